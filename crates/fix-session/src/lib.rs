@@ -29,7 +29,7 @@ pub use schedule::{Schedule, ScheduleError};
 pub use secret::Secret;
 pub use session::{
     Added, Counters, Delivery, Event, Head, Hooks, LogonRequest, Notice, Outgoing, Refusal,
-    Session, Verdict, Why, admit, check_credentials, is_admin, refusal_logout,
+    Session, Verdict, Why, admit, check_credentials, invalidity, is_admin, refusal_logout,
 };
 pub use store::{
     FileStore, FileStoreOptions, Fsync, MemoryStore, MovedAside, Store, StoreReport, check_store,

@@ -3,7 +3,8 @@
 mod talk;
 
 use talk::{NOW, Talk};
-use tickwire_fix_session::{BeginString, Notice, Role, Store, Why};
+use tickwire_fix::Tag;
+use tickwire_fix_session::{BeginString, Head, Notice, Role, Store, Why};
 
 #[test]
 fn a_large_gap_is_asked_for_in_parts() {
@@ -101,4 +102,66 @@ fn nothing_is_taken_from_a_server_that_has_not_said_logon() {
     let why = Why::LoggedOut { text: "unknown user".to_owned() };
     let told = talk.notices.contains(&Notice::Disconnect(why.clone()));
     assert!(told || talk.disconnects() == [why], "{:?}", talk.notices);
+}
+
+#[test]
+fn billions_of_numbers_without_messages_are_filled_over_at_once() {
+    let mut talk = Talk::new(BeginString::Fix44, Role::Acceptor, |_| {});
+    talk.session.handle_disconnected(NOW);
+    let head = Head::new("B");
+    talk.session.send(NOW, &head, |writer| writer.str(Tag(148), "one")).expect("kept");
+    talk.session.store_mut().set_next_sender(5_000_000_000).expect("memory");
+    talk.session.send(NOW, &head, |writer| writer.str(Tag(148), "two")).expect("kept");
+    talk.session.handle_connected(NOW);
+    talk.say(1, "A", "98=0|108=30|");
+    let expected = [
+        "35=B|43=Y|148=one",
+        "35=4|43=Y|36=5000000000|123=Y",
+        "35=B|43=Y|148=two",
+        "35=4|43=Y|36=5000000002|123=Y",
+    ];
+    assert_eq!(talk.say(2, "2", "7=1|16=0|"), expected);
+}
+
+#[test]
+fn a_message_that_is_sent_again_though_it_is_too_long_ends_the_session_with_words() {
+    let mut talk = Talk::logged_on_with(BeginString::Fix44, |config| {
+        config.limits.message_len_max = 500;
+    });
+    let long = talk.message(2, "B", &format!("148={}|33=0|", "x".repeat(500)));
+    talk.handle_bytes(&long);
+    assert!(talk.notices.contains(&Notice::TooLong { len: long.len() }), "{:?}", talk.notices);
+    assert!(talk.answers(false).is_empty(), "bytes on the wire may be wrong once");
+    assert_eq!(talk.say(3, "0", ""), ["35=2|7=2|16=0"]);
+    talk.handle_bytes(&long);
+    let text =
+        format!("a message of {} bytes is longer than 500, the most that is taken", long.len());
+    assert_eq!(talk.answers(false), [format!("35=5|58={text}")]);
+    let why = Why::TooLong { len: long.len(), len_max: 500 };
+    assert!(talk.notices.contains(&Notice::Disconnect(why)), "{:?}", talk.notices);
+}
+
+#[test]
+fn what_was_asked_for_and_does_not_come_is_asked_for_again() {
+    let mut talk =
+        Talk::logged_on_with(BeginString::Fix44, |config| config.silence_permille = None);
+    let request = ["35=2|7=2|16=0"];
+    assert_eq!(talk.say(5, "0", ""), request);
+    let mut at_s = 0;
+    let mut asked_at_s = Vec::new();
+    while at_s < 800 {
+        talk.now.steady_ns = NOW.steady_ns + at_s * 1_000_000_000;
+        // The peer lives and says so, but what is missing it does not send.
+        if at_s == 400 {
+            talk.handle(2, "0", "43=Y|122=20240229-12:34:56|");
+        }
+        talk.session.handle_timeout(talk.now);
+        if talk.answers(false).iter().any(|said| said.starts_with("35=2|")) {
+            asked_at_s.push(at_s);
+        }
+        at_s += 1;
+    }
+    // After one minute, two and four; then one message came, and one minute and two after that.
+    assert_eq!(asked_at_s, [60, 180, 460, 580]);
+    assert_eq!(talk.session.counters().gaps, 5);
 }

@@ -119,3 +119,34 @@ fn a_hook_that_breaks_a_message_ends_the_session_and_nothing_leaves() {
     assert!(talk.answers(false).is_empty());
     assert!(matches!(talk.disconnects().as_slice(), [Why::Unsendable(_)]));
 }
+
+/// A peer may ask for very many messages of which none is to be sent again: other sessions must not wait for that.
+#[test]
+fn messages_that_are_withheld_are_looked_at_some_at_a_time() {
+    let mut talk = Talk::logged_on_with(BeginString::Fix44, |config| {
+        config.hooks = Some(Arc::new(House::default()));
+    });
+    let padding = "x".repeat(4000);
+    for number in 0..1000 {
+        let sent = talk.session.send(NOW, &Head::new("B"), |writer| {
+            writer.str(Tag(148), "stale");
+            writer.str(Tag(58), &padding);
+        });
+        assert_eq!(sent.ok(), Some(number + 2));
+    }
+    while !talk.answers(false).is_empty() {}
+    assert!(talk.say(2, "2", "7=2|16=0|").is_empty(), "not all in one call");
+    let mut calls = 1;
+    let answers = loop {
+        assert_eq!(talk.session.poll_timeout(), Some(0), "it wants to go on");
+        talk.session.handle_timeout(NOW);
+        calls += 1;
+        let answers = talk.answers(false);
+        if !answers.is_empty() {
+            break answers;
+        }
+    };
+    assert_eq!(answers, ["35=4|43=Y|36=1002|123=Y"]);
+    assert!((3..10).contains(&calls), "{calls}");
+    assert_ne!(talk.session.poll_timeout(), Some(0));
+}

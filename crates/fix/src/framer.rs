@@ -83,20 +83,21 @@ impl Framer {
         }
     }
 
+    /// Returns how long the message at the start of `bytes` says that it is, if that is longer than the limit: what
+    /// [`Framer::step`] calls garbage then is a message that nobody will ever get to see.
+    pub fn too_long(&self, bytes: &[u8]) -> Option<usize> {
+        let trailer =
+            trailer_at(bytes).filter(|trailer| *trailer > 0 && looks_like_begin(bytes))?;
+        let len = trailer + TRAILER_LEN;
+        (len > self.limits.message_len_max).then_some(len)
+    }
+
     fn shape(&mut self, bytes: &[u8]) -> Shape {
-        let Some(begin_len) = field_len(bytes, b"8=", BEGIN_STRING_MAX) else { return Shape::Not };
-        if begin_len == 0 {
-            return Shape::Partial(0);
-        }
-        let rest = &bytes[begin_len..];
-        let Some(length_len) = field_len(rest, b"9=", BODY_LENGTH_MAX) else { return Shape::Not };
-        if length_len == 0 {
-            return Shape::Partial(0);
-        }
-        let Some(body_len) = crate::reader::parse_length(&rest[2..length_len - 1]) else {
-            return Shape::Not;
+        let trailer = match trailer_at(bytes) {
+            None => return Shape::Not,
+            Some(0) => return Shape::Partial(0),
+            Some(trailer) => trailer,
         };
-        let trailer = begin_len + length_len + body_len;
         let len = trailer + TRAILER_LEN;
         if len > self.limits.message_len_max {
             return Shape::Not;
@@ -163,6 +164,22 @@ fn checksum_end(value: &[u8]) -> Option<Option<usize>> {
         None if shown.len() > VALUE_MAX => Some(None),
         None => None,
     }
+}
+
+/// Returns where the trailer of the message at the start must stand; 0 if the bytes end before that is known, `None` if
+/// no message begins there.
+fn trailer_at(bytes: &[u8]) -> Option<usize> {
+    let begin_len = field_len(bytes, b"8=", BEGIN_STRING_MAX)?;
+    if begin_len == 0 {
+        return Some(0);
+    }
+    let rest = &bytes[begin_len..];
+    let length_len = field_len(rest, b"9=", BODY_LENGTH_MAX)?;
+    if length_len == 0 {
+        return Some(0);
+    }
+    let body_len = crate::reader::parse_length(&rest[2..length_len - 1])?;
+    Some(begin_len + length_len + body_len)
 }
 
 /// Returns the length of the field that must stand at the start, delimiter included; 0 if the bytes
@@ -343,6 +360,9 @@ mod tests {
         let mut framer = Framer::new(Limits { message_len_max: 100, ..Limits::default() });
         let bytes = b"8=FIX.4.2\x019=999999999\x0135=0\x01";
         assert_eq!(framer.step(bytes), Step::Garbage(bytes.len()));
+        assert_eq!(framer.too_long(bytes), Some(999_999_999 + bytes.len() - 5 + 7));
+        assert_eq!(framer.too_long(b"8=FIX.4.2\x019=70\x0135="), None);
+        assert_eq!(framer.too_long(b"8=FIX.4.2\x019=99999"), None);
         assert!(matches!(framer.step(b"8=FIX.4.2\x019=70\x0135="), Step::NeedMore(90)));
     }
 }

@@ -180,7 +180,7 @@ impl Certificates {
 
     fn client(&self, name: &str) -> ClientTls {
         let (own, key) = (self.path(name), self.path(&format!("{name}.key")));
-        ClientTls::from_files(&self.path("authority"), Some((&own, &key)), "localhost", &[])
+        ClientTls::from_files(&self.path("authority"), Some((&own, &key)), None, &[])
             .expect("files of a client")
     }
 }
@@ -199,6 +199,8 @@ fn with_tls_only_clients_with_the_right_certificate_get_in() {
     for (name, identity) in [("GOOD", "client"), ("STRANGER", "stranger")] {
         let mut options = quick(address);
         options.tls = Some(certificates.client(identity));
+        // The name that the server's certificate has.
+        options.addresses = vec![(address, "localhost".to_owned())];
         let store = Box::new(MemoryStore::new());
         let key = initiator.add_initiator(initiator_config(name), store, options).expect("added");
         initiator.application_mut().to_send.insert(key, 3000);
@@ -239,6 +241,8 @@ fn a_session_may_want_a_certificate_of_its_own() {
     for (name, identity) in [("CLIENT", "client"), ("SERVER", "server")] {
         let mut options = quick(address);
         options.tls = Some(certificates.client(identity));
+        // The name that the server's certificate has.
+        options.addresses = vec![(address, "localhost".to_owned())];
         let store = Box::new(MemoryStore::new());
         let key = initiator.add_initiator(initiator_config(name), store, options).expect("added");
         initiator.application_mut().to_send.insert(key, 10);
@@ -258,5 +262,5 @@ fn files_that_cannot_be_used_are_named() {
     let error = ServerTls::from_files(&folder.path("empty"), &folder.path("none"), None, &[]);
     let text = error.expect_err("no certificate").to_string();
     assert!(text.contains("empty") && text.contains("PEM"), "{text}");
-    assert!(ClientTls::from_files(&folder.path("none"), None, "localhost", &[]).is_err());
+    assert!(ClientTls::from_files(&folder.path("none"), None, None, &[]).is_err());
 }

@@ -259,7 +259,10 @@ fn damage_of_a_store_is_told_by_check_and_by_the_server() {
     assert!(status == Some(1) && said.contains("damaged from offset 24 to "), "{said}");
     let output = tickwire(&["server", "--config", text(&config)]);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.code() == Some(2) && told.contains("damaged from offset 24 to"), "{told}");
+    assert!(
+        output.status.code() == Some(2) && told.contains("damaged from offset 24 to"),
+        "{told}"
+    );
     std::fs::write(&path, &bytes[..bytes.len() - 5]).expect("written");
     let (status, said) = check();
     assert!(status == Some(1) && said.contains("moved aside"), "{said}");

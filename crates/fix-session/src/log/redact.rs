@@ -1,7 +1,7 @@
 //! Secrets in messages: what a log must not show.
 //!
-//! Passwords are replaced by `***` in every message, RawData in a Logon, where venues have signatures and
-//! passwords in it. BodyLength and CheckSum are made to fit, so that the line is still a message; a
+//! Passwords are replaced by `***` in every message; in a Logon also RawData, SecureData, Signature and every
+//! user-defined field, where venues have keys, signatures and passwords. BodyLength and CheckSum are made to fit, so that the line is still a message; a
 //! message that was garbled stays garbled.
 
 use std::borrow::Cow;
@@ -12,10 +12,15 @@ use tickwire_fix::reader::SOH;
 const MASK: &[u8] = b"***";
 /// Password, NewPassword, EncryptedPassword, EncryptedNewPassword.
 const ALWAYS: [&[u8]; 4] = [b"554", b"925", b"1402", b"1404"];
-/// Their lengths, for those that are data, and RawDataLength with RawData.
-const LENGTHS: [(&[u8], &[u8]); 3] = [(b"1401", b"1402"), (b"1403", b"1404"), (b"95", b"96")];
-/// RawData, which is a secret in a Logon.
-const RAW_DATA: &[u8] = b"96";
+/// RawData, SecureData, Signature: secrets in a Logon.
+const IN_LOGON: [&[u8]; 3] = [b"96", b"91", b"89"];
+/// Lengths of those that are data.
+const LENGTHS: [(&[u8], &[u8]); 5] =
+    [(b"1401", b"1402"), (b"1403", b"1404"), (b"95", b"96"), (b"90", b"91"), (b"93", b"89")];
+/// From this tag on up to 9999, and again from 20000 to 39999, users define their own; nor are those above standard.
+const USER_DEFINED: u64 = 5000;
+/// The standard's own fields of five digits.
+const STANDARD_AGAIN: std::ops::Range<u64> = 40_000..50_000;
 /// Length of `10=nnn` and its delimiter.
 const TRAILER_LEN: usize = 7;
 
@@ -25,7 +30,10 @@ pub(super) fn redacted(message: &[u8]) -> Cow<'_, [u8]> {
         return Cow::Borrowed(message);
     }
     let is_logon = fields(message).any(|(tag, value)| tag == b"35" && value == b"A");
-    let is_secret = |tag: &[u8]| ALWAYS.contains(&tag) || is_logon && tag == RAW_DATA;
+    let is_secret = |tag: &[u8]| {
+        ALWAYS.contains(&tag) || is_logon && (IN_LOGON.contains(&tag) || is_user_defined(tag))
+    };
+    let trailer_len = if has_trailer(message) { TRAILER_LEN + 1 } else { 0 };
     let mut masked = Vec::with_capacity(message.len());
     let mut rest = message;
     // Length and tag of the data field that has to follow.
@@ -41,7 +49,7 @@ pub(super) fn redacted(message: &[u8]) -> Cow<'_, [u8]> {
         let end = match said {
             Some(end) if rest.get(end) == Some(&SOH) => end,
             // A length that is not right may hide where a secret ends.
-            Some(_) if is_secret(tag) => rest.len().saturating_sub(TRAILER_LEN + 1).max(value_at),
+            Some(_) if is_secret(tag) => rest.len().saturating_sub(trailer_len).max(value_at),
             _ => to_delimiter(value_at).unwrap_or(rest.len()),
         };
         let value = &rest[value_at..end];
@@ -64,14 +72,25 @@ pub(super) fn redacted(message: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(fitted(message, masked))
 }
 
-/// Whether the tag of a secret stands anywhere.
+fn is_user_defined(tag: &[u8]) -> bool {
+    let number = std::str::from_utf8(tag).ok().and_then(|text| text.parse::<u64>().ok());
+    number.is_some_and(|number| number >= USER_DEFINED && !STANDARD_AGAIN.contains(&number))
+}
+
+/// Whether a CheckSum stands at the end.
+fn has_trailer(message: &[u8]) -> bool {
+    let trailer = message.len().checked_sub(TRAILER_LEN + 1).map(|at| &message[at..]);
+    trailer.is_some_and(|trailer| trailer.starts_with(b"\x0110=") && trailer.ends_with(&[SOH]))
+}
+
+/// Whether the tag of a secret stands anywhere, or it may be a Logon.
 fn may_have_secrets(message: &[u8]) -> bool {
     let mut at = 0;
     while let Some(found) = message.get(at..).and_then(|rest| rest.iter().position(|b| *b == SOH)) {
         at += found + 1;
         let rest = &message[at..];
         let begins = |tag: &&[u8]| rest.starts_with(tag) && rest.get(tag.len()) == Some(&b'=');
-        if ALWAYS.iter().any(&begins) || begins(&RAW_DATA) {
+        if ALWAYS.iter().any(&begins) || rest.starts_with(b"35=A\x01") {
             return true;
         }
     }
@@ -148,6 +167,10 @@ mod tests {
         assert_eq!(shown("35=A|95=5|96=a|b=c|98=0|"), "A|95=3|96=***|98=0|");
         assert_eq!(shown("35=A|95=5|96=554=x|98=0|"), "A|95=3|96=***|98=0|");
         assert_eq!(shown("35=A|1401=4|1402=a|bc|98=0|"), "A|1401=3|1402=***|98=0|");
+        assert_eq!(shown("35=A|90=3|91=a|b|98=0|93=2|89=xy|"), "A|90=3|91=***|98=0|93=3|89=***|");
+        assert_eq!(shown("35=A|9479=key|58=x|20001=y|"), "A|9479=***|58=x|20001=***|");
+        assert_eq!(shown("35=A|1137=9|40001=x|"), "A|1137=9|40001=x|");
+        assert_eq!(shown("35=B|148=x|9479=key|554=y|"), "B|148=x|9479=key|554=***|");
         assert_eq!(shown("35=B|148=x|95=5|96=a|b=c|"), "B|148=x|95=5|96=a|b=c|");
         assert_eq!(shown("35=B|148=x|95=5|96=a|b=c|554=x|"), "B|148=x|95=5|96=a|b=c|554=***|");
     }
@@ -172,6 +195,16 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_that_ends_the_bytes_is_masked_whole() {
+        for text in ["35=A|95=6|96=secret", "35=A|95=500|96=secret|", "35=A|95=500|96=secret|10=|"]
+        {
+            let bytes = format!("8=FIX.4.4|{text}").replace('|', "\u{1}");
+            let shown = String::from_utf8(redacted(bytes.as_bytes()).into_owned()).expect("text");
+            assert_eq!(shown, "8=FIX.4.4\u{1}35=A\u{1}95=3\u{1}96=***", "{text}");
+        }
+    }
+
+    #[test]
     fn a_length_that_is_wrong_masks_all_up_to_the_trailer() {
         assert_eq!(shown("35=A|95=500|96=se|cr|et|"), "A|95=3|96=***|");
         assert_eq!(shown("35=A|95=2|96=secret|58=x|"), "A|95=3|96=***|");
@@ -188,7 +221,7 @@ mod tests {
     fn a_message_without_secrets_is_not_copied() {
         let borrowed = |body: &str| matches!(redacted(&message(body)), Cow::Borrowed(_));
         assert!(borrowed("35=B|148=554=x|1554=x|5=x|"));
-        assert!(!borrowed("35=B|148=x|554=x|") && !borrowed("35=B|96=x|"));
+        assert!(borrowed("35=B|96=x|") && !borrowed("35=B|148=x|554=x|") && !borrowed("35=A|1=x|"));
     }
 
     proptest! {

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use tickwire_fix::{Message, Validator};
+use tickwire_fix::{Error, Message, Validator};
 
 use super::event::Head;
 use super::head::Header;
@@ -123,7 +123,7 @@ pub fn admit(config: &Config, now: Now, message: &Message<'_, '_>) -> Result<(),
     let version = config.id.begin_string.as_str().as_bytes();
     check(message.begin_string() == version, Refusal::BeginString)?;
     check(is_in_time(config, now, &head), Refusal::SendingTime)?;
-    check(!config.reject_invalid || is_valid(config, message), Refusal::Invalid)?;
+    check(!config.reject_invalid || validated(config, message).is_ok(), Refusal::Invalid)?;
     check(speaks(config, message), Refusal::Invalid)?;
     check(heartbeat_s(message).is_some(), Refusal::HeartBtInt)?;
     check(config.logon_from(now.wall_ns) == Some(now.wall_ns), Refusal::Schedule)
@@ -175,13 +175,25 @@ pub(super) fn heartbeat_s(message: &Message<'_, '_>) -> Option<u32> {
     u32::try_from(seconds).ok()
 }
 
-fn is_valid(config: &Config, message: &Message<'_, '_>) -> bool {
+/// Returns what validates Logons. Username and Password came with FIX 4.3, but earlier versions have them too where
+/// they are asked for; so has a peer the fields that this side's Logon has beyond the standard.
+pub(super) fn logon_validator(config: &Config) -> Validator {
+    let agreed = config.logon_fields.iter().map(|(tag, _)| *tag);
+    Validator::new(config.checks).allow([tags::USERNAME, tags::PASSWORD].into_iter().chain(agreed))
+}
+
+fn validated(config: &Config, message: &Message<'_, '_>) -> Result<(), Error> {
     match &config.dictionaries {
-        None => message.fault().is_none(),
-        Some(dictionaries) => {
-            Validator::new(config.checks).validate(message, &dictionaries.session).is_ok()
-        }
+        None => message.fault().map_or(Ok(()), Err),
+        Some(dictionaries) => logon_validator(config).validate(message, &dictionaries.session),
     }
+}
+
+/// Returns what the dictionary finds wrong with a Logon, for people; empty if nothing is.
+pub fn invalidity(config: &Config, message: &Message<'_, '_>) -> String {
+    let Err(error) = validated(config, message) else { return String::new() };
+    let reason = config.checks.reason(&error).map_or("", |reason| reason.text());
+    error.tag.map_or(reason.to_owned(), |tag| format!("{reason}, tag {tag}"))
 }
 
 /// Whether there is a dictionary for the application messages of a FIXT Logon.

@@ -26,6 +26,11 @@ pub(super) struct Asked {
     pub begin: u64,
     pub end: u64,
     pub missing_end: u64,
+    /// What was expected when it was last looked at, and since when nothing of it has come, on the steady clock.
+    pub expected: u64,
+    pub since_ns: u64,
+    /// How often it was asked for since then.
+    pub times: u32,
 }
 
 /// A Logout of the peer that does not end the session at once.
@@ -62,6 +67,8 @@ pub(crate) struct Core<S> {
     pub(super) replay_reader: Reader,
     pub(super) held: Held,
     pub(super) asked: Option<Asked>,
+    /// Whether a message longer than the limit has come since nothing was missing.
+    pub(super) was_too_long: bool,
     /// Whether the message at hand was held: it was logged and counted, and its SendingTime checked, when
     /// it came.
     pub(super) is_held: bool,
@@ -108,6 +115,7 @@ impl<S: Store> Core<S> {
             replay_reader: config.reader().limits(limits),
             held: Held::default(),
             asked: None,
+            was_too_long: false,
             is_held: false,
             pending_logon: None,
             authenticated: false,
@@ -249,6 +257,7 @@ impl<S: Store> Core<S> {
         self.transmit.disconnected();
         self.held = Held::default();
         self.asked = None;
+        self.was_too_long = false;
         self.pending_logon = None;
         self.authenticated = false;
         self.connected_ns = None;

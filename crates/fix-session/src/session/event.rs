@@ -38,7 +38,7 @@ pub enum Notice {
     },
     /// A garbled message was ignored; its number is still expected.
     Garbled,
-    /// Messages are missing and were asked for.
+    /// Messages are missing and were asked for; again after a while if none of them has come.
     Gap {
         /// First missing.
         begin: u64,
@@ -87,6 +87,11 @@ pub enum Notice {
         /// How.
         text: String,
     },
+    /// A message longer than the limit was passed over: its number will be found missing.
+    TooLong {
+        /// How long it says that it is, in bytes.
+        len: usize,
+    },
     /// The peer asked for messages to be sent again.
     ResendRequested {
         /// First asked for.
@@ -125,6 +130,13 @@ pub enum Why {
     Silence,
     /// The peer does not read.
     SlowReader,
+    /// The peer has sent a message again that is longer than the limit.
+    TooLong {
+        /// How long it says that it is, in bytes.
+        len: usize,
+        /// The limit.
+        len_max: usize,
+    },
     /// The store failed; the words say how.
     Store(String),
     /// A message of the session, or one to be sent again, cannot be made; the words say why.

@@ -7,12 +7,16 @@ use super::event::Notice;
 use super::head::Header;
 use super::receive::Order;
 use crate::id::BeginString;
-use crate::now::Now;
+use crate::now::{Now, SECOND_NS};
 use crate::store::Store;
 use crate::tags;
 
 /// What stands for "to the last" in EndSeqNo before FIX 4.2.
 const LAST_BEFORE_42: u64 = 999_999;
+/// How long nothing of what was asked for may come before it is asked for once more.
+const ASK_AGAIN_NS: u64 = 60 * SECOND_NS;
+/// How often that time is doubled: to about an hour.
+const ASK_AGAIN_DOUBLINGS_MAX: u32 = 6;
 
 impl<S: Store> Core<S> {
     /// Keeps a message that came too early; `None` for one that is handled already.
@@ -67,7 +71,9 @@ impl<S: Store> Core<S> {
     /// Takes note of what is missing before `seq_num` and will come without being asked for.
     pub(super) fn expect_missing(&mut self, seq_num: u64) {
         let (begin, end) = (self.store.next_target(), seq_num.saturating_sub(1));
-        self.asked = Some(Asked { begin, end, missing_end: end });
+        let since_ns = self.last_received_ns;
+        self.asked =
+            Some(Asked { begin, end, missing_end: end, expected: begin, since_ns, times: 0 });
         self.notices.push_back(Notice::Gap { begin, end });
     }
 
@@ -84,7 +90,8 @@ impl<S: Store> Core<S> {
             BeginString::Fix40 | BeginString::Fix41 => LAST_BEFORE_42,
             _ => 0,
         };
-        self.asked = Some(Asked { begin, end, missing_end });
+        let since_ns = now.steady_ns;
+        self.asked = Some(Asked { begin, end, missing_end, expected: begin, since_ns, times: 1 });
         self.counters.gaps += 1;
         self.notices.push_back(Notice::Gap { begin, end });
         self.send_admin(now, "2", |writer| {
@@ -95,12 +102,34 @@ impl<S: Store> Core<S> {
 
     /// Looks whether what was asked for has come, and asks for the next part.
     pub(super) fn after_received(&mut self, now: Now) {
-        let Some(asked) = self.asked else { return };
+        let Some(asked) = &mut self.asked else { return };
         let expected = self.store.next_target();
-        if expected > asked.missing_end {
+        if expected > asked.expected {
+            (asked.expected, asked.since_ns, asked.times) = (expected, now.steady_ns, 1);
+        }
+        let Asked { end, missing_end, .. } = *asked;
+        if expected > missing_end {
             self.asked = None;
-        } else if expected > asked.end && self.is_open() {
-            self.ask(now, asked.missing_end);
+            self.was_too_long = false;
+        } else if expected > end && self.is_open() {
+            self.ask(now, missing_end);
+        }
+    }
+
+    /// Returns when what is missing is asked for again, because none of it has come: after a minute, then after two,
+    /// four and so on.
+    pub(super) fn ask_again_ns(&self) -> Option<u64> {
+        let asked = self.asked.filter(|_| self.is_logged_on())?;
+        let wait_ns = ASK_AGAIN_NS << asked.times.saturating_sub(1).min(ASK_AGAIN_DOUBLINGS_MAX);
+        Some(asked.since_ns.saturating_add(wait_ns))
+    }
+
+    /// Asks again for what has not come.
+    pub(super) fn ask_again(&mut self, now: Now) {
+        let Some(before) = self.asked else { return };
+        self.ask(now, before.missing_end);
+        if let Some(asked) = &mut self.asked {
+            asked.times = before.times + 1;
         }
     }
 

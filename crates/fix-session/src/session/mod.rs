@@ -16,7 +16,7 @@ mod send;
 mod timer;
 mod transmit;
 
-pub use admission::{Refusal, admit, check_credentials, refusal_logout};
+pub use admission::{Refusal, admit, check_credentials, invalidity, refusal_logout};
 pub use event::{Counters, Delivery, Event, Head, LogonRequest, Notice, Why};
 pub(crate) use head::is_header;
 pub use hooks::{Added, Hooks, Outgoing, Verdict};
@@ -182,7 +182,8 @@ impl<S: Store> Session<S> {
             true => inbox.held.as_slice(),
             false => {
                 let from = inbox.start;
-                match inbox.framer.step(inbox.buffer.get(from..).unwrap_or_default()) {
+                let rest = inbox.buffer.get(from..).unwrap_or_default();
+                match inbox.framer.step(rest) {
                     Step::Message(message) => {
                         inbox.start = from + message.len();
                         message
@@ -191,7 +192,11 @@ impl<S: Store> Session<S> {
                     Step::Garbage(len) => {
                         inbox.start = from + len;
                         core.handle_garbage();
-                        return Some(Event::Notice(Notice::Garbage { len }));
+                        let Some(len) = inbox.framer.too_long(rest) else {
+                            return Some(Event::Notice(Notice::Garbage { len }));
+                        };
+                        core.handle_too_long(now, len);
+                        return Some(Event::Notice(Notice::TooLong { len }));
                     }
                 }
             }

@@ -2,7 +2,7 @@
 
 use tickwire_fix::{Message, SessionRejectReason, Tag};
 
-use super::admission::{admit, check_credentials, is_in_time, knows, one_field};
+use super::admission::{admit, check_credentials, is_in_time, knows, logon_validator, one_field};
 use super::core::Core;
 use super::event::{Notice, Why};
 use super::head::Header;
@@ -39,6 +39,20 @@ impl<S: Store> Core<S> {
         self.counters.garbled += 1;
         if !self.received_logon {
             self.close(Why::NotLoggedOn);
+        }
+    }
+
+    /// Takes note of a message longer than the limit. Its number is missing from then on; a peer that sends it once
+    /// more, because it was asked for, will never get it through: people have to know.
+    pub(super) fn handle_too_long(&mut self, now: Now, len: usize) {
+        let is_again = std::mem::replace(&mut self.was_too_long, true);
+        if is_again && self.asked.is_some() && self.is_logged_on() {
+            let len_max = self.config.limits.message_len_max;
+            let text = format!(
+                "a message of {len} bytes is longer than {len_max}, the most that is taken"
+            );
+            self.send_logout(now, text.as_bytes());
+            self.close(Why::TooLong { len, len_max });
         }
     }
 
@@ -157,6 +171,9 @@ impl<S: Store> Core<S> {
     fn validate(&mut self, now: Now, message: &Message<'_, '_>, head: &Header<'_>) -> bool {
         let outcome = match &self.config.dictionaries {
             None => message.fault().map_or(Ok(()), Err),
+            Some(dictionaries) if message.msg_type() == b"A" => {
+                logon_validator(&self.config).validate(message, &dictionaries.session)
+            }
             Some(dictionaries) => {
                 let session = &*dictionaries.session;
                 let is_fixt = self.config.id.begin_string == BeginString::Fixt11;

@@ -132,15 +132,19 @@ impl<S: Store> Core<S> {
         if self.reset_deadline_ns().is_some_and(|deadline| steady_ns >= deadline) {
             return self.close(Why::LogonTimeout);
         }
+        if self.heartbeat_ns > 0 && steady_ns >= self.silence_ns() {
+            return self.close(Why::Silence);
+        }
+        if self.ask_again_ns().is_some_and(|due| steady_ns >= due) {
+            return self.ask_again(now);
+        }
         if self.heartbeat_ns == 0 {
             return;
         }
         // However late the call, what was due first is said first; the next call says the next.
         let asks_ns = self.test_request_ns();
         let beats_ns = self.heartbeat_due_ns().filter(|due| *due <= asks_ns);
-        if steady_ns >= self.silence_ns() {
-            self.close(Why::Silence);
-        } else if beats_ns.is_some_and(|due| steady_ns >= due) {
+        if beats_ns.is_some_and(|due| steady_ns >= due) {
             self.send_heartbeat(now, None);
         } else if steady_ns >= asks_ns {
             self.test_requests += 1;
@@ -149,8 +153,8 @@ impl<S: Store> Core<S> {
     }
 
     pub(super) fn poll_timeout(&self) -> Option<u64> {
-        if !self.notices.is_empty() {
-            // Found out while it transmitted: to be told at once.
+        if !self.notices.is_empty() || self.has_to_go_on() {
+            // Found out while it transmitted: to be told at once. Or there is more to look at.
             return Some(0);
         }
         if !self.is_open() {
@@ -163,7 +167,7 @@ impl<S: Store> Core<S> {
         let logon = if self.received_logon { None } else { self.logon_deadline_ns() };
         let end = if self.sent_logout_ns.is_none() { self.session_end_ns } else { None };
         let logouts = [self.logout_deadline_ns(), self.peer_logout_deadline_ns()];
-        let others = [alive, logon, self.reset_deadline_ns(), end];
+        let others = [alive, logon, self.reset_deadline_ns(), end, self.ask_again_ns()];
         logouts.into_iter().chain(others).flatten().min()
     }
 }

@@ -26,6 +26,8 @@ const CHUNK: usize = 64 << 10;
 const KEPT_MAX: usize = 4 * CHUNK;
 /// Most resend requests that wait for their turn; more are forgotten, the peer asks again.
 const REPLAYS_MAX: usize = 16;
+/// Most stretches looked at in a call.
+const STRETCHES_MAX: usize = REPLAYS_MAX + 1;
 /// Most messages of the session that wait; more are filled over.
 const LATE_MAX: usize = 1024;
 
@@ -165,9 +167,22 @@ impl<S: Store> Core<S> {
         self.transmit.replay(begin, end.min(sent));
     }
 
-    /// Takes messages from the store until enough bytes are ready.
+    /// Whether messages are to be taken from the store though no bytes are ready: those that were looked at last are
+    /// not to be sent again.
+    pub(super) fn has_to_go_on(&self) -> bool {
+        let transmit = &self.transmit;
+        let waits = transmit.is_resending() || transmit.lag.is_some() && !self.awaits_reset();
+        waits && self.is_established() && transmit.pending().is_empty()
+    }
+
+    /// Takes messages from the store until enough bytes are ready, or enough messages were looked at: the rest is for
+    /// the next call, so that other sessions do not wait.
     pub(super) fn pump(&mut self, now: Now) {
-        while self.is_established() && self.transmit.pending().len() < CHUNK {
+        let mut stretches = 0..STRETCHES_MAX;
+        while self.is_established()
+            && self.transmit.pending().len() < CHUNK
+            && stretches.next().is_some()
+        {
             let (mut replay, again) = if let Some(replay) = self.transmit.replays.pop_front() {
                 (replay, true)
             } else if let Some(lag) = self.transmit.lag.take_if(|_| self.sent_reset_ns.is_none()) {
@@ -190,11 +205,15 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Takes messages until there are bytes enough or the stretch ends.
+    /// Takes messages until there are bytes enough, enough were looked at, or the stretch ends.
     fn replay_some(&mut self, now: Now, replay: &mut Replay) -> Result<(), SendError> {
-        while replay.next <= replay.end && self.transmit.pending().len() < CHUNK {
-            self.replay_one(now, replay)?;
-            replay.next += 1;
+        let mut looked_at = 0;
+        while replay.next <= replay.end
+            && self.transmit.pending().len() < CHUNK
+            && looked_at < CHUNK
+        {
+            self.replay_next(now, replay)?;
+            looked_at += self.transmit.stored.len();
         }
         if replay.next > replay.end
             && let Some(gap_from) = replay.gap_from.take()
@@ -204,18 +223,27 @@ impl<S: Store> Core<S> {
         Ok(())
     }
 
-    /// Sends one number of a stretch again, or notes that it has no message.
+    /// Goes on to the next number of a stretch that has a message and sends that, or notes that none has one.
     ///
     /// Spec: FIX session layer, test case 8 (messages of the session are filled over).
-    fn replay_one(&mut self, now: Now, replay: &mut Replay) -> Result<(), SendError> {
-        let seq_num = replay.next;
-        self.transmit.stored.clear();
-        let late = if replay.again { None } else { self.transmit.late.remove(&seq_num) };
-        let found = match &late {
-            Some(_) => true,
-            None => self.store.read(seq_num, &mut self.transmit.stored)?,
+    fn replay_next(&mut self, now: Now, replay: &mut Replay) -> Result<(), SendError> {
+        let Self { transmit, store, .. } = self;
+        transmit.stored.clear();
+        let stored = store.read_next(replay.next, &mut transmit.stored)?;
+        let late = transmit.late.range(replay.next..).next().map(|(number, _)| *number);
+        let late = late.filter(|_| !replay.again);
+        let found = [stored, late].into_iter().flatten().min();
+        let Some(seq_num) = found.filter(|found| *found <= replay.end) else {
+            replay.gap_from.get_or_insert(replay.next);
+            replay.next = replay.end.saturating_add(1);
+            return Ok(());
         };
-        if !found || replay.again && !self.make_again(now, seq_num)? {
+        if seq_num > replay.next {
+            replay.gap_from.get_or_insert(replay.next);
+        }
+        replay.next = seq_num.saturating_add(1);
+        let late = if late == found { self.transmit.late.remove(&seq_num) } else { None };
+        if replay.again && !self.make_again(now, seq_num)? {
             replay.gap_from.get_or_insert(seq_num);
             return Ok(());
         }

@@ -20,6 +20,9 @@ use crate::tags;
 /// Fewest bytes that a limit on messages may have: those of a Logon.
 const MESSAGE_LEN_MIN: usize = 256;
 
+/// Most files of a message log: each is renamed when the log is rotated, while sessions wait.
+const LOG_FILES_MAX: u32 = 1000;
+
 /// Most that a multiplier of the heartbeat interval may be.
 const MULTIPLIER_MAX: f64 = 1000.0;
 
@@ -51,6 +54,18 @@ const WITHOUT_EFFECT: [&str; 23] = [
     "threadmodel",
 ];
 
+/// Bounds on who connects that leave nobody if they are 0.
+const NEEDED: [&str; 4] = [
+    "MaxConnections",
+    "MaxPendingConnections",
+    "MaxPendingConnectionsPerAddress",
+    "FirstMessageTimeout",
+];
+
+/// Keys that keep others out. One without a value, as from a variable that is not set, must not let everybody in.
+const GUARDS: [&str; 4] =
+    ["allowedclientcertificates", "allowedremoteaddresses", "requiredpassword", "requiredusername"];
+
 /// The keys of one session while they are read.
 pub(super) struct Keys {
     line: u32,
@@ -66,7 +81,14 @@ impl Keys {
     }
 
     pub fn take(&mut self, key: &str) -> Option<Value> {
-        let (_, value) = self.values.remove(&key.to_ascii_lowercase())?;
+        let name = key.to_ascii_lowercase();
+        let (_, value) = self.values.remove(&name)?;
+        if value.text.is_empty() && GUARDS.contains(&name.as_str()) {
+            let text = format!(
+                "{key} has no value, and would let everybody in; give it one or leave it out"
+            );
+            self.fail(value.line, text);
+        }
         (!value.text.is_empty()).then_some(value)
     }
 
@@ -174,7 +196,11 @@ pub(super) fn read(
 
 /// Reads when a message log is rotated: never without a size.
 fn read_log_rotation(keys: &mut Keys) -> Option<LogRotation> {
+    let line = keys.line_of("FileLogMaxFiles");
     let kept = keys.number("FileLogMaxFiles", "a number of files").unwrap_or(5);
+    if kept > LOG_FILES_MAX {
+        keys.fail(line, format!("FileLogMaxFiles: {kept} is more than {LOG_FILES_MAX}"));
+    }
     let bytes_max = keys.number("FileLogMaxBytes", "a number of bytes").filter(|max| *max > 0)?;
     Some(LogRotation { bytes_max, kept })
 }
@@ -192,6 +218,13 @@ fn read_id(keys: &mut Keys) -> SessionId {
         keys.required("SenderCompID"),
         keys.required("TargetCompID"),
     );
+    for (key, text) in [("SenderCompID", &id.sender_comp_id), ("TargetCompID", &id.target_comp_id)]
+    {
+        if text.contains(char::is_control) {
+            let text = format!("{key}: '{}' has a control character", text.escape_debug());
+            keys.fail(line, text);
+        }
+    }
     id.qualifier = keys.text("SessionQualifier").unwrap_or_default();
     id
 }
@@ -424,7 +457,11 @@ fn read_connection(keys: &mut Keys, role: Role) -> ConnectionSettings {
     let reconnect_s = keys.number("ReconnectInterval", "a number of seconds").unwrap_or(30);
     let mut limits = AcceptorLimits::default();
     for (key, place) in limits.values_mut() {
+        let line = keys.line_of(key);
         *place = keys.number(key, "a number");
+        if *place == Some(0) && NEEDED.contains(&key) {
+            keys.fail(line, format!("{key}: with 0 nobody could log on"));
+        }
     }
     let hosts = read_hosts(keys);
     match role {

@@ -76,9 +76,17 @@ fn made(keys: &mut Keys, line: u32, span: &Span, names: [&str; 2]) -> Option<Sch
         }
     };
     // Times may carry the zone themselves, as `08:00:00 Europe/London`.
-    let (start, own_zone) = split_zone(start);
-    let (end, _) = split_zone(end);
-    let zone = own_zone.or(span.zone.as_deref()).unwrap_or_default();
+    let ((start, start_zone), (end, end_zone)) = (split_zone(start), split_zone(end));
+    let [start_zone, zone] =
+        [start_zone, end_zone].map(|own| own.or(span.zone.as_deref()).unwrap_or_default());
+    if start_zone != zone {
+        let [start, end] = names;
+        let text = format!(
+            "{start} is of zone '{start_zone}' and {end} of '{zone}'; give both the same (none is UTC)"
+        );
+        keys.fail(line, text);
+        return None;
+    }
     let made = Schedule::daily(zone, start, end).and_then(|schedule| {
         match (&span.start_day, &span.end_day, &span.weekdays) {
             (Some(first), Some(last), None) => schedule.weekly(first, last),

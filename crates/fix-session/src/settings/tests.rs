@@ -487,3 +487,45 @@ fn logs_are_rotated_where_a_size_is_given() {
     assert_eq!(rotation("FileLogMaxBytes=1000\nFileLogMaxFiles=2\n"), Ok(Some(wanted)));
     assert!(rotation("FileLogMaxBytes=1 MB\n").is_err());
 }
+
+/// Returns what is said of a file in which a line is another one.
+fn refused(line: &str) -> String {
+    let text = format!(
+        "[SESSION]\nConnectionType=acceptor\nBeginString=FIX.4.2\nSenderCompID=A\nTargetCompID=B\nSocketAcceptPort=0\n{line}\n"
+    );
+    Settings::parse(&text).map_or_else(|error| error.to_string(), |_| String::new())
+}
+
+#[test]
+fn guards_without_a_value_let_nobody_in() {
+    for key in [
+        "RequiredPassword",
+        "RequiredUsername",
+        "AllowedRemoteAddresses",
+        "AllowedClientCertificates",
+    ] {
+        let said = refused(&format!("{key}="));
+        assert!(said.contains("line 7") && said.contains("let everybody in"), "{key}: {said}");
+    }
+    for key in [
+        "MaxConnections",
+        "MaxPendingConnections",
+        "MaxPendingConnectionsPerAddress",
+        "FirstMessageTimeout",
+    ] {
+        assert!(refused(&format!("{key}=0")).contains("nobody could log on"), "{key}");
+        assert_eq!(refused(&format!("{key}=1")), "");
+    }
+    assert!(refused("TargetSubID=x\nSenderCompID=A\u{1}B").contains("control character"));
+    assert!(refused("FileLogMaxBytes=1000\nFileLogMaxFiles=3000000").contains("more than 1000"));
+}
+
+#[test]
+fn both_times_of_a_schedule_are_of_one_zone() {
+    let times = |start: &str, end: &str| refused(&format!("StartTime={start}\nEndTime={end}"));
+    assert!(times("08:00:00", "16:00:00 America/New_York").contains("of zone '' and EndTime"));
+    assert!(times("08:00:00 Europe/London", "16:00:00").contains("StartTime is of zone"));
+    assert!(times("08:00:00", "16:00:00 Nowhere/X").contains("Nowhere/X"));
+    assert_eq!(times("08:00:00 Europe/London", "16:00:00 Europe/London"), "");
+    assert_eq!(times("08:00:00 Europe/London", "16:00:00\nTimeZone=Europe/London"), "");
+}

@@ -79,12 +79,12 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn read(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<bool, StoreError> {
-        let Ok(at) = self.messages.binary_search_by_key(&seq_num, |(number, _)| *number) else {
-            return Ok(false);
-        };
-        out.extend_from_slice(&self.messages[at].1);
-        Ok(true)
+    fn read_next(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<Option<u64>, StoreError> {
+        let at = self.messages.partition_point(|(number, _)| *number < seq_num);
+        Ok(self.messages.get(at).map(|(number, message)| {
+            out.extend_from_slice(message);
+            *number
+        }))
     }
 
     fn reset(&mut self, created_ns: u64) -> Result<(), StoreError> {
@@ -108,10 +108,11 @@ mod tests {
             store.append(message).expect("memory");
         }
         let mut out = Vec::new();
-        assert!(!store.read(1, &mut out).expect("memory"));
-        assert!(store.read(3, &mut out).expect("memory"));
+        assert_eq!(store.read_next(4, &mut out).expect("memory"), None);
+        assert_eq!(store.read_next(3, &mut out).expect("memory"), Some(3));
         assert_eq!((out.as_slice(), store.next_sender()), (&b"9abc"[..], 4));
         store.set_next_sender(3).expect("memory");
-        assert!(!store.read(3, &mut out).expect("memory"));
+        assert_eq!(store.read_next(1, &mut out).expect("memory"), Some(2));
+        assert_eq!(store.read_next(3, &mut out).expect("memory"), None);
     }
 }

@@ -45,11 +45,12 @@ pub trait Store {
     /// If it cannot be kept.
     fn set_next_target(&mut self, seq_num: u64) -> Result<(), StoreError>;
 
-    /// Appends the message with that number to `out`; returns whether there is one.
+    /// Appends the first message with that number or a later one to `out` and returns its number; `None` if there is
+    /// none. Numbers without a message must not be walked one by one: there may be billions.
     ///
     /// # Errors
     /// If it cannot be read.
-    fn read(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<bool, StoreError>;
+    fn read_next(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<Option<u64>, StoreError>;
 
     /// Forgets all messages and begins both numbers at 1.
     ///
@@ -97,8 +98,8 @@ impl<S: Store + ?Sized> Store for Box<S> {
         (**self).set_next_target(seq_num)
     }
 
-    fn read(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<bool, StoreError> {
-        (**self).read(seq_num, out)
+    fn read_next(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<Option<u64>, StoreError> {
+        (**self).read_next(seq_num, out)
     }
 
     fn reset(&mut self, created_ns: u64) -> Result<(), StoreError> {

@@ -59,7 +59,7 @@ impl Side {
         let mut last = Vec::new();
         let found = (1..newest).rev().find(|seq_num| {
             last.clear();
-            session.store_mut().read(*seq_num, &mut last).expect("reads")
+            session.store_mut().read_next(*seq_num, &mut last).expect("reads") == Some(*seq_num)
         });
         self.sent = found.map_or(0, |_| content::number_of(&last));
         self.session = Some(session);

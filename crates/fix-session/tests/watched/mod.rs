@@ -58,8 +58,8 @@ impl<S: Store, F: FnMut(Act, &mut S) -> Result<(), StoreError>> Store for Watche
         self.has_changed = true;
         self.store.set_next_target(seq_num)
     }
-    fn read(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<bool, StoreError> {
-        self.store.read(seq_num, out)
+    fn read_next(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<Option<u64>, StoreError> {
+        self.store.read_next(seq_num, out)
     }
     fn reset(&mut self, created_ns: u64) -> Result<(), StoreError> {
         (self.before)(Act::Reset, &mut self.store)?;

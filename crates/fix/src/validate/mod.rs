@@ -68,6 +68,8 @@ impl Checks {
 #[derive(Clone, Debug, Default)]
 pub struct Validator {
     checks: Checks,
+    /// Tags that no dictionary needs to have.
+    allowed: Vec<Tag>,
     /// For each field, the last message that had it: session dictionary, then application dictionary.
     seen: [Vec<u32>; 2],
     generation: u32,
@@ -100,12 +102,21 @@ struct Run<'r> {
     /// Which of them has the body, and the body.
     body: (usize, &'r Block),
     checks: Checks,
+    allowed: &'r [Tag],
 }
 
 impl Validator {
     /// Creates a validator.
     pub fn new(checks: Checks) -> Self {
         Self { checks, ..Self::default() }
+    }
+
+    /// Lets messages have fields that their dictionary does not know, or not in their type: those that the parties have
+    /// agreed upon otherwise. What stands in them is not checked.
+    #[must_use]
+    pub fn allow(mut self, tags: impl IntoIterator<Item = Tag>) -> Self {
+        self.allowed.extend(tags);
+        self
     }
 
     /// Returns what is checked.
@@ -157,8 +168,11 @@ impl Validator {
         }
         self.generation = self.generation.max(1);
         let dictionaries = [session, application];
-        let run = Run { message, dictionaries, body, checks: self.checks };
-        self.walk(&run).map_err(|found| self.foremost(&run, found))
+        let allowed = std::mem::take(&mut self.allowed);
+        let run = Run { message, dictionaries, body, checks: self.checks, allowed: &allowed };
+        let outcome = self.walk(&run).map_err(|found| self.foremost(&run, found));
+        self.allowed = allowed;
+        outcome
     }
 
     /// Looks whether something goes before the first thing that was found.
@@ -200,7 +214,8 @@ impl Validator {
             }
             part = place.part.max(part);
             let Some(member) = place.member else {
-                if run.checks.message_fields && !run.body.1.takes_any {
+                let is_allowed = run.body.1.takes_any || run.allowed.contains(&Tag(*tag));
+                if run.checks.message_fields && !is_allowed {
                     return Err(error_at(run.message, ErrorKind::TagNotInMessage, at));
                 }
                 at += 1;
@@ -280,7 +295,8 @@ impl<'r> Run<'r> {
 
     #[cold]
     fn undefined(&self, at: usize, tag: u32) -> Result<(), Error> {
-        if tag >= USER_DEFINED && !self.checks.user_defined_fields {
+        let is_ignored = tag >= USER_DEFINED && !self.checks.user_defined_fields;
+        if is_ignored || self.allowed.contains(&Tag(tag)) {
             return Ok(());
         }
         Err(error_at(self.message, ErrorKind::UndefinedTag, at))

@@ -269,8 +269,8 @@ impl Pair {
             let read = running.handle.call(move |sessions, _| {
                 let store = sessions.session_mut(key).expect("it is there").store_mut();
                 let mut bytes = Vec::new();
-                let is_there = store.read(store.next_sender() - 1, &mut bytes);
-                assert!(is_there.expect("it can be read"));
+                let is_there = store.read_next(store.next_sender() - 1, &mut bytes);
+                assert!(is_there.expect("it can be read").is_some());
                 bytes
             });
             Ok(read?.wait()?)

@@ -86,14 +86,15 @@ impl<A: Application> Engine<A> {
             }
         }
         check_overlaps(&listeners)?;
-        descriptors::make_room(settings).map_err(|text| {
+        let room = descriptors::make_room(settings, &listeners).map_err(|text| {
             let line = settings.sessions.first().map_or(0, |session| session.line);
             ConfigureError { line, other: None, text }
         })?;
         for (address, planned) in &listeners {
             let line = planned.first().line;
             let fail = |text: String| ConfigureError { line, other: None, text };
-            let options = acceptor(*address, planned).map_err(fail)?;
+            let mut options = acceptor(*address, planned).map_err(fail)?;
+            room.limit(&mut options);
             let key = self.listen(options).map_err(|error| fail(error.to_string()))?;
             let mut templates = Vec::new();
             for session in &planned.sessions {
@@ -307,10 +308,11 @@ fn initiator(
     let mut addresses = Vec::new();
     for (host, port) in hosts {
         let found = (host.as_str(), *port).to_socket_addrs();
-        addresses.extend(found.map_err(|error| format!("cannot find {host}:{port}: {error}"))?);
+        let found = found.map_err(|error| format!("cannot find {host}:{port}: {error}"))?;
+        addresses.extend(found.map(|address| (address, host.clone())));
     }
-    let first = addresses.first().copied().ok_or("no address to connect to")?;
-    let mut options = InitiatorOptions::new(first);
+    let (first, _) = addresses.first().ok_or("no address to connect to")?;
+    let mut options = InitiatorOptions::new(*first);
     options.addresses = addresses;
     options.hosts = hosts.to_vec();
     options.backoff = Backoff::fixed(Duration::from_secs(u64::from(reconnect_s.max(1))));
@@ -318,8 +320,7 @@ fn initiator(
         let authorities = tls.authorities.as_deref();
         let authorities =
             authorities.ok_or("TLS: an initiator needs CERTIFICATION_AUTHORITIES_FILE")?;
-        let host = hosts.first().map_or("", |(host, _)| host.as_str());
-        let name = tls.server_name.as_deref().unwrap_or(host);
+        let name = tls.server_name.as_deref();
         let client = ClientTls::from_files(authorities, identity(tls)?, name, &tls.versions);
         options.tls = Some(client.map_err(|error| error.to_string())?);
     }

@@ -1,7 +1,13 @@
 //! File descriptors: each session needs some, and the operating system gives a process so many.
 
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use tickwire_fix_session::settings::{ConnectionSettings, SessionSettings, Settings};
+use tickwire_fix_session::settings::{SessionSettings, Settings};
+
+use super::acceptor::AcceptorOptions;
+use super::planned::{Planned, is_template};
 
 /// For what is not a session: standard streams, events, metrics, dictionaries while they are read.
 const OTHERS: u64 = 32;
@@ -13,21 +19,35 @@ fn needs_of(session: &SessionSettings) -> u64 {
     1 + u64::from(session.store_folder.is_some()) + u64::from(session.log_folder.is_some())
 }
 
-/// Raises the process's limit of open files as far as the sessions need it.
+/// What the limit of open files leaves of what listeners want.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Room {
+    /// Most pending connections of each listener, and most sessions of its template, if not as many as they want.
+    shortened: Option<(usize, usize)>,
+}
+
+impl Room {
+    /// Makes a listener want no more than there is, so that strangers cannot use up what sessions need.
+    pub fn limit(self, options: &mut AcceptorOptions) {
+        let Some((pending_max, template_sessions_max)) = self.shortened else { return };
+        options.pending_max = options.pending_max.min(pending_max);
+        options.template_sessions_max = options.template_sessions_max.min(template_sessions_max);
+    }
+}
+
+/// Raises the process's limit of open files as far as the sessions need it: those that the file names, and as many
+/// of templates and pending connections as are allowed, or fit.
 ///
 /// # Errors
-/// If the system does not allow as many: in words, with the number.
-pub(super) fn make_room(settings: &Settings) -> Result<(), String> {
-    let fixed = |session: &&SessionSettings| {
-        !matches!(session.connection, ConnectionSettings::Acceptor { is_template: true, .. })
-    };
-    let sessions = settings.sessions.iter().filter(fixed);
+/// If the system does not allow as many as the sessions of the file need: in words, with the number.
+pub(super) fn make_room(
+    settings: &Settings,
+    listeners: &BTreeMap<SocketAddr, Planned<'_>>,
+) -> Result<Room, String> {
+    let sessions = settings.sessions.iter().filter(|session| !is_template(session));
     let needed = OTHERS + PENDING + sessions.clone().map(needs_of).sum::<u64>();
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)
         .map_err(|error| format!("cannot ask for the limit of open files: {error}"))?;
-    if needed <= soft {
-        return Ok(());
-    }
     if needed > hard {
         return Err(format!(
             "the {} sessions of the file need {needed} open files, and the process may have {hard}; raise \
@@ -35,6 +55,40 @@ pub(super) fn make_room(settings: &Settings) -> Result<(), String> {
             sessions.count()
         ));
     }
-    setrlimit(Resource::RLIMIT_NOFILE, needed, hard)
-        .map_err(|error| format!("cannot raise the limit of open files to {needed}: {error}"))
+    let wanted = needed + listeners.values().map(strangers).sum::<u64>();
+    let limit = wanted.min(hard);
+    if limit > soft {
+        setrlimit(Resource::RLIMIT_NOFILE, limit, hard)
+            .map_err(|error| format!("cannot raise the limit of open files to {limit}: {error}"))?;
+    }
+    if wanted <= hard || listeners.is_empty() {
+        return Ok(Room::default());
+    }
+    let count = listeners.len() as u64;
+    let templates = settings.sessions.iter().filter(|session| is_template(session));
+    let most = templates.clone().map(needs_of).max().unwrap_or(1);
+    let sessions_max = (hard - needed) / most / count;
+    if sessions_max == 0 && templates.count() > 0 {
+        return Err(format!(
+            "the process may have {hard} open files, which leaves none for sessions of templates; raise the limit, as \
+             by `ulimit -n {wanted}`"
+        ));
+    }
+    tracing::warn!(
+        target: "tickwire::fix",
+        "the process may have {hard} open files: each listener takes at most {} pending connections and {sessions_max} \
+         sessions of its template; `ulimit -n {wanted}` is enough for all that is allowed",
+        PENDING / count
+    );
+    Ok(Room { shortened: Some(((PENDING / count).max(1) as usize, sessions_max as usize)) })
+}
+
+/// Returns how many descriptors those may take whom a listener does not know by name.
+fn strangers(planned: &Planned<'_>) -> u64 {
+    let own = AcceptorOptions::new(SocketAddr::from(([0, 0, 0, 0], 0)));
+    let number = |given: Option<u32>, own: usize| given.map_or(own as u64, u64::from);
+    let pending = number(planned.limits.pending_max, own.pending_max);
+    let templates = planned.sessions.iter().filter(|session| is_template(session));
+    let needs = templates.map(|session| needs_of(session)).max().unwrap_or(0);
+    pending + needs * number(planned.limits.template_sessions_max, own.template_sessions_max)
 }

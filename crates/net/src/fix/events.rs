@@ -94,6 +94,11 @@ impl EventLog {
                 let text = format!("the peer asks for messages {begin} to {end} again");
                 (Level::INFO, "resend", text)
             }
+            Notice::TooLong { len } => {
+                let text =
+                    format!("a message of {len} bytes is longer than allowed and was passed over");
+                (Level::WARN, "too_long", text)
+            }
             Notice::StoreFailed { text } => (Level::ERROR, "store", text.clone()),
             _ => return,
         };
@@ -127,6 +132,12 @@ fn ended(why: &Why) -> (Level, &'static str, String) {
         Why::Silence => (Level::WARN, "end_silence", "the peer is silent".to_owned()),
         Why::SlowReader => (Level::WARN, "end_slow", "the peer does not read".to_owned()),
         Why::Store(text) => (Level::ERROR, "end_store", text.clone()),
+        Why::TooLong { len, len_max } => {
+            let text = format!(
+                "the peer has sent a message of {len} bytes again; at most {len_max} are taken (MaxMessageSize)"
+            );
+            (Level::ERROR, "end_too_long", text)
+        }
         Why::Unsendable(text) => (Level::ERROR, "end_unsendable", text.clone()),
         _ => (Level::WARN, "end", format!("{why:?}")),
     };

@@ -30,8 +30,8 @@ impl Backoff {
 /// Where an initiator connects to.
 #[derive(Clone, Debug)]
 pub struct InitiatorOptions {
-    /// Tried in turn.
-    pub addresses: Vec<SocketAddr>,
+    /// Tried in turn, each with the host that it is of, as its certificate has to name it.
+    pub addresses: Vec<(SocketAddr, String)>,
     /// Names and ports that are looked up before each round through the addresses, which are then those
     /// found; nothing is looked up if there are none.
     pub hosts: Vec<(String, u16)>,
@@ -47,7 +47,7 @@ impl InitiatorOptions {
     /// Creates options with defaults.
     pub fn new(address: SocketAddr) -> Self {
         Self {
-            addresses: vec![address],
+            addresses: vec![(address, address.ip().to_string())],
             hosts: Vec::new(),
             tls: None,
             backoff: Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(30) },

@@ -69,11 +69,10 @@ impl MessageLog {
 
     fn rotate(&mut self, kept: u32) -> io::Result<()> {
         self.out.flush()?;
-        for number in (1..kept).rev() {
-            match fs::rename(self.numbered(number), self.numbered(number + 1)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
+        // Numbers are dense: what is to be moved ends at the first that is not there.
+        let last = (1..kept).find(|number| !self.numbered(*number).exists()).unwrap_or(kept);
+        for number in (1..last).rev() {
+            fs::rename(self.numbered(number), self.numbered(number + 1))?;
         }
         match kept {
             0 => fs::remove_file(&self.path)?,

@@ -127,24 +127,29 @@ impl ServerTls {
     }
 }
 
+fn server_name(text: &str) -> Result<ServerName<'static>, TlsError> {
+    ServerName::try_from(text.to_owned())
+        .map_err(|_| TlsError::of(format!("'{text}' is no name of a server")))
+}
+
 /// TLS of an initiator.
 #[derive(Clone, Debug)]
 pub struct ClientTls {
     config: Arc<ClientConfig>,
-    name: ServerName<'static>,
+    name: Option<ServerName<'static>>,
 }
 
 impl ClientTls {
     /// Reads the certificates that the server's must come from, and own certificates and key where the
-    /// server wants them. `name` is what the server's certificate must be for, `wanted` the versions to
-    /// speak, all if empty.
+    /// server wants them. `name` is what the server's certificate must be for, if that is not the host
+    /// that is connected to, `wanted` the versions to speak, all if empty.
     ///
     /// # Errors
     /// [`TlsError`] with the file that cannot be used.
     pub fn from_files(
         authorities: &Path,
         own: Option<(&Path, &Path)>,
-        name: &str,
+        name: Option<&str>,
         wanted: &[TlsVersion],
     ) -> Result<Self, TlsError> {
         let builder = ClientConfig::builder_with_provider(provider())
@@ -157,13 +162,14 @@ impl ClientTls {
                 .with_client_auth_cert(certificates(own)?, key(private)?)
                 .map_err(|error| TlsError::file(private, error))?,
         };
-        let name = ServerName::try_from(name.to_owned())
-            .map_err(|_| TlsError::of(format!("'{name}' is no name of a server")))?;
+        let name = name.map(server_name).transpose()?;
         Ok(Self { config: Arc::new(config), name })
     }
 
-    pub(super) fn connect(&self, stream: TcpStream) -> Result<TlsStream, TlsError> {
-        let session = ClientConnection::new(self.config.clone(), self.name.clone());
+    /// Begins to speak TLS with a host.
+    pub(super) fn connect(&self, stream: TcpStream, host: &str) -> Result<TlsStream, TlsError> {
+        let name = self.name.clone().map_or_else(|| server_name(host), Ok)?;
+        let session = ClientConnection::new(self.config.clone(), name);
         Ok(TlsStream { stream, session: session.map_err(TlsError::of)?.into() })
     }
 }

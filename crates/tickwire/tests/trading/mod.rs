@@ -125,7 +125,7 @@ fn values(store: &mut FileStore, tags: [u32; 3]) -> Vec<[String; 3]> {
     let (mut reader, mut bytes, mut found) = (Reader::new(), Vec::new(), Vec::new());
     for seq_num in 1..store.next_sender() {
         bytes.clear();
-        if store.read(seq_num, &mut bytes).expect("reads") {
+        if store.read_next(seq_num, &mut bytes).expect("reads") == Some(seq_num) {
             let message = reader.decode(&bytes).expect("a whole message");
             let text = |tag: u32| {
                 let field = message.field(Tag(tag)).expect("there");

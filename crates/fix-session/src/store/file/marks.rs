@@ -32,10 +32,19 @@ impl Marks {
         self.marks.push((seq_num, at));
     }
 
-    /// Returns the last frame from which on the message with that number can be.
+    /// Returns the last frame from which on the first message with that number or a later one can be; `None` if there
+    /// are no messages.
     pub fn find(&self, seq_num: u64) -> Option<u64> {
         let after = self.marks.partition_point(|(known, _)| *known <= seq_num);
-        Some(self.marks.get(after.checked_sub(1)?)?.1)
+        Some(self.marks.get(after.saturating_sub(1))?.1)
+    }
+
+    /// Returns from which number on numbers are used again in later frames, if the message of the frame at `at` with
+    /// that number is among them.
+    pub fn used_again(&self, seq_num: u64, at: u64) -> Option<u64> {
+        let after = self.marks.partition_point(|(known, _)| *known <= seq_num);
+        let (from, frame) = self.marks.get(after.checked_sub(1)?)?;
+        (*frame > at).then_some(*from)
     }
 }
 
@@ -50,7 +59,7 @@ mod tests {
             marks.note(seq_num, 24 + seq_num * SPACING / 4);
         }
         assert_eq!(marks.marks.len(), 250);
-        assert_eq!(marks.find(0), None);
+        assert_eq!((marks.find(0), Marks::default().find(1)), (Some(24 + SPACING / 4), None));
         for seq_num in 1..=1000 {
             // A fourth of the spacing a message: its own mark, or that of one of three before it.
             let first = seq_num - (seq_num - 1) % 4;

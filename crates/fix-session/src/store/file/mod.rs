@@ -394,19 +394,31 @@ impl Store for FileStore {
         Ok(())
     }
 
-    fn read(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<bool, StoreError> {
-        if let Ok(at) = self.in_frame.binary_search_by_key(&seq_num, |(number, ..)| *number) {
-            let (_, offset, len) = self.in_frame[at];
-            out.extend_from_slice(self.frame.bytes(offset, len));
-            return Ok(true);
+    fn read_next(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<Option<u64>, StoreError> {
+        let mut from = seq_num;
+        // What is not written yet comes after all that is.
+        let is_written = |from, frame: &[(u64, usize, usize)]| {
+            frame.first().is_none_or(|(number, ..)| from < *number)
+        };
+        while is_written(from, &self.in_frame)
+            && let Some(start) = self.marks.find(from)
+        {
+            let Self { window, journal, end, .. } = self;
+            let found = window.find(journal, start, *end, from);
+            let found = found.map_err(|error| self.error("read", error))?;
+            let Some((number, at)) = found else { break };
+            // Where numbers were used again, the later frame has the message.
+            if let Some(again_from) = self.marks.used_again(number, at) {
+                from = again_from;
+                continue;
+            }
+            out.extend_from_slice(self.window.message(number));
+            return Ok(Some(number));
         }
-        if seq_num >= self.next_sender {
-            return Ok(false);
-        }
-        let Some(from) = self.marks.find(seq_num) else { return Ok(false) };
-        let Self { window, journal, end, .. } = self;
-        let found = window.find(journal, from, *end, seq_num, out);
-        found.map_err(|error| self.error("read", error))
+        let at = self.in_frame.partition_point(|(number, ..)| *number < from);
+        let Some((number, offset, len)) = self.in_frame.get(at).copied() else { return Ok(None) };
+        out.extend_from_slice(self.frame.bytes(offset, len));
+        Ok(Some(number))
     }
 
     fn reset(&mut self, created_ns: u64) -> Result<(), StoreError> {

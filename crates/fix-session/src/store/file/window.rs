@@ -41,10 +41,10 @@ impl Loaded {
         Ok(())
     }
 
-    fn message(&self, seq_num: u64) -> Option<&[u8]> {
-        let at = self.messages.binary_search_by_key(&seq_num, |(number, ..)| *number).ok()?;
-        let (_, start, len) = self.messages[at];
-        self.records.get(start..start + len)
+    /// Returns the first number from that one on that has a message.
+    fn first_from(&self, seq_num: u64) -> Option<u64> {
+        let at = self.messages.partition_point(|(number, ..)| *number < seq_num);
+        self.messages.get(at).map(|(number, ..)| *number)
     }
 }
 
@@ -68,31 +68,34 @@ impl Window {
         self.reached = self.reached.filter(|(reached, _)| *reached < seq_num);
     }
 
-    /// Looks for a message in the frames from `from` to `end`; appends it to `out` if there is one.
+    /// Looks for the first message with that number or a later one in the frames from `from` to `end`; returns its
+    /// number and its frame.
     pub fn find(
         &mut self,
         journal: &File,
         from: u64,
         end: u64,
         seq_num: u64,
-        out: &mut Vec<u8>,
-    ) -> io::Result<bool> {
+    ) -> io::Result<Option<(u64, u64)>> {
         let near = self.reached.filter(|(reached, _)| *reached <= seq_num).map(|(_, at)| at);
         let mut at = near.map_or(from, |near| near.max(from));
         while at < end {
             self.load(journal, at, end)?;
-            if let Some(message) = self.loaded.message(seq_num) {
-                out.extend_from_slice(message);
+            if let Some(number) = self.loaded.first_from(seq_num) {
                 self.reached = Some((seq_num, at));
-                return Ok(true);
-            }
-            if self.loaded.messages.last().is_some_and(|(number, ..)| *number > seq_num) {
-                self.reached = Some((seq_num, at));
-                return Ok(false);
+                return Ok(Some((number, at)));
             }
             at += self.loaded.len;
         }
-        Ok(false)
+        Ok(None)
+    }
+
+    /// Returns a message of the frame found last; empty if it has none with that number.
+    pub fn message(&self, seq_num: u64) -> &[u8] {
+        let Loaded { records, messages, .. } = &self.loaded;
+        let at = messages.binary_search_by_key(&seq_num, |(number, ..)| *number);
+        let place = at.ok().map(|at| messages[at]);
+        place.and_then(|(_, start, len)| records.get(start..start + len)).unwrap_or_default()
     }
 
     /// Loads the frame at `at` and checks its sums.

@@ -4,7 +4,7 @@
 
 use tickwire_fix::{Framer, Limits, Step};
 use tickwire_fix_session::{
-    Config, Identity, Now, Refusal, Store, admit, check_credentials, refusal_logout,
+    Config, Identity, Now, Refusal, Store, admit, check_credentials, invalidity, refusal_logout,
 };
 
 use super::super::acceptor::ListenerKey;
@@ -48,7 +48,8 @@ impl<A: Application> Engine<A> {
 
     /// Looks whether the first message of a pending connection is whole, and whose it is.
     pub(super) fn introduce(&mut self, index: usize, now: Now) {
-        match self.examine(index, now) {
+        let mut text = String::new();
+        match self.examine(index, now, &mut text) {
             Ok(Found::NeedMore) => {}
             Ok(Found::Logon(attempt, decision)) => {
                 if let Some(connection) = self.connection_mut(index) {
@@ -56,11 +57,12 @@ impl<A: Application> Engine<A> {
                 }
                 self.settle(index, decision, now);
             }
-            Err(refusal) => self.refuse(index, refusal, "", now),
+            Err(refusal) => self.refuse(index, refusal, &text, now),
         }
     }
 
-    fn examine(&mut self, index: usize, now: Now) -> Result<Found, Refusal> {
+    /// Looks at what came; what is to be said of a refusal beyond its reason goes to `text`.
+    fn examine(&mut self, index: usize, now: Now, text: &mut String) -> Result<Found, Refusal> {
         let serial = self.next_serial;
         let Self { connections, listeners, sessions, reader, application, .. } = self;
         let connection = connections.get_mut(index).and_then(Option::as_mut);
@@ -101,7 +103,11 @@ impl<A: Application> Engine<A> {
             }
             Candidate::Template(made) => (&made.config, &made.access),
         };
-        admit(config, now, &message)?;
+        admit(config, now, &message).inspect_err(|refusal| {
+            if *refusal == Refusal::Invalid {
+                *text = invalidity(config, &message);
+            }
+        })?;
         peer.certificates = connection.transport.peer_certificates();
         access.check(peer)?;
         check_credentials(config, &message)?;

@@ -31,14 +31,18 @@ pub(super) struct Dialer {
 }
 
 /// Addresses that are looked up on a thread of their own, because that may take long.
-type Lookup = Receiver<Vec<SocketAddr>>;
+type Lookup = Receiver<Vec<(SocketAddr, String)>>;
 
 /// Looks hosts up; the engine is woken when that is done.
 fn look_up(hosts: Vec<(String, u16)>, engine: EngineHandle) -> Lookup {
     let (found, lookup) = sync_channel(1);
     std::thread::spawn(move || {
-        let look = |host: &(String, u16)| (host.0.as_str(), host.1).to_socket_addrs();
-        let addresses = hosts.iter().filter_map(|host| look(host).ok()).flatten().collect();
+        let mut addresses = Vec::new();
+        for (host, port) in hosts {
+            // A host that is not found leaves the others.
+            let of_host = (host.as_str(), port).to_socket_addrs().into_iter().flatten();
+            addresses.extend(of_host.map(|address| (address, host.clone())));
+        }
         // If the engine is gone or cannot be woken, nobody needs them, or it sees them a second later.
         let _ = found.send(addresses);
         let _ = engine.wake();
@@ -80,8 +84,8 @@ impl Dialer {
     }
 
     /// Returns the address to try next; after the last, all are looked up again.
-    fn take_address(&mut self) -> Option<SocketAddr> {
-        let address = self.options.addresses.get(self.next_address).copied();
+    fn take_address(&mut self) -> Option<(SocketAddr, String)> {
+        let address = self.options.addresses.get(self.next_address).cloned();
         self.next_address += 1;
         if self.next_address >= self.options.addresses.len() {
             self.next_address = 0;
@@ -130,11 +134,12 @@ impl<A: Application> Engine<A> {
             let key = dialer.key;
             let timeout = u64::try_from(dialer.options.connect_timeout.as_nanos());
             let until_ns = now.steady_ns.saturating_add(timeout.unwrap_or(u64::MAX));
-            let stream = address.and_then(|address| TcpStream::connect(address).ok());
-            let transport = match (stream, &dialer.options.tls) {
-                (Some(stream), None) => Some(Transport::Plain(stream)),
-                (Some(stream), Some(tls)) => {
-                    tls.connect(stream).ok().map(|tls| Transport::Tls(Box::new(tls)))
+            let opened =
+                address.and_then(|(address, host)| Some((TcpStream::connect(address).ok()?, host)));
+            let transport = match (opened, &dialer.options.tls) {
+                (Some((stream, _)), None) => Some(Transport::Plain(stream)),
+                (Some((stream, host)), Some(tls)) => {
+                    tls.connect(stream, &host).ok().map(|tls| Transport::Tls(Box::new(tls)))
                 }
                 (None, _) => None,
             };

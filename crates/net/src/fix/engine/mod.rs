@@ -81,6 +81,8 @@ pub struct Engine<A> {
     freed: Vec<usize>,
     /// Connections that may have more to read than was read.
     unread: Vec<usize>,
+    /// Sessions that have more to write than is written in a turn.
+    unfinished: Vec<SessionKey>,
     read_buffer: Box<[u8]>,
     reader: Reader,
     requests: Requests,
@@ -129,6 +131,7 @@ impl<A: Application> Engine<A> {
             free: Vec::new(),
             freed: Vec::new(),
             unread: Vec::new(),
+            unfinished: Vec::new(),
             read_buffer: vec![0; READ_LEN].into(),
             reader: Reader::new(),
             requests: Requests::new(waker, options.requests_max, options.busy_poll),
@@ -207,6 +210,9 @@ impl<A: Application> Engine<A> {
         if self.dialers.iter().any(Dialer::is_looking_up) {
             self.next_timer_ns = 0;
         }
+        for key in std::mem::take(&mut self.unfinished) {
+            self.transmit(key, now);
+        }
         for index in std::mem::take(&mut self.unread) {
             self.serve(index, now);
         }
@@ -253,6 +259,7 @@ impl<A: Application> Engine<A> {
     /// Returns how long the loop may sleep.
     fn sleep(&self, wait: Option<Duration>) -> Duration {
         let has_work = !self.unread.is_empty()
+            || !self.unfinished.is_empty()
             || self.has_more_requests
             || self.listeners.iter().any(|listener| listener.readable);
         if self.options.busy_poll || has_work {

@@ -14,6 +14,8 @@ use crate::clock::SECOND_NS;
 
 /// Reads of one connection in a turn, so that a busy one leaves time for others.
 const READS_MAX: usize = 8;
+/// Writes to one connection in a turn, each of some 64 KiB at most, so that one that is sent much leaves time for others.
+const WRITES_MAX: usize = 16;
 /// How long a peer may take to read the last bytes.
 const LINGER_NS: u64 = SECOND_NS;
 
@@ -172,7 +174,13 @@ impl<A: Application> Engine<A> {
         };
         let mut gone = false;
         let mut failure = None;
+        let mut writes = 0;
         loop {
+            if writes == WRITES_MAX {
+                self.unfinished.push(key);
+                break;
+            }
+            writes += 1;
             let bytes = match session.poll_transmit(now) {
                 Ok(bytes) => bytes,
                 Err(error) => {

@@ -4,7 +4,6 @@ use super::order::OrderRoom;
 use super::report::{Ids, reports};
 use super::sessions::SessionArgs;
 use super::times::Codec;
-use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::options::AdminArgs;
 use clap::Args;
@@ -123,9 +122,8 @@ impl Application for Server {
     }
 
     fn handle_refused(&mut self, refused: &Refused<'_>) {
-        // Whoever was let in but for its store is to be helped.
+        // Whoever was let in but for its store is to be helped; the event log tells it, not more often than of use.
         if refused.refusal == Refusal::Store {
-            tell!("tickwire: {}", refused.text);
             self.fail(refused.text.to_owned());
         }
     }

@@ -154,8 +154,8 @@ fn last_order(store: &mut dyn Store) -> Result<u64, Failure> {
     let mut reader = tickwire_fix::Reader::new();
     for seq_num in (1..store.next_sender()).rev() {
         bytes.clear();
-        let found = store.read(seq_num, &mut bytes);
-        if !found.map_err(|error| Failure::Usage(error.to_string()))? {
+        let found = store.read_next(seq_num, &mut bytes);
+        if found.map_err(|error| Failure::Usage(error.to_string()))? != Some(seq_num) {
             continue;
         }
         let message = reader.decode(&bytes).ok();
