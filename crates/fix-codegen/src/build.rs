@@ -40,8 +40,8 @@ pub fn write(
 }
 
 fn read(path: &Path) -> Result<Dictionary, Error> {
-    let text = fs::read_to_string(path).map_err(|error| file("read", path, &error))?;
-    let parsed = Dictionary::parse(&text);
+    let bytes = fs::read(path).map_err(|error| file("read", path, &error))?;
+    let parsed = Dictionary::parse_bytes(&bytes);
     parsed.map_err(|problems| Error::File(format!("{}: {problems}", path.display())))
 }
 

@@ -30,7 +30,7 @@ fn a_session_is_found_by_its_name_however_it_is_encoded() {
         let mut stream = TcpStream::connect(served).expect("served");
         write!(
             stream,
-            "GET /sessions/{name} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {shown}\r\n\
+            "GET /sessions/{name} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {shown}\r\n\
              Connection: close\r\n\r\n"
         )
         .expect("asked");

@@ -15,7 +15,7 @@ fn ask(address: &str, token: &str, request: &str, body: &str) -> (u16, Value) {
     let len = body.len();
     write!(
         stream,
-        "{request} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\
+        "{request} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\
          Content-Length: {len}\r\nConnection: close\r\n\r\n{body}"
     )
     .expect("asked");
@@ -95,7 +95,16 @@ fn sessions_are_listed_logged_out_and_reset_by_those_with_the_token() {
     assert_eq!((status, &found["enabled"]), (200, &false.into()));
     session(&|found| found["state"] == "disconnected");
     session(&|found| found["refused_connections"]["disabled"].as_u64() > Some(0));
-    for (body, wanted) in [("{\"next_target\": 0}", 400), ("{\"next\": 1}", 400), ("", 400)] {
+    let too_long = " ".repeat(5000);
+    for (body, wanted) in [
+        ("{\"next_target\": 0}", 400),
+        ("{\"next_target\": 18446744073709551615}", 400),
+        ("{\"next\": 1}", 400),
+        ("{}", 400),
+        ("[10,20]", 400),
+        ("", 400),
+        (&too_long, 413),
+    ] {
         assert_eq!(ask(&served, token, &numbers, body).0, wanted, "{body}");
     }
     let (status, found) = ask(&served, token, &numbers, "{\"next_target\": 10}");

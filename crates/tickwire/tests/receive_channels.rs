@@ -135,7 +135,7 @@ fn options_of_one_channel_are_refused_for_several() {
 fn scrape(address: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("metrics are served");
     stream
-        .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        .write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         .expect("sent");
     let mut text = String::new();
     stream.read_to_string(&mut text).expect("UTF-8");

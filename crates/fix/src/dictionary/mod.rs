@@ -9,6 +9,7 @@ mod orchestra;
 mod problem;
 mod quickfix;
 mod types;
+mod xml;
 
 use std::collections::HashMap;
 
@@ -280,6 +281,14 @@ impl Dictionary {
     /// All problems of the file, in the order of their lines.
     pub fn parse(text: &str) -> Result<Self, Problems> {
         if orchestra::is_repository(text) { orchestra::parse(text) } else { quickfix::parse(text) }
+    }
+
+    /// Parses the bytes of a file in either format, in UTF-8 or, if its XML declaration says so, ISO-8859-1.
+    ///
+    /// # Errors
+    /// All problems of the file, in the order of their lines.
+    pub fn parse_bytes(bytes: &[u8]) -> Result<Self, Problems> {
+        Self::parse(&xml::text_of(bytes)?)
     }
 
     /// Returns what is wrong with the file it was parsed from, but does no harm.

@@ -11,6 +11,7 @@ use super::assemble::{self, DEFINITIONS_MAX, DEPTH_MAX, MEMBERS_MAX, Members};
 use super::problem::{Problem, Problems, What};
 use super::quickfix::elements;
 use super::types::FieldType;
+use super::xml;
 use super::{ComponentDef, Dictionary, EnumValue, FieldDef, GroupDef, GroupId, Member, MessageDef};
 use crate::tag::Tag;
 
@@ -40,10 +41,7 @@ pub(super) fn is_repository(text: &str) -> bool {
 
 /// Parses a file.
 pub(super) fn parse(text: &str) -> Result<Dictionary, Problems> {
-    let document = Document::parse(text).map_err(|error| {
-        let problem = Problem { line: error.pos().row, what: What::Xml(error.to_string()) };
-        Problems(vec![problem])
-    })?;
+    let document = xml::parse(text)?;
     let mut loader = Loader::new(&document);
     let dictionary = loader.load();
     if loader.problems.is_empty() {

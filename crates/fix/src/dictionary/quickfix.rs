@@ -7,6 +7,7 @@ use roxmltree::{Document, Node, NodeId};
 use super::assemble::{self, DEFINITIONS_MAX, DEPTH_MAX, MEMBERS_MAX, Members};
 use super::problem::{Problem, Problems, What};
 use super::types::FieldType;
+use super::xml;
 use super::{
     Block, ComponentDef, Dictionary, EnumValue, FieldDef, GroupDef, GroupId, Member, MessageDef,
 };
@@ -14,10 +15,7 @@ use crate::tag::Tag;
 
 /// Parses a file.
 pub(super) fn parse(text: &str) -> Result<Dictionary, Problems> {
-    let document = Document::parse(text).map_err(|error| {
-        let problem = Problem { line: error.pos().row, what: What::Xml(error.to_string()) };
-        Problems(vec![problem])
-    })?;
+    let document = xml::parse(text)?;
     let mut loader = Loader::new(&document);
     let mut dictionary = loader.load();
     if loader.problems.is_empty() {
@@ -111,8 +109,12 @@ impl<'x> Loader<'x> {
             Some("N" | "n") | None => false,
             Some(value) => {
                 let (attribute, expected) = ("required", "Y or N");
-                let value = value.to_owned();
-                self.report(node, What::AttributeValue { attribute, value, expected });
+                let what = What::AttributeValue { attribute, value: value.to_owned(), expected };
+                // To QuickFIX whatever is not Y is N.
+                match value {
+                    "true" | "false" => self.warn(node, what),
+                    _ => self.report(node, what),
+                }
                 false
             }
         }

@@ -21,6 +21,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::Router;
 use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{StatusCode, Uri};
 use axum::middleware::from_fn_with_state;
@@ -93,6 +94,10 @@ impl EngineHandle {
             )
             .route("/sessions/{name}/numbers", post(set_numbers))
             .fallback(|| async { Failure::of(StatusCode::NOT_FOUND, "see GET /sessions") })
+            .method_not_allowed_fallback(|| async {
+                let text = "GET looks at sessions, POST changes them";
+                Failure::of(StatusCode::METHOD_NOT_ALLOWED, text)
+            })
             .layer(DefaultBodyLimit::max(BODY_MAX))
             .layer(from_fn_with_state(token, Token::check))
             .with_state(self.clone())
@@ -142,12 +147,20 @@ async fn act(
 async fn set_numbers(
     state: State<EngineHandle>,
     uri: Uri,
-    body: Bytes,
+    body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<Value>, Failure> {
-    let numbers: Numbers = serde_json::from_slice(&body).map_err(|error| {
+    let body = body.map_err(|error| Failure(error.status(), error.body_text()))?;
+    // An object and nothing else: a list would be taken for one.
+    let object = serde_json::from_slice::<Map<String, Value>>(&body);
+    let read = object.and_then(|object| serde_json::from_value::<Numbers>(object.into()));
+    let wrong = |error: &str| {
         let form = "{\"next_sender\": N, \"next_target\": N}, either may be left out";
         Failure(StatusCode::BAD_REQUEST, format!("{error}; wanted is {form}"))
-    })?;
+    };
+    let numbers = read.map_err(|error| wrong(&error.to_string()))?;
+    if numbers.next_sender.or(numbers.next_target).is_none() {
+        return Err(wrong("no number is given"));
+    }
     act(state, uri, Act::Numbers(numbers)).await
 }
 
@@ -179,7 +192,7 @@ fn carry_out(sessions: &mut Sessions, key: SessionKey, act: Act, now: Now) -> Re
                 let status = match &error {
                     NumbersError::Unknown => StatusCode::NOT_FOUND,
                     NumbersError::Connected => StatusCode::CONFLICT,
-                    NumbersError::Zero => StatusCode::BAD_REQUEST,
+                    NumbersError::Range => StatusCode::BAD_REQUEST,
                     NumbersError::Store(_) => StatusCode::INTERNAL_SERVER_ERROR,
                 };
                 Failure::of(status, error)

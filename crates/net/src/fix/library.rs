@@ -95,8 +95,8 @@ fn read_dictionary(path: &Path) -> Result<Arc<Dictionary>, String> {
     if len > DICTIONARY_LEN_MAX {
         return Err(format!("dictionary {}: {len} bytes are too many", path.display()));
     }
-    let text = fs::read_to_string(path).map_err(fail)?;
-    let dictionary = Dictionary::parse(&text)
+    let bytes = fs::read(path).map_err(fail)?;
+    let dictionary = Dictionary::parse_bytes(&bytes)
         .map_err(|problems| format!("dictionary {}:\n{problems}", path.display()))?;
     for warning in dictionary.warnings() {
         tracing::warn!("dictionary {}: {warning}", path.display());

@@ -10,6 +10,9 @@ use super::access::Access;
 use super::initiator::InitiatorOptions;
 use super::sessions::{AddError, BoxStore, SessionKey, Sessions};
 
+/// Highest number that is set: from there on a session can count for as long as it likes.
+pub const SEQ_NUM_MAX: u64 = i64::MAX as u64;
+
 /// Why sequence numbers are not set.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -18,8 +21,8 @@ pub enum NumbersError {
     Unknown,
     /// The session is connected: numbers that change under a peer are lost messages.
     Connected,
-    /// Numbers begin at 1.
-    Zero,
+    /// Not from 1 to [`SEQ_NUM_MAX`].
+    Range,
     /// The store failed.
     Store(StoreError),
 }
@@ -31,7 +34,7 @@ impl fmt::Display for NumbersError {
             Self::Connected => {
                 out.write_str("the session is connected; disable it first, which logs it out")
             }
-            Self::Zero => out.write_str("sequence numbers begin at 1"),
+            Self::Range => write!(out, "sequence numbers are from 1 to {SEQ_NUM_MAX}"),
             Self::Store(error) => error.fmt(out),
         }
     }
@@ -125,7 +128,7 @@ impl Sessions {
     }
 
     /// Sets the number of the next message to send, or of the next one expected, or both, of a session that
-    /// is not connected.
+    /// is not connected: from 1 to [`SEQ_NUM_MAX`].
     ///
     /// # Errors
     /// [`NumbersError`].
@@ -139,8 +142,9 @@ impl Sessions {
         if session.is_connected() {
             return Err(NumbersError::Connected);
         }
-        if next_sender == Some(0) || next_target == Some(0) {
-            return Err(NumbersError::Zero);
+        let is_allowed = |number: &u64| (1..=SEQ_NUM_MAX).contains(number);
+        if ![next_sender, next_target].iter().flatten().all(is_allowed) {
+            return Err(NumbersError::Range);
         }
         let store = session.store_mut();
         let set = next_sender

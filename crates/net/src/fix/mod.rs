@@ -39,7 +39,7 @@ pub use configure::{ConfigureError, Configured, open_store};
 pub use engine::{Engine, EngineOptions};
 pub use handle::{Answer, EngineHandle, HandleError};
 pub use initiator::{Backoff, InitiatorOptions};
-pub use manage::NumbersError;
+pub use manage::{NumbersError, SEQ_NUM_MAX};
 pub use message_log::MessageLog;
 pub use metrics::{FixCounters, FixMetrics};
 pub use rate::Rate;

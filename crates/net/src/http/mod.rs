@@ -1,30 +1,34 @@
 //! The one HTTP server: what serves metrics, administration and whatever else is looked at from outside.
 //!
 //! [`HttpServer`] runs on a thread of its own, which no feed and no session waits for. Addresses are of
-//! the loopback interface unless another one is given ([`HttpAddress`]). What may change something asks for
-//! a [`Token`].
+//! the loopback interface unless another one is given ([`HttpAddress`]); then only requests that name this machine are
+//! answered, so that no page of a browser can ask under a name of its own. What may change something asks for a
+//! [`Token`]. A connection is for one request.
 
 mod address;
+mod host;
 mod token;
 
 pub use address::{HttpAddress, UnknownAddress};
 pub use token::Token;
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use axum::Router;
+use axum::middleware::from_fn;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
 
 use crate::{Action, Error};
 
-/// Most connections at a time; more wait to be accepted.
+/// Most connections at a time; one more closes the oldest.
 const CONNECTIONS_MAX: usize = 64;
 /// How long the head of a request may take.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
@@ -57,6 +61,10 @@ impl HttpServer {
         let listener = TcpListener::bind(wanted).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
+        let routes = match address.ip().is_loopback() {
+            true => routes.layer(from_fn(host::check)),
+            false => routes,
+        };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
@@ -91,9 +99,8 @@ impl HttpServer {
 /// Serves all who connect, a bounded number at a time, each for a bounded time.
 async fn accept(listener: TcpListener, routes: Router) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let mut open: VecDeque<AbortHandle> = VecDeque::new();
     loop {
-        let Ok(place) = places.clone().acquire_owned().await else { return Ok(()) };
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(RETRY).await;
             continue;
@@ -101,13 +108,20 @@ async fn accept(listener: TcpListener, routes: Router) -> io::Result<()> {
         let service = TowerToHyperService::new(routes.clone());
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
+            .keep_alive(false)
             .header_read_timeout(HEAD_TIMEOUT)
             .serve_connection(TokioIo::new(stream), service);
-        tokio::spawn(async move {
+        open.retain(|connection| !connection.is_finished());
+        if open.len() == CONNECTIONS_MAX
+            && let Some(oldest) = open.pop_front()
+        {
+            oldest.abort();
+        }
+        let served = tokio::spawn(async move {
             // A client that goes away or takes too long is no business of ours.
             let _ = tokio::time::timeout(CONNECTION_TIMEOUT, connection).await;
-            drop(place);
         });
+        open.push_back(served.abort_handle());
     }
 }
 
@@ -157,15 +171,55 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_say_nothing_are_bounded_and_end() {
+    fn clients_that_say_nothing_keep_nobody_out_and_end() {
         let server = server();
-        let idle: Vec<_> =
-            (0..CONNECTIONS_MAX).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+        let connect = |_| TcpStream::connect(server.address()).unwrap();
+        let mut idle: Vec<_> = (0..2 * CONNECTIONS_MAX).map(connect).collect();
         let begun = Instant::now();
-        assert!(read(server.address()).ends_with("here"));
-        let waited = begun.elapsed();
-        assert!(waited < HEAD_TIMEOUT + Duration::from_secs(5), "{waited:?}");
-        assert!(waited > HEAD_TIMEOUT / 2, "one more was served at once: {waited:?}");
-        drop(idle);
+        for _ in 0..3 {
+            assert!(read(server.address()).ends_with("here"));
+        }
+        assert!(begun.elapsed() < HEAD_TIMEOUT, "{:?}", begun.elapsed());
+        let ended = |stream: &mut TcpStream| {
+            // Closed or reset: either way it is over.
+            !matches!(stream.read(&mut [0; 64]), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+        };
+        idle.iter().for_each(|stream| stream.set_nonblocking(true).unwrap());
+        let open = idle.iter_mut().map(ended).filter(|ended| !ended).count();
+        assert!(open <= CONNECTIONS_MAX, "{open} are open");
+        idle.iter().for_each(|stream| stream.set_nonblocking(false).unwrap());
+        idle.iter_mut().for_each(|stream| assert!(ended(stream)));
+        assert!(begun.elapsed() < HEAD_TIMEOUT + Duration::from_secs(5), "{:?}", begun.elapsed());
+    }
+
+    #[test]
+    fn a_connection_is_for_one_request() {
+        let server = server();
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        write!(stream, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        let begun = Instant::now();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        assert!(text.ends_with("here") && begun.elapsed() < HEAD_TIMEOUT, "{text}");
+    }
+
+    #[test]
+    fn names_that_are_not_of_this_machine_are_not_answered() {
+        let server = server();
+        let port = server.address().port();
+        let status = |host: &str| {
+            let mut stream = TcpStream::connect(server.address()).unwrap();
+            write!(stream, "GET / HTTP/1.1\r\n{host}\r\n").unwrap();
+            let mut text = String::new();
+            stream.read_to_string(&mut text).unwrap();
+            text.split(' ').nth(1).unwrap().to_owned()
+        };
+        for own in ["localhost", "LOCALHOST", "127.0.0.1", "[::1]"] {
+            assert_eq!(status(&format!("Host: {own}:{port}\r\n")), "200", "{own}");
+            assert_eq!(status(&format!("Host: {own}\r\n")), "200", "{own}");
+        }
+        for other in ["evil.example", "localhost.evil.example", "192.0.2.1", "", "a@localhost"] {
+            assert_eq!(status(&format!("Host: {other}:{port}\r\n")), "403", "{other}");
+        }
     }
 }

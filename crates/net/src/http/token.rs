@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use axum::extract::{Request, State};
@@ -10,6 +11,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use ring::rand::{SecureRandom, SystemRandom};
 
+/// Bits of a file's mode that are of its group and of everybody.
+const OTHERS: u32 = 0o077;
 /// Bytes of a token that is made.
 const LEN: usize = 24;
 /// Fewest characters of one that is read.
@@ -41,11 +44,18 @@ impl Token {
     /// random, for its owner alone to read.
     ///
     /// # Errors
-    /// The file cannot be read or written, or holds fewer than 16 characters, or some that are not printable
+    /// The file cannot be read or written, is open to others than its owner, or holds fewer than 16 characters, or some that are not printable
     /// ASCII.
     pub fn of_file(path: &Path) -> io::Result<Self> {
         match std::fs::read_to_string(path) {
-            Ok(text) => Self::parse(text.lines().next().unwrap_or_default()),
+            Ok(text) => {
+                let mode = std::fs::metadata(path)?.permissions().mode();
+                if mode & OTHERS != 0 {
+                    let text = "others than its owner can read or change it; `chmod 600` it";
+                    return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+                }
+                Self::parse(text.lines().next().unwrap_or_default())
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let token = Self::random()?;
                 let mut options = std::fs::OpenOptions::new();
@@ -81,7 +91,11 @@ impl Token {
     /// Whether a request shows it. The time taken does not tell where two tokens differ.
     fn is_shown(&self, headers: &HeaderMap) -> bool {
         let shown = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let shown = shown.and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
+        // The scheme's case is of no matter (RFC 9110, section 11.1).
+        let of_bearer =
+            |(scheme, shown): (&str, _)| scheme.eq_ignore_ascii_case("Bearer").then_some(shown);
+        let shown = shown.and_then(|value| value.split_once(' ')).and_then(of_bearer);
+        let shown: &str = shown.unwrap_or_default();
         let (shown, own) = (shown.trim().as_bytes(), self.0.as_bytes());
         let differing = shown.iter().zip(own).fold(0, |bits, (one, other)| bits | (one ^ other));
         shown.len() == own.len() && std::hint::black_box(differing) == 0
@@ -101,7 +115,6 @@ impl Token {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_file_keeps_the_token_for_its_owner() {
@@ -116,6 +129,11 @@ mod tests {
             std::fs::write(&path, bad).unwrap();
             assert!(Token::of_file(&path).is_err(), "{bad}");
         }
+        std::fs::write(&path, made.expose()).unwrap();
+        for mode in [0o640, 0o604, 0o620] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            assert!(Token::of_file(&path).unwrap_err().to_string().contains("chmod"), "{mode:o}");
+        }
         std::fs::remove_dir_all(folder).unwrap();
         assert_ne!(Token::random().unwrap().expose(), made.expose());
         assert!(!format!("{made:?}").contains(made.expose()));
@@ -129,7 +147,7 @@ mod tests {
             headers.insert(header::AUTHORIZATION, text.parse().unwrap());
             token.is_shown(&headers)
         };
-        assert!(is_shown("Bearer 0123456789abcdef"));
+        assert!(is_shown("Bearer 0123456789abcdef") && is_shown("bearer 0123456789abcdef"));
         for wrong in [
             "Bearer 0123456789abcdeX",
             "Bearer 0123456789abcde",

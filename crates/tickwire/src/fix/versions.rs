@@ -69,11 +69,7 @@ pub fn read(path: &Path, is_strict: bool) -> Result<Dictionary, Failure> {
         }
         None => {
             let bytes = files::read_whole(path, DICTIONARY_BYTES_MAX, ": is it a dictionary?")?;
-            let text = String::from_utf8(bytes).map_err(|error| {
-                let at = error.utf8_error().valid_up_to();
-                Failure::Data(format!("{}: not UTF-8 at offset {at}", files::name_of(path)))
-            })?;
-            Dictionary::parse(&text)
+            Dictionary::parse_bytes(&bytes)
         }
     };
     let name = files::name_of(path);

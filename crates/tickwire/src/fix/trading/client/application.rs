@@ -66,6 +66,7 @@ pub struct Client {
     round_trips: Histogram<u64>,
     wants_logout: bool,
     is_done: bool,
+    was_logged_on: bool,
     failure: Option<Failure>,
     /// How the message log ended before the session did.
     log_failure: Option<String>,
@@ -104,6 +105,7 @@ impl Client {
             read_ns: 0,
             round_trips: histogram::latency(),
             is_done: false,
+            was_logged_on: false,
             failure: None,
             log_failure: None,
             metrics: None,
@@ -324,6 +326,7 @@ impl Application for Client {
 
     fn handle_notice(&mut self, _: SessionKey, notice: &Notice) {
         match notice {
+            Notice::LoggedOn => self.was_logged_on = true,
             Notice::RejectReceived { text, seq_num } => {
                 self.fail(format!("the server rejected message {seq_num}: {text}"));
             }
@@ -344,7 +347,13 @@ impl Application for Client {
         if self.is_done {
             self.stop.set();
         } else if !self.plan.reliable {
-            self.fail("disconnected; is the server running? (--reliable goes on)".to_owned());
+            let text = match self.was_logged_on {
+                true => "the connection was lost; is the server running? (--reliable goes on)",
+                false => {
+                    "no Logon came back: either no server runs there, or it refuses ours (its event log says why)"
+                }
+            };
+            self.fail(text.to_owned());
         }
     }
 
