@@ -74,9 +74,9 @@ fn a_message_log_that_finds_no_room_is_told_and_trading_goes_on() {
     assert!(run.out.contains("20 NewOrderSingle msgs sent"), "{}", run.out);
     let (status, told) = server.end();
     assert_eq!(status, Some(1), "{told}");
-    let wanted = format!("the message log ends: {log}: No space left on device");
+    let wanted = format!("the message log is interrupted: {log}: No space left on device");
     assert_eq!(told.matches(&wanted).count(), 1, "{told}");
-    assert!(told.contains("tickwire: a message log ended: "), "{told}");
+    assert!(told.contains("tickwire: a message log was interrupted: "), "{told}");
 }
 
 #[test]
@@ -93,7 +93,11 @@ fn the_log_of_a_client_that_finds_no_room_is_told() {
     let config = file(&folder, "client.cfg", text.as_bytes());
     let run = tickwire(&format!("fix client --orders 20 --config {config}"));
     assert_eq!(run.status, 1, "{}", run.err);
-    assert!(run.err.contains(&format!("tickwire: the message log ended: {log}: ")), "{}", run.err);
+    assert!(
+        run.err.contains(&format!("tickwire: the message log was interrupted: {log}: ")),
+        "{}",
+        run.err
+    );
     assert!(run.out.contains("20 NewOrderSingle msgs sent"), "{}", run.out);
 }
 

@@ -11,13 +11,20 @@ use tickwire_fix_session::settings::LogRotation;
 const BUFFER_LEN: usize = 1 << 16;
 
 /// A message log on disk. Only its owner can read it. Grown to its limit it becomes `NAME.1`, the one before
-/// it `NAME.2`, and so on; the oldest is removed.
+/// it `NAME.2`, and so on; the oldest is removed. Where it cannot be written, as on a full disk, lines are left out until
+/// it can again.
 #[derive(Debug)]
 pub struct MessageLog {
     path: PathBuf,
     out: BufWriter<File>,
     len: u64,
     rotation: Option<LogRotation>,
+    /// Lines left out since it could not be written.
+    left_out: Option<u64>,
+}
+
+fn lines_of(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -32,17 +39,50 @@ impl MessageLog {
     pub fn open(path: PathBuf, rotation: Option<LogRotation>) -> io::Result<Self> {
         let file = open(&path)?;
         let len = file.metadata()?.len();
-        Ok(Self { out: BufWriter::with_capacity(BUFFER_LEN, file), path, len, rotation })
+        Ok(Self {
+            out: BufWriter::with_capacity(BUFFER_LEN, file),
+            path,
+            len,
+            rotation,
+            left_out: None,
+        })
     }
 
-    /// Appends whole lines. Errors name the file.
+    /// Appends whole lines. An error, which names the file, comes once; lines are left out from then on.
     pub(super) fn write(&mut self, lines: &[u8]) -> io::Result<()> {
-        self.append(lines).map_err(|error| self.named(&error))
+        if let Some(left_out) = &mut self.left_out {
+            *left_out += lines_of(lines);
+            return Ok(());
+        }
+        self.append(lines).map_err(|error| self.interrupted(&error))
     }
 
-    /// Hands the lines to the file. Errors name it.
-    pub(super) fn flush(&mut self) -> io::Result<()> {
-        self.out.flush().map_err(|error| self.named(&error))
+    /// Hands the lines to the file; errors are as those of a write. If lines were left out and it can be written again,
+    /// returns how many.
+    pub(super) fn flush(&mut self) -> io::Result<Option<u64>> {
+        let Some(left_out) = self.left_out else {
+            return self.out.flush().map(|()| None).map_err(|error| self.interrupted(&error));
+        };
+        let mut file = self.out.get_ref();
+        // The last line may be a part of one.
+        if file.write_all(b"\n").is_err() {
+            return Ok(None);
+        }
+        self.len = file.metadata()?.len();
+        self.left_out = None;
+        Ok(Some(left_out))
+    }
+
+    /// Leaves out what was not written yet and what comes.
+    fn interrupted(&mut self, error: &io::Error) -> io::Error {
+        self.left_out = Some(lines_of(self.out.buffer()));
+        let named = io::Error::new(error.kind(), format!("{}: {error}", self.path.display()));
+        if let Ok(file) = self.out.get_ref().try_clone() {
+            let out = BufWriter::with_capacity(BUFFER_LEN, file);
+            // Its bytes are counted as left out: they must not come later, behind others.
+            drop(std::mem::replace(&mut self.out, out).into_parts());
+        }
+        named
     }
 
     fn append(&mut self, lines: &[u8]) -> io::Result<()> {
@@ -55,10 +95,6 @@ impl MessageLog {
         }
         self.len += len;
         self.out.write_all(lines)
-    }
-
-    fn named(&self, error: &io::Error) -> io::Error {
-        io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
     }
 
     fn numbered(&self, number: u32) -> PathBuf {
@@ -88,6 +124,26 @@ impl MessageLog {
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_log_goes_on_when_there_is_room_again_and_tells_what_it_lacks() {
+        let path = std::env::temp_dir().join(format!("tickwire-full-{}.log", std::process::id()));
+        let mut log = MessageLog::open(path.clone(), None).unwrap();
+        log.write(b"one\n").unwrap();
+        assert_eq!(log.flush().unwrap(), None);
+        let full = || File::options().write(true).open("/dev/full").unwrap();
+        let file = std::mem::replace(&mut log.out, BufWriter::with_capacity(BUFFER_LEN, full()));
+        log.write(b"two\nthree\n").unwrap();
+        assert!(log.flush().unwrap_err().to_string().contains("tickwire-full"));
+        log.write(b"four\n").unwrap();
+        assert_eq!(log.flush().unwrap(), None, "told once, and it is still full");
+        log.out = file;
+        assert_eq!(log.flush().unwrap(), Some(3));
+        log.write(b"five\n").unwrap();
+        assert_eq!(log.flush().unwrap(), None);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one\n\nfive\n");
+        fs::remove_file(path).unwrap();
+    }
 
     #[test]
     fn a_log_that_has_grown_to_its_limit_is_numbered_and_the_oldest_removed() {

@@ -65,7 +65,7 @@ pub(super) struct Slot {
     refusals: BTreeMap<Refusal, u64>,
     /// Whether it is among the dirty.
     dirty: bool,
-    /// Where the message log goes; gone after it could not be written.
+    /// Where the message log goes.
     log: Option<MessageLog>,
 }
 
@@ -351,7 +351,7 @@ impl Sessions {
         }
     }
 
-    /// Moves lines of the message log to its file; an error ends the log.
+    /// Moves lines of the message log to its file.
     pub(super) fn write_log(&mut self, key: SessionKey) -> io::Result<()> {
         let Some(Slot { session, log, .. }) = self.slot_mut(key) else { return Ok(()) };
         let mut written = Ok(());
@@ -360,9 +360,6 @@ impl Sessions {
                 written = log.write(lines);
             }
         });
-        if written.is_err() {
-            *log = None;
-        }
         written
     }
 
@@ -373,14 +370,11 @@ impl Sessions {
         }
     }
 
-    /// Hands lines of the message log to the disk; an error ends the log.
-    pub(super) fn flush_log(&mut self, key: SessionKey) -> io::Result<()> {
-        let Some(Slot { log, .. }) = self.slot_mut(key) else { return Ok(()) };
-        let flushed = log.as_mut().map_or(Ok(()), MessageLog::flush);
-        if flushed.is_err() {
-            *log = None;
-        }
-        flushed
+    /// Hands lines of the message log to the disk; returns how many were left out if it goes on after it could not
+    /// be written.
+    pub(super) fn flush_log(&mut self, key: SessionKey) -> io::Result<Option<u64>> {
+        let Some(Slot { log: Some(log), .. }) = self.slot_mut(key) else { return Ok(None) };
+        log.flush()
     }
 
     /// Returns a session that has something to transmit, each once.

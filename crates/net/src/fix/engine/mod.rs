@@ -356,7 +356,12 @@ impl<A: Application> Engine<A> {
         for key in self.sessions.keys() {
             self.sessions.sync(key);
             let flushed = self.sessions.flush_log(key);
-            self.note_log(key, flushed, now);
+            if let (Ok(Some(left_out)), Some(session)) = (&flushed, self.sessions.session(key)) {
+                let text = format!("the message log goes on; {left_out} lines are missing in it");
+                let id = &session.config().id;
+                self.events.note(Level::WARN, "message_log_goes_on", id, text, now);
+            }
+            self.note_log(key, flushed.map(drop), now);
         }
     }
 
@@ -364,7 +369,7 @@ impl<A: Application> Engine<A> {
     fn note_log(&mut self, key: SessionKey, written: io::Result<()>, now: Now) {
         let Err(error) = written else { return };
         if let Some(session) = self.sessions.session(key) {
-            let text = format!("the message log ends: {error}");
+            let text = format!("the message log is interrupted: {error}");
             self.events.note(Level::ERROR, "message_log", &session.config().id, text, now);
         }
         self.application.handle_log_failure(key, &error);

@@ -118,7 +118,7 @@ impl Application for Server {
     }
 
     fn handle_log_failure(&mut self, _: SessionKey, error: &io::Error) {
-        self.fail(format!("a message log ended: {error}"));
+        self.fail(format!("a message log was interrupted: {error}"));
     }
 
     fn handle_refused(&mut self, refused: &Refused<'_>) {

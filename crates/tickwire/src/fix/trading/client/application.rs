@@ -340,7 +340,7 @@ impl Application for Client {
     }
 
     fn handle_log_failure(&mut self, _: SessionKey, error: &io::Error) {
-        self.log_failure.get_or_insert(format!("the message log ended: {error}"));
+        self.log_failure.get_or_insert(format!("the message log was interrupted: {error}"));
     }
 
     fn handle_disconnected(&mut self, _: SessionKey) {
