@@ -1,5 +1,6 @@
 //! FIX messages out of files: as they are on the wire, as logs print them, and in captures.
 
+mod mixed;
 mod text;
 
 use crate::failure::Failure;

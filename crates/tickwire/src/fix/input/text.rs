@@ -1,9 +1,10 @@
 //! FIX messages in text: logs, mails, JSON, spreadsheets, with whatever stands between fields.
 //!
 //! A message begins with BeginString, and what follows its value is the separator of that message. It ends
-//! where BodyLength leads to CheckSum, else with the first CheckSum, else with its line. A line without
-//! BeginString that has BodyLength or MsgType and another field after it is a message without its head.
+//! where BodyLength leads to CheckSum, else with the first CheckSum, else with its line. Where its first
+//! fields show other separators too, each field may have its own. A line without BeginString that has BodyLength or MsgType and another field after it is a message without its head.
 
+use super::mixed::Mixed;
 use super::{Found, SOH};
 use crate::failure::Failure;
 use regex::bytes::Regex;
@@ -11,8 +12,16 @@ use std::ops::Range;
 use std::rc::Rc;
 use tickwire_fix::Limits;
 
-/// Ways to write SOH, and other text between fields.
-const SEPARATOR: &str = r#"(?:\x01|\\{1,2}(?:x01|u0001|001)|<SOH>|\[SOH\]|\{SOH\}|<0x01>|%01|&#x?0*1;|\^A|\xE2\x90\x81|[ \t]*[^0-9A-Za-z\s="'`\\]{1,3}[ \t]*|\r?\n|\t+| +)"#;
+/// Ways to write SOH.
+macro_rules! soh_forms {
+    () => {
+        r"\x01|\\{1,2}(?:x01|u0001|001)|<SOH>|\[SOH\]|\{SOH\}|<0x01>|%01|&#x?0*1;|\^A|\xE2\x90\x81"
+    };
+}
+pub const SOH_FORMS: &str = concat!("(?:", soh_forms!(), ")");
+/// Those, and other text between fields.
+pub const SEPARATOR: &str =
+    concat!("(?:", soh_forms!(), r#"|[ \t]*[^0-9A-Za-z\s="'`\\]{1,3}[ \t]*|\r?\n|\t+| +)"#);
 /// What closes what was opened before a message.
 const CLOSING: [(u8, u8); 7] = [
     (b'"', b'"'),
@@ -28,6 +37,10 @@ const SUM_DIGITS_MAX: usize = 9;
 /// Bytes of a line that are searched at a time, and those that are searched twice.
 const LINE_PIECE: usize = 4096;
 const PIECE_OVERLAP: usize = 64;
+/// Longest BodyLength that is followed where a separator is several bytes, so that wrong ones cost little.
+const COUNTED_LEN_MAX: usize = 1 << 16;
+/// Bytes of CheckSum with its separator.
+const SUM_LEN: usize = 7;
 /// BeginString of a message that has none.
 const BEGIN_STRING: &[u8] = b"8=FIX.4.4";
 
@@ -59,6 +72,8 @@ struct Patterns {
     begin: Regex,
     separator: Regex,
     headless: Regex,
+    /// None where the separator is given.
+    mixed: Option<Mixed>,
 }
 
 impl Patterns {
@@ -75,6 +90,7 @@ impl Patterns {
             headless: make(format!(
                 r"(?i-u)(?:\A|[^0-9A-Z.])((?:9=\d{{1,9}}{separator})?35=[0-9A-Z]{{1,3}}({separator})\d{{1,9}}=)"
             )),
+            mixed: given.is_none().then(Mixed::new),
         }
     }
 }
@@ -134,7 +150,7 @@ impl<'t> Scanner<'t> {
         let separator = separator.as_bytes().to_vec();
         let mut found = match self.whole(begin.start, &separator) {
             Some(place) => self.copied(place, &separator),
-            None => self.walked(begin.start, self.text.len(), &separator),
+            None => self.split(begin.start, self.text.len(), &separator),
         };
         self.at = found.place.end;
         complete(&mut found);
@@ -173,7 +189,7 @@ impl<'t> Scanner<'t> {
             };
             let start = self.at + found.get(1)?.start();
             let separator = found.get(2)?.as_bytes().to_vec();
-            let mut found = self.walked(start, end, &separator);
+            let mut found = self.split(start, end, &separator);
             self.at = found.place.end.max(start + 1);
             found.notes.insert(0, "BeginString (8) is missing".to_owned());
             complete(&mut found);
@@ -184,39 +200,74 @@ impl<'t> Scanner<'t> {
 
     /// Returns the place of a message whose BodyLength leads to its CheckSum.
     fn whole(&self, start: usize, separator: &[u8]) -> Option<Range<usize>> {
-        let &[separator] = separator else { return None };
         let text = self.text.get(start..)?;
-        let length = text.iter().position(|byte| *byte == separator)? + 1;
-        let digits = text.get(length..)?.strip_prefix(b"9=")?;
-        let len = digits.iter().position(|byte| *byte == separator).filter(|len| *len < 10)?;
-        let body_len: usize = std::str::from_utf8(digits.get(..len)?).ok()?.parse().ok()?;
-        let trailer = length + 2 + len + 1 + body_len;
+        let value = text.iter().position(|byte| *byte == separator[0])?;
+        let digits = text.get(value..)?.strip_prefix(separator)?.strip_prefix(b"9=")?;
+        let len = digits.iter().take_while(|byte| byte.is_ascii_digit()).take(10).count();
+        let body_len = std::str::from_utf8(digits.get(..len.min(9))?).ok()?.parse().ok()?;
+        let body = digits.get(len..)?.strip_prefix(separator)?;
+        let body_at = text.len() - body.len();
+        let trailer = body_at + text_len(body, body_len, separator)?;
         let found = text.get(trailer..trailer.checked_add(6)?)?;
         let is_sum = found.starts_with(b"10=") && found.iter().skip(3).all(u8::is_ascii_digit);
-        let is_next = is_sum && text.get(trailer - 1) == Some(&separator);
-        let has_end = text.get(trailer + 6).is_none_or(|byte| !byte.is_ascii_digit());
+        let is_next = is_sum && text.get(..trailer)?.ends_with(separator);
+        let after = text.get(trailer + 6..).unwrap_or_default();
+        let has_end = after.first().is_none_or(|byte| !byte.is_ascii_digit());
         (is_next && has_end).then(|| {
-            let end = trailer + 6 + usize::from(text.get(trailer + 6) == Some(&separator));
+            let end = trailer + 6 + if after.starts_with(separator) { separator.len() } else { 0 };
             start..start + end
         })
     }
 
-    /// Takes a message as it stands.
+    /// Takes a message as it stands. Data fields may hold separators that no field follows: whether those
+    /// are of the message or were SOH too, CheckSum tells.
     fn copied(&self, place: Range<usize>, separator: &[u8]) -> TextMessage {
         let text = self.text.get(place.clone()).unwrap_or_default();
         let mut notes = Vec::new();
-        let bytes = match separator {
-            [SOH] => {
-                let mut bytes = text.to_vec();
-                if bytes.last() != Some(&SOH) {
-                    notes.push("the last delimiter is missing".to_owned());
-                    bytes.push(SOH);
-                }
-                bytes
+        let is_wire = separator == [SOH];
+        let mut bytes = if is_wire { text.to_vec() } else { with_soh(text, separator, false) };
+        if bytes.last() != Some(&SOH) {
+            if is_wire {
+                notes.push("the last delimiter is missing".to_owned());
             }
-            _ => self.walked(place.start, place.end, separator).bytes,
-        };
+            bytes.push(SOH);
+        }
+        if !is_wire && !has_right_sum(&bytes) {
+            let mut all = with_soh(text, separator, true);
+            if all.last() != Some(&SOH) {
+                all.push(SOH);
+            }
+            if has_right_sum(&all) {
+                bytes = all;
+            }
+        }
         TextMessage { place, bytes, notes, is_completed: false }
+    }
+
+    /// Takes fields by one separator, or by several where those that ought to have none hold another.
+    fn split(&self, start: usize, end: usize, separator: &[u8]) -> TextMessage {
+        let found = self.walked(start, end, separator);
+        match &self.patterns.mixed {
+            Some(mixed) if mixed.is_in(&found.bytes) => self.mixed(mixed, start, end),
+            _ => found,
+        }
+    }
+
+    /// Takes the fields of a line, each with a separator of its own, until CheckSum or another message.
+    fn mixed(&self, mixed: &Mixed, start: usize, end: usize) -> TextMessage {
+        let rest = self.text.get(start..end).unwrap_or_default();
+        let line = rest.get(..mixed_len(rest)).unwrap_or_default();
+        let split = mixed.split(line, |value| self.without_closing(start, value));
+        let end = start + split.len;
+        let notes = if split.has_check_sum { None } else { self.cut(start, end) };
+        let notes = notes.into_iter().collect();
+        TextMessage { place: start..end, bytes: split.bytes, notes, is_completed: false }
+    }
+
+    /// Says that the text ends within a message.
+    fn cut(&self, start: usize, end: usize) -> Option<String> {
+        let is_cut = end == self.text.len() && self.text.last() != Some(&b'\n');
+        is_cut.then(|| format!("cut: the data end after {} bytes of a message", end - start))
     }
 
     /// Takes fields until CheckSum, another message or the end of the line.
@@ -247,10 +298,7 @@ impl<'t> Scanner<'t> {
             if !goes_on {
                 field = self.without_closing(start, field);
                 field = field.strip_suffix(separator).unwrap_or(field);
-                if message_end == self.text.len() && self.text.last() != Some(&b'\n') {
-                    let len = message_end - start;
-                    notes.push(format!("cut: the data end after {len} bytes of a message"));
-                }
+                notes.extend(self.cut(start, message_end));
             }
             bytes.extend_from_slice(field);
             bytes.push(SOH);
@@ -306,6 +354,63 @@ impl<'t> Scanner<'t> {
 fn begins_field(text: &[u8]) -> bool {
     let digits = text.iter().take(10).take_while(|byte| byte.is_ascii_digit()).count();
     (1..10).contains(&digits) && text.get(digits) == Some(&b'=')
+}
+
+/// Returns how many bytes of a text stand for `body_len` on the wire, where a separator is one byte.
+fn text_len(text: &[u8], body_len: usize, separator: &[u8]) -> Option<usize> {
+    if separator.len() == 1 {
+        return Some(body_len);
+    }
+    let mut at = 0;
+    for _ in 0..Some(body_len).filter(|len| *len <= COUNTED_LEN_MAX)? {
+        at += match text.get(at..)? {
+            [] => return None,
+            rest if rest.starts_with(separator) => separator.len(),
+            _ => 1,
+        };
+    }
+    Some(at)
+}
+
+/// Returns where a message ends, whatever separates its fields: with CheckSum, its line, or before another.
+fn mixed_len(text: &[u8]) -> usize {
+    let is_end = |pair: &[u8], rest: &[u8]| match pair {
+        [_, b'\n'] => true,
+        [before, b'8'] => !before.is_ascii_digit() && rest.starts_with(b"8=FIX"),
+        [before, b'1'] => !before.is_ascii_alphanumeric() && rest.starts_with(b"10="),
+        _ => false,
+    };
+    let found = text.windows(2).zip(1..).find(|(pair, at)| is_end(pair, &text[*at..]));
+    let Some((_, at)) = found else { return text.len() };
+    let sum = text[at..].strip_prefix(b"10=").map(|value| {
+        3 + value.iter().take(SUM_DIGITS_MAX).take_while(|byte| byte.is_ascii_digit()).count()
+    });
+    at + sum.unwrap_or(0)
+}
+
+/// Writes SOH for each separator, or for those alone that a field or nothing follows.
+fn with_soh(text: &[u8], separator: &[u8], is_every: bool) -> Vec<u8> {
+    let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text);
+    while let [first, others @ ..] = rest {
+        rest = match rest.strip_prefix(separator) {
+            Some(next) if is_every || next.is_empty() || begins_field(next) => {
+                bytes.push(SOH);
+                next
+            }
+            _ => {
+                bytes.push(*first);
+                others
+            }
+        };
+    }
+    bytes
+}
+
+/// Whether CheckSum, the last field, is right.
+fn has_right_sum(bytes: &[u8]) -> bool {
+    let Some((message, sum)) = bytes.split_last_chunk::<SUM_LEN>() else { return false };
+    let right = message.iter().copied().fold(0, u8::wrapping_add);
+    *sum.as_slice() == *format!("10={right:03}\u{1}").as_bytes()
 }
 
 /// Says what is wrong with what begins like a message.
@@ -469,6 +574,49 @@ mod tests {
         assert_eq!(found[0].0, text.replace('\u{1}', "|"));
     }
 
+    /// A message with this body, whose BodyLength and CheckSum are right.
+    fn sealed(body: &str) -> String {
+        let message = format!("8=FIX.4.2\u{1}9={}\u{1}{body}", body.len());
+        let sum = message.bytes().fold(0, u8::wrapping_add);
+        format!("{message}10={sum:03}\u{1}")
+    }
+
+    #[test]
+    fn a_message_in_a_data_field_belongs_to_the_message_around_it() {
+        let inner = sealed("35=0\u{1}34=2\u{1}");
+        let (len, text) = (inner.len(), "58=after\u{1}");
+        let outer = sealed(&format!("35=B\u{1}148=x\u{1}95={len}\u{1}96={inner}\u{1}{text}"));
+        for separator in ["\u{1}", "|", ";", "~", "^A", "<SOH>", "\\x01", "\\u0001", "\u{2401}"] {
+            let line = format!("12:00 {outer}\n12:01 {inner}\n").replace('\u{1}', separator);
+            let found = scan(&line);
+            let wanted = [&outer, &inner].map(|message| message.replace('\u{1}', "|"));
+            let bytes: Vec<&str> = found.iter().map(|(bytes, _)| bytes.as_str()).collect();
+            assert_eq!(bytes, wanted, "{line}");
+            assert!(found.iter().all(|(_, notes)| notes.is_empty()), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn separators_may_differ_within_a_line() {
+        let first = |text: &str| scan(text).remove(0).0;
+        assert_eq!(first(r"8=FIX.4.2|9=40;35=D\x0134=1^A49=A|"), "8=FIX.4.2|9=40|35=D|34=1|49=A|");
+        assert_eq!(
+            first("8=FIX.4.2|9=40|35=D;34=1;49=A;56=B|11=1|"),
+            "8=FIX.4.2|9=40|35=D|34=1|49=A|56=B|11=1|"
+        );
+        assert_eq!(
+            first("x 8=FIX.4.2|9=40|35=D|34=1|11=1^A58=a b; c<SOH>10=123|\n"),
+            "8=FIX.4.2|9=40|35=D|34=1|11=1|58=a b; c|10=123|"
+        );
+        // Two of one line, and the line after them.
+        let found = scan("8=FIX.4.2|9=5;35=0|10=161| 8=FIX.4.2;9=5|35=1;34=2\nnothing\n");
+        let bytes: Vec<&str> = found.iter().map(|(bytes, _)| bytes.as_str()).collect();
+        assert_eq!(bytes, ["8=FIX.4.2|9=5|35=0|10=161|", "8=FIX.4.2|9=5|35=1|34=2|"]);
+        // A text may hold what looks like a field.
+        let text = "8=FIX.4.2|9=40|35=D|34=1|58=see 44=1; 54=2|10=123|";
+        assert_eq!(first(text), text);
+    }
+
     #[test]
     fn lines_without_their_head_are_completed() {
         let [(bytes, notes)] = &scan("12:00:01 INFO 35=D|49=A|10=001|\nprice 35=4\n")[..] else {
@@ -504,9 +652,14 @@ mod tests {
     #[test]
     fn many_messages_of_one_line_are_scanned_in_one_pass() {
         // A pass a message would take minutes.
-        for message in
-            ["8=FIX.4.2^A9=5^A35=0^A10=161^A ", "35=D|49=A|10=001\n", "35=D|49=A|10=001 "]
-        {
+        for message in [
+            "8=FIX.4.2^A9=5^A35=0^A10=161^A ",
+            "8=FIX.4.2^A9=999^A35=0^A10=161^A ",
+            "8=FIX.4.2|9=5;35=0^A10=161|",
+            "35=D|49=A;50=B|10=001 ",
+            "35=D|49=A|10=001\n",
+            "35=D|49=A|10=001 ",
+        ] {
             assert_eq!(scan(&message.repeat(20_000)).len(), 20_000, "{message}");
         }
     }
