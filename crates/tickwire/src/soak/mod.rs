@@ -2,7 +2,7 @@
 
 mod books;
 mod features;
-mod process;
+pub mod process;
 mod round;
 
 use crate::failure::{Failure, Outcome};

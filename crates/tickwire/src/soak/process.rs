@@ -61,6 +61,18 @@ impl Process {
         }
     }
 
+    /// Whether it has ended with status 0.
+    pub fn is_success(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(status)) if status.success())
+    }
+
+    /// Returns the last line that it told, as a failure.
+    pub fn failure(&self) -> Failure {
+        let told = std::fs::read_to_string(&self.errors).unwrap_or_default();
+        let last = told.lines().last().unwrap_or_default();
+        Failure::Data(format!("tickwire {} ended: {last}", self.command))
+    }
+
     /// Kills it as `kill -9` does.
     pub fn kill(&mut self) {
         // Fails where the process has ended already, which is what is wanted.

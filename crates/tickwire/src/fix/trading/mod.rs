@@ -3,6 +3,8 @@
 
 pub mod client;
 mod journal;
+mod kills;
+mod ledger;
 mod menu;
 mod order;
 mod report;

@@ -1,12 +1,13 @@
 //! `tickwire fix soak`: many sessions for a long time, both sides in one process, nothing lost.
 
+use super::kills;
 use super::order::{ClOrdId, Order};
 use super::report::ReportRoom;
 use super::server::{Server, ServerPlan};
 use super::sessions::SessionArgs;
 use crate::failure::{Failure, Outcome};
 use crate::units::{Span, span_in};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::collections::HashMap;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -24,22 +25,33 @@ use tickwire_net::{Error, Stop};
 
 /// Run many sessions for some time and check that nothing is lost and memory does not grow
 ///
-/// Server and clients are in one process, each on a thread of its own, and talk over loopback.
+/// Server and clients are in one process, each on a thread of its own, and talk over loopback. With
+/// --kill-every they are processes that are killed, and what both sides kept is compared at the end.
 #[derive(Debug, Args)]
 pub struct SoakArgs {
-    /// Sessions
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    sessions: u32,
+    /// Sessions; 100 if not given, 4 with --kill-every
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    sessions: Option<u32>,
     /// Orders a second of each session
     #[arg(long, value_name = "N", default_value_t = 200)]
     rate: u32,
     /// Time to run
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = span_in("1s"..="720h"))]
     time: Span,
+    /// Kill the server or a client (kill -9) about this often and start it again. Orders and reports are in
+    /// files of --store, which must be empty, or of a temporary folder
+    #[arg(long, value_name = "TIME", value_parser = span_in("10ms"..="1h"))]
+    kill_every: Option<Span>,
+    /// Moments and sides of kills are drawn from it
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "kill_every")]
+    seed: u64,
     #[command(flatten)]
     session: SessionArgs,
 }
 
+/// Sessions, unless told, in one process and in processes that are killed.
+const SESSIONS: u32 = 100;
+const SESSIONS_KILLED: u32 = 4;
 /// Bytes of messages that a session in memory keeps.
 const KEPT_MAX: usize = 256 << 10;
 /// Memory may grow by that much after the first tenth of the time.
@@ -144,11 +156,32 @@ fn resident() -> u64 {
     pages.unwrap_or(0) * 4096
 }
 
+impl SoakArgs {
+    fn kill_plan(&self, kill_every: Span) -> kills::Plan {
+        let temporary =
+            || std::env::temp_dir().join(format!("tickwire-fix-soak-{}", std::process::id()));
+        let fsync = self.session.fsync.to_possible_value();
+        kills::Plan {
+            clients: self.sessions.unwrap_or(SESSIONS_KILLED),
+            rate: self.rate.max(1),
+            time: self.time.duration(),
+            kill_every: kill_every.duration(),
+            seed: self.seed,
+            fsync: fsync.map_or_else(String::new, |value| value.get_name().to_owned()),
+            folder: self.session.store.clone().unwrap_or_else(temporary),
+        }
+    }
+}
+
 /// Runs `tickwire fix soak`.
 pub fn run(args: &SoakArgs) -> Result<Outcome, Failure> {
     let failed = |error: Error| Failure::Usage(error.to_string());
     let stop = Stop::on_signals()
         .map_err(|error| Failure::Usage(format!("cannot catch signals: {error}")))?;
+    if let Some(kill_every) = args.kill_every {
+        return kills::run(&args.kill_plan(kill_every), &stop);
+    }
+    let sessions = args.sessions.unwrap_or(SESSIONS);
     let mut session = args.session.clone();
     let server_folder = session.store.as_ref().map(|folder| folder.join("server"));
     let client_folder = session.store.as_ref().map(|folder| folder.join("client"));
@@ -168,7 +201,7 @@ pub fn run(args: &SoakArgs) -> Result<Outcome, Failure> {
         stop: stop.clone(),
     };
     let mut engine = Engine::new(EngineOptions::default(), clients).map_err(failed)?;
-    for number in 0..args.sessions {
+    for number in 0..sessions {
         let id = SessionId::new(BeginString::Fix42, format!("CLIENT{number}"), "SOAK");
         let mut config = session.config(Role::Initiator, id.clone())?;
         if session.store.is_none() {
@@ -183,8 +216,7 @@ pub fn run(args: &SoakArgs) -> Result<Outcome, Failure> {
         let added = engine.add_initiator(config, store, options);
         let key = added.map_err(|error| Failure::Usage(error.to_string()))?;
         // Sessions send one after the other, not all at once.
-        let offset =
-            u64::from(number) * engine.application().interval_ns / u64::from(args.sessions);
+        let offset = u64::from(number) * engine.application().interval_ns / u64::from(sessions);
         let next_ns = monotonic_ns() + offset;
         engine.application_mut().progress.insert(key, Progress { next_ns, ..Progress::default() });
     }
