@@ -20,6 +20,17 @@ fn a_large_gap_is_asked_for_in_parts() {
 }
 
 #[test]
+fn a_gap_fill_to_the_last_number_of_a_part_is_followed_by_the_next_part() {
+    let mut talk = Talk::logged_on_with(BeginString::Fix44, |config| config.resend_request_max = 5);
+    assert_eq!(talk.say(15, "0", ""), ["35=2|7=2|16=6"]);
+    assert_eq!(talk.say(2, "4", "123=Y|36=6|"), ["35=2|7=6|16=10"]);
+    assert_eq!(talk.say(6, "4", "123=Y|36=11|"), ["35=2|7=11|16=0"], "as the standard counts");
+    assert!(talk.say(11, "4", "123=Y|36=14|").is_empty(), "14 is still to come");
+    assert!(talk.say(14, "0", "").is_empty());
+    assert_eq!(talk.numbers().1, 16);
+}
+
+#[test]
 fn an_end_of_999999_is_an_open_one_before_fix_43() {
     for (version, is_open) in [(BeginString::Fix42, true), (BeginString::Fix43, false)] {
         let mut talk = Talk::new(version, Role::Acceptor, |_| {});

@@ -66,7 +66,7 @@ impl Application for Venue {
     fn handle_message(&mut self, _: SessionKey, mut delivery: Delivery<'_, BoxStore>) {
         let tell = |error| eprintln!("not sent: {error}");
         let Some((about, exec_types)) = self.handle(delivery.message) else {
-            let sent = delivery.reject_business(BusinessRejectReason::UnknownId, None);
+            let sent = delivery.reject_business(BusinessRejectReason::UnknownId, None, None);
             return sent.unwrap_or_else(tell);
         };
         for exec_type in exec_types {

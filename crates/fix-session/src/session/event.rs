@@ -4,6 +4,7 @@ use tickwire_fix::{BusinessRejectReason, Message, SessionRejectReason, Tag, Writ
 
 use super::admission::Refusal;
 use super::core::Core;
+use crate::config::Config;
 use crate::error::SendError;
 use crate::now::Now;
 use crate::store::Store;
@@ -207,6 +208,11 @@ pub struct Delivery<'s, S> {
 }
 
 impl<S: Store> Delivery<'_, S> {
+    /// Returns the configuration of the session, with its dictionaries.
+    pub const fn config(&self) -> &Config {
+        &self.core.config
+    }
+
     /// Sends a message; returns its MsgSeqNum. `write` writes the body and may be called again with more
     /// room.
     ///
@@ -239,7 +245,7 @@ impl<S: Store> Delivery<'_, S> {
 
     /// Answers that the message is not accepted: Business Message Reject, before FIX 4.2 Reject.
     ///
-    /// `ref_id` is what the application knows the message by, as ClOrdID.
+    /// `ref_id` is what the application knows the message by, as ClOrdID; `text` stands for the words of the reason.
     ///
     /// # Errors
     /// As [`super::Session::send`].
@@ -247,8 +253,9 @@ impl<S: Store> Delivery<'_, S> {
         &mut self,
         reason: BusinessRejectReason,
         ref_id: Option<&[u8]>,
+        text: Option<&str>,
     ) -> Result<(), SendError> {
-        self.core.reject_business(self.now, &self.message, self.seq_num, reason, ref_id)
+        self.core.reject_business(self.now, &self.message, self.seq_num, reason, (ref_id, text))
     }
 
     /// Answers that a field of the message is not accepted: Reject.

@@ -174,6 +174,18 @@ impl<S: Store> Core<S> {
             self.refuse(now, message, head, SessionRejectReason::ValueIncorrect, None);
         } else if new > expected {
             self.with_store(|store| store.set_next_target(new));
+            if is_gap_fill {
+                self.after_gap_fill(now, new);
+            }
+        }
+    }
+
+    /// Asks for the next part where a gap fill ends with the last number of the one asked for. Engines of the
+    /// QuickFIX family count NewSeqNo among what is filled there, and would send nothing more.
+    fn after_gap_fill(&mut self, now: Now, new: u64) {
+        let Some(Asked { end, missing_end, .. }) = self.asked else { return };
+        if new == end && end < missing_end && self.is_open() {
+            self.ask(now, missing_end);
         }
     }
 

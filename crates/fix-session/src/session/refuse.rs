@@ -153,16 +153,16 @@ impl<S: Store> Core<S> {
         message: &Message<'_, '_>,
         seq_num: u64,
         reason: BusinessRejectReason,
-        ref_id: Option<&[u8]>,
+        (ref_id, text): (Option<&[u8]>, Option<&str>),
     ) -> Result<(), SendError> {
         self.counters.rejected += 1;
         let version = self.config.id.begin_string;
         let route = reverse_route(message, version);
         if version < BeginString::Fix42 {
-            let text = match reason {
+            let text = text.unwrap_or(match reason {
                 BusinessRejectReason::UnsupportedMessageType => "Unsupported message type",
                 reason => reason.text(),
-            };
+            });
             let head = Head { msg_type: "3", fields: &route };
             return self.send_admin_with(now, &head, |writer| {
                 writer.uint(tags::REF_SEQ_NUM, seq_num);
@@ -175,7 +175,7 @@ impl<S: Store> Core<S> {
         let version = self.appl_ver_id.clone().filter(|_| self.config.business_reject_version);
         let sent = self.send(now, &head, |mut writer| {
             writer.uint(tags::REF_SEQ_NUM, seq_num);
-            writer.str(tags::TEXT, reason.text());
+            writer.str(tags::TEXT, text.unwrap_or_else(|| reason.text()));
             writer.bytes(tags::REF_MSG_TYPE, msg_type);
             if let Some(id) = ref_id {
                 writer.text(tags::BUSINESS_REJECT_REF_ID, id);

@@ -132,7 +132,7 @@ impl Talk {
             match event {
                 Event::Application(mut delivery) => {
                     let reason = BusinessRejectReason::UnsupportedMessageType;
-                    delivery.reject_business(reason, Some(b"my id")).expect("answers");
+                    delivery.reject_business(reason, Some(b"my id"), None).expect("answers");
                 }
                 Event::Notice(notice) => self.notices.push(notice),
                 Event::Logon(request) => match self.refusal {

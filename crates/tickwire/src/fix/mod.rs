@@ -9,6 +9,7 @@ mod generate;
 mod input;
 mod json;
 mod log;
+mod settings;
 mod store;
 mod trading;
 mod validate;

@@ -10,60 +10,50 @@ const POSS_RESEND: Tag = Tag(97);
 /// Most orders remembered in one logon.
 const ORDERS_MAX: usize = 1_000_000;
 
-/// What is known of a session.
-struct Known {
-    dictionaries: Dictionaries,
-    /// ClOrdIDs seen in this logon.
-    orders: HashSet<Vec<u8>>,
-}
-
 /// Echoes orders, security definitions and e-mails.
 #[derive(Default)]
 pub struct EchoApplication {
-    sessions: HashMap<SessionKey, Known>,
-}
-
-impl EchoApplication {
-    /// Tells of a session and its dictionaries.
-    pub fn add(&mut self, key: SessionKey, dictionaries: Dictionaries) {
-        self.sessions.insert(key, Known { dictionaries, orders: HashSet::new() });
-    }
+    /// Whether a Reject before FIX 4.2 has the words of later versions.
+    pub spells_reasons: bool,
+    /// ClOrdIDs that a session has seen in this logon.
+    orders: HashMap<SessionKey, HashSet<Vec<u8>>>,
 }
 
 impl Application for EchoApplication {
     fn handle_message(&mut self, session: SessionKey, mut delivery: Delivery<'_, BoxStore>) {
-        let Some(known) = self.sessions.get_mut(&session) else { return };
         let message = delivery.message;
         match message.msg_type() {
             b"D" => {
                 let order = message.field(CL_ORD_ID).map_or(&[][..], |field| field.value);
-                let is_new = known.orders.len() < ORDERS_MAX && known.orders.insert(order.to_vec());
+                let seen = self.orders.entry(session).or_default();
+                let is_new = seen.len() < ORDERS_MAX && seen.insert(order.to_vec());
                 if is_new || !delivery.poss_resend {
-                    echo(&mut delivery, &known.dictionaries);
+                    echo(&mut delivery);
                 }
             }
-            b"C" | b"d" => echo(&mut delivery, &known.dictionaries),
+            b"C" | b"d" => echo(&mut delivery),
             _ => {
                 let reason = BusinessRejectReason::UnsupportedMessageType;
+                let text = self.spells_reasons.then(|| reason.text());
                 // The session tells of what makes sending fail, and the suite has no such case.
-                let _ = delivery.reject_business(reason, None);
+                let _ = delivery.reject_business(reason, None, text);
             }
         }
     }
 
     fn handle_notice(&mut self, session: SessionKey, notice: &Notice) {
-        if *notice == Notice::LoggedOn
-            && let Some(known) = self.sessions.get_mut(&session)
-        {
-            known.orders.clear();
+        if *notice == Notice::LoggedOn {
+            self.orders.remove(&session);
         }
     }
 }
 
 /// Sends a message back, its body ascending by tag, entries of groups after their count as they were.
-fn echo<S: Store>(delivery: &mut Delivery<'_, S>, dictionaries: &Dictionaries) {
+fn echo<S: Store>(delivery: &mut Delivery<'_, S>) {
     let message = delivery.message;
     let Ok(msg_type) = std::str::from_utf8(message.msg_type()) else { return };
+    // A session of a settings file may have none; the suite has no such session.
+    let Some(dictionaries) = &delivery.config().dictionaries else { return };
     let dictionary = application_dictionary(&message, dictionaries);
     let body = body_of(&message, dictionaries, dictionary);
     let resend = message.field(POSS_RESEND).map(|field| (POSS_RESEND, field.value));

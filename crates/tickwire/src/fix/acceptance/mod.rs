@@ -2,14 +2,15 @@
 
 mod echo;
 
-use super::dictionaries;
+use super::{dictionaries, settings};
 use crate::failure::{Failure, Outcome};
 use clap::{Args, ValueEnum};
 use echo::EchoApplication;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
-use tickwire_fix::Checks;
-use tickwire_fix_session::{BeginString, Config, MemoryStore, Role, SessionId};
+use std::path::{Path, PathBuf};
+use tickwire_fix_session::settings::ConnectionSettings;
+use tickwire_fix_session::{BeginString, Config, Fsync, MemoryStore, Role, SessionId};
 use tickwire_net::Stop;
 use tickwire_net::fix::{AcceptorOptions, Access, Engine, EngineOptions, Rate};
 
@@ -21,15 +22,27 @@ use tickwire_net::fix::{AcceptorOptions, Access, Engine, EngineOptions, Rate};
 #[derive(Debug, Args)]
 pub struct AcceptanceArgs {
     /// The port to listen on; 0 for any that is free
-    #[arg(long, value_name = "N")]
-    port: u16,
+    #[arg(long, value_name = "N", required_unless_present = "config", conflicts_with = "config")]
+    port: Option<u16>,
+    /// Sessions of a settings file in QuickFIX's form, such as those beside the definitions of quickfixgo and
+    /// QuickFIX/n, instead of --port
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Whether a tag without a value is refused
     #[arg(long, value_name = "yes|no", default_value = "yes")]
     validate_fields_have_values: YesNo,
-    /// Whether a Business Message Reject over FIXT repeats DefaultApplVerID, as QuickFIX's suite has it; those of
-    /// quickfixgo and QuickFIX/n do not
-    #[arg(long, value_name = "yes|no", default_value = "yes")]
-    business_reject_version: YesNo,
+    /// Whose definitions are played. Those of the other engines expect no DefaultApplVerID in a Business Message
+    /// Reject, quickfixgo's other words before FIX 4.2
+    #[arg(long, value_name = "ENGINE", default_value = "quickfix")]
+    suite: Suite,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Suite {
+    Quickfix,
+    Quickfixgo,
+    Quickfixj,
+    Quickfixn,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -54,38 +67,74 @@ const SESSIONS: [(BeginString, &str); 10] = [
     (BeginString::Fix44, "NO_CHECK_FIELDS_HAVE_VALUES"),
 ];
 
+impl AcceptanceArgs {
+    fn apply(&self, config: &mut Config) {
+        config.business_reject_version = self.suite == Suite::Quickfix;
+        config.checks.fields_have_values &= self.validate_fields_have_values == YesNo::Yes;
+    }
+}
+
 /// Runs `tickwire fix acceptance`.
 pub fn run(args: &AcceptanceArgs) -> Result<Outcome, Failure> {
     let stop = Stop::on_signals()
         .map_err(|error| Failure::Usage(format!("cannot catch signals: {error}")))?;
     let failed = |error: tickwire_net::Error| Failure::Usage(error.to_string());
     let options = EngineOptions::default();
-    let mut engine = Engine::new(options, EchoApplication::default()).map_err(failed)?;
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
+    let mut application = EchoApplication::default();
+    application.spells_reasons = args.suite == Suite::Quickfixgo;
+    let mut engine = Engine::new(options, application).map_err(failed)?;
+    let addresses = match &args.config {
+        Some(path) => configure(&mut engine, path, args)?,
+        None => vec![listen(&mut engine, args)?],
+    };
+    let mut out = std::io::stdout().lock();
+    for address in addresses {
+        writeln!(out, "listening on {address}")?;
+    }
+    out.flush()?;
+    engine.run(&stop).map_err(failed)?;
+    Ok(Outcome::Clean)
+}
+
+/// Adds the sessions of a settings file; returns where the engine listens.
+fn configure(
+    engine: &mut Engine<EchoApplication>,
+    path: &Path,
+    args: &AcceptanceArgs,
+) -> Result<Vec<SocketAddr>, Failure> {
+    let mut settings = settings::read(path, Role::Acceptor)?;
+    for session in &mut settings.sessions {
+        args.apply(&mut session.config);
+        if let ConnectionSettings::Acceptor { limits, .. } = &mut session.connection {
+            limits.connections_per_second = Some(0);
+            limits.connections_per_second_per_address = Some(0);
+            limits.logons_per_second = Some(0);
+        }
+    }
+    Ok(settings::configure(engine, path, &settings, Fsync::None)?.addresses)
+}
+
+/// Adds the suite's own sessions on one port; returns where the engine listens.
+fn listen(
+    engine: &mut Engine<EchoApplication>,
+    args: &AcceptanceArgs,
+) -> Result<SocketAddr, Failure> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port.unwrap_or(0)));
     let mut listening = AcceptorOptions::new(address);
     listening.connection_rate = Rate::UNLIMITED;
     listening.connection_rate_per_address = Rate::UNLIMITED;
     listening.logon_rate = Rate::UNLIMITED;
-    let listener = engine.listen(listening).map_err(failed)?;
-    let with_values = args.validate_fields_have_values == YesNo::Yes;
+    let listener = engine.listen(listening).map_err(|error| Failure::Usage(error.to_string()))?;
     for (version, target) in SESSIONS {
         let id = SessionId::new(version, SENDER, target);
         let mut config = Config::new(Role::Acceptor, id);
         config.reset_on_logon = true;
-        config.business_reject_version = args.business_reject_version == YesNo::Yes;
-        let fields_have_values = with_values && target != "NO_CHECK_FIELDS_HAVE_VALUES";
-        config.checks = Checks { fields_have_values, ..Checks::default() };
-        let dictionaries = dictionaries::shipped(version)?;
-        config.dictionaries = Some(dictionaries.clone());
+        args.apply(&mut config);
+        config.checks.fields_have_values &= target != "NO_CHECK_FIELDS_HAVE_VALUES";
+        config.dictionaries = Some(dictionaries::shipped(version)?);
         let store = Box::new(MemoryStore::new());
         let added = engine.add_acceptor(listener, config, store, Access::default());
-        let key = added.map_err(|error| Failure::Usage(error.to_string()))?;
-        engine.application_mut().add(key, dictionaries);
+        added.map_err(|error| Failure::Usage(error.to_string()))?;
     }
-    let address = engine.address(listener).unwrap_or(address);
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "listening on {address}")?;
-    out.flush()?;
-    engine.run(&stop).map_err(failed)?;
-    Ok(Outcome::Clean)
+    Ok(engine.address(listener).unwrap_or(address))
 }

@@ -80,7 +80,7 @@ impl Application for Server {
     fn handle_message(&mut self, _: SessionKey, mut delivery: Delivery<'_, BoxStore>) {
         if delivery.message.msg_type() != b"D" {
             let reason = BusinessRejectReason::UnsupportedMessageType;
-            self.note(delivery.reject_business(reason, None).err());
+            self.note(delivery.reject_business(reason, None, None).err());
             return;
         }
         let started = monotonic_ns();

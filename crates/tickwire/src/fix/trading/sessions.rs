@@ -1,13 +1,11 @@
 //! Configuration and stores of the trading sessions.
 
-use super::super::dictionaries;
-use crate::console::tell;
+use super::super::{dictionaries, settings};
 use crate::failure::Failure;
 use crate::options::MetricsArgs;
 use crate::units::whole_seconds;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
-use tickwire_fix_session::settings::Settings;
 use tickwire_fix_session::{
     BeginString, Config, FileStoreOptions, Fsync, MemoryStore, Role, SessionId,
 };
@@ -85,39 +83,11 @@ impl SessionArgs {
         path: &Path,
         first: Role,
     ) -> Result<Configured, Failure> {
-        let bytes =
-            std::fs::read(path).map_err(|error| Failure::file("read", path.display(), &error))?;
-        let name = path.display();
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let valid = error.as_bytes().get(..error.utf8_error().valid_up_to());
-            let line = 1 + valid.unwrap_or_default().iter().filter(|byte| **byte == b'\n').count();
-            Failure::Usage(format!("{name}: line {line}: not UTF-8; save the file as UTF-8"))
-        })?;
-        let mut settings = Settings::parse(&text)
-            .map_err(|errors| Failure::Usage(format!("{name}:\n{errors}")))?;
-        for warning in &settings.warnings {
-            tell!("warning: {name}: {warning}");
-        }
-        if let Some(session) = settings.sessions.first()
-            && session.config.role != first
-        {
-            let (wanted, keys) = match first {
-                Role::Acceptor => ("acceptor", "ConnectionType=acceptor and SocketAcceptPort"),
-                Role::Initiator => (
-                    "initiator",
-                    "ConnectionType=initiator, SocketConnectHost and SocketConnectPort",
-                ),
-            };
-            let line = session.line;
-            let text = format!("the first session must be an {wanted} here: {keys}");
-            return Err(Failure::Usage(format!("{name}: session of line {line}: {text}")));
-        }
+        let mut settings = settings::read(path, first)?;
         for session in &mut settings.sessions {
             session.config.codec_clock = Some(monotonic_ns);
         }
-        engine
-            .configure(&settings, self.fsync())
-            .map_err(|error| Failure::Usage(format!("{name}: {error}")))
+        settings::configure(engine, path, &settings, self.fsync())
     }
 
     /// Opens the store of a session.
