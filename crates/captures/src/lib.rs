@@ -55,6 +55,7 @@
 
 mod channels;
 mod decoder;
+pub mod explain;
 mod place;
 mod recent;
 mod sample;

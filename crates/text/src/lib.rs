@@ -49,6 +49,7 @@ mod json_lines;
 pub mod outline;
 mod plain;
 mod scalar;
+pub mod words;
 
 pub use csv::{Column, Csv};
 pub use fields::{Fields, FieldsError};

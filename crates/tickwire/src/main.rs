@@ -39,7 +39,6 @@ mod table;
 mod templates;
 mod units;
 mod vectors;
-mod words;
 
 use arguments::{Command, CommandLine};
 use clap::Parser;

@@ -1,12 +1,12 @@
 //! A template as a table.
 
 use crate::table::{Align, Table};
-use crate::words;
 use std::io::{self, Write};
 use tickwire_fast::TemplateSet;
 use tickwire_fast::template::{
     Field, Group, Instruction, Operator, OperatorKind, Operators, Presence, Sequence,
 };
+use tickwire_text::words;
 
 /// Writes the heading and the table of the template at `index`.
 pub fn write_template(out: &mut impl Write, set: &TemplateSet, index: usize) -> io::Result<()> {

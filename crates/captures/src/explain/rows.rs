@@ -1,12 +1,12 @@
 //! The steps of a decoding as rows of text.
 
-use crate::words;
 use std::ops::Range;
 use tickwire_fast::template::{FieldType, Operator, Operators, Value};
 use tickwire_fast::{
     FieldRef, MapBit, PreviousValue, Program, TraceEvent, TracedField, TracedPart,
 };
 use tickwire_text::outline::{Origin, Outline};
+use tickwire_text::words;
 
 /// Most rows of a message; the others are counted.
 const ROWS_MAX: usize = 20_000;

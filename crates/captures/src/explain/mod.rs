@@ -1,0 +1,253 @@
+//! One packet explained byte by byte.
+//!
+//! An [`Explainer`] decodes a packet and hands each [`Part`] of it to a sink: the preamble, and for each message its
+//! presence map and what each bit is for, the template id, and for each field its offset, bytes, type, operator,
+//! presence-map bit, value, and the dictionary entry before and after. [`write_text`] and [`write_html`] show a part.
+
+mod html;
+mod lines;
+mod rows;
+mod text;
+
+use std::io::Read;
+use std::ops::Range;
+
+use tickwire_fast::{Decoder, Program};
+use tickwire_feed::capture::{CaptureError, CaptureReader, Kind, Packet};
+use tickwire_feed::framing::{Framing, Segment, next_block};
+use tickwire_text::outline::Outline;
+
+use crate::{Channel, Channels, lose_dictionaries};
+use rows::{Row, Rows};
+
+pub use html::{STYLE, write_html};
+pub use lines::{Emphasis, Line, TITLES};
+pub use text::write_text;
+
+/// Longest packet explained: a raw file is one.
+const PACKET_BYTES_MAX: usize = 16 << 20;
+
+/// A piece of a packet.
+#[derive(Debug)]
+pub enum Part<'s> {
+    /// What is before the FAST bytes.
+    Preamble {
+        /// As they are in the packet; never empty.
+        bytes: &'s [u8],
+        /// The sequence number in it.
+        seq_num: Option<u64>,
+    },
+    /// A message.
+    Message(Explained<'s>),
+    /// What is wrong with the packet outside its messages.
+    Wrong(String),
+}
+
+/// A message, or what of it could be decoded.
+#[derive(Debug)]
+pub struct Explained<'s> {
+    /// Where in the packet it begins.
+    pub offset: usize,
+    /// The bytes from there to the end of the messages of its block.
+    pub bytes: &'s [u8],
+    /// Its length; `None` if it cannot be decoded.
+    pub len: Option<usize>,
+    /// Steps beyond those in [`Explained::lines`].
+    pub omitted: u64,
+    /// Why it cannot be decoded.
+    pub error: Option<Stopped>,
+    rows: Vec<Row>,
+}
+
+impl Explained<'_> {
+    /// The table, a line at a time.
+    pub fn lines(&self) -> impl Iterator<Item = Line> {
+        self.rows.iter().flat_map(|row| Line::of(self, row))
+    }
+}
+
+/// Where a message could not be decoded further.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stopped {
+    /// With template, field and offset in the packet.
+    pub text: String,
+    /// Where in [`Explained::bytes`].
+    pub at: usize,
+}
+
+/// Explains the packets of a feed.
+#[derive(Debug)]
+pub struct Explainer<'p> {
+    program: &'p Program,
+    outline: Outline<'p>,
+    framing: Framing,
+}
+
+impl<'p> Explainer<'p> {
+    /// An explainer of messages of a program; one that was compiled with constants shows those too.
+    pub fn new(program: &'p Program, framing: Framing) -> Self {
+        Self { program, outline: Outline::of(program), framing }
+    }
+
+    /// Hands the parts of a packet to `sink`, at most `messages_max` messages. Returns whether all of it was decoded.
+    ///
+    /// # Errors
+    /// Those of `sink`.
+    pub fn packet<E>(
+        &self,
+        channel: &mut Channel,
+        bytes: &[u8],
+        messages_max: u64,
+        sink: &mut dyn FnMut(Part<'_>) -> Result<(), E>,
+    ) -> Result<bool, E> {
+        let mut explaining = Explaining { explainer: self, left: messages_max, sink };
+        let mut is_right = true;
+        for segment in channel.framer.split(bytes) {
+            match segment {
+                Ok(segment) => is_right &= explaining.segment(&mut channel.decoder, &segment)?,
+                Err(error) => {
+                    is_right = false;
+                    (explaining.sink)(Part::Wrong(error.to_string()))?;
+                }
+            }
+        }
+        Ok(is_right)
+    }
+
+    /// Decodes a packet for its dictionaries alone.
+    fn pass(&self, channel: &mut Channel, packet: &Packet<'_>) {
+        for segment in channel.framer.split(packet.bytes).flatten() {
+            if segment.reset_before {
+                channel.decoder.begin_packet();
+            }
+            self.pass_segment(&mut channel.decoder, segment.bytes);
+        }
+        if packet.is_truncated() {
+            lose_dictionaries(&mut channel.decoder);
+        }
+    }
+
+    fn pass_segment(&self, decoder: &mut Decoder, bytes: &[u8]) {
+        let mut at = 0;
+        while at < bytes.len() {
+            let Ok(Some(block)) = next_block(&self.framing, bytes, at) else {
+                return lose_dictionaries(decoder);
+            };
+            at = block.start;
+            while at < block.end {
+                at = match decoder.decode(&bytes[at..block.end]) {
+                    Ok(decoded) => at + decoded.len,
+                    Err(_) if block.has_length => block.end,
+                    Err(_) => return,
+                };
+                if block.is_one_message {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Decodes the packets of a capture before one, so that dictionaries are as they were, and hands it to `found` with its
+    /// channel. `None` if the capture has no such packet; a raw file is one packet. `remark` is told what
+    /// [`Channels::channel`] tells.
+    ///
+    /// # Errors
+    /// Those of the capture before the packet.
+    pub fn find<R: Read, T>(
+        &self,
+        reader: &mut CaptureReader<R>,
+        channels: &mut Channels,
+        wanted: u64,
+        remark: impl Fn(&str),
+        found: impl FnOnce(&mut Channel, &Packet<'_>) -> T,
+    ) -> Result<Option<T>, CaptureError> {
+        let is_whole = reader.kind() == Kind::Stream;
+        loop {
+            let packet = match is_whole {
+                true => Some(reader.read_whole(PACKET_BYTES_MAX)?),
+                false => reader.next_packet()?,
+            };
+            let Some(packet) = packet else { return Ok(None) };
+            let channel = channels.channel(packet.destination, &remark);
+            if is_whole || packet.index >= wanted {
+                return Ok(Some(found(channel, &packet)));
+            }
+            self.pass(channel, &packet);
+        }
+    }
+}
+
+/// A packet being explained.
+struct Explaining<'e, 'p, E> {
+    explainer: &'e Explainer<'p>,
+    /// Messages that may follow.
+    left: u64,
+    sink: &'e mut dyn FnMut(Part<'_>) -> Result<(), E>,
+}
+
+impl<E> Explaining<'_, '_, E> {
+    /// Explains a segment; `false` if it has an error.
+    fn segment(&mut self, decoder: &mut Decoder, segment: &Segment<'_>) -> Result<bool, E> {
+        if !segment.preamble.is_empty() {
+            (self.sink)(Part::Preamble { bytes: segment.preamble, seq_num: segment.seq_num })?;
+        }
+        if segment.reset_before {
+            decoder.begin_packet();
+        }
+        let mut is_right = true;
+        let mut at = 0;
+        while at < segment.bytes.len() && self.left > 0 {
+            let block = match next_block(&self.explainer.framing, segment.bytes, at) {
+                Ok(Some(block)) => block,
+                Ok(None) => {
+                    let offset = segment.offset + at;
+                    (self.sink)(Part::Wrong(format!("offset {offset}: no whole block left")))?;
+                    return Ok(false);
+                }
+                Err(error) => {
+                    (self.sink)(Part::Wrong(error.kind.to_string()))?;
+                    return Ok(false);
+                }
+            };
+            at = block.start;
+            while at < block.end && self.left > 0 {
+                let len = self.message(decoder, segment, at..block.end)?;
+                self.left -= 1;
+                is_right &= len.is_some();
+                match len {
+                    Some(len) => at += len,
+                    None if block.has_length => at = block.end,
+                    None => return Ok(false),
+                }
+                if block.is_one_message {
+                    break;
+                }
+            }
+        }
+        Ok(is_right)
+    }
+
+    /// Explains the message at the start of a range; returns its length, `None` if it has an error.
+    fn message(
+        &mut self,
+        decoder: &mut Decoder,
+        segment: &Segment<'_>,
+        range: Range<usize>,
+    ) -> Result<Option<usize>, E> {
+        let Explainer { program, outline, .. } = self.explainer;
+        let offset = segment.offset + range.start;
+        let bytes = &segment.bytes[range];
+        let mut rows = Rows::new(program, outline, offset);
+        let outcome = decoder.trace(bytes, |event| rows.event(&event));
+        let (rows, omitted) = rows.finish();
+        let (len, error) = match outcome {
+            Ok(len) => (Some(len), None),
+            Err(error) => {
+                let text = error.shifted(offset).describe(program).to_string();
+                (None, Some(Stopped { text, at: error.offset() }))
+            }
+        };
+        (self.sink)(Part::Message(Explained { offset, bytes, len, omitted, error, rows }))?;
+        Ok(len)
+    }
+}

@@ -1,0 +1,90 @@
+//! Packets explained as text and as HTML.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use tickwire_captures::Channel;
+use tickwire_captures::explain::{Emphasis, Explainer, Part, write_html, write_text};
+use tickwire_fast::{DecoderOptions, Program, TemplateSet};
+use tickwire_feed::framing::Framing;
+
+const XML: &str = r#"<templates><template name="T" id="1">
+    <uInt32 name="Id"><increment/></uInt32><string name="Text"/></template></templates>"#;
+
+/// Explains a packet of a feed with the framing of CME; returns what `write` made, and whether all was decoded.
+fn explained(
+    packet: &[u8],
+    messages_max: u64,
+    write: impl Fn(&mut Vec<u8>, &Part<'_>),
+) -> (String, bool) {
+    let set = TemplateSet::parse(XML).expect("templates");
+    let program = Arc::new(Program::compile(set).expect("a program"));
+    let framing: Framing = "cme".parse().expect("a preset");
+    let mut channel = Channel::new(program.clone(), DecoderOptions::default(), framing);
+    let mut out = Vec::new();
+    let explained =
+        Explainer::new(&program, framing).packet(&mut channel, packet, messages_max, &mut |part| {
+            write(&mut out, &part);
+            Ok::<_, Infallible>(())
+        });
+    (String::from_utf8(out).expect("UTF-8"), explained.expect("nothing fails"))
+}
+
+fn text(out: &mut Vec<u8>, part: &Part<'_>) {
+    let paint = |emphasis, text: &str| match emphasis {
+        Emphasis::Changed => format!("*{text}*"),
+        _ => text.to_owned(),
+    };
+    write_text(out, part, &paint).expect("memory");
+}
+
+fn html(out: &mut Vec<u8>, part: &Part<'_>) {
+    write_html(out, part).expect("memory");
+}
+
+/// Sequence number 9, subchannel 1; Id 7 and a text.
+const PACKET: &[u8] = &[0, 0, 0, 9, 1, 0xe0, 0x81, 0x87, b'<', b'b', b'>' | 0x80];
+
+#[test]
+fn text_has_a_line_a_field_with_its_bytes_and_its_dictionary_entry() {
+    let (out, is_right) = explained(PACKET, 9, text);
+    assert!(is_right);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines[0], "preamble 00 00 00 09 01, sequence number 9");
+    assert_eq!(lines[2], "message at offset 5, 6 bytes");
+    let words = |line: usize| lines[line].split_whitespace().collect::<Vec<_>>();
+    assert_eq!(words(4), ["5", "e0", "presence", "map", "1100000", "1=template", "id,", "1=Id"]);
+    let entry = ["*global:", "Id:", "undefined", "->", "7*"];
+    assert_eq!(words(6)[..6], ["7", "87", "Id", "uInt32", "increment", "1:1"]);
+    assert_eq!(words(6)[6..], [&["7"][..], &entry].concat());
+    assert_eq!(words(7), ["8", "3c", "62", "be", "Text", "string", "\"<b>\""]);
+    assert_eq!(lines.len(), 8);
+}
+
+#[test]
+fn html_has_a_row_a_line_and_no_markup_of_the_data() {
+    let (out, _) = explained(PACKET, 9, html);
+    assert!(!out.contains("<b>"), "{out}");
+    assert!(out.contains("<td class=\"value\">&quot;&lt;b&gt;&quot;</td>"), "{out}");
+    assert!(out.contains("<td class=\"changed\">global: Id: undefined -&gt; 7</td>"), "{out}");
+    assert_eq!(out.matches("<tr>").count(), 5, "titles, map, template id, two fields");
+}
+
+#[test]
+fn what_cannot_be_decoded_is_told_with_what_is_left() {
+    // The text does not end.
+    let packet = &PACKET[..PACKET.len() - 1];
+    let (out, is_right) = explained(packet, 9, text);
+    assert!(!is_right);
+    assert!(out.contains("field Text: byte 8: the bytes end"), "{out}");
+    assert!(out.ends_with("bytes from there on, 2: 3c 62\n"), "{out}");
+    let (out, _) = explained(packet, 9, html);
+    assert!(out.contains("<p class=\"error\">") && out.contains("2: 3c 62</p>"), "{out}");
+}
+
+#[test]
+fn no_more_messages_than_wanted_are_explained() {
+    let packet = [PACKET, &PACKET[5..]].concat();
+    let messages = |max| explained(&packet, max, text).0.matches("message at").count();
+    assert_eq!((messages(1), messages(2), messages(9)), (1, 2, 2));
+}

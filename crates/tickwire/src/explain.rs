@@ -1,0 +1,167 @@
+//! `tickwire explain`: one packet, byte by byte.
+
+use crate::failure::{Failure, Outcome};
+use crate::files;
+use crate::options::{
+    DecoderArgs, FramingArgs, InputArgs, TemplateArgs, reset_policy, with_reset_template,
+};
+use crate::progress::Progress;
+use anstyle::{AnsiColor, Style};
+use std::io::Write;
+use std::sync::Arc;
+use tickwire_captures::explain::{Emphasis, Explainer, Part, write_text};
+use tickwire_captures::{Channel, Channels};
+use tickwire_fast::CompileOptions;
+use tickwire_feed::capture::Kind;
+use tickwire_feed::framing::Framing;
+use tickwire_text::json::parse_hex;
+
+/// Explain one packet byte by byte.
+///
+/// For each message: the presence map and what each bit is for, the template id, and for each field
+/// its offset, bytes, type (? is optional), operator, presence-map bit (index:value), value, and the
+/// dictionary entry before and after. The packets before it to the same address and port are decoded
+/// first, so that dictionaries are as they were. An error is shown where it happens.
+#[derive(Debug, clap::Args)]
+#[command(mut_arg("templates", |arg| arg.required(true)))]
+pub struct ExplainArgs {
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    templates: TemplateArgs,
+    /// Which packet of the file, from 0.
+    #[arg(long, value_name = "INDEX", default_value_t = 0)]
+    packet: u64,
+    /// The bytes of a packet in hexadecimal, instead of a file.
+    #[arg(long, value_name = "BYTES", conflicts_with_all = ["input", "file", "packet"])]
+    hex: Option<String>,
+    /// Explain at most this many messages.
+    #[arg(short = 'n', long, visible_alias = "head", value_name = "COUNT")]
+    limit: Option<u64>,
+    #[command(flatten)]
+    framing: FramingArgs,
+    #[command(flatten)]
+    decoder: DecoderArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
+    let set = args.templates.read()?;
+    let framing = match (args.framing.is_auto(), args.input.path()) {
+        (true, Some(path)) if files::is_standard(path) => {
+            return Err(Failure::Usage("--framing auto: name a file, it is read twice".to_owned()));
+        }
+        (true, Some(path)) => {
+            args.framing.find(args.input.sample()?.0.packets(), &set, &files::name_of(path))?
+        }
+        _ => args.framing.framing()?,
+    };
+    let set = with_reset_template(set, &framing);
+    let options = CompileOptions { constants: true, ..CompileOptions::default() };
+    let program = Arc::new(files::compile(set, &options)?);
+    let options = args.decoder.checked_options(reset_policy(&framing), &program)?;
+    let mut explaining = Explaining {
+        explainer: Explainer::new(&program, framing),
+        framing,
+        out: anstream::stdout().lock(),
+        limit: args.limit.unwrap_or(u64::MAX),
+    };
+    match &args.hex {
+        Some(digits) => {
+            let bytes = parse_hex(digits).map_err(|e| Failure::Usage(format!("--hex: {e}")))?;
+            let Explaining { explainer, out, limit, .. } = &mut explaining;
+            let title = format!("packet of {} bytes", bytes.len());
+            writeln!(out, "{}", paint(Emphasis::Heading, &title))?;
+            let mut channel = Channel::new(program.clone(), options, framing);
+            packet_of(explainer, &mut channel, &bytes, *limit, out)
+        }
+        None if args.input.path().is_none() => {
+            Err(Failure::Usage("name a capture file, or give the bytes with --hex".to_owned()))
+        }
+        None => {
+            let channels = Channels::new(program.clone(), options, framing);
+            explaining.file(&args.input, args.packet, channels)
+        }
+    }
+}
+
+/// What the command explains, and where it writes.
+struct Explaining<'e, W> {
+    explainer: Explainer<'e>,
+    framing: Framing,
+    out: W,
+    limit: u64,
+}
+
+impl<W: Write> Explaining<'_, W> {
+    fn file(
+        &mut self,
+        input: &InputArgs,
+        wanted: u64,
+        mut channels: Channels,
+    ) -> Result<Outcome, Failure> {
+        let name = files::name_of(input.required_path()?);
+        let progress = Progress::none();
+        let mut reader = input.open(&progress)?;
+        let is_whole = reader.kind() == Kind::Stream;
+        let remark = |text: &str| progress.print(&format!("{name}: {text}"));
+        let Self { explainer, framing, out, limit } = self;
+        let explained =
+            explainer.find(&mut reader, &mut channels, wanted, remark, |channel, packet| {
+                if packet.stream.is_some() && !is_whole && framing.has_packet_headers() {
+                    return Err(Failure::Usage(format!(
+                        "{name}: packet {} is a piece of a TCP stream; decode explains no streams of \
+                         packets: extract one and give it with --hex",
+                        packet.index
+                    )));
+                }
+                let title = format!(
+                    "packet {} of {name}: {} bytes at file offset {}",
+                    packet.index,
+                    packet.bytes.len(),
+                    packet.file_offset
+                );
+                writeln!(out, "{}", paint(Emphasis::Heading, &title))?;
+                if channel.decoder.needs_reset() {
+                    writeln!(out, "a packet before it failed: dictionaries are lost until a reset")?;
+                }
+                packet_of(explainer, channel, packet.bytes, *limit, out)
+            });
+        match explained.map_err(|error| Failure::Data(format!("{name}: {error}")))? {
+            Some(outcome) => outcome,
+            None => {
+                let missing: String =
+                    reader.statistics().missing().map(|text| format!("; {text}")).collect();
+                Err(Failure::Usage(format!("{name} has no packet {wanted}{missing}")))
+            }
+        }
+    }
+}
+
+/// Writes a packet; the outcome tells whether all of it was decoded.
+fn packet_of(
+    explainer: &Explainer<'_>,
+    channel: &mut Channel,
+    bytes: &[u8],
+    limit: u64,
+    out: &mut impl Write,
+) -> Result<Outcome, Failure> {
+    let mut write = |part: Part<'_>| write_text(out, &part, &paint);
+    let is_right = explainer.packet(channel, bytes, limit, &mut write)?;
+    out.flush()?;
+    Ok(Outcome::flawed_if(!is_right))
+}
+
+/// A text in colour; the output leaves colours out where it takes none.
+fn paint(emphasis: Emphasis, text: &str) -> String {
+    let style = match emphasis {
+        Emphasis::Plain => Style::new(),
+        Emphasis::Heading => Style::new().bold(),
+        Emphasis::Quiet => Style::new().dimmed(),
+        Emphasis::Bytes => AnsiColor::Cyan.on_default(),
+        Emphasis::Value => AnsiColor::Green.on_default(),
+        Emphasis::Changed => AnsiColor::Yellow.on_default(),
+        Emphasis::Error => AnsiColor::Red.on_default().bold(),
+    };
+    format!("{style}{text}{style:#}")
+}
