@@ -2,6 +2,7 @@
 
 use crate::batches::Batches;
 use crate::errors;
+use crate::explain::{self, Explanation};
 use crate::fault::Fault;
 use crate::message::{Message, Owned};
 use crate::pull::{Job, Pull, Source, Take};
@@ -88,27 +89,19 @@ pub fn open(
     let format = input_format.map(|name| {
         name.parse::<Format>().map_err(|error| wrong(format!("input_format {name}: {error}")))
     });
-    let reset = reset.map(|name| {
-        name.parse::<ResetPolicy>().map_err(|error| wrong(format!("reset {name}: {error}")))
-    });
     let on_error = match on_error {
         "raise" => OnError::Raise,
         "keep" => OnError::Keep,
         other => return Err(wrong(format!("on_error {other}: expected raise or keep"))),
     };
-    let set = templates.0;
     let source = Source { path, format: format.transpose()? };
-    let framing = match framing {
-        "auto" => find_framing(&source, &set).map_err(|text| errors::usage(py, &text))?,
-        name => name.parse().map_err(|error| wrong(format!("framing {name}: {error}")))?,
-    };
-    let framing = match reset.transpose()? {
-        Some(reset) => framing.reset(reset),
-        None => framing,
-    };
-    let set = match framing.reset_template_id() {
-        Some(id) => set.with_reset_template(TemplateId(id)),
-        None => set,
+    let (framing, set) = match framing {
+        "auto" => {
+            let found = find_framing(&source, &templates.0);
+            let found = found.map_err(|text| errors::usage(py, &text))?;
+            with_reset(found, reset, templates.0)?
+        }
+        name => framing_of(name, reset, templates.0)?,
     };
     let program = Arc::new(compile(py, set, fields)?);
     let selection = Selection::new(&program, &messages.unwrap_or_default())
@@ -119,6 +112,39 @@ pub fn open(
     let job = Job { source, framing, program, selection, times };
     let errors = Errors { on_error, kept: Arc::default() };
     Ok(Capture { job, errors })
+}
+
+/// The framing of that name, and the templates with what it says of them.
+pub fn framing_of(
+    name: &str,
+    reset: Option<&str>,
+    set: TemplateSet,
+) -> PyResult<(Framing, TemplateSet)> {
+    let framing = name.parse();
+    let framing =
+        framing.map_err(|error| PyValueError::new_err(format!("framing {name}: {error}")))?;
+    with_reset(framing, reset, set)
+}
+
+/// A framing with another reset policy, where one is named.
+fn with_reset(
+    framing: Framing,
+    reset: Option<&str>,
+    set: TemplateSet,
+) -> PyResult<(Framing, TemplateSet)> {
+    let framing = match reset {
+        Some(name) => {
+            let policy = name.parse::<ResetPolicy>();
+            let wrong = |error| PyValueError::new_err(format!("reset {name}: {error}"));
+            framing.reset(policy.map_err(wrong)?)
+        }
+        None => framing,
+    };
+    let set = match framing.reset_template_id() {
+        Some(id) => set.with_reset_template(TemplateId(id)),
+        None => set,
+    };
+    Ok((framing, set))
 }
 
 fn find_framing(source: &Source, set: &TemplateSet) -> Result<Framing, String> {
@@ -178,6 +204,12 @@ impl Capture {
         let name = |index: usize| self.job.program.templates()[index].name.to_string();
         let seen = counts.into_iter().enumerate().filter(|(_, count)| *count > 0);
         Ok(seen.map(|(index, count)| (name(index), count)).collect())
+    }
+
+    /// A packet explained byte by byte.
+    fn explain(&self, py: Python<'_>, packet: u64) -> PyResult<Explanation> {
+        let explained = py.detach(|| explain::of_capture(&self.job, packet));
+        explained.map_err(|text| errors::usage(py, &text))
     }
 
     /// Record batches of a template's messages, a row an entry; without `entries` a row a message.

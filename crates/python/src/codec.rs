@@ -8,7 +8,7 @@ use crate::templates::{Templates, compile};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::{Arc, Mutex, PoisonError};
-use tickwire_fast::{DecoderOptions, EncoderOptions, MessageBuilder, Program, ResetPolicy};
+use tickwire_fast::{DecoderOptions, EncoderOptions, Error, MessageBuilder, Program, ResetPolicy};
 use tickwire_text::json::{Json, build_message, error_text};
 
 fn reset_policy(py: Python<'_>, name: &str) -> PyResult<ResetPolicy> {
@@ -126,7 +126,7 @@ impl Encoder {
     ) -> PyResult<Bound<'py, PyBytes>> {
         let line = json(message)?;
         // An exception is made without the lock: Python may let another thread go on meanwhile.
-        let bytes = self.bytes(&line).map_err(|text| errors::encode(py, &text))?;
+        let bytes = self.bytes(&line).map_err(|unfit| unfit.exception(py))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
@@ -138,13 +138,43 @@ impl Encoder {
 
 impl Encoder {
     /// The bytes of a message, or what is wrong with it.
-    fn bytes(&self, line: &Json) -> Result<Vec<u8>, String> {
+    fn bytes(&self, line: &Json) -> Result<Vec<u8>, Unfit> {
         let mut encoding = self.encoding.lock().unwrap_or_else(PoisonError::into_inner);
         let Encoding { encoder, builder, program } = &mut *encoding;
-        build_message(builder, line).map_err(|mismatch| mismatch.to_string())?;
-        let message = builder.finish().map_err(|error| error_text(program, &error))?;
+        let wrong = |error: Error| Unfit::of(program, &error);
+        build_message(builder, line).map_err(|mismatch| Unfit {
+            text: mismatch.to_string(),
+            field: mismatch.field(),
+            ..Unfit::default()
+        })?;
+        let message = builder.finish().map_err(wrong)?;
         let mut bytes = Vec::new();
-        encoder.encode(message, &mut bytes).map_err(|error| error_text(program, &error))?;
+        encoder.encode(message, &mut bytes).map_err(wrong)?;
         Ok(bytes)
+    }
+}
+
+/// Why a message cannot be encoded.
+#[derive(Default)]
+struct Unfit {
+    text: String,
+    code: Option<String>,
+    template: Option<String>,
+    field: Option<String>,
+}
+
+impl Unfit {
+    fn of(program: &Program, error: &Error) -> Self {
+        let template = |field| program.templates()[program.template_of(field)].name.to_string();
+        Self {
+            text: error_text(program, error),
+            code: error.code().map(|code| code.to_string()),
+            template: error.field().map(template),
+            field: error.field().map(|field| program.path(field).to_string()),
+        }
+    }
+
+    fn exception(self, py: Python<'_>) -> PyErr {
+        errors::encode(py, (self.text, self.code, self.template, self.field))
     }
 }

@@ -37,7 +37,7 @@ pub fn decode<'py>(py: Python<'py>, arguments: impl pyo3::call::PyCallArgs<'py>)
 }
 
 /// A message that cannot be encoded.
-pub fn encode(py: Python<'_>, text: &str) -> PyErr {
+pub fn encode<'py>(py: Python<'py>, arguments: impl pyo3::call::PyCallArgs<'py>) -> PyErr {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    raise(py, &CLASS, "EncodeError", (text,))
+    raise(py, &CLASS, "EncodeError", arguments)
 }

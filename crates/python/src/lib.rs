@@ -6,6 +6,7 @@ mod batches;
 mod capture;
 mod codec;
 mod errors;
+mod explain;
 mod fault;
 mod from_python;
 mod message;
@@ -24,6 +25,8 @@ mod _tickwire {
     use super::capture::{Capture, Messages, open};
     #[pymodule_export]
     use super::codec::{Decoder, Encoder};
+    #[pymodule_export]
+    use super::explain::{Explanation, explain};
     #[pymodule_export]
     use super::message::{Message, Record};
     #[pymodule_export]

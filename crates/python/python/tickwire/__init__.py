@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tickwire import _tickwire
 from tickwire._errors import DecodeError, EncodeError, TemplateError, TickwireError
-from tickwire._tickwire import Batches, Decoder, Encoder, Message, Record, TemplateSet
+from tickwire._tickwire import Batches, Decoder, Encoder, Explanation, Message, Record, TemplateSet
 
 if TYPE_CHECKING:
     import pandas
@@ -36,11 +36,13 @@ __all__ = [
     "Decoder",
     "EncodeError",
     "Encoder",
+    "Explanation",
     "Message",
     "Record",
     "TemplateError",
     "TemplateSet",
     "TickwireError",
+    "explain",
     "open",
 ]
 
@@ -81,6 +83,14 @@ class Capture:
     def error_count(self) -> int:
         """How much could not be decoded so far, in all readings together."""
         return self._inner.error_count
+
+    def explain(self, packet: int) -> Explanation:
+        """Explain a packet byte by byte: presence maps, operators, dictionary entries before and after.
+
+        The packets before it to the same address and port are decoded first. ``packet`` is its index in the file, as in
+        `Message.packet` and `DecodeError.packet`. Print what is returned, or show it in a notebook.
+        """
+        return self._inner.explain(packet)
 
     def counts(self) -> dict[str, int]:
         """Decode the capture once and count messages by name of the template.
@@ -197,6 +207,27 @@ def open(
             on_error=on_error,
         )
     )
+
+
+def explain(
+    packet: bytes,
+    templates: Path | Sequence[Path] | TemplateSet,
+    framing: str = "none",
+    reset: str | None = None,
+) -> Explanation:
+    """Explain the bytes of a packet one by one, with empty dictionaries before it.
+
+    >>> templates = TemplateSet.parse('<templates><template name="T" id="1"><uInt32 name="Id"/></template></templates>')
+    >>> print(explain(bytes([0xC0, 0x81, 0x87]), templates))
+    <BLANKLINE>
+    message at offset 0, 3 bytes
+    offset  bytes  field         type    operator  bit  value  dictionary
+         0  c0     presence map                         1000000  1=template id
+         1  81     template id   uInt32  copy      0:1  1 T
+         2  87     Id            uInt32                 7
+    <BLANKLINE>
+    """
+    return _tickwire.explain(packet, templates, framing, reset)
 
 
 @contextlib.contextmanager

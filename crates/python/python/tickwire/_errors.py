@@ -16,7 +16,25 @@ class TemplateError(TickwireError):
 
 
 class EncodeError(TickwireError):
-    """A message that cannot be encoded."""
+    """A message that cannot be encoded.
+
+    Attributes are ``None`` where they are not known:
+
+    - ``code``: the specification's, such as ``"D2"``
+    - ``template`` and ``field``: name of the template, path of the field
+    """
+
+    def __init__(
+        self,
+        text: str,
+        code: str | None = None,
+        template: str | None = None,
+        field: str | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.code = code
+        self.template = template
+        self.field = field
 
 
 class DecodeError(TickwireError):

@@ -32,13 +32,18 @@ impl Mismatch {
         self.path.push(name.into());
         self
     }
+
+    /// Path of the field, such as `Levels[2]/Price`; `None` where it is not about one.
+    pub fn field(&self) -> Option<String> {
+        let path: Vec<&str> = self.path.iter().rev().map(String::as_str).collect();
+        (!path.is_empty()).then(|| path.join("/").replace("/[", "["))
+    }
 }
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.path.is_empty() {
-            let path: Vec<&str> = self.path.iter().rev().map(String::as_str).collect();
-            write!(f, "field {}: ", path.join("/").replace("/[", "["))?;
+        if let Some(field) = self.field() {
+            write!(f, "field {field}: ")?;
         }
         f.write_str(&self.text)
     }

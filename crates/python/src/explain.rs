@@ -1,0 +1,107 @@
+//! Packets explained byte by byte.
+
+use crate::capture::framing_of;
+use crate::errors;
+use crate::pull::Job;
+use crate::templates::Templates;
+use pyo3::prelude::*;
+use std::io;
+use std::sync::Arc;
+use tickwire_captures::explain::{Explainer, Part, STYLE, write_html, write_text};
+use tickwire_captures::{Channel, Channels};
+use tickwire_fast::{CompileOptions, DecoderOptions, Program, TemplateSet};
+use tickwire_feed::framing::Framing;
+
+/// A packet explained byte by byte: printed it is text, in a notebook a table.
+#[pyclass(module = "tickwire", frozen)]
+pub struct Explanation {
+    text: String,
+    html: String,
+    is_whole: bool,
+}
+
+#[pymethods]
+impl Explanation {
+    /// Whether all of the packet could be decoded.
+    #[getter]
+    fn ok(&self) -> bool {
+        self.is_whole
+    }
+
+    fn __str__(&self) -> &str {
+        &self.text
+    }
+
+    fn __repr__(&self) -> &str {
+        &self.text
+    }
+
+    fn _repr_html_(&self) -> &str {
+        &self.html
+    }
+}
+
+/// Explains the bytes of a packet, with empty dictionaries before it.
+#[pyfunction]
+#[pyo3(signature = (packet, templates, framing = "none", reset = None))]
+pub fn explain(
+    py: Python<'_>,
+    packet: &[u8],
+    templates: Templates,
+    framing: &str,
+    reset: Option<&str>,
+) -> PyResult<Explanation> {
+    let (framing, set) = framing_of(framing, reset, templates.0)?;
+    py.detach(|| {
+        let program = program_of(set)?;
+        let mut channel = Channel::new(program.clone(), options(&framing), framing);
+        Ok(explanation(&Explainer::new(&program, framing), &mut channel, packet))
+    })
+    .map_err(|text: String| errors::usage(py, &text))
+}
+
+/// Explains a packet of a capture: those before it to the same address and port are decoded first.
+pub fn of_capture(job: &Job, wanted: u64) -> Result<Explanation, String> {
+    let program = program_of(job.program.set().clone())?;
+    let mut reader = job.source.open()?;
+    let mut channels = Channels::new(program.clone(), options(&job.framing), job.framing);
+    let explainer = Explainer::new(&program, job.framing);
+    let found = explainer.find(
+        &mut reader,
+        &mut channels,
+        wanted,
+        |_| {},
+        |channel, packet| explanation(&explainer, channel, packet.bytes),
+    );
+    let name = job.source.path.display();
+    let missing: String = reader.statistics().missing().map(|text| format!("; {text}")).collect();
+    found
+        .map_err(|error| format!("{name}: {error}"))?
+        .ok_or_else(|| format!("{name} has no packet {wanted}{missing}"))
+}
+
+/// Constants are among what is explained.
+fn program_of(set: TemplateSet) -> Result<Arc<Program>, String> {
+    let options = CompileOptions { constants: true, ..CompileOptions::default() };
+    Program::compile_with(set, &options).map(Arc::new).map_err(|error| error.to_string())
+}
+
+fn options(framing: &Framing) -> DecoderOptions {
+    DecoderOptions { reset: framing.reset_policy().into(), ..DecoderOptions::default() }
+}
+
+fn explanation(explainer: &Explainer<'_>, channel: &mut Channel, packet: &[u8]) -> Explanation {
+    let (mut text, mut html) = (Vec::new(), Vec::new());
+    html.extend_from_slice(
+        format!("<div class=\"tickwire-explain\"><style>{STYLE}</style>\n").as_bytes(),
+    );
+    let mut write = |part: Part<'_>| -> io::Result<()> {
+        write_text(&mut text, &part, &|_, text| text.to_owned())?;
+        write_html(&mut html, &part)
+    };
+    // Memory takes all that is written.
+    let is_whole = explainer.packet(channel, packet, u64::MAX, &mut write).unwrap_or(false);
+    html.extend_from_slice(b"</div>\n");
+    let string = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Explanation { text: string(text), html: string(html), is_whole }
+}
