@@ -214,3 +214,15 @@ fn a_logon_whose_application_version_nobody_knows_is_refused() {
         assert_eq!(talk.session.is_logged_on(), is_known, "{version}");
     }
 }
+
+#[test]
+fn a_logon_without_application_version_is_refused_whatever_is_validated() {
+    let tweaks: [fn(&mut Config); 3] =
+        [|_| {}, |config| config.dictionaries = None, |config| config.reject_invalid = false];
+    for tweak in tweaks {
+        let mut talk = Talk::new(BeginString::Fixt11, Role::Acceptor, tweak);
+        assert!(talk.say(1, "A", "98=0|108=30|").is_empty());
+        assert!(!talk.session.is_connected() || !talk.session.is_logged_on());
+        assert_eq!(talk.numbers(), (1, 1));
+    }
+}

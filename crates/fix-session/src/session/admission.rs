@@ -191,18 +191,24 @@ fn validated(config: &Config, message: &Message<'_, '_>) -> Result<(), Error> {
 
 /// Returns what the dictionary finds wrong with a Logon, for people; empty if nothing is.
 pub fn invalidity(config: &Config, message: &Message<'_, '_>) -> String {
-    let Err(error) = validated(config, message) else { return String::new() };
+    let Err(error) = validated(config, message) else {
+        let is_heard = speaks(config, message);
+        return if is_heard { "" } else { "DefaultApplVerID is missing or has no dictionary" }
+            .to_owned();
+    };
     let reason = config.checks.reason(&error).map_or("", |reason| reason.text());
     error.tag.map_or(reason.to_owned(), |tag| format!("{reason}, tag {tag}"))
 }
 
-/// Whether there is a dictionary for the application messages of a FIXT Logon.
+/// Whether a FIXT Logon says of which version its application messages are, and there is a dictionary for it.
 ///
-/// Spec: FIXT 1.1, DefaultApplVerID.
+/// Spec: FIXT 1.1, DefaultApplVerID: required.
 fn speaks(config: &Config, message: &Message<'_, '_>) -> bool {
+    if config.id.begin_string != BeginString::Fixt11 {
+        return true;
+    }
+    let Some(said) = message.field(tags::DEFAULT_APPL_VER_ID) else { return false };
     let Some(dictionaries) = &config.dictionaries else { return true };
-    let said = message.field(tags::DEFAULT_APPL_VER_ID);
-    let (Some(said), BeginString::Fixt11) = (said, config.id.begin_string) else { return true };
     let version = ApplVersion::parse(said.value);
     dictionaries.application.iter().any(|(known, _)| Some(*known) == version)
 }
