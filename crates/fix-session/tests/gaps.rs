@@ -68,6 +68,18 @@ fn a_sequence_reset_to_the_expected_number_changes_nothing() {
 }
 
 #[test]
+fn a_gap_fill_that_fills_nothing_is_refused() {
+    let mut talk = Talk::logged_on(BeginString::Fix44);
+    for new in [2, 1] {
+        let refused = "35=3|45=2|58=Value is incorrect (out of range) for this tag|372=4|373=5";
+        assert_eq!(talk.say(2, "4", &format!("123=Y|36={new}|")), [refused]);
+        assert_eq!(talk.numbers().1, 2);
+    }
+    assert!(talk.say(2, "4", "123=Y|36=3|").is_empty());
+    assert_eq!(talk.numbers().1, 3);
+}
+
+#[test]
 fn an_invalid_message_ahead_of_its_turn_is_refused_and_leaves_its_gap() {
     let mut talk = Talk::logged_on(BeginString::Fix44);
     let answers = talk.say(5, "1", "112=x|55=ABC|");

@@ -148,7 +148,7 @@ impl<S: Store> Core<S> {
 
     /// Handles a Sequence Reset.
     ///
-    /// Spec: FIX session layer, test cases 10 (Gap Fill) and 11a to 11c (Reset).
+    /// Spec: FIX session layer, test cases 10 (Gap Fill; 10e: not above its own number) and 11a to 11c (Reset).
     pub(super) fn handle_sequence_reset(
         &mut self,
         now: Now,
@@ -170,7 +170,8 @@ impl<S: Store> Core<S> {
             return;
         };
         let expected = self.store.next_target();
-        if new < expected {
+        let fills_nothing = is_gap_fill && self.config.check_seq_nums && new <= head.seq_num;
+        if new < expected || fills_nothing {
             self.refuse(now, message, head, SessionRejectReason::ValueIncorrect, None);
         } else if new > expected {
             self.with_store(|store| store.set_next_target(new));
@@ -192,6 +193,7 @@ impl<S: Store> Core<S> {
     /// Handles a Resend Request.
     ///
     /// Spec: FIX session layer, test cases 8 (what is sent again) and 20 (both sides ask: sent first, then asked).
+    /// 8_OnlyAdminMessages of the acceptance suite wants one with MsgSeqNum too low answered, too.
     pub(super) fn handle_resend_request(
         &mut self,
         now: Now,
