@@ -63,8 +63,13 @@ const NEEDED: [&str; 4] = [
 ];
 
 /// Keys that keep others out. One without a value, as from a variable that is not set, must not let everybody in.
-const GUARDS: [&str; 4] =
-    ["allowedclientcertificates", "allowedremoteaddresses", "requiredpassword", "requiredusername"];
+const GUARDS: [&str; 5] = [
+    "allowedclientcertificates",
+    "allowedremoteaddresses",
+    "requiredpassword",
+    "requiredusername",
+    "socketacceptaddress",
+];
 
 /// The keys of one session while they are read.
 pub(super) struct Keys {
@@ -96,6 +101,15 @@ impl Keys {
         self.take(key).map(|value| value.text)
     }
 
+    /// Returns what is sent as a field: what would end the field is an error, which does not show it.
+    fn field(&mut self, key: &str) -> Option<String> {
+        let Value { text, line } = self.take(key)?;
+        if text.contains(char::is_control) {
+            self.fail(line, format!("{key} has a control character"));
+        }
+        Some(text)
+    }
+
     fn path(&mut self, keys: &[&str]) -> Option<PathBuf> {
         let found: Vec<PathBuf> =
             keys.iter().filter_map(|key| self.text(key)).map(PathBuf::from).collect();
@@ -107,7 +121,7 @@ impl Keys {
     }
 
     fn required(&mut self, key: &str) -> String {
-        let text = self.text(key);
+        let text = self.field(key);
         if text.is_none() {
             self.fail(self.line, format!("the session has no {key}; add {key}=..."));
         }
@@ -218,13 +232,6 @@ fn read_id(keys: &mut Keys) -> SessionId {
         keys.required("SenderCompID"),
         keys.required("TargetCompID"),
     );
-    for (key, text) in [("SenderCompID", &id.sender_comp_id), ("TargetCompID", &id.target_comp_id)]
-    {
-        if text.contains(char::is_control) {
-            let text = format!("{key}: '{}' has a control character", text.escape_debug());
-            keys.fail(line, text);
-        }
-    }
     id.qualifier = keys.text("SessionQualifier").unwrap_or_default();
     id
 }
@@ -260,12 +267,12 @@ fn read_role(keys: &mut Keys) -> Role {
 
 fn read_session(keys: &mut Keys, config: &mut Config) {
     let seconds = "a number of seconds";
-    config.sender_sub_id = keys.text("SenderSubID");
-    config.target_sub_id = keys.text("TargetSubID");
-    config.sender_location_id = keys.text("SenderLocationID");
-    config.target_location_id = keys.text("TargetLocationID");
-    config.username = keys.text("Username");
-    config.password = keys.text("Password").map(Secret::from);
+    config.sender_sub_id = keys.field("SenderSubID");
+    config.target_sub_id = keys.field("TargetSubID");
+    config.sender_location_id = keys.field("SenderLocationID");
+    config.target_location_id = keys.field("TargetLocationID");
+    config.username = keys.field("Username");
+    config.password = keys.field("Password").map(Secret::from);
     config.required_username = keys.text("RequiredUsername");
     config.required_password = keys.text("RequiredPassword").map(Secret::from);
     config.heartbeat_s = keys.number("HeartBtInt", seconds).unwrap_or(config.heartbeat_s);

@@ -403,6 +403,10 @@ fn keys_of_tls_encrypt_or_are_errors() {
         "EndpointIdentificationAlgorithm=LDAPS",
         "SSLSomethingNew=1",
         "MyTlsSwitch=1",
+        "SSLEnable=",
+        "SocketUseSSL=",
+        "SSL_PROTOCOL=",
+        "CERTIFICATION_AUTHORITIES_FILE=",
     ];
     for key in wrong {
         let SettingsError(errors) =
@@ -436,6 +440,10 @@ fn keys_of_tls_encrypt_or_are_errors() {
     assert!(without_authorities("SSLRequireClientCertificate=N\n").is_ok());
     assert!(without_authorities("SSLRequireClientCertificate=Y\n").is_err());
     assert!(without_authorities("CERTIFICATE_VERIFY_LEVEL=1\n").is_err());
+    for key in ["SocketCAFile", "NeedClientAuth", "CERTIFICATE_VERIFY_LEVEL"] {
+        let said = without_authorities(&format!("{key}=\n")).expect_err(key).to_string();
+        assert!(said.contains(key) && said.contains("has no value"), "{said}");
+    }
 }
 
 #[test]
@@ -503,6 +511,7 @@ fn guards_without_a_value_let_nobody_in() {
         "RequiredUsername",
         "AllowedRemoteAddresses",
         "AllowedClientCertificates",
+        "SocketAcceptAddress",
     ] {
         let said = refused(&format!("{key}="));
         assert!(said.contains("line 7") && said.contains("let everybody in"), "{key}: {said}");
@@ -516,7 +525,21 @@ fn guards_without_a_value_let_nobody_in() {
         assert!(refused(&format!("{key}=0")).contains("nobody could log on"), "{key}");
         assert_eq!(refused(&format!("{key}=1")), "");
     }
-    assert!(refused("TargetSubID=x\nSenderCompID=A\u{1}B").contains("control character"));
+    for key in [
+        "SenderCompID",
+        "TargetCompID",
+        "SenderSubID",
+        "TargetSubID",
+        "SenderLocationID",
+        "TargetLocationID",
+        "Username",
+        "Password",
+    ] {
+        assert_eq!(
+            refused(&format!("{key}=A\u{1}B")),
+            format!("line 7: {key} has a control character")
+        );
+    }
     assert!(refused("FileLogMaxBytes=1000\nFileLogMaxFiles=3000000").contains("more than 1000"));
 }
 

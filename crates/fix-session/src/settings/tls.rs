@@ -64,19 +64,25 @@ pub(super) fn read(keys: &mut Keys, role: Role) -> Option<TlsSettings> {
         let shown = keys.values.get(&name).map_or_else(|| name.clone(), |(shown, _)| shown.clone());
         let key = plain(&name);
         let key = key.as_str();
+        let Some(value) = keys.values.remove(&name).map(|(_, value)| value.text) else { continue };
+        if value.is_empty() {
+            // From a variable that is not set: it would encrypt nothing, or let everybody in.
+            keys.fail(line, format!("{shown} has no value; give it one or leave it out"));
+            continue;
+        }
+        let flag = is_yes(&value);
         if SWITCHES.contains(&key) {
-            let flag = keys.flag(&name);
+            if flag.is_none() {
+                keys.fail(line, format!("{shown}: '{value}' is not Y or N"));
+            }
             if switch.is_some() && switch != flag {
                 keys.fail(line, format!("{shown}: another key says the opposite"));
             }
             switch = flag.or(switch);
             continue;
         }
-        let Some(value) = keys.values.remove(&name).map(|(_, value)| value.text) else { continue };
         others.push((shown.clone(), line));
-        let flag = is_yes(&value);
         let outcome = match key {
-            _ if value.is_empty() => Ok(()),
             key if CERTIFICATES.contains(&key) => set(&mut tls.certificates, PathBuf::from(value)),
             key if KEYS.contains(&key) => set(&mut tls.key, PathBuf::from(value)),
             key if AUTHORITIES.contains(&key) => set(&mut tls.authorities, PathBuf::from(value)),
