@@ -54,7 +54,11 @@ impl MessageLog {
             *left_out += lines_of(lines);
             return Ok(());
         }
-        self.append(lines).map_err(|error| self.interrupted(&error))
+        self.append(lines).map_err(|error| {
+            let named = self.interrupted(&error);
+            self.left_out = self.left_out.map(|waiting| waiting + lines_of(lines));
+            named
+        })
     }
 
     /// Hands the lines to the file; errors are as those of a write. If lines were left out and it can be written again,
@@ -63,12 +67,16 @@ impl MessageLog {
         let Some(left_out) = self.left_out else {
             return self.out.flush().map(|()| None).map_err(|error| self.interrupted(&error));
         };
-        let mut file = self.out.get_ref();
+        // By its name: a rotation may have stopped after the file had got its number.
+        let Ok(mut file) = open(&self.path) else { return Ok(None) };
         // The last line may be a part of one.
         if file.write_all(b"\n").is_err() {
             return Ok(None);
         }
         self.len = file.metadata()?.len();
+        let out = BufWriter::with_capacity(BUFFER_LEN, file);
+        // What waits in the buffer is counted as left out: it must not come later, behind others.
+        drop(std::mem::replace(&mut self.out, out).into_parts());
         self.left_out = None;
         Ok(Some(left_out))
     }
@@ -76,13 +84,7 @@ impl MessageLog {
     /// Leaves out what was not written yet and what comes.
     fn interrupted(&mut self, error: &io::Error) -> io::Error {
         self.left_out = Some(lines_of(self.out.buffer()));
-        let named = io::Error::new(error.kind(), format!("{}: {error}", self.path.display()));
-        if let Ok(file) = self.out.get_ref().try_clone() {
-            let out = BufWriter::with_capacity(BUFFER_LEN, file);
-            // Its bytes are counted as left out: they must not come later, behind others.
-            drop(std::mem::replace(&mut self.out, out).into_parts());
-        }
-        named
+        io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
     }
 
     fn append(&mut self, lines: &[u8]) -> io::Result<()> {
@@ -131,18 +133,42 @@ mod tests {
         let mut log = MessageLog::open(path.clone(), None).unwrap();
         log.write(b"one\n").unwrap();
         assert_eq!(log.flush().unwrap(), None);
-        let full = || File::options().write(true).open("/dev/full").unwrap();
-        let file = std::mem::replace(&mut log.out, BufWriter::with_capacity(BUFFER_LEN, full()));
+        let aside = path.with_extension("aside");
+        fs::rename(&path, &aside).unwrap();
+        std::os::unix::fs::symlink("/dev/full", &path).unwrap();
+        log.out = BufWriter::with_capacity(BUFFER_LEN, open(&path).unwrap());
         log.write(b"two\nthree\n").unwrap();
         assert!(log.flush().unwrap_err().to_string().contains("tickwire-full"));
         log.write(b"four\n").unwrap();
         assert_eq!(log.flush().unwrap(), None, "told once, and it is still full");
-        log.out = file;
+        fs::rename(aside, &path).unwrap();
         assert_eq!(log.flush().unwrap(), Some(3));
         log.write(b"five\n").unwrap();
         assert_eq!(log.flush().unwrap(), None);
         assert_eq!(fs::read_to_string(&path).unwrap(), "one\n\nfive\n");
         fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_log_whose_rotation_stopped_half_way_goes_on_under_its_own_name() {
+        let folder = std::env::temp_dir().join(format!("tickwire-half-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("a.log");
+        let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
+        let rotation = Some(LogRotation { bytes_max: 15, kept: 9 });
+        let mut log = MessageLog::open(path.clone(), rotation).unwrap();
+        log.write(b"line one\n").unwrap();
+        log.flush().unwrap();
+        // It has its number, and then there is no descriptor, or no room, for the next one.
+        fs::rename(&path, folder.join("a.log.1")).unwrap();
+        assert!(log.write(b"line two\n").unwrap_err().to_string().contains("a.log"));
+        assert_eq!(log.flush().unwrap(), Some(1), "line two");
+        log.write(b"line three\n").unwrap();
+        log.write(b"line four\n").unwrap();
+        log.flush().unwrap();
+        assert_eq!(read("a.log.1"), "\nline three\n");
+        assert_eq!((read("a.log"), read("a.log.2")), ("line four\n".into(), "line one\n".into()));
+        fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
