@@ -349,6 +349,27 @@ fn a_peer_that_ends_right_after_a_message_is_gone_at_once() {
     assert_eq!(acceptor.application().received, 1);
 }
 
+/// Whether the system asks the other end of a connection for signs of life when nothing is sent (proc(5), tcp).
+fn is_kept_alive(local: SocketAddr, peer: SocketAddr) -> bool {
+    let port = |address: SocketAddr| format!(":{:04X}", address.port());
+    let table = std::fs::read_to_string("/proc/net/tcp").expect("of this system");
+    let mut rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let row = rows.find(|row| row[1].ends_with(&port(local)) && row[2].ends_with(&port(peer)));
+    row.expect("a connection")[5].starts_with("02:")
+}
+
+#[test]
+fn a_machine_that_vanishes_is_noticed_though_no_heartbeats_are_agreed() {
+    let mut stage = Stage::new(|_| {}, EngineOptions::default());
+    let key = accept(&mut stage.acceptor, stage.listener, acceptor_config("QUIET"));
+    let mut stream = stage.connect();
+    stream.write_all(&message("A", "QUIET", 1, &[(98, "0"), (108, "0")])).expect("writes");
+    run_until(&mut [&mut stage.acceptor], |engines| {
+        engines[0].sessions().session(key).expect("there").is_logged_on()
+    });
+    assert!(is_kept_alive(stage.address, stream.local_addr().expect("connected")));
+}
+
 #[test]
 fn addresses_that_are_not_allowed_are_turned_away() {
     let limit = |options: &mut AcceptorOptions| {

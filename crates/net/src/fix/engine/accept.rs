@@ -2,9 +2,11 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Token};
+use socket2::{SockRef, TcpKeepalive};
 use tickwire_fix_session::{Now, Refusal};
 
 use super::super::acceptor::{AcceptorOptions, ListenerKey, Template};
@@ -21,6 +23,11 @@ use crate::{Action, Error};
 
 /// How long to wait when there are no descriptors for connections.
 const RETRY_NS: u64 = SECOND_NS / 10;
+/// How long nothing may come before the system asks whether the other end is still there; how often it asks, and
+/// after what time again. Sessions may have agreed on no heartbeats, or on rare ones.
+const SILENCE: Duration = Duration::from_secs(60);
+const PROBES: u32 = 4;
+const PROBE_INTERVAL: Duration = Duration::from_secs(15);
 /// Connections taken from a listener at a time, so that a flood leaves time for sessions.
 const ACCEPT_MAX: usize = 64;
 
@@ -175,6 +182,12 @@ impl<A: Application> Engine<A> {
         let stream: &mut TcpStream = connection.transport.stream();
         // Small messages leave at once.
         let _ = stream.set_nodelay(true);
+        // Else a machine that has vanished would keep its session, and could not log on again.
+        let keep_alive = TcpKeepalive::new()
+            .with_time(SILENCE)
+            .with_retries(PROBES)
+            .with_interval(PROBE_INTERVAL);
+        let _ = SockRef::from(&*stream).set_tcp_keepalive(&keep_alive);
         let registered = self.poll.registry().register(stream, token, interest);
         if index == self.connections.len() {
             self.connections.push(None);
