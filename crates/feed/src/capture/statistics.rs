@@ -31,7 +31,8 @@ pub struct Statistics {
     pub fragmented_given_up: u64,
     /// TCP segments that brought nothing new.
     pub tcp_retransmitted: u64,
-    /// Holes declared in TCP streams.
+    /// Holes declared in TCP streams: within them, at their ends (FIN), and before the first byte seen of a stream whose
+    /// start was not captured, where segments of it come later.
     pub tcp_gaps: u64,
     /// Bytes lost in those holes.
     pub tcp_lost_bytes: u64,

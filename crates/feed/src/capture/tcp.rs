@@ -51,6 +51,8 @@ struct Flow {
     first_seq_num: u32,
     next_seq_num: u32,
     next_offset: u64,
+    /// Where the sender has said that its stream ends.
+    end_offset: Option<u64>,
     joined_midway: bool,
     held: BTreeMap<u64, Held>,
     held_bytes: usize,
@@ -74,6 +76,31 @@ impl Flow {
     /// Returns how far behind the expected place a segment starts; negative for before.
     fn distance(&self, seq_num: u32) -> i64 {
         i64::from(seq_num.wrapping_sub(self.next_seq_num).cast_signed())
+    }
+
+    /// Takes note of a FIN.
+    fn ends_at(&mut self, seq_num: u32) {
+        let distance = self.distance(seq_num);
+        if (0..=WINDOW_BYTES_MAX).contains(&distance) {
+            self.end_offset = Some(self.next_offset + distance.unsigned_abs());
+        }
+    }
+
+    /// Counts bytes that are missing at the end of the stream.
+    fn count_missing_end(&self, statistics: &mut Statistics) {
+        let missing = self.end_offset.unwrap_or(0).saturating_sub(self.next_offset);
+        statistics.tcp_gaps += u64::from(missing > 0);
+        statistics.tcp_lost_bytes += missing;
+    }
+
+    /// Counts those of `len` bytes, `distance` before the expected place, that come before the first that was seen of
+    /// a stream whose start was not captured: they are not handed out any more.
+    fn count_before_start(&self, distance: u64, len: usize, statistics: &mut Statistics) {
+        let before = distance.saturating_sub(self.next_offset).min(len as u64);
+        if self.joined_midway && before > 0 {
+            statistics.tcp_gaps += 1;
+            statistics.tcp_lost_bytes += before;
+        }
     }
 
     fn hold(&mut self, offset: u64, held: Held) {
@@ -159,6 +186,9 @@ impl Flows {
     ) -> Taken {
         let seq_num = segment.seq_num.wrapping_add(u32::from(segment.syn));
         if payload.is_empty() && !segment.syn {
+            if let Some(flow) = self.flows.get_mut(&addresses).filter(|_| segment.fin) {
+                flow.ends_at(seq_num);
+            }
             return Taken::Later;
         }
         self.open(addresses, segment.syn, seq_num, moment.record);
@@ -166,6 +196,9 @@ impl Flows {
         flow.last_record = moment.record;
         if payload.is_empty() {
             return Taken::Later;
+        }
+        if segment.fin {
+            flow.ends_at(seq_num.wrapping_add(payload.len() as u32));
         }
 
         let distance = flow.distance(seq_num);
@@ -177,6 +210,7 @@ impl Flows {
             }
             return Taken::Later;
         }
+        flow.count_before_start(distance.unsigned_abs(), payload.len(), statistics);
         let skip = usize::try_from(distance.unsigned_abs()).unwrap_or(usize::MAX);
         if skip >= payload.len() {
             statistics.tcp_retransmitted += 1;
@@ -196,6 +230,7 @@ impl Flows {
             if let Some(due) = flow.take_next(*addresses, true, statistics) {
                 return Some(due);
             }
+            flow.count_missing_end(statistics);
             self.ending.pop_front();
         }
         let (addresses, over_hole) = self.draining?;
@@ -235,6 +270,7 @@ impl Flows {
             first_seq_num: seq_num,
             next_seq_num: seq_num,
             next_offset: 0,
+            end_offset: None,
             joined_midway: !syn,
             held: BTreeMap::new(),
             held_bytes: 0,
@@ -278,7 +314,7 @@ mod tests {
         fn segment(&mut self, port: u16, seq_num: u32, syn: bool, payload: &[u8]) -> &mut Self {
             let moment = Moment { timestamp_ns: None, record: self.record };
             self.record += 1;
-            let segment = Segment { seq_num, syn };
+            let segment = Segment { seq_num, syn, fin: false };
             let place = (moment, 0);
             let taken =
                 self.flows.accept(addresses(port), segment, payload, place, &mut self.statistics);
@@ -321,6 +357,35 @@ mod tests {
         tested.segment(1, 102, false, b"cdef").segment(1, 99, false, b"x");
         assert_eq!(tested.pieces, [(0, 0, 0, b"abcd".to_vec()), (0, 4, 0, b"ef".to_vec())]);
         assert_eq!(tested.statistics.tcp_retransmitted, 2);
+    }
+
+    #[test]
+    fn what_is_missing_at_the_end_and_what_comes_before_the_start_is_counted() {
+        let mut tested = tested();
+        let moment = || (Moment { timestamp_ns: None, record: 0 }, 0);
+        let fin = |tested: &mut Tested, port, seq_num, payload: &[u8]| {
+            let segment = Segment { seq_num, syn: false, fin: true };
+            let Tested { flows, statistics, .. } = tested;
+            flows.accept(addresses(port), segment, payload, moment(), statistics);
+            tested.drain();
+        };
+        tested.segment(1, 99, true, b"").segment(1, 100, false, b"abc");
+        fin(&mut tested, 1, 107, b"");
+        tested.segment(2, 99, true, b"").segment(2, 100, false, b"abc");
+        fin(&mut tested, 2, 105, b"fg");
+        tested.segment(2, 103, false, b"d");
+        // Nobody has sent anything there.
+        fin(&mut tested, 3, 107, b"");
+        tested
+            .segment(4, 100, false, b"def")
+            .segment(4, 96, false, b"xabc")
+            .segment(4, 103, false, b"g");
+        fin(&mut tested, 4, 104, b"");
+        tested.flows.finish();
+        tested.drain();
+        // Four at the end of the first, one within the second, four before the start of the last.
+        let Statistics { tcp_gaps, tcp_lost_bytes, .. } = tested.statistics;
+        assert_eq!((tcp_gaps, tcp_lost_bytes), (3, 9));
     }
 
     #[test]

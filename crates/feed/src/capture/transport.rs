@@ -16,6 +16,7 @@ pub(super) struct Addresses {
 pub(super) struct Segment {
     pub(super) seq_num: u32,
     pub(super) syn: bool,
+    pub(super) fin: bool,
 }
 
 /// What an IP packet carries.
@@ -67,6 +68,7 @@ fn parse_tcp(source: IpAddr, destination: IpAddr, payload: &[u8]) -> Option<Tran
         source: SocketAddr::new(source, tcp.source_port()),
         destination: SocketAddr::new(destination, tcp.destination_port()),
     };
-    let segment = Segment { seq_num: tcp.sequence_number(), syn: tcp.syn() };
+    let (seq_num, syn, fin) = (tcp.sequence_number(), tcp.syn(), tcp.fin());
+    let segment = Segment { seq_num, syn, fin };
     Some(Transport::Tcp { addresses, segment, payload: tcp.payload() })
 }

@@ -108,6 +108,7 @@ impl MessagesArgs {
         }
         let mut reader = files::open_capture(&self.file, files::open(&self.file)?, options)?;
         let mut flows: BTreeMap<u64, Stream> = BTreeMap::new();
+        let mut told = 0;
         let failed = |error| Failure::Data(format!("{}: {error}", files::name_of(&self.file)));
         while let Some(packet) = reader.next_packet().map_err(failed)? {
             let flow = packet.stream.map_or(0, |position| position.flow);
@@ -124,6 +125,7 @@ impl MessagesArgs {
                 _ => format!("record {record}"),
             };
             let lost = packet.stream.map_or(0, |position| position.lost_bytes);
+            told += lost;
             if lost > 0 {
                 let stream = flows.remove(&flow).unwrap_or_default();
                 let within = if stream.begins_message() { ", within a message" } else { "" };
@@ -137,6 +139,13 @@ impl MessagesArgs {
         for (flow, stream) in flows {
             let place = format!("end of stream {flow}");
             stream.end(&mut |found| handle(&place, found))?;
+        }
+        let untold = reader.statistics().tcp_lost_bytes.saturating_sub(told);
+        if untold > 0 {
+            let text = format!(
+                "{untold} bytes of streams are missing at their ends or came before their beginnings"
+            );
+            handle("end of the capture", Found::Broken(text))?;
         }
         Ok(())
     }
