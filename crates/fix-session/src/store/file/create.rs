@@ -60,11 +60,21 @@ impl NewJournal {
     }
 }
 
+/// Whether something has a name, though it be a link to what is not there: the journal of a volume that is not mounted
+/// is not one that never was.
+pub(super) fn is_taken(path: &Path) -> io::Result<bool> {
+    match fs::symlink_metadata(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Makes an empty journal where none is; opens the one that another process has made in the meantime.
 pub(super) fn make_first(path: &Path, created_ns: u64) -> io::Result<File> {
     let new = NewJournal::begin(path, created_ns)?;
     // Nobody else can be making one now.
-    if path.try_exists()? {
+    if is_taken(path)? {
         fs::remove_file(&new.temporary)?;
         return open_locked(path);
     }

@@ -19,7 +19,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use self::create::{NewJournal, Published, lock, make_first, open_locked};
+use self::create::{NewJournal, Published, is_taken, lock, make_first, open_locked};
 use self::format::{Frame, Record, Version, message_len};
 use self::marks::Marks;
 use self::scan::{Scan, Tail};
@@ -114,8 +114,7 @@ impl FileStore {
             StoreError::new(format!("make folder {}", options.folder.display()), error)
         })?;
         check_old_lock(&options).map_err(|error| fail("open", error))?;
-        let is_there = path.try_exists().map_err(|error| fail("look for", error))?;
-        let journal = match is_there {
+        let journal = match is_taken(&path).map_err(|error| fail("look for", error))? {
             true => open_locked(&path).map_err(|error| fail("open", error))?,
             false => make_first(&path, created_ns).map_err(|error| fail("make", error))?,
         };

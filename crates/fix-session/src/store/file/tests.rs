@@ -182,6 +182,19 @@ fn a_journal_that_ends_in_its_header_is_not_begun_anew() {
 }
 
 #[test]
+fn a_journal_whose_volume_is_not_there_is_not_begun_anew() {
+    let folder = Folder::new();
+    drop(folder.open());
+    let away = folder.journal().with_extension("away");
+    fs::rename(folder.journal(), &away).expect("moved");
+    std::os::unix::fs::symlink(&away, folder.journal()).expect("linked");
+    assert_eq!(reopen(&folder).expect("found by its link").next_sender(), 1);
+    fs::remove_file(away).expect("removed");
+    assert!(reopen(&folder).unwrap_err().to_string().contains("No such file"));
+    assert!(folder.journal().is_symlink(), "the link is left alone");
+}
+
+#[test]
 fn damage_behind_the_back_of_an_open_store_is_an_error_and_not_a_gap() {
     let folder = Folder::new();
     let (bytes, frames) = three_frames(&folder);
