@@ -185,10 +185,10 @@ impl<S: Store> Core<S> {
         }
         let expected = self.store.next_target();
         if self.config.check_seq_nums && logon.seq_num < expected {
-            return self.handle_low_logon(now, &logon, is_first);
+            return self.handle_low_logon(now, &logon);
         }
         if let Some(too_high) = self.too_high_expectation(&logon) {
-            return self.refuse_expectation(now, too_high, is_first);
+            return self.refuse_expectation(now, too_high);
         }
         if self.awaits_reset() {
             // What came before the answer is of the old numbering.
@@ -255,19 +255,18 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// A Logon with a number used before. A peer that nobody has authenticated is not answered, because
-    /// an answer would use a number.
+    /// Whether the peer's first Logon, which cannot be accepted, is not answered: an answer would use a number, and nobody
+    /// knows who the peer is.
+    fn is_anybody(&self) -> bool {
+        !self.is_initiator() && !self.config.authenticates()
+    }
+
+    /// A first Logon with a number used before; later ones begin the numbers anew.
     ///
     /// Spec: FIX session layer, test cases 1S and 2c.
-    fn handle_low_logon(&mut self, now: Now, logon: &PendingLogon, is_first: bool) {
-        let is_anybody = !self.is_initiator() && is_first && !self.config.authenticates();
-        if is_anybody || is_first && logon.poss_dup {
+    fn handle_low_logon(&mut self, now: Now, logon: &PendingLogon) {
+        if self.is_anybody() || logon.poss_dup {
             return self.close(Why::LogonRefused(Refusal::MsgSeqNum));
-        }
-        if logon.poss_dup {
-            self.counters.duplicates += 1;
-            self.notices.push_back(Notice::PossDupIgnored { seq_num: logon.seq_num });
-            return;
         }
         self.end_because_low(now, logon.seq_num);
     }
@@ -280,10 +279,9 @@ impl<S: Store> Core<S> {
         (!logon.reset && expected > self.store.next_sender()).then_some(expected)
     }
 
-    /// A peer that expects messages which were never sent gets a Logout in place of a Logon; one that nobody
-    /// has authenticated is not answered.
-    fn refuse_expectation(&mut self, now: Now, expected: u64, is_first: bool) {
-        if !self.is_initiator() && is_first && !self.config.authenticates() {
+    /// A peer whose first Logon expects messages which were never sent gets a Logout in place of a Logon.
+    fn refuse_expectation(&mut self, now: Now, expected: u64) {
+        if self.is_anybody() {
             return self.close(Why::LogonRefused(Refusal::MsgSeqNum));
         }
         let text = format!(
