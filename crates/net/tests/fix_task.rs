@@ -9,13 +9,16 @@ mod peers;
 mod watched;
 
 use peers::{acceptor_config, initiator_config};
+use std::io::{ErrorKind, Result};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tickwire_fix::Tag;
 use tickwire_fix_session::{Delivery, Event, MemoryStore, Notice, SendError, Session, Why};
 use tickwire_net::fix::{HandleError, SessionTask, SessionTaskHandle, SessionTaskOptions, TaskEnd};
-use tokio::io::{AsyncReadExt, DuplexStream, duplex};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, BufStream, DuplexStream, ReadBuf, duplex};
 use watched::{Act, Before, Watched, full};
 
 /// A store whose disk is full when it is told so.
@@ -43,7 +46,10 @@ fn number(delivery: &Delivery<'_, Filling>) -> u64 {
     delivery.message.field(Tag(148)).expect("there").uint().expect("a number")
 }
 
-async fn send(handle: &SessionTaskHandle<Filling>, number: u64) -> Result<u64, SendError> {
+async fn send(
+    handle: &SessionTaskHandle<Filling>,
+    number: u64,
+) -> std::result::Result<u64, SendError> {
     let sent = handle.send("B", move |mut writer| {
         writer.uint(Tag(148), number);
         writer
@@ -118,6 +124,67 @@ async fn a_connection_that_is_lost_loses_nothing() {
     for number in 1..=250 {
         assert!(log.contains(&format!("\u{1}148={number}\u{1}")), "{number} is logged");
     }
+}
+
+#[tokio::test]
+async fn a_connection_that_keeps_bytes_back_is_flushed() {
+    let ([mut acceptor, mut initiator], _) = pair(SessionTaskOptions::default());
+    let handle = initiator.handle();
+    let (near, far) = duplex(1 << 10);
+    let ending = async {
+        while handle.call(|session, _| !session.is_logged_on()).await.expect("runs") {}
+        send(&handle, 1).await.expect("stored");
+        handle.call(|session, now| session.logout(now, "")).await.expect("runs");
+    };
+    let mut delivered = 0;
+    let near = initiator.run(BufStream::new(near), |_| {});
+    let far = acceptor.run(BufStream::new(far), |event| {
+        delivered += usize::from(matches!(event, Event::Application(_)));
+    });
+    let all = async { tokio::join!(ending, near, far) };
+    let ((), near, far) = tokio::time::timeout(Duration::from_secs(5), all).await.expect("in time");
+    for end in [near, far] {
+        assert!(matches!(end, TaskEnd::Session(Why::LoggedOut { .. })), "{end:?}");
+    }
+    assert_eq!(delivered, 1);
+}
+
+/// Reads nothing and takes nothing.
+struct Shut;
+
+impl AsyncRead for Shut {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        _: &mut ReadBuf<'_>,
+    ) -> Poll<Result<()>> {
+        Poll::Pending
+    }
+}
+
+impl AsyncWrite for Shut {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, _: &[u8]) -> Poll<Result<usize>> {
+        Poll::Ready(Ok(0))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_takes_no_more_ends() {
+    let ([_, mut initiator], _) = pair(SessionTaskOptions::default());
+    let end = tokio::time::timeout(Duration::from_secs(5), initiator.run(Shut, |_| {})).await;
+    let end = end.expect("in time");
+    assert!(
+        matches!(&end, TaskEnd::Connection(error) if error.kind() == ErrorKind::WriteZero),
+        "{end:?}"
+    );
 }
 
 #[tokio::test]

@@ -166,6 +166,17 @@ async fn sleep_until(at_ns: u64) {
     tokio::time::sleep(Duration::from_nanos(wait_ns)).await;
 }
 
+/// Writes some bytes and returns how many; flushes if there are none.
+async fn write(writer: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Result<usize> {
+    if bytes.is_empty() {
+        return writer.flush().await.map(|()| 0);
+    }
+    match writer.write(bytes).await? {
+        0 => Err(io::ErrorKind::WriteZero.into()),
+        len => Ok(len),
+    }
+}
+
 impl<S: Store + 'static> SessionTask<S> {
     /// Creates a task of a session that is not connected.
     pub fn new(session: Session<S>, options: SessionTaskOptions) -> Self {
@@ -228,6 +239,8 @@ impl<S: Store + 'static> SessionTask<S> {
         let mut replies: Vec<Reply> = Vec::new();
         let mut ended = None;
         let mut written_ns = monotonic_ns();
+        // Whether the connection may keep back what was written.
+        let mut is_unflushed = false;
         // When what was committed is handed to the disk; never while there is nothing new.
         let mut sync_at_ns = u64::MAX;
         loop {
@@ -249,7 +262,8 @@ impl<S: Store + 'static> SessionTask<S> {
                     return TaskEnd::Session(Why::Store(error.to_string()));
                 }
             };
-            let is_blocked = !pending.is_empty();
+            let is_flush = pending.is_empty();
+            let is_blocked = !is_flush || is_unflushed;
             let gives_up_ns = match &ended {
                 Some((why, _)) if !is_blocked => return TaskEnd::Session(why.clone()),
                 Some((_, until_ns)) => *until_ns,
@@ -257,7 +271,7 @@ impl<S: Store + 'static> SessionTask<S> {
                 None => u64::MAX,
             };
             let turn = tokio::select! {
-                written = writer.write(pending), if is_blocked => Turn::Written(written),
+                written = write(writer, pending), if is_blocked => Turn::Written(written),
                 read = reader.read(&mut buffer), if ended.is_none() => Turn::Read(read),
                 Some(request) = requests.recv(), if ended.is_none() => Turn::Request(request),
                 () = sleep_until(wakes_ns.min(gives_up_ns)) => Turn::Time,
@@ -275,6 +289,7 @@ impl<S: Store + 'static> SessionTask<S> {
                     session.handle_bytes(buffer.get(..len).unwrap_or_default());
                 }
                 Turn::Written(Ok(len)) => {
+                    is_unflushed = !is_flush;
                     session.handle_transmitted(len);
                     written_ns = now.steady_ns;
                 }
