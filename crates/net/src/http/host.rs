@@ -2,28 +2,31 @@
 
 use std::net::IpAddr;
 
+use axum::Json;
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use serde_json::json;
 
-/// Whether `Host` names this machine.
+/// Whether `Host` names this machine, with or without a port.
 fn is_own(host: &str) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split_once(']').map_or("", |(address, _)| address),
-        None => host.split(':').next().unwrap_or_default(),
+    let (name, rest) = match host.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').unwrap_or_default(),
+        None => host.split_at(host.find(':').unwrap_or(host.len())),
     };
+    let is_port = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_digit());
+    let is_whole = rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port);
     let is_loopback = name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-    is_loopback || name.eq_ignore_ascii_case("localhost")
+    is_whole && (is_loopback || name.eq_ignore_ascii_case("localhost"))
 }
 
 /// Lets requests pass that name this machine, or nobody: a middleware for routes.
 pub(super) async fn check(request: Request, next: Next) -> Response {
-    let host = request.headers().get(header::HOST);
-    if host.is_none_or(|host| host.to_str().is_ok_and(is_own)) {
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    if hosts.all(|host| host.to_str().is_ok_and(is_own)) {
         return next.run(request).await;
     }
-    let text =
-        "{\"error\":\"this is served to this machine alone: ask by 127.0.0.1 or localhost\"}\n";
-    (StatusCode::FORBIDDEN, text).into_response()
+    let error = "this is served to this machine alone: ask by 127.0.0.1 or localhost";
+    (StatusCode::FORBIDDEN, Json(json!({"error": error}))).into_response()
 }

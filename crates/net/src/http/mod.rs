@@ -221,5 +221,8 @@ mod tests {
         for other in ["evil.example", "localhost.evil.example", "192.0.2.1", "", "a@localhost"] {
             assert_eq!(status(&format!("Host: {other}:{port}\r\n")), "403", "{other}");
         }
+        for other in ["[::1]evil", "[::1", "127.0.0.1:80:evil", "localhost\r\nHost: evil.example"] {
+            assert_eq!(status(&format!("Host: {other}\r\n")), "403", "{other}");
+        }
     }
 }

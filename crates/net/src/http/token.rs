@@ -5,11 +5,13 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use ring::rand::{SecureRandom, SystemRandom};
+use serde_json::json;
 
 /// Bits of a file's mode that are of its group and of everybody.
 const OTHERS: u32 = 0o077;
@@ -107,8 +109,8 @@ impl Token {
             return next.run(request).await;
         }
         let wanted = [(header::WWW_AUTHENTICATE, "Bearer")];
-        let text = "{\"error\":\"send the token: Authorization: Bearer TOKEN\"}\n";
-        (StatusCode::UNAUTHORIZED, wanted, text).into_response()
+        let error = json!({"error": "send the token: Authorization: Bearer TOKEN"});
+        (StatusCode::UNAUTHORIZED, wanted, Json(error)).into_response()
     }
 }
 
