@@ -80,6 +80,42 @@ fn a_gap_fill_that_fills_nothing_is_refused() {
 }
 
 #[test]
+fn a_logon_that_is_sent_again_is_a_duplicate_and_begins_nothing_anew() {
+    let mut talk = Talk::logged_on(BeginString::Fix44);
+    let again = "43=Y|122=20240229-12:34:50|98=0|108=30|141=Y|";
+    assert!(talk.say(1, "A", again).is_empty());
+    assert!(talk.notices.contains(&Notice::PossDupIgnored { seq_num: 1 }));
+    assert_eq!((talk.numbers(), talk.session.is_logged_on()), ((2, 2), true));
+    // Within a gap that is filled it is counted as any other message.
+    assert_eq!(talk.say(4, "1", "112=x|"), ["35=2|7=2|16=0"]);
+    assert!(talk.say(2, "A", again).is_empty());
+    assert_eq!(talk.say(3, "0", "43=Y|122=20240229-12:34:50|"), ["35=0|112=x"]);
+    assert_eq!((talk.numbers(), talk.session.is_logged_on()), ((4, 5), true));
+    // Nor is it the answer to a reset.
+    talk.session.reset(NOW);
+    assert_eq!(talk.answers(false), ["35=A|98=0|108=30|141=Y"]);
+    assert!(talk.say(1, "A", again).is_empty());
+    assert!(talk.notices.contains(&Notice::BeforeReset { seq_num: 1 }));
+    assert!(talk.say(1, "A", "98=0|108=30|141=Y|").is_empty());
+    assert_eq!((talk.numbers(), talk.session.is_logged_on()), ((2, 2), true));
+}
+
+#[test]
+fn a_logout_that_is_sent_again_among_what_was_missing_ends_nothing() {
+    let mut talk = Talk::logged_on(BeginString::Fix44);
+    let again = "43=Y|122=20240229-12:34:50|";
+    assert!(talk.say(1, "5", again).is_empty());
+    assert_eq!(talk.say(5, "1", "112=x|"), ["35=2|7=2|16=0"]);
+    assert!(talk.say(3, "5", again).is_empty(), "held");
+    assert!(talk.say(2, "5", again).is_empty());
+    assert_eq!(talk.say(4, "0", again), ["35=0|112=x"]);
+    assert_eq!((talk.numbers(), talk.session.is_logged_on()), ((4, 6), true));
+    // Behind what was missing it is the Logout that the peer means.
+    assert_eq!(talk.say(6, "5", again), ["35=5"]);
+    assert!(!talk.session.is_logged_on());
+}
+
+#[test]
 fn an_invalid_message_ahead_of_its_turn_is_refused_and_leaves_its_gap() {
     let mut talk = Talk::logged_on(BeginString::Fix44);
     let answers = talk.say(5, "1", "112=x|55=ABC|");

@@ -3,8 +3,8 @@
 mod talk;
 
 use talk::{NOW, TIME, Talk};
-use tickwire_fix::Tag;
-use tickwire_fix_session::{BeginString, Event, Head, Notice, Role, Why};
+use tickwire_fix::{SessionRejectReason, Tag};
+use tickwire_fix_session::{BeginString, Event, Head, Notice, Refusal, Role, Why};
 
 #[test]
 fn rejects_of_the_peer_are_told_and_counted() {
@@ -75,4 +75,33 @@ fn an_answer_from_within_a_delivery_is_a_message_of_the_session() {
     assert_eq!(sent.expect("sent"), 2);
     assert_eq!(talk.answers(false), ["35=B|148=answer"]);
     assert_eq!(talk.numbers(), (3, 3));
+}
+
+#[test]
+fn an_initiator_is_told_what_is_wrong_with_the_answer_to_its_logon() {
+    let invalid =
+        |tag: Option<u32>, reason| Notice::Invalid { seq_num: 1, reason, tag: tag.map(Tag) };
+    let late = SessionRejectReason::SendingTimeAccuracy;
+    for (time, body, refusal, notice) in [
+        (
+            TIME,
+            "98=0|",
+            Refusal::Invalid,
+            invalid(Some(108), SessionRejectReason::RequiredTagMissing),
+        ),
+        ("20240101-00:00:00", "98=0|108=30|", Refusal::SendingTime, invalid(None, late)),
+    ] {
+        let mut talk = Talk::new(BeginString::Fix44, Role::Initiator, |_| {});
+        talk.answers(false);
+        talk.handle_from("THERE", time, 1, "A", body);
+        assert!(talk.answers(false).is_empty());
+        let ended = Notice::Disconnect(Why::LogonRefused(refusal));
+        assert!(talk.notices.contains(&notice), "{:?}", talk.notices);
+        let ends = talk.disconnects().into_iter().map(Notice::Disconnect);
+        assert!(
+            talk.notices.iter().cloned().chain(ends).any(|told| told == ended),
+            "{:?}",
+            talk.notices
+        );
+    }
 }

@@ -115,6 +115,10 @@ impl<S: Store> Core<S> {
         message: &Message<'_, '_>,
         head: &Header<'_>,
     ) -> Outcome {
+        if self.received_logon && head.poss_dup {
+            self.pass_again(now, message, head);
+            return Outcome::Done;
+        }
         let value = |tag: Tag| message.field(tag).map(|field| field.value);
         let reset = value(tags::RESET_SEQ_NUM_FLAG) == Some(b"Y");
         if self.received_logon && !reset && !self.awaits_reset() {
@@ -300,10 +304,12 @@ impl<S: Store> Core<S> {
         if !self.awaits_reset() || reset && head.seq_num == 1 {
             return true;
         }
-        let text = format!(
-            "the answer to ResetSeqNumFlag must have ResetSeqNumFlag and MsgSeqNum 1, not {}",
-            head.seq_num
-        );
+        let text = match reset {
+            true => {
+                format!("the answer to ResetSeqNumFlag needs MsgSeqNum 1, not {}", head.seq_num)
+            }
+            false => "the answer to ResetSeqNumFlag lacks it".to_owned(),
+        };
         self.send_logout(now, text.as_bytes());
         self.close(Why::SeqNum);
         false

@@ -333,7 +333,25 @@ impl<S: Store> Core<S> {
         self.close(Why::SeqNum);
     }
 
+    /// Counts a Logon or Logout that was sent before and is sent again, though messages of the session are to be filled
+    /// over. It begins and ends nothing.
+    ///
+    /// Spec: FIX session layer, test case 2e (PossDupFlag: ignored if it has been received).
+    pub(super) fn pass_again(&mut self, now: Now, message: &Message<'_, '_>, head: &Header<'_>) {
+        if self.is_reset_open || self.awaits_reset() {
+            self.notices.push_back(Notice::BeforeReset { seq_num: head.seq_num });
+        } else if self.verify(now, message, head, Order::Exact) {
+            self.count_received(head.seq_num);
+        }
+        self.after_received(now);
+    }
+
     fn handle_logout(&mut self, now: Now, message: &Message<'_, '_>, head: &Header<'_>) {
+        let missing_end = self.asked.map_or(0, |asked| asked.missing_end);
+        let is_past = head.seq_num < self.store.next_target() || head.seq_num <= missing_end;
+        if self.received_logon && head.poss_dup && self.config.check_seq_nums && is_past {
+            return self.pass_again(now, message, head);
+        }
         if !self.verify(now, message, head, Order::Any) {
             return;
         }

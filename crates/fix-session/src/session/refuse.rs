@@ -2,6 +2,7 @@
 
 use tickwire_fix::{BusinessRejectReason, Error, ErrorKind, Message, SessionRejectReason, Tag};
 
+use super::admission::Refusal;
 use super::core::Core;
 use super::event::{Head, Notice, Why};
 use super::head::Header;
@@ -77,9 +78,9 @@ impl<S: Store> Core<S> {
         reason: SessionRejectReason,
         tag: Option<&[u8]>,
     ) {
+        let number = tag.and_then(|tag| std::str::from_utf8(tag).ok()?.parse().ok()).map(Tag);
         if !self.received_logon {
-            self.close(Why::NotLoggedOn);
-            return;
+            return self.close_unanswered(message, head, reason, number);
         }
         let resets = matches!(message.msg_type(), b"A" | b"4");
         if !resets && self.is_due(head.seq_num) {
@@ -87,9 +88,8 @@ impl<S: Store> Core<S> {
         }
         if message.msg_type() == b"3" {
             // Rejects of Rejects would go to and fro without end.
-            let number = tag.and_then(|tag| std::str::from_utf8(tag).ok()?.parse().ok());
-            let (seq_num, tag) = (head.seq_num, number.map(Tag));
-            self.notices.push_back(Notice::Invalid { seq_num, reason, tag });
+            let seq_num = head.seq_num;
+            self.notices.push_back(Notice::Invalid { seq_num, reason, tag: number });
             self.last_received_ns = now.steady_ns;
             return self.after_received(now);
         }
@@ -100,6 +100,25 @@ impl<S: Store> Core<S> {
         }
         self.last_received_ns = now.steady_ns;
         self.after_received(now);
+    }
+
+    /// Closes a connection on which the peer has not said Logon, and tells what is wrong with the one that it says now.
+    fn close_unanswered(
+        &mut self,
+        message: &Message<'_, '_>,
+        head: &Header<'_>,
+        reason: SessionRejectReason,
+        tag: Option<Tag>,
+    ) {
+        if message.msg_type() != b"A" {
+            return self.close(Why::NotLoggedOn);
+        }
+        self.notices.push_back(Notice::Invalid { seq_num: head.seq_num, reason, tag });
+        self.close(Why::LogonRefused(match reason {
+            SessionRejectReason::SendingTimeAccuracy => Refusal::SendingTime,
+            SessionRejectReason::CompId => Refusal::CompId,
+            _ => Refusal::Invalid,
+        }));
     }
 
     /// Sends a Reject in the form that the version has.
