@@ -463,6 +463,54 @@ fn strangers_leave_no_files_behind() {
     assert!(text.contains("\u{1}554=***\u{1}") && !text.contains("right"), "{text}");
 }
 
+const TEMPLATES: &str = "[DEFAULT]\nConnectionType=acceptor\nBeginString=FIX.4.4\nSenderCompID=A\n\
+    UseDataDictionary=N\nSocketAcceptAddress=127.0.0.1\nSocketAcceptPort=0\n\
+    [SESSION]\nTargetCompID=*\nAcceptorTemplate=Y\n";
+
+#[test]
+fn a_template_of_one_counterparty_goes_before_that_of_anybody() {
+    let own = "[SESSION]\nTargetCompID=ONE\nAcceptorTemplate=Y\nRequiredPassword=right\n";
+    let settings = Settings::parse(&format!("{TEMPLATES}{own}")).expect("well written");
+    let mut acceptor = engine();
+    let address = acceptor.configure(&settings, Fsync::None).expect("set up").addresses[0];
+    assert!(attempt(&mut acceptor, address, &logon("ONE", "wrong")).is_closed);
+    assert_eq!(acceptor.refusals(Refusal::Credentials), 1);
+    assert!(!attempt(&mut acceptor, address, &logon("ONE", "right")).is_closed);
+    assert!(!attempt(&mut acceptor, address, &logon("TWO", "wrong")).is_closed);
+}
+
+#[test]
+fn templates_of_two_listeners_guard_a_counterparty_alike() {
+    let other = "[SESSION]\nTargetCompID=ONE\nAcceptorTemplate=Y\nSocketAcceptAddress=127.0.0.2\n";
+    let configure = |keys: &str| {
+        let settings = Settings::parse(&format!("{TEMPLATES}{other}{keys}")).expect("well written");
+        engine().configure(&settings, Fsync::None).map(drop)
+    };
+    assert_eq!(configure(""), Ok(()));
+    assert_eq!(configure("SenderCompID=B\nRequiredPassword=right\n"), Ok(()), "others");
+    for key in ["RequiredPassword=right", "RequiredUsername=me", "AllowedRemoteAddresses=192.0.2.1"]
+    {
+        let error = configure(&format!("{key}\n")).expect_err(key);
+        assert_eq!((error.line, error.other), (8, Some(11)), "{error}");
+        assert!(error.to_string().contains("through the other"), "{error}");
+    }
+}
+
+#[test]
+fn the_name_of_a_session_elsewhere_leaves_no_files_behind() {
+    let folder = Folder::new("elsewhere");
+    let store = folder.path("store");
+    let text = format!(
+        "{TEMPLATES}FileStorePath={}\n[SESSION]\nTargetCompID=ONE\nSocketAcceptAddress=127.0.0.2\n",
+        store.display()
+    );
+    let settings = Settings::parse(&text).expect("well written");
+    let mut acceptor = engine();
+    let address = acceptor.configure(&settings, Fsync::None).expect("set up").addresses[0];
+    assert!(attempt(&mut acceptor, address, &logon("ONE", "x")).is_closed);
+    assert!(!store.exists());
+}
+
 #[test]
 fn a_settings_file_may_want_a_password() {
     let text = "[SESSION]\nConnectionType=acceptor\nBeginString=FIX.4.4\nSenderCompID=A\nTargetCompID=I\n\

@@ -23,7 +23,7 @@ use super::engine::Engine;
 use super::initiator::{Backoff, InitiatorOptions};
 use super::library::Library;
 use super::message_log::MessageLog;
-use super::planned::{Planned, check_overlaps, is_template};
+use super::planned::{Planned, check_overlaps, check_templates, is_template};
 use super::rate::Rate;
 use super::sessions::{BoxStore, SessionKey};
 use super::tls::{ClientTls, ServerTls};
@@ -86,6 +86,7 @@ impl<A: Application> Engine<A> {
             }
         }
         check_overlaps(&listeners)?;
+        check_templates(&listeners)?;
         let room = descriptors::make_room(settings, &listeners).map_err(|text| {
             let line = settings.sessions.first().map_or(0, |session| session.line);
             ConfigureError { line, other: None, text }
@@ -222,7 +223,13 @@ impl Prepared {
     }
 }
 
-fn template(templates: Vec<Prepared>) -> Template {
+/// Returns what makes sessions for unknown counterparties: by the template that names them, before one of anybody.
+fn template(mut templates: Vec<Prepared>) -> Template {
+    templates.sort_by_key(|prepared| {
+        let id = &prepared.config.id;
+        let is_any = |comp_id: &str| comp_id == "*";
+        (is_any(&id.target_comp_id), is_any(&id.sender_comp_id))
+    });
     Box::new(move |id: &SessionId| {
         let prepared = templates.iter().find(|prepared| prepared.fits(id))?.clone();
         let config = Config { id: id.clone(), ..prepared.config.clone() };

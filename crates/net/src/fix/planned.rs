@@ -106,3 +106,56 @@ pub(super) fn check_overlaps(
     }
     Ok(())
 }
+
+/// Refuses templates of two listeners that a counterparty could use both, but that keep others out by different means: it
+/// could be impersonated through the weaker one.
+pub(super) fn check_templates(
+    listeners: &BTreeMap<SocketAddr, Planned<'_>>,
+) -> Result<(), ConfigureError> {
+    let templates: Vec<(&SocketAddr, &SessionSettings)> = listeners
+        .iter()
+        .flat_map(|(address, planned)| {
+            planned.sessions.iter().map(move |session| (address, *session))
+        })
+        .filter(|(_, session)| is_template(session))
+        .collect();
+    for (at, (address, one)) in templates.iter().enumerate() {
+        let conflicting = templates.iter().skip(at + 1).find(|(elsewhere, other)| {
+            elsewhere != address && share_counterparties(one, other) && !guard_alike(one, other)
+        });
+        if let Some((_, other)) = conflicting {
+            let text = "a counterparty of one could be impersonated through the other, because TLS, \
+                        RequiredUsername, RequiredPassword, AllowedRemoteAddresses or AllowedClientCertificates \
+                        differ; give both the same, or other CompIDs";
+            return Err(ConfigureError {
+                line: one.line.min(other.line),
+                other: Some(one.line.max(other.line)),
+                text: text.to_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether there are CompIDs that both templates stand for.
+fn share_counterparties(one: &SessionSettings, other: &SessionSettings) -> bool {
+    let (one, other) = (&one.config.id, &other.config.id);
+    let meet = |one: &str, other: &str| one == "*" || other == "*" || one == other;
+    one.begin_string == other.begin_string
+        && meet(&one.sender_comp_id, &other.sender_comp_id)
+        && meet(&one.target_comp_id, &other.target_comp_id)
+}
+
+/// Whether two sections let in the same peers.
+fn guard_alike(one: &SessionSettings, other: &SessionSettings) -> bool {
+    let lists = |session: &SessionSettings| match &session.connection {
+        ConnectionSettings::Acceptor { allowed, certificates, .. } => {
+            (allowed.clone(), certificates.clone())
+        }
+        ConnectionSettings::Initiator { .. } => Default::default(),
+    };
+    one.tls == other.tls
+        && lists(one) == lists(other)
+        && one.config.required_username == other.config.required_username
+        && one.config.required_password == other.config.required_password
+}

@@ -180,6 +180,11 @@ impl<A: Application> Engine<A> {
                 // Somebody else may have been let in by that name meanwhile.
                 match self.sessions.of_listener(listener, &attempt.id) {
                     Some(key) => key,
+                    // It is a session of another listener: nothing is opened for its name.
+                    None if self.sessions.find(&made.config.id).is_some() => {
+                        let text = "it is a session of another listener";
+                        return Err((Refusal::CompId, text.to_owned()));
+                    }
                     None => {
                         let gone = place.make_room(&self.sessions);
                         let gone = gone.map_err(|()| plain(Refusal::Limit))?;
