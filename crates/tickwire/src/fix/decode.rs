@@ -1,9 +1,6 @@
 //! `tickwire fix decode`: messages with the names of their fields and values.
 
-use super::examined::examined;
-use super::expected::explained;
 use super::input::MessagesArgs;
-use super::json::Names;
 use super::versions::DictionaryArgs;
 use crate::console::tell;
 use crate::failure::{Failure, Outcome};
@@ -11,6 +8,7 @@ use crate::files;
 use clap::{Args, ValueEnum};
 use std::io::Write;
 use tickwire_fix::{Dictionary, Printed, Reader};
+use tickwire_fix_text::{Names, examined, explained};
 
 /// Print messages with the names of their fields and values
 ///
@@ -69,7 +67,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
         }
         line.clear();
         let names = Names { session, application };
-        names.push_message(&mut line, place, &message, &wrong);
+        names.push_message(&mut line, Some(place), &message, &wrong);
         Ok(out.write_all(&line)?)
     })?;
     out.flush()?;

@@ -1,7 +1,6 @@
 //! `tickwire fix log`: message logs in words.
 
-use super::expected::explained;
-use super::versions::{DictionaryArgs, Versions};
+use super::versions::DictionaryArgs;
 use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use clap::Args;
@@ -10,6 +9,7 @@ use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::PathBuf;
 use tickwire_fix::{Dictionary, Printed, Reader};
 use tickwire_fix_session::{Direction, LogLine};
+use tickwire_fix_text::{Versions, explained};
 
 /// Print message logs of sessions with the names of fields and values
 ///

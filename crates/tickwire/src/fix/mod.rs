@@ -3,11 +3,8 @@
 mod acceptance;
 mod decode;
 mod dictionaries;
-mod examined;
-mod expected;
 mod generate;
 mod input;
-mod json;
 mod log;
 mod settings;
 mod store;

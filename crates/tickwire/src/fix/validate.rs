@@ -1,14 +1,13 @@
 //! `tickwire fix validate`: messages against the dictionaries.
 
-use super::examined::examined;
-use super::expected::explained;
 use super::input::MessagesArgs;
-use super::versions::{DictionaryArgs, Versions};
+use super::versions::DictionaryArgs;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use clap::Args;
 use std::io::Write;
 use tickwire_fix::{Message, Reader, Tag, Validator};
+use tickwire_fix_text::{Versions, examined, explained};
 
 /// Check messages against the dictionary of their version
 ///

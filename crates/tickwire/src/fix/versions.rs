@@ -4,10 +4,10 @@ use crate::console::tell;
 use crate::failure::Failure;
 use crate::files;
 use clap::Args;
-use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
+use tickwire_fix::Dictionary;
 use tickwire_fix::dictionary::{Problem, shipped};
-use tickwire_fix::{Dictionary, Message, Tag};
+use tickwire_fix_text::Versions;
 
 /// Longest dictionary read: above the standard's largest by a factor of five.
 const DICTIONARY_BYTES_MAX: u64 = 50 << 20;
@@ -28,30 +28,16 @@ pub struct DictionaryArgs {
     strict: bool,
 }
 
-/// Dictionaries, read when they are wanted.
-pub struct Versions {
-    /// Session and application, where the user has named them.
-    named: Option<(Dictionary, Dictionary)>,
-    built_in: [OnceCell<Dictionary>; shipped::ALL.len()],
-}
-
 impl DictionaryArgs {
     pub fn open(&self) -> Result<Versions, Failure> {
-        let named = match &self.dictionary {
-            None => None,
-            Some(path) => {
-                let application = read(path, self.strict)?;
-                let session = match &self.session {
-                    Some(path) => read(path, self.strict)?,
-                    None if application.header().is_empty() => {
-                        read(Path::new("FIXT11"), self.strict)?
-                    }
-                    None => application.clone(),
-                };
-                Some((session, application))
-            }
+        let Some(path) = &self.dictionary else { return Ok(Versions::default()) };
+        let application = read(path, self.strict)?;
+        let session = match &self.session {
+            Some(path) => read(path, self.strict)?,
+            None if application.header().is_empty() => read(Path::new("FIXT11"), self.strict)?,
+            None => application.clone(),
         };
-        Ok(Versions { named, built_in: Default::default() })
+        Ok(Versions::named(session, application))
     }
 }
 
@@ -89,41 +75,4 @@ pub fn read(path: &Path, is_strict: bool) -> Result<Dictionary, Failure> {
         }
     }
     Ok(dictionary)
-}
-
-impl Versions {
-    /// Returns the dictionaries of session and application for a message; `None` for a version that is not
-    /// known.
-    pub fn of(&self, message: &Message<'_, '_>) -> Option<(&Dictionary, &Dictionary)> {
-        if let Some((session, application)) = &self.named {
-            return Some((session, application));
-        }
-        let begin_string = message.begin_string();
-        if begin_string != b"FIXT.1.1" {
-            let name = String::from_utf8_lossy(begin_string).replace('.', "");
-            let found = self.built_in(&name)?;
-            return Some((found, found));
-        }
-        let version = message.field(Tag(1128)).or_else(|| message.field(Tag(1137)));
-        let application = match version.map(|field| field.value) {
-            Some(b"2") => "FIX40",
-            Some(b"3") => "FIX41",
-            Some(b"4") => "FIX42",
-            Some(b"5") => "FIX43",
-            Some(b"6") => "FIX44",
-            Some(b"7") => "FIX50",
-            Some(b"8") => "FIX50SP1",
-            _ => "FIX50SP2",
-        };
-        Some((self.built_in("FIXT11")?, self.built_in(application)?))
-    }
-
-    fn built_in(&self, name: &str) -> Option<&Dictionary> {
-        let index = shipped::ALL.iter().position(|(known, _)| *known == name)?;
-        if let Some(found) = self.built_in[index].get() {
-            return Some(found);
-        }
-        let parsed = Dictionary::parse_quickfix(shipped::ALL[index].1).ok()?;
-        Some(self.built_in[index].get_or_init(|| parsed))
-    }
 }

@@ -20,13 +20,17 @@ impl<'d> Names<'d> {
     pub fn push_message(
         &self,
         out: &mut Vec<u8>,
-        place: &str,
+        place: Option<&str>,
         message: &Message<'_, '_>,
         wrong: &[String],
     ) {
-        out.extend_from_slice(b"{\"place\":");
-        push_string(out, place);
-        out.extend_from_slice(b",\"msg_type\":");
+        out.push(b'{');
+        if let Some(place) = place {
+            out.extend_from_slice(b"\"place\":");
+            push_string(out, place);
+            out.push(b',');
+        }
+        out.extend_from_slice(b"\"msg_type\":");
         push_string(out, &String::from_utf8_lossy(message.msg_type()));
         let definition = self.session.message(message.msg_type());
         let definition = definition.or_else(|| self.application.message(message.msg_type()));

@@ -2,14 +2,15 @@
 //!
 //! A message begins with BeginString, and what follows its value is the separator of that message. It ends
 //! where BodyLength leads to CheckSum, else with the first CheckSum, else with its line. Where its first
-//! fields show other separators too, each field may have its own. A line without BeginString that has BodyLength or MsgType and another field after it is a message without its head.
+//! fields show other separators too, each field may have its own. A line without BeginString that has
+//! BodyLength or MsgType and another field after it is a message without its head.
 
-use super::mixed::Mixed;
-use super::{Found, SOH};
-use crate::failure::Failure;
+use crate::SOH;
+use crate::found::Found;
+use crate::mixed::Mixed;
 use regex::bytes::Regex;
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 use tickwire_fix::Limits;
 
 /// Ways to write SOH.
@@ -58,16 +59,45 @@ pub struct TextMessage {
 }
 
 /// Finds messages in a text.
+#[derive(Debug)]
 pub struct Scanner<'t> {
     text: &'t [u8],
     /// Up to where it was scanned.
     at: usize,
     /// The next BeginString at or behind that, once it was looked for.
     begin: Option<Option<Range<usize>>>,
-    patterns: Rc<Patterns>,
+    /// Line of the last message handed out, from 1.
+    line: usize,
+    /// Up to where lines were counted.
+    counted: usize,
+    patterns: Arc<Patterns>,
+}
+
+/// Where a scanner was in its text, to go on from with the same text.
+#[derive(Debug)]
+pub struct Paused {
+    at: usize,
+    begin: Option<Option<Range<usize>>>,
+    line: usize,
+    counted: usize,
+    patterns: Arc<Patterns>,
+}
+
+impl Paused {
+    /// At the start of a text. Without a separator each message has its own.
+    pub fn new(given: Option<&[u8]>) -> Self {
+        Scanner::new(&[], given).pause()
+    }
+
+    /// Goes on in the text.
+    pub fn resume(self, text: &[u8]) -> Scanner<'_> {
+        let Self { at, begin, line, counted, patterns } = self;
+        Scanner { text, at, begin, line, counted, patterns }
+    }
 }
 
 /// What it looks for.
+#[derive(Debug)]
 struct Patterns {
     begin: Regex,
     separator: Regex,
@@ -105,32 +135,54 @@ enum End {
     Line(usize),
 }
 
+impl TextMessage {
+    /// As what was found: broken where nothing could be read.
+    pub fn found(&self) -> Found<'_> {
+        let Self { bytes, notes, is_completed, .. } = self;
+        match bytes.is_empty() {
+            true => Found::Broken(notes.join("; ")),
+            false => Found::Message { bytes, notes, is_completed: *is_completed },
+        }
+    }
+}
+
+/// Messages, each with its line, from 1.
+impl Iterator for Scanner<'_> {
+    type Item = (usize, TextMessage);
+
+    fn next(&mut self) -> Option<(usize, TextMessage)> {
+        let found = self.next_message()?;
+        let passed = self.text.get(self.counted..found.place.start).unwrap_or_default();
+        self.line += passed.iter().filter(|byte| **byte == b'\n').count();
+        self.counted = found.place.start;
+        Some((self.line, found))
+    }
+}
+
 impl<'t> Scanner<'t> {
     /// Scans `text`. Without a separator each message has its own.
     pub fn new(text: &'t [u8], given: Option<&[u8]>) -> Self {
-        let patterns = Rc::new(Patterns::new(given));
-        Self { text, at: 0, begin: None, patterns }
+        let patterns = Arc::new(Patterns::new(given));
+        Self { text, at: 0, begin: None, line: 1, counted: 0, patterns }
+    }
+
+    /// Keeps the place without the text.
+    pub fn pause(self) -> Paused {
+        let Self { at, begin, line, counted, patterns, .. } = self;
+        Paused { at, begin, line, counted, patterns }
     }
 
     /// Hands out all messages with their places in words, until `handle` fails.
-    pub fn each(
-        mut self,
-        handle: &mut impl FnMut(&str, Found<'_>) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let (mut line, mut counted) = (1, 0);
-        while let Some(found) = self.next_message() {
-            let passed = self.text.get(counted..found.place.start).unwrap_or_default();
-            line += passed.iter().filter(|byte| **byte == b'\n').count();
-            counted = found.place.start;
+    ///
+    /// # Errors
+    /// What `handle` returns.
+    pub fn each<E>(
+        self,
+        handle: &mut impl FnMut(&str, Found<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for (line, found) in self {
             let place = format!("line {line}, offset {}", found.place.start);
-            let TextMessage { bytes, notes, is_completed, .. } = &found;
-            match bytes.is_empty() {
-                true => handle(&place, Found::Broken(notes.join("; ")))?,
-                false => {
-                    let is_completed = *is_completed;
-                    handle(&place, Found::Message { bytes, notes, is_completed })?;
-                }
-            }
+            handle(&place, found.found())?;
         }
         Ok(())
     }
@@ -149,7 +201,7 @@ impl<'t> Scanner<'t> {
         };
         let separator = separator.as_bytes().to_vec();
         let mut found = match self.whole(begin.start, &separator) {
-            Some(place) => self.copied(place, &separator),
+            Some(place) => self.taken(place, &separator),
             None => self.split(begin.start, self.text.len(), &separator),
         };
         self.at = found.place.end;
@@ -221,7 +273,7 @@ impl<'t> Scanner<'t> {
 
     /// Takes a message as it stands. Data fields may hold separators that no field follows: whether those
     /// are of the message or were SOH too, CheckSum tells.
-    fn copied(&self, place: Range<usize>, separator: &[u8]) -> TextMessage {
+    fn taken(&self, place: Range<usize>, separator: &[u8]) -> TextMessage {
         let text = self.text.get(place.clone()).unwrap_or_default();
         let mut notes = Vec::new();
         let is_wire = separator == [SOH];
@@ -682,12 +734,19 @@ mod tests {
             "49=A",
             " ",
         ];
-        let patterns = Rc::new(Patterns::new(None));
+        let patterns = Arc::new(Patterns::new(None));
         for _ in 0..20_000 {
             let count = random.usize(..14);
             let text: String = (0..count).map(|_| pieces[random.usize(..pieces.len())]).collect();
             let patterns = patterns.clone();
-            let mut scanner = Scanner { text: text.as_bytes(), at: 0, begin: None, patterns };
+            let mut scanner = Scanner {
+                text: text.as_bytes(),
+                at: 0,
+                begin: None,
+                line: 1,
+                counted: 0,
+                patterns,
+            };
             let mut end = 0;
             while let Some(found) = scanner.next_message() {
                 assert!(

@@ -1,7 +1,7 @@
 //! Text messages whose fields are separated in several ways, as where parts of a line were edited by hand.
 
-use super::SOH;
-use super::text::{SEPARATOR, SOH_FORMS};
+use crate::SOH;
+use crate::scanner::{SEPARATOR, SOH_FORMS};
 use regex::bytes::Regex;
 
 /// Tags whose values hold no separator: BeginString, BodyLength, MsgSeqNum, MsgType, SenderCompID,
@@ -9,6 +9,7 @@ use regex::bytes::Regex;
 const PLAIN: [&[u8]; 7] = [b"8", b"9", b"34", b"35", b"49", b"52", b"56"];
 
 /// Recognizes and splits such messages.
+#[derive(Debug)]
 pub struct Mixed {
     /// Any separator and the field behind it.
     any: Regex,

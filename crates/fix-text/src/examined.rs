@@ -1,6 +1,6 @@
 //! A message as people look at it: read whatever is wrong with its frame, and told what that is.
 
-use super::input::Found;
+use crate::found::Found;
 use tickwire_fix::{Message, Reader};
 
 /// Reads what was found.

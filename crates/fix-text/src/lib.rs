@@ -1,0 +1,59 @@
+//! FIX messages out of logs and captures, and what they say in words.
+//!
+//! [`Scanner`] finds messages in text of any kind, [`Streams`] in the TCP streams of a capture. [`examined`] reads
+//! what was found though its frame may be wrong, [`Versions`] has the dictionaries of a message, [`Names`] writes it
+//! as JSON, and [`explained`] says what a validator found.
+//!
+//! # Examples
+//!
+//! ```
+//! use tickwire_fix::Reader;
+//! use tickwire_fix_text::{Names, Scanner, Versions, examined};
+//!
+//! let log = b"12:30:01 out 8=FIX.4.4|9=5|35=0|10=163|\n";
+//! let (line, found) = Scanner::new(log, None).next().unwrap();
+//! let mut reader = Reader::new();
+//! let (message, wrong) = examined(&mut reader, found.found())?;
+//! assert!(line == 1 && wrong.is_empty());
+//! let versions = Versions::default();
+//! let (session, application) = versions.of(&message).unwrap();
+//! let mut json = Vec::new();
+//! Names { session, application }.push_message(&mut json, None, &message, &wrong);
+//! assert!(json.starts_with(br#"{"msg_type":"0","name":"Heartbeat","fields":[{"tag":8,"name":"BeginString""#));
+//! # Ok::<(), String>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod examined;
+mod explained;
+mod found;
+mod json;
+mod mixed;
+mod scanner;
+mod streams;
+mod versions;
+
+pub use examined::examined;
+pub use explained::explained;
+pub use found::Found;
+pub use json::Names;
+pub use scanner::{Paused, Scanner, TextMessage};
+pub use streams::Streams;
+pub use versions::Versions;
+
+const SOH: u8 = 1;
+
+/// Whether the first bytes of a file are those of a capture, or of something compressed.
+pub fn is_capture(start: &[u8]) -> bool {
+    matches!(
+        start,
+        [0xA1, 0xB2, 0xC3, 0xD4 | 0x4D, ..]
+            | [0xD4 | 0x4D, 0xC3, 0xB2, 0xA1, ..]
+            | [0xA1, 0xB2, 0x3C, 0x4D, ..]
+            | [0x4D, 0x3C, 0xB2, 0xA1, ..]
+            | [0x0A, 0x0D, 0x0D, 0x0A, ..]
+            | [0x1F, 0x8B, ..]
+            | [0x28, 0xB5, 0x2F, 0xFD, ..]
+    )
+}

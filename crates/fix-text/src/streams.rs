@@ -1,0 +1,133 @@
+//! FIX messages of the TCP streams of a capture.
+
+use crate::found::Found;
+use std::collections::BTreeMap;
+use tickwire_feed::capture::Packet;
+use tickwire_fix::{Framer, Limits, Step};
+
+/// Streams of which something is held at the same time.
+const FLOWS_MAX: usize = 4096;
+/// What a message begins with.
+const BEGIN: &[u8] = b"8=FIX";
+
+/// Takes the packets of a capture, and hands out the messages of its streams.
+#[derive(Debug, Default)]
+pub struct Streams {
+    flows: BTreeMap<u64, Stream>,
+    /// Bytes that were lost and told of.
+    told: u64,
+}
+
+impl Streams {
+    /// Takes a packet, and hands out the messages that end in it, with their place in words.
+    ///
+    /// # Errors
+    /// What `handle` returns.
+    pub fn take<E>(
+        &mut self,
+        packet: &Packet<'_>,
+        handle: &mut impl FnMut(&str, Found<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let flows = &mut self.flows;
+        let flow = packet.stream.map_or(0, |position| position.flow);
+        if flows.len() >= FLOWS_MAX
+            && !flows.contains_key(&flow)
+            && let Some((flow, stream)) = flows.pop_first()
+        {
+            stream.end(&mut |found| handle(&format!("stream {flow}, left for others"), found))?;
+        }
+        let (record, ends) = (packet.record, (packet.source, packet.destination));
+        let place = match ends {
+            (Some(from), Some(to)) => format!("record {record}, {from} to {to}"),
+            _ => format!("record {record}"),
+        };
+        let lost = packet.stream.map_or(0, |position| position.lost_bytes);
+        self.told += lost;
+        if lost > 0 {
+            let stream = flows.remove(&flow).unwrap_or_default();
+            let within = if stream.begins_message() { ", within a message" } else { "" };
+            let text = format!("{lost} bytes of the stream are missing before it{within}");
+            handle(&place, Found::Broken(text))?;
+        }
+        let stream = flows.entry(flow).or_default();
+        stream.bytes.extend_from_slice(packet.bytes);
+        stream.take(&mut |found| handle(&place, found))
+    }
+
+    /// Ends all streams of a capture in which `lost_bytes` are missing.
+    ///
+    /// # Errors
+    /// What `handle` returns.
+    pub fn end<E>(
+        self,
+        lost_bytes: u64,
+        handle: &mut impl FnMut(&str, Found<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for (flow, stream) in self.flows {
+            let place = format!("end of stream {flow}");
+            stream.end(&mut |found| handle(&place, found))?;
+        }
+        let untold = lost_bytes.saturating_sub(self.told);
+        if untold > 0 {
+            let text = format!(
+                "{untold} bytes of streams are missing at their ends or came before their beginnings"
+            );
+            handle("end of the capture", Found::Broken(text))?;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of which messages are taken.
+#[derive(Debug, Default)]
+struct Stream {
+    bytes: Vec<u8>,
+    framer: Framer,
+}
+
+impl Stream {
+    /// Hands out whole messages, and keeps what is left.
+    fn take<E>(&mut self, handle: &mut impl FnMut(Found<'_>) -> Result<(), E>) -> Result<(), E> {
+        let mut at = 0;
+        while at < self.bytes.len() {
+            match self.framer.step(&self.bytes[at..]) {
+                Step::Message(message) => {
+                    let (bytes, is_completed) = (message, false);
+                    handle(Found::Message { bytes, notes: &[], is_completed })?;
+                    at += message.len();
+                }
+                Step::Garbage(len) => {
+                    let garbage = &self.bytes[at..at + len];
+                    // Logs have other text between messages; only what begins like one is wrong.
+                    if garbage.starts_with(BEGIN) {
+                        handle(Found::Broken(broken(garbage)))?;
+                    }
+                    at += len.max(1);
+                }
+                Step::NeedMore(_) => break,
+            }
+        }
+        self.bytes.drain(..at);
+        Ok(())
+    }
+
+    fn begins_message(&self) -> bool {
+        self.bytes.starts_with(BEGIN)
+    }
+
+    /// Hands out what is left as broken, if it begins like a message.
+    fn end<E>(self, handle: &mut impl FnMut(Found<'_>) -> Result<(), E>) -> Result<(), E> {
+        if !self.begins_message() {
+            return Ok(());
+        }
+        let len = self.bytes.len();
+        handle(Found::Broken(format!("cut: the data end after {len} bytes of a message")))
+    }
+}
+
+/// Says what is wrong with what begins like a message.
+fn broken(garbage: &[u8]) -> String {
+    let start = String::from_utf8_lossy(&garbage[..garbage.len().min(40)]).replace('\u{1}', "|");
+    let len_max = Limits::default().message_len_max;
+    format!("no message: expected 8=FIX..., 9= with a length of at most {len_max}; found {start}")
+}

@@ -1,0 +1,103 @@
+//! FIX messages out of files: as they are on the wire, as logs print them, and in captures.
+
+use crate::failure::Failure;
+use crate::files;
+use clap::Args;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use tickwire_feed::capture::CaptureOptions;
+use tickwire_fix_text::{Found, Scanner, Streams};
+
+/// Longest file read that is not a capture.
+const INPUT_BYTES_MAX: u64 = 1 << 30;
+const SOH: u8 = 1;
+
+/// Where messages come from.
+#[derive(Debug, Args)]
+pub struct MessagesArgs {
+    /// Messages, a log that holds some, or a capture (pcap, pcapng, also .gz and .zst) of TCP; - is
+    /// standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// What stands between fields: soh (the byte 1), pipe, caret (^A), tab, or any other text. auto takes
+    /// what stands after the BeginString of each message
+    #[arg(long, value_name = "TEXT", default_value = "auto")]
+    separator: Separator,
+}
+
+/// What stands between fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Separator {
+    /// Whatever follows BeginString, in each message.
+    Auto,
+    /// Always this.
+    Is(Vec<u8>),
+}
+
+impl FromStr for Separator {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(match text {
+            "" => return Err("a separator has at least one character".to_owned()),
+            "auto" => Self::Auto,
+            "soh" => Self::Is(vec![SOH]),
+            "pipe" => Self::Is(b"|".to_vec()),
+            "caret" => Self::Is(b"^A".to_vec()),
+            "tab" => Self::Is(b"\t".to_vec()),
+            other => Self::Is(other.as_bytes().to_vec()),
+        })
+    }
+}
+
+impl MessagesArgs {
+    pub fn name(&self) -> String {
+        files::name_of(&self.file)
+    }
+
+    /// Hands out what the file holds, each with its place in words, until `handle` fails.
+    pub fn each(
+        &self,
+        mut handle: impl FnMut(&str, Found<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        if is_capture(&self.file)? {
+            return self.each_of_capture(&mut handle);
+        }
+        let hint = ": split it, or capture files are read piece by piece";
+        let bytes = files::read_whole(&self.file, INPUT_BYTES_MAX, hint)?;
+        let separator = match &self.separator {
+            Separator::Auto => None,
+            Separator::Is(separator) => Some(separator.as_slice()),
+        };
+        Scanner::new(&bytes, separator).each(&mut handle)
+    }
+
+    fn each_of_capture(
+        &self,
+        handle: &mut impl FnMut(&str, Found<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut options = CaptureOptions::new();
+        if !files::is_standard(&self.file) {
+            options = options.file_name(self.file.to_string_lossy());
+        }
+        let mut reader = files::open_capture(&self.file, files::open(&self.file)?, options)?;
+        let mut streams = Streams::default();
+        let failed = |error| Failure::Data(format!("{}: {error}", files::name_of(&self.file)));
+        while let Some(packet) = reader.next_packet().map_err(failed)? {
+            streams.take(&packet, handle)?;
+        }
+        streams.end(reader.statistics().tcp_lost_bytes, handle)
+    }
+}
+
+/// Whether a file is a capture, or compressed. Standard input is taken as it is.
+fn is_capture(path: &Path) -> Result<bool, Failure> {
+    if files::is_standard(path) {
+        return Ok(false);
+    }
+    let mut start = Vec::new();
+    let read = files::open(path)?.take(4).read_to_end(&mut start);
+    read.map_err(|error| Failure::file("read", files::name_of(path), &error))?;
+    Ok(tickwire_fix_text::is_capture(&start))
+}
