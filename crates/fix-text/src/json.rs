@@ -1,21 +1,11 @@
 //! Messages as JSON, with the names of fields and values; groups as lists of their entries.
 
-use tickwire_fix::dictionary::{FieldDef, FieldType, GroupDef, Member};
-use tickwire_fix::{Dictionary, Field, Message, Tag};
+use crate::names::{Names, Node};
+use tickwire_fix::dictionary::{FieldDef, FieldType};
+use tickwire_fix::{Field, Message, Tag};
 use tickwire_text::json::{push_hex, push_string, push_unsigned};
 
-/// Groups in groups that are followed at most.
-const DEPTH_MAX: usize = 16;
-
-/// The dictionaries that name things.
-pub struct Names<'d> {
-    /// Of header, trailer and messages of the session.
-    pub session: &'d Dictionary,
-    /// Of messages of the application.
-    pub application: &'d Dictionary,
-}
-
-impl<'d> Names<'d> {
+impl Names<'_> {
     /// Appends a message as an object on a line of its own.
     pub fn push_message(
         &self,
@@ -32,9 +22,7 @@ impl<'d> Names<'d> {
         }
         out.extend_from_slice(b"\"msg_type\":");
         push_string(out, &String::from_utf8_lossy(message.msg_type()));
-        let definition = self.session.message(message.msg_type());
-        let definition = definition.or_else(|| self.application.message(message.msg_type()));
-        if let Some(found) = definition {
+        if let Some(found) = self.message(message.msg_type()) {
             out.extend_from_slice(b",\"name\":");
             push_string(out, found.name());
         }
@@ -44,43 +32,14 @@ impl<'d> Names<'d> {
             out.push(b']');
         }
         out.extend_from_slice(b",\"fields\":[");
-        let members = definition.map_or(&[][..], |found| found.members());
-        let mut at = 0;
-        while at < message.len() {
-            if at > 0 {
-                out.push(b',');
-            }
-            let tag = message.tags().get(at).copied().unwrap_or_default();
-            let lists = [members, self.session.header(), self.session.trailer()];
-            let group = lists.into_iter().find_map(|members| self.group_of(members, tag));
-            at = self.push_field(out, message, at, group, 0);
-        }
+        push_list(out, &self.tree(message), |out, node| self.push_node(out, message, node));
         out.extend_from_slice(b"]}\n");
     }
 
-    /// Returns the group that a field counts.
-    fn group_of(&self, members: &[Member], tag: u32) -> Option<&'d GroupDef> {
-        let id = members.iter().find(|member| member.tag.0 == tag)?.group?;
-        [self.application, self.session]
-            .into_iter()
-            .find_map(|dictionary| dictionary.group(id).filter(|group| group.count().0 == tag))
-    }
-
-    fn definition(&self, tag: Tag) -> Option<&'d FieldDef> {
-        self.session.field(tag).or_else(|| self.application.field(tag))
-    }
-
-    /// Appends the field at `at`, and the entries of the group it counts; returns the position after them.
-    fn push_field(
-        &self,
-        out: &mut Vec<u8>,
-        message: &Message<'_, '_>,
-        at: usize,
-        group: Option<&GroupDef>,
-        depth: usize,
-    ) -> usize {
-        let Some(field) = message.field_at(at) else { return at + 1 };
-        let definition = self.definition(field.tag);
+    /// Appends a field, and the entries of the group it counts.
+    fn push_node(&self, out: &mut Vec<u8>, message: &Message<'_, '_>, node: &Node) {
+        let Some(field) = message.field_at(node.at) else { return };
+        let definition = self.field(field.tag);
         out.extend_from_slice(b"{\"tag\":");
         push_unsigned(out, u64::from(field.tag.0));
         if let Some(found) = definition {
@@ -88,44 +47,16 @@ impl<'d> Names<'d> {
             push_string(out, found.name());
         }
         push_value(out, &field, definition);
-        let mut next = at + 1;
-        if let Some(group) = group.filter(|_| depth < DEPTH_MAX) {
+        if let Some(entries) = &node.entries {
             out.extend_from_slice(b",\"entries\":[");
-            next = self.push_entries(out, message, next, group, depth);
+            push_list(out, entries, |out, entry| {
+                out.push(b'[');
+                push_list(out, entry, |out, node| self.push_node(out, message, node));
+                out.push(b']');
+            });
             out.push(b']');
         }
         out.push(b'}');
-        next
-    }
-
-    /// Appends the entries of a group that begin at `at`; returns the position after them.
-    fn push_entries(
-        &self,
-        out: &mut Vec<u8>,
-        message: &Message<'_, '_>,
-        mut at: usize,
-        group: &GroupDef,
-        depth: usize,
-    ) -> usize {
-        let tags = message.tags();
-        let first = at;
-        while tags.get(at) == Some(&group.delimiter().0) {
-            out.extend_from_slice(if at == first { b"[" } else { b",[" });
-            let start = at;
-            let is_member = |tag: &&u32| group.members().iter().any(|member| member.tag.0 == **tag);
-            while let Some(&tag) = tags.get(at).filter(is_member) {
-                if tag == group.delimiter().0 && at != start {
-                    break;
-                }
-                if at != start {
-                    out.push(b',');
-                }
-                let inner = self.group_of(group.members(), tag);
-                at = self.push_field(out, message, at, inner, depth + 1);
-            }
-            out.push(b']');
-        }
-        at
     }
 }
 

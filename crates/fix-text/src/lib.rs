@@ -1,14 +1,14 @@
 //! FIX messages out of logs and captures, and what they say in words.
 //!
 //! [`Scanner`] finds messages in text of any kind, [`Streams`] in the TCP streams of a capture. [`examined`] reads
-//! what was found though its frame may be wrong, [`Versions`] has the dictionaries of a message, [`Names`] writes it
-//! as JSON, and [`explained`] says what a validator found.
+//! what was found though its frame may be wrong, [`Versions`] has the dictionaries of a message, [`Names`] finds the
+//! entries of its groups and writes it as JSON, and [`explained`] says what a validator found.
 //!
 //! # Examples
 //!
 //! ```
 //! use tickwire_fix::Reader;
-//! use tickwire_fix_text::{Names, Scanner, Versions, examined};
+//! use tickwire_fix_text::{Scanner, Versions, examined};
 //!
 //! let log = b"12:30:01 out 8=FIX.4.4|9=5|35=0|10=163|\n";
 //! let (line, found) = Scanner::new(log, None).next().unwrap();
@@ -16,9 +16,8 @@
 //! let (message, wrong) = examined(&mut reader, found.found())?;
 //! assert!(line == 1 && wrong.is_empty());
 //! let versions = Versions::default();
-//! let (session, application) = versions.of(&message).unwrap();
 //! let mut json = Vec::new();
-//! Names { session, application }.push_message(&mut json, None, &message, &wrong);
+//! versions.names(&message).push_message(&mut json, None, &message, &wrong);
 //! assert!(json.starts_with(br#"{"msg_type":"0","name":"Heartbeat","fields":[{"tag":8,"name":"BeginString""#));
 //! # Ok::<(), String>(())
 //! ```
@@ -30,6 +29,7 @@ mod explained;
 mod found;
 mod json;
 mod mixed;
+mod names;
 mod scanner;
 mod streams;
 mod versions;
@@ -37,7 +37,7 @@ mod versions;
 pub use examined::examined;
 pub use explained::explained;
 pub use found::Found;
-pub use json::Names;
+pub use names::{Names, Node};
 pub use scanner::{Paused, Scanner, TextMessage};
 pub use streams::Streams;
 pub use versions::Versions;

@@ -74,7 +74,7 @@ pub struct Scanner<'t> {
 }
 
 /// Where a scanner was in its text, to go on from with the same text.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Paused {
     at: usize,
     begin: Option<Option<Range<usize>>>,

@@ -1,5 +1,6 @@
 //! Which dictionaries a message is read with.
 
+use crate::names::Names;
 use std::sync::OnceLock;
 use tickwire_fix::dictionary::shipped;
 use tickwire_fix::{Dictionary, Message, Tag};
@@ -10,19 +11,42 @@ pub struct Versions {
     /// Session and application, where the user has named them.
     named: Option<(Dictionary, Dictionary)>,
     built_in: [OnceLock<Dictionary>; shipped::ALL.len()],
+    /// For versions that are not known.
+    empty: OnceLock<Dictionary>,
 }
 
 impl Versions {
-    /// Takes these for every message.
-    pub fn named(session: Dictionary, application: Dictionary) -> Self {
-        Self { named: Some((session, application)), built_in: Default::default() }
+    /// Takes `application` for every message, with header, trailer and session messages of `session`: unless
+    /// given its own, or those of FIXT 1.1 if it has none.
+    pub fn named(application: Dictionary, session: Option<Dictionary>) -> Self {
+        let session = match session {
+            Some(session) => session,
+            None if application.header().is_empty() => parsed(shipped::FIXT11),
+            None => application.clone(),
+        };
+        Self { named: Some((session, application)), ..Self::default() }
+    }
+
+    /// Returns the names for a message; none for a version that is not known.
+    pub fn names(&self, message: &Message<'_, '_>) -> Names<'_> {
+        self.names_of(message.begin_string(), version_of(message))
+    }
+
+    /// Returns the names for a BeginString and, with FIXT, the value of ApplVerID or DefaultApplVerID; none for a
+    /// version that is not known.
+    pub fn names_of(&self, begin_string: &[u8], application: Option<&[u8]>) -> Names<'_> {
+        let found = self.of_version(begin_string, application);
+        let (session, application) = found.unwrap_or_else(|| {
+            let empty = self.empty.get_or_init(|| parsed("<fix major='0' minor='0'/>"));
+            (empty, empty)
+        });
+        Names { session, application }
     }
 
     /// Returns the dictionaries of session and application for a message; `None` for a version that is not
     /// known.
     pub fn of(&self, message: &Message<'_, '_>) -> Option<(&Dictionary, &Dictionary)> {
-        let version = message.field(Tag(1128)).or_else(|| message.field(Tag(1137)));
-        self.of_version(message.begin_string(), version.map(|field| field.value))
+        self.of_version(message.begin_string(), version_of(message))
     }
 
     /// Returns the dictionaries of session and application for a BeginString and, with FIXT, the value of
@@ -55,10 +79,17 @@ impl Versions {
 
     fn built_in(&self, name: &str) -> Option<&Dictionary> {
         let index = shipped::ALL.iter().position(|(known, _)| *known == name)?;
-        if let Some(found) = self.built_in[index].get() {
-            return Some(found);
-        }
-        let parsed = Dictionary::parse_quickfix(shipped::ALL[index].1).ok()?;
-        Some(self.built_in[index].get_or_init(|| parsed))
+        Some(self.built_in[index].get_or_init(|| parsed(shipped::ALL[index].1)))
     }
+}
+
+/// Returns ApplVerID, else DefaultApplVerID.
+fn version_of<'b>(message: &Message<'b, '_>) -> Option<&'b [u8]> {
+    let field = message.field(Tag(1128)).or_else(|| message.field(Tag(1137)));
+    field.map(|field| field.value)
+}
+
+/// Parses a dictionary of the product, whose tests parse it too.
+fn parsed(text: &str) -> Dictionary {
+    Dictionary::parse_quickfix(text).expect("a right dictionary")
 }

@@ -8,6 +8,7 @@ mod codec;
 mod errors;
 mod explain;
 mod fault;
+mod fix;
 mod from_python;
 mod message;
 mod pull;
@@ -27,6 +28,8 @@ mod _tickwire {
     use super::codec::{Decoder, Encoder};
     #[pymodule_export]
     use super::explain::{Explanation, explain};
+    #[pymodule_export]
+    use super::fix::native;
     #[pymodule_export]
     use super::message::{Message, Record};
     #[pymodule_export]

@@ -7,8 +7,8 @@ use crate::failure::{Failure, Outcome};
 use crate::files;
 use clap::{Args, ValueEnum};
 use std::io::Write;
-use tickwire_fix::{Dictionary, Printed, Reader};
-use tickwire_fix_text::{Names, examined, explained};
+use tickwire_fix::{Printed, Reader};
+use tickwire_fix_text::{examined, explained};
 
 /// Print messages with the names of their fields and values
 ///
@@ -36,8 +36,6 @@ enum Format {
 /// Runs `tickwire fix decode`.
 pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     let versions = args.dictionary.open()?;
-    let empty = Dictionary::parse_quickfix("<fix major='0' minor='0'/>");
-    let empty = empty.map_err(|problems| Failure::Data(problems.to_string()))?;
     let mut out = files::create(None)?;
     let mut reader = Reader::new();
     let name = args.messages.name();
@@ -58,15 +56,18 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
         for text in &wrong {
             tell!("{name}: {place}: {text}");
         }
-        let (session, application) = known.unwrap_or((&empty, &empty));
+        let names = versions.names(&message);
         if args.format == Format::Text {
             for text in &wrong {
                 writeln!(out, "wrong: {text}")?;
             }
-            return Ok(writeln!(out, "{}", Printed::fixt(message, session, application))?);
+            return Ok(writeln!(
+                out,
+                "{}",
+                Printed::fixt(message, names.session, names.application)
+            )?);
         }
         line.clear();
-        let names = Names { session, application };
         names.push_message(&mut line, Some(place), &message, &wrong);
         Ok(out.write_all(&line)?)
     })?;

@@ -32,12 +32,8 @@ impl DictionaryArgs {
     pub fn open(&self) -> Result<Versions, Failure> {
         let Some(path) = &self.dictionary else { return Ok(Versions::default()) };
         let application = read(path, self.strict)?;
-        let session = match &self.session {
-            Some(path) => read(path, self.strict)?,
-            None if application.header().is_empty() => read(Path::new("FIXT11"), self.strict)?,
-            None => application.clone(),
-        };
-        Ok(Versions::named(session, application))
+        let session = self.session.as_deref().map(|path| read(path, self.strict)).transpose()?;
+        Ok(Versions::named(application, session))
     }
 }
 

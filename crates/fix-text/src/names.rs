@@ -1,0 +1,103 @@
+//! Names of fields, and which of them belong to entries of groups.
+
+use tickwire_fix::dictionary::{FieldDef, GroupDef, Member, MessageDef};
+use tickwire_fix::{Dictionary, Message, Tag};
+
+/// Groups in groups that are followed at most.
+const DEPTH_MAX: usize = 16;
+
+/// The dictionaries that name things.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'d> {
+    /// Of header, trailer and messages of the session.
+    pub session: &'d Dictionary,
+    /// Of messages of the application.
+    pub application: &'d Dictionary,
+}
+
+/// A field of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its position in the message, from 0.
+    pub at: usize,
+    /// The entries of the group that it counts, each with its fields in order; `None` if it counts none.
+    pub entries: Option<Vec<Vec<Node>>>,
+}
+
+impl<'d> Names<'d> {
+    /// Returns the field with `tag`.
+    pub fn field(&self, tag: Tag) -> Option<&'d FieldDef> {
+        self.session.field(tag).or_else(|| self.application.field(tag))
+    }
+
+    /// Returns the field called `name`.
+    pub fn field_named(&self, name: &str) -> Option<&'d FieldDef> {
+        self.session.field_named(name).or_else(|| self.application.field_named(name))
+    }
+
+    /// Returns the message with that MsgType.
+    pub fn message(&self, msg_type: &[u8]) -> Option<&'d MessageDef> {
+        self.session.message(msg_type).or_else(|| self.application.message(msg_type))
+    }
+
+    /// Returns the fields of a message in order, those of group entries within the count of their group.
+    pub fn tree(&self, message: &Message<'_, '_>) -> Vec<Node> {
+        let body = self.message(message.msg_type()).map_or(&[][..], MessageDef::members);
+        let lists = [body, self.session.header(), self.session.trailer()];
+        let (tags, mut nodes, mut at) = (message.tags(), Vec::new(), 0);
+        while let Some(tag) = tags.get(at) {
+            let group = lists.into_iter().find_map(|members| self.group_of(members, *tag));
+            at = self.push_field(&mut nodes, tags, at, group, 0);
+        }
+        nodes
+    }
+
+    /// Returns the group that a field counts.
+    fn group_of(&self, members: &[Member], tag: u32) -> Option<&'d GroupDef> {
+        let id = members.iter().find(|member| member.tag.0 == tag)?.group?;
+        [self.application, self.session]
+            .into_iter()
+            .find_map(|dictionary| dictionary.group(id).filter(|group| group.count().0 == tag))
+    }
+
+    /// Appends the field at `at` with the entries of the group it counts; returns the position after them.
+    fn push_field(
+        &self,
+        nodes: &mut Vec<Node>,
+        tags: &[u32],
+        at: usize,
+        group: Option<&GroupDef>,
+        depth: usize,
+    ) -> usize {
+        let mut next = at + 1;
+        let group = group.filter(|_| depth < DEPTH_MAX);
+        let entries = group.map(|group| self.entries(tags, &mut next, group, depth));
+        nodes.push(Node { at, entries });
+        next
+    }
+
+    /// Returns the entries of a group that begin at `at`, which moves behind them.
+    fn entries(
+        &self,
+        tags: &[u32],
+        at: &mut usize,
+        group: &GroupDef,
+        depth: usize,
+    ) -> Vec<Vec<Node>> {
+        let delimiter = group.delimiter().0;
+        let is_member = |tag: &&u32| group.members().iter().any(|member| member.tag.0 == **tag);
+        let mut entries = Vec::new();
+        while tags.get(*at) == Some(&delimiter) {
+            let (start, mut nodes) = (*at, Vec::new());
+            while let Some(&tag) = tags.get(*at).filter(is_member) {
+                if tag == delimiter && *at != start {
+                    break;
+                }
+                let inner = self.group_of(group.members(), tag);
+                *at = self.push_field(&mut nodes, tags, *at, inner, depth + 1);
+            }
+            entries.push(nodes);
+        }
+        entries
+    }
+}

@@ -1,0 +1,28 @@
+"""Exceptions."""
+
+from __future__ import annotations
+
+from tickwire._errors import TickwireError
+
+
+class FixError(TickwireError):
+    """A FIX message, or a field of it, that is wrong.
+
+    Attributes are ``None`` where they are not known:
+
+    - ``tag``: of the field
+    - ``offset``: of the field in the message, in bytes
+    - ``reason``: SessionRejectReason (373); ``None`` where the message is garbled, which sessions ignore
+    """
+
+    def __init__(
+        self,
+        text: str,
+        tag: int | None = None,
+        offset: int | None = None,
+        reason: int | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.tag = tag
+        self.offset = offset
+        self.reason = reason

@@ -1,0 +1,77 @@
+from os import PathLike
+from typing import Any, TypeAlias
+
+from tickwire.fix._errors import FixError
+
+_Path: TypeAlias = str | PathLike[str]
+
+class Dictionary:
+    """Names, types and rules of messages: a file of QuickFIX or FIX Orchestra.
+
+    ``session`` has header, trailer and session messages of FIX 5.0 and later; those of FIXT 1.1 unless given.
+    """
+
+    def __init__(self, path: _Path, session: _Path | None = None) -> None: ...
+    @staticmethod
+    def parse(xml: str, session: str | None = None) -> Dictionary:
+        """Parse the text of a file."""
+    @staticmethod
+    def version(name: str) -> Dictionary:
+        """Return one that comes with the product, such as ``"FIX.4.4"`` or ``"FIX.5.0SP2"``."""
+    @property
+    def begin_string(self) -> str: ...
+    @property
+    def warnings(self) -> list[str]:
+        """What is wrong with the file but does no harm."""
+    @property
+    def messages(self) -> dict[str, str]:
+        """Names of the messages by MsgType."""
+    def tag(self, name: str) -> int | None: ...
+    def name(self, tag: int) -> str | None: ...
+    def values(self, name: str) -> dict[str, str]:
+        """Return the values that a field may have, with their names; empty if it may have any."""
+
+class _Fields:
+    """Fields are attributes, and items by name or tag.
+
+    Values are ``int``, ``bool``, ``decimal.Decimal``, ``datetime``, ``date``, ``time``, ``bytes`` of data fields, else
+    ``str``; the count of a group is the list of its entries. Times have microseconds: `raw` has all digits. A field of
+    the dictionary that is not there is ``None`` as an attribute, and a ``KeyError`` as an item. A value that its type
+    does not allow is a `FixError`.
+    """
+
+    def __getattr__(self, name: str) -> Any: ...
+    def __getitem__(self, key: str | int) -> Any: ...
+    def __contains__(self, key: str | int) -> bool: ...
+    def get(self, key: str | int, default: Any = None) -> Any: ...
+    def raw(self, key: str | int) -> bytes | None:
+        """Return the value as on the wire."""
+    def keys(self) -> list[str | int]:
+        """Return the names of the fields; tags where the dictionary has none."""
+
+class Entry(_Fields):
+    """An entry of a repeating group."""
+
+class Message(_Fields):
+    """A message."""
+
+    @property
+    def msg_type(self) -> str: ...
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def wrong(self) -> list[str]:
+        """What is wrong with its frame."""
+    def fields(self) -> list[tuple[int, bytes]]:
+        """Return all fields in order: tag, and value as on the wire."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``tickwire fix decode --format jsonl`` writes; numbers with a point are ``Decimal``."""
+    def validate(self, dictionary: Dictionary | None = None) -> list[FixError]: ...
+    def __bytes__(self) -> bytes: ...
+
+def parse(
+    text: bytes | str,
+    separator: bytes | str | None = None,
+    dictionary: Dictionary | None = None,
+    checks: bool = True,
+) -> Message: ...

@@ -1,0 +1,128 @@
+//! Dictionaries: names, types and rules of FIX messages.
+
+use crate::errors;
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+use tickwire_fix::dictionary::{EnumValue, Problem, shipped};
+use tickwire_fix::{Dictionary as Rules, Tag};
+use tickwire_fix_text::{Names, Versions};
+
+/// Those that come with the product, each parsed when it is first needed.
+static SHIPPED: LazyLock<Arc<Versions>> = LazyLock::new(Arc::default);
+
+/// The dictionary that was given, or those that come with the product.
+pub fn versions(given: Option<&Dictionary>) -> Arc<Versions> {
+    given.map_or_else(|| SHIPPED.clone(), |dictionary| dictionary.versions.clone())
+}
+
+/// A dictionary: names, types and rules of messages.
+#[pyclass(module = "tickwire.fix", frozen)]
+pub struct Dictionary {
+    versions: Arc<Versions>,
+}
+
+#[pymethods]
+impl Dictionary {
+    /// Reads a file of QuickFIX or FIX Orchestra.
+    #[new]
+    #[pyo3(signature = (path, session = None))]
+    fn new(py: Python<'_>, path: PathBuf, session: Option<PathBuf>) -> PyResult<Self> {
+        let read = |path: &Path| read(path).map_err(|text| errors::usage(py, &text));
+        let (application, session) = (read(&path)?, session.as_deref().map(read).transpose()?);
+        Ok(Self::of(application, session))
+    }
+
+    /// Parses the text of a file.
+    #[staticmethod]
+    #[pyo3(signature = (xml, session = None))]
+    fn parse(py: Python<'_>, xml: &str, session: Option<&str>) -> PyResult<Self> {
+        let parse = |xml: &str| {
+            Rules::parse(xml).map_err(|problems| errors::usage(py, &lines("", &problems.0)))
+        };
+        Ok(Self::of(parse(xml)?, session.map(parse).transpose()?))
+    }
+
+    /// One that comes with the product, such as "FIX.4.4" or "FIX44".
+    #[staticmethod]
+    fn version(py: Python<'_>, name: &str) -> PyResult<Self> {
+        let wanted = name.replace('.', "");
+        let Some((_, text)) = shipped::ALL.iter().find(|(known, _)| *known == wanted) else {
+            let known: Vec<&str> = shipped::ALL.iter().map(|(name, _)| *name).collect();
+            let text = format!("no dictionary {name}: expected one of {}", known.join(", "));
+            return Err(errors::usage(py, &text));
+        };
+        Self::parse(py, text, None)
+    }
+
+    /// BeginString of the version; for FIX 5.0 and later the name of the version, such as "FIX.5.0SP2".
+    #[getter]
+    fn begin_string(&self) -> &str {
+        self.names().application.begin_string()
+    }
+
+    /// What is wrong with the file but does no harm, a line each.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.names().application.warnings().iter().map(ToString::to_string).collect()
+    }
+
+    /// Names of the messages by MsgType.
+    #[getter]
+    fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (names, messages) = (self.names(), PyDict::new(py));
+        for message in names.application.messages().iter().chain(names.session.messages()) {
+            messages.set_item(message.msg_type(), message.name())?;
+        }
+        Ok(messages)
+    }
+
+    /// The tag of a field; None if there is none of that name.
+    fn tag(&self, name: &str) -> Option<u32> {
+        self.names().field_named(name).map(|field| field.tag().0)
+    }
+
+    /// The name of a field; None if there is none with that tag.
+    fn name(&self, tag: u32) -> Option<&str> {
+        self.names().field(Tag(tag)).map(|field| field.name())
+    }
+
+    /// The values that a field may have, with their names; empty if it may have any.
+    fn values<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
+        let values = PyDict::new(py);
+        let field = self.names().field_named(name);
+        let field = field.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        for EnumValue { value, description } in field.values() {
+            values.set_item(value, description)?;
+        }
+        Ok(values)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Dictionary {}>", self.begin_string())
+    }
+}
+
+impl Dictionary {
+    fn of(application: Rules, session: Option<Rules>) -> Self {
+        Self { versions: Arc::new(Versions::named(application, session)) }
+    }
+
+    fn names(&self) -> Names<'_> {
+        self.versions.names_of(b"", None)
+    }
+}
+
+fn read(path: &Path) -> Result<Rules, String> {
+    let name = path.display().to_string();
+    let bytes = std::fs::read(path).map_err(|error| format!("cannot read {name}: {error}"))?;
+    Rules::parse_bytes(&bytes).map_err(|problems| lines(&format!("{name}: "), &problems.0))
+}
+
+/// Everything that is wrong, a line each.
+fn lines(before: &str, problems: &[Problem]) -> String {
+    let lines: Vec<String> = problems.iter().map(|problem| format!("{before}{problem}")).collect();
+    lines.join("\n")
+}

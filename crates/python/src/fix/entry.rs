@@ -1,0 +1,61 @@
+//! Entries of repeating groups.
+
+use crate::fix::inner::{Inner, Key, Step, attribute, get, item};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// An entry of a repeating group. Its fields are attributes, and items by name or tag.
+#[pyclass(module = "tickwire.fix", frozen)]
+pub struct Entry {
+    inner: Arc<Inner>,
+    path: Vec<Step>,
+}
+
+impl Entry {
+    pub fn new(inner: Arc<Inner>, path: Vec<Step>) -> Self {
+        Self { inner, path }
+    }
+}
+
+#[pymethods]
+impl Entry {
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        attribute(py, &self.inner, &self.path, name)
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, key: Key) -> PyResult<Bound<'py, PyAny>> {
+        item(py, &self.inner, &self.path, &key)
+    }
+
+    fn __contains__(&self, key: Key) -> bool {
+        self.inner.raw(&self.path, &key).is_some()
+    }
+
+    /// The value of a field; `default` if the entry does not have it.
+    #[pyo3(signature = (key, default = None))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        key: Key,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(tag) = self.inner.tag(&key) else { return Ok(default) };
+        Ok(get(py, &self.inner, &self.path, tag)?.or(default))
+    }
+
+    /// The bytes of a value; None if the entry does not have the field.
+    fn raw(&self, key: Key) -> Option<Cow<'_, [u8]>> {
+        self.inner.raw(&self.path, &key).map(Cow::Borrowed)
+    }
+
+    /// Names of the fields; tags where the dictionary has none.
+    fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.inner.keys(py, &self.path)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<Entry {}>", self.keys(py)?.repr()?))
+    }
+}

@@ -1,0 +1,186 @@
+//! What a message in Python holds: its bytes, and where its fields are once someone asks.
+
+use crate::fix::entry::Entry;
+use crate::fix::fault::Fault;
+use crate::fix::values::native;
+use pyo3::exceptions::{PyAttributeError, PyKeyError};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use std::sync::{Arc, OnceLock};
+use tickwire_fix::{Field, Message, Reader, Tag};
+use tickwire_fix_text::{Names, Node, Versions};
+
+/// A message: `8=` to its last delimiter, with 8, 9 and 35 in front.
+pub struct Inner {
+    pub bytes: Vec<u8>,
+    /// What is wrong with its frame.
+    pub faults: Vec<Fault>,
+    pub versions: Arc<Versions>,
+    layout: OnceLock<Layout>,
+}
+
+struct Layout {
+    places: Vec<Place>,
+    nodes: Vec<Node>,
+}
+
+/// A field in the bytes of its message.
+#[derive(Clone, Copy)]
+struct Place {
+    tag: Tag,
+    /// Of the value.
+    start: u32,
+    end: u32,
+}
+
+/// From a list of fields into the entry of a group: which field counts the group, and which entry.
+#[derive(Clone, Copy)]
+pub struct Step {
+    pub node: usize,
+    pub entry: usize,
+}
+
+/// A field, as users ask for it.
+#[derive(FromPyObject)]
+pub enum Key {
+    #[pyo3(transparent, annotation = "int")]
+    Tag(u32),
+    #[pyo3(transparent, annotation = "str")]
+    Name(String),
+}
+
+impl Inner {
+    /// A message, which [`Reader::examine`] takes.
+    pub fn new(bytes: Vec<u8>, faults: Vec<Fault>, versions: Arc<Versions>) -> Self {
+        Self { bytes, faults, versions, layout: OnceLock::new() }
+    }
+
+    /// Calls `with` with the message and its names.
+    pub fn read<R>(&self, with: impl FnOnce(Message<'_, '_>, Names<'_>) -> R) -> R {
+        let mut reader = Reader::new();
+        let (message, _) = reader.examine(&self.bytes).expect("it was examined before");
+        with(message, self.versions.names(&message))
+    }
+
+    fn layout(&self) -> &Layout {
+        self.layout.get_or_init(|| {
+            self.read(|message, names| Layout {
+                places: message.fields().map(Place::of).collect(),
+                nodes: names.tree(&message),
+            })
+        })
+    }
+
+    pub fn fields(&self) -> impl Iterator<Item = Field<'_>> {
+        self.layout().places.iter().map(|place| place.field(&self.bytes))
+    }
+
+    fn field(&self, at: usize) -> Field<'_> {
+        self.layout().places[at].field(&self.bytes)
+    }
+
+    pub fn names(&self) -> Names<'_> {
+        let version = self.fields().find(|field| matches!(field.tag.0, 1128 | 1137));
+        self.versions.names_of(self.field(0).value, version.map(|field| field.value))
+    }
+
+    /// The fields of the message, or of the entry at a path.
+    pub fn nodes(&self, path: &[Step]) -> &[Node] {
+        path.iter().fold(&self.layout().nodes, |nodes, step| {
+            nodes[step.node].entries.as_ref().map_or(nodes, |entries| &entries[step.entry])
+        })
+    }
+
+    /// The tag of a field; none for a name that no dictionary has.
+    pub fn tag(&self, key: &Key) -> Option<Tag> {
+        match key {
+            Key::Tag(tag) => Some(Tag(*tag)),
+            Key::Name(name) => self.names().field_named(name).map(|field| field.tag()),
+        }
+    }
+
+    /// The place of a field among those of a path.
+    fn find(&self, path: &[Step], tag: Tag) -> Option<usize> {
+        self.nodes(path).iter().position(|node| self.field(node.at).tag == tag)
+    }
+
+    /// The value of a field, as on the wire.
+    pub fn raw(&self, path: &[Step], key: &Key) -> Option<&[u8]> {
+        let node = self.find(path, self.tag(key)?)?;
+        Some(self.field(self.nodes(path)[node].at).value)
+    }
+
+    /// Names of fields; tags where the dictionary has none.
+    pub fn keys<'py>(&self, py: Python<'py>, path: &[Step]) -> PyResult<Bound<'py, PyList>> {
+        let (names, keys) = (self.names(), PyList::empty(py));
+        for node in self.nodes(path) {
+            let tag = self.field(node.at).tag;
+            match names.field(tag) {
+                Some(field) => keys.append(field.name())?,
+                None => keys.append(tag.0)?,
+            }
+        }
+        Ok(keys)
+    }
+}
+
+impl Place {
+    fn of(field: Field<'_>) -> Self {
+        let start = field.offset;
+        Self { tag: field.tag, start, end: start + field.value.len() as u32 }
+    }
+
+    fn field(self, bytes: &[u8]) -> Field<'_> {
+        let mut field = Field::new(self.tag, &bytes[self.start as usize..self.end as usize]);
+        field.offset = self.start;
+        field
+    }
+}
+
+/// The value of a field; a list of entries if it counts a group.
+pub fn get<'py>(
+    py: Python<'py>,
+    inner: &Arc<Inner>,
+    path: &[Step],
+    tag: Tag,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Some(node) = inner.find(path, tag) else { return Ok(None) };
+    let found = &inner.nodes(path)[node];
+    let Some(entries) = &found.entries else {
+        let definition = inner.names().field(tag);
+        return native(py, &inner.field(found.at), definition).map(Some);
+    };
+    let list = PyList::empty(py);
+    for entry in 0..entries.len() {
+        let path = [path, &[Step { node, entry }]].concat();
+        list.append(Entry::new(inner.clone(), path))?;
+    }
+    Ok(Some(list.into_any()))
+}
+
+/// The value of a field by name; None where the message has none.
+pub fn attribute<'py>(
+    py: Python<'py>,
+    inner: &Arc<Inner>,
+    path: &[Step],
+    name: &str,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    match inner.tag(&Key::Name(name.to_owned())) {
+        Some(tag) => get(py, inner, path, tag),
+        None => Err(PyAttributeError::new_err(format!("the dictionary has no field {name}"))),
+    }
+}
+
+/// The value of a field by name or tag.
+pub fn item<'py>(
+    py: Python<'py>,
+    inner: &Arc<Inner>,
+    path: &[Step],
+    key: &Key,
+) -> PyResult<Bound<'py, PyAny>> {
+    let value = inner.tag(key).map(|tag| get(py, inner, path, tag)).transpose()?.flatten();
+    value.ok_or_else(|| match key {
+        Key::Tag(tag) => PyKeyError::new_err(*tag),
+        Key::Name(name) => PyKeyError::new_err(name.clone()),
+    })
+}

@@ -1,0 +1,148 @@
+//! FIX messages.
+
+use crate::fix::dictionary::{Dictionary, versions};
+use crate::fix::fault::Fault;
+use crate::fix::inner::{Inner, Key, attribute, get, item};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyDict, PyList};
+use std::borrow::Cow;
+use std::sync::Arc;
+use tickwire_fix::{Printed, Validator};
+
+/// A message. Its fields are attributes, and items by name or tag.
+#[pyclass(module = "tickwire.fix", frozen)]
+pub struct Message {
+    inner: Arc<Inner>,
+}
+
+impl Message {
+    pub fn new(inner: Inner) -> Self {
+        Self { inner: Arc::new(inner) }
+    }
+}
+
+#[pymethods]
+impl Message {
+    /// MsgType (35).
+    #[getter]
+    fn msg_type(&self) -> String {
+        self.inner.read(|message, _| String::from_utf8_lossy(message.msg_type()).into_owned())
+    }
+
+    /// Name of the message type; None if the dictionary does not have it.
+    #[getter]
+    fn name(&self) -> Option<String> {
+        let name = |message: tickwire_fix::Message<'_, '_>, names: tickwire_fix_text::Names<'_>| {
+            names.message(message.msg_type()).map(|found| found.name().to_owned())
+        };
+        self.inner.read(name)
+    }
+
+    /// What is wrong with its frame, in words.
+    #[getter]
+    fn wrong(&self) -> Vec<String> {
+        self.inner.faults.iter().map(|fault| fault.text.clone()).collect()
+    }
+
+    /// All fields in order: tag, and value as on the wire.
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let pairs = self.inner.fields();
+        PyList::new(
+            py,
+            pairs.map(|field| (field.tag.0, PyBytes::new(py, field.value))).collect::<Vec<_>>(),
+        )
+    }
+
+    /// As `tickwire fix decode --format jsonl` writes it; numbers with a point are `decimal.Decimal`.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        static DECIMAL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let mut json = Vec::new();
+        let wrong = self.wrong();
+        self.inner.read(|message, names| names.push_message(&mut json, None, &message, &wrong));
+        let options = PyDict::new(py);
+        options.set_item("parse_float", DECIMAL.import(py, "decimal", "Decimal")?)?;
+        LOADS.import(py, "json", "loads")?.call((PyBytes::new(py, &json),), Some(&options))
+    }
+
+    /// What is wrong with it, as errors that are not raised: of its frame, then what a session would reject it for first.
+    #[pyo3(signature = (dictionary = None))]
+    fn validate(&self, py: Python<'_>, dictionary: Option<&Dictionary>) -> Vec<Py<PyAny>> {
+        let versions =
+            dictionary.map_or_else(|| self.inner.versions.clone(), |_| versions(dictionary));
+        let mut faults = self.inner.faults.clone();
+        self.inner.read(|message, _| {
+            let names = versions.names(&message);
+            faults.extend(match versions.of(&message) {
+                None => {
+                    let version = message.begin_string().escape_ascii();
+                    Some(Fault::of_text(format!("no dictionary for BeginString '{version}'")))
+                }
+                Some((session, application)) => Validator::default()
+                    .validate_fixt(&message, session, application)
+                    .err()
+                    .map(|error| Fault::of_error(&error, &message, names)),
+            });
+        });
+        let value = |fault: Fault| fault.exception(py).into_value(py).into_any();
+        faults.into_iter().map(value).collect()
+    }
+
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        attribute(py, &self.inner, &[], name)
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, key: Key) -> PyResult<Bound<'py, PyAny>> {
+        item(py, &self.inner, &[], &key)
+    }
+
+    fn __contains__(&self, key: Key) -> bool {
+        self.inner.raw(&[], &key).is_some()
+    }
+
+    /// The value of a field; `default` if the message does not have it.
+    #[pyo3(signature = (key, default = None))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        key: Key,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(tag) = self.inner.tag(&key) else { return Ok(default) };
+        Ok(get(py, &self.inner, &[], tag)?.or(default))
+    }
+
+    /// The bytes of a value; None if the message does not have the field.
+    fn raw(&self, key: Key) -> Option<Cow<'_, [u8]>> {
+        self.inner.raw(&[], &key).map(Cow::Borrowed)
+    }
+
+    /// Names of the fields, without those of entries; tags where the dictionary has none.
+    fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.inner.keys(py, &[])
+    }
+
+    fn __bytes__(&self) -> Cow<'_, [u8]> {
+        Cow::Borrowed(&self.inner.bytes)
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.inner.bytes == other.inner.bytes
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        PyBytes::new(py, &self.inner.bytes).hash()
+    }
+
+    fn __str__(&self) -> String {
+        self.inner.read(|message, names| {
+            Printed::fixt(message, names.session, names.application).to_string()
+        })
+    }
+
+    fn __repr__(&self) -> String {
+        let text = String::from_utf8_lossy(&self.inner.bytes).replace('\u{1}', "|");
+        format!("<Message {text}>")
+    }
+}

@@ -1,0 +1,32 @@
+//! FIX messages, for the package `tickwire.fix`.
+
+mod dictionary;
+mod entry;
+mod fault;
+mod inner;
+mod message;
+mod parse;
+mod values;
+
+use pyo3::prelude::*;
+
+/// FIX in Rust, for the package `tickwire.fix`, which imports it as `tickwire.fix._native`.
+#[pymodule(name = "fix")]
+pub mod native {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::dictionary::Dictionary;
+    #[pymodule_export]
+    use super::entry::Entry;
+    #[pymodule_export]
+    use super::message::Message;
+    #[pymodule_export]
+    use super::parse::parse;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let modules = module.py().import("sys")?.getattr("modules")?;
+        modules.set_item("tickwire.fix._native", module)
+    }
+}

@@ -1,0 +1,95 @@
+//! One message out of bytes or text.
+
+use crate::fix::dictionary::{Dictionary, versions};
+use crate::fix::fault::Fault;
+use crate::fix::inner::Inner;
+use crate::fix::message::Message;
+use pyo3::prelude::*;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use std::sync::{Arc, LazyLock};
+use tickwire_fix::Reader;
+use tickwire_fix_text::{Found, Paused, Scanner, Versions};
+
+/// A scanner for any separators, whose patterns are made once.
+static SCANNER: LazyLock<Paused> = LazyLock::new(|| Paused::new(None));
+
+/// Bytes, or text in UTF-8.
+#[derive(FromPyObject)]
+pub enum Text {
+    #[pyo3(transparent, annotation = "bytes")]
+    Bytes(PyBackedBytes),
+    #[pyo3(transparent, annotation = "str")]
+    Text(PyBackedStr),
+}
+
+impl Text {
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Text(text) => text.as_bytes(),
+        }
+    }
+}
+
+/// The only message of a text. `separator` stands between fields; found unless given.
+#[pyfunction]
+#[pyo3(signature = (text, separator = None, dictionary = None, checks = true))]
+pub fn parse(
+    py: Python<'_>,
+    text: Text,
+    separator: Option<Text>,
+    dictionary: Option<&Dictionary>,
+    checks: bool,
+) -> PyResult<Message> {
+    let versions = versions(dictionary);
+    let separator = separator.as_ref().map(Text::bytes);
+    let inner = only(text.bytes(), separator, versions).map_err(|fault| fault.exception(py))?;
+    match Fault::together(&inner.faults).filter(|_| checks) {
+        Some(fault) => Err(fault.exception(py)),
+        None => Ok(Message::new(inner)),
+    }
+}
+
+fn only(text: &[u8], separator: Option<&[u8]>, versions: Arc<Versions>) -> Result<Inner, Fault> {
+    // As on the wire it needs no search.
+    if separator.is_none_or(|separator| separator == b"\x01") && Reader::new().decode(text).is_ok()
+    {
+        return Ok(Inner::new(text.to_vec(), Vec::new(), versions));
+    }
+    let mut scanner = match separator {
+        None => SCANNER.clone().resume(text),
+        Some(b"") => return Err(Fault::of_text("a separator has at least one byte".to_owned())),
+        Some(separator) => Scanner::new(text, Some(separator)),
+    };
+    let Some((_, found)) = scanner.next() else {
+        return Err(Fault::of_text("no message found: none begins with 8=FIX".to_owned()));
+    };
+    if scanner.next().is_some() {
+        return Err(Fault::of_text("several messages, expected one".to_owned()));
+    }
+    inner(found.found(), versions)
+}
+
+/// A message that was found, with what is wrong with its frame.
+pub fn inner(found: Found<'_>, versions: Arc<Versions>) -> Result<Inner, Fault> {
+    let (bytes, notes, is_completed) = match found {
+        Found::Broken(text) => return Err(Fault::of_text(text)),
+        Found::Message { bytes, notes, is_completed } => (bytes, notes, is_completed),
+    };
+    let mut reader = Reader::new();
+    if notes.is_empty() && !is_completed && reader.decode(bytes).is_ok() {
+        return Ok(Inner::new(bytes.to_vec(), Vec::new(), versions));
+    }
+    let examined = reader.examine(bytes);
+    let (message, frame) = examined.map_err(|error| Fault {
+        text: format!("garbled: {error}"),
+        tag: error.tag.map(|tag| tag.0),
+        offset: Some(error.offset),
+        reason: None,
+    })?;
+    let mut faults: Vec<Fault> = notes.iter().cloned().map(Fault::of_text).collect();
+    if !is_completed {
+        faults.extend(frame.iter().map(|fault| Fault::of_frame(fault, &message)));
+    }
+    Ok(Inner::new(bytes.to_vec(), faults, versions))
+}
