@@ -38,6 +38,7 @@
 mod builder;
 mod column;
 mod errors;
+pub mod fix;
 mod header;
 mod staged;
 mod table;

@@ -159,6 +159,6 @@ fn properties(schema: &Schema) -> Result<WriterProperties, ParquetError> {
 
 /// Whether each value of a column is mostly a little more than the one before.
 fn ascends(name: &str, data_type: &DataType) -> bool {
-    let counts = matches!(name, "pkt" | "off") || name.ends_with(".entry");
+    let counts = matches!(name, "pkt" | "off" | "line" | "MsgSeqNum") || name.ends_with(".entry");
     counts && data_type.is_integer() || matches!(data_type, DataType::Timestamp(..))
 }

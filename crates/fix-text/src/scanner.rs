@@ -8,7 +8,9 @@
 use crate::SOH;
 use crate::found::Found;
 use crate::mixed::Mixed;
+use memchr::memmem::Finder;
 use regex::bytes::Regex;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 use tickwire_fix::Limits;
@@ -47,11 +49,11 @@ const BEGIN_STRING: &[u8] = b"8=FIX.4.4";
 
 /// A message of a text.
 #[derive(Debug, PartialEq, Eq)]
-pub struct TextMessage {
+pub struct TextMessage<'t> {
     /// From its first byte to its last.
     pub place: Range<usize>,
     /// Its fields as on the wire: separated by SOH, with BeginString, BodyLength and MsgType in front.
-    pub bytes: Vec<u8>,
+    pub bytes: Cow<'t, [u8]>,
     /// What is wrong with it, as far as its text tells.
     pub notes: Vec<String>,
     /// Whether the head was completed: BodyLength and CheckSum say nothing then.
@@ -99,7 +101,9 @@ impl Paused {
 /// What it looks for.
 #[derive(Debug)]
 struct Patterns {
-    begin: Regex,
+    begin: Finder<'static>,
+    msg_type: Finder<'static>,
+    given: Option<Vec<u8>>,
     separator: Regex,
     headless: Regex,
     /// None where the separator is given.
@@ -114,14 +118,30 @@ impl Patterns {
         };
         let make = |pattern: String| Regex::new(&pattern).expect("a right pattern");
         Self {
-            // Not the end of another field, as in 58=FIX.4.2.
-            begin: make(r"(?-u)(?:\A|[^0-9])(8=FIXT?\.\d\.\d(?:SP\d)?)".to_owned()),
+            begin: Finder::new(b"8=FIX"),
+            msg_type: Finder::new(b"35="),
+            given: given.map(<[u8]>::to_vec),
             separator: make(format!(r"(?i-u)\A({separator})\d{{1,9}}=")),
             headless: make(format!(
                 r"(?i-u)(?:\A|[^0-9A-Z.])((?:9=\d{{1,9}}{separator})?35=[0-9A-Z]{{1,3}}({separator})\d{{1,9}}=)"
             )),
             mixed: given.is_none().then(Mixed::new),
         }
+    }
+}
+
+impl Patterns {
+    /// Returns the separator behind a BeginString, if a field follows it.
+    fn separator<'t>(&self, after: &'t [u8]) -> Option<&'t [u8]> {
+        // Those of most logs need no search: nothing longer begins with them.
+        if let [SOH | b'|', field @ ..] = after
+            && begins_field(field)
+        {
+            let separator = &after[..1];
+            return Some(separator)
+                .filter(|_| self.given.as_deref().is_none_or(|g| g == separator));
+        }
+        Some(self.separator.captures(after)?.get(1)?.as_bytes())
     }
 }
 
@@ -135,7 +155,7 @@ enum End {
     Line(usize),
 }
 
-impl TextMessage {
+impl TextMessage<'_> {
     /// As what was found: broken where nothing could be read.
     pub fn found(&self) -> Found<'_> {
         let Self { bytes, notes, is_completed, .. } = self;
@@ -147,13 +167,13 @@ impl TextMessage {
 }
 
 /// Messages, each with its line, from 1.
-impl Iterator for Scanner<'_> {
-    type Item = (usize, TextMessage);
+impl<'t> Iterator for Scanner<'t> {
+    type Item = (usize, TextMessage<'t>);
 
-    fn next(&mut self) -> Option<(usize, TextMessage)> {
+    fn next(&mut self) -> Option<(usize, TextMessage<'t>)> {
         let found = self.next_message()?;
         let passed = self.text.get(self.counted..found.place.start).unwrap_or_default();
-        self.line += passed.iter().filter(|byte| **byte == b'\n').count();
+        self.line += memchr::memchr_iter(b'\n', passed).count();
         self.counted = found.place.start;
         Some((self.line, found))
     }
@@ -187,7 +207,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    fn next_message(&mut self) -> Option<TextMessage> {
+    fn next_message(&mut self) -> Option<TextMessage<'t>> {
         let begin = self.next_begin();
         let gap_end = begin.as_ref().map_or(self.text.len(), |begin| begin.start);
         if let Some(found) = self.headless(gap_end) {
@@ -195,14 +215,13 @@ impl<'t> Scanner<'t> {
         }
         let begin = begin?;
         let after = self.text.get(begin.end..).unwrap_or_default();
-        let Some(separator) = self.patterns.separator.captures(after).and_then(|c| c.get(1)) else {
+        let Some(separator) = self.patterns.separator(after) else {
             self.at = begin.end;
             return Some(broken(begin, after));
         };
-        let separator = separator.as_bytes().to_vec();
-        let mut found = match self.whole(begin.start, &separator) {
-            Some(place) => self.taken(place, &separator),
-            None => self.split(begin.start, self.text.len(), &separator),
+        let mut found = match self.whole(begin.start, separator) {
+            Some(place) => self.taken(place, separator),
+            None => self.split(begin.start, self.text.len(), separator),
         };
         self.at = found.place.end;
         complete(&mut found);
@@ -216,18 +235,24 @@ impl<'t> Scanner<'t> {
         if let Some(begin) = self.begin.as_ref().filter(|begin| is_known(begin)) {
             return begin.clone();
         }
-        // The byte before it is looked at too.
-        let before = |from: usize| {
-            let found = self.patterns.begin.captures_at(self.text, from)?;
-            Some(found.get(1)?.range())
-        };
-        let begin = before(self.at.saturating_sub(1))
-            .and_then(|begin| if begin.start < self.at { before(self.at) } else { Some(begin) });
+        let text = self.text.get(self.at..).unwrap_or_default();
+        let begin = self.patterns.begin.find_iter(text).find_map(|found| {
+            let start = self.at + found;
+            // Not the end of another field, as in 58=FIX.4.2.
+            let is_within = start > 0 && self.text[start - 1].is_ascii_digit();
+            let len = begin_len(&self.text[start..]).filter(|_| !is_within)?;
+            Some(start..start + len)
+        });
         self.begin.insert(begin).clone()
     }
 
     /// Returns a message without BeginString that begins before `end`.
-    fn headless(&mut self, end: usize) -> Option<TextMessage> {
+    fn headless(&mut self, end: usize) -> Option<TextMessage<'t>> {
+        // Without a MsgType there is none.
+        if self.patterns.msg_type.find(self.text.get(self.at..end)?).is_none() {
+            self.at = end;
+            return None;
+        }
         while self.at < end {
             // The line ends before what begins another; a piece of a long one is enough to find a message in.
             let rest = self.text.get(self.at..end.min(self.at + LINE_PIECE))?;
@@ -273,16 +298,19 @@ impl<'t> Scanner<'t> {
 
     /// Takes a message as it stands. Data fields may hold separators that no field follows: whether those
     /// are of the message or were SOH too, CheckSum tells.
-    fn taken(&self, place: Range<usize>, separator: &[u8]) -> TextMessage {
+    fn taken(&self, place: Range<usize>, separator: &[u8]) -> TextMessage<'t> {
         let text = self.text.get(place.clone()).unwrap_or_default();
         let mut notes = Vec::new();
         let is_wire = separator == [SOH];
-        let mut bytes = if is_wire { text.to_vec() } else { with_soh(text, separator, false) };
+        let mut bytes = match is_wire {
+            true => Cow::Borrowed(text),
+            false => Cow::Owned(with_soh(text, separator, false)),
+        };
         if bytes.last() != Some(&SOH) {
             if is_wire {
                 notes.push("the last delimiter is missing".to_owned());
             }
-            bytes.push(SOH);
+            bytes.to_mut().push(SOH);
         }
         if !is_wire && !has_right_sum(&bytes) {
             let mut all = with_soh(text, separator, true);
@@ -290,14 +318,14 @@ impl<'t> Scanner<'t> {
                 all.push(SOH);
             }
             if has_right_sum(&all) {
-                bytes = all;
+                bytes = Cow::Owned(all);
             }
         }
         TextMessage { place, bytes, notes, is_completed: false }
     }
 
     /// Takes fields by one separator, or by several where those that ought to have none hold another.
-    fn split(&self, start: usize, end: usize, separator: &[u8]) -> TextMessage {
+    fn split(&self, start: usize, end: usize, separator: &[u8]) -> TextMessage<'t> {
         let found = self.walked(start, end, separator);
         match &self.patterns.mixed {
             Some(mixed) if mixed.is_in(&found.bytes) => self.mixed(mixed, start, end),
@@ -306,14 +334,14 @@ impl<'t> Scanner<'t> {
     }
 
     /// Takes the fields of a line, each with a separator of its own, until CheckSum or another message.
-    fn mixed(&self, mixed: &Mixed, start: usize, end: usize) -> TextMessage {
+    fn mixed(&self, mixed: &Mixed, start: usize, end: usize) -> TextMessage<'t> {
         let rest = self.text.get(start..end).unwrap_or_default();
         let line = rest.get(..mixed_len(rest)).unwrap_or_default();
         let split = mixed.split(line, |value| self.without_closing(start, value));
         let end = start + split.len;
         let notes = if split.has_check_sum { None } else { self.cut(start, end) };
         let notes = notes.into_iter().collect();
-        TextMessage { place: start..end, bytes: split.bytes, notes, is_completed: false }
+        TextMessage { place: start..end, bytes: split.bytes.into(), notes, is_completed: false }
     }
 
     /// Says that the text ends within a message.
@@ -323,7 +351,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Takes fields until CheckSum, another message or the end of the line.
-    fn walked(&self, start: usize, end: usize, separator: &[u8]) -> TextMessage {
+    fn walked(&self, start: usize, end: usize, separator: &[u8]) -> TextMessage<'t> {
         let (mut bytes, mut notes, mut at) = (Vec::new(), Vec::new(), start);
         let end = loop {
             let rest = self.text.get(at..end).unwrap_or_default();
@@ -359,7 +387,7 @@ impl<'t> Scanner<'t> {
             }
             at = value_end + separator.len();
         };
-        TextMessage { place: start..end, bytes, notes, is_completed: false }
+        TextMessage { place: start..end, bytes: bytes.into(), notes, is_completed: false }
     }
 
     /// Finds the end of the field at `at`. Looks no further than the end of its line.
@@ -400,6 +428,15 @@ impl<'t> Scanner<'t> {
         let at = closing.and_then(|(_, close)| field.iter().position(|byte| byte == close));
         field.get(..at.unwrap_or(field.len())).unwrap_or_default()
     }
+}
+
+/// Returns how long the BeginString is that begins with `8=FIX`.
+fn begin_len(text: &[u8]) -> Option<usize> {
+    let len = if text.get(5) == Some(&b'T') { 6 } else { 5 };
+    let [b'.', major, b'.', minor, rest @ ..] = text.get(len..)? else { return None };
+    let is_version = major.is_ascii_digit() && minor.is_ascii_digit();
+    let has_pack = matches!(rest, [b'S', b'P', pack, ..] if pack.is_ascii_digit());
+    is_version.then_some(len + if has_pack { 7 } else { 4 })
 }
 
 /// Whether a tag and `=` stand there.
@@ -466,23 +503,23 @@ fn has_right_sum(bytes: &[u8]) -> bool {
 }
 
 /// Says what is wrong with what begins like a message.
-fn broken(place: Range<usize>, after: &[u8]) -> TextMessage {
+fn broken(place: Range<usize>, after: &[u8]) -> TextMessage<'static> {
     let start = String::from_utf8_lossy(after.get(..after.len().min(40)).unwrap_or_default());
     let notes = vec![format!(
         "no message: expected a separator and a field after BeginString; found {}",
         start.escape_debug()
     )];
-    TextMessage { place, bytes: Vec::new(), notes, is_completed: false }
+    TextMessage { place, bytes: Cow::Borrowed(&[]), notes, is_completed: false }
 }
 
 /// Puts BeginString, BodyLength and MsgType in front, where that is not so. What has no MsgType is broken.
-fn complete(found: &mut TextMessage) {
-    let fields: Vec<&[u8]> = found.bytes.split_inclusive(|byte| *byte == SOH).collect();
+fn complete(found: &mut TextMessage<'_>) {
     let head: [&[u8]; 3] = [b"8=", b"9=", b"35="];
-    let is_at = |at: usize| fields.get(at).is_some_and(|field| field.starts_with(head[at]));
-    if (0..3).all(is_at) {
+    let mut first = found.bytes.split(|byte| *byte == SOH);
+    if head.iter().all(|tag| first.next().is_some_and(|field| field.starts_with(tag))) {
         return;
     }
+    let fields: Vec<&[u8]> = found.bytes.split_inclusive(|byte| *byte == SOH).collect();
     let [begin, length, msg_type] =
         head.map(|tag| fields.iter().position(|field| field.starts_with(tag)));
     let Some(msg_type) = msg_type else {
@@ -490,7 +527,7 @@ fn complete(found: &mut TextMessage) {
         found.notes.push(format!(
             "no message: expected 8=FIX..., 9= with a length of at most {len_max}, 35= with a MsgType"
         ));
-        found.bytes.clear();
+        found.bytes = Cow::Borrowed(&[]);
         return;
     };
     let moved = [begin, length, Some(msg_type)];
@@ -520,7 +557,7 @@ fn complete(found: &mut TextMessage) {
     }
     bytes.extend_from_slice(fields[msg_type]);
     bytes.extend_from_slice(&body.concat());
-    found.bytes = bytes;
+    found.bytes = Cow::Owned(bytes);
     found.is_completed = true;
 }
 
@@ -534,7 +571,7 @@ mod tests {
         let mut all = Vec::new();
         while let Some(found) = scanner.next_message() {
             assert!(scanner.at <= text.len());
-            let bytes = String::from_utf8(found.bytes).unwrap().replace('\u{1}', "|");
+            let bytes = String::from_utf8(found.bytes.into_owned()).unwrap().replace('\u{1}', "|");
             all.push((bytes, found.notes));
         }
         all

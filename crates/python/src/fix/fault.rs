@@ -16,6 +16,8 @@ pub struct Fault {
     pub offset: Option<u32>,
     /// SessionRejectReason (373); none where the message is garbled, which is to be ignored.
     pub reason: Option<u32>,
+    /// Of a text log, from 1.
+    pub line: Option<u64>,
 }
 
 impl Fault {
@@ -31,7 +33,7 @@ impl Fault {
             FrameFault::CheckSum { .. } => (10, message.field_offset(message.len() - 1)),
             _ => (10, u32::try_from(message.bytes().len()).ok()),
         };
-        Self { text: fault.to_string(), tag: Some(tag), offset, reason: None }
+        Self { text: fault.to_string(), tag: Some(tag), offset, ..Self::default() }
     }
 
     /// What a session would reject a message for.
@@ -41,6 +43,7 @@ impl Fault {
             tag: error.tag.map(|tag| tag.0),
             offset: Some(error.offset),
             reason: Checks::default().reason(error).map(|reason| reason.code()),
+            line: None,
         }
     }
 
@@ -53,10 +56,10 @@ impl Fault {
 
     /// As an exception.
     pub fn exception(self, py: Python<'_>) -> PyErr {
-        let Self { text, tag, offset, reason } = self;
+        let Self { text, tag, offset, reason, line } = self;
         static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         let class = CLASS.import(py, "tickwire.fix._errors", "FixError");
-        match class.and_then(|class| class.call1((text, tag, offset, reason))) {
+        match class.and_then(|class| class.call1((text, tag, offset, reason, line))) {
             Ok(exception) => PyErr::from_value(exception),
             Err(error) => error,
         }

@@ -7,6 +7,7 @@ use pyo3::exceptions::{PyAttributeError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::sync::{Arc, OnceLock};
+use tickwire_arrow::fix::MessagePlace;
 use tickwire_fix::{Field, Message, Reader, Tag};
 use tickwire_fix_text::{Names, Node, Versions};
 
@@ -16,6 +17,8 @@ pub struct Inner {
     /// What is wrong with its frame.
     pub faults: Vec<Fault>,
     pub versions: Arc<Versions>,
+    /// Where it was found.
+    pub place: MessagePlace,
     layout: OnceLock<Layout>,
 }
 
@@ -52,7 +55,13 @@ pub enum Key {
 impl Inner {
     /// A message, which [`Reader::examine`] takes.
     pub fn new(bytes: Vec<u8>, faults: Vec<Fault>, versions: Arc<Versions>) -> Self {
-        Self { bytes, faults, versions, layout: OnceLock::new() }
+        let place = MessagePlace::default();
+        Self { bytes, faults, versions, place, layout: OnceLock::new() }
+    }
+
+    /// The message of a log.
+    pub fn with_place(self, place: MessagePlace) -> Self {
+        Self { place, ..self }
     }
 
     /// Calls `with` with the message and its names.

@@ -45,6 +45,30 @@ impl Message {
         self.inner.faults.iter().map(|fault| fault.text.clone()).collect()
     }
 
+    /// Line of the text log, from 1.
+    #[getter]
+    fn line(&self) -> Option<u64> {
+        self.inner.place.line
+    }
+
+    /// Offset in the text log, in bytes.
+    #[getter]
+    fn offset(&self) -> Option<u64> {
+        self.inner.place.offset
+    }
+
+    /// Record of the capture, from 0, in which the message ends.
+    #[getter]
+    fn packet(&self) -> Option<u64> {
+        self.inner.place.packet
+    }
+
+    /// Capture time of that record in nanoseconds since 1970-01-01 UTC.
+    #[getter]
+    fn time(&self) -> Option<u64> {
+        self.inner.place.time_ns
+    }
+
     /// All fields in order: tag, and value as on the wire.
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let pairs = self.inner.fields();

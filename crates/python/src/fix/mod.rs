@@ -1,11 +1,15 @@
 //! FIX messages, for the package `tickwire.fix`.
 
+mod batches;
 mod dictionary;
 mod entry;
 mod fault;
 mod inner;
+mod log;
 mod message;
 mod parse;
+mod pull;
+mod survey;
 mod values;
 
 use pyo3::prelude::*;
@@ -16,9 +20,13 @@ pub mod native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use super::batches::Batches;
+    #[pymodule_export]
     use super::dictionary::Dictionary;
     #[pymodule_export]
     use super::entry::Entry;
+    #[pymodule_export]
+    use super::log::{Log, Messages, open};
     #[pymodule_export]
     use super::message::Message;
     #[pymodule_export]

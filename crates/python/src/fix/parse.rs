@@ -85,7 +85,7 @@ pub fn inner(found: Found<'_>, versions: Arc<Versions>) -> Result<Inner, Fault> 
         text: format!("garbled: {error}"),
         tag: error.tag.map(|tag| tag.0),
         offset: Some(error.offset),
-        reason: None,
+        ..Fault::default()
     })?;
     let mut faults: Vec<Fault> = notes.iter().cloned().map(Fault::of_text).collect();
     if !is_completed {

@@ -112,7 +112,7 @@ fn unfit(py: Python<'_>, field: &Field<'_>, error: &Error) -> PyErr {
     let reason = error.session_reject_reason().map(|reason| reason.code());
     let text = format!("{error}; found '{}'", field.value.escape_ascii());
     let (tag, offset) = (Some(field.tag.0), Some(error.offset));
-    Fault { text, tag, offset, reason }.exception(py)
+    Fault { text, tag, offset, reason, line: None }.exception(py)
 }
 
 /// A value that FIX allows and Python has no object for: a leap second, the year 0.

@@ -1,4 +1,4 @@
-"""FIX messages: parse, look into, validate.
+"""FIX messages: parse, look into, validate; logs to columns.
 
 >>> order = parse("8=FIX.4.4|9=54|35=D|55=MSFT|54=1|44=10.50|453=1|448=BANK|447=D|452=3|10=113|")
 >>> order.msg_type, order.name, order.Symbol, order.Price, order[54]
@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from tickwire.fix import _native
 from tickwire.fix._errors import FixError
-from tickwire.fix._native import Dictionary, Entry, Message
+from tickwire.fix._log import Log, open
+from tickwire.fix._native import Batches, Dictionary, Entry, Message
 
-__all__ = ["Dictionary", "Entry", "FixError", "Message", "parse", "validate"]
+__all__ = ["Batches", "Dictionary", "Entry", "FixError", "Log", "Message", "open", "parse", "validate"]
 
 
 def parse(

@@ -13,6 +13,7 @@ class FixError(TickwireError):
     - ``tag``: of the field
     - ``offset``: of the field in the message, in bytes
     - ``reason``: SessionRejectReason (373); ``None`` where the message is garbled, which sessions ignore
+    - ``line``: of the message in its log, from 1
     """
 
     def __init__(
@@ -21,8 +22,10 @@ class FixError(TickwireError):
         tag: int | None = None,
         offset: int | None = None,
         reason: int | None = None,
+        line: int | None = None,
     ) -> None:
         super().__init__(text)
         self.tag = tag
         self.offset = offset
         self.reason = reason
+        self.line = line

@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from os import PathLike
 from typing import Any, TypeAlias
 
@@ -60,6 +61,18 @@ class Message(_Fields):
     @property
     def name(self) -> str | None: ...
     @property
+    def line(self) -> int | None:
+        """Line of the text log, from 1."""
+    @property
+    def offset(self) -> int | None:
+        """Offset in the text log, in bytes."""
+    @property
+    def packet(self) -> int | None:
+        """Record of the capture, from 0, in which the message ends."""
+    @property
+    def time(self) -> int | None:
+        """Capture time of that record in nanoseconds since 1970-01-01 UTC."""
+    @property
     def wrong(self) -> list[str]:
         """What is wrong with its frame."""
     def fields(self) -> list[tuple[int, bytes]]:
@@ -75,3 +88,37 @@ def parse(
     dictionary: Dictionary | None = None,
     checks: bool = True,
 ) -> Message: ...
+
+class Messages:
+    def __iter__(self) -> Iterator[Message]: ...
+    def __next__(self) -> Message: ...
+
+class Batches:
+    """Record batches of the messages of one type, by the Arrow C stream interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    @property
+    def error(self) -> FixError | None: ...
+
+class Log:
+    def __iter__(self) -> Messages: ...
+    @property
+    def errors(self) -> list[FixError]: ...
+    @property
+    def error_count(self) -> int: ...
+    def counts(self) -> dict[str, int]: ...
+    def batches(
+        self,
+        msg_type: str | None = None,
+        fields: list[str] | None = None,
+        all: bool = False,
+        floats: bool = False,
+    ) -> Batches: ...
+
+def open(
+    path: _Path,
+    dictionary: Dictionary | None = None,
+    separator: bytes | str | None = None,
+    checks: bool = True,
+    on_error: str = "raise",
+) -> Log: ...

@@ -1,0 +1,132 @@
+//! FIX messages as Arrow columns: a table a message type, a row a message, repeating groups as lists of structs.
+
+mod other;
+mod place;
+mod rows;
+mod values;
+
+pub use place::MessagePlace;
+
+use crate::table::Decimals;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
+use other::Other;
+use place::Places;
+use rows::Rows;
+use std::fmt;
+use std::sync::Arc;
+use tickwire_fix::{Dictionary, Message, Tag};
+
+/// Which columns the messages of a type have.
+#[derive(Clone, Copy)]
+pub struct MessageTable<'d> {
+    /// Dictionary of header, trailer and session messages.
+    pub session: &'d Dictionary,
+    /// Dictionary of application messages.
+    pub application: &'d Dictionary,
+    /// Value of MsgType (35).
+    pub msg_type: &'d [u8],
+    /// How decimals become columns. FIX fixes no exponent, so exact ones have 18 places.
+    pub decimals: Decimals,
+    /// The fields that are columns, those of group entries included; others are passed over.
+    pub wanted: &'d dyn Fn(Tag) -> bool,
+}
+
+/// The dictionary does not have the message type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownMsgType(pub String);
+
+impl fmt::Display for UnknownMsgType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the dictionary has no message with MsgType {}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownMsgType {}
+
+/// Makes record batches of the messages of one type.
+///
+/// | type of the field | column |
+/// |---|---|
+/// | Int, Length, NumInGroup, SeqNum, TagNum, DayOfMonth | Int64 |
+/// | Amt, Float, Percentage, Price, PriceOffset, Qty | Decimal128 with 38 digits, 18 of them behind the point; Float64 on request |
+/// | Boolean | Boolean |
+/// | UTCTimestamp | Timestamp in nanoseconds, UTC |
+/// | UTCDateOnly, LocalMktDate | Date32 |
+/// | UTCTimeOnly | Time64 in nanoseconds |
+/// | Data, XMLData | Binary |
+/// | count of a repeating group | List of Struct, an entry each; Int64 if no field of its entries is wanted |
+/// | others | Utf8 |
+///
+/// Columns are named as the fields are, in the order of the dictionary: header, body, trailer. Before them stand
+/// `line` and `off` of text logs, `pkt` and `time` of captures. Behind them `other` keeps what has no column, as
+/// tag and value: fields that the dictionary does not have there, a field for the second time, a value
+/// that does not fit its column (which is null then), and a count that is not the number of entries.
+pub struct MessageBuilder {
+    schema: SchemaRef,
+    places: Places,
+    rows: Rows,
+    other: Other,
+    bytes: usize,
+}
+
+impl MessageBuilder {
+    /// Begins a table without rows.
+    ///
+    /// # Errors
+    /// The dictionaries do not have the message type.
+    pub fn new(table: &MessageTable<'_>) -> Result<Self, UnknownMsgType> {
+        let MessageTable { session, application, msg_type, .. } = *table;
+        let found = [session, application]
+            .into_iter()
+            .find_map(|dictionary| Some((dictionary, dictionary.message(msg_type)?)));
+        let unknown = || UnknownMsgType(String::from_utf8_lossy(msg_type).into_owned());
+        let (dictionary, message) = found.ok_or_else(unknown)?;
+        let mut rows = Rows::default();
+        rows.add(session, session.header(), table);
+        rows.add(dictionary, message.members(), table);
+        rows.add(session, session.trailer(), table);
+        let mut fields = Places::fields();
+        fields.extend(rows.fields());
+        fields.push(Other::field());
+        let metadata = [("tickwire.msg_type".to_owned(), message.msg_type().to_owned())];
+        let schema = Schema::new(fields).with_metadata(metadata);
+        let (places, other) = (Places::default(), Other::default());
+        Ok(Self { schema: Arc::new(schema), places, rows, other, bytes: 0 })
+    }
+
+    /// Name and type of the columns.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Rows of the next batch so far.
+    pub fn rows(&self) -> usize {
+        self.rows.len
+    }
+
+    /// Bytes of the messages in it. Batches of 2 GiB and more do not fit Arrow's offsets: take them before.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Appends a message of the type.
+    pub fn push(&mut self, place: &MessagePlace, message: &Message<'_, '_>) {
+        self.bytes += message.bytes().len();
+        self.places.push(place);
+        self.rows.push_all(message, &mut self.other);
+        self.other.end_row();
+    }
+
+    /// The rows since the last batch.
+    ///
+    /// # Errors
+    /// Those of Arrow: a batch that was taken too late for its offsets.
+    pub fn take_batch(&mut self) -> Result<RecordBatch, ArrowError> {
+        self.bytes = 0;
+        let mut columns: Vec<ArrayRef> = self.places.finish();
+        columns.extend(self.rows.finish()?);
+        columns.push(self.other.finish()?);
+        RecordBatch::try_new(self.schema.clone(), columns)
+    }
+}

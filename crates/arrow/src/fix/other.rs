@@ -1,0 +1,62 @@
+//! Fields without a column.
+
+use arrow_array::{ArrayRef, BinaryArray, ListArray, StructArray, UInt32Array};
+use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType, Field, Fields};
+use std::sync::Arc;
+use tickwire_fix::Field as Value;
+
+/// The column `other`: a list of tags and values.
+pub struct Other {
+    ends: Vec<i32>,
+    tags: Vec<u32>,
+    value_ends: Vec<i32>,
+    bytes: Vec<u8>,
+}
+
+impl Default for Other {
+    fn default() -> Self {
+        Self { ends: vec![0], tags: Vec::new(), value_ends: vec![0], bytes: Vec::new() }
+    }
+}
+
+impl Other {
+    fn fields() -> Fields {
+        let tag = Field::new("tag", DataType::UInt32, false);
+        vec![tag, Field::new("value", DataType::Binary, false)].into()
+    }
+
+    fn item() -> Arc<Field> {
+        Arc::new(Field::new("item", DataType::Struct(Self::fields()), false))
+    }
+
+    pub fn field() -> Field {
+        Field::new("other", DataType::List(Self::item()), false)
+    }
+
+    pub fn push(&mut self, field: &Value<'_>) {
+        self.tags.push(field.tag.0);
+        self.bytes.extend_from_slice(field.value);
+        self.value_ends.push(self.bytes.len() as i32);
+    }
+
+    pub fn end_row(&mut self) {
+        self.ends.push(self.tags.len() as i32);
+    }
+
+    pub fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        let Self { ends, tags, value_ends, bytes } = std::mem::take(self);
+        let values = BinaryArray::try_new(offsets(value_ends)?, bytes.into(), None)?;
+        let columns: Vec<ArrayRef> = vec![Arc::new(UInt32Array::from(tags)), Arc::new(values)];
+        let entries = StructArray::try_new(Self::fields(), columns, None)?;
+        Ok(Arc::new(ListArray::try_new(Self::item(), offsets(ends)?, Arc::new(entries), None)?))
+    }
+}
+
+/// Offsets that ascend, unless there was more than they can say.
+pub fn offsets(ends: Vec<i32>) -> Result<OffsetBuffer<i32>, ArrowError> {
+    if ends.is_sorted() && ends.first() == Some(&0) {
+        return Ok(OffsetBuffer::new(ScalarBuffer::from(ends)));
+    }
+    Err(ArrowError::OffsetOverflowError(i32::MAX as usize))
+}

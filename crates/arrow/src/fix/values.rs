@@ -1,0 +1,263 @@
+//! Columns of values. A column is only as long as the last row that has a value; rows without one cost nothing
+//! until the batch is taken.
+
+use super::other::offsets;
+use crate::table::Decimals;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Float64Type, Int64Type, Time64NanosecondType,
+    TimestampNanosecondType,
+};
+use arrow_array::{
+    ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, StringArray, new_null_array,
+};
+use arrow_buffer::{BooleanBufferBuilder, NullBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
+use std::sync::Arc;
+use tickwire_fix::dictionary::{FieldDef, FieldType};
+use tickwire_fix::value::UtcTime;
+use tickwire_fix::{Decimal, Field as Value, UtcTimestamp};
+
+/// Digits of a decimal column, and those behind the point.
+const PRECISION: u8 = 38;
+const SCALE: i8 = 18;
+/// The least number with too many digits.
+const DECIMAL_END: u128 = 10_u128.pow(PRECISION as u32);
+/// Powers of ten that 64 bits hold.
+const POWERS: [u64; 20] = {
+    let (mut powers, mut at) = ([1; 20], 1);
+    while at < powers.len() {
+        powers[at] = powers[at - 1] * 10;
+        at += 1;
+    }
+    powers
+};
+const NANOS_PER_SECOND: i64 = 1_000_000_000;
+const SECONDS_PER_DAY: i64 = 86_400;
+const PICOS_PER_NANO: u64 = 1000;
+
+/// A column of one field.
+pub struct Column {
+    name: String,
+    valid: BooleanBufferBuilder,
+    values: Values,
+}
+
+enum Values {
+    Binary(Bytes),
+    Boolean(BooleanBufferBuilder),
+    Date(Vec<i32>),
+    Decimal(Vec<i128>),
+    Float(Vec<f64>),
+    Int(Vec<i64>),
+    Text(Bytes),
+    Time(Vec<i64>),
+    Timestamp(Vec<i64>),
+}
+
+/// Values one behind the other, and where each ends.
+struct Bytes {
+    ends: Vec<i32>,
+    bytes: Vec<u8>,
+}
+
+impl Default for Bytes {
+    fn default() -> Self {
+        Self { ends: vec![0], bytes: Vec::new() }
+    }
+}
+
+impl Bytes {
+    fn push(&mut self, value: &[u8]) {
+        self.bytes.extend_from_slice(value);
+        self.ends.push(self.bytes.len() as i32);
+    }
+}
+
+impl Column {
+    pub fn new(field: &FieldDef, decimals: Decimals) -> Self {
+        use FieldType as T;
+        let values = match (field.field_type(), decimals) {
+            (
+                T::Amt | T::Float | T::Percentage | T::Price | T::PriceOffset | T::Qty,
+                Decimals::Exact,
+            ) => Values::Decimal(Vec::new()),
+            (T::Amt | T::Float | T::Percentage | T::Price | T::PriceOffset | T::Qty, _) => {
+                Values::Float(Vec::new())
+            }
+            (T::Boolean, _) => Values::Boolean(BooleanBufferBuilder::new(0)),
+            (T::DayOfMonth | T::Int | T::Length | T::NumInGroup | T::SeqNum | T::TagNum, _) => {
+                Values::Int(Vec::new())
+            }
+            (T::Data | T::XmlData, _) => Values::Binary(Bytes::default()),
+            (T::LocalMktDate | T::UtcDateOnly, _) => Values::Date(Vec::new()),
+            (T::UtcTimeOnly, _) => Values::Time(Vec::new()),
+            (T::UtcTimestamp, _) => Values::Timestamp(Vec::new()),
+            _ => Values::Text(Bytes::default()),
+        };
+        Self { name: field.name().to_owned(), valid: BooleanBufferBuilder::new(0), values }
+    }
+
+    pub fn field(&self) -> Field {
+        Field::new(&self.name, self.data_type(), true)
+    }
+
+    fn data_type(&self) -> DataType {
+        match self.values {
+            Values::Binary(_) => DataType::Binary,
+            Values::Boolean(_) => DataType::Boolean,
+            Values::Date(_) => DataType::Date32,
+            Values::Decimal(_) => DataType::Decimal128(PRECISION, SCALE),
+            Values::Float(_) => DataType::Float64,
+            Values::Int(_) => DataType::Int64,
+            Values::Text(_) => DataType::Utf8,
+            Values::Time(_) => DataType::Time64(TimeUnit::Nanosecond),
+            Values::Timestamp(_) => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
+        }
+    }
+
+    /// Puts a value into a row; whether the row had none and the value fits.
+    pub fn push(&mut self, row: usize, field: &Value<'_>) -> bool {
+        let len = self.valid.len();
+        if len > row {
+            return false;
+        }
+        if len < row {
+            self.pad(row);
+        }
+        let is_pushed = match &mut self.values {
+            Values::Binary(values) => {
+                values.push(field.value);
+                true
+            }
+            Values::Boolean(values) => field.boolean().map(|value| values.append(value)).is_ok(),
+            Values::Date(values) => {
+                let days = field.date().ok().and_then(|day| i32::try_from(day.unix_days()).ok());
+                days.map(|days| values.push(days)).is_some()
+            }
+            Values::Decimal(values) => {
+                let value = field.decimal().ok().and_then(scaled);
+                value.map(|value| values.push(value)).is_some()
+            }
+            Values::Float(values) => {
+                let text = field.decimal().ok().and_then(|_| std::str::from_utf8(field.value).ok());
+                text.and_then(|text| text.parse().ok()).map(|value| values.push(value)).is_some()
+            }
+            Values::Int(values) => field.int().map(|value| values.push(value)).is_ok(),
+            Values::Text(values) => {
+                let is_text = field.value.is_ascii() || std::str::from_utf8(field.value).is_ok();
+                if is_text {
+                    values.push(field.value);
+                }
+                is_text
+            }
+            Values::Time(values) => {
+                let nanos = field.utc_time().ok().and_then(of_day);
+                nanos.map(|nanos| values.push(nanos)).is_some()
+            }
+            Values::Timestamp(values) => {
+                let nanos = field.utc_timestamp().ok().and_then(unix_nanos);
+                nanos.map(|nanos| values.push(nanos)).is_some()
+            }
+        };
+        if is_pushed {
+            self.valid.append(true);
+        }
+        is_pushed
+    }
+
+    /// Appends nulls up to `rows`.
+    fn pad(&mut self, rows: usize) {
+        let missing = rows - self.valid.len();
+        self.valid.append_n(missing, false);
+        match &mut self.values {
+            Values::Boolean(values) => values.append_n(missing, false),
+            Values::Date(values) => values.resize(rows, 0),
+            Values::Decimal(values) => values.resize(rows, 0),
+            Values::Float(values) => values.resize(rows, 0.0),
+            Values::Binary(values) | Values::Text(values) => {
+                values.ends.resize(rows + 1, values.bytes.len() as i32);
+            }
+            Values::Int(values) | Values::Time(values) | Values::Timestamp(values) => {
+                values.resize(rows, 0);
+            }
+        }
+    }
+
+    /// The values of all rows; the column begins anew.
+    pub fn finish(&mut self, rows: usize) -> Result<ArrayRef, ArrowError> {
+        if self.valid.is_empty() {
+            return Ok(new_null_array(&self.data_type(), rows));
+        }
+        self.pad(rows);
+        let nulls = Some(NullBuffer::new(self.valid.finish()));
+        Ok(match &mut self.values {
+            Values::Binary(values) => {
+                let Bytes { ends, bytes } = std::mem::take(values);
+                Arc::new(BinaryArray::try_new(offsets(ends)?, bytes.into(), nulls)?)
+            }
+            Values::Boolean(values) => Arc::new(BooleanArray::new(values.finish(), nulls)),
+            Values::Date(values) => primitive::<Date32Type>(values, nulls)?,
+            Values::Decimal(values) => {
+                let values = ScalarBuffer::from(std::mem::take(values));
+                let array = PrimitiveArray::<Decimal128Type>::try_new(values, nulls)?;
+                Arc::new(array.with_precision_and_scale(PRECISION, SCALE)?)
+            }
+            Values::Float(values) => primitive::<Float64Type>(values, nulls)?,
+            Values::Int(values) => primitive::<Int64Type>(values, nulls)?,
+            Values::Text(values) => {
+                let Bytes { ends, bytes } = std::mem::take(values);
+                Arc::new(StringArray::try_new(offsets(ends)?, bytes.into(), nulls)?)
+            }
+            Values::Time(values) => primitive::<Time64NanosecondType>(values, nulls)?,
+            Values::Timestamp(values) => {
+                let values = ScalarBuffer::from(std::mem::take(values));
+                let array = PrimitiveArray::<TimestampNanosecondType>::try_new(values, nulls)?;
+                Arc::new(array.with_timezone("UTC"))
+            }
+        })
+    }
+}
+
+fn primitive<T: ArrowPrimitiveType>(
+    values: &mut Vec<T::Native>,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef, ArrowError> {
+    let values = ScalarBuffer::from(std::mem::take(values));
+    Ok(Arc::new(PrimitiveArray::<T>::try_new(values, nulls)?))
+}
+
+/// The digits of a decimal with 18 places; `None` if it has more places that are not zero, or too many digits.
+fn scaled(value: Decimal) -> Option<i128> {
+    let (digits, places) = (value.digits(), i32::from(value.exponent()) + i32::from(SCALE));
+    // A wide product of two words, as nearly all are, takes one instruction.
+    let digits =
+        match (u64::try_from(digits), POWERS.get(usize::try_from(places).unwrap_or(usize::MAX))) {
+            (Ok(digits), Some(factor)) => u128::from(digits) * u128::from(*factor),
+            _ => {
+                let factor = 10_u128.checked_pow(places.unsigned_abs())?;
+                match places >= 0 {
+                    true => digits.checked_mul(factor)?,
+                    false if digits % factor == 0 => digits / factor,
+                    false => return None,
+                }
+            }
+        };
+    let digits = i128::try_from(digits).ok().filter(|_| digits < DECIMAL_END)?;
+    Some(if value.is_negative() { -digits } else { digits })
+}
+
+/// Nanoseconds since 1970-01-01 UTC; `None` if they do not fit, for a leap second, and for digits behind the ninth.
+fn unix_nanos(value: UtcTimestamp) -> Option<i64> {
+    let midnight = (value.date.unix_days() * SECONDS_PER_DAY).checked_mul(NANOS_PER_SECOND)?;
+    midnight.checked_add(of_day(value.time)?)
+}
+
+/// Nanoseconds since midnight; `None` for a leap second, and for digits behind the ninth.
+fn of_day(time: UtcTime) -> Option<i64> {
+    if time.second() > 59 || !time.picos().is_multiple_of(PICOS_PER_NANO) {
+        return None;
+    }
+    let seconds =
+        i64::from(time.hour()) * 3600 + i64::from(time.minute()) * 60 + i64::from(time.second());
+    Some(seconds * NANOS_PER_SECOND + (time.picos() / PICOS_PER_NANO) as i64)
+}

@@ -1,0 +1,173 @@
+"""Logs and captures of FIX messages."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from tickwire.fix import _native
+from tickwire.fix._errors import FixError
+from tickwire.fix._native import Batches, Dictionary, Message
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+Path = str | os.PathLike[str]
+Fields = Sequence[str] | Literal["all"] | None
+
+
+class Log:
+    """A log or capture that was opened: iterate over it for messages, or take the columns of a message type.
+
+    Each iteration and each table reads the file from its start. A message that is wrong raises `FixError` after the
+    messages or rows before it, and an iteration over messages can go on behind it; takers of `batches` raise exceptions of
+    their own, and its ``error`` has the cause. With ``on_error="keep"`` errors are gathered in ``errors`` and nothing
+    is raised.
+
+    Columns are named as the fields are and typed by the dictionary: integers, booleans, decimals with 18 places (or
+    ``floats``), timestamps and times in nanoseconds, dates, binary, text; groups are lists of structs. Before them stand
+    ``line`` and ``off`` of text logs, ``pkt`` and ``time`` of captures. Behind them ``other`` keeps what has no column, as
+    tag and value: fields that the dictionary does not have there, those that come twice, values that do not fit.
+
+    Arguments of all that takes columns:
+
+    - ``msg_type``: MsgType or name of the messages, such as ``"D"`` or ``"NewOrderSingle"``; may be left out where the
+      log has messages of one type alone
+    - ``fields``: names of the fields wanted, a group with all in it; ``"all"`` of the dictionary; unless given those that
+      the log's messages have, but BodyLength, CheckSum and MsgType
+    - ``floats``: whether decimals are 64-bit floating-point numbers
+    """
+
+    def __init__(self, inner: _native.Log) -> None:
+        self._inner = inner
+
+    def __iter__(self) -> Iterator[Message]:
+        return iter(self._inner)
+
+    @property
+    def errors(self) -> list[FixError]:
+        """What was wrong so far, the first 10,000. Each reading of the log adds its own."""
+        return self._inner.errors
+
+    @property
+    def error_count(self) -> int:
+        """How much was wrong so far, in all readings together."""
+        return self._inner.error_count
+
+    def counts(self) -> dict[str, int]:
+        """Read the log once and count messages by MsgType."""
+        return self._inner.counts()
+
+    def batches(self, msg_type: str | None = None, fields: Fields = None, *, floats: bool = False) -> Batches:
+        """Record batches of a type's messages, a row a message, by the Arrow C stream interface.
+
+        What is returned can be given to ``pyarrow.table``, ``polars.DataFrame``, DuckDB and others, without copies.
+        """
+        if fields == "all":
+            return self._inner.batches(msg_type, all=True, floats=floats)
+        names = None if fields is None else list(fields)
+        return self._inner.batches(msg_type, names, floats=floats)
+
+    def table(
+        self, msg_type: str | None = None, fields: Fields = None, *, floats: bool = False
+    ) -> pyarrow.Table:
+        """All messages of a type as a pyarrow table."""
+        import pyarrow
+
+        batches = self.batches(msg_type, fields, floats=floats)
+        with _errors(batches):
+            return pyarrow.table(batches)
+
+    def to_polars(
+        self, msg_type: str | None = None, fields: Fields = None, *, floats: bool = False
+    ) -> polars.DataFrame:
+        """All messages of a type as a polars data frame."""
+        import polars
+
+        batches = self.batches(msg_type, fields, floats=floats)
+        with _errors(batches):
+            return polars.DataFrame(batches)
+
+    def to_pandas(
+        self, msg_type: str | None = None, fields: Fields = None, *, floats: bool = False
+    ) -> pandas.DataFrame:
+        """All messages of a type as a pandas data frame."""
+        return self.table(msg_type, fields, floats=floats).to_pandas()
+
+    def to_parquet(
+        self,
+        path: Path,
+        msg_type: str | None = None,
+        fields: Fields = None,
+        *,
+        floats: bool = False,
+        **options: Any,
+    ) -> None:
+        """Write all messages of a type to a Parquet file, a batch at a time.
+
+        ``options`` are those of ``pyarrow.parquet.ParquetWriter``; compression is zstd unless they name another. The
+        file appears under its name when it is whole.
+        """
+        import pyarrow
+        import pyarrow.parquet
+
+        partial = os.fspath(path) + ".partial"
+        batches = self.batches(msg_type, fields, floats=floats)
+        reader = pyarrow.RecordBatchReader.from_stream(batches)
+        options = {"compression": "zstd", **options}
+        try:
+            with (
+                _errors(batches),
+                pyarrow.parquet.ParquetWriter(partial, reader.schema, **options) as writer,
+            ):
+                for batch in reader:
+                    writer.write_batch(batch)
+            os.replace(partial, path)
+        except BaseException:
+            if os.path.exists(partial):
+                os.unlink(partial)
+            raise
+
+
+def open(
+    path: Path,
+    dictionary: Dictionary | None = None,
+    *,
+    separator: bytes | str | None = None,
+    checks: bool = True,
+    on_error: Literal["raise", "keep"] = "raise",
+) -> Log:
+    """Open a log of FIX messages, whatever stands around them, or a capture (pcap, pcapng, also .gz and .zst) of TCP.
+
+    - ``dictionary``: names and types of fields; those of each message's version unless given
+    - ``separator``: what stands between fields of a text log; found unless given
+    - ``checks``: whether a message with a wrong BodyLength or CheckSum is an error; if not, ``Message.wrong`` says what
+      is wrong
+    - ``on_error``: ``"raise"``, or ``"keep"`` to gather errors in ``Log.errors``
+
+    A text log is held in memory while it is read, a capture is not.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "orders.log"
+    >>> _ = path.write_text("12:30:01 8=FIX.4.4|9=22|35=D|55=MSFT|44=10.50|10=098|")
+    >>> [(order.line, order.Symbol, order.Price) for order in open(path)]
+    [(1, 'MSFT', Decimal('10.50'))]
+    >>> open(path).table("D", ["Symbol", "Price"], floats=True).select(["line", "Symbol", "Price"]).to_pylist()
+    [{'line': 1, 'Symbol': 'MSFT', 'Price': 10.5}]
+    """
+    return Log(_native.open(os.fspath(path), dictionary, separator, checks, on_error))
+
+
+@contextlib.contextmanager
+def _errors(batches: Batches) -> Iterator[None]:
+    """Raise what ended the reading of batches in place of the exception that their taker made of it."""
+    try:
+        yield
+    except Exception as error:
+        if batches.error is None:
+            raise
+        raise batches.error from error

@@ -1,0 +1,187 @@
+//! Arrow record batches of a type's messages.
+
+use crate::errors;
+use crate::fix::fault::Fault;
+use crate::fix::log::{Errors, Job};
+use crate::fix::pull::Pull;
+use crate::fix::survey::Chosen;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use std::sync::{Arc, Mutex, PoisonError};
+use tickwire_arrow::Decimals;
+use tickwire_arrow::fix::{MessageBuilder, MessageTable};
+use tickwire_fix::{Reader as MessageReader, Tag};
+use tickwire_fix_text::{Found, examined};
+
+/// Rows of a batch, and bytes of their messages.
+const BATCH_ROWS: usize = 8192;
+const BATCH_BYTES: usize = 64 << 20;
+
+/// Record batches of the messages of one type, by the Arrow C stream interface: pyarrow, polars, pandas and DuckDB
+/// take them without copies. Each taker reads the log from its start.
+#[pyclass(module = "tickwire.fix", frozen)]
+pub struct Batches {
+    job: Job,
+    chosen: Chosen,
+    floats: bool,
+    errors: Errors,
+    raised: Raised,
+}
+
+/// What ended the reading that was ended by an error last.
+type Raised = Arc<Mutex<Option<Fault>>>;
+
+impl Batches {
+    pub fn new(job: Job, chosen: Chosen, floats: bool, errors: Errors) -> Self {
+        Self { job, chosen, floats, errors, raised: Raised::default() }
+    }
+}
+
+#[pymethods]
+impl Batches {
+    /// The stream, in a capsule. A schema that is wished for is not followed, as the interface allows.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
+        let stream = FFI_ArrowArrayStream::new(Box::new(reader));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// The error that ended the last reading which was ended by one: the taker raises an exception of its own.
+    #[getter]
+    fn error(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        raised.map(|fault| fault.exception(py).into_value(py).into_any())
+    }
+}
+
+/// Reads batches from a log.
+struct Reader {
+    pull: Pull,
+    rows: Rows,
+    raised: Raised,
+    is_last: bool,
+    is_ended: bool,
+}
+
+/// Rows of a batch in the making.
+struct Rows {
+    job: Job,
+    msg_type: Vec<u8>,
+    reader: MessageReader,
+    builder: MessageBuilder,
+    errors: Errors,
+    /// An error that comes behind the rows before it.
+    fault: Option<Fault>,
+}
+
+impl Reader {
+    fn open(of: &Batches) -> Result<Self, String> {
+        let Batches { job, chosen, floats, errors, raised } = of;
+        let names = chosen.names(&job.versions);
+        let wanted = |tag: Tag| chosen.tags.as_ref().is_none_or(|tags| tags.contains(&tag.0));
+        let table = MessageTable {
+            session: names.session,
+            application: names.application,
+            msg_type: &chosen.msg_type,
+            decimals: if *floats { Decimals::Float64 } else { Decimals::Exact },
+            wanted: &wanted,
+        };
+        let builder = MessageBuilder::new(&table).map_err(|unknown| unknown.to_string())?;
+        let rows = Rows {
+            job: job.clone(),
+            msg_type: chosen.msg_type.clone(),
+            reader: MessageReader::new(),
+            builder,
+            errors: errors.clone(),
+            fault: None,
+        };
+        let (pull, raised) = (job.source.open()?, raised.clone());
+        Ok(Self { pull, rows, raised, is_last: false, is_ended: false })
+    }
+
+    fn read(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
+        loop {
+            let builder = &mut self.rows.builder;
+            let is_full = builder.rows() >= BATCH_ROWS || builder.bytes() >= BATCH_BYTES;
+            let is_last = self.is_last || self.rows.fault.is_some();
+            if is_full || is_last && builder.rows() > 0 {
+                return builder.take_batch().map(Some);
+            }
+            if let Some(fault) = self.rows.fault.take() {
+                let text = fault.text.clone();
+                *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault);
+                return Err(ArrowError::ExternalError(text.into()));
+            }
+            if self.is_last {
+                return Ok(None);
+            }
+            let rows = &mut self.rows;
+            let stepped = self.pull.step(&mut |place, found| rows.push(&place, found));
+            match stepped {
+                Ok(is_on) => self.is_last = !is_on,
+                Err(text) => {
+                    self.is_last = true;
+                    self.rows.fault.get_or_insert(Fault::of_text(text));
+                }
+            }
+        }
+    }
+}
+
+impl Rows {
+    fn push(&mut self, place: &crate::fix::pull::Place<'_>, found: Found<'_>) {
+        // Rows behind an error are not taken.
+        if self.fault.is_some() {
+            return;
+        }
+        // What is right needs no second look.
+        if let Found::Message { bytes, notes: [], is_completed: false } = found
+            && let Ok(message) = self.reader.decode(bytes)
+        {
+            if message.msg_type() == self.msg_type {
+                self.builder.push(&place.at, &message);
+            }
+            return;
+        }
+        let wrong = match examined(&mut self.reader, found) {
+            Ok((message, wrong)) if wrong.is_empty() || !self.job.checks => {
+                if message.msg_type() == self.msg_type {
+                    self.builder.push(&place.at, &message);
+                }
+                return;
+            }
+            Ok((_, wrong)) => wrong.join("; "),
+            Err(text) => text,
+        };
+        let fault = self.job.placed(place, Fault::of_text(wrong));
+        self.fault = self.errors.note(fault);
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_ended {
+            return None;
+        }
+        let read = self.read().transpose();
+        self.is_ended = !matches!(read, Some(Ok(_)));
+        read
+    }
+}
+
+impl RecordBatchReader for Reader {
+    fn schema(&self) -> SchemaRef {
+        self.rows.builder.schema().clone()
+    }
+}

@@ -1,0 +1,227 @@
+//! FIX logs and captures: what `fix.open` returns.
+
+use crate::errors;
+use crate::fix::batches::Batches;
+use crate::fix::dictionary::{Dictionary, versions};
+use crate::fix::fault::Fault;
+use crate::fix::inner::Inner;
+use crate::fix::message::Message;
+use crate::fix::parse::{Text, inner};
+use crate::fix::pull::{Place, Pull, Source};
+use crate::fix::survey::Survey;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use tickwire_fix_text::{Found, Versions};
+
+/// Errors kept; further ones are only counted.
+const ERRORS_MAX: usize = 10_000;
+
+/// What was wrong with the messages of a log.
+#[derive(Default)]
+struct Kept {
+    faults: Vec<Fault>,
+    count: u64,
+}
+
+/// The errors of all that reads a log.
+#[derive(Clone)]
+pub struct Errors {
+    is_raised: bool,
+    kept: Arc<Mutex<Kept>>,
+}
+
+impl Errors {
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a fault. Returns it if it is to be raised.
+    pub fn note(&self, fault: Fault) -> Option<Fault> {
+        let mut kept = self.lock();
+        kept.count += 1;
+        if kept.faults.len() < ERRORS_MAX {
+            kept.faults.push(fault.clone());
+        }
+        Some(fault).filter(|_| self.is_raised)
+    }
+}
+
+/// How a log is read.
+#[derive(Clone)]
+pub struct Job {
+    pub source: Source,
+    pub versions: Arc<Versions>,
+    /// Whether a message whose frame is wrong is an error.
+    pub checks: bool,
+}
+
+impl Job {
+    /// Takes what was found as a message, or says what is wrong with it.
+    pub fn message(&self, place: &Place<'_>, found: Found<'_>) -> Result<Inner, Fault> {
+        let read = inner(found, self.versions.clone());
+        let checked = read.and_then(|read| match Fault::together(&read.faults) {
+            Some(fault) if self.checks => Err(fault),
+            _ => Ok(read.with_place(place.at)),
+        });
+        checked.map_err(|fault| self.placed(place, fault))
+    }
+
+    /// A fault with its place in the file.
+    pub fn placed(&self, place: &Place<'_>, fault: Fault) -> Fault {
+        let text = format!("{}: {place}: {}", self.source.path.display(), fault.text);
+        Fault { text, line: place.at.line, ..fault }
+    }
+}
+
+/// Opens a log or capture.
+#[pyfunction]
+#[pyo3(signature = (path, dictionary = None, separator = None, checks = true, on_error = "raise"))]
+pub fn open(
+    py: Python<'_>,
+    path: PathBuf,
+    dictionary: Option<&Dictionary>,
+    separator: Option<Text>,
+    checks: bool,
+    on_error: &str,
+) -> PyResult<Log> {
+    let is_raised = match on_error {
+        "raise" => true,
+        "keep" => false,
+        other => {
+            let text = format!("on_error {other}: expected raise or keep");
+            return Err(PyValueError::new_err(text));
+        }
+    };
+    let separator = separator.map(|separator| separator.bytes().to_vec());
+    if separator.as_ref().is_some_and(Vec::is_empty) {
+        return Err(PyValueError::new_err("a separator has at least one byte"));
+    }
+    let source = Source { path, separator };
+    // What is wrong with the file is told at once.
+    py.detach(|| source.open()).map_err(|text| errors::usage(py, &text))?;
+    let job = Job { source, versions: versions(dictionary), checks };
+    let errors = Errors { is_raised, kept: Arc::default() };
+    Ok(Log { job, errors, survey: OnceLock::new() })
+}
+
+/// A log: iterate over it for messages, or take columns of a message type.
+#[pyclass(module = "tickwire.fix", frozen)]
+pub struct Log {
+    job: Job,
+    errors: Errors,
+    survey: OnceLock<Survey>,
+}
+
+#[pymethods]
+impl Log {
+    fn __iter__(&self, py: Python<'_>) -> PyResult<Messages> {
+        let opened = py.detach(|| self.job.source.open());
+        let pull = opened.map_err(|text| errors::usage(py, &text))?;
+        let (job, errors) = (self.job.clone(), self.errors.clone());
+        Ok(Messages { reading: Mutex::new(Reading { pull, queue: VecDeque::new() }), job, errors })
+    }
+
+    /// What was wrong, as exceptions: the first 10,000 of all that read this log so far.
+    #[getter]
+    fn errors(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
+        let faults = self.errors.lock().faults.clone();
+        faults.into_iter().map(|fault| fault.exception(py).into_value(py).into_any()).collect()
+    }
+
+    /// How much was wrong.
+    #[getter]
+    fn error_count(&self) -> u64 {
+        self.errors.lock().count
+    }
+
+    /// Reads the log once and counts messages by MsgType.
+    fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let counts = PyDict::new(py);
+        for (msg_type, seen) in &self.survey(py)?.types {
+            counts.set_item(String::from_utf8_lossy(msg_type), seen.count)?;
+        }
+        Ok(counts)
+    }
+
+    /// Record batches of a type's messages, a row a message.
+    #[pyo3(signature = (msg_type = None, fields = None, all = false, floats = false))]
+    fn batches(
+        &self,
+        py: Python<'_>,
+        msg_type: Option<&str>,
+        fields: Option<Vec<String>>,
+        all: bool,
+        floats: bool,
+    ) -> PyResult<Batches> {
+        let chosen = self.survey(py)?.choose(&self.job.versions, msg_type, fields, all);
+        let chosen = chosen.map_err(PyValueError::new_err)?;
+        Ok(Batches::new(self.job.clone(), chosen, floats, self.errors.clone()))
+    }
+}
+
+impl Log {
+    /// What is in the log, which is read once for that.
+    fn survey(&self, py: Python<'_>) -> PyResult<&Survey> {
+        if let Some(survey) = self.survey.get() {
+            return Ok(survey);
+        }
+        let survey =
+            py.detach(|| Survey::of(&self.job)).map_err(|text| errors::usage(py, &text))?;
+        Ok(self.survey.get_or_init(|| survey))
+    }
+}
+
+/// The messages of a log, one by one.
+#[pyclass(module = "tickwire.fix", frozen)]
+pub struct Messages {
+    reading: Mutex<Reading>,
+    job: Job,
+    errors: Errors,
+}
+
+struct Reading {
+    pull: Pull,
+    queue: VecDeque<Result<Inner, Fault>>,
+}
+
+#[pymethods]
+impl Messages {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
+        loop {
+            let next = py.detach(|| self.next());
+            match next.map_err(|text| errors::usage(py, &text))? {
+                None => return Ok(None),
+                Some(Ok(inner)) => return Ok(Some(Message::new(inner))),
+                Some(Err(fault)) => {
+                    if let Some(raised) = self.errors.note(fault) {
+                        return Err(raised.exception(py));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Messages {
+    fn next(&self) -> Result<Option<Result<Inner, Fault>>, String> {
+        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let Reading { pull, queue } = &mut *reading;
+        while queue.is_empty() {
+            let is_on = pull.step(&mut |place, found| {
+                queue.push_back(self.job.message(&place, found));
+            })?;
+            if !is_on {
+                return Ok(None);
+            }
+        }
+        Ok(queue.pop_front())
+    }
+}

@@ -1,0 +1,167 @@
+//! Which messages and fields a log has.
+
+use crate::fix::log::Job;
+use std::collections::{BTreeMap, BTreeSet};
+use tickwire_fix::dictionary::Member;
+use tickwire_fix::{Dictionary, Message, Reader, Tag};
+use tickwire_fix_text::{Names, Versions, examined};
+
+/// Tags below are noted in an array.
+const DENSE_TAGS: usize = 4096;
+/// Fields that tell nothing of a row: BodyLength and CheckSum, which were checked, and MsgType, which the table has.
+const FRAME: [u32; 3] = [9, 10, 35];
+
+/// Messages by MsgType.
+#[derive(Default)]
+pub struct Survey {
+    pub types: BTreeMap<Vec<u8>, Seen>,
+}
+
+/// What the messages of a type have.
+#[derive(Default)]
+pub struct Seen {
+    pub count: u64,
+    dense: Vec<bool>,
+    sparse: BTreeSet<u32>,
+    /// BeginString and ApplVerID of the first.
+    version: (Vec<u8>, Option<Vec<u8>>),
+}
+
+/// The columns that were chosen.
+#[derive(Clone)]
+pub struct Chosen {
+    pub msg_type: Vec<u8>,
+    pub version: (Vec<u8>, Option<Vec<u8>>),
+    /// All that the dictionary has, if none.
+    pub tags: Option<BTreeSet<u32>>,
+}
+
+impl Chosen {
+    pub fn names<'v>(&self, versions: &'v Versions) -> Names<'v> {
+        versions.names_of(&self.version.0, self.version.1.as_deref())
+    }
+}
+
+impl Survey {
+    /// Reads a log. What is wrong is told when rows are taken.
+    pub fn of(job: &Job) -> Result<Self, String> {
+        let (mut survey, mut reader) = (Self::default(), Reader::new());
+        let mut pull = job.source.open()?;
+        while pull.step(&mut |_, found| {
+            if let Ok((message, wrong)) = examined(&mut reader, found)
+                && (wrong.is_empty() || !job.checks)
+            {
+                survey.note(&message);
+            }
+        })? {}
+        Ok(survey)
+    }
+
+    fn note(&mut self, message: &Message<'_, '_>) {
+        if !self.types.contains_key(message.msg_type()) {
+            let version = [1128, 1137].into_iter().find_map(|tag| message.field(Tag(tag)));
+            let version = version.map(|field| field.value.to_vec());
+            let version = (message.begin_string().to_vec(), version);
+            let dense = vec![false; DENSE_TAGS];
+            let seen = Seen { version, dense, ..Seen::default() };
+            self.types.insert(message.msg_type().to_vec(), seen);
+        }
+        let Some(seen) = self.types.get_mut(message.msg_type()) else { return };
+        seen.count += 1;
+        for tag in message.tags() {
+            match seen.dense.get_mut(*tag as usize) {
+                Some(is_seen) => *is_seen = true,
+                None => drop(seen.sparse.insert(*tag)),
+            }
+        }
+    }
+
+    /// The columns for a type: those that its messages have, those that are named, or all of the dictionary.
+    pub fn choose(
+        &self,
+        versions: &Versions,
+        wanted: Option<&str>,
+        fields: Option<Vec<String>>,
+        all: bool,
+    ) -> Result<Chosen, String> {
+        let name = |msg_type: &[u8], seen: &Seen| {
+            let names = versions.names_of(&seen.version.0, seen.version.1.as_deref());
+            names.message(msg_type).map(|found| found.name().to_owned())
+        };
+        let is_wanted = |msg_type: &[u8], seen: &Seen| {
+            let is_named = |wanted| name(msg_type, seen).is_some_and(|name| name == wanted);
+            wanted.is_none_or(|wanted| wanted.as_bytes() == msg_type || is_named(wanted))
+        };
+        let mut found = self.types.iter().filter(|(msg_type, seen)| is_wanted(msg_type, seen));
+        let (msg_type, seen) = match (found.next(), found.next(), wanted) {
+            (Some(found), None, _) => found,
+            (Some(_), Some(_), _) => {
+                let known = self.types.iter().map(|(msg_type, seen)| {
+                    let name = name(msg_type, seen).unwrap_or_default();
+                    format!("{} {name} ({})", String::from_utf8_lossy(msg_type), seen.count)
+                });
+                let known: Vec<String> = known.collect();
+                return Err(format!(
+                    "the log has messages of several types: name one of {}",
+                    known.join(", ")
+                ));
+            }
+            (None, _, Some(wanted)) => return Err(format!("the log has no message {wanted}")),
+            (None, ..) => return Err("the log has no message".to_owned()),
+        };
+        let (msg_type, version) = (msg_type.clone(), seen.version.clone());
+        let mut chosen = Chosen { msg_type, version, tags: None };
+        let names = chosen.names(versions);
+        chosen.tags = match fields {
+            Some(fields) => Some(named(names, &chosen.msg_type, &fields)?),
+            None if all => None,
+            None => Some(seen.tags().filter(|tag| !FRAME.contains(tag)).collect()),
+        };
+        Ok(chosen)
+    }
+}
+
+impl Seen {
+    fn tags(&self) -> impl Iterator<Item = u32> {
+        let dense = self.dense.iter().zip(0..).filter(|(is_seen, _)| **is_seen);
+        dense.map(|(_, tag)| tag).chain(self.sparse.iter().copied())
+    }
+}
+
+/// The tags of named fields, with those of the entries where one counts a group.
+fn named(names: Names<'_>, msg_type: &[u8], fields: &[String]) -> Result<BTreeSet<u32>, String> {
+    let mut tags = BTreeSet::new();
+    for name in fields {
+        let field = names.field_named(name);
+        let field = field.ok_or_else(|| format!("the dictionary has no field {name}"))?;
+        tags.insert(field.tag().0);
+    }
+    let body = names.message(msg_type).map_or(&[][..], |message| message.members());
+    for (dictionary, members) in [
+        (names.session, names.session.header()),
+        (names.session, names.session.trailer()),
+        (names.session, body),
+        (names.application, body),
+    ] {
+        add_entries(dictionary, members, false, &mut tags);
+    }
+    Ok(tags)
+}
+
+fn add_entries(
+    dictionary: &Dictionary,
+    members: &[Member],
+    is_inside: bool,
+    tags: &mut BTreeSet<u32>,
+) {
+    for member in members {
+        let is_inside = is_inside || tags.contains(&member.tag.0);
+        if is_inside {
+            tags.insert(member.tag.0);
+        }
+        let group = member.group.and_then(|id| dictionary.group(id));
+        if let Some(group) = group.filter(|group| group.count() == member.tag) {
+            add_entries(dictionary, group.members(), is_inside, tags);
+        }
+    }
+}
