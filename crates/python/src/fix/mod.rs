@@ -2,6 +2,8 @@
 
 mod batches;
 mod dictionary;
+mod encode;
+mod engine;
 mod entry;
 mod fault;
 mod inner;
@@ -23,6 +25,8 @@ pub mod native {
     use super::batches::Batches;
     #[pymodule_export]
     use super::dictionary::Dictionary;
+    #[pymodule_export]
+    use super::engine::Engine;
     #[pymodule_export]
     use super::entry::Entry;
     #[pymodule_export]

@@ -1,4 +1,4 @@
-"""FIX messages: parse, look into, validate; logs to columns.
+"""FIX messages: parse, look into, validate; logs to columns; sessions.
 
 >>> order = parse("8=FIX.4.4|9=54|35=D|55=MSFT|54=1|44=10.50|453=1|448=BANK|447=D|452=3|10=113|")
 >>> order.msg_type, order.name, order.Symbol, order.Price, order[54]
@@ -16,8 +16,38 @@ from tickwire.fix import _native
 from tickwire.fix._errors import FixError
 from tickwire.fix._log import Log, open
 from tickwire.fix._native import Batches, Dictionary, Entry, Message
+from tickwire.fix._session import (
+    Acceptor,
+    Application,
+    BusinessReject,
+    DoNotSend,
+    Fields,
+    Initiator,
+    RejectLogon,
+    Sending,
+    Session,
+)
 
-__all__ = ["Batches", "Dictionary", "Entry", "FixError", "Log", "Message", "open", "parse", "validate"]
+__all__ = [
+    "Acceptor",
+    "Application",
+    "Batches",
+    "BusinessReject",
+    "Dictionary",
+    "DoNotSend",
+    "Entry",
+    "Fields",
+    "FixError",
+    "Initiator",
+    "Log",
+    "Message",
+    "RejectLogon",
+    "Sending",
+    "Session",
+    "open",
+    "parse",
+    "validate",
+]
 
 
 def parse(

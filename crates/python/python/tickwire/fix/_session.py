@@ -1,0 +1,396 @@
+"""FIX sessions: acceptors and initiators, with callbacks or asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import concurrent.futures
+import contextlib
+import logging
+import os
+import threading
+import weakref
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Generator, Mapping
+from types import TracebackType
+from typing import Any, TypeVar
+
+from tickwire._errors import TickwireError
+from tickwire.fix import _native
+from tickwire.fix._errors import FixError
+from tickwire.fix._native import Dictionary, Message
+
+_LOG = logging.getLogger("tickwire.fix")
+Path = str | os.PathLike[str]
+Fields = Mapping[str | int, Any]
+_Self = TypeVar("_Self", bound="Connector")
+
+# Messages that wait for a reader of a session; what comes then is rejected.
+_WAITING_MAX = 65_536
+_NOT_AVAILABLE = 4
+
+
+class DoNotSend(Exception):
+    """Raised in ``toApp``: the message is not sent; one that is to be sent again is gap-filled."""
+
+
+class RejectLogon(Exception):
+    """Raised in ``fromAdmin``: the session ends with a Logout of that text; of a Logon, the peer is not let in."""
+
+
+class BusinessReject(Exception):
+    """Raised in ``fromApp``: the message is answered by a Business Message Reject.
+
+    ``reason`` is BusinessRejectReason (380), ``ref_id`` what the application knows the message by, as its ClOrdID.
+    """
+
+    def __init__(self, text: str = "", reason: int = 0, ref_id: str | None = None) -> None:
+        super().__init__(text)
+        self.reason = reason
+        self.ref_id = ref_id
+
+
+class Application:
+    """What an application does with what happens; the names are QuickFIX's.
+
+    Methods are called on the engine's thread: what they wait for, all sessions wait for. An exception is logged
+    (``logging.getLogger("tickwire.fix")``) and ends nothing, unless it is one of those named below.
+    """
+
+    def onCreate(self, session: Session) -> None:
+        """Called for a session that is set up."""
+
+    def onLogon(self, session: Session) -> None:
+        """Both sides are logged on."""
+
+    def onLogout(self, session: Session) -> None:
+        """They no longer are."""
+
+    def toAdmin(self, message: Message, session: Session) -> Fields | None:
+        """Called before a message of the session leaves; returns fields to add: of a Logon, Username and Password."""
+
+    def fromAdmin(self, message: Message, session: Session) -> None:
+        """Called for a message of the session that has come. `RejectLogon` ends the session."""
+
+    def toApp(self, message: Message, session: Session) -> Fields | None:
+        """Called before a message of the application leaves, for the first time or again; returns fields to add.
+
+        `DoNotSend` withholds it.
+        """
+
+    def fromApp(self, message: Message, session: Session) -> None:
+        """Called for a message of the application that has come.
+
+        What is sent here by the same session is stored together with the fact that the message was received.
+        `BusinessReject` answers it.
+        """
+
+
+class Sending(concurrent.futures.Future[int]):
+    """A message that was given to a session: ``await`` it, or wait for ``result()``; both give its MsgSeqNum.
+
+    It is there when the message is in the session's store. An error that nobody asks for is logged.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._is_asked = False
+
+    def _settle(self, seq_num: int | None, error: str | None) -> None:
+        if error is not None:
+            self.set_exception(FixError(error))
+        elif seq_num is not None:
+            self.set_result(seq_num)
+
+    def result(self, timeout: float | None = None) -> int:
+        self._is_asked = True
+        return super().result(timeout)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        self._is_asked = True
+        return super().exception(timeout)
+
+    def __await__(self) -> Generator[Any, None, int]:
+        self._is_asked = True
+        return asyncio.wrap_future(self).__await__()
+
+    def __del__(self) -> None:
+        if not self._is_asked and self.done() and not self.cancelled():
+            error = super().exception()
+            if error is not None:
+                _LOG.error("a message was not sent: %s", error)
+
+
+class Session:
+    """A session. Its methods may be called from any thread.
+
+    ``async for message in session`` gives the messages of the application, those too that came before. More than 65,536
+    that nobody takes are answered by a Business Message Reject: application not available.
+    """
+
+    def __init__(self, connector: Connector, index: int, parts: tuple[str, str, str, str]) -> None:
+        self._connector = connector
+        self._index = index
+        self.begin_string, self.sender_comp_id, self.target_comp_id, self.qualifier = parts
+        self.is_logged_on = False
+        self._changed = threading.Condition()
+        self._waiting: deque[Message] = deque()
+        self._wakers: list[Callable[[], None]] = []
+
+    def __repr__(self) -> str:
+        return f"<Session {self}>"
+
+    def __str__(self) -> str:
+        qualifier = f":{self.qualifier}" if self.qualifier else ""
+        return f"{self.begin_string}:{self.sender_comp_id}->{self.target_comp_id}{qualifier}"
+
+    def send(self, message: Fields) -> Sending:
+        """Send a message: names or tags of fields with their values, ``MsgType`` among them; groups are lists of such.
+
+        The session writes BeginString, BodyLength, CheckSum, MsgSeqNum, SendingTime and CompIDs. While it is not logged
+        on, the message is stored and sent after the next Logon. What cannot be written is a `FixError` at once; what
+        became of it otherwise says the `Sending`. Do not wait for that in a callback.
+        """
+        sending = Sending()
+        self._connector._native.send(self._index, dict(message), sending)
+        return sending
+
+    def logout(self, text: str = "") -> None:
+        """Begin the end of the connection with a Logout."""
+        self._connector._native.logout(self._index, text)
+
+    def wait_logged_on(self, timeout: float | None = None) -> bool:
+        """Wait until both sides are logged on, or the engine has ended; return whether they are."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.is_logged_on or self._connector.has_ended, timeout)
+            return self.is_logged_on
+
+    async def logged_on(self) -> None:
+        """Wait until both sides are logged on."""
+        await self._until(lambda: self.is_logged_on)
+        if not self.is_logged_on and self._connector.has_ended:
+            raise FixError(f"{self}: the engine has ended")
+
+    def __aiter__(self) -> AsyncIterator[Message]:
+        return self._messages()
+
+    async def _messages(self) -> AsyncIterator[Message]:
+        while True:
+            with contextlib.suppress(IndexError):
+                yield self._waiting.popleft()
+                continue
+            if self._connector.has_ended:
+                return
+            await self._until(lambda: bool(self._waiting))
+
+    async def _until(self, has_come: Callable[[], bool]) -> None:
+        """Wait until something has come, or the engine has ended."""
+        loop = asyncio.get_running_loop()
+        while True:
+            event = asyncio.Event()
+
+            def wake(event: asyncio.Event = event) -> None:
+                # A loop that was closed meanwhile waits for nothing.
+                with contextlib.suppress(RuntimeError):
+                    loop.call_soon_threadsafe(event.set)
+
+            with self._changed:
+                if has_come() or self._connector.has_ended:
+                    return
+                self._wakers.append(wake)
+            try:
+                await event.wait()
+            finally:
+                with self._changed:
+                    if wake in self._wakers:
+                        self._wakers.remove(wake)
+
+    def _notify(self, is_logged_on: bool | None = None) -> None:
+        with self._changed:
+            if is_logged_on is not None:
+                self.is_logged_on = is_logged_on
+            self._changed.notify_all()
+            wakers, self._wakers = self._wakers, []
+        for wake in wakers:
+            wake()
+
+
+class Connector:
+    """Sessions of a settings file in QuickFIX's form, run on a thread of their own.
+
+    ``settings`` is a path, or the text of a file (with a line break in it). Without an ``application``, messages are taken
+    by ``async for message in session``. ``with`` starts and stops it.
+    """
+
+    _is_acceptor = False
+
+    def __init__(
+        self,
+        settings: Path,
+        application: Application | None = None,
+        *,
+        dictionary: Dictionary | None = None,
+    ) -> None:
+        text = os.fspath(settings)
+        if "\n" not in text:
+            with open(text, encoding="utf-8") as file:
+                text = file.read()
+        self._application = application
+        self.sessions: list[Session] = []
+        self.has_ended = False
+        self._threads: list[threading.Thread] = []
+        self._failure: BaseException | None = None
+        self._native = _native.Engine(_Host(self), text, self._is_acceptor, dictionary)
+        for warning in self._native.warnings:
+            _LOG.warning("settings: %s", warning)
+
+    def start(self) -> None:
+        """Begin to listen or connect."""
+        if self._threads:
+            raise TickwireError("it was started already")
+        for run, is_daemon in [(self._run, True), (self._native.answer, True)]:
+            thread = threading.Thread(target=run, name="tickwire.fix", daemon=is_daemon)
+            self._threads.append(thread)
+            thread.start()
+        # Threads must not call Python while it ends.
+        atexit.register(self.stop)
+
+    def _run(self) -> None:
+        try:
+            self._native.run()
+        except BaseException as error:  # noqa: BLE001
+            _LOG.critical("the sessions ended: %s", error, exc_info=error)
+            self._failure = error
+        finally:
+            self.has_ended = True
+            for session in self.sessions:
+                session._notify()
+
+    def stop(self) -> None:
+        """Log all sessions out and wait until that is done. What ended the sessions before is raised."""
+        atexit.unregister(self.stop)
+        self._native.stop()
+        for thread in self._threads:
+            if thread is threading.current_thread():
+                raise TickwireError("a callback cannot wait for the end of its engine")
+            thread.join()
+        if self._failure is not None:
+            raise self._failure
+
+    def __enter__(self: _Self) -> _Self:  # noqa: PYI019
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+
+class Acceptor(Connector):
+    """Sessions that wait for their peers to connect."""
+
+    _is_acceptor = True
+
+    @property
+    def addresses(self) -> list[tuple[str, int]]:
+        """Where it listens: hosts and ports."""
+        return self._native.addresses
+
+
+class Initiator(Connector):
+    """Sessions that connect to their peers."""
+
+
+class _Host:
+    """Called by the engine. Nothing that the application raises gets out of here, but what is meant for the engine."""
+
+    def __init__(self, connector: Connector) -> None:
+        # The engine keeps this object: a reference back would keep both for ever. While it runs, its thread keeps
+        # the connector.
+        self._reference = weakref.ref(connector)
+
+    @property
+    def _connector(self) -> Connector:
+        connector = self._reference()
+        if connector is None:
+            raise TickwireError("the connector is gone")
+        return connector
+
+    def _call(self, name: str, *arguments: object, passes: tuple[type[Exception], ...] = ()) -> Any:
+        application = self._connector._application
+        method = getattr(application, name, None)
+        if method is None:
+            return None
+        try:
+            return method(*arguments)
+        except passes:
+            raise
+        except Exception as error:  # noqa: BLE001
+            _LOG.error("%s raised %r", name, error, exc_info=error)
+            return None
+
+    def _session(self, index: int) -> Session:
+        return self._connector.sessions[index]
+
+    def created(self, index: int, *parts: str) -> None:
+        begin_string, sender, target, qualifier = parts
+        session = Session(self._connector, index, (begin_string, sender, target, qualifier))
+        self._connector.sessions.append(session)
+        self._call("onCreate", session)
+
+    def logged_on(self, index: int) -> None:
+        session = self._session(index)
+        session._notify(is_logged_on=True)
+        self._call("onLogon", session)
+
+    def disconnected(self, index: int) -> None:
+        session = self._session(index)
+        if session.is_logged_on:
+            session._notify(is_logged_on=False)
+            self._call("onLogout", session)
+
+    def to_admin(self, index: int, message: Message, is_resend: bool) -> object:
+        return self._call("toAdmin", message, self._session(index))
+
+    def from_admin(self, index: int, message: Message) -> str | None:
+        try:
+            self._call("fromAdmin", message, self._session(index), passes=(RejectLogon,))
+        except RejectLogon as error:
+            return str(error)
+        return None
+
+    def to_app(self, index: int, message: Message, is_resend: bool) -> object:
+        try:
+            fields = self._call("toApp", message, self._session(index), passes=(DoNotSend,))
+        except DoNotSend:
+            return False
+        return None if is_resend else fields
+
+    def from_app(self, index: int, message: Message) -> tuple[int, bytes | None, str | None] | None:
+        session = self._session(index)
+        if self._connector._application is None:
+            if len(session._waiting) >= _WAITING_MAX:
+                return (_NOT_AVAILABLE, None, None)
+            with session._changed:
+                session._waiting.append(message)
+            session._notify()
+            return None
+        try:
+            self._call("fromApp", message, session, passes=(BusinessReject,))
+        except BusinessReject as error:
+            ref_id = None if error.ref_id is None else error.ref_id.encode()
+            return (error.reason, ref_id, str(error) or None)
+        return None
+
+    def refused(self, text: str) -> None:
+        _LOG.warning(text)
+
+    def ended(self, index: int, text: str) -> None:
+        _LOG.info("%s: the connection ends: %s", self._session(index), text)
+
+    def failed(self, index: int, text: str) -> None:
+        _LOG.error("%s: %s", self._session(index), text)

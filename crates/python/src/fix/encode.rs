@@ -1,0 +1,203 @@
+//! Messages to send, out of dictionaries of Python.
+
+use crate::fix::dictionary::{Dictionary, versions};
+use crate::fix::fault::Fault;
+use crate::fix::inner::Key;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyDict, PyList};
+use tickwire_fix::dictionary::{FieldType, Member};
+use tickwire_fix::{Dictionary as Rules, Tag, Writer};
+use tickwire_fix_text::Names;
+
+/// A message without what the session writes.
+#[derive(Clone, Default)]
+pub struct Outgoing {
+    pub msg_type: String,
+    /// Of the header, ascending by tag.
+    pub head: Vec<(Tag, Vec<u8>)>,
+    pub body: Vec<Written>,
+}
+
+/// A field, and the field of its length where it holds data.
+#[derive(Clone)]
+pub struct Written {
+    length: Option<Tag>,
+    tag: Tag,
+    value: Vec<u8>,
+}
+
+impl Outgoing {
+    pub fn write(&self, writer: &mut Writer<'_>) {
+        for Written { length, tag, value } in &self.body {
+            match length {
+                Some(length) => writer.data(*length, *tag, value),
+                None => writer.text(*tag, value),
+            }
+        }
+    }
+
+    /// A message of names or tags and values; groups are lists of such dictionaries.
+    pub fn of(
+        py: Python<'_>,
+        message: &Bound<'_, PyDict>,
+        begin_string: &str,
+        dictionary: Option<&Dictionary>,
+    ) -> PyResult<Self> {
+        let versions = versions(dictionary);
+        let mut outgoing = Self::default();
+        for key in ["MsgType", "35"] {
+            if let Some(found) = message.get_item(key)? {
+                outgoing.msg_type = found.extract()?;
+            }
+        }
+        if let Some(found) = message.get_item(35)? {
+            outgoing.msg_type = found.extract()?;
+        }
+        if outgoing.msg_type.is_empty() {
+            return Err(wrong(py, "a message to send has a MsgType".to_owned(), Some(35)));
+        }
+        let encoder = Encoder { py, names: versions.names_of(begin_string.as_bytes(), None) };
+        let body = encoder.names.message(outgoing.msg_type.as_bytes());
+        let body = body.map_or(&[][..], |found| found.members());
+        let header = encoder.names.session.header();
+        for (key, value) in message {
+            let tag = encoder.tag(&key)?;
+            let is_header = header.iter().any(|member| member.tag == tag);
+            match is_header {
+                _ if tag == Tag::MSG_TYPE => {}
+                true => outgoing.head.push((tag, encoder.value(&value)?)),
+                false => encoder.push(&mut outgoing.body, body, tag, &value)?,
+            }
+        }
+        outgoing.head.sort_by_key(|(tag, _)| *tag);
+        Ok(outgoing)
+    }
+}
+
+struct Encoder<'p, 'v> {
+    py: Python<'p>,
+    names: Names<'v>,
+}
+
+impl Encoder<'_, '_> {
+    fn tag(&self, key: &Bound<'_, PyAny>) -> PyResult<Tag> {
+        match key.extract()? {
+            Key::Tag(tag) => Ok(Tag(tag)),
+            Key::Name(name) => {
+                let field = self.names.field_named(&name).map(|field| field.tag());
+                field.ok_or_else(|| {
+                    wrong(self.py, format!("the dictionary has no field {name}"), None)
+                })
+            }
+        }
+    }
+
+    /// Appends a field, or the entries of a group with their count before them.
+    fn push(
+        &self,
+        out: &mut Vec<Written>,
+        members: &[Member],
+        tag: Tag,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        if let Ok(entries) = value.cast::<PyList>() {
+            return self.push_entries(out, members, tag, entries);
+        }
+        let definition = self.names.field(tag);
+        let is_data = definition.is_some_and(|field| {
+            matches!(field.field_type(), FieldType::Data | FieldType::XmlData)
+        });
+        let length = is_data.then(|| self.length_of(tag)).flatten();
+        // The length of data is written with them.
+        if self.is_length(tag) {
+            return Ok(());
+        }
+        out.push(Written { length, tag, value: self.value(value)? });
+        Ok(())
+    }
+
+    /// The field that has the length of a data field.
+    fn length_of(&self, data: Tag) -> Option<Tag> {
+        let found = |rules: &Rules| {
+            let pairs = rules.data_fields();
+            let found = pairs.pairs().find(|(_, known)| *known == data.0);
+            found.map(|(length, _)| Tag(length))
+        };
+        found(self.names.session).or_else(|| found(self.names.application))
+    }
+
+    fn is_length(&self, tag: Tag) -> bool {
+        self.names.field(tag).is_some_and(|field| field.field_type() == FieldType::Length)
+    }
+
+    fn push_entries(
+        &self,
+        out: &mut Vec<Written>,
+        members: &[Member],
+        tag: Tag,
+        entries: &Bound<'_, PyList>,
+    ) -> PyResult<()> {
+        let id = members.iter().find(|member| member.tag == tag).and_then(|member| member.group);
+        let group = id.and_then(|id| {
+            [self.names.application, self.names.session]
+                .into_iter()
+                .find_map(|rules| rules.group(id).filter(|group| group.count() == tag))
+        });
+        let Some(group) = group else {
+            let text = format!("{tag} is no group here, but a list is given");
+            return Err(wrong(self.py, text, Some(tag.0)));
+        };
+        let value = entries.len().to_string().into_bytes();
+        out.push(Written { length: None, tag, value });
+        for entry in entries {
+            let entry = entry.cast_into::<PyDict>()?;
+            let mut given = Vec::new();
+            for (key, value) in &entry {
+                given.push((self.tag(&key)?, value));
+            }
+            let place = |tag: Tag| group.members().iter().position(|member| member.tag == tag);
+            if let Some((tag, _)) = given.iter().find(|(tag, _)| place(*tag).is_none()) {
+                let text = format!("entries of {} have no field {tag}", group.count());
+                return Err(wrong(self.py, text, Some(tag.0)));
+            }
+            given.sort_by_key(|(tag, _)| place(*tag));
+            let delimiter = group.delimiter();
+            if given.first().is_none_or(|(tag, _)| *tag != delimiter) {
+                let text = format!("an entry of {} begins with {delimiter}", group.count());
+                return Err(wrong(self.py, text, Some(delimiter.0)));
+            }
+            for (tag, value) in given {
+                self.push(out, group.members(), tag, &value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A value as on the wire.
+    fn value(&self, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+        wire(self.py, value)
+    }
+}
+
+/// A value as on the wire.
+fn wire(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    static WIRE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let text = WIRE.import(py, "tickwire.fix._wire", "wire")?.call1((value,))?;
+    Ok(text.cast::<PyBytes>()?.as_bytes().to_vec())
+}
+
+/// Fields to add, by tag or name, of a dictionary.
+pub fn added(
+    py: Python<'_>,
+    fields: &Bound<'_, PyDict>,
+    names: Names<'_>,
+) -> PyResult<Vec<(Tag, Vec<u8>)>> {
+    let encoder = Encoder { py, names };
+    let pairs = fields.iter().map(|(key, value)| Ok((encoder.tag(&key)?, encoder.value(&value)?)));
+    pairs.collect()
+}
+
+fn wrong(py: Python<'_>, text: String, tag: Option<u32>) -> PyErr {
+    Fault { text, tag, ..Fault::default() }.exception(py)
+}

@@ -1,0 +1,486 @@
+//! FIX sessions: the engine, whose callbacks are methods of a Python object.
+
+use crate::errors;
+use crate::fix::dictionary::{Dictionary, versions};
+use crate::fix::encode::{Outgoing, added};
+use crate::fix::inner::Inner;
+use crate::fix::message::Message;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+use tickwire_fix::BusinessRejectReason;
+use tickwire_fix_session::settings::Settings;
+use tickwire_fix_session::{
+    Added, Delivery, Fsync, Head, Hooks, Notice, Now, Outgoing as Leaving, Role, SendError,
+    SessionId, Verdict,
+};
+use tickwire_fix_text::Versions;
+use tickwire_net::Stop;
+use tickwire_net::fix::{
+    Answer, Application, BoxStore, Decision, Engine as NetEngine, EngineHandle, EngineOptions,
+    HandleError, LogonAttempt, Refused, SessionKey, Sessions,
+};
+
+/// The Python object whose methods are called, and the sessions that it knows.
+struct Host {
+    object: Py<PyAny>,
+    versions: Arc<Versions>,
+    known: Mutex<Vec<SessionId>>,
+    keys: Mutex<HashMap<usize, SessionKey>>,
+    /// What a callback sends while a message is delivered, and on which thread.
+    outbox: Mutex<Option<(ThreadId, Vec<Queued>)>>,
+}
+
+/// A message to send, and who is told.
+struct Queued {
+    session: usize,
+    outgoing: Outgoing,
+    sending: Py<PyAny>,
+}
+
+/// An answer that somebody waits for.
+struct Waiting {
+    answer: Answer<Result<u64, SendError>>,
+    sending: Py<PyAny>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl fmt::Debug for Host {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Host").finish_non_exhaustive()
+    }
+}
+
+impl Host {
+    /// The index of a session, which Python is told of when it is new.
+    fn index(&self, id: &SessionId) -> usize {
+        let index = {
+            let mut known = lock(&self.known);
+            if let Some(index) = known.iter().position(|other| other == id) {
+                return index;
+            }
+            known.push(id.clone());
+            known.len() - 1
+        };
+        let SessionId { begin_string, sender_comp_id, target_comp_id, qualifier } = id;
+        let parts = (index, begin_string.as_str(), sender_comp_id, target_comp_id, qualifier);
+        self.attached(|_, host| host.call_method1("created", parts).map(drop));
+        index
+    }
+
+    /// Calls Python. What the object itself does not catch is written to stderr by Python, and `None` returned.
+    fn attached<R>(
+        &self,
+        call: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>) -> PyResult<R>,
+    ) -> Option<R> {
+        Python::attach(|py| {
+            let host = self.object.bind(py);
+            call(py, host).map_err(|error| error.write_unraisable(py, Some(host))).ok()
+        })
+    }
+
+    fn message(&self, message: &tickwire_fix::Message<'_, '_>) -> Message {
+        Message::new(Inner::new(message.bytes().to_vec(), Vec::new(), self.versions.clone()))
+    }
+
+    /// Calls a method about a message that leaves. It returns fields to add, or False to withhold the message.
+    fn leaving(&self, method: &str, leaving: &Leaving<'_>, out: &mut Added) -> Verdict {
+        let index = self.index(leaving.id);
+        let message = self.message(&leaving.message);
+        let fields = self.attached(|py, host| {
+            let returned = host.call_method1(method, (index, message, leaving.is_resend))?;
+            if returned.cast::<PyBool>().is_ok_and(|verdict| !verdict.is_true()) {
+                return Ok(None);
+            }
+            let names = self.versions.names(&leaving.message);
+            match returned.cast::<PyDict>() {
+                Ok(fields) => added(py, fields, names).map(Some),
+                Err(_) => Ok(Some(Vec::new())),
+            }
+        });
+        let Some(fields) = fields.unwrap_or_else(|| Some(Vec::new())) else {
+            return Verdict::Withhold;
+        };
+        for (tag, value) in fields {
+            out.text(tag, &String::from_utf8_lossy(&value));
+        }
+        Verdict::Send
+    }
+}
+
+/// Tells whoever sent a message what became of it.
+fn settle(sending: &Py<PyAny>, result: Result<u64, String>) {
+    Python::attach(|py| {
+        let (seq_num, error) = match result {
+            Ok(seq_num) => (Some(seq_num), None),
+            Err(error) => (None, Some(error)),
+        };
+        let sending = sending.bind(py);
+        if let Err(error) = sending.call_method1("_settle", (seq_num, error)) {
+            error.write_unraisable(py, Some(sending));
+        }
+    });
+}
+
+/// The hooks of all sessions.
+#[derive(Debug)]
+struct HostHooks(Arc<Host>);
+
+impl Hooks for HostHooks {
+    fn before_admin(&self, outgoing: &Leaving<'_>, added: &mut Added) {
+        let _ = self.0.leaving("to_admin", outgoing, added);
+    }
+
+    fn before_application(&self, outgoing: &Leaving<'_>, added: &mut Added) -> Verdict {
+        self.0.leaving("to_app", outgoing, added)
+    }
+
+    fn admin_received(
+        &self,
+        id: &SessionId,
+        message: &tickwire_fix::Message<'_, '_>,
+    ) -> Result<(), String> {
+        let (index, message) = (self.0.index(id), self.0.message(message));
+        let refused = self.0.attached(|_, host| {
+            host.call_method1("from_admin", (index, message))?.extract::<Option<String>>()
+        });
+        refused.flatten().map_or(Ok(()), Err)
+    }
+}
+
+/// What the engine tells.
+struct Callbacks {
+    host: Arc<Host>,
+    handle: Option<EngineHandle>,
+    waiting: Sender<Waiting>,
+    /// Logons and ends of connections that Python is not told of yet.
+    events: Vec<(SessionKey, Event)>,
+    ids: HashMap<SessionKey, usize>,
+}
+
+enum Event {
+    LoggedOn,
+    Disconnected,
+    /// Why the connection ends, in words.
+    Ends(String),
+}
+
+impl Callbacks {
+    fn know(&mut self, key: SessionKey, id: &SessionId) -> usize {
+        let index = self.host.index(id);
+        self.ids.insert(key, index);
+        lock(&self.host.keys).insert(index, key);
+        index
+    }
+
+    /// Tells of everything that happened so far.
+    fn tell(&mut self) {
+        for (key, event) in std::mem::take(&mut self.events) {
+            let Some(index) = self.ids.get(&key).copied() else { continue };
+            self.host.attached(|_, host| {
+                let called = match event {
+                    Event::LoggedOn => host.call_method1("logged_on", (index,)),
+                    Event::Disconnected => host.call_method1("disconnected", (index,)),
+                    Event::Ends(why) => host.call_method1("ended", (index, why)),
+                };
+                called.map(drop)
+            });
+        }
+    }
+
+    fn deliver(&mut self, index: usize, delivery: &mut Delivery<'_, BoxStore>) {
+        let message = self.host.message(&delivery.message);
+        *lock(&self.host.outbox) = Some((thread::current().id(), Vec::new()));
+        let refused = self.host.attached(|_, host| {
+            let returned = host.call_method1("from_app", (index, message))?;
+            returned.extract::<Option<(u32, Option<Vec<u8>>, Option<String>)>>()
+        });
+        if let Some(Some((reason, ref_id, text))) = refused {
+            let reason = BusinessRejectReason::from_code(reason);
+            let sent = delivery.reject_business(reason, ref_id.as_deref(), text.as_deref());
+            if let Err(error) = sent {
+                let text = error.to_string();
+                self.host.attached(|_, host| host.call_method1("failed", (index, text)).map(drop));
+            }
+        }
+        let queued = lock(&self.host.outbox).take().map_or_else(Vec::new, |(_, queued)| queued);
+        for Queued { session, outgoing, sending } in queued {
+            if session != index {
+                self.request(session, outgoing, sending);
+                continue;
+            }
+            let head: Vec<_> =
+                outgoing.head.iter().map(|(tag, value)| (*tag, &value[..])).collect();
+            let head = Head { msg_type: &outgoing.msg_type, fields: &head };
+            let sent = delivery.send(&head, |writer| outgoing.write(writer));
+            settle(&sending, sent.map_err(|error| error.to_string()));
+        }
+    }
+
+    fn request(&self, session: usize, outgoing: Outgoing, sending: Py<PyAny>) {
+        let key = lock(&self.host.keys).get(&session).copied();
+        match (key, &self.handle) {
+            (Some(key), Some(handle)) => {
+                request(handle, &self.waiting, key, outgoing, sending);
+            }
+            _ => settle(&sending, Err("the session is not known to the engine".to_owned())),
+        }
+    }
+}
+
+/// Asks an engine to send a message, and lets the answers be waited for.
+fn request(
+    handle: &EngineHandle,
+    waiting: &Sender<Waiting>,
+    key: SessionKey,
+    outgoing: Outgoing,
+    sending: Py<PyAny>,
+) {
+    let asked = handle.call(move |sessions, now| {
+        let head: Vec<_> = outgoing.head.iter().map(|(tag, value)| (*tag, &value[..])).collect();
+        let head = Head { msg_type: &outgoing.msg_type, fields: &head };
+        sessions.send(key, now, &head, |writer| outgoing.write(writer))
+    });
+    match asked {
+        Ok(answer) => {
+            // The thread that waits ends after all that send.
+            let _ = waiting.send(Waiting { answer, sending });
+        }
+        Err(error) => settle(&sending, Err(error.to_string())),
+    }
+}
+
+impl Application for Callbacks {
+    fn handle_message(&mut self, key: SessionKey, mut delivery: Delivery<'_, BoxStore>) {
+        let id = delivery.config().id.clone();
+        let index = self.know(key, &id);
+        self.tell();
+        self.deliver(index, &mut delivery);
+    }
+
+    fn handle_logon(&mut self, attempt: &LogonAttempt<'_>) -> Decision {
+        let index = self.host.index(attempt.id);
+        let message = self.host.message(&attempt.message);
+        let refused = self.host.attached(|_, host| {
+            host.call_method1("from_admin", (index, message))?.extract::<Option<String>>()
+        });
+        match refused {
+            Some(None) => Decision::Accept,
+            Some(Some(text)) => Decision::Refuse { text },
+            // Who is not known to be let in stays out.
+            None => Decision::Refuse { text: String::new() },
+        }
+    }
+
+    fn handle_refused(&mut self, refused: &Refused<'_>) {
+        let Refused { peer, id, refusal, text } = refused;
+        let session = id.map(|id| format!(" ({id})")).unwrap_or_default();
+        let text = format!("{peer}{session} refused: {refusal} {text}").escape_debug().to_string();
+        self.host.attached(|_, host| host.call_method1("refused", (text,)).map(drop));
+    }
+
+    fn handle_notice(&mut self, session: SessionKey, notice: &Notice) {
+        match notice {
+            Notice::LoggedOn => self.events.push((session, Event::LoggedOn)),
+            Notice::Disconnect(why) => {
+                self.events.push((session, Event::Ends(format!("{why:?}"))));
+            }
+            _ => {}
+        }
+    }
+
+    fn handle_disconnected(&mut self, session: SessionKey) {
+        self.events.push((session, Event::Disconnected));
+    }
+
+    fn handle_turn(&mut self, sessions: &mut Sessions, _: Now) -> Option<u64> {
+        for at in 0..self.events.len() {
+            let key = self.events[at].0;
+            if let Some(session) = sessions.session(key)
+                && !self.ids.contains_key(&key)
+            {
+                let id = session.config().id.clone();
+                self.know(key, &id);
+            }
+        }
+        self.tell();
+        None
+    }
+}
+
+/// An engine of the sessions of a settings file.
+#[pyclass(module = "tickwire.fix", frozen)]
+pub struct Engine {
+    host: Arc<Host>,
+    handle: EngineHandle,
+    stop: Stop,
+    engine: Mutex<Option<NetEngine<Callbacks>>>,
+    waiting: Mutex<Option<Sender<Waiting>>>,
+    receiver: Mutex<Option<Receiver<Waiting>>>,
+    dictionary: Option<Py<Dictionary>>,
+    addresses: Vec<(String, u16)>,
+    warnings: Vec<String>,
+}
+
+#[pymethods]
+impl Engine {
+    /// Sets up the sessions of a settings file, whose text is given. `host` is told what happens.
+    #[new]
+    #[pyo3(signature = (host, settings, is_acceptor, dictionary = None))]
+    fn new(
+        py: Python<'_>,
+        host: Py<PyAny>,
+        settings: &str,
+        is_acceptor: bool,
+        dictionary: Option<Py<Dictionary>>,
+    ) -> PyResult<Self> {
+        let usage = |text: String| errors::usage(py, &text);
+        let mut settings = Settings::parse(settings).map_err(|error| usage(error.to_string()))?;
+        let role = if is_acceptor { Role::Acceptor } else { Role::Initiator };
+        if let Some(other) = settings.sessions.iter().find(|session| session.config.role != role) {
+            let wanted = if is_acceptor { "acceptor" } else { "initiator" };
+            let text = format!("session of line {}: expected ConnectionType={wanted}", other.line);
+            return Err(usage(text));
+        }
+        let versions = versions(dictionary.as_ref().map(|dictionary| dictionary.get()));
+        let (known, keys) = (Mutex::default(), Mutex::default());
+        let host = Arc::new(Host { object: host, versions, known, keys, outbox: Mutex::default() });
+        for session in &mut settings.sessions {
+            session.config.hooks = Some(Arc::new(HostHooks(host.clone())));
+            session.config.authenticate |= is_acceptor;
+        }
+        let (sender, receiver) = channel();
+        let callbacks = Callbacks {
+            host: host.clone(),
+            handle: None,
+            waiting: sender.clone(),
+            events: Vec::new(),
+            ids: HashMap::new(),
+        };
+        let engine = NetEngine::new(EngineOptions::default(), callbacks);
+        let mut engine = engine.map_err(|error| usage(error.to_string()))?;
+        let configured = py.detach(|| engine.configure(&settings, Fsync::Batch));
+        let configured = configured.map_err(|error| usage(error.to_string()))?;
+        let handle = engine.handle();
+        engine.application_mut().handle = Some(handle.clone());
+        for key in configured.sessions {
+            let id = engine.sessions().session(key).map(|session| session.config().id.clone());
+            if let Some(id) = id {
+                engine.application_mut().know(key, &id);
+            }
+        }
+        let addresses = configured.addresses.iter();
+        Ok(Self {
+            host,
+            handle,
+            stop: Stop::new(),
+            engine: Mutex::new(Some(engine)),
+            waiting: Mutex::new(Some(sender)),
+            receiver: Mutex::new(Some(receiver)),
+            dictionary,
+            addresses: addresses.map(|at| (at.ip().to_string(), at.port())).collect(),
+            warnings: settings.warnings.iter().map(ToString::to_string).collect(),
+        })
+    }
+
+    /// Where it listens.
+    #[getter]
+    fn addresses(&self) -> Vec<(String, u16)> {
+        self.addresses.clone()
+    }
+
+    /// Keys of the settings that are not known.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
+    }
+
+    /// Runs the sessions on this thread until `stop`, then logs them out.
+    fn run(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(mut engine) = lock(&self.engine).take() else {
+            return Err(errors::usage(py, "it has run: make another one"));
+        };
+        let ran = py.detach(|| {
+            let ran = engine.run(&self.stop);
+            engine.application_mut().tell();
+            // What waits for answers ends with all that send.
+            drop(engine);
+            drop(lock(&self.waiting).take());
+            ran
+        });
+        ran.map_err(|error| errors::usage(py, &error.to_string()))
+    }
+
+    /// Tells senders what became of their messages, until the engine has ended. Runs on a thread of its own.
+    fn answer(&self, py: Python<'_>) {
+        let Some(receiver) = lock(&self.receiver).take() else { return };
+        py.detach(|| {
+            for Waiting { answer, sending } in receiver {
+                let result = match answer.wait() {
+                    Ok(sent) => sent.map_err(|error| error.to_string()),
+                    Err(error) => Err(error.to_string()),
+                };
+                settle(&sending, result);
+            }
+        });
+    }
+
+    /// Ends `run`.
+    fn stop(&self) {
+        self.stop.set();
+        // An engine that cannot be woken looks within a second.
+        let _: Result<(), HandleError> = self.handle.wake();
+    }
+
+    /// Sends a message; `sending` is told what became of it. In a callback for a message that was received, the message
+    /// is stored together with the fact that the other was received.
+    fn send(
+        &self,
+        py: Python<'_>,
+        session: usize,
+        message: &Bound<'_, PyDict>,
+        sending: Py<PyAny>,
+    ) -> PyResult<()> {
+        let begin_string = lock(&self.host.known).get(session).map(|id| id.begin_string.as_str());
+        let begin_string =
+            begin_string.ok_or_else(|| errors::usage(py, "the session is not known"))?;
+        let dictionary = self.dictionary.as_ref().map(|dictionary| dictionary.get());
+        let outgoing = Outgoing::of(py, message, begin_string, dictionary)?;
+        if let Some((thread, queued)) = &mut *lock(&self.host.outbox)
+            && *thread == thread::current().id()
+        {
+            queued.push(Queued { session, outgoing, sending });
+            return Ok(());
+        }
+        let key = lock(&self.host.keys).get(&session).copied();
+        let waiting = lock(&self.waiting).clone();
+        match (key, waiting) {
+            (Some(key), Some(waiting)) => {
+                request(&self.handle, &waiting, key, outgoing, sending);
+                Ok(())
+            }
+            (_, None) => Err(errors::usage(py, "the engine has ended")),
+            (None, _) => Err(errors::usage(py, "the counterparty has not logged on yet")),
+        }
+    }
+
+    /// Begins the end of a session's connection with a Logout.
+    fn logout(&self, py: Python<'_>, session: usize, text: String) -> PyResult<()> {
+        let key = lock(&self.host.keys).get(&session).copied();
+        let Some(key) = key else { return Ok(()) };
+        let asked = self.handle.call(move |sessions, now| {
+            if let Some(session) = sessions.session_mut(key) {
+                session.logout(now, &text);
+            }
+        });
+        // It is done without its answer being waited for.
+        asked.map(drop).map_err(|error| errors::usage(py, &error.to_string()))
+    }
+}
