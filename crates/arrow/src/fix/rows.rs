@@ -8,6 +8,7 @@ use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use std::sync::Arc;
 use tickwire_fix::dictionary::{FieldDef, GroupDef, Member};
+use tickwire_fix::reader::Columns;
 use tickwire_fix::{Dictionary, Message};
 
 /// Tags below are looked up in an array.
@@ -124,12 +125,13 @@ impl Rows {
 
     /// Appends a row of all fields of a message.
     pub fn push_all(&mut self, message: &Message<'_, '_>, other: &mut Other) {
+        let (fields, tags) = (message.columns(), message.tags());
         let mut at = 0;
-        while at < message.len() {
-            match self.push_field(message, at, other) {
+        while at < tags.len() {
+            match self.push_field(&fields, tags, at, other) {
                 Some(next) => at = next,
                 None => {
-                    message.field_at(at).iter().for_each(|field| other.push(field));
+                    fields.field(at).iter().for_each(|field| other.push(field));
                     at += 1;
                 }
             }
@@ -141,22 +143,23 @@ impl Rows {
     /// them, or `None` if the field does not belong to these rows.
     fn push_field(
         &mut self,
-        message: &Message<'_, '_>,
+        fields: &Columns<'_, '_>,
+        tags: &[u32],
         at: usize,
         other: &mut Other,
     ) -> Option<usize> {
         let row = self.len;
-        match self.goal(*message.tags().get(at)?) {
+        match self.goal(*tags.get(at)?) {
             Goal::None => return None,
             Goal::Skipped => {}
             Goal::Column(column) => {
-                let field = message.field_at(at)?;
+                let field = fields.field(at)?;
                 if !self.columns[usize::from(column)].push(row, &field) {
                     other.push(&field);
                 }
             }
             Goal::Group(group) => {
-                return Some(self.groups[usize::from(group)].push(row, message, at, other));
+                return Some(self.groups[usize::from(group)].push(row, fields, tags, at, other));
             }
         }
         Some(at + 1)
@@ -217,16 +220,16 @@ impl Group {
     fn push(
         &mut self,
         row: usize,
-        message: &Message<'_, '_>,
+        fields: &Columns<'_, '_>,
+        tags: &[u32],
         at: usize,
         other: &mut Other,
     ) -> usize {
-        let tags = message.tags();
         let (before, mut next) = (self.entries.len, at + 1);
         while tags.get(next) == Some(&self.delimiter) {
             let start = next;
             while tags.get(next).is_some_and(|tag| next == start || *tag != self.delimiter) {
-                match self.entries.push_field(message, next, other) {
+                match self.entries.push_field(fields, tags, next, other) {
                     Some(after) => next = after,
                     None => break,
                 }
@@ -236,7 +239,7 @@ impl Group {
             }
             self.entries.len += 1;
         }
-        let Some(count) = message.field_at(at) else { return next };
+        let Some(count) = fields.field(at) else { return next };
         match &mut self.shape {
             Shape::Hidden => return next,
             Shape::Count(column) => {

@@ -38,7 +38,9 @@ const PICOS_PER_NANO: u64 = 1000;
 /// A column of one field.
 pub struct Column {
     name: String,
-    valid: BooleanBufferBuilder,
+    len: usize,
+    /// Once there is a null.
+    valid: Option<BooleanBufferBuilder>,
     values: Values,
 }
 
@@ -94,7 +96,7 @@ impl Column {
             (T::UtcTimestamp, _) => Values::Timestamp(Vec::new()),
             _ => Values::Text(Bytes::default()),
         };
-        Self { name: field.name().to_owned(), valid: BooleanBufferBuilder::new(0), values }
+        Self { name: field.name().to_owned(), len: 0, valid: None, values }
     }
 
     pub fn field(&self) -> Field {
@@ -117,11 +119,10 @@ impl Column {
 
     /// Puts a value into a row; whether the row had none and the value fits.
     pub fn push(&mut self, row: usize, field: &Value<'_>) -> bool {
-        let len = self.valid.len();
-        if len > row {
+        if self.len > row {
             return false;
         }
-        if len < row {
+        if self.len < row {
             self.pad(row);
         }
         let is_pushed = match &mut self.values {
@@ -160,15 +161,27 @@ impl Column {
             }
         };
         if is_pushed {
-            self.valid.append(true);
+            self.len += 1;
+            if let Some(valid) = &mut self.valid {
+                valid.append(true);
+            }
         }
         is_pushed
     }
 
     /// Appends nulls up to `rows`.
     fn pad(&mut self, rows: usize) {
-        let missing = rows - self.valid.len();
-        self.valid.append_n(missing, false);
+        let (len, missing) = (self.len, rows - self.len);
+        if missing == 0 {
+            return;
+        }
+        self.len = rows;
+        let all_valid = || {
+            let mut valid = BooleanBufferBuilder::new(rows);
+            valid.append_n(len, true);
+            valid
+        };
+        self.valid.get_or_insert_with(all_valid).append_n(missing, false);
         match &mut self.values {
             Values::Boolean(values) => values.append_n(missing, false),
             Values::Date(values) => values.resize(rows, 0),
@@ -185,11 +198,12 @@ impl Column {
 
     /// The values of all rows; the column begins anew.
     pub fn finish(&mut self, rows: usize) -> Result<ArrayRef, ArrowError> {
-        if self.valid.is_empty() {
+        if self.len == 0 {
             return Ok(new_null_array(&self.data_type(), rows));
         }
         self.pad(rows);
-        let nulls = Some(NullBuffer::new(self.valid.finish()));
+        self.len = 0;
+        let nulls = self.valid.take().map(|mut valid| NullBuffer::new(valid.finish()));
         Ok(match &mut self.values {
             Values::Binary(values) => {
                 let Bytes { ends, bytes } = std::mem::take(values);
