@@ -6,8 +6,10 @@ use super::put;
 use super::slots::{Assigned, Class, block_slots};
 use crate::plan::{BlockPlan, Kind, MemberPlan, Plan, Repr, Role, StructPlan};
 
-/// Most members that are skipped by one look.
-const RUN_MAX: usize = 12;
+/// Most members that are skipped by one look, if none of them is there.
+const RUN_MAX: usize = 16;
+/// Most of those that are skipped by another look, where a member beside them is there: each skip of one is a jump.
+const PART_MAX: usize = 4;
 
 /// Adds the public methods that encode a struct.
 pub(super) fn methods(out: &mut String, found: &StructPlan) {
@@ -158,16 +160,27 @@ fn segment<'p>(
 
 /// Adds the code that writes some members; their slots are counted from those of a block, or from the first.
 fn encode_run(out: &mut String, plan: &Plan, run: &[Placed<'_>], is_block: bool) {
-    let is_long = run.len() > 1;
-    if is_long {
-        put!(out, "        if {} {{", are_any(run, is_block));
+    if run.len() == 1 {
+        return encode_members(out, plan, run, is_block);
     }
-    let indent = if is_long { "            " } else { "        " };
-    for placed in run {
-        put!(out, "{indent}out.{};", call(plan, placed, is_block));
+    put!(out, "        if {} {{", are_any(run, is_block));
+    for part in run.chunks(PART_MAX) {
+        let is_skipped = part.len() > 1 && part.len() < run.len();
+        if is_skipped {
+            put!(out, "        if {} {{", are_any(part, is_block));
+        }
+        encode_members(out, plan, part, is_block);
+        if is_skipped {
+            put!(out, "        }}");
+        }
     }
-    if is_long {
-        put!(out, "        }}");
+    put!(out, "        }}");
+}
+
+/// Adds a call a member.
+fn encode_members(out: &mut String, plan: &Plan, members: &[Placed<'_>], is_block: bool) {
+    for placed in members {
+        put!(out, "        out.{};", call(plan, placed, is_block));
     }
 }
 

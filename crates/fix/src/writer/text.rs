@@ -83,14 +83,21 @@ pub(super) fn char(pen: Pen<'_>, place: Place, tag: TagText, value: u8) -> Place
 #[inline(always)]
 pub(super) fn text(pen: Pen<'_>, place: Place, tag: TagText, value: &[u8]) -> (Place, u64) {
     let len = value.len();
-    if len > 16 {
-        return long_text(pen, self::tag(pen, place, tag), value);
+    if len < 8 {
+        return short_text(pen, place, tag, value);
     }
-    if let (Some(first), Some(last)) = (value.first_chunk::<8>(), value.last_chunk::<8>()) {
+    if let (Some(first), Some(last), ..=16) = (value.first_chunk(), value.last_chunk(), len) {
         let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
         let place = field(pen, place, tag, [(0, first), ((len - 8) & 15, last)], len);
         return (place, delimiters_in(first, last));
     }
+    long_text(pen, self::tag(pen, place, tag), value)
+}
+
+/// Writes a delimiter, a tag, `=` and fewer than eight bytes.
+#[inline(always)]
+fn short_text(pen: Pen<'_>, place: Place, tag: TagText, value: &[u8]) -> (Place, u64) {
+    let len = value.len();
     if let (Some(first), Some(last)) = (value.first_chunk::<4>(), value.last_chunk::<4>()) {
         let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
         let (first, last) = (u64::from(first), u64::from(last));
@@ -105,6 +112,7 @@ pub(super) fn text(pen: Pen<'_>, place: Place, tag: TagText, value: &[u8]) -> (P
 }
 
 /// Writes more than 16 bytes.
+#[cold]
 #[inline(never)]
 fn long_text(pen: Pen<'_>, mut place: Place, value: &[u8]) -> (Place, u64) {
     let (mut rest, mut delimiters) = (value, 0);
