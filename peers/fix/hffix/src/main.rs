@@ -5,7 +5,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use tickwire_fix::typed::{BODY_START, Fields, Room, Shapes};
-use tickwire_fix::{Engine, Reader};
+use tickwire_fix::value::{Decimal, LocalMktDate, Precision, UtcTime, UtcTimestamp};
+use tickwire_fix::{Engine, Reader, Tag, TagText, Writer};
 use tickwire_fix_messages::fix42;
 
 const ORDER: &str = "35=D|49=CLIENT|56=MARKET|34=499650|52=20240307-11:20:43|11=ord509647-500000|21=1|55=BHP|54=1|\
@@ -70,6 +71,113 @@ fn alike<'m, H: Fields<'m>, M: Fields<'m>>(
     end
 }
 
+macro_rules! tag {
+    ($number:literal) => {
+        const { TagText::new(Tag($number)) }
+    };
+}
+
+/// The values of a message, as hffix's program has them.
+struct Values<'v> {
+    /// SenderCompID, TargetCompID, ClOrdID, Symbol, OrderID.
+    texts: [&'v [u8]; 5],
+    number: u64,
+    sent: UtcTimestamp,
+    transacted: UtcTimestamp,
+    quantity: Decimal,
+    price: Decimal,
+    zero: Decimal,
+    /// One byte each, in the order in which they are written.
+    chars: &'v [u8],
+}
+
+impl Values<'_> {
+    fn header(&self, out: &mut Writer<'_>) {
+        let [sender, target, ..] = self.texts;
+        out.text(tag!(49), sender);
+        out.text(tag!(56), target);
+        out.uint(tag!(34), self.number);
+        out.utc_timestamp(tag!(52), self.sent, Precision::Seconds);
+    }
+
+    /// The order, field by field, as hffix writes it.
+    #[inline(never)]
+    fn order<'b>(&self, out: &'b mut [u8]) -> &'b [u8] {
+        let [_, _, order, symbol, _] = self.texts;
+        let mut out = Writer::new(out, "FIX.4.2", "D");
+        self.header(&mut out);
+        out.text(tag!(11), order);
+        out.char(tag!(21), self.chars[0]);
+        out.text(tag!(55), symbol);
+        out.char(tag!(54), self.chars[1]);
+        out.utc_timestamp(tag!(60), self.transacted, Precision::Seconds);
+        out.decimal(tag!(38), self.quantity);
+        out.char(tag!(40), self.chars[2]);
+        out.decimal(tag!(44), self.price);
+        out.char(tag!(59), self.chars[3]);
+        out.finish().expect("it is right")
+    }
+
+    /// The report, field by field.
+    #[inline(never)]
+    fn report<'b>(&self, out: &'b mut [u8]) -> &'b [u8] {
+        let [_, _, order, symbol, id] = self.texts;
+        let mut out = Writer::new(out, "FIX.4.2", "8");
+        self.header(&mut out);
+        out.text(tag!(37), id);
+        out.text(tag!(11), order);
+        out.text(tag!(17), id);
+        out.char(tag!(20), self.chars[0]);
+        out.char(tag!(150), self.chars[1]);
+        out.char(tag!(39), self.chars[2]);
+        out.text(tag!(55), symbol);
+        out.char(tag!(54), self.chars[3]);
+        out.decimal(tag!(38), self.quantity);
+        out.char(tag!(40), self.chars[4]);
+        out.decimal(tag!(44), self.price);
+        out.char(tag!(59), self.chars[5]);
+        out.char(tag!(29), self.chars[6]);
+        out.decimal(tag!(151), self.quantity);
+        out.decimal(tag!(14), self.zero);
+        out.decimal(tag!(6), self.zero);
+        out.utc_timestamp(tag!(60), self.transacted, Precision::Seconds);
+        out.char(tag!(113), self.chars[7]);
+        out.char(tag!(21), self.chars[8]);
+        out.finish().expect("it is right")
+    }
+}
+
+fn at(hour: u8, minute: u8, second: u8) -> UtcTimestamp {
+    UtcTimestamp {
+        date: LocalMktDate::new(2024, 3, 7).expect("a day"),
+        time: UtcTime::new(hour, minute, second, 0).expect("a time"),
+    }
+}
+
+fn order_values() -> Values<'static> {
+    Values {
+        texts: [b"CLIENT", b"MARKET", b"ord509647-500000", b"BHP", b""],
+        number: 499_650,
+        sent: at(11, 20, 43),
+        transacted: at(11, 20, 14),
+        quantity: Decimal::new(57, 0),
+        price: Decimal::new(298_075, -3),
+        zero: Decimal::new(0, 0),
+        chars: b"1124",
+    }
+}
+
+fn report_values() -> Values<'static> {
+    Values {
+        texts: [b"MARKET", b"CLIENT", b"ord509647-500000", b"BHP", b"ord499647"],
+        number: 1_962_926,
+        sent: at(11, 22, 7),
+        price: Decimal::new(29807, -2),
+        chars: b"0001244Y1",
+        ..order_values()
+    }
+}
+
 /// Notes the nanoseconds of a call, if they are fewer than before.
 fn time<R>(least: &mut f64, mut call: impl FnMut() -> R) {
     let begun = Instant::now();
@@ -86,7 +194,7 @@ fn print(operation: &str, hffix: f64, kinds: &[(&str, f64)]) {
 }
 
 macro_rules! compare {
-    ($message:ident, $text:expr, $write:ident) => {{
+    ($message:ident, $text:expr, $write:ident, $values:expr, $fields:ident) => {{
         let bytes = framed($text);
         let (at, len) = (bytes.as_ptr(), bytes.len());
         let mut fastest = Reader::new();
@@ -96,10 +204,22 @@ macro_rules! compare {
         let message = reader.decode(&bytes).expect("it is right");
         let (header, start) = fix42::Header::decode(&message).expect("it is right");
         let body = fix42::$message::decode_from(&message, start).expect("it is right");
+        let values: Values<'_> = $values;
         let mut out = [0; ROOM];
-        let mut least = [f64::MAX; 8];
-        let [parses, by_words, by_fastest, types, generated, generated_alike, writes, encoded] =
-            &mut least;
+        assert_eq!(values.$fields(&mut out), bytes, "field by field");
+        assert_eq!(body.encode(&header, &mut out).expect("it is right"), bytes, "generated");
+        let mut least = [f64::MAX; 9];
+        let [
+            parses,
+            by_words,
+            by_fastest,
+            types,
+            generated,
+            generated_alike,
+            writes,
+            encoded,
+            by_field,
+        ] = &mut least;
         // SAFETY: each function is given a buffer and its length, and keeps neither.
         unsafe {
             for _ in 0..TURNS {
@@ -120,18 +240,28 @@ macro_rules! compare {
                 });
                 time(writes, || $write(black_box(out.as_mut_ptr()), ROOM));
                 time(encoded, || black_box(&body).encode(black_box(&header), &mut out).is_ok());
+                time(by_field, || black_box(&values).$fields(&mut out).len());
             }
         }
         println!("{}", stringify!($message));
-        let [parses, by_words, by_fastest, types, generated, generated_alike, writes, encoded] =
-            least;
+        let [
+            parses,
+            by_words,
+            by_fastest,
+            types,
+            generated,
+            generated_alike,
+            writes,
+            encoded,
+            by_field,
+        ] = least;
         print("parse", parses, &[("portable", by_words), (Engine::detect().name(), by_fastest)]);
         print("typed", types, &[("generated", generated), ("alike", generated_alike)]);
-        print("encode", writes, &[("generated", encoded)]);
+        print("encode", writes, &[("generated", encoded), ("field by field", by_field)]);
     }};
 }
 
 fn main() {
-    compare!(NewOrderSingle, ORDER, hffix_order);
-    compare!(ExecutionReport, REPORT, hffix_report);
+    compare!(NewOrderSingle, ORDER, hffix_order, order_values(), order);
+    compare!(ExecutionReport, REPORT, hffix_report, report_values(), report);
 }
