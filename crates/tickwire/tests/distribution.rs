@@ -292,9 +292,9 @@ fn a_publisher_outlives_its_subscriber_and_the_next_one_gets_last_values() {
     let received = place.file("received.json");
     let late = place.subscribe(&format!("--no-echo --json {}", received.display()));
     sent(&mut generator, 600, &[&a]);
-    assert_eq!(publisher.finish(), 0);
-    assert_eq!(late.finish(), 0, "what was written before it came is not lost");
+    let statuses = (publisher.finish(), late.finish());
     let (published, received) = (json(&published), json(&received));
+    assert_eq!(statuses, (0, 0), "what was written before it came is not lost: {received:#}");
     assert_eq!(sum(&received, "lost"), 0);
     let (last_values, written) = (sum(&received, "last_values"), sum(&published, "published"));
     assert!(last_values > 0, "{received:#}");
