@@ -4,7 +4,7 @@ use crate::fix::log::Job;
 use std::collections::{BTreeMap, BTreeSet};
 use tickwire_fix::dictionary::Member;
 use tickwire_fix::{Dictionary, Message, Reader, Tag};
-use tickwire_fix_text::{Names, Versions, examined};
+use tickwire_fix_text::{Found, Names, Versions, examined};
 
 /// Tags below are noted in an array.
 const DENSE_TAGS: usize = 4096;
@@ -48,7 +48,12 @@ impl Survey {
         let (mut survey, mut reader) = (Self::default(), Reader::new());
         let mut pull = job.source.open()?;
         while pull.step(&mut |_, found| {
-            if let Ok((message, wrong)) = examined(&mut reader, found)
+            // What is right needs no second look.
+            if let Found::Message { bytes, notes: [], is_completed: false } = found
+                && let Ok(message) = reader.decode(bytes)
+            {
+                survey.note(&message);
+            } else if let Ok((message, wrong)) = examined(&mut reader, found)
                 && (wrong.is_empty() || !job.checks)
             {
                 survey.note(&message);
@@ -58,21 +63,16 @@ impl Survey {
     }
 
     fn note(&mut self, message: &Message<'_, '_>) {
-        if !self.types.contains_key(message.msg_type()) {
+        if let Some(seen) = self.types.get_mut(message.msg_type()) {
+            seen.note(message.tags());
+        } else {
             let version = [1128, 1137].into_iter().find_map(|tag| message.field(Tag(tag)));
             let version = version.map(|field| field.value.to_vec());
             let version = (message.begin_string().to_vec(), version);
             let dense = vec![false; DENSE_TAGS];
-            let seen = Seen { version, dense, ..Seen::default() };
+            let mut seen = Seen { version, dense, ..Seen::default() };
+            seen.note(message.tags());
             self.types.insert(message.msg_type().to_vec(), seen);
-        }
-        let Some(seen) = self.types.get_mut(message.msg_type()) else { return };
-        seen.count += 1;
-        for tag in message.tags() {
-            match seen.dense.get_mut(*tag as usize) {
-                Some(is_seen) => *is_seen = true,
-                None => drop(seen.sparse.insert(*tag)),
-            }
         }
     }
 
@@ -122,6 +122,16 @@ impl Survey {
 }
 
 impl Seen {
+    fn note(&mut self, tags: &[u32]) {
+        self.count += 1;
+        for tag in tags {
+            match self.dense.get_mut(*tag as usize) {
+                Some(is_seen) => *is_seen = true,
+                None => drop(self.sparse.insert(*tag)),
+            }
+        }
+    }
+
     fn tags(&self) -> impl Iterator<Item = u32> {
         let dense = self.dense.iter().zip(0..).filter(|(is_seen, _)| **is_seen);
         dense.map(|(_, tag)| tag).chain(self.sparse.iter().copied())
