@@ -1,5 +1,9 @@
 //! A channel of a feed file in the terms of handlers and sockets.
 
+mod handling;
+
+pub use handling::{KeyError, define, handler_options, heartbeat_of, key_tags, sequencing};
+
 use std::error::Error;
 use std::fmt;
 use std::net::Ipv4Addr;

@@ -100,3 +100,70 @@ impl<E: Engine, A: Adapt<E::Message>, S: Sink<E::Message>> PacketHandler<S> for 
         self.handler.poll_timeout().into_iter().chain(look_ns).min()
     }
 }
+
+/// A handler alone, or with a replay service behind it.
+#[derive(Debug)]
+pub enum Driven<E, A> {
+    /// No replay service.
+    Alone(Handler<E, A>),
+    /// Gaps are filled by a replay service.
+    Replaying(Replaying<E, A>),
+}
+
+impl<E: Engine, A: Adapt<E::Message>> Driven<E, A> {
+    /// The handler.
+    pub const fn handler(&self) -> &Handler<E, A> {
+        match self {
+            Self::Alone(handler) => handler,
+            Self::Replaying(replaying) => replaying.handler(),
+        }
+    }
+
+    /// The handler, to tell it of instruments or templates.
+    pub const fn handler_mut(&mut self) -> &mut Handler<E, A> {
+        match self {
+            Self::Alone(handler) => handler,
+            Self::Replaying(replaying) => replaying.handler_mut(),
+        }
+    }
+
+    /// The replay service, if there is one.
+    pub const fn replay(&self) -> Option<&TcpReplay> {
+        match self {
+            Self::Alone(_) => None,
+            Self::Replaying(replaying) => Some(replaying.replay()),
+        }
+    }
+}
+
+impl<E: Engine, A: Adapt<E::Message>, S: Sink<E::Message>> PacketHandler<S> for Driven<E, A> {
+    fn handle_packet(&mut self, received_ns: u64, source: Source, packet: &[u8], sink: &mut S) {
+        match self {
+            Self::Alone(handler) => handler.handle_packet(received_ns, source, packet, sink),
+            Self::Replaying(replaying) => {
+                replaying.handle_packet(received_ns, source, packet, sink);
+            }
+        }
+    }
+
+    fn handle_timeout(&mut self, now_ns: u64, sink: &mut S) {
+        match self {
+            Self::Alone(handler) => handler.handle_timeout(now_ns, sink),
+            Self::Replaying(replaying) => replaying.handle_timeout(now_ns, sink),
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        match self {
+            Self::Alone(handler) => handler.poll_timeout(),
+            Self::Replaying(replaying) => PacketHandler::<S>::poll_timeout(replaying),
+        }
+    }
+
+    fn finish(&mut self, sink: &mut S) {
+        match self {
+            Self::Alone(handler) => handler.finish(sink),
+            Self::Replaying(replaying) => PacketHandler::<S>::finish(replaying, sink),
+        }
+    }
+}

@@ -164,6 +164,25 @@ pub enum SnapshotOutcome {
     NoRptSeq,
 }
 
+impl fmt::Display for SnapshotOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Verified => f.write_str("the book is the same"),
+            Self::Mismatch => f.write_str("the book was wrong, and is now the snapshot"),
+            Self::NotNeeded => f.write_str("the fresh book stands at another update"),
+            Self::Recovered => f.write_str("the stale book is fresh"),
+            Self::Loaded(reason) => write!(f, "taken, but the book stays stale: {reason}"),
+            Self::TooOld => f.write_str("from before what is missing"),
+            Self::Ahead => f.write_str("ahead of what the lines have brought"),
+            Self::OldSession => f.write_str("nothing shows that it is of the new session"),
+            Self::Partial => f.write_str("more of its messages are to come"),
+            Self::Incomplete => f.write_str("one of its messages was lost"),
+            Self::Faulty(fault) => write!(f, "no book: {fault}"),
+            Self::NoRptSeq => f.write_str("it has no RptSeq"),
+        }
+    }
+}
+
 /// A book that changed with a message, or whose state did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BookChange {

@@ -4,8 +4,7 @@ use crate::failure::Failure;
 use tickwire_fast::TemplateSet;
 use tickwire_feed::framing::Framing;
 use tickwire_feed::handler::{SeqNumField, Sequencing};
-use tickwire_feed_config::SeqNumSource;
-use tickwire_net::channel_settings::ChannelSettings;
+use tickwire_net::channel_settings::{self, ChannelSettings};
 
 /// Derives where the sequence numbers of a feed are; `named` is what `--seq-num` says, `channel` what
 /// a feed file says.
@@ -16,17 +15,8 @@ pub fn sequencing(
     channel: Option<&ChannelSettings>,
     two_lines: bool,
 ) -> Result<Sequencing, Failure> {
-    let of_channel = channel.and_then(|channel| channel.seq_num.as_ref());
-    let field = match (named, of_channel) {
-        (Some(named), _) => Some(named.clone()),
-        (None, Some(SeqNumSource::Field(field))) => field.parse().ok(),
-        (None, _) => None,
-    };
-    let found = match (named, of_channel) {
-        (None, Some(SeqNumSource::None)) => Sequencing::none(),
-        _ => Sequencing::derive(framing, set, field.as_ref())
-            .map_err(|error| Failure::Usage(format!("--seq-num: {error}")))?,
-    };
+    let found = channel_settings::sequencing(framing, set, named, channel)
+        .map_err(|error| Failure::Usage(format!("--seq-num: {error}")))?;
     if two_lines && !found.is_numbered() {
         return Err(Failure::Usage(
             "lines A and B cannot be made one without sequence numbers: name a framing whose \

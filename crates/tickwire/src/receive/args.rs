@@ -16,14 +16,14 @@ use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tickwire_fast::{MachineCode, TemplateSet};
-use tickwire_feed::arbiter::{ArbiterOptions, Line, UnexpectedPolicy};
+use tickwire_feed::arbiter::{Line, UnexpectedPolicy};
 use tickwire_feed::framing::Framing;
 use tickwire_feed::handler::{HandlerOptions, SeqNumField, Sequencing, Source};
 use tickwire_feed::market::{BookAdapter, BookChoice};
-use tickwire_feed::recovery::{BookKinds, Continuity, RecoveryOptions};
+use tickwire_feed::recovery::{BookKinds, Continuity};
 use tickwire_feed::replay::ReplayOptions;
 use tickwire_feed_config::{BookKind, BooksBy, Instrument, KeyField, SKEW_MAX};
-use tickwire_net::channel_settings::ChannelSettings;
+use tickwire_net::channel_settings::{ChannelSettings, handler_options, heartbeat_of};
 use tickwire_net::multicast::{
     MEASURE_EVERY_DEFAULT, PACKET_BYTES_MAX_DEFAULT, RECEIVE_BUFFER_BYTES_DEFAULT, ReceiverOptions,
 };
@@ -402,33 +402,22 @@ impl ReceiveArgs {
         sequencing: &Sequencing,
         books: &BookAdapter,
     ) -> Result<HandlerOptions, Failure> {
-        let mut defaults = ArbiterOptions {
-            silent_after_ns: self.framing.heartbeat_ns(&framing),
-            ..sequencing.arbiter_options()
-        };
-        if let Some(channel) = &self.settings {
-            channel.apply_to_arbiter(&mut defaults);
-        }
-        let mut arbiter = ArbiterOptions {
-            lines: [true, self.has_line_b()?],
-            hold_ns: self.hold.map_or(defaults.hold_ns, Span::nanoseconds),
-            packets_held_max: self.held_max.map_or(defaults.packets_held_max, |held| held as usize),
-            packet_bytes_max: self.packet_max.into(),
-            first_seq_num: self.first,
-            skew_ns: self.skew.map_or(defaults.skew_ns, Span::nanoseconds),
-            ..defaults
-        };
+        let heartbeat_ns = self.framing.heartbeat_ns(&framing);
+        let lines = [true, self.has_line_b()?];
+        let channel = self.settings.as_ref();
+        let mut options =
+            handler_options(channel, (framing, heartbeat_ns), sequencing, books, lines);
+        let arbiter = &mut options.arbiter;
+        arbiter.hold_ns = self.hold.map_or(arbiter.hold_ns, Span::nanoseconds);
+        arbiter.packets_held_max =
+            self.held_max.map_or(arbiter.packets_held_max, |held| held as usize);
+        arbiter.packet_bytes_max = self.packet_max.into();
+        arbiter.first_seq_num = self.first;
+        arbiter.skew_ns = self.skew.map_or(arbiter.skew_ns, Span::nanoseconds);
         if self.keep_numbering {
             arbiter.unexpected = UnexpectedPolicy::Drop;
         }
-        let mut recovery = RecoveryOptions {
-            continuity: books.continuity(),
-            starts_empty: books.is_of_orders(),
-            ..Default::default()
-        };
-        if let Some(channel) = &self.settings {
-            channel.apply_to_recovery(&mut recovery);
-        }
+        let recovery = &mut options.recovery;
         if self.no_rpt_seq {
             recovery.continuity = Continuity::SeqNum;
         }
@@ -438,15 +427,12 @@ impl ReceiveArgs {
         recovery.depth = self.depth.or(recovery.depth);
         recovery.checks &= !self.no_checks;
         recovery.natural_refresh |= self.natural_refresh;
-        self.handling.apply_to_arbiter(&mut arbiter);
-        self.handling.check_holds(self.settings.as_ref(), &arbiter)?;
-        self.handling.apply_to_recovery(&mut recovery);
-        let silence = self.handling.silence(self.settings.as_ref())?;
-        // A line is silent after the interval of heartbeats, the channel after twice that.
-        let half_ns = |silence: Duration| u64::try_from(silence.as_nanos() / 2).unwrap_or(u64::MAX);
-        let heartbeat_ns = Some(silence.map_or(arbiter.silent_after_ns, half_ns));
-        let sequence = sequencing.source.clone();
-        Ok(HandlerOptions { framing, sequence, arbiter, recovery, heartbeat_ns })
+        self.handling.apply_to_arbiter(arbiter);
+        self.handling.check_holds(channel, arbiter)?;
+        self.handling.apply_to_recovery(recovery);
+        let silence = self.handling.silence(channel)?;
+        options.heartbeat_ns = Some(heartbeat_of(silence, arbiter));
+        Ok(options)
     }
 
     /// Where the sequence numbers of the feed are.

@@ -3,10 +3,8 @@
 use super::ReceiveArgs;
 use super::args::EngineChoice;
 use super::captures::Lines;
-use super::defined::define;
 use super::doubt;
 use super::handler::{BookMaker, ChannelHandler, channel_handler};
-use super::instrument_key;
 use crate::failure::Failure;
 use crate::files;
 use crate::options::{reset_policy, with_reset_template};
@@ -22,6 +20,7 @@ use tickwire_feed::framing::Framing;
 use tickwire_feed::handler::{
     Dynamic, Generated, HandlerConfigError, HandlerOptions, Peeked, SeqNumField, SeqNumPeek,
 };
+use tickwire_net::channel_settings::{define, key_tags};
 use tickwire_net::tcp_replay::TcpReplay;
 use tickwire_net::timed::Timed;
 
@@ -65,7 +64,8 @@ impl Described {
                 "--template-id is for the dynamic engine: leave --engine generated out".to_owned(),
             ));
         }
-        let instrument_key = instrument_key::tags(&args.instrument_key, &program)?;
+        let instrument_key = key_tags(&args.instrument_key, &program)
+            .map_err(|error| Failure::Usage(error.to_string()))?;
         let books = BookMaker { choice: args.book_choice(), instrument_key };
         let options = args.options(framing, &sequencing, &books.adapter(&program))?;
         let seq_num = sequencing.field;

@@ -13,7 +13,7 @@ use tickwire_feed::handler::{
 use tickwire_feed::market::{Adapt, BookAdapter, BookChoice};
 use tickwire_feed::recovery::Recovery;
 use tickwire_net::log::Logged;
-use tickwire_net::replaying::Replaying;
+use tickwire_net::replaying::{Driven, Replaying};
 use tickwire_net::tcp_replay::TcpReplay;
 use tickwire_net::timed::Timed;
 
@@ -64,35 +64,10 @@ pub trait ChannelHandler: PacketHandler<FeedSink> + Send {
 
 /// A handler, and what makes engines for new templates.
 struct Received<E, F> {
-    driven: Driven<E>,
+    driven: Driven<Timed<E>, BookAdapter>,
     first_packets: FirstPackets,
     engine: F,
     books: BookMaker,
-}
-
-/// A handler alone, or with a replay service behind it.
-enum Driven<E> {
-    Alone(Handler<Timed<E>, BookAdapter>),
-    Replaying(Replaying<Timed<E>, BookAdapter>),
-}
-
-impl<E: Engine> Driven<E>
-where
-    BookAdapter: Adapt<E::Message>,
-{
-    const fn handler(&self) -> &Handler<Timed<E>, BookAdapter> {
-        match self {
-            Self::Alone(handler) => handler,
-            Self::Replaying(replaying) => replaying.handler(),
-        }
-    }
-
-    const fn handler_mut(&mut self) -> &mut Handler<Timed<E>, BookAdapter> {
-        match self {
-            Self::Alone(handler) => handler,
-            Self::Replaying(replaying) => replaying.handler_mut(),
-        }
-    }
 }
 
 /// Makes the handler of a channel. `engine` makes engines of a program whose messages have their
@@ -139,10 +114,7 @@ where
     }
 
     fn replay(&self) -> Option<&TcpReplay> {
-        match &self.driven {
-            Driven::Alone(_) => None,
-            Driven::Replaying(replaying) => Some(replaying.replay()),
-        }
+        self.driven.replay()
     }
 
     fn decode_times(&self) -> &Histogram<u64> {
@@ -174,25 +146,14 @@ where
         sink: &mut FeedSink,
     ) {
         self.first_packets.note(source, packet);
-        match &mut self.driven {
-            Driven::Alone(handler) => handler.handle_packet(received_ns, source, packet, sink),
-            Driven::Replaying(replaying) => {
-                replaying.handle_packet(received_ns, source, packet, sink);
-            }
-        }
+        self.driven.handle_packet(received_ns, source, packet, sink);
     }
 
     fn handle_timeout(&mut self, now_ns: u64, sink: &mut FeedSink) {
-        match &mut self.driven {
-            Driven::Alone(handler) => handler.handle_timeout(now_ns, sink),
-            Driven::Replaying(replaying) => replaying.handle_timeout(now_ns, sink),
-        }
+        self.driven.handle_timeout(now_ns, sink);
     }
 
     fn poll_timeout(&self) -> Option<u64> {
-        match &self.driven {
-            Driven::Alone(handler) => handler.poll_timeout(),
-            Driven::Replaying(replaying) => PacketHandler::<FeedSink>::poll_timeout(replaying),
-        }
+        PacketHandler::<FeedSink>::poll_timeout(&self.driven)
     }
 }

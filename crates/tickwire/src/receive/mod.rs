@@ -2,7 +2,6 @@
 
 mod args;
 mod captures;
-mod defined;
 mod described;
 mod doubt;
 mod handler;
