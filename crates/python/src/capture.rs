@@ -311,6 +311,8 @@ impl Take for Queue {
             time_ns: header.time_ns,
             offset: header.offset,
             len: header.len,
+            seq_num: None,
+            line: None,
         });
         Ok(())
     }

@@ -76,6 +76,8 @@ impl Decoder {
                         time_ns: None,
                         offset: Some(at as u64),
                         len: Some(decoded.len),
+                        seq_num: None,
+                        line: None,
                     });
                     at += decoded.len;
                 }

@@ -10,6 +10,7 @@ mod explain;
 mod fault;
 mod fix;
 mod from_python;
+mod handler;
 mod message;
 mod pull;
 mod templates;
@@ -30,6 +31,8 @@ mod _tickwire {
     use super::explain::{Explanation, explain};
     #[pymodule_export]
     use super::fix::native;
+    #[pymodule_export]
+    use super::handler::{Book, Events, Gap, Handler, Notice, Trade};
     #[pymodule_export]
     use super::message::{Message, Record};
     #[pymodule_export]

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
 use tickwire_fast::{FieldValue, Record as FastRecord};
+use tickwire_feed::arbiter::Line;
 
 /// A decoded message, with where it came from.
 #[derive(Clone)]
@@ -15,6 +16,10 @@ pub struct Owned {
     pub time_ns: Option<u64>,
     pub offset: Option<u64>,
     pub len: Option<usize>,
+    /// Sequence number of the packet that a handler delivered.
+    pub seq_num: Option<u64>,
+    /// The line that brought that packet first.
+    pub line: Option<Line>,
 }
 
 /// A decoded message. Its fields are attributes, and items by name.
@@ -65,6 +70,21 @@ impl Message {
     #[getter]
     fn length(&self) -> Option<usize> {
         self.owned.len
+    }
+
+    /// Sequence number of the packet; of messages that a handler delivers.
+    #[getter]
+    fn seq_num(&self) -> Option<u64> {
+        self.owned.seq_num
+    }
+
+    /// The line that brought the packet first, A or B; of messages that a handler delivers.
+    #[getter]
+    fn line(&self) -> Option<&'static str> {
+        self.owned.line.map(|line| match line {
+            Line::A => "A",
+            Line::B => "B",
+        })
     }
 
     /// All fields as `tickwire decode` writes them in JSON.

@@ -76,6 +76,13 @@ impl<'py> FromPyObject<'_, 'py> for Paths {
 /// Templates as an argument: a set, or paths.
 pub struct Templates(pub tickwire_fast::TemplateSet);
 
+impl Templates {
+    /// Reads template files.
+    pub fn read(py: Python<'_>, paths: &Paths) -> PyResult<Self> {
+        read(py, &paths.0).map(Self)
+    }
+}
+
 impl<'py> FromPyObject<'_, 'py> for Templates {
     type Error = PyErr;
 

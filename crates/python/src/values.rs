@@ -69,10 +69,7 @@ pub fn native<'py>(
     value: FieldValue<'_>,
 ) -> PyResult<Bound<'py, PyAny>> {
     match value {
-        FieldValue::Decimal(Decimal { mantissa, exponent }) => {
-            static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-            CLASS.import(py, "decimal", "Decimal")?.call1((format!("{mantissa}E{exponent}"),))
-        }
+        FieldValue::Decimal(Decimal { mantissa, exponent }) => decimal(py, mantissa, exponent),
         FieldValue::Bytes(bytes) => Ok(PyBytes::new(py, bytes).into_any()),
         FieldValue::Ascii(bytes) | FieldValue::Unicode(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) => Ok(PyString::new(py, text).into_any()),
@@ -80,6 +77,12 @@ pub fn native<'py>(
         },
         _ => plain(py, field, value),
     }
+}
+
+/// A `decimal.Decimal`, with its exponent kept.
+pub fn decimal(py: Python<'_>, mantissa: i64, exponent: i32) -> PyResult<Bound<'_, PyAny>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    CLASS.import(py, "decimal", "Decimal")?.call1((format!("{mantissa}E{exponent}"),))
 }
 
 /// Integers, truth and enumerations.

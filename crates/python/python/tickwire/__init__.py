@@ -22,7 +22,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tickwire import _tickwire
 from tickwire._errors import DecodeError, EncodeError, TemplateError, TickwireError
-from tickwire._tickwire import Batches, Decoder, Encoder, Explanation, Message, Record, TemplateSet
+from tickwire._handler import Event, Events, Handler
+from tickwire._tickwire import (
+    Batches,
+    Book,
+    Decoder,
+    Encoder,
+    Explanation,
+    Gap,
+    Message,
+    Notice,
+    Record,
+    TemplateSet,
+    Trade,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -31,17 +44,24 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Batches",
+    "Book",
     "Capture",
     "DecodeError",
     "Decoder",
     "EncodeError",
     "Encoder",
+    "Event",
+    "Events",
     "Explanation",
+    "Gap",
+    "Handler",
     "Message",
+    "Notice",
     "Record",
     "TemplateError",
     "TemplateSet",
     "TickwireError",
+    "Trade",
     "explain",
     "open",
 ]

@@ -1,0 +1,235 @@
+//! Gathers what a handler tells, for Python to take.
+
+use super::event::{Book, Event, Gap, Notice, Trade};
+use crate::message::Owned;
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tickwire_fast::Message;
+use tickwire_feed::arbiter::{Gap as FeedGap, LineEvent};
+use tickwire_feed::handler::{Delivery, Fault, Sink};
+use tickwire_feed::market::{MarketEvent, Snapshot, StatusScope};
+use tickwire_feed::recovery::{BookChange, Recovery, SnapshotOutcome};
+use tickwire_net::Stop;
+
+/// What may be wanted of a handler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Message,
+    Book,
+    Trade,
+    Gap,
+    Notice,
+}
+
+impl Kind {
+    /// The kind of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "message" => Self::Message,
+            "book" => Self::Book,
+            "trade" => Self::Trade,
+            "gap" => Self::Gap,
+            "notice" => Self::Notice,
+            _ => return None,
+        })
+    }
+}
+
+/// What is wanted; the rest is not copied.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    pub kinds: Vec<Kind>,
+    /// Most levels a side.
+    pub depth: usize,
+}
+
+impl Wanted {
+    fn has(&self, kind: Kind) -> bool {
+        self.kinds.contains(&kind)
+    }
+}
+
+/// Events between the thread that makes them and those that take them.
+pub struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Most events that wait: who makes more waits until some are taken.
+    len_max: usize,
+    stop: Stop,
+}
+
+#[derive(Default)]
+struct State {
+    events: VecDeque<Event>,
+    /// How it ended, once it has.
+    end: Option<Result<(), String>>,
+}
+
+impl Queue {
+    pub fn new(len_max: usize, stop: Stop) -> Arc<Self> {
+        Arc::new(Self { state: Mutex::default(), changed: Condvar::new(), len_max, stop })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, event: Event) {
+        let mut state = self.lock();
+        // Sockets keep what comes meanwhile, as far as their buffers go; what is lost beyond is a gap.
+        while state.events.len() >= self.len_max && !self.stop.is_set() {
+            let waited = self.changed.wait_timeout(state, Duration::from_millis(100));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.events.push_back(event);
+        self.changed.notify_all();
+    }
+
+    /// Notes that nothing more comes.
+    pub fn end(&self, how: Result<(), String>) {
+        self.lock().end.get_or_insert(how);
+        self.changed.notify_all();
+    }
+
+    /// The next event, if there is one.
+    pub fn pop(&self) -> Option<Event> {
+        let event = self.lock().events.pop_front();
+        self.changed.notify_all();
+        event
+    }
+
+    /// How it ended: told once all events were taken.
+    pub fn take_end(&self) -> Option<Result<(), String>> {
+        let state = self.lock();
+        if state.events.is_empty() { state.end.clone() } else { None }
+    }
+
+    /// Waits for an event or the end, so long.
+    pub fn wait(&self, span: Duration) {
+        let until = Instant::now() + span;
+        let mut state = self.lock();
+        while state.events.is_empty() && state.end.is_none() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// Copies what is wanted into a queue.
+pub struct Collect {
+    pub queue: Arc<Queue>,
+    pub wanted: Wanted,
+    /// Added to the handler's times, it makes them nanoseconds since 1970-01-01 UTC.
+    pub epoch_ns: u64,
+    /// The time of what is told without one.
+    pub now_ns: u64,
+}
+
+impl Collect {
+    fn time(&self, ns: u64) -> u64 {
+        self.epoch_ns.saturating_add(ns)
+    }
+
+    fn notice(&self, kind: &'static str, text: String) {
+        if self.wanted.has(Kind::Notice) {
+            let time = self.time(self.now_ns);
+            self.queue.push(Event::Notice(Notice { kind, text, time }));
+        }
+    }
+
+    fn message(&self, delivery: &Delivery, message: &Message, is_replayed: bool) {
+        if self.wanted.has(Kind::Message) {
+            self.queue.push(Event::Message(Owned {
+                message: Arc::new(message.clone()),
+                packet: None,
+                time_ns: Some(self.time(delivery.received_ns)),
+                offset: Some(delivery.offset.into()),
+                len: Some(delivery.len as usize),
+                seq_num: delivery.seq_num,
+                line: (!is_replayed).then_some(delivery.line),
+            }));
+        }
+    }
+}
+
+impl Sink<Message> for Collect {
+    fn handle_message(&mut self, delivery: &Delivery, message: &Message) {
+        self.now_ns = delivery.received_ns;
+        self.message(delivery, message, false);
+    }
+
+    fn handle_replayed(&mut self, delivery: &Delivery, message: &Message) {
+        self.message(delivery, message, true);
+    }
+
+    fn handle_gap(&mut self, gap: FeedGap) {
+        if self.wanted.has(Kind::Gap) {
+            let (first, last, time) = (gap.first, gap.last(), self.time(self.now_ns));
+            self.queue.push(Event::Gap(Gap { first, last, time }));
+        }
+    }
+
+    fn handle_reset(&mut self, seq_num: u64) {
+        self.notice("reset", format!("the numbering began anew with {seq_num}"));
+    }
+
+    fn handle_book(&mut self, change: &BookChange, recovery: &Recovery) {
+        self.now_ns = recovery.now_ns();
+        if self.wanted.has(Kind::Book) {
+            let time = self.time(self.now_ns);
+            self.queue.push(Event::Book(Book::new(change, recovery, self.wanted.depth, time)));
+        }
+    }
+
+    fn wants_events(&self) -> bool {
+        self.wanted.has(Kind::Trade) || self.wanted.has(Kind::Notice)
+    }
+
+    fn handle_event(&mut self, delivery: &Delivery, event: &MarketEvent<'_>, recovery: &Recovery) {
+        self.now_ns = delivery.received_ns;
+        match event {
+            MarketEvent::Trade(trade) if self.wanted.has(Kind::Trade) => {
+                let time = self.time(delivery.received_ns);
+                self.queue.push(Event::Trade(Trade::new(trade, recovery, delivery.seq_num, time)));
+            }
+            MarketEvent::Status(status) => {
+                let name = match status.scope {
+                    StatusScope::Instrument(instrument) => recovery.instruments().name(instrument),
+                    StatusScope::Channel => "all instruments",
+                };
+                self.notice("status", format!("{name}: trading status {}", status.code));
+            }
+            _ => {}
+        }
+    }
+
+    fn handle_snapshot(
+        &mut self,
+        snapshot: &Snapshot<'_>,
+        outcome: SnapshotOutcome,
+        recovery: &Recovery,
+    ) {
+        if self.wanted.has(Kind::Notice) {
+            let name = recovery.instruments().name(snapshot.instrument);
+            self.notice("snapshot", format!("{name}: {outcome}"));
+        }
+    }
+
+    fn handle_silence(&mut self, is_silent: bool, _: u64) {
+        let text = if is_silent { "no line brings anything" } else { "lines speak again" };
+        self.notice("silence", text.to_owned());
+    }
+
+    fn handle_line(&mut self, event: &LineEvent) {
+        self.notice("line", event.to_string());
+    }
+
+    fn handle_fault(&mut self, fault: &Fault<'_>) {
+        self.notice("fault", fault.to_string());
+    }
+}

@@ -1,0 +1,273 @@
+//! What a handler tells, as Python objects.
+
+use crate::message::{Message, Owned};
+use crate::values::decimal;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+use tickwire_feed::book::{Amount, Level, Side};
+use tickwire_feed::market::{BookKind, Trade as FeedTrade, TradeAction};
+use tickwire_feed::recovery::{BookChange, Recovery};
+
+/// Something that a handler told.
+pub enum Event {
+    Message(Owned),
+    Book(Book),
+    Trade(Trade),
+    Gap(Gap),
+    Notice(Notice),
+}
+
+impl Event {
+    /// As an object of its class.
+    pub fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        Ok(match self {
+            Self::Message(owned) => Bound::new(py, Message::from(owned))?.into_any(),
+            Self::Book(book) => Bound::new(py, book)?.into_any(),
+            Self::Trade(trade) => Bound::new(py, trade)?.into_any(),
+            Self::Gap(gap) => Bound::new(py, gap)?.into_any(),
+            Self::Notice(notice) => Bound::new(py, notice)?.into_any(),
+        })
+    }
+}
+
+fn amount(py: Python<'_>, amount: Amount) -> PyResult<Bound<'_, PyAny>> {
+    decimal(py, amount.mantissa, amount.exponent)
+}
+
+/// The double nearest to an amount.
+fn double(amount: Amount) -> f64 {
+    format!("{}e{}", amount.mantissa, amount.exponent).parse().unwrap_or(f64::NAN)
+}
+
+/// A book after a message, a gap or a snapshot. It is empty while it is stale.
+#[pyclass(module = "tickwire", frozen)]
+pub struct Book {
+    /// The instrument, as the feed names it.
+    #[pyo3(get)]
+    instrument: String,
+    /// Symbol, where a definition or the feed file says it.
+    #[pyo3(get)]
+    symbol: Option<String>,
+    /// outright or implied.
+    #[pyo3(get)]
+    kind: &'static str,
+    /// Nanoseconds since 1970-01-01 UTC.
+    #[pyo3(get)]
+    time: u64,
+    /// Why it may not be trusted; None where it is fresh.
+    #[pyo3(get)]
+    stale: Option<String>,
+    bids: Vec<Level>,
+    offers: Vec<Level>,
+}
+
+impl Book {
+    /// The book that changed, with at most `depth` levels a side.
+    pub fn new(change: &BookChange, recovery: &Recovery, depth: usize, time: u64) -> Self {
+        let instruments = recovery.instruments();
+        let found = change.state.and_then(|()| recovery.book(change.instrument, change.kind));
+        let levels = |side| match &found {
+            Ok(book) => book.levels(side).take(depth).copied().collect(),
+            Err(_) => Vec::new(),
+        };
+        let symbol = instruments.definition(change.instrument);
+        let symbol = symbol.and_then(|definition| definition.symbol.as_ref());
+        Self {
+            instrument: instruments.name(change.instrument).to_owned(),
+            symbol: symbol.map(ToString::to_string),
+            kind: match change.kind {
+                BookKind::Outright => "outright",
+                BookKind::Implied => "implied",
+            },
+            time,
+            stale: found.as_ref().err().map(ToString::to_string),
+            bids: levels(Side::Bid),
+            offers: levels(Side::Offer),
+        }
+    }
+}
+
+fn levels<'py>(py: Python<'py>, levels: &[Level]) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+    levels
+        .iter()
+        .map(|level| {
+            let (price, size) = (amount(py, level.price)?, amount(py, level.size)?);
+            (price, size, level.orders).into_pyobject(py)
+        })
+        .collect()
+}
+
+#[pymethods]
+impl Book {
+    /// Whether it may be trusted.
+    #[getter]
+    const fn is_fresh(&self) -> bool {
+        self.stale.is_none()
+    }
+
+    /// Levels of the bid side, the best first: price, size, number of orders.
+    #[getter]
+    fn bids<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        levels(py, &self.bids)
+    }
+
+    /// Levels of the offer side, the best first.
+    #[getter]
+    fn asks<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        levels(py, &self.offers)
+    }
+
+    /// A numpy array of doubles, of the shape (2, levels, 2): bids and offers, the best first, price and size. Levels
+    /// that are not there are NaN, and so is all of a stale book.
+    #[pyo3(signature = (levels = 10))]
+    fn to_numpy<'py>(&self, py: Python<'py>, levels: usize) -> PyResult<Bound<'py, PyAny>> {
+        let doubles = [&self.bids, &self.offers].into_iter().flat_map(|side| {
+            (0..levels).flat_map(|at| match side.get(at) {
+                Some(level) => [double(level.price), double(level.size)],
+                None => [f64::NAN; 2],
+            })
+        });
+        let bytes: Vec<u8> = doubles.flat_map(f64::to_ne_bytes).collect();
+        let numpy = py.import("numpy")?;
+        let flat = numpy.call_method1("frombuffer", (PyBytes::new(py, &bytes), "f8"))?;
+        flat.call_method1("reshape", ((2, levels, 2),))
+    }
+
+    fn __repr__(&self) -> String {
+        let Self { instrument, kind, stale, .. } = self;
+        let best = |side: &[Level]| match side {
+            [level, ..] => format!("{} x {}", level.price, level.size),
+            [] => "none".to_owned(),
+        };
+        match stale {
+            Some(why) => format!("<Book {instrument} {kind}, stale: {why}>"),
+            None => {
+                let (bid, ask) = (best(&self.bids), best(&self.offers));
+                format!("<Book {instrument} {kind}, bid {bid}, ask {ask}>")
+            }
+        }
+    }
+}
+
+/// A trade.
+#[pyclass(module = "tickwire", frozen)]
+pub struct Trade {
+    /// The instrument, as the feed names it.
+    #[pyo3(get)]
+    instrument: String,
+    /// new, change or delete.
+    #[pyo3(get)]
+    action: &'static str,
+    price: Option<Amount>,
+    size: Option<Amount>,
+    /// buy or sell: who took.
+    #[pyo3(get)]
+    aggressor: Option<&'static str>,
+    /// The exchange's name for it.
+    #[pyo3(get)]
+    id: Option<String>,
+    /// The exchange's date, YYYYMMDD.
+    #[pyo3(get)]
+    exchange_date: Option<u64>,
+    /// The exchange's time in the digits of the feed, such as HHMMSSmmm.
+    #[pyo3(get)]
+    exchange_time: Option<u64>,
+    /// Sequence number of the packet.
+    #[pyo3(get)]
+    seq_num: Option<u64>,
+    /// Nanoseconds since 1970-01-01 UTC.
+    #[pyo3(get)]
+    time: u64,
+}
+
+impl Trade {
+    /// Copies a trade.
+    pub fn new(
+        trade: &FeedTrade<'_>,
+        recovery: &Recovery,
+        seq_num: Option<u64>,
+        time: u64,
+    ) -> Self {
+        Self {
+            instrument: recovery.instruments().name(trade.instrument).to_owned(),
+            action: match trade.action {
+                TradeAction::New => "new",
+                TradeAction::Change => "change",
+                TradeAction::Delete => "delete",
+            },
+            price: trade.price,
+            size: trade.size,
+            aggressor: trade.aggressor.map(|side| match side {
+                Side::Bid => "buy",
+                Side::Offer => "sell",
+            }),
+            id: trade.id.map(|id| id.to_string()),
+            exchange_date: trade.time.date,
+            exchange_time: trade.time.time,
+            seq_num,
+            time,
+        }
+    }
+}
+
+#[pymethods]
+impl Trade {
+    /// Price as decimal.Decimal.
+    #[getter]
+    fn price<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.price.map(|price| amount(py, price)).transpose()
+    }
+
+    /// Size as decimal.Decimal.
+    #[getter]
+    fn size<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.size.map(|size| amount(py, size)).transpose()
+    }
+
+    fn __repr__(&self) -> String {
+        let text =
+            |value: Option<Amount>| value.map_or("none".to_owned(), |value| value.to_string());
+        let Self { instrument, action, price, size, .. } = self;
+        format!("<Trade {instrument} {action}, {} x {}>", text(*price), text(*size))
+    }
+}
+
+/// Sequence numbers that no line brought.
+#[pyclass(module = "tickwire", frozen, get_all)]
+pub struct Gap {
+    /// The first missing number.
+    pub first: u64,
+    /// The last missing number.
+    pub last: u64,
+    /// Nanoseconds since 1970-01-01 UTC.
+    pub time: u64,
+}
+
+#[pymethods]
+impl Gap {
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(usize::try_from(self.last - self.first)? + 1)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Gap {} to {}>", self.first, self.last)
+    }
+}
+
+/// Something else that happened.
+#[pyclass(module = "tickwire", frozen, get_all)]
+pub struct Notice {
+    /// reset, status, snapshot, silence, line or fault.
+    pub kind: &'static str,
+    /// For people.
+    pub text: String,
+    /// Nanoseconds since 1970-01-01 UTC.
+    pub time: u64,
+}
+
+#[pymethods]
+impl Notice {
+    fn __repr__(&self) -> String {
+        format!("<Notice {}: {}>", self.kind, self.text)
+    }
+}

@@ -1,0 +1,148 @@
+//! The feed handler: lines made one, gaps, books and trades.
+
+mod channel;
+mod collect;
+mod event;
+mod run;
+
+pub use event::{Book, Gap, Notice, Trade};
+
+use crate::errors;
+use channel::Channel;
+use collect::{Kind, Wanted};
+use pyo3::exceptions::{PyStopIteration, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use run::{Next, Run};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long Python's signals may wait.
+const SIGNALS_EVERY: Duration = Duration::from_millis(100);
+
+/// A channel of a feed file, over captures or sockets.
+#[pyclass(module = "tickwire", frozen)]
+pub struct Handler {
+    channel: Arc<Channel>,
+}
+
+#[pymethods]
+impl Handler {
+    /// A channel of a feed file: the only one unless it is named.
+    #[new]
+    #[pyo3(signature = (feed, channel = None, captures = Vec::new()))]
+    fn new(
+        py: Python<'_>,
+        feed: PathBuf,
+        channel: Option<&str>,
+        captures: Vec<PathBuf>,
+    ) -> PyResult<Self> {
+        Ok(Self { channel: Arc::new(Channel::load(py, &feed, channel, captures)?) })
+    }
+
+    /// Name of the channel.
+    #[getter]
+    fn channel(&self) -> &str {
+        &self.channel.settings.name
+    }
+
+    /// Whether captures are read in place of sockets.
+    #[getter]
+    fn is_captured(&self) -> bool {
+        self.channel.is_captured()
+    }
+
+    /// Begins: reads the captures from their start, or opens the sockets.
+    #[pyo3(signature = (kinds, depth = None, idle = None))]
+    fn events(
+        &self,
+        py: Python<'_>,
+        kinds: Vec<String>,
+        depth: Option<usize>,
+        idle: Option<f64>,
+    ) -> PyResult<Events> {
+        let mut wanted = Wanted { depth: depth.unwrap_or(usize::MAX), ..Wanted::default() };
+        for name in &kinds {
+            wanted.kinds.push(Kind::named(name).ok_or_else(|| {
+                PyValueError::new_err(format!(
+                    "kind {name}: expected message, book, trade, gap or notice"
+                ))
+            })?);
+        }
+        let idle = idle.map(Duration::try_from_secs_f64).transpose();
+        let idle = idle.map_err(|error| PyValueError::new_err(format!("idle: {error}")))?;
+        let channel = self.channel.clone();
+        let run = py.detach(|| Run::begin(&channel, wanted, idle));
+        let run = run.map_err(|text| errors::usage(py, &text))?;
+        Ok(Events { run: Mutex::new(Some(run)) })
+    }
+}
+
+/// What a handler makes of packets, one after the other.
+#[pyclass(module = "tickwire", frozen)]
+pub struct Events {
+    /// `None` after `close`.
+    run: Mutex<Option<Run>>,
+}
+
+#[pymethods]
+impl Events {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        loop {
+            match self.next(py, SIGNALS_EVERY)? {
+                Next::Event(event) => return event.into_python(py).map(Some),
+                Next::End => return Ok(None),
+                Next::Nothing => py.check_signals()?,
+            }
+        }
+    }
+
+    /// The next event; None if none comes within so many seconds. StopIteration at the end.
+    fn poll<'py>(&self, py: Python<'py>, seconds: f64) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let span = Duration::try_from_secs_f64(seconds);
+        let span = span.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let until = Instant::now().checked_add(span);
+        loop {
+            let left = until
+                .map_or(SIGNALS_EVERY, |until| until.saturating_duration_since(Instant::now()));
+            match self.next(py, left.min(SIGNALS_EVERY))? {
+                Next::Event(event) => return event.into_python(py).map(Some),
+                Next::End => return Err(PyStopIteration::new_err(())),
+                Next::Nothing if left.is_zero() => return Ok(None),
+                Next::Nothing => py.check_signals()?,
+            }
+        }
+    }
+
+    /// What was counted so far.
+    fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let counts = py.detach(|| self.lock().as_ref().map(Run::counts)).unwrap_or_default();
+        let dict = PyDict::new(py);
+        for (name, count) in counts.named() {
+            dict.set_item(name, count)?;
+        }
+        Ok(dict)
+    }
+
+    /// Ends it: closes the files or the sockets. Iteration stops.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(self.lock().take()));
+    }
+}
+
+impl Events {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Run>> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits with the GIL released.
+    fn next(&self, py: Python<'_>, wait: Duration) -> PyResult<Next> {
+        let next = py.detach(|| self.lock().as_mut().map_or(Ok(Next::End), |run| run.next(wait)));
+        next.map_err(|text| errors::usage(py, &text))
+    }
+}

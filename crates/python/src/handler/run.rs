@@ -1,0 +1,336 @@
+//! Drives a handler, by captures or by sockets.
+
+use super::channel::Channel;
+use super::collect::{Collect, Queue, Wanted};
+use super::event::Event;
+use crate::pull::Source as File;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tickwire_feed::capture::{CaptureDriver, Kind, LineMap, Merge};
+use tickwire_feed::handler::{Dynamic, Handler, HandlerView, Peeked, SeqNumPeek, Source};
+use tickwire_feed::market::BookAdapter;
+use tickwire_net::Stop;
+use tickwire_net::multicast::{Receiver, ReceiverOptions};
+use tickwire_net::reception::{Reception, Wait};
+use tickwire_net::replaying::{Driven, Replaying};
+use tickwire_net::tcp_replay::TcpReplay;
+
+/// Events of a live feed that wait for Python: above, packets wait in the sockets.
+const WAITING_MAX: usize = 65_536;
+/// Destinations that an error names.
+const DESTINATIONS_MAX: usize = 20;
+
+type FeedHandler = Handler<Dynamic, BookAdapter>;
+
+/// What a handler counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    packets: u64,
+    messages: u64,
+    undecodable: u64,
+    gaps: u64,
+    lost: u64,
+    instruments: u64,
+    stale: u64,
+}
+
+impl Counts {
+    fn of(view: &HandlerView<'_>) -> Self {
+        let (fresh, stale) = view.recovery.states();
+        let (stale, arbiter) = (stale.iter().sum::<usize>(), view.arbiter.counters());
+        Self {
+            packets: view.counters.lines.iter().map(|line| line.packets).sum(),
+            messages: view.counters.messages.decoded,
+            undecodable: view.counters.messages.undecodable,
+            gaps: arbiter.gaps,
+            lost: arbiter.gap_seq_nums,
+            instruments: (fresh + stale) as u64,
+            stale: stale as u64,
+        }
+    }
+
+    /// With their names.
+    pub const fn named(&self) -> [(&'static str, u64); 7] {
+        [
+            ("packets", self.packets),
+            ("messages", self.messages),
+            ("undecodable", self.undecodable),
+            ("gaps", self.gaps),
+            ("lost", self.lost),
+            ("instruments", self.instruments),
+            ("stale", self.stale),
+        ]
+    }
+}
+
+/// What comes next.
+pub enum Next {
+    Event(Event),
+    /// Nothing within the time.
+    Nothing,
+    End,
+}
+
+/// A handler that is driven.
+pub enum Run {
+    Captured(Box<Captured>),
+    Live(Live),
+}
+
+impl Run {
+    /// Opens the captures or the sockets. A live feed ends when nothing has come for `idle`.
+    pub fn begin(
+        channel: &Arc<Channel>,
+        wanted: Wanted,
+        idle: Option<Duration>,
+    ) -> Result<Self, String> {
+        match channel.is_captured() {
+            true => Captured::open(channel, wanted).map(|run| Self::Captured(Box::new(run))),
+            false => Live::open(channel, wanted, idle).map(Self::Live),
+        }
+    }
+
+    /// The next event. An error is told once, behind the events before it.
+    pub fn next(&mut self, wait: Duration) -> Result<Next, String> {
+        match self {
+            Self::Captured(run) => run.next(),
+            Self::Live(run) => run.next(wait),
+        }
+    }
+
+    /// What was counted so far.
+    pub fn counts(&self) -> Counts {
+        match self {
+            Self::Captured(run) => Counts::of(&run.handler.view()),
+            Self::Live(run) => *run.counts.lock().unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+}
+
+/// A handler that captures drive; their times are the clock.
+pub struct Captured {
+    merge: Merge<std::fs::File>,
+    names: Vec<String>,
+    driver: CaptureDriver,
+    handler: FeedHandler,
+    sink: Collect,
+    hold_ns: u64,
+    is_ended: bool,
+    /// Told behind the events before.
+    errors: Vec<String>,
+}
+
+impl Captured {
+    fn open(channel: &Channel, wanted: Wanted) -> Result<Self, String> {
+        let settings = &channel.settings;
+        let mut map = LineMap::new();
+        if !channel.captures.is_empty() {
+            for (source, endpoint) in &settings.inputs {
+                map = map.destination(endpoint.address(), *source);
+            }
+        }
+        let mut paths = channel.captures.clone();
+        if paths.is_empty() {
+            for (input, (source, path)) in settings.captures.iter().enumerate() {
+                map = map.input(input, *source);
+                paths.push(path.clone());
+            }
+        }
+        let names = paths.iter().map(|path| path.display().to_string()).collect();
+        let readers = paths.into_iter().map(|path| {
+            let file = File { path, format: None };
+            let reader = file.open()?;
+            match reader.kind() {
+                Kind::Stream => Err(format!(
+                    "{}: a raw file has no packets to receive; read it with tickwire.open",
+                    file.path.display()
+                )),
+                _ => Ok(reader),
+            }
+        });
+        let merge = Merge::new(readers.collect::<Result<Vec<_>, _>>()?);
+        let queue = Queue::new(usize::MAX, Stop::new());
+        Ok(Self {
+            merge,
+            names,
+            driver: CaptureDriver::new(map),
+            handler: channel.handler()?,
+            sink: Collect { queue, wanted, epoch_ns: 0, now_ns: 0 },
+            hold_ns: channel.options.arbiter.hold_ns,
+            is_ended: false,
+            errors: Vec::new(),
+        })
+    }
+
+    fn next(&mut self) -> Result<Next, String> {
+        loop {
+            if let Some(event) = self.sink.queue.pop() {
+                return Ok(Next::Event(event));
+            }
+            if !self.errors.is_empty() {
+                return Err(self.errors.remove(0));
+            }
+            if self.is_ended {
+                return Ok(Next::End);
+            }
+            self.step();
+        }
+    }
+
+    /// Handles the next packet.
+    fn step(&mut self) {
+        match self.merge.next_packet() {
+            Ok(Some(merged)) => {
+                self.sink.now_ns = merged.time_ns;
+                self.driver.handle_packet(&merged, &mut self.handler, &mut self.sink);
+            }
+            Ok(None) => self.end(),
+            Err(broken) => {
+                let name = self.names.get(broken.input).map_or("", String::as_str);
+                self.errors.push(format!("{name}: {}", broken.error));
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        self.is_ended = true;
+        self.driver.finish(self.hold_ns, &mut self.handler, &mut self.sink);
+        for (name, reader) in self.names.iter().zip(self.merge.readers()) {
+            let missing = reader.statistics().missing();
+            self.errors.extend(missing.map(|text| format!("{name}: {text}")));
+        }
+        if !self.driver.has_matched() {
+            self.errors.push(self.nothing_matched());
+        }
+    }
+
+    fn nothing_matched(&self) -> String {
+        let others = self.driver.others();
+        let found: Vec<String> = others
+            .by_destination
+            .iter()
+            .take(DESTINATIONS_MAX)
+            .map(|(address, packets)| format!("{address} ({packets})"))
+            .collect();
+        let found = match found.is_empty() {
+            true => "they have no addresses: name the files as lines in the feed file, a = { capture = \"FILE\" }"
+                .to_owned(),
+            false => format!("packets found: {}", found.join(", ")),
+        };
+        format!("no packet of the captures belongs to a line of the channel; {found}")
+    }
+}
+
+/// A handler on a thread of its own, that sockets drive.
+pub struct Live {
+    queue: Arc<Queue>,
+    counts: Arc<Mutex<Counts>>,
+    stop: Stop,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Live {
+    fn open(
+        channel: &Arc<Channel>,
+        wanted: Wanted,
+        idle: Option<Duration>,
+    ) -> Result<Self, String> {
+        let stop = Stop::new();
+        let queue = Queue::new(WAITING_MAX, stop.clone());
+        let counts = Arc::new(Mutex::new(Counts::default()));
+        let options = ReceiverOptions::default();
+        let open = |(source, endpoint): &(Source, _)| {
+            let receiver = Receiver::open(*endpoint, options);
+            Ok((*source, receiver.map_err(|error| error.to_string())?))
+        };
+        let inputs = channel.settings.inputs.iter().map(open);
+        let inputs = inputs.collect::<Result<Vec<_>, String>>()?;
+        let mut reception = Reception::new(Wait::Block).map_err(|error| error.to_string())?;
+        let sink =
+            Collect { queue: queue.clone(), wanted, epoch_ns: reception.epoch_ns(), now_ns: 0 };
+        let handler = driven(channel)?;
+        reception.add_channel(handler, sink, inputs).map_err(|error| error.to_string())?;
+        let mut run = Receiving {
+            reception,
+            counts: counts.clone(),
+            idle_ns: idle.map(|idle| u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX)),
+            last: (0, 0),
+        };
+        let (of_thread, stopped) = (queue.clone(), stop.clone());
+        let thread = std::thread::Builder::new().name("tickwire-handler".to_owned());
+        let thread = thread.spawn(move || of_thread.end(run.receive(&stopped)));
+        let thread = thread.map_err(|error| error.to_string())?;
+        Ok(Self { queue, counts, stop, thread: Some(thread) })
+    }
+
+    fn next(&mut self, wait: Duration) -> Result<Next, String> {
+        self.queue.wait(wait);
+        if let Some(event) = self.queue.pop() {
+            return Ok(Next::Event(event));
+        }
+        match self.queue.take_end() {
+            Some(ended) => ended.map(|()| Next::End),
+            None => Ok(Next::Nothing),
+        }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.stop.set();
+        if let Some(thread) = self.thread.take() {
+            // What it ended with is in the queue.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The loop of a live feed.
+struct Receiving {
+    reception: Reception<Driven<Dynamic, BookAdapter>, Collect>,
+    counts: Arc<Mutex<Counts>>,
+    idle_ns: Option<u64>,
+    /// Packets, and when they were that many first.
+    last: (u64, u64),
+}
+
+impl Receiving {
+    fn receive(&mut self, stop: &Stop) -> Result<(), String> {
+        let (counts, idle_ns, last) = (&self.counts, self.idle_ns, &mut self.last);
+        let received = self.reception.run(stop, |reception, moment| {
+            let [channel] = reception.channels_mut() else { return };
+            channel.sink.now_ns = moment.now_ns;
+            let now = Counts::of(&channel.handler.handler().view());
+            if now.packets != last.0 || last.1 == 0 {
+                *last = (now.packets, moment.now_ns);
+            }
+            *counts.lock().unwrap_or_else(PoisonError::into_inner) = now;
+            if idle_ns.is_some_and(|idle_ns| moment.now_ns.saturating_sub(last.1) >= idle_ns) {
+                stop.set();
+            }
+        });
+        received.map_err(|error| error.to_string())
+    }
+}
+
+/// The handler, with the replay service behind it that the feed file names.
+fn driven(channel: &Channel) -> Result<Driven<Dynamic, BookAdapter>, String> {
+    let handler = channel.handler()?;
+    let service = channel.settings.replay_service().map_err(|error| error.to_string())?;
+    let Some((options, servers)) = service else { return Ok(Driven::Alone(handler)) };
+    let peek = SeqNumPeek::new(channel.program.set(), &channel.seq_num);
+    if !peek.can_find() {
+        return Err(
+            "replay: messages that come again need a sequence number of their own: name its \
+                    field (seq_num)"
+                .to_owned(),
+        );
+    }
+    let number = move |bytes: &[u8]| match peek.peek(bytes) {
+        Peeked::Number(number) => Some(number),
+        Peeked::Unknown | Peeked::Unnumbered => None,
+    };
+    let replay = TcpReplay::start(options, servers, number).map_err(|error| error.to_string())?;
+    Ok(Driven::Replaying(Replaying::new(handler, channel.engine(), replay)))
+}
