@@ -99,6 +99,10 @@ impl<E: Engine, A: Adapt<E::Message>, S: Sink<E::Message>> PacketHandler<S> for 
         let look_ns = (self.open > 0).then(|| self.now_ns.saturating_add(POLL_NS));
         self.handler.poll_timeout().into_iter().chain(look_ns).min()
     }
+
+    fn poll_waiting(&self) -> Option<u64> {
+        PacketHandler::<S>::poll_waiting(&self.handler)
+    }
 }
 
 /// A handler alone, or with a replay service behind it.
@@ -158,6 +162,10 @@ impl<E: Engine, A: Adapt<E::Message>, S: Sink<E::Message>> PacketHandler<S> for 
             Self::Alone(handler) => handler.poll_timeout(),
             Self::Replaying(replaying) => PacketHandler::<S>::poll_timeout(replaying),
         }
+    }
+
+    fn poll_waiting(&self) -> Option<u64> {
+        PacketHandler::<S>::poll_waiting(self.handler())
     }
 
     fn finish(&mut self, sink: &mut S) {

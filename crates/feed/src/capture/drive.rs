@@ -115,16 +115,26 @@ impl CaptureDriver {
         handler.handle_packet(received_ns, source, packet.bytes, sink);
     }
 
-    /// Fires the timers that are due within `hold_ns` of the last packet, so that what is held
-    /// comes out. Later timers, such as those of silent lines, do not fire: the end of a capture is
-    /// not silence.
+    /// Fires the timers that are due within `hold_ns` of the last packet, and later ones while packets are held or
+    /// snapshots wait for the lines, so that what is held comes out. Other timers, such as those of silent lines, do not
+    /// fire: the end of a capture is not silence.
     pub fn finish<H: PacketHandler<S>, S: ?Sized>(
         &mut self,
         hold_ns: u64,
         handler: &mut H,
         sink: &mut S,
     ) {
-        self.advance(self.now_ns.saturating_add(hold_ns), handler, sink);
+        let end_ns = self.now_ns.saturating_add(hold_ns);
+        let mut last_ns = None;
+        loop {
+            let due_ns = handler.poll_timeout().filter(|due_ns| *due_ns <= end_ns);
+            let due_ns = due_ns.into_iter().chain(handler.poll_waiting()).min();
+            // A timer that does not move on fires once.
+            let Some(due_ns) = due_ns.filter(|due_ns| last_ns != Some(*due_ns)) else { break };
+            self.advance(due_ns.max(self.now_ns), handler, sink);
+            last_ns = Some(due_ns);
+        }
+        self.advance(end_ns.max(self.now_ns), handler, sink);
         handler.finish(sink);
     }
 
@@ -213,6 +223,31 @@ mod tests {
         }
     }
 
+    /// Something waits until a time, as the timer says, and other timers are later.
+    #[derive(Default)]
+    struct Waiting {
+        until_ns: Option<u64>,
+    }
+
+    impl PacketHandler<Vec<u64>> for Waiting {
+        fn handle_packet(&mut self, ns: u64, _: Source, _: &[u8], _: &mut Vec<u64>) {
+            self.until_ns = Some(ns + 500);
+        }
+
+        fn handle_timeout(&mut self, now_ns: u64, sink: &mut Vec<u64>) {
+            sink.push(now_ns);
+            self.until_ns = None;
+        }
+
+        fn poll_timeout(&self) -> Option<u64> {
+            Some(self.until_ns.unwrap_or(9_000))
+        }
+
+        fn poll_waiting(&self) -> Option<u64> {
+            self.until_ns
+        }
+    }
+
     fn capture(packets: &[(u64, &str, u8)]) -> Merge<std::io::Cursor<Vec<u8>>> {
         let mut writer = PcapWriter::new(Vec::new()).unwrap();
         let source = "10.0.0.1:1".parse().unwrap();
@@ -263,6 +298,13 @@ mod tests {
         assert_eq!(driver.others().by_destination[&OTHER.parse().unwrap()], 2);
         assert_eq!(driver.others().packets(), 2);
         assert!(driver.counters().all(|(_, line)| line.packets == 2 && line.bytes == 2));
+    }
+
+    #[test]
+    fn what_waits_at_the_end_is_let_go_at_its_time_and_later_timers_do_not_fire() {
+        let mut fired = Vec::new();
+        let driver = drive(&[(100, A, 1)], Waiting::default(), &mut fired);
+        assert_eq!((fired, driver.now_ns()), (vec![600], 600));
     }
 
     #[test]

@@ -16,6 +16,12 @@ pub trait PacketHandler<S: ?Sized> {
     /// When to call [`handle_timeout`](Self::handle_timeout); `None` if no timer is set.
     fn poll_timeout(&self) -> Option<u64>;
 
+    /// When the next packet or snapshot that waits is let go; `None` if none waits. Other timers, such as those of silent
+    /// lines, are left out: the end of a capture is not silence.
+    fn poll_waiting(&self) -> Option<u64> {
+        None
+    }
+
     /// Acts on the timers that are due by `to_ns`, each at its time, so that what becomes of packets depends on when
     /// they were received and not on when this is called. It was called up to `from_ns` before.
     fn fire_due(&mut self, from_ns: u64, to_ns: u64, sink: &mut S) {
@@ -48,6 +54,12 @@ impl<E: Engine, A: Adapt<E::Message>, S: Sink<E::Message>> PacketHandler<S> for 
         Handler::poll_timeout(self)
     }
 
+    fn poll_waiting(&self) -> Option<u64> {
+        let arbiter = self.arbiter();
+        let held = arbiter.poll_timeout().filter(|_| arbiter.packets_held() > 0);
+        held.into_iter().chain(self.recovery().poll_timeout()).min()
+    }
+
     fn finish(&mut self, sink: &mut S) {
         Handler::finish(self, sink);
     }
@@ -64,6 +76,10 @@ impl<S: ?Sized, H: PacketHandler<S> + ?Sized> PacketHandler<S> for Box<H> {
 
     fn poll_timeout(&self) -> Option<u64> {
         (**self).poll_timeout()
+    }
+
+    fn poll_waiting(&self) -> Option<u64> {
+        (**self).poll_waiting()
     }
 
     fn finish(&mut self, sink: &mut S) {

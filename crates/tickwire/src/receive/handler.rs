@@ -156,4 +156,8 @@ where
     fn poll_timeout(&self) -> Option<u64> {
         PacketHandler::<FeedSink>::poll_timeout(&self.driven)
     }
+
+    fn poll_waiting(&self) -> Option<u64> {
+        PacketHandler::<FeedSink>::poll_waiting(&self.driven)
+    }
 }

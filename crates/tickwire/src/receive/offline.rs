@@ -8,7 +8,7 @@ use super::{Described, Session, pin};
 use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use tickwire_feed::capture::{CaptureDriver, MergedPacket};
-use tickwire_feed::handler::HandlerView;
+use tickwire_feed::handler::PacketHandler;
 use tickwire_net::log::{LogLimit, Logged};
 use tickwire_net::process::resident_bytes;
 
@@ -104,9 +104,7 @@ impl Driven {
 
     /// When the next thing that waits is let go.
     fn waits_until(&self) -> Option<u64> {
-        let HandlerView { arbiter, recovery, .. } = self.handler.view();
-        let held = arbiter.poll_timeout().filter(|_| arbiter.packets_held() > 0);
-        held.into_iter().chain(recovery.poll_timeout()).min()
+        self.handler.poll_waiting()
     }
 }
 
