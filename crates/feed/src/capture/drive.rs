@@ -125,14 +125,12 @@ impl CaptureDriver {
         sink: &mut S,
     ) {
         let end_ns = self.now_ns.saturating_add(hold_ns);
-        let mut last_ns = None;
         loop {
             let due_ns = handler.poll_timeout().filter(|due_ns| *due_ns <= end_ns);
             let due_ns = due_ns.into_iter().chain(handler.poll_waiting()).min();
-            // A timer that does not move on fires once.
-            let Some(due_ns) = due_ns.filter(|due_ns| last_ns != Some(*due_ns)) else { break };
-            self.advance(due_ns.max(self.now_ns), handler, sink);
-            last_ns = Some(due_ns);
+            // What is due already, a timer that does not move on above all, fires below, once.
+            let Some(due_ns) = due_ns.filter(|due_ns| *due_ns > self.now_ns) else { break };
+            self.advance(due_ns, handler, sink);
         }
         self.advance(end_ns.max(self.now_ns), handler, sink);
         handler.finish(sink);
