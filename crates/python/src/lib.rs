@@ -13,6 +13,7 @@ mod from_python;
 mod handler;
 mod message;
 mod pull;
+mod simulate;
 mod templates;
 mod values;
 
@@ -35,6 +36,8 @@ mod _tickwire {
     use super::handler::{Book, Events, Gap, Handler, Notice, Trade};
     #[pymodule_export]
     use super::message::{Message, Record};
+    #[pymodule_export]
+    use super::simulate::{Day, day};
     #[pymodule_export]
     use super::templates::TemplateSet;
 }

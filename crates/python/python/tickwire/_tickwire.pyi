@@ -1,3 +1,4 @@
+import pathlib
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from os import PathLike
@@ -99,6 +100,39 @@ class Notice:
     def text(self) -> str: ...
     @property
     def time(self) -> int: ...
+
+class Day:
+    """A trading day that was written."""
+
+    @property
+    def directory(self) -> pathlib.Path: ...
+    @property
+    def capture(self) -> pathlib.Path: ...
+    @property
+    def templates(self) -> pathlib.Path: ...
+    @property
+    def feed(self) -> pathlib.Path: ...
+    @property
+    def framing(self) -> str: ...
+    def books(
+        self,
+    ) -> dict[
+        str, tuple[list[tuple[Decimal, Decimal, int | None]], list[tuple[Decimal, Decimal, int | None]]]
+    ]: ...
+
+def day(
+    directory: _Path,
+    shape: str = "futures",
+    *,
+    seed: int = 1,
+    packets: int = 10_000,
+    instruments: int = 20,
+    loss: float = 0.0,
+    duplicate: float = 0.0,
+    reorder: float = 0.0,
+    skew: float = 0.0,
+    mid_session: bool = False,
+) -> Day: ...
 
 class Handler:
     def __init__(self, feed: _Path, channel: str | None = None, captures: Sequence[_Path] = ...) -> None: ...

@@ -87,7 +87,8 @@ impl Book {
     }
 }
 
-fn levels<'py>(py: Python<'py>, levels: &[Level]) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+/// Levels as tuples of price, size and number of orders.
+pub fn levels<'py>(py: Python<'py>, levels: &[Level]) -> PyResult<Vec<Bound<'py, PyTuple>>> {
     levels
         .iter()
         .map(|level| {

@@ -5,7 +5,7 @@ mod collect;
 mod event;
 mod run;
 
-pub use event::{Book, Gap, Notice, Trade};
+pub use event::{Book, Gap, Notice, Trade, levels};
 
 use crate::errors;
 use channel::Channel;

@@ -1,0 +1,56 @@
+"""The simulated exchange, for tests of one's own: feeds whose books are known.
+
+>>> import tempfile, tickwire
+>>> written = day(tempfile.mkdtemp(), packets=500, instruments=3, loss=0.01, seed=7)
+>>> handler = tickwire.Handler(written.feed, captures=written.capture)
+>>> last = {book.instrument: book for book in handler.books()}
+>>> all((book.bids, book.asks) == written.books()[name] for name, book in last.items() if book.is_fresh)
+True
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from typing import Literal
+
+from tickwire import _tickwire
+from tickwire._tickwire import Day
+
+__all__ = ["Day", "day"]
+
+
+def day(
+    directory: str | os.PathLike[str],
+    shape: Literal["futures", "shares"] = "futures",
+    *,
+    seed: int = 1,
+    packets: int = 10_000,
+    instruments: int = 20,
+    loss: float = 0.0,
+    duplicate: float = 0.0,
+    reorder: float = 0.0,
+    skew: float = 0.0,
+    mid_session: bool = False,
+) -> Day:
+    """Write a trading day into a folder: ``day.pcap``, ``templates.xml`` and ``feed.toml``.
+
+    The capture has lines A and B, snapshots and definitions, each with an address of its own, a packet a millisecond. The
+    same arguments give the same bytes. ``futures`` are price levels by position in CME's framing, ``shares`` every order
+    in MOEX ASTS's. On each line a packet is lost, comes twice or is overtaken with the chances ``loss``, ``duplicate``
+    and ``reorder``; line B is ``skew`` seconds behind. With ``mid_session`` books are full at the start, and a snapshot
+    is needed to know them. What is returned has the paths, and the true books at the end.
+    """
+    pathlib.Path(directory).mkdir(parents=True, exist_ok=True)
+    return _tickwire.day(
+        directory,
+        shape,
+        seed=seed,
+        packets=packets,
+        instruments=instruments,
+        loss=loss,
+        duplicate=duplicate,
+        reorder=reorder,
+        skew=skew,
+        mid_session=mid_session,
+    )
