@@ -1,6 +1,6 @@
 //! FIX messages out of logs and captures, and what they say in words.
 //!
-//! [`Scanner`] finds messages in text of any kind, [`Streams`] in the TCP streams of a capture. [`examined`] reads
+//! [`Scanner`] finds messages in text of any kind, [`Streams`] in the TCP streams of a capture; [`Source`] reads a file of either. [`examined`] reads
 //! what was found though its frame may be wrong, [`Versions`] has the dictionaries of a message, [`Names`] finds the
 //! entries of its groups and writes it as JSON, and [`explained`] says what a validator found.
 //!
@@ -30,6 +30,7 @@ mod found;
 mod json;
 mod mixed;
 mod names;
+mod pull;
 mod scanner;
 mod streams;
 mod versions;
@@ -37,7 +38,8 @@ mod versions;
 pub use examined::examined;
 pub use explained::explained;
 pub use found::Found;
-pub use names::{Names, Node};
+pub use names::{FRAME_TAGS, Names, Node};
+pub use pull::{FoundAt, Place, Pull, Source};
 pub use scanner::{Paused, Scanner, TextMessage};
 pub use streams::Streams;
 pub use versions::Versions;

@@ -1,10 +1,14 @@
 //! Names of fields, and which of them belong to entries of groups.
 
+use std::collections::BTreeSet;
 use tickwire_fix::dictionary::{FieldDef, GroupDef, Member, MessageDef};
 use tickwire_fix::{Dictionary, Message, Tag};
 
 /// Groups in groups that are followed at most.
 const DEPTH_MAX: usize = 16;
+
+/// Fields that tell nothing of a row: BodyLength and CheckSum, which were checked, and MsgType, which the table has.
+pub const FRAME_TAGS: [u32; 3] = [9, 10, 35];
 
 /// The dictionaries that name things.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +54,29 @@ impl<'d> Names<'d> {
             at = self.push_field(&mut nodes, tags, at, group, 0);
         }
         nodes
+    }
+
+    /// Returns the tags of named fields, with those of the entries where one counts a group of the message type.
+    ///
+    /// # Errors
+    /// A field that no dictionary has, in words.
+    pub fn tags_named(&self, msg_type: &[u8], fields: &[String]) -> Result<BTreeSet<u32>, String> {
+        let mut tags = BTreeSet::new();
+        for name in fields {
+            let field = self.field_named(name);
+            let field = field.ok_or_else(|| format!("the dictionary has no field {name}"))?;
+            tags.insert(field.tag().0);
+        }
+        let body = self.message(msg_type).map_or(&[][..], |message| message.members());
+        for (dictionary, members) in [
+            (self.session, self.session.header()),
+            (self.session, self.session.trailer()),
+            (self.session, body),
+            (self.application, body),
+        ] {
+            add_entries(dictionary, members, false, &mut tags);
+        }
+        Ok(tags)
     }
 
     /// Returns the group that a field counts.
@@ -99,5 +126,24 @@ impl<'d> Names<'d> {
             entries.push(nodes);
         }
         entries
+    }
+}
+
+/// Adds the tags of the entries of groups whose count is among the tags.
+fn add_entries(
+    dictionary: &Dictionary,
+    members: &[Member],
+    is_inside: bool,
+    tags: &mut BTreeSet<u32>,
+) {
+    for member in members {
+        let is_inside = is_inside || tags.contains(&member.tag.0);
+        if is_inside {
+            tags.insert(member.tag.0);
+        }
+        let group = member.group.and_then(|id| dictionary.group(id));
+        if let Some(group) = group.filter(|group| group.count() == member.tag) {
+            add_entries(dictionary, group.members(), is_inside, tags);
+        }
     }
 }

@@ -204,10 +204,12 @@ fn one_file_has_the_rows_of_one_template() {
         0,
         "columns without rows"
     );
-    let run =
-        tickwire(&format!("export {capture} -t {templates} -o {}", d.join("x.csv.zst").display()));
-    assert_eq!(run.status, 2);
-    assert!(run.err.contains("tickwire decode"), "{}", run.err);
+    for name in ["x.txt", "x.parquet.zst"] {
+        let run =
+            tickwire(&format!("export {capture} -t {templates} -o {}", d.join(name).display()));
+        assert_eq!(run.status, 2);
+        assert!(run.err.contains(".parquet, .arrow, .csv or .jsonl"), "{}", run.err);
+    }
 }
 
 #[test]
@@ -313,4 +315,164 @@ fn messages_that_no_column_can_hold_are_told() {
     }
     assert_eq!(read(&out.join("T/c.bin.parquet"))[0].num_rows(), 1);
     assert_eq!(read(&out.join("errors/c.bin.parquet"))[0].num_rows(), 1);
+}
+
+/// Two messages a second and a logon, in FIX 4.4.
+fn fix_log() -> String {
+    let message = |fields: &str| {
+        let body = fields.replace('|', "\x01");
+        let head = format!("8=FIX.4.4\x019={}\x01", body.len());
+        let sum: u32 = head.bytes().chain(body.bytes()).map(u32::from).sum();
+        format!("{head}{body}10={:03}\x01", sum % 256)
+    };
+    let order = |number: u32, symbol: &str, time: &str| {
+        message(&format!(
+            "35=D|49=A|56=B|34={number}|52={time}|11=c{number}|55={symbol}|54=1|60={time}|38=10|40=2|44=1.25|"
+        ))
+    };
+    let logon = message("35=A|49=A|56=B|34=1|52=20240102-23:59:58|98=0|108=30|");
+    [
+        logon,
+        order(2, "MSFT", "20240102-23:59:59"),
+        order(3, "IBM", "20240103-00:00:00"),
+        order(4, "MSFT", "20240103-00:00:01"),
+    ]
+    .join("\n")
+}
+
+#[test]
+fn a_fix_log_is_a_table_a_message_type_and_loses_nothing() {
+    let d = directory("export_fix");
+    // A flipped byte, a type that nobody knows, and a message of another version.
+    let other = "8=FIX.4.2|9=48|35=0|49=A|56=B|34=9|52=20240103-00:00:02|10=000|";
+    let log = format!("{}\n{}\n{other}\n", fix_log(), fix_log().replacen("c3", "c9", 1));
+    let log = file(&d, "orders.log", log.as_bytes());
+    let out = d.join("out");
+    let _ = std::fs::remove_dir_all(&out);
+    let run = tickwire(&format!("export {log} --fix -o {}", out.display()));
+    assert_eq!(run.status, 1, "{}", run.err);
+    assert!(run.err.contains("line 7") && run.err.contains("CheckSum"), "{}", run.err);
+    let orders = read(&out.join("NewOrderSingle/orders.log.parquet"));
+    let orders = &orders[0];
+    assert_eq!(orders.num_rows(), 5, "six, of which one is flipped");
+    let ids = orders.column_by_name("ClOrdID").expect("a column").as_string::<i32>();
+    assert_eq!(ids.iter().flatten().collect::<Vec<_>>(), ["c2", "c3", "c4", "c2", "c4"]);
+    assert!(orders.column_by_name("CheckSum").is_none());
+    assert_eq!(read(&out.join("Logon/orders.log.parquet"))[0].num_rows(), 2);
+    let errors = &read(&out.join("errors/orders.log.parquet"))[0];
+    assert_eq!(errors.num_rows(), 2);
+    let manifest = manifest(&out);
+    let entry = &manifest["captures"]["orders.log"];
+    assert_eq!((&entry["messages"], &entry["errors"]), (&7.into(), &2.into()));
+    let sum = Command::new("sha256sum").arg(&log).output().expect("sha256sum").stdout;
+    let sum = String::from_utf8(sum).expect("text");
+    assert_eq!(Some(entry["sha256"].as_str().expect("text")), sum.split(' ').next());
+    let table = File::open(out.join("NewOrderSingle/orders.log.parquet")).expect("a file");
+    let table = ParquetRecordBatchReaderBuilder::try_new(table).expect("a Parquet file");
+    assert_eq!(table.schema().metadata()["tickwire.input_sha256"], entry["sha256"]);
+}
+
+#[test]
+fn one_file_has_the_chosen_fields_of_a_fix_message() {
+    let d = directory("export_fix_file");
+    let log = file(&d, "orders.log", fix_log().as_bytes());
+    let out = d.join("orders.parquet");
+    let command = format!("export {log} --fix -o {} --force", out.display());
+    let several = tickwire(&command);
+    assert_eq!(several.status, 2);
+    assert!(several.err.contains("--template"), "{}", several.err);
+    let run = tickwire(&format!("{command} --template NewOrderSingle --fields Symbol,Price"));
+    assert_eq!(run.status, 0, "{}", run.err);
+    let rows = &read(&out)[0];
+    let names: Vec<&str> =
+        rows.schema_ref().fields().iter().map(|field| field.name().as_str()).collect();
+    assert_eq!(names, ["line", "off", "pkt", "time", "Symbol", "Price", "other"]);
+    assert_eq!(rows.num_rows(), 3);
+    let wrong = tickwire(&format!("{command} --template D --fields Prize"));
+    assert_eq!(wrong.status, 2);
+    assert!(wrong.err.contains("no field Prize"), "{}", wrong.err);
+    let wrong = tickwire(&format!("{command} --template Ordre"));
+    assert!(wrong.status == 2 && wrong.err.contains("Ordre"), "{}", wrong.err);
+}
+
+#[test]
+fn partitions_have_the_rows_of_their_values() {
+    let d = directory("export_partitions");
+    let log = file(&d, "orders.log", fix_log().as_bytes());
+    let out = d.join("out");
+    let _ = std::fs::remove_dir_all(&out);
+    let command = format!("export {log} --fix -o {} --partition date,security", out.display());
+    let run = tickwire(&command);
+    assert_eq!(run.status, 0, "{}", run.err);
+    let orders = out.join("NewOrderSingle");
+    let names: Vec<String> = files_in(&orders)
+        .iter()
+        .map(|path| path.strip_prefix(&orders).expect("below").display().to_string())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "date=2024-01-02/security=MSFT/orders.log.parquet",
+            "date=2024-01-03/security=IBM/orders.log.parquet",
+            "date=2024-01-03/security=MSFT/orders.log.parquet",
+        ]
+    );
+    for name in &names {
+        let rows = &read(&orders.join(name))[0];
+        let symbol = rows.column_by_name("Symbol").expect("a column").as_string::<i32>();
+        assert_eq!(rows.num_rows(), 1);
+        assert!(name.contains(symbol.value(0)), "{name}");
+    }
+    let files = manifest(&out)["captures"]["orders.log"]["files"].as_array().expect("a list").len();
+    assert_eq!(files, 4, "with that of the logon, which has no security");
+    // With other partitions the files of before go.
+    let again = tickwire(&format!(
+        "export {log} --fix -o {} --partition date --template D --force",
+        out.display()
+    ));
+    assert_eq!(again.status, 0, "{}", again.err);
+    assert_eq!(files_in(&orders).len(), 2);
+}
+
+#[test]
+fn keys_of_partitions_that_no_table_has_are_refused_before_anything_is_written() {
+    let d = directory("export_no_partition");
+    let templates = file(&d, "t.xml", XML.as_bytes());
+    let feed = file(&d, "feed.bin", &u32be(&[TICK]));
+    let out = d.join("out");
+    let refused = |key: &str| {
+        let run = tickwire(&format!(
+            "export {feed} -t {templates} --reset packet -o {} --partition {key}",
+            out.display()
+        ));
+        assert_eq!(run.status, 2, "{}", run.err);
+        assert!(!out.exists());
+        run.err
+    };
+    assert!(refused("Prize").contains("--partition Prize"));
+    assert!(refused("Size,Size").contains("two keys"));
+    let run = tickwire(&format!(
+        "export {feed} -t {templates} --reset packet -o {}.parquet --partition Size",
+        out.display()
+    ));
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("name a directory"), "{}", run.err);
+}
+
+#[test]
+fn text_by_suffix_is_what_decode_writes() {
+    let d = directory("export_text");
+    let templates = file(&d, "t.xml", XML.as_bytes());
+    let feed = file(&d, "feed.bin", &u32be(&[TICK, &[TICK, OTHER].concat()]));
+    for name in ["rows.csv", "rows.jsonl", "rows.csv.zst"] {
+        let (exported, decoded) = (d.join(name), d.join(format!("decoded.{name}")));
+        let common = format!("{feed} -t {templates} --reset packet --force -q");
+        let export = tickwire(&format!("export {common} -o {}", exported.display()));
+        assert_eq!(export.status, 0, "{}", export.err);
+        assert_eq!(tickwire(&format!("decode {common} -o {}", decoded.display())).status, 0);
+        let read = |path: &Path| std::fs::read(path).expect("a file");
+        assert_eq!(read(&exported), read(&decoded), "{name}");
+    }
+    let refused = tickwire(&format!("export {feed} -t {templates} -o {}/rows.txt", d.display()));
+    assert_eq!(refused.status, 2);
 }

@@ -3,7 +3,6 @@
 use crate::errors;
 use crate::fix::fault::Fault;
 use crate::fix::log::{Errors, Job};
-use crate::fix::pull::Pull;
 use crate::fix::survey::Chosen;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -12,9 +11,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::sync::{Arc, Mutex, PoisonError};
 use tickwire_arrow::Decimals;
-use tickwire_arrow::fix::{MessageBuilder, MessageTable};
+use tickwire_arrow::fix::{MessageBuilder, MessagePlace, MessageTable};
 use tickwire_fix::{Reader as MessageReader, Tag};
-use tickwire_fix_text::{Found, examined};
+use tickwire_fix_text::{Found, FoundAt, Place, Pull, examined};
 
 /// Rows of a batch, and bytes of their messages.
 const BATCH_ROWS: usize = 8192;
@@ -138,7 +137,7 @@ impl Reader {
 }
 
 impl Rows {
-    fn push(&mut self, place: &crate::fix::pull::Place<'_>, found: Found<'_>) {
+    fn push(&mut self, place: &Place<'_>, found: Found<'_>) {
         // Rows behind an error are not taken.
         if self.fault.is_some() {
             return;
@@ -148,14 +147,14 @@ impl Rows {
             && let Ok(message) = self.reader.decode(bytes)
         {
             if message.msg_type() == self.msg_type {
-                self.builder.push(&place.at, &message);
+                self.builder.push(&message_place(&place.at), &message);
             }
             return;
         }
         let wrong = match examined(&mut self.reader, found) {
             Ok((message, wrong)) if wrong.is_empty() || !self.job.checks => {
                 if message.msg_type() == self.msg_type {
-                    self.builder.push(&place.at, &message);
+                    self.builder.push(&message_place(&place.at), &message);
                 }
                 return;
             }
@@ -165,6 +164,11 @@ impl Rows {
         let fault = self.job.placed(place, Fault::of_text(wrong));
         self.fault = self.errors.note(fault);
     }
+}
+
+const fn message_place(at: &FoundAt) -> MessagePlace {
+    let FoundAt { line, offset, packet, time_ns } = *at;
+    MessagePlace { line, offset, packet, time_ns }
 }
 
 impl Iterator for Reader {

@@ -7,9 +7,9 @@ use pyo3::exceptions::{PyAttributeError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::sync::{Arc, OnceLock};
-use tickwire_arrow::fix::MessagePlace;
+
 use tickwire_fix::{Field, Message, Reader, Tag};
-use tickwire_fix_text::{Names, Node, Versions};
+use tickwire_fix_text::{FoundAt, Names, Node, Versions};
 
 /// A message: `8=` to its last delimiter, with 8, 9 and 35 in front.
 pub struct Inner {
@@ -18,7 +18,7 @@ pub struct Inner {
     pub faults: Vec<Fault>,
     pub versions: Arc<Versions>,
     /// Where it was found.
-    pub place: MessagePlace,
+    pub place: FoundAt,
     layout: OnceLock<Layout>,
 }
 
@@ -55,12 +55,12 @@ pub enum Key {
 impl Inner {
     /// A message, which [`Reader::examine`] takes.
     pub fn new(bytes: Vec<u8>, faults: Vec<Fault>, versions: Arc<Versions>) -> Self {
-        let place = MessagePlace::default();
+        let place = FoundAt::default();
         Self { bytes, faults, versions, place, layout: OnceLock::new() }
     }
 
     /// The message of a log.
-    pub fn with_place(self, place: MessagePlace) -> Self {
+    pub fn with_place(self, place: FoundAt) -> Self {
         Self { place, ..self }
     }
 

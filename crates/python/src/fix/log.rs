@@ -7,7 +7,6 @@ use crate::fix::fault::Fault;
 use crate::fix::inner::Inner;
 use crate::fix::message::Message;
 use crate::fix::parse::{Text, inner};
-use crate::fix::pull::{Place, Pull, Source};
 use crate::fix::survey::Survey;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -15,7 +14,7 @@ use pyo3::types::PyDict;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use tickwire_fix_text::{Found, Versions};
+use tickwire_fix_text::{Found, Place, Pull, Source, Versions};
 
 /// Errors kept; further ones are only counted.
 const ERRORS_MAX: usize = 10_000;

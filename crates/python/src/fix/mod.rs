@@ -10,7 +10,6 @@ mod inner;
 mod log;
 mod message;
 mod parse;
-mod pull;
 mod survey;
 mod values;
 

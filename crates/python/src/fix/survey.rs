@@ -2,14 +2,11 @@
 
 use crate::fix::log::Job;
 use std::collections::{BTreeMap, BTreeSet};
-use tickwire_fix::dictionary::Member;
-use tickwire_fix::{Dictionary, Message, Reader, Tag};
-use tickwire_fix_text::{Found, Names, Versions, examined};
+use tickwire_fix::{Message, Reader, Tag};
+use tickwire_fix_text::{FRAME_TAGS, Found, Names, Versions, examined};
 
 /// Tags below are noted in an array.
 const DENSE_TAGS: usize = 4096;
-/// Fields that tell nothing of a row: BodyLength and CheckSum, which were checked, and MsgType, which the table has.
-const FRAME: [u32; 3] = [9, 10, 35];
 
 /// Messages by MsgType.
 #[derive(Default)]
@@ -113,9 +110,9 @@ impl Survey {
         let mut chosen = Chosen { msg_type, version, tags: None };
         let names = chosen.names(versions);
         chosen.tags = match fields {
-            Some(fields) => Some(named(names, &chosen.msg_type, &fields)?),
+            Some(fields) => Some(names.tags_named(&chosen.msg_type, &fields)?),
             None if all => None,
-            None => Some(seen.tags().filter(|tag| !FRAME.contains(tag)).collect()),
+            None => Some(seen.tags().filter(|tag| !FRAME_TAGS.contains(tag)).collect()),
         };
         Ok(chosen)
     }
@@ -135,43 +132,5 @@ impl Seen {
     fn tags(&self) -> impl Iterator<Item = u32> {
         let dense = self.dense.iter().zip(0..).filter(|(is_seen, _)| **is_seen);
         dense.map(|(_, tag)| tag).chain(self.sparse.iter().copied())
-    }
-}
-
-/// The tags of named fields, with those of the entries where one counts a group.
-fn named(names: Names<'_>, msg_type: &[u8], fields: &[String]) -> Result<BTreeSet<u32>, String> {
-    let mut tags = BTreeSet::new();
-    for name in fields {
-        let field = names.field_named(name);
-        let field = field.ok_or_else(|| format!("the dictionary has no field {name}"))?;
-        tags.insert(field.tag().0);
-    }
-    let body = names.message(msg_type).map_or(&[][..], |message| message.members());
-    for (dictionary, members) in [
-        (names.session, names.session.header()),
-        (names.session, names.session.trailer()),
-        (names.session, body),
-        (names.application, body),
-    ] {
-        add_entries(dictionary, members, false, &mut tags);
-    }
-    Ok(tags)
-}
-
-fn add_entries(
-    dictionary: &Dictionary,
-    members: &[Member],
-    is_inside: bool,
-    tags: &mut BTreeSet<u32>,
-) {
-    for member in members {
-        let is_inside = is_inside || tags.contains(&member.tag.0);
-        if is_inside {
-            tags.insert(member.tag.0);
-        }
-        let group = member.group.and_then(|id| dictionary.group(id));
-        if let Some(group) = group.filter(|group| group.count() == member.tag) {
-            add_entries(dictionary, group.members(), is_inside, tags);
-        }
     }
 }

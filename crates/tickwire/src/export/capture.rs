@@ -1,6 +1,10 @@
 //! Exporting one capture.
 
-use super::tables::{SharedTables, Tables, Target};
+use super::digest::sha256;
+use super::table_files::{TableFiles, Target};
+use super::tables::{SharedTables, Tables};
+use super::text::TextFile;
+use crate::console::tell;
 use crate::decode::{Output, Report, Run};
 use crate::failure::Failure;
 use crate::files;
@@ -16,6 +20,7 @@ use tickwire_captures::{CaptureDecoder, Sample, Selection};
 use tickwire_fast::{Findings, Program};
 use tickwire_feed::framing::Framing;
 use tickwire_feed::framing::detect::doubt;
+use tickwire_text::MessageWriter;
 
 /// First packets whose values are judged.
 const DOUBTED_PACKETS: usize = 200;
@@ -71,7 +76,10 @@ impl State {
 pub struct Exported {
     pub name: String,
     pub state: State,
-    pub packets: u64,
+    /// SHA-256 of the capture, in hex.
+    pub digest: String,
+    /// Not of FIX, which is no packets.
+    pub packets: Option<u64>,
     pub messages: u64,
     /// Rows of errors.
     pub errors: u64,
@@ -82,63 +90,126 @@ pub struct Exported {
     pub is_flawed: bool,
 }
 
-/// Exports a capture.
-pub fn export(
-    job: &Job<'_>,
-    capture: &Path,
-    target: Target,
-    shows_progress: bool,
-) -> Result<Exported, Failure> {
-    let tables = SharedTables::new(Tables::new(&job.program, &job.table, target));
-    let name = files::name_of(capture);
-    let state = State::of(capture)?;
-    let input = InputArgs::of(capture, job.capture);
-    let progress = if shows_progress { Progress::of(capture) } else { Progress::none() };
-    let reader = input.open(&progress)?;
-    let options = job.decoder.checked_options(reset_policy(&job.framing), &job.program)?;
-    let lost = tables.clone();
-    let report =
-        Report::new(&name, &progress, options.limits).on_lost(Box::new(move |place, error| {
-            lost.note_lost(&LostData {
-                packet: place.map(|place| place.index),
-                file_offset: place.map(|place| place.file_offset),
-                time_ns: place.and_then(|place| place.time_ns),
-                destination: place.and_then(|place| place.destination),
-                error: error.to_owned(),
-            });
-        }));
-    let mut run = Run {
-        output: Output::Messages(Box::new(tables.clone())),
-        selection: job.selection.clone(),
-        left: u64::MAX,
-        report,
-        sample: Sample::new(DOUBTED_PACKETS),
-        findings: Findings::default(),
-        timed: false,
-    };
-    let mut decoder = CaptureDecoder::new(job.program.clone(), options, job.framing);
-    run.decode_all(&mut decoder, reader)?;
-    if let Some(doubt) = doubt(run.sample.packets(), job.program.set(), &job.framing) {
-        run.report.remark(&format!("warning: {doubt}"));
+impl Job<'_> {
+    /// Exports a capture.
+    pub fn export(
+        &self,
+        capture: &Path,
+        target: Target,
+        shows_progress: bool,
+    ) -> Result<Exported, Failure> {
+        let state = State::of(capture)?;
+        let progress = if shows_progress { Progress::of(capture) } else { Progress::none() };
+        let digest = sha256(capture, &progress)?;
+        drop(progress);
+        let metadata = vec![("tickwire.input_sha256".to_owned(), digest.clone())];
+        let is_file = matches!(target, Target::File { .. });
+        let mut tables = Tables::new(&self.program, &self.table, TableFiles::new(target, metadata));
+        if is_file {
+            // Without a message the file has columns all the same.
+            self.selection
+                .templates(&self.program)
+                .into_iter()
+                .try_for_each(|template| tables.begin(template))?;
+        }
+        let tables = SharedTables::new(tables);
+        let lost = tables.clone();
+        let on_lost = Box::new(move |lost_data: &LostData| lost.note_lost(lost_data));
+        let counts =
+            self.decode(capture, &state, Box::new(tables.clone()), Some(on_lost), shows_progress)?;
+        let finished = tables.finish()?;
+        finished.unfit_shown.iter().for_each(|line| tell!("{}: {line}", counts.name));
+        if finished.unfit > 0 {
+            let unfit = finished.unfit;
+            tell!("{}: {unfit} messages have a value that no column can hold", counts.name);
+        }
+        let written = finished.written;
+        Ok(Exported {
+            name: counts.name,
+            state,
+            digest,
+            packets: Some(counts.packets),
+            messages: counts.messages,
+            is_flawed: counts.is_flawed || finished.unfit > 0,
+            errors: written.errors,
+            rows: written.rows,
+            files: written.files,
+        })
     }
-    if State::of(capture)? != state {
-        run.report.error("the capture changed while it was read: export it again when it is whole");
+
+    /// Exports a capture to a file of text; whether something was not decoded.
+    pub fn export_text(
+        &self,
+        capture: &Path,
+        file: TextFile,
+        shows_progress: bool,
+    ) -> Result<bool, Failure> {
+        let state = State::of(capture)?;
+        let writer = file.writer(&self.program, &self.selection)?;
+        let counts = self.decode(capture, &state, writer, None, shows_progress)?;
+        file.publish()?;
+        Ok(counts.is_flawed)
     }
-    run.finish(!shows_progress);
-    let finished = tables.finish()?;
-    finished.unfit_shown.iter().for_each(|line| run.report.remark(line));
-    if finished.unfit > 0 {
-        let unfit = finished.unfit;
-        run.report.remark(&format!("{unfit} messages have a value that no column can hold"));
+
+    /// Decodes a capture.
+    fn decode(
+        &self,
+        capture: &Path,
+        state: &State,
+        output: Box<dyn MessageWriter>,
+        on_lost: Option<Box<OnLost>>,
+        shows_progress: bool,
+    ) -> Result<Counts, Failure> {
+        let name = files::name_of(capture);
+        let input = InputArgs::of(capture, self.capture);
+        let progress = if shows_progress { Progress::of(capture) } else { Progress::none() };
+        let reader = input.open(&progress)?;
+        let options = self.decoder.checked_options(reset_policy(&self.framing), &self.program)?;
+        let mut report = Report::new(&name, &progress, options.limits);
+        if let Some(on_lost) = on_lost {
+            report = report.on_lost(Box::new(move |place, error| {
+                on_lost(&LostData {
+                    packet: place.map(|place| place.index),
+                    file_offset: place.map(|place| place.file_offset),
+                    time_ns: place.and_then(|place| place.time_ns),
+                    destination: place.and_then(|place| place.destination),
+                    error: error.to_owned(),
+                });
+            }));
+        }
+        let mut run = Run {
+            output: Output::Messages(output),
+            selection: self.selection.clone(),
+            left: u64::MAX,
+            report,
+            sample: Sample::new(DOUBTED_PACKETS),
+            findings: Findings::default(),
+            timed: false,
+        };
+        let mut decoder = CaptureDecoder::new(self.program.clone(), options, self.framing);
+        run.decode_all(&mut decoder, reader)?;
+        if let Some(doubt) = doubt(run.sample.packets(), self.program.set(), &self.framing) {
+            run.report.remark(&format!("warning: {doubt}"));
+        }
+        if State::of(capture)? != *state {
+            run.report
+                .error("the capture changed while it was read: export it again when it is whole");
+        }
+        run.finish(!shows_progress);
+        let counts = &run.report.counts;
+        let (packets, messages) = (counts.packets, counts.messages);
+        let is_flawed = run.report.is_flawed();
+        Ok(Counts { name: name.clone(), packets, messages, is_flawed })
     }
-    Ok(Exported {
-        packets: run.report.counts.packets,
-        messages: run.report.counts.messages,
-        is_flawed: run.report.is_flawed() || finished.unfit > 0,
-        errors: finished.errors,
-        rows: finished.rows,
-        files: finished.files,
-        state,
-        name: name.clone(),
-    })
+}
+
+/// Takes what was not decoded.
+type OnLost = dyn Fn(&LostData);
+
+/// What was decoded.
+struct Counts {
+    name: String,
+    packets: u64,
+    messages: u64,
+    is_flawed: bool,
 }

@@ -1,22 +1,26 @@
 //! What is exported, and where to.
 
-use super::capture::{Exported, Job, State, export};
-use super::directory::Directory;
+use super::capture::{Exported, Job, State};
+use super::directory::{Directory, Export};
 use super::manifest::Again;
-use super::tables::Target;
+use super::table_files::Target;
+use super::text::TextFile;
 use crate::console::tell;
 use crate::decode::select;
 use crate::failure::{Failure, Outcome};
 use crate::files;
+use crate::fix::{DictionaryArgs, Separator};
 use crate::options::{
     CaptureArgs, DecoderArgs, FramingArgs, InputArgs, TemplateArgs, with_reset_template,
 };
 use crate::output;
 use clap::ValueEnum;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tickwire_arrow::{Decimals, FileFormat, Rows, TableOptions};
+use tickwire_arrow::{
+    Decimals, FileFormat, PartitionKey, Partitioning, Rows, SchemaRef, Table, TableOptions,
+};
 use tickwire_fast::{CompileOptions, Program};
 
 /// Threads used at most.
@@ -24,7 +28,7 @@ const THREADS_MAX: usize = 256;
 
 /// File formats, as options name them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ExportFormat {
+pub(super) enum ExportFormat {
     /// Parquet, compressed by zstd.
     Parquet,
     /// Arrow's file format (Feather version 2), compressed by zstd.
@@ -33,14 +37,14 @@ enum ExportFormat {
 
 /// Columns of decimals, as options name them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum DecimalColumns {
+pub(super) enum DecimalColumns {
     /// Decimal128 where the template fixes the exponent, otherwise mantissa and exponent.
     Exact,
     /// The nearest 64-bit floating-point number.
     Float64,
 }
 
-/// Write the messages of captures to Parquet or Arrow files, a table a template.
+/// Write the messages of captures, or of FIX logs, to Parquet or Arrow files, a table a template
 ///
 /// A message is a row for each innermost sequence entry with the fields around it repeated, or one row if it
 /// has no entries. Columns are named by the paths of fields; X.length counts the entries of the sequence X and
@@ -51,13 +55,18 @@ enum DecimalColumns {
 /// and manifest.json with the counts of each capture. Files appear whole: each is written beside its place
 /// and renamed. A run that was ended goes on with --resume, which leaves out captures that the manifest has.
 ///
-/// A file that ends in .parquet or .arrow gets the rows of one template of one capture.
+/// With --partition date,security the files are TEMPLATE/date=2012-02-10/security=20518/CAPTURE.parquet.
+///
+/// A file that ends in .parquet or .arrow gets the rows of one template of one capture, one that ends in .csv or
+/// .jsonl, also with .gz or .zst, the text that decode writes.
+///
+/// With --fix the inputs are FIX logs or captures of FIX. A table has the messages of a type, a row a message and a
+/// column a field of the dictionary; groups are lists, and the column other keeps what has no column.
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("templates", |arg| arg.required(true)))]
 pub struct ExportArgs {
-    /// Capture files, also .gz or .zst.
+    /// Capture files, also .gz or .zst; with --fix also text that has FIX messages.
     #[arg(value_name = "CAPTURE", required = true)]
-    captures: Vec<PathBuf>,
+    pub(super) captures: Vec<PathBuf>,
     #[command(flatten)]
     capture: CaptureArgs,
     #[command(flatten)]
@@ -66,12 +75,24 @@ pub struct ExportArgs {
     framing: FramingArgs,
     #[command(flatten)]
     decoder: DecoderArgs,
-    /// Directory, or a file that ends in .parquet or .arrow.
+    /// The inputs hold FIX messages.
+    #[arg(long, conflicts_with = "templates")]
+    fix: bool,
+    #[command(flatten)]
+    pub(super) dictionary: DictionaryArgs,
+    /// With --fix, what stands between fields, as in fix decode.
+    #[arg(long, value_name = "TEXT", default_value = "auto", requires = "fix")]
+    pub(super) separator: Separator,
+    /// Directory, or a file that ends in .parquet, .arrow, .csv or .jsonl; the last two also with .gz or .zst.
     #[arg(short, long, value_name = "DIR|FILE")]
     output: PathBuf,
+    /// Part the rows of a directory's tables by these keys, a directory a value: date (UTC, of the capture time or of
+    /// SendingTime), security (SecurityID, else Symbol), or the path, name or id of a field.
+    #[arg(long, value_name = "KEY,..", value_delimiter = ',')]
+    pub(super) partition: Vec<String>,
     /// Format of the files in a directory.
     #[arg(long, value_name = "FORMAT", default_value = "parquet")]
-    format: ExportFormat,
+    pub(super) format: ExportFormat,
     /// Replace files that exist; in a directory that was exported to with other templates or options, all that its
     /// manifest has.
     #[arg(long)]
@@ -82,13 +103,13 @@ pub struct ExportArgs {
     /// Only these fields: names, paths such as MDEntries/MDEntryPx, or ids; a group or sequence brings all in
     /// it.
     #[arg(long, value_name = "FIELD,..", value_delimiter = ',')]
-    fields: Option<Vec<String>>,
-    /// Only messages of this template, by name or id; may be repeated.
+    pub(super) fields: Option<Vec<String>>,
+    /// Only messages of this template, by name or id, or with --fix of this type, by name or MsgType; may be repeated.
     #[arg(long, value_name = "NAME|ID")]
-    template: Vec<String>,
+    pub(super) template: Vec<String>,
     /// How decimals become columns.
     #[arg(long, value_name = "HOW", default_value = "exact")]
-    decimals: DecimalColumns,
+    pub(super) decimals: DecimalColumns,
     /// Export so many captures of a directory at a time, 0 for one a core.
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     threads: usize,
@@ -99,66 +120,123 @@ pub struct ExportArgs {
 
 /// Runs the command.
 pub fn run(args: &ExportArgs) -> Result<Outcome, Failure> {
-    args.check_is_no_text()?;
+    args.check_output()?;
     args.captures.iter().try_for_each(|capture| State::of(capture).map(drop))?;
-    let set = args.templates.read()?;
-    let framing = match args.framing.is_auto() {
-        true => {
-            let first = &args.captures[0];
-            let (sample, _) = InputArgs::of(first, &args.capture).sample()?;
-            args.framing.find(sample.packets(), &set, &files::name_of(first))?
-        }
-        false => args.framing.framing()?,
-    };
-    let set = with_reset_template(set, &framing);
-    let options = CompileOptions { fields: args.fields.clone(), ..CompileOptions::default() };
-    let program = Arc::new(files::compile(set, &options)?);
-    let selection = select(&program, &args.template)?;
-    let job = Job {
-        capture: &args.capture,
-        decoder: &args.decoder,
-        framing,
-        table: args.table_options(&program, &framing.to_string()),
-        program,
-        selection,
-    };
-    match args.file_format() {
-        Some(format) => args.to_file(&job, format),
-        None => args.to_directory(&job),
-    }
+    if args.fix { args.export_fix() } else { args.export_captures() }
 }
 
 impl ExportArgs {
-    /// The format of the output if it is a file.
+    /// The format of the output if it is a file of columns.
     fn file_format(&self) -> Option<FileFormat> {
         let formats = [FileFormat::Parquet, FileFormat::Arrow];
         let suffix = self.output.extension()?.to_str()?.to_ascii_lowercase();
         formats.into_iter().find(|format| format.suffix() == suffix)
     }
 
-    /// Refuses names of text files: none would expect a directory of that name.
-    fn check_is_no_text(&self) -> Result<(), Failure> {
+    /// Whether the output is one file.
+    pub(super) fn is_to_file(&self) -> bool {
+        self.file_format().is_some() || TextFile::is_one(&self.output)
+    }
+
+    /// Refuses outputs that none would expect.
+    fn check_output(&self) -> Result<(), Failure> {
         let name = self.output.to_string_lossy();
-        let name = name.trim_end_matches(".zst").trim_end_matches(".gz");
-        let is_text = [".csv", ".json", ".jsonl", ".ndjson", ".txt", ".fix"]
-            .iter()
-            .any(|end| name.ends_with(end));
-        match is_text {
-            true => Err(Failure::Usage(format!(
-                "{}: text is written by tickwire decode -o FILE; name a directory, or a file that ends in .parquet \
-                 or .arrow",
-                self.output.display()
+        let uncompressed = name.trim_end_matches(".zst").trim_end_matches(".gz");
+        let is_other_text =
+            [".json", ".txt", ".fix", ".log"].iter().any(|end| uncompressed.ends_with(end));
+        let refused = |text: &str| Err(Failure::Usage(format!("{name}: {text}")));
+        if is_other_text || uncompressed.len() < name.len() && !TextFile::is_one(&self.output) {
+            return refused(
+                "name a directory, or a file that ends in .parquet, .arrow, .csv or .jsonl",
+            );
+        }
+        if self.is_to_file() && !self.partition.is_empty() {
+            return refused("one file has no partitions: name a directory");
+        }
+        if self.fix && TextFile::is_one(&self.output) {
+            return refused(
+                "FIX messages as text are written by tickwire fix decode --format jsonl",
+            );
+        }
+        if !self.fix && (self.dictionary.named().or(self.dictionary.named_session())).is_some() {
+            return refused("--dictionary and --session are for FIX messages: add --fix");
+        }
+        Ok(())
+    }
+
+    fn keys(&self) -> Vec<PartitionKey> {
+        self.partition.iter().map(|name| PartitionKey::named(name)).collect()
+    }
+
+    /// Refuses keys of partitions that a table cannot be parted by, or that no table has.
+    pub(super) fn check_keys(&self, schemas: &[SchemaRef]) -> Result<(), Failure> {
+        let keys = self.keys();
+        let mut is_found = vec![false; keys.len()];
+        for schema in schemas {
+            let partitioning = Partitioning::new(schema, &keys)
+                .map_err(|unfit| Failure::Usage(format!("--partition: {unfit}")))?;
+            for (at, is_found) in is_found.iter_mut().enumerate() {
+                *is_found |= partitioning.has(at);
+            }
+        }
+        match self.partition.iter().zip(is_found).find(|(_, is_found)| !is_found) {
+            Some((name, _)) => Err(Failure::Usage(format!(
+                "--partition {name}: no table has that column: name a field by its path, name or id, date or security"
             ))),
-            false => Ok(()),
+            None => Ok(()),
+        }
+    }
+
+    fn export_captures(&self) -> Result<Outcome, Failure> {
+        let set = self.templates.read()?;
+        let framing = match self.framing.is_auto() {
+            true => {
+                let first = &self.captures[0];
+                let (sample, _) = InputArgs::of(first, &self.capture).sample()?;
+                self.framing.find(sample.packets(), &set, &files::name_of(first))?
+            }
+            false => self.framing.framing()?,
+        };
+        let set = with_reset_template(set, &framing);
+        let options = CompileOptions { fields: self.fields.clone(), ..CompileOptions::default() };
+        let program = Arc::new(files::compile(set, &options)?);
+        let selection = select(&program, &self.template)?;
+        let job = Job {
+            capture: &self.capture,
+            decoder: &self.decoder,
+            framing,
+            table: self.table_options(&program, &framing.to_string()),
+            program,
+            selection,
+        };
+        if TextFile::is_one(&self.output) {
+            let capture = self.checked_file()?;
+            let text = TextFile::create(&self.output)?;
+            let is_flawed = job.export_text(capture, text, !self.quiet)?;
+            return Ok(Outcome::flawed_if(is_flawed));
+        }
+        let templates = job.selection.templates(&job.program);
+        let export = |capture: &Path, target, shows| job.export(capture, target, shows);
+        if self.is_to_file() {
+            return self.to_file("template", templates.len(), &export);
+        }
+        let schemas = templates
+            .iter()
+            .map(|template| Table::of(&job.program, *template, &job.table).schema().clone());
+        self.check_keys(&schemas.collect::<Vec<_>>())?;
+        self.to_directory(&export, self.settings(&job))
+    }
+
+    pub(super) fn decimals(&self) -> Decimals {
+        match self.decimals {
+            DecimalColumns::Exact => Decimals::Exact,
+            DecimalColumns::Float64 => Decimals::Float64,
         }
     }
 
     fn table_options(&self, program: &Program, framing: &str) -> TableOptions {
         TableOptions {
-            decimals: match self.decimals {
-                DecimalColumns::Exact => Decimals::Exact,
-                DecimalColumns::Float64 => Decimals::Float64,
-            },
+            decimals: self.decimals(),
             rows: Rows::Entries,
             metadata: vec![
                 ("tickwire.framing".to_owned(), framing.to_owned()),
@@ -167,7 +245,8 @@ impl ExportArgs {
         }
     }
 
-    fn to_file(&self, job: &Job<'_>, format: FileFormat) -> Result<Outcome, Failure> {
+    /// The capture of an output that is one file.
+    fn checked_file(&self) -> Result<&Path, Failure> {
         let [capture] = &self.captures[..] else {
             return Err(Failure::Usage(format!(
                 "{} has the rows of one capture, as packets are numbered in each: name a directory for several",
@@ -175,7 +254,7 @@ impl ExportArgs {
             )));
         };
         let mut inputs = vec![capture.as_path()];
-        inputs.extend(self.templates.paths()?.iter().map(PathBuf::as_path));
+        inputs.extend(self.templates.named().iter().map(PathBuf::as_path));
         output::check(&self.output, self.force, &inputs)?;
         if self.output.is_dir() {
             return Err(Failure::Usage(format!(
@@ -183,20 +262,34 @@ impl ExportArgs {
                 self.output.display()
             )));
         }
-        let &[template] = &job.selection.templates(&job.program)[..] else {
+        Ok(capture)
+    }
+
+    pub(super) fn to_file(
+        &self,
+        table: &str,
+        tables: usize,
+        export: &Export<'_>,
+    ) -> Result<Outcome, Failure> {
+        let capture = self.checked_file()?;
+        if tables != 1 {
             return Err(Failure::Usage(format!(
-                "{} has the rows of one template: name it with --template, or name a directory for a table of \
-                 each",
+                "{} has the rows of one {table}: name it with --template, or name a directory for a table of each",
                 self.output.display()
             )));
-        };
-        let target = Target::File { path: self.output.clone(), format, template };
-        let exported = export(job, capture, target, !self.quiet)?;
+        }
+        let format = self.file_format().unwrap_or(FileFormat::Parquet);
+        let target = Target::File { path: self.output.clone(), format };
+        let exported = export(capture, target, !self.quiet)?;
         self.report(&exported);
         Ok(Outcome::flawed_if(exported.is_flawed))
     }
 
-    fn to_directory(&self, job: &Job<'_>) -> Result<Outcome, Failure> {
+    pub(super) fn to_directory(
+        &self,
+        export: &Export<'_>,
+        settings: Value,
+    ) -> Result<Outcome, Failure> {
         let threads = match self.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads.min(THREADS_MAX),
@@ -211,8 +304,10 @@ impl ExportArgs {
             _ => Again::Refused,
         };
         let shows_progress = !self.quiet && threads == 1;
-        let directory = Directory { path: &self.output, format, again, threads, shows_progress };
-        directory.export(job, &self.captures, self.settings(job), |exported| self.report(exported))
+        let partition = self.keys();
+        let path = &self.output;
+        let directory = Directory { path, format, partition, again, threads, shows_progress };
+        directory.export(export, &self.captures, settings, |exported| self.report(exported))
     }
 
     /// What all files of a directory have in common.
@@ -222,6 +317,7 @@ impl ExportArgs {
             "framing": job.framing.to_string(),
             "fields": &self.fields,
             "template": &self.template,
+            "partition": &self.partition,
             "decimals": format!("{:?}", self.decimals).to_lowercase(),
             "format": format!("{:?}", self.format).to_lowercase(),
             "port": self.capture.port(),

@@ -1,30 +1,35 @@
 //! Exporting captures to a directory, several at a time.
 
-use super::capture::{Exported, Job, State, export};
+use super::capture::{Exported, State};
 use super::manifest::{Again, Manifest};
-use super::tables::Target;
+use super::table_files::{InDirectory, Target};
 use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
-use tickwire_arrow::FileFormat;
+use tickwire_arrow::{FileFormat, PartitionKey};
 
 /// Where to, and how.
 pub struct Directory<'a> {
     pub path: &'a Path,
     pub format: FileFormat,
+    /// What rows are parted by.
+    pub partition: Vec<PartitionKey>,
     pub again: Again,
     pub threads: usize,
     pub shows_progress: bool,
 }
 
+/// Exports a capture to a target, with progress or without.
+pub type Export<'j> = dyn Fn(&Path, Target, bool) -> Result<Exported, Failure> + Sync + 'j;
+
 impl Directory<'_> {
     /// Exports captures. One that fails does not keep the others from being exported.
     pub fn export(
         &self,
-        job: &Job<'_>,
+        export_one: &Export<'_>,
         captures: &[PathBuf],
         settings: Value,
         report: impl Fn(&Exported),
@@ -48,7 +53,7 @@ impl Directory<'_> {
             }
         }
         let mut failures = Vec::new();
-        self.each(job, &left, |capture, exported| {
+        self.each(export_one, &left, |capture, exported| {
             let noted = exported.and_then(|exported| {
                 manifest.add(capture, &exported)?;
                 Ok(exported)
@@ -75,7 +80,7 @@ impl Directory<'_> {
     /// Exports captures on threads, and hands over what came of each as it ends.
     fn each(
         &self,
-        job: &Job<'_>,
+        export_one: &Export<'_>,
         left: &[(&Path, String)],
         mut done: impl FnMut(&Path, Result<Exported, Failure>),
     ) {
@@ -87,14 +92,15 @@ impl Directory<'_> {
                 scope.spawn(move || {
                     while let Some((capture, name)) = left.get(next.fetch_add(1, Ordering::Relaxed))
                     {
-                        let target = Target::Directory {
+                        let target = Target::Directory(InDirectory {
                             directory: self.path.to_owned(),
                             name: name.clone(),
                             format: self.format,
                             // A run that was ended may have left files that its manifest does not have.
                             replaces: self.again != Again::Refused,
-                        };
-                        let exported = export(job, capture, target, self.shows_progress);
+                            partition: self.partition.clone(),
+                        });
+                        let exported = export_one(capture, target, self.shows_progress);
                         if sender.send((*capture, exported)).is_err() {
                             return;
                         }
@@ -122,6 +128,18 @@ fn distinct_names(captures: &[PathBuf]) -> Result<Vec<String>, Failure> {
             )));
         }
         names.push(name);
+    }
+    for name in &names {
+        // Files of a partition that has several.
+        let parted = |other: &&String| {
+            let part = name.strip_prefix(other.as_str()).and_then(|end| end.strip_prefix(".part"));
+            part.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        if let Some(other) = names.iter().find(parted) {
+            return Err(Failure::Usage(format!(
+                "files of {name} could have the names of further files of {other}: export them to two directories"
+            )));
+        }
     }
     Ok(names)
 }

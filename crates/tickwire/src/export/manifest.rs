@@ -95,6 +95,7 @@ impl Manifest {
             exported.rows.iter().map(|(table, rows)| (table.clone(), json!(rows))).collect();
         let entry = json!({
             "state": exported.state.json(),
+            "sha256": exported.digest,
             "packets": exported.packets,
             "messages": exported.messages,
             "errors": exported.errors,

@@ -5,13 +5,25 @@ mod capture;
 #[cfg(feature = "columns")]
 mod columns;
 #[cfg(feature = "columns")]
+mod digest;
+#[cfg(feature = "columns")]
 mod directory;
+#[cfg(feature = "columns")]
+mod fix;
+#[cfg(feature = "columns")]
+mod fix_args;
 #[cfg(feature = "columns")]
 mod manifest;
 #[cfg(feature = "columns")]
 mod names;
 #[cfg(feature = "columns")]
+mod partial_file;
+#[cfg(feature = "columns")]
+mod table_files;
+#[cfg(feature = "columns")]
 mod tables;
+#[cfg(feature = "columns")]
+mod text;
 
 #[cfg(feature = "columns")]
 pub use columns::{ExportArgs, run};

@@ -28,11 +28,21 @@ pub struct MessagesArgs {
 
 /// What stands between fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Separator {
+pub enum Separator {
     /// Whatever follows BeginString, in each message.
     Auto,
     /// Always this.
     Is(Vec<u8>),
+}
+
+impl Separator {
+    /// The bytes, if they are given.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Auto => None,
+            Self::Is(bytes) => Some(bytes),
+        }
+    }
 }
 
 impl FromStr for Separator {
@@ -66,11 +76,7 @@ impl MessagesArgs {
         }
         let hint = ": split it, or capture files are read piece by piece";
         let bytes = files::read_whole(&self.file, INPUT_BYTES_MAX, hint)?;
-        let separator = match &self.separator {
-            Separator::Auto => None,
-            Separator::Is(separator) => Some(separator.as_slice()),
-        };
-        Scanner::new(&bytes, separator).each(&mut handle)
+        Scanner::new(&bytes, self.separator.bytes()).each(&mut handle)
     }
 
     fn each_of_capture(

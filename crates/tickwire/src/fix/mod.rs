@@ -12,6 +12,11 @@ mod trading;
 mod validate;
 mod versions;
 
+#[cfg(feature = "columns")]
+pub use input::Separator;
+#[cfg(feature = "columns")]
+pub use versions::DictionaryArgs;
+
 use crate::failure::{Failure, Outcome};
 use clap::{Args, Subcommand};
 

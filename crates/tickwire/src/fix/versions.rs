@@ -29,6 +29,18 @@ pub struct DictionaryArgs {
 }
 
 impl DictionaryArgs {
+    /// The dictionary of the application, if it is named.
+    #[cfg(feature = "columns")]
+    pub fn named(&self) -> Option<&Path> {
+        self.dictionary.as_deref()
+    }
+
+    /// That of the session, if it is named.
+    #[cfg(feature = "columns")]
+    pub fn named_session(&self) -> Option<&Path> {
+        self.session.as_deref()
+    }
+
     pub fn open(&self) -> Result<Versions, Failure> {
         let Some(path) = &self.dictionary else { return Ok(Versions::default()) };
         let application = read(path, self.strict)?;

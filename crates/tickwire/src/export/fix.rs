@@ -1,0 +1,242 @@
+//! Exporting FIX logs and captures of FIX: a table a message type.
+
+use super::capture::{Exported, State};
+use super::digest::sha256;
+use super::table_files::{BATCH_ROWS, TableFiles, Target, Written};
+use crate::failure::Failure;
+use crate::files;
+use crate::progress::Progress;
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+use std::path::Path;
+use tickwire_arrow::fix::{MessageBuilder, MessagePlace, MessageTable};
+use tickwire_arrow::{Decimals, LostData};
+use tickwire_fix::{Message, Reader, Tag};
+use tickwire_fix_text::{FRAME_TAGS, Found, FoundAt, Names, Place, Source, examined};
+
+/// Bytes of the messages of a batch.
+const BATCH_BYTES: usize = 64 << 20;
+/// What is wrong, told one by one.
+const SHOWN_MAX: u64 = 20;
+
+/// What all logs have in common.
+pub struct FixJob<'d> {
+    /// Dictionaries of every message.
+    pub names: Names<'d>,
+    /// BeginString of every message, unless the dictionary was named.
+    pub begin_string: Option<Vec<u8>>,
+    pub separator: Option<Vec<u8>>,
+    /// Columns, by the names of fields; all that the dictionary has unless given.
+    pub fields: Option<Vec<String>>,
+    /// Values of MsgType that are exported; all unless given.
+    pub msg_types: Option<BTreeSet<Vec<u8>>>,
+    pub decimals: Decimals,
+}
+
+impl FixJob<'_> {
+    /// The builder of a type's rows; `None` for a type that the dictionary does not have.
+    pub fn builder(&self, msg_type: &[u8]) -> Result<Option<MessageBuilder>, Failure> {
+        let tags = self.fields.as_ref().map(|fields| self.names.tags_named(msg_type, fields));
+        let tags = tags.transpose().map_err(Failure::Usage)?;
+        let wanted = |tag: Tag| match &tags {
+            Some(tags) => tags.contains(&tag.0),
+            None => !FRAME_TAGS.contains(&tag.0),
+        };
+        let Names { session, application } = self.names;
+        let (decimals, wanted) = (self.decimals, &wanted);
+        let table = MessageTable { session, application, msg_type, decimals, wanted };
+        Ok(MessageBuilder::new(&table).ok())
+    }
+
+    /// Exports a log or capture.
+    pub fn export(
+        &self,
+        log: &Path,
+        target: Target,
+        shows_progress: bool,
+    ) -> Result<Exported, Failure> {
+        let name = files::name_of(log);
+        let state = State::of(log)?;
+        let progress = |log| if shows_progress { Progress::of(log) } else { Progress::none() };
+        let digest = sha256(log, &progress(log))?;
+        let metadata = vec![("tickwire.input_sha256".to_owned(), digest.clone())];
+        let mut tables = Tables {
+            job: self,
+            name: &name,
+            progress: progress(log),
+            read: 0,
+            reader: Reader::new(),
+            files: TableFiles::new(target, metadata),
+            open: HashMap::new(),
+            messages: 0,
+            flawed: 0,
+            failed: None,
+        };
+        let source = Source { path: log.to_owned(), separator: self.separator.clone() };
+        let mut pull = source.open().map_err(Failure::Data)?;
+        // The file of one type has columns without a message too.
+        if let (Target::File { .. }, Some(types)) = (tables.files.target(), &self.msg_types) {
+            types.iter().try_for_each(|msg_type| tables.begin(msg_type).map(drop))?;
+        }
+        while pull.step(&mut |place, found| tables.take(&place, found)).map_err(Failure::Data)? {
+            if let Some(failed) = tables.failed.take() {
+                return Err(failed);
+            }
+        }
+        if tables.failed.is_none() && State::of(log)? != state {
+            tables.lose(
+                &Place::default(),
+                "the log changed while it was read: export it again when it is whole",
+            );
+        }
+        let (messages, flawed) = (tables.messages, tables.flawed);
+        if flawed > SHOWN_MAX {
+            tables
+                .progress
+                .print(&format!("{name}: {flawed} errors, of which {SHOWN_MAX} are shown"));
+        }
+        let written = tables.finish()?;
+        Ok(Exported {
+            name,
+            state,
+            digest,
+            packets: None,
+            messages,
+            is_flawed: flawed > 0,
+            errors: written.errors,
+            rows: written.rows,
+            files: written.files,
+        })
+    }
+}
+
+/// The tables of one log.
+struct Tables<'j> {
+    job: &'j FixJob<'j>,
+    name: &'j str,
+    progress: Progress,
+    /// Bytes of a text that are read.
+    read: u64,
+    reader: Reader,
+    files: TableFiles,
+    /// By MsgType; `None` for one that the dictionary does not have.
+    open: HashMap<Vec<u8>, Option<Open>>,
+    messages: u64,
+    flawed: u64,
+    failed: Option<Failure>,
+}
+
+struct Open {
+    builder: MessageBuilder,
+    table: usize,
+}
+
+impl Tables<'_> {
+    fn take(&mut self, place: &Place<'_>, found: Found<'_>) {
+        if self.failed.is_some() {
+            return;
+        }
+        if let Some(offset) = place.at.offset {
+            self.progress.add(offset.saturating_sub(self.read));
+            self.read = offset;
+        }
+        let mut reader = std::mem::take(&mut self.reader);
+        // What is right needs no second look.
+        if let Found::Message { bytes, notes: [], is_completed: false } = found
+            && let Ok(message) = reader.decode(bytes)
+        {
+            self.push(place, &message);
+        } else {
+            match examined(&mut reader, found) {
+                Ok((message, wrong)) if wrong.is_empty() => self.push(place, &message),
+                Ok((_, wrong)) => self.lose(place, &wrong.join("; ")),
+                Err(text) => self.lose(place, &text),
+            }
+        }
+        self.reader = reader;
+    }
+
+    fn push(&mut self, place: &Place<'_>, message: &Message<'_, '_>) {
+        self.messages += 1;
+        let msg_type = message.msg_type();
+        if self.job.msg_types.as_ref().is_some_and(|types| !types.contains(msg_type)) {
+            return;
+        }
+        if let Some(expected) = &self.job.begin_string
+            && message.begin_string() != expected
+        {
+            let (found, expected) = (
+                String::from_utf8_lossy(message.begin_string()),
+                String::from_utf8_lossy(expected),
+            );
+            let text = format!(
+                "a message of {found} among those of {expected}: name the --dictionary that has all"
+            );
+            return self.lose(place, &text);
+        }
+        if let Err(failure) = self.push_row(place, message) {
+            self.failed.get_or_insert(failure);
+        }
+    }
+
+    fn push_row(&mut self, place: &Place<'_>, message: &Message<'_, '_>) -> Result<(), Failure> {
+        let msg_type = message.msg_type();
+        if !self.open.contains_key(msg_type) {
+            self.begin(msg_type)?;
+        }
+        let Some(Some(open)) = self.open.get_mut(msg_type) else {
+            let msg_type = String::from_utf8_lossy(msg_type);
+            self.lose(place, &format!("the dictionary has no message with MsgType {msg_type}"));
+            return Ok(());
+        };
+        let FoundAt { line, offset, packet, time_ns } = place.at;
+        open.builder.push(&MessagePlace { line, offset, packet, time_ns }, message);
+        if open.builder.rows() >= BATCH_ROWS || open.builder.bytes() >= BATCH_BYTES {
+            open.write_batch(&mut self.files)?;
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, msg_type: &[u8]) -> Result<(), Failure> {
+        let mut open = None;
+        if let Some(builder) = self.job.builder(msg_type)? {
+            let name = self.job.names.message(msg_type).map_or("", |message| message.name());
+            let table = self.files.begin(name, builder.schema())?;
+            open = Some(Open { builder, table });
+        }
+        self.open.insert(msg_type.to_vec(), open);
+        Ok(())
+    }
+
+    fn lose(&mut self, place: &Place<'_>, why: &str) {
+        self.flawed += 1;
+        let error = format!("{place}: {why}");
+        if self.flawed <= SHOWN_MAX {
+            self.progress.print(&format!("{}: {error}", self.name));
+        }
+        let FoundAt { offset, packet, time_ns, .. } = place.at;
+        let lost = LostData { packet, file_offset: offset, time_ns, error, destination: None };
+        if let Err(error) = self.files.add_error(&lost) {
+            self.failed.get_or_insert(error.into());
+        }
+    }
+
+    fn finish(&mut self) -> Result<Written, Failure> {
+        if let Some(failed) = self.failed.take() {
+            return Err(failed);
+        }
+        let mut open: Vec<&mut Open> = self.open.values_mut().flatten().collect();
+        open.sort_by_key(|open| open.table);
+        for open in open {
+            open.write_batch(&mut self.files)?;
+        }
+        self.files.finish()
+    }
+}
+
+impl Open {
+    fn write_batch(&mut self, files: &mut TableFiles) -> io::Result<()> {
+        let batch = self.builder.take_batch().map_err(io::Error::other)?;
+        files.write(self.table, &batch)
+    }
+}

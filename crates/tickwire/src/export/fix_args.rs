@@ -1,0 +1,120 @@
+//! What of FIX is exported, and where to.
+
+use super::columns::ExportArgs;
+use super::fix::FixJob;
+use crate::failure::{Failure, Outcome};
+use crate::files;
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use tickwire_fix::{Reader, Tag};
+use tickwire_fix_text::{Names, Source, examined};
+
+impl ExportArgs {
+    /// Exports FIX logs and captures.
+    pub fn export_fix(&self) -> Result<Outcome, Failure> {
+        let separator = self.separator.bytes().map(<[u8]>::to_vec);
+        let versions = self.dictionary.open()?;
+        let (names, begin_string) = match self.dictionary.named() {
+            Some(_) => (versions.names_of(b"", None), None),
+            None => {
+                let (begin_string, version) = first_version(&self.captures, separator.as_deref())?;
+                let known = versions.of_version(&begin_string, version.as_deref());
+                let Some((session, application)) = known else {
+                    return Err(Failure::Usage(format!(
+                        "no dictionary of {} is built in: name one with --dictionary",
+                        String::from_utf8_lossy(&begin_string)
+                    )));
+                };
+                (Names { session, application }, Some(begin_string))
+            }
+        };
+        let msg_types = match &self.template[..] {
+            [] => None,
+            wanted => Some(
+                wanted.iter().map(|wanted| msg_type(names, wanted)).collect::<Result<_, _>>()?,
+            ),
+        };
+        let job = FixJob {
+            names,
+            begin_string,
+            separator,
+            fields: self.fields.clone(),
+            msg_types,
+            decimals: self.decimals(),
+        };
+        let export = |log: &Path, target, shows| job.export(log, target, shows);
+        if self.is_to_file() {
+            let count = job.msg_types.as_ref().map_or(0, BTreeSet::len);
+            return self.to_file("message type", count, &export);
+        }
+        let types = [names.session, names.application]
+            .into_iter()
+            .flat_map(|dictionary| dictionary.messages());
+        let mut schemas = Vec::new();
+        for message in types {
+            schemas.extend(
+                job.builder(message.msg_type().as_bytes())?.map(|builder| builder.schema().clone()),
+            );
+        }
+        self.check_keys(&schemas)?;
+        let settings = json!({
+            "fix": self.dictionary.named().map_or_else(
+                || String::from_utf8_lossy(job.begin_string.as_deref().unwrap_or_default()).into_owned(),
+                |path| path.to_string_lossy().into_owned(),
+            ),
+            "session": self.dictionary.named_session().map(|path| path.to_string_lossy().into_owned()),
+            "fields": &self.fields,
+            "types": &self.template,
+            "partition": &self.partition,
+            "decimals": format!("{:?}", self.decimals).to_lowercase(),
+            "format": format!("{:?}", self.format).to_lowercase(),
+        });
+        self.to_directory(&export, settings)
+    }
+}
+
+/// BeginString and version of the application of the first message.
+fn first_version(
+    logs: &[PathBuf],
+    separator: Option<&[u8]>,
+) -> Result<(Vec<u8>, Option<Vec<u8>>), Failure> {
+    for log in logs {
+        let source = Source { path: log.clone(), separator: separator.map(<[u8]>::to_vec) };
+        let mut pull = source.open().map_err(Failure::Usage)?;
+        let (mut reader, mut first) = (Reader::new(), None);
+        while first.is_none()
+            && pull
+                .step(&mut |_, found| {
+                    if first.is_none()
+                        && let Ok((message, _)) = examined(&mut reader, found)
+                    {
+                        let version = message.field(Tag(1128)).or_else(|| message.field(Tag(1137)));
+                        let version = version.map(|field| field.value.to_vec());
+                        first = Some((message.begin_string().to_vec(), version));
+                    }
+                })
+                .map_err(Failure::Data)?
+        {}
+        if let Some(first) = first {
+            return Ok(first);
+        }
+    }
+    Err(Failure::Data(format!(
+        "{}: no FIX message found: none begins with 8=FIX",
+        files::names_of(logs)
+    )))
+}
+
+/// The MsgType of a message that is named by its name or MsgType.
+fn msg_type(names: Names<'_>, wanted: &str) -> Result<Vec<u8>, Failure> {
+    let known =
+        [names.session, names.application].into_iter().flat_map(|dictionary| dictionary.messages());
+    let mut found =
+        known.filter(|message| message.name() == wanted || message.msg_type() == wanted);
+    found.next().map(|message| message.msg_type().as_bytes().to_vec()).ok_or_else(|| {
+        Failure::Usage(format!(
+            "--template {wanted}: the dictionary has no message of that name or MsgType"
+        ))
+    })
+}

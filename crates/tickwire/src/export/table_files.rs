@@ -1,0 +1,268 @@
+//! The files of the tables of one capture, and that of what was lost.
+
+use super::names::ERRORS;
+use super::partial_file::{PartialFile, named};
+use crate::failure::Failure;
+use std::collections::HashMap;
+use std::io;
+use std::path::PathBuf;
+use tickwire_arrow::{
+    ErrorsBuilder, FileFormat, LostData, PartitionKey, Partitioning, RecordBatch, SchemaRef, joined,
+};
+
+/// Rows of a batch: as many as fit the caches.
+pub const BATCH_ROWS: usize = 8192;
+/// Bytes that all files of a target together keep in memory.
+const WAITING_BYTES_MAX: usize = 128 << 20;
+
+/// Where tables go.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// One file with the rows of one table.
+    File { path: PathBuf, format: FileFormat },
+    /// A directory a table, with files of this name, and one of errors.
+    Directory(InDirectory),
+}
+
+/// A capture's place in a directory.
+#[derive(Clone, Debug)]
+pub struct InDirectory {
+    pub directory: PathBuf,
+    /// Of the capture, and so of its files.
+    pub name: String,
+    pub format: FileFormat,
+    /// Whether files that exist are replaced.
+    pub replaces: bool,
+    /// What rows are parted by.
+    pub partition: Vec<PartitionKey>,
+}
+
+/// What was written.
+#[derive(Default)]
+pub struct Written {
+    /// By table, in the order in which they began.
+    pub rows: Vec<(String, u64)>,
+    /// Files, with the path below the directory.
+    pub files: Vec<String>,
+    /// Rows of errors.
+    pub errors: u64,
+}
+
+/// The files of one capture.
+pub struct TableFiles {
+    target: Target,
+    /// What the schema of every table says besides.
+    metadata: Vec<(String, String)>,
+    tables: Vec<TableFile>,
+    errors: ErrorsBuilder,
+    lost: u64,
+    /// Index of the table of errors.
+    errors_table: Option<usize>,
+}
+
+struct TableFile {
+    name: String,
+    rows: u64,
+    /// Paths below the directory.
+    below: Vec<String>,
+    rows_to: RowsTo,
+}
+
+/// Where the rows of a table go.
+enum RowsTo {
+    File(PartialFile),
+    Partitions(Partitions),
+}
+
+/// Rows that wait until they are enough for files, a file a partition.
+struct Partitions {
+    schema: SchemaRef,
+    partitioning: Partitioning,
+    waiting: Vec<RecordBatch>,
+    waiting_bytes: usize,
+    /// Files so far, by directory.
+    counts: HashMap<String, u32>,
+    ended: Vec<PartialFile>,
+}
+
+impl TableFiles {
+    pub fn new(target: Target, metadata: Vec<(String, String)>) -> Self {
+        let errors = ErrorsBuilder::new();
+        Self { target, metadata, tables: Vec::new(), errors, lost: 0, errors_table: None }
+    }
+
+    pub const fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Begins a table, and returns its index.
+    pub fn begin(&mut self, name: &str, schema: &SchemaRef) -> io::Result<usize> {
+        let schema = self.described(schema);
+        let (rows_to, below) = match &self.target {
+            Target::File { path, format } => {
+                (RowsTo::File(PartialFile::create(path.clone(), *format, &schema)?), Vec::new())
+            }
+            Target::Directory(to) if to.partition.is_empty() || name == ERRORS => {
+                let below = format!("{name}/{}.{}", to.name, to.format.suffix());
+                (RowsTo::File(to.create(&below, &schema)?), vec![below])
+            }
+            Target::Directory(to) => {
+                let partitioning = Partitioning::new(&schema, &to.partition)
+                    .map_err(|unfit| io::Error::other(format!("table {name}: {unfit}")))?;
+                (RowsTo::Partitions(Partitions::new(schema, partitioning)), Vec::new())
+            }
+        };
+        self.tables.push(TableFile { name: name.to_owned(), rows: 0, below, rows_to });
+        Ok(self.tables.len() - 1)
+    }
+
+    /// The schema with what every table's says.
+    fn described(&self, schema: &SchemaRef) -> SchemaRef {
+        let mut schema = schema.as_ref().clone();
+        schema.metadata.extend(self.metadata.iter().cloned());
+        SchemaRef::new(schema)
+    }
+
+    /// Writes rows of a table.
+    pub fn write(&mut self, table: usize, batch: &RecordBatch) -> io::Result<()> {
+        let table = &mut self.tables[table];
+        table.rows += batch.num_rows() as u64;
+        match &mut table.rows_to {
+            RowsTo::File(file) => file.write(batch)?,
+            RowsTo::Partitions(partitions) => partitions.push(batch),
+        }
+        self.bound_memory()
+    }
+
+    /// Writes out the largest of what waits until it is not too much.
+    fn bound_memory(&mut self) -> io::Result<()> {
+        loop {
+            let waiting = || self.tables.iter().map(TableFile::waiting_bytes);
+            let (total, largest) = (waiting().sum::<usize>(), waiting().max().unwrap_or_default());
+            if total <= WAITING_BYTES_MAX {
+                return Ok(());
+            }
+            let largest = self.tables.iter_mut().find(|table| table.waiting_bytes() == largest);
+            let Some(largest) = largest else { return Ok(()) };
+            largest.flush(&self.target)?;
+        }
+    }
+
+    /// Notes what was lost. A target of one file has no place for it: it is printed alone.
+    pub fn add_error(&mut self, lost: &LostData) -> io::Result<()> {
+        self.lost += 1;
+        if matches!(self.target, Target::File { .. }) {
+            return Ok(());
+        }
+        self.errors.push(lost);
+        if self.errors.rows() >= BATCH_ROWS { self.write_errors() } else { Ok(()) }
+    }
+
+    fn write_errors(&mut self) -> io::Result<()> {
+        let batch = self.errors.take_batch().map_err(io::Error::other)?;
+        let table = match self.errors_table {
+            Some(table) => table,
+            None => {
+                let schema = self.errors.schema().clone();
+                let table = self.begin(ERRORS, &schema)?;
+                *self.errors_table.insert(table)
+            }
+        };
+        self.write(table, &batch)
+    }
+
+    /// Ends all files, and gives them their names.
+    pub fn finish(&mut self) -> Result<Written, Failure> {
+        if self.errors.rows() > 0 {
+            self.write_errors()?;
+        }
+        let mut written = Written { errors: self.lost, ..Written::default() };
+        let mut tables = std::mem::take(&mut self.tables);
+        for table in &mut tables {
+            table.end(&self.target)?;
+        }
+        for table in tables {
+            if table.name != ERRORS {
+                written.rows.push((table.name, table.rows));
+            }
+            written.files.extend(table.below);
+            match table.rows_to {
+                RowsTo::File(file) => file.publish()?,
+                RowsTo::Partitions(Partitions { ended, .. }) => {
+                    ended.into_iter().try_for_each(PartialFile::publish)?;
+                }
+            }
+        }
+        Ok(written)
+    }
+}
+
+impl InDirectory {
+    fn create(&self, below: &str, schema: &SchemaRef) -> io::Result<PartialFile> {
+        let path = self.directory.join(below);
+        if !self.replaces && path.exists() {
+            let exists = "it exists, and the manifest does not have it: replace it with --force";
+            return Err(named(&path, &exists));
+        }
+        PartialFile::create(path, self.format, schema)
+    }
+}
+
+impl TableFile {
+    fn waiting_bytes(&self) -> usize {
+        match &self.rows_to {
+            RowsTo::File(file) => file.waiting_bytes(),
+            RowsTo::Partitions(partitions) => partitions.waiting_bytes,
+        }
+    }
+
+    fn flush(&mut self, target: &Target) -> io::Result<()> {
+        match (&mut self.rows_to, target) {
+            (RowsTo::Partitions(partitions), Target::Directory(to)) => {
+                partitions.write(to, &self.name, &mut self.below)
+            }
+            (RowsTo::File(file), _) => file.flush(),
+            (RowsTo::Partitions(_), Target::File { .. }) => Ok(()),
+        }
+    }
+
+    fn end(&mut self, target: &Target) -> io::Result<()> {
+        if let RowsTo::File(file) = &mut self.rows_to {
+            return file.end();
+        }
+        self.flush(target)
+    }
+}
+
+impl Partitions {
+    fn new(schema: SchemaRef, partitioning: Partitioning) -> Self {
+        let (counts, ended) = (HashMap::new(), Vec::new());
+        Self { schema, partitioning, waiting: Vec::new(), waiting_bytes: 0, counts, ended }
+    }
+
+    fn push(&mut self, batch: &RecordBatch) {
+        self.waiting_bytes += batch.get_array_memory_size();
+        self.waiting.push(batch.clone());
+    }
+
+    /// Writes what waits, a file a partition: the first of a partition is called as the capture, the second has
+    /// `.part2` behind that, and so on.
+    fn write(&mut self, to: &InDirectory, table: &str, below: &mut Vec<String>) -> io::Result<()> {
+        self.waiting_bytes = 0;
+        let rows = joined(&self.schema, std::mem::take(&mut self.waiting));
+        let parts = rows.and_then(|rows| self.partitioning.split(&rows));
+        let parts = parts.map_err(|error| io::Error::other(format!("table {table}: {error}")))?;
+        for (directory, rows) in parts {
+            let count = self.counts.entry(directory.clone()).or_default();
+            *count += 1;
+            let part = if *count > 1 { format!(".part{count}") } else { String::new() };
+            let path = format!("{table}/{directory}/{}{part}.{}", to.name, to.format.suffix());
+            let mut file = to.create(&path, &self.schema)?;
+            file.write(&rows)?;
+            file.end()?;
+            self.ended.push(file);
+            below.push(path);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! A file of text, which appears under its name when it is whole.
+
+use super::partial_file::{named, partial_of};
+use crate::failure::Failure;
+use crate::output::{SharedOutput, compression_of};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tickwire_captures::Selection;
+use tickwire_fast::Program;
+use tickwire_feed::capture::CompressingWriter;
+use tickwire_text::{Column, Csv, JsonLines, MessageWriter};
+
+/// Bytes gathered before they are written.
+const OUTPUT_BYTES: usize = 256 << 10;
+
+/// How text is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Text {
+    Csv,
+    JsonLines,
+}
+
+/// A file of text.
+pub struct TextFile {
+    text: Text,
+    out: SharedOutput,
+    file: File,
+    partial: PathBuf,
+    path: PathBuf,
+}
+
+/// What the suffix of a file name stands for.
+fn text_of(path: &Path) -> Option<Text> {
+    let uncompressed = path.with_extension("");
+    let name = if compression_of(path).is_some() { &uncompressed } else { path };
+    match name.extension().and_then(OsStr::to_str)?.to_ascii_lowercase().as_str() {
+        "csv" => Some(Text::Csv),
+        "jsonl" | "ndjson" => Some(Text::JsonLines),
+        _ => None,
+    }
+}
+
+impl TextFile {
+    /// Whether a file of this name is one.
+    pub fn is_one(path: &Path) -> bool {
+        text_of(path).is_some()
+    }
+
+    /// Begins a file: CSV or JSON lines by its suffix, also compressed.
+    pub fn create(path: &Path) -> Result<Self, Failure> {
+        let partial = partial_of(path);
+        let failed = |error| Failure::file("write", partial.display(), &error);
+        let file = File::create(&partial).map_err(failed)?;
+        let out = BufWriter::with_capacity(OUTPUT_BYTES, file.try_clone().map_err(failed)?);
+        let out: Box<dyn Write> = match compression_of(path) {
+            Some(compression) => Box::new(CompressingWriter::new(out, compression)),
+            None => Box::new(out),
+        };
+        let text = text_of(path).unwrap_or(Text::JsonLines);
+        let out = SharedOutput::new(out);
+        Ok(Self { text, out, file, partial, path: path.to_owned() })
+    }
+
+    /// Writes messages to the file.
+    pub fn writer(
+        &self,
+        program: &Arc<Program>,
+        selection: &Selection,
+    ) -> Result<Box<dyn MessageWriter>, Failure> {
+        let out = self.out.clone();
+        Ok(match self.text {
+            Text::JsonLines => Box::new(JsonLines::new(out)),
+            Text::Csv => {
+                let templates = selection.templates(program);
+                Box::new(Csv::new(out, program, &templates, Column::CAPTURE)?)
+            }
+        })
+    }
+
+    /// Brings the file to the disk, and gives it its name.
+    pub fn publish(mut self) -> Result<(), Failure> {
+        let ended = self.out.flush().and_then(|()| self.file.sync_all());
+        ended.map_err(|error| named(&self.path, &error))?;
+        Ok(fs::rename(&self.partial, &self.path).map_err(|error| named(&self.path, &error))?)
+    }
+}
+
+impl Drop for TextFile {
+    fn drop(&mut self) {
+        // Renamed, or of no use to anybody.
+        let _ = fs::remove_file(&self.partial);
+    }
+}
