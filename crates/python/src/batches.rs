@@ -4,18 +4,25 @@ use crate::capture::Errors;
 use crate::errors;
 use crate::fault::Fault;
 use crate::pull::{Job, Pull, Take};
+use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_array::types::{TimestampMicrosecondType, TimestampNanosecondType};
+use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
+use arrow_schema::{ArrowError, DataType, FieldRef, Schema, SchemaRef, TimeUnit};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tickwire_arrow::{Rows, Table, TableBuilder, TableOptions};
+use tickwire_fast::{Program, SegmentRef, Storage};
 use tickwire_text::Header;
 
 /// Rows of a batch.
 const BATCH_ROWS: usize = 8192;
+/// Name of the column of capture times.
+const TIME: &str = "time";
 
 /// Record batches of the messages of one template, by the Arrow C stream interface: pyarrow, polars, pandas and
 /// DuckDB take them without copies. Each taker reads the capture from its start.
@@ -27,13 +34,42 @@ pub struct Batches {
     errors: Errors,
     /// What ended the reading that was ended by an error last.
     raised: Raised,
+    progress: Arc<Progress>,
+    shape: Shape,
+}
+
+/// What is handed out of each batch.
+#[derive(Clone, Default)]
+struct Shape {
+    /// Names of the columns; all unless given.
+    columns: Option<Vec<String>>,
+    /// Whether capture times are in microseconds, and not in nanoseconds.
+    is_micros: bool,
+}
+
+/// Whether Python ends. Threads of takers read ahead: what they take must not outlive what they hold.
+static IS_ENDING: RwLock<bool> = RwLock::new(false);
+
+/// Waits for the batches that are being made, and ends all streams: called when Python ends.
+#[pyfunction]
+pub fn end_streams(py: Python<'_>) {
+    py.detach(|| *IS_ENDING.write().unwrap_or_else(PoisonError::into_inner) = true);
 }
 
 type Raised = Arc<Mutex<Option<Fault>>>;
 
+/// What all takers have read.
+#[derive(Default)]
+struct Progress {
+    packets: AtomicU64,
+    packets_skipped: AtomicU64,
+}
+
 impl Batches {
     pub fn new(job: Job, template: usize, rows: Rows, errors: Errors) -> Self {
-        Self { job, template, rows, errors, raised: Raised::default() }
+        let progress = Arc::default();
+        let (raised, shape) = (Raised::default(), Shape::default());
+        Self { job, template, rows, errors, raised, progress, shape }
     }
 }
 
@@ -58,6 +94,88 @@ impl Batches {
         let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).clone();
         raised.map(|fault| fault.exception(py).into_value(py).into_any())
     }
+
+    /// The same with these columns alone, and with capture times in this unit, `ns` or `us`.
+    #[pyo3(signature = (columns, time_unit = "ns"))]
+    fn select(&self, columns: Option<Vec<String>>, time_unit: &str) -> PyResult<Self> {
+        let is_micros = match time_unit {
+            "ns" => false,
+            "us" => true,
+            other => {
+                let text = format!("time_unit {other}: expected ns or us");
+                return Err(PyValueError::new_err(text));
+            }
+        };
+        let Self { job, template, rows, errors, .. } = self;
+        let mut selected = Self::new(job.clone(), *template, *rows, errors.clone());
+        selected.shape = Shape { columns, is_micros };
+        Ok(selected)
+    }
+
+    /// Fields of the template that are stored.
+    #[getter]
+    fn fields(&self) -> usize {
+        let program = &self.job.program;
+        stored_fields(program, program.templates()[self.template].segment)
+    }
+
+    /// Packets read so far, by all takers together.
+    #[getter]
+    fn packets(&self) -> u64 {
+        self.progress.packets.load(Ordering::Relaxed)
+    }
+
+    /// Those of them that were not decoded, as they are out of the time range.
+    #[getter]
+    fn packets_skipped(&self) -> u64 {
+        self.progress.packets_skipped.load(Ordering::Relaxed)
+    }
+}
+
+impl Shape {
+    fn schema(&self, whole: &SchemaRef) -> Result<SchemaRef, ArrowError> {
+        let mut fields: Vec<FieldRef> = match &self.columns {
+            Some(columns) => {
+                let field = |name: &String| Ok(whole.fields()[whole.index_of(name)?].clone());
+                columns.iter().map(field).collect::<Result<_, ArrowError>>()?
+            }
+            None => whole.fields().to_vec(),
+        };
+        if self.is_micros {
+            for field in fields.iter_mut().filter(|field| field.name() == TIME) {
+                let micros = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+                *field = Arc::new(field.as_ref().clone().with_data_type(micros));
+            }
+        }
+        Ok(Arc::new(Schema::new_with_metadata(fields, whole.metadata().clone())))
+    }
+
+    fn of(&self, batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
+        let column = |field: &FieldRef| {
+            let column = batch.column(batch.schema_ref().index_of(field.name())?);
+            Ok(match column.as_primitive_opt::<TimestampNanosecondType>() {
+                Some(times) if self.is_micros && field.name() == TIME => {
+                    let micros =
+                        times.unary::<_, TimestampMicrosecondType>(|time| time.div_euclid(1000));
+                    Arc::new(micros.with_timezone("UTC"))
+                }
+                _ => column.clone(),
+            })
+        };
+        let columns = schema.fields().iter().map(column).collect::<Result<_, ArrowError>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        RecordBatch::try_new_with_options(schema.clone(), columns, &options)
+    }
+}
+
+fn stored_fields(program: &Program, segment: SegmentRef) -> usize {
+    let stored = program.fields_of(segment).iter().map(|field| match &field.storage {
+        Storage::Discarded => 0,
+        Storage::Group(inner) => stored_fields(program, *inner),
+        Storage::Sequence { segment: inner, .. } => stored_fields(program, *inner),
+        _ => 1,
+    });
+    stored.sum()
 }
 
 /// Reads batches from a capture.
@@ -68,12 +186,14 @@ struct Reader {
     /// An error that comes behind the rows before it.
     fault: Option<Fault>,
     raised: Raised,
+    progress: Arc<Progress>,
+    shape: Shape,
     is_ended: bool,
 }
 
 impl Reader {
     fn open(of: &Batches) -> Result<Self, String> {
-        let Batches { job, template, rows, errors, raised } = of;
+        let Batches { job, template, rows, errors, raised, progress, shape } = of;
         let options = TableOptions {
             rows: *rows,
             metadata: vec![
@@ -86,7 +206,10 @@ impl Reader {
         let schema = table.schema().clone();
         let taken = Taken { builder: TableBuilder::new(table), full: VecDeque::new() };
         let (pull, errors, raised) = (Pull::new(job, taken)?, errors.clone(), raised.clone());
-        Ok(Self { pull, schema, errors, fault: None, raised, is_ended: false })
+        let progress = progress.clone();
+        let shape = shape.clone();
+        let schema = shape.schema(&schema).map_err(|error| error.to_string())?;
+        Ok(Self { pull, schema, errors, fault: None, raised, progress, shape, is_ended: false })
     }
 
     fn read(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
@@ -107,9 +230,19 @@ impl Reader {
             if self.pull.is_ended() {
                 return Ok(None);
             }
-            self.pull.step();
+            self.step();
             self.fault = self.errors.note(self.pull.take_faults());
         }
+    }
+}
+
+impl Reader {
+    fn step(&mut self) {
+        let (packets, skipped) = (self.pull.packets, self.pull.packets_skipped);
+        self.pull.step();
+        let Progress { packets: all, packets_skipped: all_skipped } = &*self.progress;
+        all.fetch_add(self.pull.packets - packets, Ordering::Relaxed);
+        all_skipped.fetch_add(self.pull.packets_skipped - skipped, Ordering::Relaxed);
     }
 }
 
@@ -120,7 +253,13 @@ impl Iterator for Reader {
         if self.is_ended {
             return None;
         }
+        let is_ending = IS_ENDING.read().unwrap_or_else(PoisonError::into_inner);
+        if *is_ending {
+            self.is_ended = true;
+            return Some(Err(ArrowError::ExternalError("Python ends".into())));
+        }
         let read = self.read().transpose();
+        let read = read.map(|read| self.shape.of(&read?, &self.schema));
         self.is_ended = !matches!(read, Some(Ok(_)));
         read
     }

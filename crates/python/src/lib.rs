@@ -23,7 +23,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _tickwire {
     #[pymodule_export]
-    use super::batches::Batches;
+    use super::batches::{Batches, end_streams};
     #[pymodule_export]
     use super::capture::{Capture, Messages, open};
     #[pymodule_export]

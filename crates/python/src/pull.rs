@@ -82,6 +82,8 @@ pub struct Pull<T> {
     sink: Sink<T>,
     skips: bool,
     is_ended: bool,
+    /// Packets read.
+    pub packets: u64,
     /// Packets that were not decoded, as they are out of the time range.
     pub packets_skipped: u64,
 }
@@ -106,6 +108,7 @@ impl<T: Take> Pull<T> {
             sink: Sink { selection, times, take, faults: Vec::new() },
             skips: job.is_by_packet(),
             is_ended: false,
+            packets: 0,
             packets_skipped: 0,
         })
     }
@@ -135,6 +138,7 @@ impl<T: Take> Pull<T> {
                 return self.end();
             }
         };
+        self.packets += 1;
         if self.skips && packet.stream.is_none() && !self.sink.wants_time(packet.timestamp_ns) {
             self.packets_skipped += 1;
             return;

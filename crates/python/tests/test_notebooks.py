@@ -7,15 +7,24 @@ from pathlib import Path
 
 import pytest
 
+NAMES = [
+    "day_to_parquet",
+    "fix_session",
+    "gaps_by_line",
+    "spread_and_depth",
+    "sql_datafusion",
+    "sql_duckdb",
+    "sql_polars",
+]
 NOTEBOOKS = Path(__file__).parents[3] / "examples" / "python"
 
 
 def test_all_notebooks_are_tried() -> None:
     found = {path.stem for path in NOTEBOOKS.glob("*.ipynb")}
-    assert found == {"day_to_parquet", "fix_session", "gaps_by_line", "spread_and_depth"}
+    assert found == set(NAMES)
 
 
-@pytest.mark.parametrize("name", ["day_to_parquet", "fix_session", "gaps_by_line", "spread_and_depth"])
+@pytest.mark.parametrize("name", NAMES)
 def test_notebook_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
