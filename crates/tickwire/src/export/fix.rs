@@ -65,7 +65,6 @@ impl FixJob<'_> {
             name: &name,
             progress: progress(log),
             read: 0,
-            reader: Reader::new(),
             files: TableFiles::new(target, metadata),
             open: HashMap::new(),
             messages: 0,
@@ -78,12 +77,17 @@ impl FixJob<'_> {
         if let (Target::File { .. }, Some(types)) = (tables.files.target(), &self.msg_types) {
             types.iter().try_for_each(|msg_type| tables.begin(msg_type).map(drop))?;
         }
-        while pull.step(&mut |place, found| tables.take(&place, found)).map_err(Failure::Data)? {
+        let mut reader = Reader::new();
+        loop {
+            let is_on = pull.step(&mut |place, found| tables.take(&mut reader, &place, found));
             if let Some(failed) = tables.failed.take() {
                 return Err(failed);
             }
+            if !is_on.map_err(Failure::Data)? {
+                break;
+            }
         }
-        if tables.failed.is_none() && State::of(log)? != state {
+        if State::of(log)? != state {
             tables.lose(
                 &Place::default(),
                 "the log changed while it was read: export it again when it is whole",
@@ -117,7 +121,6 @@ struct Tables<'j> {
     progress: Progress,
     /// Bytes of a text that are read.
     read: u64,
-    reader: Reader,
     files: TableFiles,
     /// By MsgType; `None` for one that the dictionary does not have.
     open: HashMap<Vec<u8>, Option<Open>>,
@@ -132,7 +135,7 @@ struct Open {
 }
 
 impl Tables<'_> {
-    fn take(&mut self, place: &Place<'_>, found: Found<'_>) {
+    fn take(&mut self, reader: &mut Reader, place: &Place<'_>, found: Found<'_>) {
         if self.failed.is_some() {
             return;
         }
@@ -140,20 +143,18 @@ impl Tables<'_> {
             self.progress.add(offset.saturating_sub(self.read));
             self.read = offset;
         }
-        let mut reader = std::mem::take(&mut self.reader);
         // What is right needs no second look.
         if let Found::Message { bytes, notes: [], is_completed: false } = found
             && let Ok(message) = reader.decode(bytes)
         {
             self.push(place, &message);
         } else {
-            match examined(&mut reader, found) {
+            match examined(reader, found) {
                 Ok((message, wrong)) if wrong.is_empty() => self.push(place, &message),
                 Ok((_, wrong)) => self.lose(place, &wrong.join("; ")),
                 Err(text) => self.lose(place, &text),
             }
         }
-        self.reader = reader;
     }
 
     fn push(&mut self, place: &Place<'_>, message: &Message<'_, '_>) {
