@@ -75,6 +75,11 @@ impl<R: Read> Decompressed<R> {
 }
 
 impl<R> Decompressed<R> {
+    /// The input as it is, whatever its first bytes are.
+    pub(super) const fn plain(input: R) -> Self {
+        Self::Plain(Rewound { magic: Vec::new(), read: 0, input })
+    }
+
     /// How the input is compressed.
     pub(super) const fn compression(&self) -> Option<Compression> {
         match self {

@@ -142,6 +142,11 @@ impl Reassembly {
         }
     }
 
+    /// Whether no datagram waits for fragments.
+    pub(super) fn is_empty(&self) -> bool {
+        self.datagrams.is_empty()
+    }
+
     /// Takes one fragment and returns the datagram's payload if it completes one.
     pub(super) fn accept(
         &mut self,

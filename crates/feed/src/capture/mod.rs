@@ -22,6 +22,7 @@ mod fragments;
 mod frame;
 mod lines;
 mod link;
+mod mark;
 mod merge;
 mod network;
 mod options;
@@ -46,6 +47,7 @@ pub use drive::{CaptureDriver, DrivenCounters, OTHER_DESTINATIONS_MAX, OtherPack
 pub use error::{BlockFault, CaptureError, Part};
 pub use format::{AmbiguousFormat, Format, GUESS_BYTES, UnknownFormat, guess_format};
 pub use lines::LineMap;
+pub use mark::Mark;
 pub use merge::{Merge, MergeError, MergedPacket};
 pub use options::{CaptureOptions, Limits};
 pub use packet::{Kind, Packet, StreamPosition};

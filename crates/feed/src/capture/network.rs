@@ -74,6 +74,11 @@ impl Network {
         &self.held
     }
 
+    /// Whether no frame to come needs one that came before.
+    pub(super) fn is_idle(&self) -> bool {
+        self.reassembly.is_empty() && self.flows.is_untouched()
+    }
+
     /// Takes one frame. [`take_due`](Self::take_due) must have returned `None` before.
     pub(super) fn accept(
         &mut self,

@@ -13,6 +13,9 @@ pub(super) const MAGIC_MICROSECONDS: u32 = 0xA1B2_C3D4;
 /// First four bytes of a file whose records count nanoseconds, as a number.
 pub(super) const MAGIC_NANOSECONDS: u32 = 0xA1B2_3C4D;
 
+/// Length of the header of a file.
+const HEADER_BYTES: usize = 24;
+
 pub(super) const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
 /// What a container says about the packet it just read.
@@ -43,6 +46,7 @@ fn magic(bytes: [u8; 4]) -> Option<(Endian, u64)> {
 /// A pcap file behind its header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PcapFile {
+    header: [u8; HEADER_BYTES],
     endian: Endian,
     tick_ns: u64,
     link: LinkType,
@@ -51,7 +55,7 @@ pub(super) struct PcapFile {
 impl PcapFile {
     /// Reads the header of the file.
     pub(super) fn open<R: Read>(source: &mut Source<R>) -> Result<Self, CaptureError> {
-        let header: [u8; 24] = source.array(Part::FileHeader)?;
+        let header: [u8; HEADER_BYTES] = source.array(Part::FileHeader)?;
         let [m0, m1, m2, m3, .., l0, l1, l2, l3] = header;
         let first = [m0, m1, m2, m3];
         let (endian, tick_ns) = magic(first).ok_or(CaptureError::NotPcap { magic: first })?;
@@ -59,8 +63,13 @@ impl PcapFile {
         let link_type = endian.u32([l0, l1, l2, l3]) & 0xFFFF;
         match LinkType::from_number(link_type) {
             LinkType::Unknown => Err(CaptureError::LinkType { link_type }),
-            link => Ok(Self { endian, tick_ns, link }),
+            link => Ok(Self { header, endian, tick_ns, link }),
         }
+    }
+
+    /// The header of the file, as it was read.
+    pub(super) const fn header(&self) -> &[u8] {
+        &self.header
     }
 
     /// Reads the next record's packet into `data`; `None` at the end of the file.

@@ -88,12 +88,24 @@ pub(super) struct PcapNgFile {
     endian: Endian,
     interfaces: Vec<Interface>,
     description: Vec<u8>,
+    /// The header of the section without its options, and the descriptions of its interfaces.
+    header: Vec<u8>,
 }
 
 impl PcapNgFile {
     /// Starts before the header of the first section.
     pub(super) const fn new() -> Self {
-        Self { endian: Endian::Big, interfaces: Vec::new(), description: Vec::new() }
+        Self {
+            endian: Endian::Big,
+            interfaces: Vec::new(),
+            description: Vec::new(),
+            header: Vec::new(),
+        }
+    }
+
+    /// What the next records are read by: a file that begins with it reads them in the same way.
+    pub(super) fn header(&self) -> &[u8] {
+        &self.header
     }
 
     /// Reads up to the next packet and its bytes into `data`; `None` at the end of the file.
@@ -138,6 +150,8 @@ impl PcapNgFile {
             let magic = source.array(Part::FileHeader)?;
             self.endian = byte_order(magic).ok_or(block.fault(BlockFault::ByteOrder))?;
             self.interfaces.clear();
+            self.header.clear();
+            self.keep(SECTION_HEADER, &section_header(magic));
         }
         block.len = self.endian.u32([l0, l1, l2, l3]);
         if !block.len.is_multiple_of(4) {
@@ -221,7 +235,18 @@ impl PcapNgFile {
         block.left = 0;
         let interface = self.parse_interface().ok_or(block.fault(BlockFault::Length))?;
         self.interfaces.push(interface);
+        let description = std::mem::take(&mut self.description);
+        self.keep(INTERFACE_DESCRIPTION, &description);
+        self.description = description;
         Ok(())
+    }
+
+    /// Appends a block to the header that is kept.
+    fn keep(&mut self, kind: u32, content: &[u8]) {
+        let len = self.endian.u32_bytes(content.len() as u32 + BLOCK_FRAME_BYTES as u32);
+        for part in [&self.endian.u32_bytes(kind)[..], &len, content, &len] {
+            self.header.extend_from_slice(part);
+        }
     }
 
     fn parse_interface(&self) -> Option<Interface> {
@@ -249,6 +274,13 @@ impl PcapNgFile {
         }
         Some(interface)
     }
+}
+
+/// The content of a section header: version 0.0, which is not looked at, and a length that is not told.
+fn section_header([m0, m1, m2, m3]: [u8; 4]) -> [u8; 16] {
+    let mut content = [u8::MAX; 16];
+    content[..8].copy_from_slice(&[m0, m1, m2, m3, 0, 0, 0, 0]);
+    content
 }
 
 /// Reads the bytes of a packet and returns where they start in the file.

@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::compress::Compression;
 use super::error::CaptureError;
 use super::format::{Format, GUESS_BYTES, guess_format};
+use super::mark::Mark;
 use super::network::{Network, Payload};
 use super::options::{CaptureOptions, Limits};
 use super::packet::{Kind, Packet, StreamPosition};
@@ -95,7 +96,43 @@ impl<R: Read> CaptureReader<R> {
             Format::U32Be => Container::Prefixed(Endian::Big),
             Format::U32Le => Container::Prefixed(Endian::Little),
         };
-        Ok(Self {
+        Ok(Self::new(source, format, container, options))
+    }
+
+    /// Reads on from a [`mark`](Self::mark): `input` begins at its offset. Packets have the numbers, offsets and times
+    /// that they have in the whole capture. The options are those of the reader that gave the mark; their format is
+    /// not asked for.
+    ///
+    /// # Errors
+    /// As opening a file that begins with the mark's header.
+    pub fn resume(input: R, mark: &Mark, options: CaptureOptions) -> Result<Self, CaptureError> {
+        let Mark { offset, records, packets, format, header } = mark;
+        let mut header = Source::open(&header[..])?;
+        let container = match format {
+            Format::Pcap if pcapng::is_pcapng(header.look_ahead(MAGIC_BYTES).0) => {
+                let mut file = PcapNgFile::new();
+                // The header has no packet.
+                while file.next_record(&mut header, &options.limits, &mut Vec::new())?.is_some() {}
+                Container::PcapNg(file)
+            }
+            Format::Pcap => Container::Pcap(PcapFile::open(&mut header)?),
+            Format::Raw => Container::Raw,
+            Format::U32Be => Container::Prefixed(Endian::Big),
+            Format::U32Le => Container::Prefixed(Endian::Little),
+        };
+        let mut reader = Self::new(Source::resume(input, *offset), *format, container, options);
+        reader.statistics.records = *records;
+        reader.statistics.packets = *packets;
+        Ok(reader)
+    }
+
+    fn new(
+        source: Source<R>,
+        format: Format,
+        container: Container,
+        options: CaptureOptions,
+    ) -> Self {
+        Self {
             source,
             format,
             container,
@@ -105,6 +142,28 @@ impl<R: Read> CaptureReader<R> {
             record: Vec::new(),
             at_end: false,
             finished: false,
+        }
+    }
+
+    /// The place behind the last packet, to [`resume`](Self::resume) from, where what follows can be read without what
+    /// came before: not in a compressed or raw file, not behind an error, not while a datagram waits for its other
+    /// fragments, and not behind a segment of TCP.
+    pub fn mark(&self) -> Option<Mark> {
+        let is_between = !self.finished && self.compression().is_none() && self.network.is_idle();
+        let header = match &self.container {
+            Container::Pcap(file) => file.header(),
+            // Before its first section a pcapng file has none.
+            Container::PcapNg(file) if file.header().is_empty() => return None,
+            Container::PcapNg(file) => file.header(),
+            Container::Prefixed(_) => &[],
+            Container::Raw => return None,
+        };
+        is_between.then(|| Mark {
+            offset: self.source.position(),
+            records: self.statistics.records,
+            packets: self.statistics.packets,
+            format: self.format,
+            header: header.to_vec(),
         })
     }
 

@@ -23,15 +23,24 @@ impl<R: Read> Source<R> {
     pub(super) fn open(input: R) -> Result<Self, CaptureError> {
         let input =
             Decompressed::open(input).map_err(|source| CaptureError::Read { offset: 0, source })?;
-        Ok(Self {
+        Ok(Self::new(input, 0))
+    }
+
+    /// The rest of a content that is not compressed, from `position` on.
+    pub(super) fn resume(input: R, position: u64) -> Self {
+        Self::new(Decompressed::plain(input), position)
+    }
+
+    fn new(input: Decompressed<R>, position: u64) -> Self {
+        Self {
             input,
             buffer: vec![0; GUESS_BYTES],
             start: 0,
             end: 0,
-            position: 0,
+            position,
             ended: false,
             failure: None,
-        })
+        }
     }
 
     /// Offset of the next byte, after decompression.

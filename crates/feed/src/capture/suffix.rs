@@ -58,6 +58,11 @@ impl Suffixes {
         }
     }
 
+    /// Whether a suffix says how packets are laid out, as those of captures do.
+    pub const fn is_of_capture(self) -> bool {
+        self.layout.is_some()
+    }
+
     /// Chooses between formats that the content fits equally well; `None` where the name does not
     /// help.
     pub(super) fn choose(self, u32be: bool, u32le: bool) -> Option<Format> {

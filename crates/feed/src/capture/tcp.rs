@@ -174,6 +174,11 @@ impl Flows {
         }
     }
 
+    /// Whether no segment was ever taken.
+    pub(super) const fn is_untouched(&self) -> bool {
+        self.flows_seen == 0
+    }
+
     /// Takes one segment. [`take_due`](Self::take_due) must have returned `None` before, and is to
     /// be called again after.
     pub(super) fn accept(
