@@ -57,6 +57,7 @@ mod channels;
 mod decoder;
 pub mod explain;
 mod place;
+pub mod plan;
 mod recent;
 mod sample;
 mod selection;

@@ -3,6 +3,7 @@
 mod build;
 mod compressed;
 mod hostile;
+mod marks;
 mod network;
 mod pcap;
 mod prefixed;

@@ -1,0 +1,52 @@
+//! The captures of a directory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{PlanError, Why};
+use tickwire_feed::capture::Suffixes;
+
+/// The captures that a path stands for, by name: those of a directory and the directories in it, or the file itself.
+///
+/// Of a directory only files count that are named as captures are (`.pcap`, `.pcapng`, `.bin`, also with `.gz` or `.zst`
+/// and so on); names that begin with `.` or `_` do not, nor do files that are being written (`.partial`).
+///
+/// # Errors
+/// [`PlanError`] where a directory cannot be listed, or has no captures.
+pub fn captures_of(path: &Path) -> Result<Vec<PathBuf>, PlanError> {
+    let metadata = fs::metadata(path).map_err(|error| PlanError::new(path, error))?;
+    if !metadata.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut captures = Vec::new();
+    list(path, &mut captures)?;
+    if captures.is_empty() {
+        return Err(PlanError::new(path, Why::NoCaptures));
+    }
+    captures.sort();
+    Ok(captures)
+}
+
+fn list(directory: &Path, captures: &mut Vec<PathBuf>) -> Result<(), PlanError> {
+    let wrong = |error| PlanError::new(directory, Why::Io(error));
+    for entry in fs::read_dir(directory).map_err(wrong)? {
+        let entry = entry.map_err(wrong)?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(['.', '_']) {
+            continue;
+        }
+        // Directories behind links are not followed: they may lead back.
+        if entry.file_type().map_err(wrong)?.is_dir() {
+            list(&entry.path(), captures)?;
+        } else if is_named_as_capture(&name) {
+            captures.push(entry.path());
+        }
+    }
+    Ok(())
+}
+
+fn is_named_as_capture(name: &str) -> bool {
+    let is_other = name.ends_with(".partial") || name.ends_with(super::INDEX_SUFFIX);
+    !is_other && Suffixes::of(name).is_of_capture()
+}
