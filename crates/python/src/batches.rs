@@ -14,13 +14,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use tickwire_arrow::{Rows, Table, TableBuilder, TableOptions};
 use tickwire_fast::{Program, SegmentRef, Storage};
 use tickwire_text::Header;
 
 /// Rows of a batch.
-const BATCH_ROWS: usize = 8192;
+pub const BATCH_ROWS: usize = 8192;
 /// Name of the column of capture times.
 const TIME: &str = "time";
 
@@ -54,6 +54,11 @@ static IS_ENDING: RwLock<bool> = RwLock::new(false);
 #[pyfunction]
 pub fn end_streams(py: Python<'_>) {
     py.detach(|| *IS_ENDING.write().unwrap_or_else(PoisonError::into_inner) = true);
+}
+
+/// Whether Python ends; it waits as long as this is held.
+pub fn is_ending() -> RwLockReadGuard<'static, bool> {
+    IS_ENDING.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 type Raised = Arc<Mutex<Option<Fault>>>;
@@ -204,7 +209,7 @@ impl Reader {
         };
         let table = Table::of(&job.program, *template, &options);
         let schema = table.schema().clone();
-        let taken = Taken { builder: TableBuilder::new(table), full: VecDeque::new() };
+        let taken = Taken::new(table);
         let (pull, errors, raised) = (Pull::new(job, taken)?, errors.clone(), raised.clone());
         let progress = progress.clone();
         let shape = shape.clone();
@@ -253,7 +258,7 @@ impl Iterator for Reader {
         if self.is_ended {
             return None;
         }
-        let is_ending = IS_ENDING.read().unwrap_or_else(PoisonError::into_inner);
+        let is_ending = is_ending();
         if *is_ending {
             self.is_ended = true;
             return Some(Err(ArrowError::ExternalError("Python ends".into())));
@@ -272,10 +277,24 @@ impl RecordBatchReader for Reader {
 }
 
 /// Rows of a batch in the making.
-struct Taken {
+pub struct Taken {
     builder: TableBuilder,
     /// Batches that had no room for another message.
     full: VecDeque<Result<RecordBatch, ArrowError>>,
+}
+
+impl Taken {
+    pub fn new(table: Table) -> Self {
+        Self { builder: TableBuilder::new(table), full: VecDeque::new() }
+    }
+
+    /// Drops the rows so far.
+    pub fn drop_rows(&mut self) {
+        self.full.clear();
+        if self.builder.rows() >= BATCH_ROWS {
+            self.builder.take_batch().ok();
+        }
+    }
 }
 
 impl Take for Taken {
@@ -301,6 +320,8 @@ impl Take for Taken {
                 field: Some(unfit.column.clone()),
                 offset: header.offset,
                 packet: header.packet,
+                time_ns: header.time_ns,
+                destination: header.destination,
                 ..Fault::default()
             })
         })

@@ -4,6 +4,7 @@ use crate::batches::Batches;
 use crate::errors;
 use crate::explain::{self, Explanation};
 use crate::fault::Fault;
+use crate::lost::Lost;
 use crate::message::{Message, Owned};
 use crate::pull::{Job, Pull, Source, Take};
 use crate::templates::{Templates, compile};
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tickwire_arrow::Rows;
 use tickwire_captures::Selection;
+use tickwire_captures::plan::Split;
 use tickwire_fast::{TemplateId, TemplateSet};
 use tickwire_feed::capture::Format;
 use tickwire_feed::framing::detect::detect;
@@ -69,7 +71,7 @@ impl Errors {
 #[pyfunction]
 #[pyo3(signature = (
     path, templates, framing = "none", reset = None, input_format = None, *, messages = None, fields = None,
-    start = None, end = None, on_error = "raise",
+    start = None, end = None, on_error = "raise", split = None,
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn open(
@@ -84,17 +86,20 @@ pub fn open(
     start: Option<u64>,
     end: Option<u64>,
     on_error: &str,
+    split: Option<Vec<u8>>,
 ) -> PyResult<Capture> {
     let wrong = |text: String| PyValueError::new_err(text);
-    let format = input_format.map(|name| {
-        name.parse::<Format>().map_err(|error| wrong(format!("input_format {name}: {error}")))
-    });
     let on_error = match on_error {
         "raise" => OnError::Raise,
         "keep" => OnError::Keep,
         other => return Err(wrong(format!("on_error {other}: expected raise or keep"))),
     };
-    let source = Source { path, format: format.transpose()? };
+    let format = input_format.map(format_of).transpose()?;
+    let split = split.map(|bytes| {
+        let split = Split::from_bytes(path.clone(), &bytes);
+        split.map(Arc::new).ok_or_else(|| wrong("the split is not of this version".to_owned()))
+    });
+    let source = Source { path, format, split: split.transpose()? };
     let (framing, set) = match framing {
         "auto" => {
             let found = find_framing(&source, &templates.0);
@@ -114,32 +119,41 @@ pub fn open(
     Ok(Capture { job, errors })
 }
 
+/// The format of that name.
+pub fn format_of(name: &str) -> PyResult<Format> {
+    let wrong = |error| PyValueError::new_err(format!("input_format {name}: {error}"));
+    name.parse().map_err(wrong)
+}
+
 /// The framing of that name, and the templates with what it says of them.
 pub fn framing_of(
     name: &str,
     reset: Option<&str>,
     set: TemplateSet,
 ) -> PyResult<(Framing, TemplateSet)> {
-    let framing = name.parse();
-    let framing =
-        framing.map_err(|error| PyValueError::new_err(format!("framing {name}: {error}")))?;
-    with_reset(framing, reset, set)
+    with_reset(framing_named(name)?, reset, set)
 }
 
-/// A framing with another reset policy, where one is named.
+/// The framing of that name.
+pub fn framing_named(name: &str) -> PyResult<Framing> {
+    let wrong = |error| PyValueError::new_err(format!("framing {name}: {error}"));
+    name.parse().map_err(wrong)
+}
+
+/// The framing with another reset policy, where one is named.
+pub fn reset_by(framing: Framing, reset: Option<&str>) -> PyResult<Framing> {
+    let Some(name) = reset else { return Ok(framing) };
+    let wrong = |error| PyValueError::new_err(format!("reset {name}: {error}"));
+    Ok(framing.reset(name.parse::<ResetPolicy>().map_err(wrong)?))
+}
+
+/// A framing with another reset policy, where one is named, and the templates with what it says of them.
 fn with_reset(
     framing: Framing,
     reset: Option<&str>,
     set: TemplateSet,
 ) -> PyResult<(Framing, TemplateSet)> {
-    let framing = match reset {
-        Some(name) => {
-            let policy = name.parse::<ResetPolicy>();
-            let wrong = |error| PyValueError::new_err(format!("reset {name}: {error}"));
-            framing.reset(policy.map_err(wrong)?)
-        }
-        None => framing,
-    };
+    let framing = reset_by(framing, reset)?;
     let set = match framing.reset_template_id() {
         Some(id) => set.with_reset_template(TemplateId(id)),
         None => set,
@@ -216,6 +230,21 @@ impl Capture {
     #[pyo3(signature = (template = None, entries = true))]
     fn batches(&self, py: Python<'_>, template: Option<&str>, entries: bool) -> PyResult<Batches> {
         let index = self.template(py, template)?;
+        let job = self.job_of(py, index)?;
+        let rows = if entries { Rows::Entries } else { Rows::Messages };
+        Ok(Batches::new(job, index, rows, self.errors.clone()))
+    }
+
+    /// Record batches of what is not decoded, and of this template's messages that have no place in its table.
+    fn lost(&self, py: Python<'_>, template: Option<&str>) -> PyResult<Lost> {
+        let template = self.template(py, template)?;
+        Ok(Lost { job: self.job_of(py, template)?, template })
+    }
+}
+
+impl Capture {
+    /// Reading the messages of one template alone.
+    fn job_of(&self, py: Python<'_>, index: usize) -> PyResult<Job> {
         let program = &self.job.program;
         let id = index.to_string();
         let template = &program.templates()[index];
@@ -223,12 +252,9 @@ impl Capture {
         let mut job = self.job.clone();
         job.selection = Selection::new(&job.program, std::slice::from_ref(&name))
             .map_err(|unknown| errors::usage(py, &format!("{unknown} ({id})")))?;
-        let rows = if entries { Rows::Entries } else { Rows::Messages };
-        Ok(Batches::new(job, index, rows, self.errors.clone()))
+        Ok(job)
     }
-}
 
-impl Capture {
     /// Index of the template that is named, or of the only one that the capture has messages of.
     fn template(&self, py: Python<'_>, name: Option<&str>) -> PyResult<usize> {
         let program = &self.job.program;

@@ -2,6 +2,7 @@
 
 use crate::errors;
 use pyo3::prelude::*;
+use std::net::SocketAddr;
 use tickwire_captures::{MessagePlace, PacketPlace};
 use tickwire_fast::{Error, Program};
 
@@ -20,6 +21,10 @@ pub struct Fault {
     pub packet: Option<u64>,
     /// Of the packet in the file.
     pub file_offset: Option<u64>,
+    /// When the packet was captured, nanoseconds since 1970-01-01 UTC.
+    pub time_ns: Option<u64>,
+    /// Its receiver.
+    pub destination: Option<SocketAddr>,
 }
 
 impl Fault {
@@ -39,17 +44,16 @@ impl Fault {
     /// A message of a capture.
     pub fn of_capture(place: MessagePlace, error: &Error, program: &Program) -> Self {
         let fault = Self::of_message(error, place.offset, place.describe(error, program), program);
-        Self {
-            packet: Some(place.packet.index),
-            file_offset: Some(place.packet.file_offset),
-            ..fault
-        }
+        let Self { packet, file_offset, time_ns, destination, .. } =
+            Self::of_packet(place.packet, String::new());
+        Self { packet, file_offset, time_ns, destination, ..fault }
     }
 
     /// A packet.
     pub fn of_packet(place: PacketPlace, text: String) -> Self {
-        let (packet, file_offset) = (Some(place.index), Some(place.file_offset));
-        Self { text, packet, file_offset, ..Self::default() }
+        let PacketPlace { index, file_offset, time_ns, destination, .. } = place;
+        let (packet, file_offset) = (Some(index), Some(file_offset));
+        Self { text, packet, file_offset, time_ns, destination, ..Self::default() }
     }
 
     /// The file.
@@ -59,7 +63,7 @@ impl Fault {
 
     /// As an exception.
     pub fn exception(self, py: Python<'_>) -> PyErr {
-        let Self { text, code, template, field, offset, packet, file_offset } = self;
+        let Self { text, code, template, field, offset, packet, file_offset, .. } = self;
         errors::decode(py, (text, code, template, field, offset, packet, file_offset))
     }
 }

@@ -11,7 +11,9 @@ mod fault;
 mod fix;
 mod from_python;
 mod handler;
+mod lost;
 mod message;
+mod plan;
 mod pull;
 mod simulate;
 mod templates;
@@ -35,9 +37,13 @@ mod _tickwire {
     #[pymodule_export]
     use super::handler::{Book, Events, Gap, Handler, Notice, Trade};
     #[pymodule_export]
+    use super::lost::Lost;
+    #[pymodule_export]
     use super::message::{Message, Record};
+    #[pymodule_export]
+    use super::plan::{captures_of, plan_capture};
     #[pymodule_export]
     use super::simulate::{Day, day};
     #[pymodule_export]
-    use super::templates::TemplateSet;
+    use super::templates::{TemplateSet, template_set};
 }

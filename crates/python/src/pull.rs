@@ -3,20 +3,23 @@
 use crate::fault::Fault;
 use std::fmt::Display;
 use std::fs::File;
+use std::io::Read;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tickwire_captures::plan::{self, Split, SplitReader};
 use tickwire_captures::{CaptureDecoder, CaptureSink, Lost, MessagePlace, PacketPlace, Selection};
 use tickwire_fast::{Decoded, DecoderOptions, Error, Message, Program};
 use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
-use tickwire_feed::framing::{Framing, ResetPolicy};
+use tickwire_feed::framing::Framing;
 use tickwire_text::Header;
 
-/// A file, and its layout where that is named.
+/// A file, its layout where that is named, and the part of it that is wanted where that is not all.
 #[derive(Clone)]
 pub struct Source {
     pub path: PathBuf,
     pub format: Option<Format>,
+    pub split: Option<Arc<Split>>,
 }
 
 /// A capture, and how it is decoded.
@@ -31,11 +34,15 @@ pub struct Job {
 }
 
 impl Source {
-    /// The capture, opened from its start.
-    pub fn open(&self) -> Result<CaptureReader<File>, String> {
+    /// The capture or its split, opened from its start.
+    pub fn open(&self) -> Result<SplitReader, String> {
+        if let Some(split) = &self.split {
+            return split.open().map_err(|error| error.to_string());
+        }
         let Self { path, format, .. } = self;
         let name = path.display();
         let file = File::open(path).map_err(|error| format!("cannot open {name}: {error}"))?;
+        let file = file.take(u64::MAX);
         let mut options = CaptureOptions::new().file_name(path.to_string_lossy());
         if let Some(format) = format {
             options = options.format(*format);
@@ -60,15 +67,6 @@ impl Source {
     }
 }
 
-impl Job {
-    /// Whether nothing goes on from packet to packet, so that packets out of the time range need no decoding.
-    fn is_by_packet(&self) -> bool {
-        let policy = self.framing.reset_policy();
-        let starts_empty = matches!(policy, ResetPolicy::Packet | ResetPolicy::Message);
-        starts_empty && self.framing.chunk_fields().is_none()
-    }
-}
-
 /// Takes the messages that are wanted.
 pub trait Take {
     /// Takes one; what cannot be taken is a fault.
@@ -77,7 +75,8 @@ pub trait Take {
 
 /// A capture being decoded.
 pub struct Pull<T> {
-    reader: CaptureReader<File>,
+    reader: SplitReader,
+    split: Option<Arc<Split>>,
     decoder: CaptureDecoder,
     sink: Sink<T>,
     skips: bool,
@@ -104,9 +103,10 @@ impl<T: Take> Pull<T> {
         let (selection, times) = (job.selection.clone(), job.times.clone());
         Ok(Self {
             reader: job.source.open()?,
+            split: job.source.split.clone(),
             decoder: CaptureDecoder::new(job.program.clone(), options, job.framing),
             sink: Sink { selection, times, take, faults: Vec::new() },
-            skips: job.is_by_packet(),
+            skips: plan::stands_alone(&job.framing),
             is_ended: false,
             packets: 0,
             packets_skipped: 0,
@@ -132,7 +132,13 @@ impl<T: Take> Pull<T> {
     pub fn step(&mut self) {
         let packet = match self.decoder.next_packet(&mut self.reader) {
             Ok(Some(packet)) => packet,
-            Ok(None) => return self.end(),
+            Ok(None) => {
+                let checked = self.split.as_ref().map(|split| split.check_end(&self.reader));
+                if let Some(Err(error)) = checked {
+                    self.sink.faults.push(Fault::of_file(error.to_string()));
+                }
+                return self.end();
+            }
             Err(error) => {
                 self.sink.faults.push(Fault::of_file(error.to_string()));
                 return self.end();

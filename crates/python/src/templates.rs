@@ -2,6 +2,7 @@
 
 use crate::errors;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use std::path::{Path, PathBuf};
 use tickwire_fast::template::ParseLimits;
 use tickwire_fast::{CompileOptions, Program};
@@ -10,6 +11,17 @@ use tickwire_fast::{CompileOptions, Program};
 #[pyclass(module = "tickwire", frozen)]
 pub struct TemplateSet {
     pub set: tickwire_fast::TemplateSet,
+    /// The texts that it was made of, with their names: what it is pickled as.
+    files: Files,
+}
+
+/// Name and bytes of template files.
+type Files = Vec<(PathBuf, Vec<u8>)>;
+
+/// The set of these files: what a pickled set is made again by.
+#[pyfunction]
+pub fn template_set(py: Python<'_>, files: Files) -> PyResult<TemplateSet> {
+    Ok(TemplateSet { set: set_of(py, &files)?, files })
 }
 
 #[pymethods]
@@ -17,14 +29,13 @@ impl TemplateSet {
     /// Reads template files.
     #[new]
     fn new(py: Python<'_>, paths: Paths) -> PyResult<Self> {
-        Ok(Self { set: read(py, &paths.0)? })
+        template_set(py, read_files(py, &paths.0)?)
     }
 
     /// Parses templates from text.
     #[staticmethod]
     fn parse(py: Python<'_>, xml: &str) -> PyResult<Self> {
-        let parsed = parse(Path::new("templates"), xml.as_bytes());
-        Ok(Self { set: parsed.map_err(|lines| errors::templates(py, lines))? })
+        template_set(py, vec![(PathBuf::from("templates"), xml.as_bytes().to_vec())])
     }
 
     /// Everything that is wrong in template files, a line each; empty where they can be used.
@@ -54,10 +65,22 @@ impl TemplateSet {
         self.set.signature().to_string()
     }
 
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (PickledFiles<'py>,))> {
+        let make = py.import("tickwire._tickwire")?.getattr("template_set")?;
+        let files = self.files.iter();
+        let files = files.map(|(name, bytes)| (name.clone(), PyBytes::new(py, bytes)));
+        Ok((make, (files.collect(),)))
+    }
+
     fn __repr__(&self) -> String {
         format!("<TemplateSet of {} templates, {}>", self.set.templates().len(), self.signature())
     }
 }
+
+type PickledFiles<'py> = Vec<(PathBuf, Bound<'py, PyBytes>)>;
 
 /// One path or several.
 pub struct Paths(pub Vec<PathBuf>);
@@ -99,10 +122,18 @@ fn read_bytes(py: Python<'_>, path: &Path) -> PyResult<Vec<u8>> {
         .map_err(|error| errors::usage(py, &format!("cannot open {}: {error}", path.display())))
 }
 
+fn read_files(py: Python<'_>, paths: &[PathBuf]) -> PyResult<Files> {
+    paths.iter().map(|path| Ok((path.clone(), read_bytes(py, path)?))).collect()
+}
+
 fn read(py: Python<'_>, paths: &[PathBuf]) -> PyResult<tickwire_fast::TemplateSet> {
+    set_of(py, &read_files(py, paths)?)
+}
+
+fn set_of(py: Python<'_>, files: &[(PathBuf, Vec<u8>)]) -> PyResult<tickwire_fast::TemplateSet> {
     let mut sets = Vec::new();
-    for path in paths {
-        let parsed = parse(path, &read_bytes(py, path)?);
+    for (path, bytes) in files {
+        let parsed = parse(path, bytes);
         sets.push(parsed.map_err(|lines| errors::templates(py, lines))?);
     }
     if let [set] = &sets[..] {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{PlanError, Why};
+use super::PlanError;
 use tickwire_feed::capture::Suffixes;
 
 /// The captures that a path stands for, by name: those of a directory and the directories in it, or the file itself.
@@ -12,7 +12,7 @@ use tickwire_feed::capture::Suffixes;
 /// and so on); names that begin with `.` or `_` do not, nor do files that are being written (`.partial`).
 ///
 /// # Errors
-/// [`PlanError`] where a directory cannot be listed, or has no captures.
+/// [`PlanError`] where the path is not there, or a directory cannot be listed.
 pub fn captures_of(path: &Path) -> Result<Vec<PathBuf>, PlanError> {
     let metadata = fs::metadata(path).map_err(|error| PlanError::new(path, error))?;
     if !metadata.is_dir() {
@@ -20,15 +20,12 @@ pub fn captures_of(path: &Path) -> Result<Vec<PathBuf>, PlanError> {
     }
     let mut captures = Vec::new();
     list(path, &mut captures)?;
-    if captures.is_empty() {
-        return Err(PlanError::new(path, Why::NoCaptures));
-    }
     captures.sort();
     Ok(captures)
 }
 
 fn list(directory: &Path, captures: &mut Vec<PathBuf>) -> Result<(), PlanError> {
-    let wrong = |error| PlanError::new(directory, Why::Io(error));
+    let wrong = |error: std::io::Error| PlanError::new(directory, error);
     for entry in fs::read_dir(directory).map_err(wrong)? {
         let entry = entry.map_err(wrong)?;
         let name = entry.file_name();

@@ -67,8 +67,6 @@ pub enum Why {
     Capture(CaptureError),
     /// It is not as it was when it was planned.
     Changed,
-    /// No file in the directory is named as captures are.
-    NoCaptures,
     /// Whoever watches the progress has ended it.
     Ended,
 }
@@ -98,7 +96,6 @@ impl fmt::Display for PlanError {
             Why::Io(error) => error.fmt(f),
             Why::Capture(error) => error.fmt(f),
             Why::Changed => f.write_str("it is not the file that was planned: plan it again"),
-            Why::NoCaptures => f.write_str("no file in it is named as captures are"),
             Why::Ended => f.write_str("planning was ended"),
         }
     }
@@ -109,7 +106,7 @@ impl std::error::Error for PlanError {
         match &self.why {
             Why::Io(error) => Some(error),
             Why::Capture(error) => Some(error),
-            Why::Changed | Why::NoCaptures | Why::Ended => None,
+            Why::Changed | Why::Ended => None,
         }
     }
 }

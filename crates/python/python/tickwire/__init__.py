@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tickwire import _tickwire
 from tickwire._errors import DecodeError, EncodeError, TemplateError, TickwireError
 from tickwire._handler import Event, Events, Handler
+from tickwire._plan import Split, plan
 from tickwire._tickwire import (
     Batches,
     Book,
@@ -61,12 +62,14 @@ __all__ = [
     "Message",
     "Notice",
     "Record",
+    "Split",
     "TemplateError",
     "TemplateSet",
     "TickwireError",
     "Trade",
     "explain",
     "open",
+    "plan",
 ]
 
 atexit.register(_tickwire.end_streams)

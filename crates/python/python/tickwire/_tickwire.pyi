@@ -1,5 +1,5 @@
 import pathlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from os import PathLike
 from typing import Any, TypeAlias
@@ -176,6 +176,11 @@ class Batches:
     @property
     def packets_skipped(self) -> int: ...
 
+class Lost:
+    """Record batches of what was not decoded, by the Arrow C stream interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
 class TemplateSet:
     """Templates of a feed: FAST 1.1 or 1.2 XML."""
 
@@ -235,6 +240,7 @@ class Capture:
     def explain(self, packet: int) -> Explanation: ...
     def counts(self) -> list[tuple[str, int]]: ...
     def batches(self, template: str | None = None, entries: bool = True) -> Batches: ...
+    def lost(self, template: str | None = None) -> Lost: ...
 
 def open(
     path: _Path,
@@ -248,5 +254,17 @@ def open(
     start: int | None = None,
     end: int | None = None,
     on_error: str = "raise",
+    split: bytes | None = None,
 ) -> Capture: ...
+def captures_of(path: _Path) -> list[pathlib.Path]: ...
+def plan_capture(
+    path: _Path,
+    framing: str,
+    reset: str | None,
+    input_format: str | None,
+    split_bytes: int,
+    index_directory: _Path | None,
+    progress: Callable[[int, int], object] | None,
+) -> tuple[list[tuple[bytes, int, int, int, int | None]], str | None]: ...
+def template_set(files: list[tuple[_Path, bytes]]) -> TemplateSet: ...
 def end_streams() -> None: ...

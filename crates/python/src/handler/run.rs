@@ -110,7 +110,7 @@ impl Run {
 
 /// A handler that captures drive; their times are the clock.
 pub struct Captured {
-    merge: Merge<std::fs::File>,
+    merge: Merge<std::io::Take<std::fs::File>>,
     names: Vec<String>,
     driver: CaptureDriver,
     handler: FeedHandler,
@@ -139,7 +139,7 @@ impl Captured {
         }
         let names = paths.iter().map(|path| path.display().to_string()).collect();
         let readers = paths.into_iter().map(|path| {
-            let file = File { path, format: None };
+            let file = File { path, format: None, split: None };
             let reader = file.open()?;
             match reader.kind() {
                 Kind::Stream => Err(format!(

@@ -1,0 +1,67 @@
+//! Arrow record batches of what was not decoded.
+
+use crate::batches::{BATCH_ROWS, Taken, is_ending};
+use crate::errors;
+use crate::fault::Fault;
+use crate::pull::{Job, Pull};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use tickwire_arrow::{ErrorsBuilder, LostData, Table, TableOptions};
+
+/// Record batches of what is not decoded, by the Arrow C stream interface: the columns of the table `errors` that
+/// `tickwire export` writes.
+#[pyclass(module = "tickwire", frozen)]
+pub struct Lost {
+    pub job: Job,
+    pub template: usize,
+}
+
+#[pymethods]
+impl Lost {
+    /// The stream, in a capsule. A schema that is wished for is not followed, as the interface allows.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let table = Table::of(&self.job.program, self.template, &TableOptions::default());
+        let pull = Pull::new(&self.job, Taken::new(table));
+        let pull = pull.map_err(|text| errors::usage(py, &text))?;
+        let builder = ErrorsBuilder::new();
+        let stream = FFI_ArrowArrayStream::new(Box::new(Reader { pull, builder }));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+}
+
+struct Reader {
+    pull: Pull<Taken>,
+    builder: ErrorsBuilder,
+}
+
+impl Iterator for Reader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let is_ending = is_ending();
+        while self.builder.rows() < BATCH_ROWS && !self.pull.is_ended() && !*is_ending {
+            self.pull.step();
+            self.pull.taken().drop_rows();
+            for fault in self.pull.take_faults() {
+                let Fault { text: error, packet, file_offset, time_ns, destination, .. } = fault;
+                self.builder.push(&LostData { packet, file_offset, time_ns, destination, error });
+            }
+        }
+        (self.builder.rows() > 0).then(|| self.builder.take_batch())
+    }
+}
+
+impl RecordBatchReader for Reader {
+    fn schema(&self) -> SchemaRef {
+        self.builder.schema().clone()
+    }
+}
