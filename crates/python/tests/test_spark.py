@@ -269,27 +269,3 @@ def test_a_stream_goes_on_from_its_checkpoint(
         seen |= {str(directory / name) for name in names}
         rows = spark.read.parquet(str(out)).groupBy("file").count().collect()
         assert {row.file: row["count"] for row in rows} == dict.fromkeys(seen, count)
-
-
-def executors() -> list[int]:
-    """Processes of executors of Spark that this process started, by way of others."""
-    parents: dict[int, int] = {}
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            parents[int(entry.name)] = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
-            if b"CoarseGrainedExecutorBackend" in (entry / "cmdline").read_bytes():
-                found.append(int(entry.name))
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-
-    def is_ours(process: int) -> bool:
-        while process > 1:
-            process = parents.get(process, 0)
-            if process == os.getpid():
-                return True
-        return False
-
-    return [process for process in found if is_ours(process)]
