@@ -2,15 +2,16 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::PathBuf;
-use std::sync::Arc;
 use tickwire_feed::capture::{CaptureOptions, CaptureReader};
 
 use crate::{Found, Paused, Streams, is_capture};
 
 /// Messages of a text handed out at a time.
 const STEP_MESSAGES: usize = 256;
+/// Bytes of a text in memory.
+const WINDOW_LEN: usize = 4 << 20;
 
 /// A file, and what stands between fields where that is given.
 #[derive(Clone, Debug)]
@@ -59,10 +60,61 @@ impl fmt::Display for Place<'_> {
 pub struct Pull(Reading);
 
 enum Reading {
-    /// A text, which is in memory.
-    Text { text: Arc<Vec<u8>>, paused: Paused, is_ended: bool },
+    /// A text, until its end was handed out.
+    Text { name: String, text: Option<Box<Text>> },
     /// A capture, until its end was handed out.
     Capture { name: String, reader: Box<CaptureReader<File>>, streams: Option<Streams> },
+}
+
+/// A text of which a window is in memory.
+struct Text {
+    input: Box<dyn Read + Send>,
+    window: Vec<u8>,
+    /// Offset of the window in the text.
+    offset: u64,
+    paused: Paused,
+    /// Whether the window ends with the text.
+    is_last: bool,
+}
+
+impl Text {
+    /// Hands out some messages, and reads on where there are none; false at the end.
+    fn step(&mut self, handle: &mut impl FnMut(Place<'_>, Found<'_>)) -> io::Result<bool> {
+        let paused = self.paused.clone();
+        let mut scanner = match self.is_last {
+            true => paused.resume(&self.window),
+            false => paused.resume_part(&self.window),
+        };
+        let mut is_through = false;
+        for _ in 0..STEP_MESSAGES {
+            let Some((line, found)) = scanner.next() else {
+                is_through = true;
+                break;
+            };
+            let (line, offset) = (Some(line as u64), Some(self.offset + found.place.start as u64));
+            let at = FoundAt { line, offset, ..FoundAt::default() };
+            handle(Place { at, words: None }, found.found());
+        }
+        self.paused = scanner.pause();
+        if is_through && self.is_last {
+            return Ok(false);
+        }
+        if is_through {
+            self.read_on()?;
+        }
+        Ok(true)
+    }
+
+    /// Fills the window with what follows what is still needed.
+    fn read_on(&mut self) -> io::Result<()> {
+        let passed = self.paused.pass(&self.window);
+        self.window.drain(..passed);
+        self.offset += passed as u64;
+        let free = WINDOW_LEN.saturating_sub(self.window.len());
+        let read = self.input.by_ref().take(free as u64).read_to_end(&mut self.window)?;
+        self.is_last = read < free;
+        Ok(())
+    }
 }
 
 impl Source {
@@ -77,9 +129,8 @@ impl Source {
         let mut start = Vec::new();
         open()?.take(4).read_to_end(&mut start).map_err(failed)?;
         if !is_capture(&start) {
-            let text = Arc::new(std::fs::read(&self.path).map_err(failed)?);
-            let paused = Paused::new(self.separator.as_deref());
-            return Ok(Pull(Reading::Text { text, paused, is_ended: false }));
+            let input = open()?;
+            return Ok(Pull::of_text(name, input, self.separator.as_deref()));
         }
         let options = CaptureOptions::new().file_name(self.path.to_string_lossy());
         let reader = CaptureReader::open(open()?, options);
@@ -89,27 +140,35 @@ impl Source {
 }
 
 impl Pull {
+    /// A text from where `input` stands; `name` is for messages.
+    pub fn of_text(
+        name: String,
+        input: impl Read + Send + 'static,
+        separator: Option<&[u8]>,
+    ) -> Self {
+        let text = Text {
+            input: Box::new(input),
+            window: Vec::new(),
+            offset: 0,
+            paused: Paused::new(separator),
+            is_last: false,
+        };
+        Self(Reading::Text { name, text: Some(Box::new(text)) })
+    }
+
     /// Hands out what comes next, which may be nothing yet; false at the end of the file.
     ///
     /// # Errors
     /// The file cannot be read on; in words.
     pub fn step(&mut self, handle: &mut impl FnMut(Place<'_>, Found<'_>)) -> Result<bool, String> {
         match &mut self.0 {
-            Reading::Text { is_ended: true, .. } | Reading::Capture { streams: None, .. } => {
-                Ok(false)
-            }
-            Reading::Text { text, paused, is_ended } => {
-                let mut scanner = paused.clone().resume(text);
-                for _ in 0..STEP_MESSAGES {
-                    let Some((line, found)) = scanner.next() else {
-                        *is_ended = true;
-                        break;
-                    };
-                    let (line, offset) = (Some(line as u64), Some(found.place.start as u64));
-                    let at = FoundAt { line, offset, ..FoundAt::default() };
-                    handle(Place { at, words: None }, found.found());
+            Reading::Text { text: None, .. } | Reading::Capture { streams: None, .. } => Ok(false),
+            Reading::Text { name, text: open } => {
+                let Some(text) = open else { return Ok(false) };
+                let failed = |error| format!("cannot read {name}: {error}");
+                if !text.step(handle).map_err(failed)? {
+                    *open = None;
                 }
-                *paused = scanner.pause();
                 Ok(true)
             }
             Reading::Capture { name, reader, streams } => {

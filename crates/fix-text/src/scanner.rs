@@ -42,6 +42,9 @@ const LINE_PIECE: usize = 4096;
 const PIECE_OVERLAP: usize = 64;
 /// Longest BodyLength that is followed where a separator is several bytes, so that wrong ones cost little.
 const COUNTED_LEN_MAX: usize = 1 << 16;
+/// Bytes behind the place where a scanner pauses that say what a message there is: it begins in the piece of a
+/// line there, is no longer than its limit, and separators stand around it.
+const AHEAD: usize = 4 * LINE_PIECE;
 /// Bytes of CheckSum with its separator.
 const SUM_LEN: usize = 7;
 /// BeginString of a message that has none.
@@ -64,6 +67,8 @@ pub struct TextMessage<'t> {
 #[derive(Debug)]
 pub struct Scanner<'t> {
     text: &'t [u8],
+    /// Before it messages are whole as far as this text tells: its end, unless more of it follows.
+    ready: usize,
     /// Up to where it was scanned.
     at: usize,
     /// The next BeginString at or behind that, once it was looked for.
@@ -75,7 +80,7 @@ pub struct Scanner<'t> {
     patterns: Arc<Patterns>,
 }
 
-/// Where a scanner was in its text, to go on from with the same text.
+/// Where a scanner was in its text, to go on from with the same text, or with more of it.
 #[derive(Clone, Debug)]
 pub struct Paused {
     at: usize,
@@ -91,16 +96,42 @@ impl Paused {
         Scanner::new(&[], given).pause()
     }
 
-    /// Goes on in the text.
+    /// Goes on in the whole text.
     pub fn resume(self, text: &[u8]) -> Scanner<'_> {
         let Self { at, begin, line, counted, patterns } = self;
-        Scanner { text, at, begin, line, counted, patterns }
+        Scanner { text, ready: text.len(), at, begin, line, counted, patterns }
+    }
+
+    /// Goes on in a text of which more follows, as far as messages do not depend on that.
+    pub(crate) fn resume_part(self, text: &[u8]) -> Scanner<'_> {
+        let ahead = self.patterns.len_max + AHEAD;
+        let mut scanner = self.resume(text);
+        scanner.ready = text.len().saturating_sub(ahead);
+        // Where none was found there may be one by now.
+        scanner.begin = scanner.begin.filter(Option::is_some);
+        scanner
+    }
+
+    /// Returns how many bytes at the start of the text are not needed any more, and goes on without them.
+    pub(crate) fn pass(&mut self, text: &[u8]) -> usize {
+        // What stands before a message tells what closes it.
+        let len = self.at.saturating_sub(1);
+        let passed = text.get(self.counted..len).unwrap_or_default();
+        self.line += memchr::memchr_iter(b'\n', passed).count();
+        self.counted = self.counted.max(len) - len;
+        self.at -= len;
+        self.begin = self.begin.take().filter(Option::is_some).map(|begin| {
+            begin.map(|begin| begin.start.saturating_sub(len)..begin.end.saturating_sub(len))
+        });
+        len
     }
 }
 
 /// What it looks for.
 #[derive(Debug)]
 struct Patterns {
+    /// Most bytes of text that are taken as one message.
+    len_max: usize,
     begin: Finder<'static>,
     msg_type: Finder<'static>,
     given: Option<Vec<u8>>,
@@ -111,13 +142,14 @@ struct Patterns {
 }
 
 impl Patterns {
-    fn new(given: Option<&[u8]>) -> Self {
+    fn new(given: Option<&[u8]>, len_max: usize) -> Self {
         let separator = match given {
             None => SEPARATOR.to_owned(),
             Some(given) => given.iter().map(|byte| format!(r"\x{byte:02X}")).collect(),
         };
         let make = |pattern: String| Regex::new(&pattern).expect("a right pattern");
         Self {
+            len_max,
             begin: Finder::new(b"8=FIX"),
             msg_type: Finder::new(b"35="),
             given: given.map(<[u8]>::to_vec),
@@ -182,8 +214,8 @@ impl<'t> Iterator for Scanner<'t> {
 impl<'t> Scanner<'t> {
     /// Scans `text`. Without a separator each message has its own.
     pub fn new(text: &'t [u8], given: Option<&[u8]>) -> Self {
-        let patterns = Arc::new(Patterns::new(given));
-        Self { text, at: 0, begin: None, line: 1, counted: 0, patterns }
+        let patterns = Arc::new(Patterns::new(given, Limits::default().message_len_max));
+        Self { text, ready: text.len(), at: 0, begin: None, line: 1, counted: 0, patterns }
     }
 
     /// Keeps the place without the text.
@@ -192,29 +224,15 @@ impl<'t> Scanner<'t> {
         Paused { at, begin, line, counted, patterns }
     }
 
-    /// Hands out all messages with their places in words, until `handle` fails.
-    ///
-    /// # Errors
-    /// What `handle` returns.
-    pub fn each<E>(
-        self,
-        handle: &mut impl FnMut(&str, Found<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        for (line, found) in self {
-            let place = format!("line {line}, offset {}", found.place.start);
-            handle(&place, found.found())?;
-        }
-        Ok(())
-    }
-
     fn next_message(&mut self) -> Option<TextMessage<'t>> {
         let begin = self.next_begin();
         let gap_end = begin.as_ref().map_or(self.text.len(), |begin| begin.start);
         if let Some(found) = self.headless(gap_end) {
             return Some(found);
         }
-        let begin = begin?;
+        let begin = begin.filter(|begin| begin.start < self.ready)?;
         let after = self.text.get(begin.end..).unwrap_or_default();
+        let after = &after[..after.len().min(LINE_PIECE)];
         let Some(separator) = self.patterns.separator(after) else {
             self.at = begin.end;
             return Some(broken(begin, after));
@@ -248,17 +266,15 @@ impl<'t> Scanner<'t> {
 
     /// Returns a message without BeginString that begins before `end`.
     fn headless(&mut self, end: usize) -> Option<TextMessage<'t>> {
-        // Without a MsgType there is none.
-        if self.patterns.msg_type.find(self.text.get(self.at..end)?).is_none() {
-            self.at = end;
-            return None;
-        }
-        while self.at < end {
+        while self.at < end.min(self.ready) {
             // The line ends before what begins another; a piece of a long one is enough to find a message in.
             let rest = self.text.get(self.at..end.min(self.at + LINE_PIECE))?;
-            let len = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| at + 1);
+            let len = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
             let line = rest.get(..len)?;
-            let Some(found) = self.patterns.headless.captures(line) else {
+            // Without a MsgType there is none.
+            let has_type = self.patterns.msg_type.find(line).is_some();
+            let found = if has_type { self.patterns.headless.captures(line) } else { None };
+            let Some(found) = found else {
                 // What begins at the end of a piece is found in the next one.
                 let is_piece = len == LINE_PIECE && !line.ends_with(b"\n");
                 self.at += if is_piece { LINE_PIECE - PIECE_OVERLAP } else { len };
@@ -281,10 +297,14 @@ impl<'t> Scanner<'t> {
         let value = text.iter().position(|byte| *byte == separator[0])?;
         let digits = text.get(value..)?.strip_prefix(separator)?.strip_prefix(b"9=")?;
         let len = digits.iter().take_while(|byte| byte.is_ascii_digit()).take(10).count();
-        let body_len = std::str::from_utf8(digits.get(..len.min(9))?).ok()?.parse().ok()?;
+        let body_len: usize = std::str::from_utf8(digits.get(..len.min(9))?).ok()?.parse().ok()?;
+        if body_len > self.patterns.len_max {
+            return None;
+        }
         let body = digits.get(len..)?.strip_prefix(separator)?;
         let body_at = text.len() - body.len();
-        let trailer = body_at + text_len(body, body_len, separator)?;
+        let counted = text_len(body, body_len, separator)?;
+        let trailer = body_at + Some(counted).filter(|len| *len <= self.patterns.len_max)?;
         let found = text.get(trailer..trailer.checked_add(6)?)?;
         let is_sum = found.starts_with(b"10=") && found.iter().skip(3).all(u8::is_ascii_digit);
         let is_next = is_sum && text.get(..trailer)?.ends_with(separator);
@@ -326,11 +346,16 @@ impl<'t> Scanner<'t> {
 
     /// Takes fields by one separator, or by several where those that ought to have none hold another.
     fn split(&self, start: usize, end: usize, separator: &[u8]) -> TextMessage<'t> {
-        let found = self.walked(start, end, separator);
-        match &self.patterns.mixed {
-            Some(mixed) if mixed.is_in(&found.bytes) => self.mixed(mixed, start, end),
-            _ => found,
+        let len_max = self.patterns.len_max;
+        let limit = end.min(start + len_max);
+        let mut found = self.walked(start, limit, separator);
+        if let Some(mixed) = self.patterns.mixed.as_ref().filter(|m| m.is_in(&found.bytes)) {
+            found = self.mixed(mixed, start, limit);
         }
+        if limit < end && found.place.end >= limit {
+            found.notes.push(format!("cut: longer than {len_max} bytes"));
+        }
+        found
     }
 
     /// Takes the fields of a line, each with a separator of its own, until CheckSum or another message.
@@ -753,6 +778,79 @@ mod tests {
         }
     }
 
+    /// A text of messages and other lines, some of them wrong, cut or long.
+    fn random_log(random: &mut fastrand::Rng) -> Vec<u8> {
+        let mut log = Vec::new();
+        let separators = ["\u{1}", "|", "^A", ";", "<SOH>", "\n"];
+        while log.len() < 120_000 {
+            let fields = "58=x\u{1}".repeat(random.usize(..40));
+            let message = sealed(&format!("35=D\u{1}{fields}"));
+            let line = match random.u32(..12) {
+                0 => "a line without any ".repeat(random.usize(..500)),
+                1 => "INFO 35=D|49=A|".to_owned() + &"58=yy|".repeat(random.usize(..900)),
+                2 => "8=FIX.4.2 is a version".to_owned(),
+                3 => message[..random.usize(..message.len())].to_owned(),
+                4 => message.replace("10=", "10=x"),
+                5 => message.replacen("9=", "9=7", 1),
+                6 => message.replacen('\u{1}', ";", 2),
+                7 => format!("({message}"),
+                _ => message.clone(),
+            };
+            let separator = separators[random.usize(..separators.len())];
+            log.extend_from_slice(line.replace('\u{1}', separator).as_bytes());
+            log.extend_from_slice(if random.u32(..5) == 0 { b" " } else { b"\n" });
+        }
+        log
+    }
+
+    #[test]
+    fn a_text_in_parts_has_the_messages_of_the_whole() {
+        let mut random = fastrand::Rng::with_seed(11);
+        for _ in 0..40 {
+            let log = random_log(&mut random);
+            let patterns = Arc::new(Patterns::new(None, 2_000));
+            let paused = Paused { at: 0, begin: None, line: 1, counted: 0, patterns };
+            let whole: Vec<_> = paused.clone().resume(&log).collect();
+            assert!(whole.len() > 50, "{}", whole.len());
+            let (mut parted, mut paused) = (Vec::new(), paused);
+            let (mut first, mut end) = (0, 0);
+            loop {
+                end = log.len().min(end + random.usize(..30_000));
+                let part = &log[first..end];
+                let mut scanner = match end == log.len() {
+                    true => paused.resume(part),
+                    false => paused.resume_part(part),
+                };
+                for (line, mut found) in scanner.by_ref() {
+                    found.place = found.place.start + first..found.place.end + first;
+                    parted.push((line, found));
+                }
+                paused = scanner.pause();
+                first += paused.pass(part);
+                if end == log.len() {
+                    break;
+                }
+            }
+            assert_eq!(parted.len(), whole.len());
+            for (part, whole) in parted.iter().zip(&whole) {
+                assert_eq!(part, whole);
+            }
+        }
+    }
+
+    #[test]
+    fn a_message_longer_than_the_limit_is_told() {
+        let text =
+            format!("8=FIX.4.2|35=D|{}\n8=FIX.4.2|9=5|35=0|10=161|\n", "58=x|".repeat(1 << 18));
+        let found = scan(&text);
+        assert!(
+            found[0].1.iter().any(|note| note == "cut: longer than 1048576 bytes"),
+            "{:?}",
+            found[0].1
+        );
+        assert_eq!(found.last().unwrap().0, "8=FIX.4.2|9=5|35=0|10=161|");
+    }
+
     #[test]
     fn any_bytes_are_scanned_to_their_end() {
         let mut random = fastrand::Rng::with_seed(7);
@@ -771,13 +869,14 @@ mod tests {
             "49=A",
             " ",
         ];
-        let patterns = Arc::new(Patterns::new(None));
+        let patterns = Arc::new(Patterns::new(None, 1 << 20));
         for _ in 0..20_000 {
             let count = random.usize(..14);
             let text: String = (0..count).map(|_| pieces[random.usize(..pieces.len())]).collect();
             let patterns = patterns.clone();
             let mut scanner = Scanner {
                 text: text.as_bytes(),
+                ready: text.len(),
                 at: 0,
                 begin: None,
                 line: 1,

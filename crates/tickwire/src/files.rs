@@ -34,9 +34,9 @@ pub fn names_of(paths: &[PathBuf]) -> String {
 }
 
 /// Opens a file to read.
-pub fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
+pub fn open(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
     if is_standard(path) {
-        return Ok(Box::new(io::stdin().lock()));
+        return Ok(Box::new(io::stdin()));
     }
     Ok(Box::new(open_file(path)?))
 }

@@ -7,10 +7,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use tickwire_feed::capture::CaptureOptions;
-use tickwire_fix_text::{Found, Scanner, Streams};
+use tickwire_fix_text::{Found, Place, Pull, Streams};
 
-/// Longest file read that is not a capture.
-const INPUT_BYTES_MAX: u64 = 1 << 30;
 const SOH: u8 = 1;
 
 /// Where messages come from.
@@ -74,9 +72,20 @@ impl MessagesArgs {
         if is_capture(&self.file)? {
             return self.each_of_capture(&mut handle);
         }
-        let hint = ": split it, or capture files are read piece by piece";
-        let bytes = files::read_whole(&self.file, INPUT_BYTES_MAX, hint)?;
-        Scanner::new(&bytes, self.separator.bytes()).each(&mut handle)
+        let (name, input) = (self.name(), files::open(&self.file)?);
+        let mut pull = Pull::of_text(name, input, self.separator.bytes());
+        let mut handled = Ok(());
+        while handled.is_ok() {
+            let mut take = |place: Place<'_>, found: Found<'_>| {
+                if handled.is_ok() {
+                    handled = handle(&place.to_string(), found);
+                }
+            };
+            if !pull.step(&mut take).map_err(Failure::Data)? {
+                break;
+            }
+        }
+        handled
     }
 
     fn each_of_capture(
