@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
+from collections import deque
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Generic, TypeAlias, TypeVar
@@ -31,37 +33,62 @@ class Events(Generic[T]):
 
     def __init__(self, inner: _tickwire.Events) -> None:
         self._inner = inner
-        self._asked: asyncio.Future[T | None] | None = None
+        # What threads of asyncio found: a task that asked for it may have been cancelled, the next one takes it.
+        self._found: deque[T | Exception] = deque()
+        self._looking = threading.Lock()
 
     def __iter__(self) -> Events[T]:
         return self
 
     def __next__(self) -> T:
-        return next(self._inner)
+        found = self._take_first()
+        return next(self._inner) if found is None else found
 
     def poll(self, seconds: float = 0.0) -> T | None:
         """The next event, or None if none comes within so many seconds. At the end StopIteration is raised."""
-        return self._inner.poll(seconds)
+        found = self._take_first()
+        return self._inner.poll(seconds) if found is None else found
 
     def __aiter__(self) -> Events[T]:
         return self
 
     async def __anext__(self) -> T:
         while True:
-            if self._asked is None:
-                self._asked = asyncio.ensure_future(asyncio.to_thread(self._look))
-            # A task that is cancelled loses no event: the next one takes what was asked for.
-            found = await asyncio.shield(self._asked)
-            self._asked = None
+            found = self._take()
             if found is not None:
                 return found
+            if await asyncio.to_thread(self._look):
+                raise StopAsyncIteration
 
-    def _look(self) -> T | None:
+    def _take(self) -> T | None:
+        """What was found first; an error is raised, once."""
         try:
-            return self._inner.poll(_LOOK)
-        except StopIteration:
-            # A StopIteration cannot leave a future.
-            raise StopAsyncIteration from None
+            found = self._found.popleft()
+        except IndexError:
+            return None
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def _take_first(self) -> T | None:
+        """What was found first, or is being found by a thread whose task was cancelled: it comes before all else."""
+        with self._looking:
+            return self._take()
+
+    def _look(self) -> bool:
+        """Look for an event, unless one is there; return whether it is at the end."""
+        with self._looking:
+            if self._found:
+                return False
+            try:
+                found = self._inner.poll(_LOOK)
+            except StopIteration:
+                return True
+            except Exception as error:  # noqa: BLE001
+                found = error
+            if found is not None:
+                self._found.append(found)
+            return False
 
     def counters(self) -> dict[str, int]:
         """What was counted so far.
@@ -70,6 +97,10 @@ class Events(Generic[T]):
         ``lost`` in them, ``instruments`` known and how many are ``stale``.
         """
         return self._inner.counters()
+
+    def __repr__(self) -> str:
+        counters = " ".join(f"{name}={count}" for name, count in self.counters().items())
+        return f"<Events {counters}>"
 
     def close(self) -> None:
         """End it: close the files or the sockets."""
@@ -110,6 +141,10 @@ class Handler:
     def channel(self) -> str:
         """Name of the channel."""
         return self._inner.channel
+
+    def __repr__(self) -> str:
+        over = "captures" if self._inner.is_captured else "sockets"
+        return f"<Handler of the channel {self.channel}, over {over}>"
 
     def __iter__(self) -> Events[Event]:
         return self.events()

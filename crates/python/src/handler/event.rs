@@ -3,7 +3,7 @@
 use crate::message::{Message, Owned};
 use crate::values::decimal;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PySlice, PyTuple};
 use tickwire_feed::book::{Amount, Level, Side};
 use tickwire_feed::market::{BookKind, Trade as FeedTrade, TradeAction};
 use tickwire_feed::recovery::{BookChange, Recovery};
@@ -122,16 +122,19 @@ impl Book {
     /// that are not there are NaN, and so is all of a stale book.
     #[pyo3(signature = (levels = 10))]
     fn to_numpy<'py>(&self, py: Python<'py>, levels: usize) -> PyResult<Bound<'py, PyAny>> {
-        let doubles = [&self.bids, &self.offers].into_iter().flat_map(|side| {
-            (0..levels).flat_map(|at| match side.get(at) {
-                Some(level) => [double(level.price), double(level.size)],
-                None => [f64::NAN; 2],
-            })
-        });
-        let bytes: Vec<u8> = doubles.flat_map(f64::to_ne_bytes).collect();
         let numpy = py.import("numpy")?;
-        let flat = numpy.call_method1("frombuffer", (PyBytes::new(py, &bytes), "f8"))?;
-        flat.call_method1("reshape", ((2, levels, 2),))
+        let array = numpy.call_method1("full", ((2, levels, 2), f64::NAN))?;
+        for (row, side) in [&self.bids, &self.offers].into_iter().enumerate() {
+            let side = &side[..levels.min(side.len())];
+            let values = side.iter().flat_map(|level| [double(level.price), double(level.size)]);
+            let bytes: Vec<u8> = values.flat_map(f64::to_ne_bytes).collect();
+            let flat = numpy.call_method1("frombuffer", (PyBytes::new(py, &bytes), "f8"))?;
+            let shaped = flat.call_method1("reshape", ((side.len(), 2),))?;
+            array
+                .get_item(row)?
+                .set_item(PySlice::new(py, 0, side.len().cast_signed(), 1), shaped)?;
+        }
+        Ok(array)
     }
 
     fn __repr__(&self) -> String {

@@ -70,8 +70,7 @@ impl Handler {
                 ))
             })?);
         }
-        let idle = idle.map(Duration::try_from_secs_f64).transpose();
-        let idle = idle.map_err(|error| PyValueError::new_err(format!("idle: {error}")))?;
+        let idle = idle.map(|idle| span(idle, "idle")).transpose()?;
         let channel = self.channel.clone();
         let run = py.detach(|| Run::begin(&channel, wanted, idle));
         let run = run.map_err(|text| errors::usage(py, &text))?;
@@ -104,8 +103,7 @@ impl Events {
 
     /// The next event; None if none comes within so many seconds. StopIteration at the end.
     fn poll<'py>(&self, py: Python<'py>, seconds: f64) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let span = Duration::try_from_secs_f64(seconds);
-        let span = span.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let span = span(seconds, "seconds")?;
         let until = Instant::now().checked_add(span);
         loop {
             let left = until
@@ -140,9 +138,22 @@ impl Events {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits with the GIL released.
+    /// Waits with the GIL released, and so that another thread can close it or ask for the counters meanwhile.
     fn next(&self, py: Python<'_>, wait: Duration) -> PyResult<Next> {
-        let next = py.detach(|| self.lock().as_mut().map_or(Ok(Next::End), |run| run.next(wait)));
+        let next = py.detach(|| {
+            let queue = self.lock().as_ref().and_then(Run::queue);
+            if let Some(queue) = queue {
+                queue.wait(wait);
+            }
+            self.lock().as_mut().map_or(Ok(Next::End), Run::next)
+        });
         next.map_err(|text| errors::usage(py, &text))
     }
+}
+
+/// A span of time in seconds, of an argument of that name.
+fn span(seconds: f64, name: &str) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(seconds).map_err(|_| {
+        PyValueError::new_err(format!("{name} {seconds}: expected seconds from 0 to 1.8e19"))
+    })
 }

@@ -18,6 +18,8 @@ use tickwire_net::tcp_replay::TcpReplay;
 
 /// Events of a live feed that wait for Python: above, packets wait in the sockets.
 const WAITING_MAX: usize = 65_536;
+/// Packets of captures after which Python is asked for signals.
+const PACKETS_AT_ONCE: usize = 4096;
 /// Destinations that an error names.
 const DESTINATIONS_MAX: usize = 20;
 
@@ -91,11 +93,20 @@ impl Run {
         }
     }
 
-    /// The next event. An error is told once, behind the events before it.
-    pub fn next(&mut self, wait: Duration) -> Result<Next, String> {
+    /// What a thread of its own fills: it can be waited for without a lock on the rest.
+    pub fn queue(&self) -> Option<Arc<Queue>> {
+        match self {
+            Self::Captured(_) => None,
+            Self::Live(run) => Some(run.queue.clone()),
+        }
+    }
+
+    /// The next event, if there is one; captures are read on for it, some packets. An error is told once, behind the
+    /// events before it.
+    pub fn next(&mut self) -> Result<Next, String> {
         match self {
             Self::Captured(run) => run.next(),
-            Self::Live(run) => run.next(wait),
+            Self::Live(run) => run.next(),
         }
     }
 
@@ -142,10 +153,15 @@ impl Captured {
             let file = File { path, format: None, split: None };
             let reader = file.open()?;
             match reader.kind() {
-                Kind::Stream => Err(format!(
-                    "{}: a raw file has no packets to receive; read it with tickwire.open",
-                    file.path.display()
-                )),
+                Kind::Stream => {
+                    let is_empty =
+                        std::fs::metadata(&file.path).is_ok_and(|found| found.len() == 0);
+                    let what = match is_empty {
+                        true => "the file is empty",
+                        false => "a raw file has no packets to receive; read it with tickwire.open",
+                    };
+                    Err(format!("{}: {what}", file.path.display()))
+                }
                 _ => Ok(reader),
             }
         });
@@ -164,7 +180,7 @@ impl Captured {
     }
 
     fn next(&mut self) -> Result<Next, String> {
-        loop {
+        for _ in 0..PACKETS_AT_ONCE {
             if let Some(event) = self.sink.queue.pop() {
                 return Ok(Next::Event(event));
             }
@@ -176,6 +192,7 @@ impl Captured {
             }
             self.step();
         }
+        Ok(Next::Nothing)
     }
 
     /// Handles the next packet.
@@ -228,6 +245,8 @@ pub struct Live {
     counts: Arc<Mutex<Counts>>,
     stop: Stop,
     thread: Option<JoinHandle<()>>,
+    /// The process of the thread: another that was forked has no such thread.
+    process: u32,
 }
 
 impl Live {
@@ -261,11 +280,10 @@ impl Live {
         let thread = std::thread::Builder::new().name("tickwire-handler".to_owned());
         let thread = thread.spawn(move || of_thread.end(run.receive(&stopped)));
         let thread = thread.map_err(|error| error.to_string())?;
-        Ok(Self { queue, counts, stop, thread: Some(thread) })
+        Ok(Self { queue, counts, stop, thread: Some(thread), process: std::process::id() })
     }
 
-    fn next(&mut self, wait: Duration) -> Result<Next, String> {
-        self.queue.wait(wait);
+    fn next(&mut self) -> Result<Next, String> {
         if let Some(event) = self.queue.pop() {
             return Ok(Next::Event(event));
         }
@@ -279,7 +297,9 @@ impl Live {
 impl Drop for Live {
     fn drop(&mut self) {
         self.stop.set();
-        if let Some(thread) = self.thread.take() {
+        if let Some(thread) = self.thread.take()
+            && self.process == std::process::id()
+        {
             // What it ended with is in the queue.
             let _ = thread.join();
         }
