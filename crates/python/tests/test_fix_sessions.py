@@ -245,8 +245,8 @@ def test_exceptions_of_callbacks_are_logged_and_end_nothing(caplog: pytest.LogCa
         ({"ClOrdID": "x"}, "MsgType"),
         ({"MsgType": "D", "Nothing": 1}, "no field Nothing"),
         ({"MsgType": "D", "ClOrdID": [{}]}, "no group"),
-        ({"MsgType": "D", "NoPartyIDs": [{"Text": "x"}]}, "no field 58"),
-        ({"MsgType": "D", "NoPartyIDs": [{"PartyRole": 1}]}, "begins with 448"),
+        ({"MsgType": "D", "NoPartyIDs": [{"Text": "x"}]}, r"no field Text \(58\)"),
+        ({"MsgType": "D", "NoPartyIDs": [{"PartyRole": 1}]}, r"begins with PartyID \(448\)"),
     ],
 )
 def test_what_cannot_be_written_is_an_error_at_once(fields: dict[str | int, object], text: str) -> None:

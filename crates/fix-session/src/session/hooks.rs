@@ -43,11 +43,12 @@ pub struct Added {
 
 impl Added {
     /// Adds a field of the body.
-    pub fn text(&mut self, tag: Tag, value: &str) {
-        if value.is_empty() || value.as_bytes().contains(&SOH) {
+    pub fn text(&mut self, tag: Tag, value: impl AsRef<[u8]>) {
+        let value = value.as_ref();
+        if value.is_empty() || value.contains(&SOH) {
             self.wrong.get_or_insert(tag);
         }
-        self.add(tag, value.as_bytes());
+        self.add(tag, value);
     }
 
     /// Adds a data field with its length: RawDataLength (95) and RawData (96), for example.

@@ -14,6 +14,10 @@ class TemplateError(TickwireError):
         super().__init__("\n".join(errors))
         self.errors = errors
 
+    def __reduce__(self) -> tuple[type[TemplateError], tuple[list[str]]]:
+        # An exception is pickled with its text, but this one is made of its lines.
+        return type(self), (self.errors,)
+
 
 class EncodeError(TickwireError):
     """A message that cannot be encoded.

@@ -3,11 +3,14 @@
 use crate::fix::dictionary::{Dictionary, versions};
 use crate::fix::fault::Fault;
 use crate::fix::inner::Key;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use tickwire_fix::dictionary::{FieldType, Member};
+use tickwire_fix::reader::SOH;
 use tickwire_fix::{Dictionary as Rules, Tag, Writer};
+use tickwire_fix_session::Added;
 use tickwire_fix_text::Names;
 
 /// A message without what the session writes.
@@ -25,6 +28,16 @@ pub struct Written {
     length: Option<Tag>,
     tag: Tag,
     value: Vec<u8>,
+}
+
+impl Written {
+    /// Adds it to a message that is on its way.
+    pub fn add_to(&self, added: &mut Added) {
+        match self.length {
+            Some(length) => added.data(length, self.tag, &self.value),
+            None => added.text(self.tag, &self.value),
+        }
+    }
 }
 
 impl Outgoing {
@@ -46,13 +59,12 @@ impl Outgoing {
     ) -> PyResult<Self> {
         let versions = versions(dictionary);
         let mut outgoing = Self::default();
-        for key in ["MsgType", "35"] {
-            if let Some(found) = message.get_item(key)? {
-                outgoing.msg_type = found.extract()?;
-            }
-        }
-        if let Some(found) = message.get_item(35)? {
-            outgoing.msg_type = found.extract()?;
+        for found in [message.get_item("MsgType")?, message.get_item(35)?].into_iter().flatten() {
+            outgoing.msg_type = found.extract().map_err(|_| {
+                PyTypeError::new_err(format!(
+                    "MsgType (35) is {found}: expected a str, such as 'D'"
+                ))
+            })?;
         }
         if outgoing.msg_type.is_empty() {
             return Err(wrong(py, "a message to send has a MsgType".to_owned(), Some(35)));
@@ -83,6 +95,7 @@ struct Encoder<'p, 'v> {
 impl Encoder<'_, '_> {
     fn tag(&self, key: &Bound<'_, PyAny>) -> PyResult<Tag> {
         match key.extract()? {
+            Key::Tag(0) => Err(wrong(self.py, "0 is no tag of a field".to_owned(), None)),
             Key::Tag(tag) => Ok(Tag(tag)),
             Key::Name(name) => {
                 let field = self.names.field_named(&name).map(|field| field.tag());
@@ -113,8 +126,31 @@ impl Encoder<'_, '_> {
         if self.is_length(tag) {
             return Ok(());
         }
-        out.push(Written { length, tag, value: self.value(value)? });
+        if tag == Tag::CHECK_SUM {
+            return Err(self.unfit(tag, "the session writes it"));
+        }
+        let value = self.value(value)?;
+        if value.is_empty() {
+            return Err(self.unfit(tag, "the value is empty; leave the field out"));
+        }
+        if length.is_none() && value.contains(&SOH) {
+            return Err(self.unfit(tag, "the value contains the delimiter, byte 1"));
+        }
+        out.push(Written { length, tag, value });
         Ok(())
+    }
+
+    /// What is wrong with a field, which is named.
+    fn unfit(&self, tag: Tag, why: &str) -> PyErr {
+        wrong(self.py, format!("{}: {why}", self.label(tag)), Some(tag.0))
+    }
+
+    /// Name and tag of a field.
+    fn label(&self, tag: Tag) -> String {
+        match self.names.field(tag) {
+            Some(field) => format!("{} ({tag})", field.name()),
+            None => tag.to_string(),
+        }
     }
 
     /// The field that has the length of a data field.
@@ -145,26 +181,30 @@ impl Encoder<'_, '_> {
                 .find_map(|rules| rules.group(id).filter(|group| group.count() == tag))
         });
         let Some(group) = group else {
-            let text = format!("{tag} is no group here, but a list is given");
-            return Err(wrong(self.py, text, Some(tag.0)));
+            return Err(self.unfit(tag, "it is no group here, but a list is given"));
         };
         let value = entries.len().to_string().into_bytes();
         out.push(Written { length: None, tag, value });
         for entry in entries {
-            let entry = entry.cast_into::<PyDict>()?;
+            let entry = entry.cast_into::<PyDict>().map_err(|_| {
+                let count = self.label(group.count());
+                PyTypeError::new_err(format!("{count}: an entry is a dict of its fields"))
+            })?;
             let mut given = Vec::new();
             for (key, value) in &entry {
                 given.push((self.tag(&key)?, value));
             }
             let place = |tag: Tag| group.members().iter().position(|member| member.tag == tag);
             if let Some((tag, _)) = given.iter().find(|(tag, _)| place(*tag).is_none()) {
-                let text = format!("entries of {} have no field {tag}", group.count());
+                let (count, field) = (self.label(group.count()), self.label(*tag));
+                let text = format!("entries of {count} have no field {field}");
                 return Err(wrong(self.py, text, Some(tag.0)));
             }
             given.sort_by_key(|(tag, _)| place(*tag));
             let delimiter = group.delimiter();
             if given.first().is_none_or(|(tag, _)| *tag != delimiter) {
-                let text = format!("an entry of {} begins with {delimiter}", group.count());
+                let (count, first) = (self.label(group.count()), self.label(delimiter));
+                let text = format!("an entry of {count} begins with {first}");
                 return Err(wrong(self.py, text, Some(delimiter.0)));
             }
             for (tag, value) in given {
@@ -187,15 +227,17 @@ fn wire(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     Ok(text.cast::<PyBytes>()?.as_bytes().to_vec())
 }
 
-/// Fields to add, by tag or name, of a dictionary.
+/// Fields to add, by tag or name, of a dictionary. Groups cannot be added.
 pub fn added(
     py: Python<'_>,
     fields: &Bound<'_, PyDict>,
     names: Names<'_>,
-) -> PyResult<Vec<(Tag, Vec<u8>)>> {
-    let encoder = Encoder { py, names };
-    let pairs = fields.iter().map(|(key, value)| Ok((encoder.tag(&key)?, encoder.value(&value)?)));
-    pairs.collect()
+) -> PyResult<Vec<Written>> {
+    let (encoder, mut written) = (Encoder { py, names }, Vec::new());
+    for (key, value) in fields {
+        encoder.push(&mut written, &[], encoder.tag(&key)?, &value)?;
+    }
+    Ok(written)
 }
 
 fn wrong(py: Python<'_>, text: String, tag: Option<u32>) -> PyErr {

@@ -90,8 +90,13 @@ impl Host {
         Message::new(Inner::new(message.bytes().to_vec(), Vec::new(), self.versions.clone()))
     }
 
-    /// Calls a method about a message that leaves. It returns fields to add, or False to withhold the message.
-    fn leaving(&self, method: &str, leaving: &Leaving<'_>, out: &mut Added) -> Verdict {
+    /// Calls a method about a message that leaves, and which the application knows by `name`. It returns fields to add, or False to withhold the message.
+    fn leaving(
+        &self,
+        (method, name): (&str, &str),
+        leaving: &Leaving<'_>,
+        out: &mut Added,
+    ) -> Verdict {
         let index = self.index(leaving.id);
         let message = self.message(&leaving.message);
         let fields = self.attached(|py, host| {
@@ -99,17 +104,22 @@ impl Host {
             if returned.cast::<PyBool>().is_ok_and(|verdict| !verdict.is_true()) {
                 return Ok(None);
             }
+            if returned.is_none() {
+                return Ok(Some(Vec::new()));
+            }
             let names = self.versions.names(&leaving.message);
-            match returned.cast::<PyDict>() {
-                Ok(fields) => added(py, fields, names).map(Some),
-                Err(_) => Ok(Some(Vec::new())),
+            match added(py, returned.cast::<PyDict>()?, names) {
+                Ok(fields) => Ok(Some(fields)),
+                Err(error) => {
+                    let text = format!("{name}: {error}");
+                    host.call_method1("failed", (index, text)).map(|_| None)
+                }
             }
         });
-        let Some(fields) = fields.unwrap_or_else(|| Some(Vec::new())) else {
-            return Verdict::Withhold;
-        };
-        for (tag, value) in fields {
-            out.text(tag, &String::from_utf8_lossy(&value));
+        // A message that lacks what was to be added must not leave.
+        let Some(fields) = fields.flatten() else { return Verdict::Withhold };
+        for field in fields {
+            field.add_to(out);
         }
         Verdict::Send
     }
@@ -135,11 +145,11 @@ struct HostHooks(Arc<Host>);
 
 impl Hooks for HostHooks {
     fn before_admin(&self, outgoing: &Leaving<'_>, added: &mut Added) {
-        let _ = self.0.leaving("to_admin", outgoing, added);
+        let _ = self.0.leaving(("to_admin", "toAdmin"), outgoing, added);
     }
 
     fn before_application(&self, outgoing: &Leaving<'_>, added: &mut Added) -> Verdict {
-        self.0.leaving("to_app", outgoing, added)
+        self.0.leaving(("to_app", "toApp"), outgoing, added)
     }
 
     fn admin_received(

@@ -3,7 +3,7 @@
 use crate::fix::entry::Entry;
 use crate::fix::fault::Fault;
 use crate::fix::values::native;
-use pyo3::exceptions::{PyAttributeError, PyKeyError};
+use pyo3::exceptions::{PyAttributeError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::sync::{Arc, OnceLock};
@@ -44,12 +44,26 @@ pub struct Step {
 }
 
 /// A field, as users ask for it.
-#[derive(FromPyObject)]
 pub enum Key {
-    #[pyo3(transparent, annotation = "int")]
     Tag(u32),
-    #[pyo3(transparent, annotation = "str")]
     Name(String),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Key {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(name) = object.extract::<String>() {
+            return Ok(Self::Name(name));
+        }
+        object.extract::<u32>().map(Self::Tag).map_err(|_| {
+            let shown = object.repr().map_or_else(|_| "it".to_owned(), |text| text.to_string());
+            PyTypeError::new_err(format!(
+                "{shown} is no field: expected a name (str) or a tag (int, 1 to {})",
+                u32::MAX
+            ))
+        })
+    }
 }
 
 impl Inner {

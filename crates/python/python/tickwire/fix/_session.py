@@ -13,7 +13,7 @@ import weakref
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from tickwire._errors import TickwireError
 from tickwire.fix import _native
@@ -45,6 +45,10 @@ class BusinessReject(Exception):
     """
 
     def __init__(self, text: str = "", reason: int = 0, ref_id: str | None = None) -> None:
+        if not isinstance(reason, int) or not 0 <= reason < 1 << 32:
+            raise ValueError(f"reason {reason!r}: expected BusinessRejectReason (380), an int from 0")
+        if not isinstance(ref_id, (str, type(None))):
+            raise TypeError(f"ref_id {ref_id!r}: expected a str")
         super().__init__(text)
         self.reason = reason
         self.ref_id = ref_id
@@ -67,7 +71,10 @@ class Application:
         """They no longer are."""
 
     def toAdmin(self, message: Message, session: Session) -> Fields | None:
-        """Called before a message of the session leaves; returns fields to add: of a Logon, Username and Password."""
+        """Called before a message of the session leaves; returns fields to add: of a Logon, Username and Password.
+
+        Fields that cannot be written are logged as an error, and none of them is added.
+        """
 
     def fromAdmin(self, message: Message, session: Session) -> None:
         """Called for a message of the session that has come. `RejectLogon` ends the session."""
@@ -75,7 +82,7 @@ class Application:
     def toApp(self, message: Message, session: Session) -> Fields | None:
         """Called before a message of the application leaves, for the first time or again; returns fields to add.
 
-        `DoNotSend` withholds it.
+        `DoNotSend` withholds it, and so do fields that cannot be written, which are logged as an error.
         """
 
     def fromApp(self, message: Message, session: Session) -> None:
@@ -89,12 +96,14 @@ class Application:
 class Sending(concurrent.futures.Future[int]):
     """A message that was given to a session: ``await`` it, or wait for ``result()``; both give its MsgSeqNum.
 
-    It is there when the message is in the session's store. An error that nobody asks for is logged.
+    It is there when the message is in the session's store. An error that nobody asks for is logged. A message cannot be
+    taken back: `cancel` returns False, and a task that is cancelled no longer waits, no more.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._is_asked = False
+        self.set_running_or_notify_cancel()
 
     def _settle(self, seq_num: int | None, error: str | None) -> None:
         if error is not None:
@@ -115,7 +124,7 @@ class Sending(concurrent.futures.Future[int]):
         return asyncio.wrap_future(self).__await__()
 
     def __del__(self) -> None:
-        if not self._is_asked and self.done() and not self.cancelled():
+        if not self._is_asked and self.done():
             error = super().exception()
             if error is not None:
                 _LOG.error("a message was not sent: %s", error)
@@ -247,13 +256,16 @@ class Connector:
     def start(self) -> None:
         """Begin to listen or connect."""
         if self._threads:
-            raise TickwireError("it was started already")
+            raise TickwireError("it was started or stopped already: make another one")
+        self._begin()
+        # Threads must not call Python while it ends.
+        atexit.register(self.stop)
+
+    def _begin(self) -> None:
         for run, is_daemon in [(self._run, True), (self._native.answer, True)]:
             thread = threading.Thread(target=run, name="tickwire.fix", daemon=is_daemon)
             self._threads.append(thread)
             thread.start()
-        # Threads must not call Python while it ends.
-        atexit.register(self.stop)
 
     def _run(self) -> None:
         try:
@@ -270,6 +282,9 @@ class Connector:
         """Log all sessions out and wait until that is done. What ended the sessions before is raised."""
         atexit.unregister(self.stop)
         self._native.stop()
+        if not self._threads:
+            # It ends at once, and so do those who wait for it.
+            self._begin()
         for thread in self._threads:
             if thread is threading.current_thread():
                 raise TickwireError("a callback cannot wait for the end of its engine")
@@ -305,6 +320,15 @@ class Initiator(Connector):
     """Sessions that connect to their peers."""
 
 
+def _fields(returned: object) -> dict[str | int, Any] | None:
+    """What a callback returned, if it is fields to add."""
+    if returned is None:
+        return None
+    if isinstance(returned, Mapping):
+        return dict(returned)
+    raise TypeError(f"it returned {returned!r}: expected fields to add, a dict, or None")
+
+
 class _Host:
     """Called by the engine. Nothing that the application raises gets out of here, but what is meant for the engine."""
 
@@ -329,7 +353,7 @@ class _Host:
             return method(*arguments)
         except passes:
             raise
-        except Exception as error:  # noqa: BLE001
+        except BaseException as error:  # noqa: BLE001
             _LOG.error("%s raised %r", name, error, exc_info=error)
             return None
 
@@ -353,8 +377,13 @@ class _Host:
             session._notify(is_logged_on=False)
             self._call("onLogout", session)
 
-    def to_admin(self, index: int, message: Message, is_resend: bool) -> object:
-        return self._call("toAdmin", message, self._session(index))
+    def to_admin(self, index: int, message: Message, is_resend: bool) -> dict[str | int, Any] | None:
+        fields = self._call("toAdmin", message, self._session(index))
+        try:
+            return _fields(fields)
+        except TypeError as error:
+            self.failed(index, f"toAdmin: {error}")
+            return None
 
     def from_admin(self, index: int, message: Message) -> str | None:
         try:
@@ -363,12 +392,20 @@ class _Host:
             return str(error)
         return None
 
-    def to_app(self, index: int, message: Message, is_resend: bool) -> object:
+    def to_app(
+        self, index: int, message: Message, is_resend: bool
+    ) -> dict[str | int, Any] | Literal[False] | None:
         try:
             fields = self._call("toApp", message, self._session(index), passes=(DoNotSend,))
         except DoNotSend:
             return False
-        return None if is_resend else fields
+        if is_resend:
+            return None
+        try:
+            return _fields(fields)
+        except TypeError as error:
+            self.failed(index, f"toApp: {error}")
+            return False
 
     def from_app(self, index: int, message: Message) -> tuple[int, bytes | None, str | None] | None:
         session = self._session(index)

@@ -26,10 +26,12 @@ def _text(value: object) -> str:
         return "Y" if value else "N"
     if isinstance(value, int):
         return str(value)
-    if isinstance(value, Decimal):
-        return format(value, "f")
     if isinstance(value, float):
-        return format(Decimal(repr(value)), "f")
+        value = Decimal(repr(value))
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            raise ValueError(f"{value} is no number that FIX can write")
+        return format(value, "f")
     if isinstance(value, datetime.datetime):
         if value.tzinfo is None:
             raise ValueError(f"{value} has no time zone: give it one, such as datetime.timezone.utc")
