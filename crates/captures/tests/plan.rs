@@ -247,7 +247,7 @@ fn captures_of_a_directory_are_those_named_as_captures() {
     let inner = directory.join("b");
     fs::create_dir_all(&inner).expect("a directory");
     fs::create_dir(directory.join("_temporary")).expect("a directory");
-    assert_eq!(captures_of(&directory).expect("a list"), [PathBuf::new(); 0]);
+    assert!(captures_of(&directory).expect("a list").is_empty());
     for name in [
         "c.pcap",
         "b/a.pcap.zst",
