@@ -1,82 +1,199 @@
-//! Messages of the made CME-like feed to columns, beside decoding alone.
+//! Prints what columns take of CME-like feeds, beside decoding alone: nanoseconds a row, and times decoding.
+//!
+//! `cargo bench -p tickwire-arrow --features jit --bench columns -- [FEED] [SECONDS] [CASE]`
+//!
+//! A case is 0 for decoding alone, 1 for batches, 2 for Parquet; a profiler wants one alone.
+//! Cases of a feed take turns, and the least time of each counts. The captures are left out where they are not beside the
+//! project.
 
 use std::hint::black_box;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use tickwire_arrow::{FileFormat, Table, TableBuilder, TableWriter};
+use tickwire_arrow::{FileFormat, RecordBatch, Table, TableBuilder, TableWriter};
 use tickwire_exchange::{CmeShape, Generator, Options};
-use tickwire_fast::{Decoder, DecoderOptions, Message, ResetPolicy};
+use tickwire_fast::rt::Packet;
+use tickwire_fast::{Decoder, DecoderOptions, Message, Program, ResetPolicy, TemplateSet};
 use tickwire_text::Header;
 
 /// Rows of a batch, as `tickwire export` has them.
 const BATCH_ROWS: usize = 8192;
+/// Bytes that may be looked at behind the last packet.
+const BEHIND: usize = 4096;
 
 struct Feed {
-    packets: Vec<Vec<u8>>,
-    decoder: Decoder,
-    table: Table,
+    name: &'static str,
+    program: Arc<Program>,
+    /// All packets, and what may be looked at behind them.
+    bytes: Vec<u8>,
+    /// Start and length of each packet.
+    packets: Vec<(usize, usize)>,
 }
 
 impl Feed {
-    fn new() -> Self {
+    fn new(name: &'static str, program: Arc<Program>) -> Self {
+        Self { name, program, bytes: Vec::new(), packets: Vec::new() }
+    }
+
+    fn add(&mut self, packet: &[u8]) {
+        self.packets.push((self.bytes.len(), packet.len()));
+        self.bytes.extend_from_slice(packet);
+    }
+
+    fn made() -> Self {
         let mut generator = Generator::new(&Options::cme(CmeShape::Average)).expect("a feed");
-        let program = generator.program().clone();
-        let mut packets = Vec::new();
+        let mut feed = Self::new("made/cme", generator.program().clone());
         while let Some(packet) = generator.next_packet().expect("a packet") {
-            packets.push(packet.bytes);
+            feed.add(&packet.bytes);
         }
-        let options = DecoderOptions { reset: ResetPolicy::Packet, ..Default::default() };
-        let table = Table::of(&program, 0, &Default::default());
-        Self { packets, decoder: Decoder::with_options(program, options), table }
+        feed
     }
 
-    /// Decodes all.
-    fn decode(&mut self, mut take: impl FnMut(u64, &Message)) {
-        for (index, packet) in self.packets.iter().enumerate() {
-            self.decoder.begin_packet();
-            let decoded = self.decoder.decode(packet).expect("a message");
-            take(index as u64, decoded.message);
+    /// A capture of packets with their lengths before them; `None` where it is not there.
+    fn captured(name: &'static str) -> Option<Self> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+        let file = folder.join(name).with_extension("bin");
+        let bytes = std::fs::read(&file).ok()?;
+        let xml = std::fs::read(file.with_file_name("templates.xml")).ok()?;
+        let set = TemplateSet::parse_bytes(&xml).expect("templates");
+        let mut feed = Self::new(name, Arc::new(Program::compile(set).expect("a program")));
+        let mut rest = &bytes[..];
+        while let Some((len, tail)) = rest.split_first_chunk::<4>() {
+            let (packet, tail) = tail.split_at(u32::from_be_bytes(*len) as usize);
+            feed.add(packet);
+            rest = tail;
+        }
+        Some(feed)
+    }
+
+    fn packets(&self) -> impl Iterator<Item = Packet<'_>> {
+        self.packets.iter().map(|(start, len)| Packet::new(&self.bytes[*start..], *len))
+    }
+
+    fn options() -> DecoderOptions {
+        DecoderOptions { reset: ResetPolicy::Packet, ..DecoderOptions::default() }
+    }
+}
+
+/// A table a template.
+struct Tables<'t>(Vec<TableBuilder>, &'t mut dyn FnMut(usize, RecordBatch));
+
+impl<'t> Tables<'t> {
+    fn new(program: &Arc<Program>, take: &'t mut dyn FnMut(usize, RecordBatch)) -> Self {
+        let table = |index| TableBuilder::new(Table::of(program, index, &Default::default()));
+        Self((0..program.templates().len()).map(table).collect(), take)
+    }
+
+    fn end_message(&mut self, template: usize) {
+        if self.0[template].rows() >= BATCH_ROWS {
+            self.1(template, self.0[template].take_batch().expect("a batch"));
         }
     }
 
-    /// All as columns; returns how many rows there were.
-    fn columns(&mut self, mut take: impl FnMut(arrow_array::RecordBatch)) -> usize {
-        let mut builder = TableBuilder::new(self.table.clone());
-        let mut rows = 0;
-        self.decode(|index, message| {
-            let header = Header { packet: Some(index), time_ns: Some(index), ..Header::default() };
-            rows += builder.push(&header, message).expect("all fits");
-            if builder.rows() >= BATCH_ROWS {
-                take(builder.take_batch().expect("a batch"));
+    fn end(mut self) {
+        for (template, builder) in self.0.iter_mut().enumerate() {
+            if builder.rows() > 0 {
+                self.1(template, builder.take_batch().expect("a batch"));
             }
-        });
-        take(builder.take_batch().expect("a batch"));
-        rows
+        }
     }
 }
 
-fn columns(criterion: &mut Criterion) {
-    let mut feed = Feed::new();
-    let rows = feed.columns(drop);
-    let mut group = criterion.benchmark_group("columns");
-    group.throughput(Throughput::Elements(rows as u64));
-    group.bench_function("decoding alone", |bencher| {
-        bencher.iter(|| feed.decode(|_, message| _ = black_box(message)));
-    });
-    group.bench_function("to batches", |bencher| {
-        bencher.iter(|| feed.columns(|batch| _ = black_box(batch)));
-    });
-    group.bench_function("to Parquet in memory", |bencher| {
-        bencher.iter(|| {
-            let schema = feed.table.schema().clone();
-            let mut writer =
-                TableWriter::new(FileFormat::Parquet, Vec::new(), &schema).expect("a file");
-            feed.columns(|batch| writer.write(&batch).expect("written"));
-            black_box(writer.finish().expect("a file").len())
-        });
-    });
-    group.finish();
+fn header(packet: usize) -> Header<'static> {
+    let packet = packet as u64;
+    Header { packet: Some(packet), time_ns: Some(packet), ..Header::default() }
 }
 
-criterion_group!(benches, columns);
-criterion_main!(benches);
+/// Decodes all.
+fn decode(decoder: &mut Decoder, feed: &Feed, mut take: impl FnMut(usize, &Message)) {
+    for (index, mut packet) in feed.packets().enumerate() {
+        decoder.begin_packet();
+        while !packet.is_empty() {
+            let decoded = decoder.decode_packet(packet).expect("a message");
+            take(index, decoded.message);
+            packet = packet.behind(decoded.len);
+        }
+    }
+}
+
+/// All as columns; `take` gets each batch with the index of its template.
+fn columns(decoder: &mut Decoder, feed: &Feed, take: &mut dyn FnMut(usize, RecordBatch)) {
+    let mut tables = Tables::new(&feed.program, take);
+    decode(decoder, feed, |packet, message| {
+        let template = message.template_index();
+        tables.0[template].push(&header(packet), message).expect("all fits");
+        tables.end_message(template);
+    });
+    tables.end();
+}
+
+/// Writes Parquet files to memory; returns their bytes.
+fn parquet(decoder: &mut Decoder, feed: &Feed) -> usize {
+    let mut writers: Vec<_> = feed.program.templates().iter().map(|_| None).collect();
+    columns(decoder, feed, &mut |template, batch| {
+        let writer = writers[template].get_or_insert_with(|| {
+            TableWriter::new(FileFormat::Parquet, Vec::new(), &batch.schema()).expect("a file")
+        });
+        writer.write(&batch).expect("written");
+    });
+    writers.into_iter().flatten().map(|writer| writer.finish().expect("a file").len()).sum()
+}
+
+fn measure(feed: &mut Feed, time: Duration, only: Option<usize>) {
+    // Behind the last packet.
+    feed.bytes.resize(feed.bytes.len() + BEHIND, 0);
+    let fast: usize = feed.packets.iter().map(|(_, len)| len + 4).sum();
+    let mut decoder = Decoder::with_options(feed.program.clone(), Feed::options());
+    let mut rows = 0;
+    columns(&mut decoder, feed, &mut |_, batch| rows += batch.num_rows());
+    let mut least = [f64::INFINITY; 3];
+    let mut bytes = 0;
+    let started = Instant::now();
+    while started.elapsed() < time {
+        for (case, least) in least.iter_mut().enumerate() {
+            if only.is_some_and(|only| only != case) {
+                continue;
+            }
+            let mut pass = || match case {
+                0 => decode(&mut decoder, feed, |_, message| _ = black_box(message)),
+                1 => columns(&mut decoder, feed, &mut |_, batch| _ = black_box(batch)),
+                _ => bytes = parquet(&mut decoder, feed),
+            };
+            // What follows another case finds its caches and predictors.
+            if case < 2 {
+                pass();
+            }
+            let start = Instant::now();
+            pass();
+            *least = least.min(start.elapsed().as_nanos() as f64 / rows as f64);
+        }
+    }
+    let [decoding, batches, parquet] = least;
+    println!(
+        "| {} | {rows} | {decoding:.1} | {batches:.1} | {:.2} | {:.1} | {parquet:.0} | {:.2} |",
+        feed.name,
+        batches / decoding,
+        1000.0 / batches,
+        bytes as f64 / fast as f64,
+    );
+}
+
+fn main() {
+    let arguments: Vec<String> =
+        std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let wanted = arguments.first().map_or("", String::as_str);
+    let seconds = arguments.get(1).and_then(|seconds| seconds.parse().ok()).unwrap_or(10.0);
+    let only = arguments.get(2).and_then(|case| case.parse().ok());
+    println!(
+        "| feed | rows | decoding, ns a row | to batches | times decoding | million rows a second | to Parquet | bytes, times FAST |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
+    let captures =
+        ["cme_like/cme30000", "cme_like/cme_channel9_30000", "cme_like/cme_channel11_30000"];
+    let captures = captures.map(Feed::captured);
+    let feeds = std::iter::once(Some(Feed::made())).chain(captures).flatten();
+    for mut feed in feeds.filter(|feed| feed.name.contains(wanted)) {
+        measure(&mut feed, Duration::from_secs_f64(seconds), only);
+    }
+}

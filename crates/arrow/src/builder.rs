@@ -5,18 +5,21 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow_array::types::{self, ArrowPrimitiveType};
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{
+    ArrayRef, DictionaryArray, Int16Array, PrimitiveArray, RecordBatch, StringArray,
+};
 use arrow_schema::{ArrowError, TimeUnit};
 use tickwire_fast::template::Width;
-use tickwire_fast::{Entries, FieldValue, Int, Message, Record, Slot, SlotKind, UInt};
+use tickwire_fast::{Entries, FieldValue, Int, Message, NumberKind, Record, Slot, UInt};
 use tickwire_text::Header;
 use tickwire_text::json::{Form, push_record};
 
 use crate::column::{
-    Booleans, Column, FULL, FromSlot, Indexes, Made, Misfit, Numbers, Plain, Source, Words,
+    Booleans, Column, FULL, Fixed, FromSlot, Indexes, Lengths, Made, Misfit, Numbers, Plain, Same,
+    Source, Words,
 };
+use crate::flat::Flat;
 use crate::header::HeaderColumns;
-use crate::staged::Staged;
 use crate::table::{Constant, Inner, Kind, Node, SequenceNode, Table};
 
 /// A value that has no place in its column, such as a string that is not UTF-8. Nothing of its message is in
@@ -50,28 +53,31 @@ pub struct TableBuilder {
     header: HeaderColumns,
     cells: Cells,
     /// `None` where each message's rows are appended at once.
-    staged: Option<Staged>,
-    /// With those of staged messages.
+    flat: Option<Flat>,
+    /// With those of messages that wait.
     rows: usize,
 }
 
 /// The columns behind those of the header.
-struct Cells(Vec<Cell>);
+pub(crate) struct Cells(Vec<Cell>);
 
-enum Cell {
+pub(crate) enum Cell {
     Field(Box<dyn Column>),
     Entry(Indexes),
 }
 
 /// The column of a value that does not fit, and why it does not.
-type Unfitting = (usize, Misfit);
+pub(crate) type Unfitting = (usize, Misfit);
 
 impl TableBuilder {
     /// Begins a table without rows.
     pub fn new(table: Table) -> Self {
-        let cells = Cells(table.kinds.iter().map(Cell::of).collect());
-        let staged = Staged::of(&table);
-        Self { table, header: HeaderColumns::new(), cells, staged, rows: 0 }
+        let is_everywhere = |column| table.root.columns.contains(&column);
+        let kinds = table.kinds.iter().enumerate();
+        let cells = kinds.map(|(column, kind)| Cell::of(kind, is_everywhere(column)));
+        let cells = Cells(cells.collect());
+        let flat = Flat::of(&table);
+        Self { table, header: HeaderColumns::new(), cells, flat, rows: 0 }
     }
 
     /// The columns.
@@ -97,14 +103,12 @@ impl TableBuilder {
             self.table.template,
             "the message is of another template"
         );
-        if let Some(rows) = self.stage(message) {
-            self.rows += rows;
-            self.header.append(header, rows);
-            return Ok(rows);
-        }
-        self.append_staged();
-        let root = self.table.root.clone();
-        match self.cells.rows(&message.root(), &root, self.rows) {
+        let Self { cells, flat, table, rows, .. } = self;
+        let appended = match flat {
+            Some(flat) => flat.push(cells, message),
+            None => cells.rows(&message.root(), &table.root, *rows),
+        };
+        match appended {
             Ok(count) => {
                 self.rows += count;
                 self.header.append(header, count);
@@ -119,31 +123,13 @@ impl TableBuilder {
         }
     }
 
-    /// Lets a message wait, and returns how many rows it has; `None` where it may not.
-    fn stage(&mut self, message: &Message) -> Option<usize> {
-        let staged = self.staged.as_mut()?;
-        let rows = staged.take(message)?;
-        if staged.is_full() {
-            self.append_staged();
-        }
-        Some(rows)
-    }
-
-    /// Appends the rows of the messages that wait.
-    fn append_staged(&mut self) {
-        let Some(staged) = self.staged.as_mut().filter(|staged| !staged.is_empty()) else { return };
-        self.cells.append_staged(staged, &self.table.root);
-        staged.clear();
-    }
-
     /// The rows since the last batch.
     ///
     /// # Errors
     /// Those of Arrow, which a table of this crate does not meet.
     pub fn take_batch(&mut self) -> Result<RecordBatch, ArrowError> {
-        self.append_staged();
-        if let Some(staged) = &mut self.staged {
-            staged.begin_batch();
+        if let Some(flat) = &mut self.flat {
+            flat.begin_batch(&mut self.cells);
         }
         let mut arrays = self.header.take();
         for cell in &mut self.cells.0 {
@@ -155,24 +141,6 @@ impl TableBuilder {
 }
 
 impl Cells {
-    /// Appends the rows of staged messages, a column at a time.
-    fn append_staged(&mut self, staged: &Staged, root: &Node) {
-        const FITS: &str = "only messages whose values fit are staged";
-        let roots: Vec<_> = staged.roots().collect();
-        for &column in &root.columns {
-            self.field(column).append_roots(&roots).expect(FITS);
-        }
-        let Some(Inner::Sequence(sequence)) = root.inner.first() else { return };
-        let entries = staged.entries().expect("of a table with a sequence");
-        for &column in &sequence.node.columns {
-            self.field(column).append_entries(&entries).expect(FITS);
-        }
-        let indexes = self.entry(sequence.entry);
-        for (_, rows) in roots {
-            indexes.append_up_to(rows);
-        }
-    }
-
     /// Appends the rows of a record, those of its sequences' entries, behind the row `base`; returns how many
     /// they are, one at least.
     fn rows(&mut self, record: &Record<'_>, node: &Node, base: usize) -> Result<usize, Unfitting> {
@@ -290,14 +258,14 @@ impl Cells {
         }
     }
 
-    fn field(&mut self, column: usize) -> &mut dyn Column {
+    pub(crate) fn field(&mut self, column: usize) -> &mut dyn Column {
         match &mut self.0[column] {
             Cell::Field(column) => column.as_mut(),
             Cell::Entry(_) => unreachable!("a node's own columns are of fields"),
         }
     }
 
-    fn entry(&mut self, column: usize) -> &mut Indexes {
+    pub(crate) fn entry(&mut self, column: usize) -> &mut Indexes {
         match &mut self.0[column] {
             Cell::Entry(indexes) => indexes,
             Cell::Field(_) => unreachable!("the column of a sequence's entries has their indexes"),
@@ -327,11 +295,11 @@ where
 fn values<A, K>(
     kind: &Kind,
     slot: Slot<K>,
-    convert: impl Fn(K::Value<'_>) -> A::Native + Send + 'static,
+    convert: impl Fn(K::Number) -> A::Native + Send + 'static,
 ) -> Box<dyn Column>
 where
     A: ArrowPrimitiveType,
-    K: SlotKind + 'static,
+    K: NumberKind + 'static,
 {
     numbers::<A, _>(kind, FromSlot { slot, convert })
 }
@@ -388,18 +356,24 @@ fn since_midnight(kind: &Kind, slot: Slot<Int>, unit: TimeUnit) -> Box<dyn Colum
     }
 }
 
-/// A column of one value, or of none where an optional constant at this index is absent.
-fn constant(kind: &Kind, value: &Constant, at: Option<usize>) -> Box<dyn Column> {
-    let is_there = move |record: &Record<'_>| {
-        at.is_none_or(|index| !matches!(record.value(index), FieldValue::Absent))
-    };
+/// A column of one value, or of none where an optional constant at this index is absent. `is_everywhere` if there is no
+/// row without it.
+fn constant(
+    kind: &Kind,
+    value: &Constant,
+    at: Option<usize>,
+    is_everywhere: bool,
+) -> Box<dyn Column> {
     macro_rules! number {
         ($arrow:ident, $value:expr) => {{
-            let value = $value;
-            numbers::<types::$arrow, _>(
-                kind,
-                move |r: &Record<'_>| Ok(is_there(r).then_some(value)),
-            )
+            let (value, data_type) = ($value, kind.data_type());
+            match is_everywhere {
+                true => Box::new(Same::new(move |rows| {
+                    let array = PrimitiveArray::<types::$arrow>::from_value(value, rows);
+                    Ok(Arc::new(array.with_data_type(data_type.clone())))
+                })),
+                false => numbers::<types::$arrow, _>(kind, Fixed { value, at }),
+            }
         }};
     }
     match value {
@@ -415,24 +389,31 @@ fn constant(kind: &Kind, value: &Constant, at: Option<usize>) -> Box<dyn Column>
         Constant::Decimal(mantissa, _) => number!(Decimal128Type, i128::from(*mantissa)),
         Constant::Float(value) => number!(Float64Type, *value),
         Constant::Boolean(value) => {
-            let value = *value;
-            Box::new(Booleans::new(move |r: &Record<'_>| Ok(is_there(r).then_some(value))))
+            let fixed = Fixed { value: *value, at };
+            Box::new(Booleans::new(move |r: &Record<'_>| fixed.of(r)))
         }
-        Constant::Text(text) => {
-            Box::new(Words::new(&[text], move |r: &Record<'_>| Ok(is_there(r).then_some(0))))
+        Constant::Text(text) if is_everywhere => {
+            let words: ArrayRef = Arc::new(StringArray::from_iter_values([text]));
+            Box::new(Same::new(move |rows| {
+                let keys = Int16Array::from_value(0, rows);
+                Ok(Arc::new(DictionaryArray::try_new(keys, words.clone())?))
+            }))
         }
+        Constant::Text(text) => Box::new(Words::new(&[text], Fixed { value: 0, at })),
         Constant::Binary(bytes) => {
-            let bytes = bytes.clone();
+            let (bytes, fixed) = (bytes.clone(), Fixed { value: (), at });
             Box::new(Made::new(false, move |r: &Record<'_>, out: &mut Vec<u8>| {
-                out.extend_from_slice(if is_there(r) { &bytes } else { &[] });
-                Ok(is_there(r))
+                let is_there = fixed.is_in(r);
+                out.extend_from_slice(if is_there { &bytes } else { &[] });
+                Ok(is_there)
             }))
         }
     }
 }
 
 impl Cell {
-    fn of(kind: &Kind) -> Self {
+    /// `is_of_root` if it is of a message's own field.
+    fn of(kind: &Kind, is_of_root: bool) -> Self {
         Self::Field(match kind {
             Kind::Entry => return Self::Entry(Indexes::new()),
             Kind::UInt(slot, width) => unsigned(kind, *slot, *width),
@@ -491,16 +472,14 @@ impl Cell {
             Kind::Float(slot) => {
                 values::<types::Float64Type, _>(kind, *slot, |value| value.to_f64())
             }
-            Kind::Constant(value, at) => constant(kind, value, *at),
+            Kind::Constant(value, at) => constant(kind, value, *at, is_of_root && at.is_none()),
             Kind::Present(index) => {
                 let index = *index;
                 Box::new(Booleans::new(move |r: &Record<'_>| {
                     Ok(Some(matches!(r.value(index), FieldValue::Group(_))))
                 }))
             }
-            Kind::Length(slot) => {
-                values::<types::UInt32Type, _>(kind, *slot, |entries| entries.len() as u32)
-            }
+            Kind::Length(slot) => numbers::<types::UInt32Type, _>(kind, Lengths(*slot)),
             Kind::Json(index) => {
                 let index = *index;
                 Box::new(Made::new(true, move |r: &Record<'_>, out: &mut Vec<u8>| {

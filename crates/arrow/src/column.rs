@@ -4,16 +4,23 @@ use std::sync::Arc;
 
 use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{
-    ArrayRef, BinaryArray, BooleanArray, DictionaryArray, PrimitiveArray, StringArray, types,
+    Array, ArrayRef, BinaryArray, BooleanArray, DictionaryArray, PrimitiveArray, StringArray, types,
 };
-use arrow_buffer::{
-    BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer,
-};
+use arrow_buffer::{BooleanBufferBuilder, Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType};
-use tickwire_fast::{Entries, Record, Slot, SlotKind, Text};
+use tickwire_fast::{ColumnBlock, Entries, FieldValue, NumberKind, Record, Repeated, Slot, Text};
 
-/// Rows that validity is reserved for.
+use crate::text;
+use crate::validity::Validity;
+
+/// Rows that truth is reserved for.
 const ROWS: usize = 8192;
+/// Rows more than those of the batch before that a vector has room for, as batches end with a message.
+const ROOM_BEHIND: usize = 512;
+/// Values that a run is written by: shorter runs take one store of them.
+const STEP: usize = 8;
+/// Bytes that a short string is written by.
+const SHORT_STEP: usize = 8;
 
 /// Why a value has no place in its column.
 pub(crate) type Misfit = &'static str;
@@ -36,10 +43,9 @@ pub(crate) trait Column: Send {
         entries.iter().try_for_each(|entry| self.append(&entry, 1))
     }
 
-    /// Appends the values of messages' own fields, each for so many rows.
-    fn append_roots(&mut self, roots: &[(Record<'_>, usize)]) -> Result<(), Misfit> {
-        roots.iter().try_for_each(|(root, rows)| self.append(root, *rows))
-    }
+    /// Appends the values of a block's records, each for as many rows as `spread` says. Of a column whose values
+    /// [always fit](crate::flat), but for the number of bytes of its strings.
+    fn append_block(&mut self, block: &ColumnBlock, spread: &Spread<'_>) -> Result<(), Misfit>;
 
     fn append_nulls(&mut self, count: usize);
 
@@ -49,27 +55,47 @@ pub(crate) trait Column: Send {
     fn finish(&mut self) -> Result<ArrayRef, ArrowError>;
 }
 
+/// For how many rows each record of a block stands.
+pub(crate) enum Spread<'a> {
+    /// For one.
+    One,
+    /// For these, of which there are `rows` in all.
+    Runs { counts: &'a [u32], rows: usize },
+}
+
+impl<'a> Spread<'a> {
+    /// That of records which stand for so many rows each.
+    pub(crate) fn of(counts: &'a [u32]) -> Self {
+        let rows = counts.iter().map(|count| *count as usize).sum();
+        if rows == counts.len() { Self::One } else { Self::Runs { counts, rows } }
+    }
+}
+
 /// Where the numbers of a column come from.
 pub(crate) trait Source<V>: Send {
     /// That of a record.
     fn of(&self, record: &Record<'_>) -> Result<Option<V>, Misfit>;
 
-    /// Appends those of entries, up to the first that does not fit.
-    fn append_all<A>(&self, entries: &Entries<'_>, values: &mut Values<A>) -> Result<(), Misfit>
+    /// Appends those of a block's records.
+    fn append_block<A>(&self, block: &ColumnBlock, spread: &Spread<'_>, values: &mut Values<A>)
     where
-        A: ArrowPrimitiveType<Native = V>,
-    {
-        values.append_all(entries.iter().map(|entry| self.of(&entry)))
-    }
+        A: ArrowPrimitiveType<Native = V>;
 }
 
 impl<V, F: Fn(&Record<'_>) -> Result<Option<V>, Misfit> + Send> Source<V> for F {
     fn of(&self, record: &Record<'_>) -> Result<Option<V>, Misfit> {
         self(record)
     }
+
+    fn append_block<A>(&self, _: &ColumnBlock, _: &Spread<'_>, _: &mut Values<A>)
+    where
+        A: ArrowPrimitiveType<Native = V>,
+    {
+        unreachable!("a column whose values may not fit takes messages one by one")
+    }
 }
 
-/// A field whose values all fit, and what they are in the column.
+/// A field of numbers that all fit, and what they are in the column.
 pub(crate) struct FromSlot<K, F> {
     pub(crate) slot: Slot<K>,
     pub(crate) convert: F,
@@ -77,31 +103,75 @@ pub(crate) struct FromSlot<K, F> {
 
 impl<K, V, F> Source<V> for FromSlot<K, F>
 where
-    K: SlotKind,
-    F: Fn(K::Value<'_>) -> V + Send,
+    K: NumberKind,
+    F: Fn(K::Number) -> V + Send,
 {
     fn of(&self, record: &Record<'_>) -> Result<Option<V>, Misfit> {
-        Ok(record.read(&self.slot).map(&self.convert))
+        Ok(record.read_number(&self.slot).map(&self.convert))
     }
 
-    fn append_all<A>(&self, entries: &Entries<'_>, values: &mut Values<A>) -> Result<(), Misfit>
+    fn append_block<A>(&self, block: &ColumnBlock, spread: &Spread<'_>, values: &mut Values<A>)
     where
         A: ArrowPrimitiveType<Native = V>,
     {
-        values.append_column(entries, &self.slot, &self.convert);
-        Ok(())
+        let numbers = block.numbers(&self.slot).map(&self.convert);
+        values.append_block(numbers, block.presence(&self.slot), block.all(), spread);
+    }
+}
+
+/// How many entries a sequence has.
+pub(crate) struct Lengths(pub(crate) Slot<Repeated>);
+
+impl Source<u32> for Lengths {
+    fn of(&self, record: &Record<'_>) -> Result<Option<u32>, Misfit> {
+        Ok(record.read(&self.0).map(|entries| entries.len() as u32))
+    }
+
+    fn append_block<A>(&self, block: &ColumnBlock, spread: &Spread<'_>, values: &mut Values<A>)
+    where
+        A: ArrowPrimitiveType<Native = u32>,
+    {
+        values.append_block(block.lengths(&self.0), block.presence(&self.0), block.all(), spread);
+    }
+}
+
+/// One number, or none where the optional constant at this index is absent.
+pub(crate) struct Fixed<V> {
+    pub(crate) value: V,
+    pub(crate) at: Option<usize>,
+}
+
+impl<V> Fixed<V> {
+    /// Whether it is there in a record.
+    pub(crate) fn is_in(&self, record: &Record<'_>) -> bool {
+        self.at.is_none_or(|index| !matches!(record.value(index), FieldValue::Absent))
+    }
+}
+
+impl<V: Copy + Send> Source<V> for Fixed<V> {
+    fn of(&self, record: &Record<'_>) -> Result<Option<V>, Misfit> {
+        Ok(self.is_in(record).then_some(self.value))
+    }
+
+    fn append_block<A>(&self, block: &ColumnBlock, spread: &Spread<'_>, values: &mut Values<A>)
+    where
+        A: ArrowPrimitiveType<Native = V>,
+    {
+        let presence = self.at.map_or(block.there(), |index| block.presence_of(index));
+        let numbers = std::iter::repeat_n(self.value, block.len());
+        values.append_block(numbers, presence, block.all(), spread);
     }
 }
 
 /// Numbers that may be missing.
 pub(crate) struct Values<A: ArrowPrimitiveType> {
     values: Vec<A::Native>,
-    validity: BooleanBufferBuilder,
+    validity: Validity,
 }
 
 impl<A: ArrowPrimitiveType> Values<A> {
     pub(crate) fn new() -> Self {
-        Self { values: Vec::new(), validity: BooleanBufferBuilder::new(ROWS) }
+        Self { values: Vec::new(), validity: Validity::default() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -114,29 +184,39 @@ impl<A: ArrowPrimitiveType> Values<A> {
         self.validity.append_n(count, value.is_some());
     }
 
-    /// Appends numbers, up to the first that does not fit.
-    fn append_all(
+    /// Appends numbers of up to 64 records, `presence` with a bit for each that is there, `all` with one for each.
+    #[inline(always)]
+    pub(crate) fn append_block(
         &mut self,
-        numbers: impl Iterator<Item = Result<Option<A::Native>, Misfit>>,
-    ) -> Result<(), Misfit> {
-        for number in numbers {
-            let number = number?;
-            self.values.push(number.unwrap_or_default());
-            self.validity.append(number.is_some());
-        }
-        Ok(())
-    }
-
-    /// Appends the values of a field.
-    fn append_column<K: SlotKind>(
-        &mut self,
-        entries: &Entries<'_>,
-        slot: &Slot<K>,
-        convert: impl Fn(K::Value<'_>) -> A::Native,
+        numbers: impl ExactSizeIterator<Item = A::Native>,
+        presence: u64,
+        all: u64,
+        spread: &Spread<'_>,
     ) {
-        let column = entries.column(slot);
-        self.values.extend(column.map(|value| value.map(&convert).unwrap_or_default()));
-        append_presence(&mut self.validity, entries, slot);
+        let count = numbers.len();
+        if presence == 0 {
+            let rows = spread.rows(count);
+            self.values.resize(self.values.len() + rows, A::Native::default());
+            return self.validity.append_n(rows, false);
+        }
+        if presence == all {
+            spread_values(&mut self.values, numbers, spread);
+            return self.validity.append_n(spread.rows(count), true);
+        }
+        match spread {
+            Spread::One => {
+                let start = self.values.len();
+                self.values.extend(numbers);
+                clear(&mut self.values[start..], all & !presence);
+            }
+            Spread::Runs { .. } => {
+                let present = numbers.enumerate().map(|(record, number)| {
+                    if presence >> record & 1 != 0 { number } else { A::Native::default() }
+                });
+                spread_values(&mut self.values, present, spread);
+            }
+        }
+        self.validity.append_block(presence, count, spread);
     }
 
     pub(crate) fn truncate(&mut self, len: usize) {
@@ -147,30 +227,59 @@ impl<A: ArrowPrimitiveType> Values<A> {
     /// All numbers; there are none then.
     pub(crate) fn take(&mut self) -> PrimitiveArray<A> {
         let values = ScalarBuffer::from(emptied(&mut self.values));
-        PrimitiveArray::new(values, nulls(&mut self.validity))
+        PrimitiveArray::new(values, self.validity.take())
     }
 }
 
-/// Appends in which entries a field is present.
-fn append_presence<K: SlotKind>(
-    validity: &mut BooleanBufferBuilder,
-    entries: &Entries<'_>,
-    slot: &Slot<K>,
+/// Clears the values that these bits are of.
+fn clear<T: Default>(values: &mut [T], mut bits: u64) {
+    while bits != 0 {
+        values[bits.trailing_zeros() as usize] = T::default();
+        bits &= bits - 1;
+    }
+}
+
+impl Spread<'_> {
+    /// Rows of so many records.
+    fn rows(&self, count: usize) -> usize {
+        match self {
+            Self::One => count,
+            Self::Runs { rows, .. } => *rows,
+        }
+    }
+}
+
+/// Appends values, each for as many rows as it stands for.
+#[inline(always)]
+fn spread_values<T: Copy + Default>(
+    out: &mut Vec<T>,
+    values: impl ExactSizeIterator<Item = T>,
+    spread: &Spread<'_>,
 ) {
-    let mut presence = entries.column(slot).map(|value| value.is_some());
-    let is_present = |_| presence.next().unwrap_or_default();
-    validity.append_buffer(&BooleanBuffer::collect_bool(entries.len(), is_present));
+    let (counts, rows) = match spread {
+        Spread::One => return out.extend(values),
+        Spread::Runs { counts, rows } => (counts, *rows),
+    };
+    let start = out.len();
+    // The last run may be written beyond its end.
+    out.resize(start + rows + STEP, T::default());
+    let (mut at, mut end) = (start, start);
+    for (value, count) in values.zip(*counts) {
+        end += *count as usize;
+        while at < end {
+            out[at..at + STEP].copy_from_slice(&[value; STEP]);
+            at += STEP;
+        }
+        at = end;
+    }
+    out.truncate(start + rows);
 }
 
-/// Which values are missing, if any is; there are none then.
-fn nulls(validity: &mut BooleanBufferBuilder) -> Option<NullBuffer> {
-    Some(NullBuffer::new(validity.finish())).filter(|nulls| nulls.null_count() > 0)
-}
-
-/// What is in a vector, which has room for as many again.
+/// What is in a vector, which has room for a batch then.
 fn emptied<T>(values: &mut Vec<T>) -> Vec<T> {
-    let room = Vec::with_capacity(values.len());
-    std::mem::replace(values, room)
+    // The last message of a batch may have many rows.
+    let room = values.len().min(2 * ROWS) + ROOM_BEHIND;
+    std::mem::replace(values, Vec::with_capacity(room))
 }
 
 /// Indexes of entries.
@@ -205,6 +314,56 @@ where
     }
 }
 
+/// A column of one value in every row: batches are parts of one array.
+pub(crate) struct Same {
+    /// Makes the array of so many rows.
+    make: Box<dyn Fn(usize) -> Result<ArrayRef, ArrowError> + Send>,
+    made: Option<ArrayRef>,
+    rows: usize,
+}
+
+impl Same {
+    pub(crate) fn new(
+        make: impl Fn(usize) -> Result<ArrayRef, ArrowError> + Send + 'static,
+    ) -> Self {
+        Self { make: Box::new(make), made: None, rows: 0 }
+    }
+}
+
+impl Column for Same {
+    fn len(&self) -> usize {
+        self.rows
+    }
+
+    fn append(&mut self, _: &Record<'_>, count: usize) -> Result<(), Misfit> {
+        self.rows += count;
+        Ok(())
+    }
+
+    fn append_block(&mut self, block: &ColumnBlock, spread: &Spread<'_>) -> Result<(), Misfit> {
+        self.rows += spread.rows(block.len());
+        Ok(())
+    }
+
+    fn append_nulls(&mut self, _: usize) {
+        unreachable!("the value is in every row")
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.rows = len;
+    }
+
+    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        let rows = std::mem::take(&mut self.rows);
+        let made = match self.made.take().filter(|made| made.len() >= rows) {
+            Some(made) => made,
+            None => (self.make)(rows + ROOM_BEHIND)?,
+        };
+        self.made = Some(made.clone());
+        Ok(made.slice(0, rows))
+    }
+}
+
 impl<A, R> Column for Numbers<A, R>
 where
     A: ArrowPrimitiveType,
@@ -219,8 +378,9 @@ where
         Ok(())
     }
 
-    fn append_entries(&mut self, entries: &Entries<'_>) -> Result<(), Misfit> {
-        self.read.append_all(entries, &mut self.values)
+    fn append_block(&mut self, block: &ColumnBlock, spread: &Spread<'_>) -> Result<(), Misfit> {
+        self.read.append_block(block, spread, &mut self.values);
+        Ok(())
     }
 
     fn append_nulls(&mut self, count: usize) {
@@ -265,8 +425,8 @@ where
         self.keys.append(record, count)
     }
 
-    fn append_entries(&mut self, entries: &Entries<'_>) -> Result<(), Misfit> {
-        self.keys.append_entries(entries)
+    fn append_block(&mut self, block: &ColumnBlock, spread: &Spread<'_>) -> Result<(), Misfit> {
+        self.keys.append_block(block, spread)
     }
 
     fn append_nulls(&mut self, count: usize) {
@@ -286,7 +446,7 @@ where
 pub(crate) struct Booleans<R> {
     read: R,
     values: BooleanBufferBuilder,
-    validity: BooleanBufferBuilder,
+    validity: Validity,
 }
 
 impl<R> Booleans<R>
@@ -295,7 +455,7 @@ where
 {
     pub(crate) fn new(read: R) -> Self {
         let values = BooleanBufferBuilder::new(ROWS);
-        Self { read, values, validity: BooleanBufferBuilder::new(ROWS) }
+        Self { read, values, validity: Validity::default() }
     }
 }
 
@@ -318,6 +478,10 @@ where
         Ok(())
     }
 
+    fn append_block(&mut self, _: &ColumnBlock, _: &Spread<'_>) -> Result<(), Misfit> {
+        unreachable!("a column whose values may not fit takes messages one by one")
+    }
+
     fn append_nulls(&mut self, count: usize) {
         self.values.append_n(count, false);
         self.validity.append_n(count, false);
@@ -329,7 +493,7 @@ where
     }
 
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
-        Ok(Arc::new(BooleanArray::new(self.values.finish(), nulls(&mut self.validity))))
+        Ok(Arc::new(BooleanArray::new(self.values.finish(), self.validity.take())))
     }
 }
 
@@ -338,17 +502,12 @@ struct Strings {
     is_text: bool,
     bytes: Vec<u8>,
     ends: Vec<i32>,
-    validity: BooleanBufferBuilder,
+    validity: Validity,
 }
 
 impl Strings {
     fn new(is_text: bool) -> Self {
-        Self {
-            is_text,
-            bytes: Vec::new(),
-            ends: vec![0],
-            validity: BooleanBufferBuilder::new(ROWS),
-        }
+        Self { is_text, bytes: Vec::new(), ends: vec![0], validity: Validity::default() }
     }
 
     fn len(&self) -> usize {
@@ -377,8 +536,72 @@ impl Strings {
             }
             // Below the limit it fits.
             self.ends.push(self.bytes.len() as i32);
-            self.validity.append(is_present);
         }
+        self.validity.append_n(count, is_present);
+        Ok(())
+    }
+
+    /// Appends the strings of a block's records.
+    fn append_block(
+        &mut self,
+        block: &ColumnBlock,
+        slot: &Slot<Text>,
+        spread: &Spread<'_>,
+    ) -> Result<(), Misfit> {
+        let presence = block.presence(slot);
+        if presence == 0 {
+            self.append_nulls(spread.rows(block.len()));
+            return Ok(());
+        }
+        match spread {
+            Spread::One => self.append_texts(block, slot, presence)?,
+            Spread::Runs { counts, .. } => {
+                for (record, (text, count)) in block.texts(slot).zip(*counts).enumerate() {
+                    let is_present = presence >> record & 1 != 0;
+                    let text = text.or_empty(is_present);
+                    match text.short() {
+                        Some((bytes, len)) => self.bytes.extend_from_slice(&bytes[..len]),
+                        None => self.bytes.extend_from_slice(block.long(text)),
+                    }
+                    self.append_last(is_present, *count as usize)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends a string a row.
+    fn append_texts(
+        &mut self,
+        block: &ColumnBlock,
+        slot: &Slot<Text>,
+        presence: u64,
+    ) -> Result<(), Misfit> {
+        let mut end = self.bytes.len();
+        self.bytes.resize(end + block.len() * SHORT_STEP, 0);
+        for (record, text) in block.texts(slot).enumerate() {
+            let text = text.or_empty(presence >> record & 1 != 0);
+            match text.short() {
+                Some((bytes, len)) => {
+                    self.bytes[end..end + SHORT_STEP].copy_from_slice(&bytes);
+                    end += len;
+                }
+                None => {
+                    let rest = (block.len() - record - 1) * SHORT_STEP;
+                    self.bytes.truncate(end);
+                    self.bytes.extend_from_slice(block.long(text));
+                    end = self.bytes.len();
+                    self.bytes.resize(end + rest, 0);
+                }
+            }
+            if end > BYTES_MAX {
+                return Err(FULL);
+            }
+            // Below the limit it fits.
+            self.ends.push(end as i32);
+        }
+        self.bytes.truncate(end);
+        self.validity.append_bits(presence, block.len());
         Ok(())
     }
 
@@ -396,12 +619,18 @@ impl Strings {
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
         let ends = emptied(&mut self.ends);
         self.ends.push(0);
-        let offsets = OffsetBuffer::new(ScalarBuffer::from(ends));
-        let bytes = Buffer::from_vec(emptied(&mut self.bytes));
-        let nulls = nulls(&mut self.validity);
+        let rows = ends.len() - 1;
+        let nulls = self.validity.take();
+        if self.is_text && nulls.as_ref().is_some_and(|nulls| nulls.null_count() == rows) {
+            return Ok(Arc::new(StringArray::new_null(rows)));
+        }
+        let bytes = emptied(&mut self.bytes);
         Ok(match self.is_text {
-            true => Arc::new(StringArray::try_new(offsets, bytes, nulls)?),
-            false => Arc::new(BinaryArray::try_new(offsets, bytes, nulls)?),
+            true => Arc::new(text::array(ends, bytes, nulls)?),
+            false => {
+                let offsets = OffsetBuffer::new(ScalarBuffer::from(ends));
+                Arc::new(BinaryArray::try_new(offsets, Buffer::from_vec(bytes), nulls)?)
+            }
         })
     }
 }
@@ -427,16 +656,8 @@ impl Column for Plain {
         self.strings.append(record.read(&self.slot), count)
     }
 
-    fn append_entries(&mut self, entries: &Entries<'_>) -> Result<(), Misfit> {
-        for string in entries.column(&self.slot) {
-            self.strings.bytes.extend_from_slice(string.unwrap_or_default());
-            if self.strings.bytes.len() > BYTES_MAX {
-                return Err(FULL);
-            }
-            self.strings.ends.push(self.strings.bytes.len() as i32);
-        }
-        append_presence(&mut self.strings.validity, entries, &self.slot);
-        Ok(())
+    fn append_block(&mut self, block: &ColumnBlock, spread: &Spread<'_>) -> Result<(), Misfit> {
+        self.strings.append_block(block, &self.slot, spread)
     }
 
     fn append_nulls(&mut self, count: usize) {
@@ -478,6 +699,10 @@ where
     fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), Misfit> {
         let is_present = (self.read)(record, &mut self.strings.bytes)?;
         self.strings.append_last(is_present, count)
+    }
+
+    fn append_block(&mut self, _: &ColumnBlock, _: &Spread<'_>) -> Result<(), Misfit> {
+        unreachable!("a column whose values may not fit takes messages one by one")
     }
 
     fn append_nulls(&mut self, count: usize) {

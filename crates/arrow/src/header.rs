@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use arrow_array::types::{TimestampNanosecondType, UInt64Type};
+use arrow_array::builder::StringBuilder;
+use arrow_array::types::{ArrowPrimitiveType, TimestampNanosecondType, UInt64Type};
 use arrow_array::{ArrayRef, StringArray};
 use arrow_schema::{DataType, Field, TimeUnit};
 use tickwire_text::Header;
 
-use crate::column::Values;
+use crate::column::{Spread, Values};
 
 /// Time zone of capture times.
 const UTC: &str = "UTC";
@@ -30,21 +31,26 @@ pub(crate) fn fields() -> Vec<Field> {
     .collect()
 }
 
-/// A column of few texts.
+/// A column of few texts, by runs of rows that have the same.
 struct Texts {
-    /// Index of the text in `known` of each row.
-    rows: Vec<Option<u32>>,
+    /// Index of the text in `known`, and the number of rows.
+    runs: Vec<(Option<u32>, usize)>,
+    rows: usize,
     known: Vec<String>,
     index_of: HashMap<String, u32>,
 }
 
 impl Texts {
     fn new() -> Self {
-        Self { rows: Vec::new(), known: Vec::new(), index_of: HashMap::new() }
+        Self { runs: Vec::new(), rows: 0, known: Vec::new(), index_of: HashMap::new() }
     }
 
     fn append(&mut self, index: Option<u32>, count: usize) {
-        self.rows.resize(self.rows.len() + count, index);
+        self.rows += count;
+        match self.runs.last_mut() {
+            Some((last, rows)) if *last == index => *rows += count,
+            _ => self.runs.push((index, count)),
+        }
     }
 
     fn index(&mut self, text: &str) -> u32 {
@@ -60,9 +66,20 @@ impl Texts {
     fn take(&mut self) -> ArrayRef {
         let known = std::mem::take(&mut self.known);
         self.index_of.clear();
-        let rows = self.rows.drain(..);
-        let texts = rows.map(|row| row.and_then(|row| known.get(row as usize)));
-        Arc::new(StringArray::from_iter(texts))
+        let rows = std::mem::take(&mut self.rows);
+        let runs = std::mem::take(&mut self.runs);
+        if let [] | [(None, _)] = &runs[..] {
+            return Arc::new(StringArray::new_null(rows));
+        }
+        let text_of = |index: Option<u32>| index.and_then(|index| known.get(index as usize));
+        let bytes =
+            runs.iter().map(|(index, count)| text_of(*index).map_or(0, String::len) * count);
+        let mut texts = StringBuilder::with_capacity(rows, bytes.sum());
+        for (index, count) in runs {
+            let text = text_of(index);
+            (0..count).for_each(|_| texts.append_option(text));
+        }
+        Arc::new(texts.finish())
     }
 }
 
@@ -92,11 +109,41 @@ impl Addresses {
     }
 }
 
+/// Headers of messages that wait for their columns.
+const WAITING_MAX: usize = 64;
+
+/// Numbers of messages, each for several rows.
+struct Repeated<A: ArrowPrimitiveType> {
+    waiting: [A::Native; WAITING_MAX],
+    presence: u64,
+    values: Values<A>,
+}
+
+impl<A: ArrowPrimitiveType> Repeated<A> {
+    fn new() -> Self {
+        let waiting = [A::Native::default(); WAITING_MAX];
+        Self { waiting, presence: 0, values: Values::new() }
+    }
+
+    fn set(&mut self, message: usize, value: Option<A::Native>) {
+        self.waiting[message] = value.unwrap_or_default();
+        self.presence |= u64::from(value.is_some()) << message;
+    }
+
+    fn append(&mut self, spread: &Spread<'_>, count: usize, all: u64) {
+        let waiting = self.waiting[..count].iter().copied();
+        self.values.append_block(waiting, self.presence, all, spread);
+        self.presence = 0;
+    }
+}
+
 /// The columns in the making.
 pub(crate) struct HeaderColumns {
-    packets: Values<UInt64Type>,
-    offsets: Values<UInt64Type>,
-    times: Values<TimestampNanosecondType>,
+    /// Rows of each message that waits.
+    counts: Vec<u32>,
+    packets: Repeated<UInt64Type>,
+    offsets: Repeated<UInt64Type>,
+    times: Repeated<TimestampNanosecondType>,
     sources: Addresses,
     destinations: Addresses,
     lines: Texts,
@@ -106,31 +153,49 @@ impl HeaderColumns {
     pub(crate) fn new() -> Self {
         let addresses = || Addresses { texts: Texts::new(), last: None };
         Self {
-            packets: Values::new(),
-            offsets: Values::new(),
-            times: Values::new(),
+            counts: Vec::with_capacity(WAITING_MAX),
+            packets: Repeated::new(),
+            offsets: Repeated::new(),
+            times: Repeated::new(),
             sources: addresses(),
             destinations: addresses(),
             lines: Texts::new(),
         }
     }
 
-    pub(crate) fn append(&mut self, header: &Header<'_>, count: usize) {
-        self.packets.append(header.packet, count);
-        self.offsets.append(header.offset, count);
+    pub(crate) fn append(&mut self, header: &Header<'_>, rows: usize) {
+        if self.counts.len() == WAITING_MAX {
+            self.append_waiting();
+        }
+        let message = self.counts.len();
+        self.packets.set(message, header.packet);
+        self.offsets.set(message, header.offset);
         // Beyond the year 2262 Arrow has no nanoseconds; captures have no such times.
-        self.times.append(header.time_ns.and_then(|time| i64::try_from(time).ok()), count);
-        self.sources.append(header.source, count);
-        self.destinations.append(header.destination, count);
+        self.times.set(message, header.time_ns.and_then(|time| i64::try_from(time).ok()));
+        self.sources.append(header.source, rows);
+        self.destinations.append(header.destination, rows);
         let line = header.line.map(|line| self.lines.index(line));
-        self.lines.append(line, count);
+        self.lines.append(line, rows);
+        // A message has fewer entries than 32 bits count.
+        self.counts.push(rows as u32);
+    }
+
+    fn append_waiting(&mut self) {
+        let count = self.counts.len();
+        let spread = Spread::of(&self.counts);
+        let all = if count == 0 { 0 } else { u64::MAX >> (WAITING_MAX - count) };
+        self.packets.append(&spread, count, all);
+        self.offsets.append(&spread, count, all);
+        self.times.append(&spread, count, all);
+        self.counts.clear();
     }
 
     pub(crate) fn take(&mut self) -> Vec<ArrayRef> {
+        self.append_waiting();
         vec![
-            Arc::new(self.packets.take()),
-            Arc::new(self.offsets.take()),
-            Arc::new(self.times.take().with_timezone(UTC)),
+            Arc::new(self.packets.values.take()),
+            Arc::new(self.offsets.values.take()),
+            Arc::new(self.times.values.take().with_timezone(UTC)),
             self.sources.take(),
             self.destinations.take(),
             self.lines.take(),

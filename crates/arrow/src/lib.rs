@@ -33,16 +33,16 @@
 //! ]);
 //! ```
 
-#![forbid(unsafe_code)]
-
 mod builder;
 mod column;
 mod errors;
 pub mod fix;
+mod flat;
 mod header;
 mod partition;
-mod staged;
 mod table;
+mod text;
+mod validity;
 mod writer;
 
 pub use arrow_array::RecordBatch;

@@ -436,3 +436,76 @@ fn a_batch_that_is_full_takes_no_row_of_a_message() {
     let batch = table.take_batch().unwrap();
     assert_eq!(shown(&batch, "Rows/n", 63).as_deref(), Some("3"));
 }
+
+/// A flat template: a row an entry, long strings and constants among the fields.
+const FLAT: &str = r#"<templates><template name="Flat" id="1">
+    <string name="word"><constant value="w"/></string>
+    <uInt32 name="u" presence="optional"/><string name="s" presence="optional"/>
+    <decimal name="cents"><exponent><constant value="-2"/></exponent><mantissa><delta/></mantissa></decimal>
+    <sequence name="Rows" presence="optional">
+      <uInt32 name="nine"><constant value="9"/></uInt32>
+      <uInt32 name="maybe" presence="optional"><constant value="8"/></uInt32>
+      <int64 name="i" presence="optional"/><uInt64 name="big"/><decimal name="price" presence="optional"/>
+      <string name="text" presence="optional"/><byteVector name="bytes"/>
+    </sequence></template></templates>"#;
+
+#[test]
+fn entries_with_long_strings_and_messages_without_entries() {
+    let program = Arc::new(Program::compile(TemplateSet::parse(FLAT).unwrap()).unwrap());
+    let mut builder = MessageBuilder::new(program.clone());
+    let mut table = TableBuilder::new(Table::of(&program, 0, &TableOptions::default()));
+    let key = |path: &str| program.handle(0, path).unwrap();
+    let mut rng = fastrand::Rng::with_seed(7);
+    let strings =
+        ["", "x", "seven 7", "eight 8.", "a text that is longer than a word has room for"];
+    for _ in 0..20 {
+        let mut text = Vec::new();
+        let mut writer = Csv::new(&mut text, &program, &[0], COLUMNS).unwrap();
+        for packet in 0..rng.u64(1..300) {
+            builder.begin(0).unwrap();
+            if rng.bool() {
+                builder.set_u64(key("u"), rng.u32(..).into()).unwrap();
+            }
+            if rng.bool() {
+                builder.set_str(key("s"), strings[rng.usize(..5)]).unwrap();
+            }
+            let cents = Decimal { mantissa: rng.i64(..), exponent: -2 };
+            builder.set_decimal(key("cents"), cents).unwrap();
+            let entries = [0, 1, 3, 150][rng.usize(..4)];
+            if entries > 0 || rng.bool() {
+                builder.begin_sequence(key("Rows"), entries).unwrap();
+                for _ in 0..entries {
+                    builder.begin_entry().unwrap();
+                    if rng.bool() {
+                        builder.set_constant(key("Rows/maybe")).unwrap();
+                    }
+                    if rng.bool() {
+                        builder.set_i64(key("Rows/i"), rng.i64(..)).unwrap();
+                    }
+                    builder.set_u64(key("Rows/big"), rng.u64(..)).unwrap();
+                    if rng.bool() {
+                        let price = Decimal { mantissa: rng.i64(..), exponent: rng.i32(-63..=63) };
+                        builder.set_decimal(key("Rows/price"), price).unwrap();
+                    }
+                    if rng.bool() {
+                        builder.set_str(key("Rows/text"), strings[rng.usize(..5)]).unwrap();
+                    }
+                    builder.set_bytes(key("Rows/bytes"), &[0, 0xFF, 7][..rng.usize(..4)]).unwrap();
+                    builder.end().unwrap();
+                }
+                builder.end().unwrap();
+            }
+            let message = builder.finish().unwrap();
+            let header = Header { packet: Some(packet), ..Header::default() };
+            table.push(&header, message).unwrap();
+            writer.write_message(&header, message).unwrap();
+        }
+        drop(writer);
+        let batch = table.take_batch().unwrap();
+        compare(&batch, std::str::from_utf8(&text).unwrap());
+        for row in 0..batch.num_rows() {
+            let is_entry = shown(&batch, "Rows.entry", row).is_some();
+            assert_eq!(shown(&batch, "Rows/nine", row).is_some(), is_entry, "row {row}");
+        }
+    }
+}

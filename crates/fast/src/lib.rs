@@ -10,10 +10,10 @@ extern crate self as tickwire_fast;
 
 mod builder;
 pub mod code;
+mod column_block;
 mod decoder;
 mod dictionary;
 mod encoder;
-mod entry_buffer;
 mod error;
 mod limits;
 mod message;
@@ -29,12 +29,12 @@ mod wire;
 
 pub use builder::{FieldKey, MessageBuilder};
 pub use code::Code;
+pub use column_block::{BlockText, ColumnBlock};
 pub use decoder::{
     Decoded, Decoder, DecoderOptions, Engine, MachineCode, MapBit, PacketMessages, PreviousValue,
     ResetPolicy, Step, TraceEvent, TracedField, TracedPart, Visitor,
 };
 pub use encoder::{Encoder, EncoderOptions, PacketEncoder};
-pub use entry_buffer::EntryBuffer;
 pub use error::{Description, Error, ErrorKind};
 pub use limits::Limits;
 pub use message::{Entries, FieldHandle, FieldValue, Message, Record};

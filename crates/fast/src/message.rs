@@ -271,6 +271,23 @@ impl<'m> Record<'m> {
         self.words.first_chunk()
     }
 
+    /// The first `count` words of the record.
+    #[inline]
+    pub(crate) fn words_of(&self, count: usize) -> &'m [Word] {
+        &self.words[..count]
+    }
+
+    /// Whether any string of its message is too long for its word.
+    #[inline]
+    pub(crate) fn has_long_strings(&self) -> bool {
+        !self.store.bytes.is_empty()
+    }
+
+    /// The string of a word of its message.
+    pub(crate) fn bytes_of_word(&self, word: Word) -> Vec<u8> {
+        self.store.bytes_of(&word).to_vec()
+    }
+
     /// Word `at` of the record.
     #[inline]
     pub(crate) fn word(&self, at: usize) -> u64 {
@@ -440,17 +457,6 @@ impl<'m> Entries<'m> {
         (index < self.count).then(|| Record { words: words(), ..self.first })
     }
 
-    /// The first `count` records of a segment in a store that has nothing else.
-    pub(crate) fn of_store(
-        program: &'m Program,
-        store: &'m Store,
-        segment: SegmentRef,
-        count: usize,
-    ) -> Self {
-        let stride = program.segment(segment).record_words as usize;
-        Self { first: Record { program, store, words: &store.words, segment }, stride, count }
-    }
-
     /// The words of all entries.
     pub(crate) fn words(&self) -> &'m [Word] {
         &self.first.words[..self.count * self.stride]
@@ -459,14 +465,6 @@ impl<'m> Entries<'m> {
     /// Whether any string of their message is too long for its word.
     pub(crate) fn has_long_strings(&self) -> bool {
         !self.first.store.bytes.is_empty()
-    }
-
-    /// All entries in order, with their own words alone. Of a segment with words.
-    #[inline]
-    pub(crate) fn records(&self) -> impl ExactSizeIterator<Item = Record<'m>> + use<'m> {
-        let first = self.first;
-        let words = self.words();
-        words.chunks_exact(self.stride.max(1)).map(move |words| Record { words, ..first })
     }
 
     /// All entries in order.

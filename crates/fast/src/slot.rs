@@ -184,11 +184,21 @@ impl<K> Slot<K> {
     pub(crate) fn at(&self) -> usize {
         self.at as usize
     }
+
+    /// Word of the record that has the presence bit, and the bit.
+    pub(crate) fn presence_place(&self) -> (usize, u64) {
+        (self.presence_at as usize, self.presence)
+    }
+
+    /// The segment that the field belongs to.
+    pub fn segment(&self) -> SegmentRef {
+        self.segment
+    }
 }
 
 impl Slot<Repeated> {
     /// The segment that each entry is.
-    pub(crate) fn entries(&self) -> SegmentRef {
+    pub fn entries(&self) -> SegmentRef {
         self.entries
     }
 }
@@ -228,24 +238,17 @@ impl<'m> Record<'m> {
         }
         Some(K::load(self, slot.at as usize, slot.entries))
     }
-}
 
-impl<'m> Entries<'m> {
-    /// The values of a field of all entries, in order; `None` where it is absent.
+    /// The number of a field; `None` where it is absent.
     ///
     /// # Panics
     /// If the slot belongs to another segment.
-    #[inline]
-    pub fn column<K: SlotKind>(
-        &self,
-        slot: &Slot<K>,
-    ) -> impl ExactSizeIterator<Item = Option<K::Value<'m>>> + use<'m, K> {
+    #[inline(always)]
+    pub fn read_number<K: NumberKind>(&self, slot: &Slot<K>) -> Option<K::Number> {
         assert_eq!(self.segment(), slot.segment, "the slot belongs to another segment");
-        let Slot { presence_at, presence, at, entries, .. } = *slot;
-        self.records().map(move |record| {
-            let is_present = record.word(presence_at as usize) & presence != 0;
-            is_present.then(|| K::load(&record, at as usize, entries))
-        })
+        let is_present = self.word(slot.presence_at as usize) & slot.presence != 0;
+        // Behind every record there is room.
+        is_present.then(|| K::of([slot.at(), slot.at() + 1].map(|at| self.word(at))))
     }
 }
 

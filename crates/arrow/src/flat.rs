@@ -1,0 +1,197 @@
+//! Messages on the way to their columns, turned by field.
+
+use tickwire_fast::{ColumnBlock, Entries, Message, Repeated, Slot};
+
+use crate::builder::{Cells, Unfitting};
+use crate::column::{BYTES_MAX, Spread};
+use crate::table::{Constant, Inner, Kind, SequenceNode, Table};
+
+/// Longest string that is not among [`Message::long_string_bytes`].
+const SHORT_STRING: usize = 7;
+
+const FITS: &str = "there is room for the strings of what waits, and all else fits";
+
+/// The plan of a flat table: a row an entry of its only sequence, one at least, or a row a message. Each value that a
+/// decoder hands out has a place in its column, but for strings that are too many for a batch.
+///
+/// Messages' own fields and entries wait in a block each until it is full; then each column takes its values of the
+/// block in one loop.
+pub(crate) struct Flat {
+    roots: ColumnBlock,
+    /// Rows of each message in `roots`.
+    counts: Vec<u32>,
+    /// Columns of the messages' own fields.
+    columns: Vec<usize>,
+    sequence: Option<FlatSequence>,
+    /// Bytes that a column of strings may have in this batch, at most.
+    string_bytes: usize,
+}
+
+/// The sequence, whose columns are the last ones.
+struct FlatSequence {
+    slot: Slot<Repeated>,
+    /// The column of entry indexes.
+    index: usize,
+    columns: Vec<usize>,
+    entries: ColumnBlock,
+}
+
+impl Flat {
+    /// `None` where a row's place depends on more than the number of entries, or a value may not fit.
+    pub(crate) fn of(table: &Table) -> Option<Self> {
+        let program = &table.program;
+        let sequence = match &*table.root.inner {
+            [] => None,
+            [Inner::Sequence(sequence)] if is_last(sequence, table) => Some(FlatSequence {
+                slot: sequence.slot,
+                index: sequence.entry,
+                columns: sequence.node.columns.clone(),
+                entries: ColumnBlock::of(program, sequence.slot.entries()),
+            }),
+            _ => return None,
+        };
+        let roots = ColumnBlock::of(program, program.templates()[table.template].segment);
+        let counts = Vec::with_capacity(ColumnBlock::RECORDS_MAX);
+        let columns = table.root.columns.clone();
+        let flat = Self { roots, counts, columns, sequence, string_bytes: 0 };
+        table.kinds.iter().all(fits_always).then_some(flat)
+    }
+
+    /// Has a message wait for its columns and returns how many rows it has.
+    ///
+    /// # Errors
+    /// A column is full. It and others may have rows of the message then, all have those of the messages before.
+    pub(crate) fn push(
+        &mut self,
+        cells: &mut Cells,
+        message: &Message,
+    ) -> Result<usize, Unfitting> {
+        let root = message.root();
+        let entries = self.sequence.as_ref().and_then(|sequence| root.read(&sequence.slot));
+        let entries = entries.filter(|entries| !entries.is_empty());
+        let rows = entries.map_or(1, |entries| entries.len());
+        let longest = message.long_string_bytes().max(SHORT_STRING);
+        self.string_bytes = self.string_bytes.saturating_add(longest.saturating_mul(rows));
+        let has_room = self.string_bytes <= BYTES_MAX;
+        if self.roots.is_full() {
+            self.append_roots(cells).expect(FITS);
+        }
+        if !has_room {
+            // Strings may be too many: of this message alone, as there was room for those before it.
+            self.append_waiting(cells).expect(FITS);
+        }
+        // A message has fewer entries than 32 bits count.
+        self.counts.push(rows as u32);
+        self.roots.push(&root);
+        let waits = match entries {
+            Some(entries) => self.wait(cells, &entries),
+            None => self.wait_absent(cells),
+        };
+        if has_room {
+            waits.expect(FITS);
+            return Ok(rows);
+        }
+        let appended = waits.and_then(|()| self.append_waiting(cells));
+        if appended.is_err() {
+            self.clear();
+        }
+        appended.map(|()| rows)
+    }
+
+    /// Has entries wait.
+    fn wait(&mut self, cells: &mut Cells, entries: &Entries<'_>) -> Result<(), Unfitting> {
+        let Some(sequence) = &mut self.sequence else { return Ok(()) };
+        let mut from = 0;
+        while from < entries.len() {
+            if sequence.entries.is_full() {
+                sequence.append(cells)?;
+            }
+            from += sequence.entries.push_entries(entries, from);
+        }
+        cells.entry(sequence.index).append_up_to(entries.len());
+        Ok(())
+    }
+
+    /// Has a row without an entry wait, if the table has entries.
+    fn wait_absent(&mut self, cells: &mut Cells) -> Result<(), Unfitting> {
+        let Some(sequence) = &mut self.sequence else { return Ok(()) };
+        if sequence.entries.is_full() {
+            sequence.append(cells)?;
+        }
+        sequence.entries.push_absent();
+        cells.entry(sequence.index).append(None, 1);
+        Ok(())
+    }
+
+    /// Appends what waits.
+    fn append_waiting(&mut self, cells: &mut Cells) -> Result<(), Unfitting> {
+        self.append_roots(cells)?;
+        self.sequence.as_mut().map_or(Ok(()), |sequence| sequence.append(cells))
+    }
+
+    fn append_roots(&mut self, cells: &mut Cells) -> Result<(), Unfitting> {
+        let spread = Spread::of(&self.counts);
+        append(cells, &self.columns, &mut self.roots, &spread)?;
+        self.roots.clear();
+        self.counts.clear();
+        Ok(())
+    }
+
+    /// Forgets what waits.
+    fn clear(&mut self) {
+        self.roots.clear();
+        self.counts.clear();
+        if let Some(sequence) = &mut self.sequence {
+            sequence.entries.clear();
+        }
+    }
+
+    /// Appends what waits, behind which a new batch begins.
+    pub(crate) fn begin_batch(&mut self, cells: &mut Cells) {
+        self.append_waiting(cells).expect(FITS);
+        self.string_bytes = 0;
+    }
+}
+
+impl FlatSequence {
+    fn append(&mut self, cells: &mut Cells) -> Result<(), Unfitting> {
+        append(cells, &self.columns, &mut self.entries, &Spread::One)?;
+        self.entries.clear();
+        Ok(())
+    }
+}
+
+/// Appends the values of a block to columns.
+fn append(
+    cells: &mut Cells,
+    columns: &[usize],
+    block: &mut ColumnBlock,
+    spread: &Spread<'_>,
+) -> Result<(), Unfitting> {
+    if block.is_empty() {
+        return Ok(());
+    }
+    block.seal();
+    for &column in columns {
+        cells.field(column).append_block(block, spread).map_err(|why| (column, why))?;
+    }
+    Ok(())
+}
+
+/// Whether the rows of a sequence are its entries, and no columns come behind it.
+fn is_last(sequence: &SequenceNode, table: &Table) -> bool {
+    sequence.node.inner.is_empty() && sequence.all.end == table.kinds.len()
+}
+
+/// Whether each value that a decoder hands out has a place in the column.
+fn fits_always(kind: &Kind) -> bool {
+    match kind {
+        Kind::Boolean(_) | Kind::Enum(..) | Kind::Date(_) | Kind::Unicode(_) | Kind::Json(_) => {
+            false
+        }
+        Kind::Constant(constant, _) => {
+            !matches!(constant, Constant::Binary(_) | Constant::Boolean(_))
+        }
+        _ => true,
+    }
+}

@@ -1,0 +1,377 @@
+//! Records that wait for their columns.
+
+use crate::dictionary::{INLINE_MAX, OUTSIDE, Word};
+use crate::message::{Entries, Record};
+use crate::program::{FieldLayout, Program, SegmentRef, Storage};
+use crate::slot::{NumberKind, Repeated, Slot, SlotKind, Text};
+use crate::template::FieldType;
+use std::ops::Range;
+
+/// Bits of a word.
+const BITS: usize = 64;
+
+/// Up to 64 records of one segment, to be read field by field: 64 values of a field take one loop, and a word has a bit a
+/// record for its presence.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+/// use tickwire_fast::{ColumnBlock, Decoder, Program, Repeated, Slot, TemplateSet, UInt};
+///
+/// let xml = r#"<templates><template name="Trades" id="1">
+///     <sequence name="Trade"><uInt32 name="Size"/></sequence></template></templates>"#;
+/// let program = Arc::new(Program::compile(TemplateSet::parse(xml).unwrap()).unwrap());
+/// let trades: Slot<Repeated> = program.slot(program.handle(0, "Trade").unwrap()).unwrap();
+/// let size: Slot<UInt> = program.slot(program.handle(0, "Trade/Size").unwrap()).unwrap();
+/// let mut block = ColumnBlock::of(&program, size.segment());
+///
+/// let mut decoder = Decoder::new(program);
+/// for bytes in [[0xc0, 0x81, 0x82, 0x87, 0x89], [0xc0, 0x81, 0x82, 0x81, 0x83]] {
+///     let decoded = decoder.decode(&bytes).unwrap();
+///     let entries = decoded.message.root().read(&trades).unwrap();
+///     assert_eq!(block.push_entries(&entries, 0), 2);
+/// }
+/// block.seal();
+/// let sizes: Vec<_> = block.numbers(&size).collect();
+/// assert_eq!((sizes, block.presence(&size)), (vec![7, 9, 1, 3], 0b1111));
+/// ```
+#[derive(Debug)]
+pub struct ColumnBlock {
+    segment: SegmentRef,
+    /// Words of a record.
+    stride: usize,
+    /// Words of a record that have presence bits.
+    presence_words: Range<usize>,
+    fields: Vec<Place>,
+    /// The records' words, and room for those of a full block.
+    words: Vec<Word>,
+    len: usize,
+    /// A bit a record that is [without fields](Self::push_absent).
+    absent: u64,
+    /// Where the strings lie that are too long for their words.
+    strings: Vec<u8>,
+    long: Vec<Range<usize>>,
+    /// For each word of presence bits a word a bit, with a bit a record.
+    presence: Vec<[u64; BITS]>,
+}
+
+/// Where a field lies in a record.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// First word of its value, where it has one.
+    at: Option<usize>,
+    presence_at: usize,
+    bit: u32,
+    is_text: bool,
+}
+
+/// A string of a block: up to seven bytes lie in the word.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockText(u64);
+
+impl BlockText {
+    /// The bytes, followed by others, and how many there are; `None` for a string of more than seven.
+    #[inline(always)]
+    pub fn short(self) -> Option<([u8; 8], usize)> {
+        let word = self.0.to_le_bytes();
+        (word[7] != OUTSIDE).then(|| (word, usize::from(word[7]).min(INLINE_MAX)))
+    }
+
+    /// This string, or an empty one.
+    #[inline(always)]
+    pub fn or_empty(self, is_present: bool) -> Self {
+        Self(self.0 & 0_u64.wrapping_sub(u64::from(is_present)))
+    }
+}
+
+impl Place {
+    fn of(field: &FieldLayout, presence_start: usize) -> Self {
+        let (at, is_scalar) = match field.storage {
+            Storage::Slot(at) => (Some(at as usize), true),
+            Storage::Sequence { slot, .. } => (Some(slot as usize), false),
+            _ => (None, false),
+        };
+        use FieldType::{Ascii, ByteVector, Unicode};
+        let is_text = is_scalar && matches!(field.field_type, Some(Ascii | Unicode | ByteVector));
+        let (word, bit) = field.presence;
+        Self { at, presence_at: presence_start + word as usize, bit: u32::from(bit), is_text }
+    }
+}
+
+impl ColumnBlock {
+    /// Records that a block holds.
+    pub const RECORDS_MAX: usize = BITS;
+
+    /// An empty block for the records of a segment. Of groups, sequences and references inside it has their presence, and
+    /// the number of entries, alone.
+    pub fn of(program: &Program, segment: SegmentRef) -> Self {
+        let fields = program.fields_of(segment);
+        let layout = program.segment(segment);
+        let presence_words = fields.iter().map(|field| field.presence.0 as usize + 1).max();
+        let start = layout.presence_at as usize;
+        Self {
+            segment,
+            stride: layout.record_words as usize,
+            presence_words: start..start + presence_words.unwrap_or_default(),
+            fields: fields.iter().map(|field| Place::of(field, start)).collect(),
+            words: Vec::new(),
+            len: 0,
+            absent: 0,
+            strings: Vec::new(),
+            long: Vec::new(),
+            presence: Vec::new(),
+        }
+    }
+
+    /// Number of records.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether there is no room for another.
+    #[inline(always)]
+    pub fn is_full(&self) -> bool {
+        self.len >= Self::RECORDS_MAX
+    }
+
+    /// Forgets the records and keeps the memory.
+    pub fn clear(&mut self) {
+        self.len = 0;
+        self.absent = 0;
+        self.strings.clear();
+        self.long.clear();
+    }
+
+    /// Appends a record.
+    ///
+    /// # Panics
+    /// If the block is full, or the record is of another segment.
+    pub fn push(&mut self, record: &Record<'_>) {
+        assert_eq!(record.segment(), self.segment, "the record is of another segment");
+        assert!(!self.is_full(), "there is no room for the record");
+        let stride = self.stride;
+        self.make_room();
+        self.words[self.len * stride..][..stride].copy_from_slice(record.words_of(stride));
+        self.len += 1;
+        if record.has_long_strings() {
+            self.take_strings(|row| record.bytes_of_word(row));
+        }
+    }
+
+    /// Appends entries from the index `from` on, as many as there is room for; returns how many.
+    ///
+    /// # Panics
+    /// If the entries are of another segment.
+    pub fn push_entries(&mut self, entries: &Entries<'_>, from: usize) -> usize {
+        assert_eq!(entries.segment(), self.segment, "the entries are of another segment");
+        let count = entries.len().saturating_sub(from).min(Self::RECORDS_MAX - self.len);
+        let stride = self.stride;
+        if entries.has_long_strings() {
+            for entry in entries.iter().skip(from).take(count) {
+                self.push(&entry);
+            }
+        } else {
+            let words = &entries.words()[from * stride..(from + count) * stride];
+            self.make_room();
+            self.words[self.len * stride..][..words.len()].copy_from_slice(words);
+            self.len += count;
+        }
+        count
+    }
+
+    /// Appends a record without fields.
+    ///
+    /// # Panics
+    /// If the block is full.
+    pub fn push_absent(&mut self) {
+        assert!(!self.is_full(), "the block is full");
+        let stride = self.stride;
+        self.make_room();
+        self.words[self.len * stride..][..stride].fill([0; 8]);
+        self.absent |= 1 << self.len;
+        self.len += 1;
+    }
+
+    fn make_room(&mut self) {
+        if self.words.len() < self.stride * Self::RECORDS_MAX {
+            self.words.resize(self.stride * Self::RECORDS_MAX, [0; 8]);
+        }
+    }
+
+    /// Finds which fields are present, before they are read.
+    pub fn seal(&mut self) {
+        let words = &self.words[..self.len * self.stride];
+        self.presence.clear();
+        for at in self.presence_words.clone() {
+            let mut bits = [0; BITS];
+            for (bits, record) in bits.iter_mut().zip(words.chunks_exact(self.stride)) {
+                *bits = u64::from_le_bytes(record[at]);
+            }
+            let first = bits[0];
+            match bits[..self.len].iter().all(|bits| *bits == first) {
+                // As it is with messages that are all alike.
+                true => {
+                    let all = self.all();
+                    self.presence.push(std::array::from_fn(|bit| (first >> bit & 1) * all));
+                }
+                false => {
+                    transpose(&mut bits);
+                    self.presence.push(bits);
+                }
+            }
+        }
+    }
+
+    /// In which records a field is present, a bit each from the lowest on.
+    ///
+    /// # Panics
+    /// If the slot belongs to another segment, or the block is not [sealed](Self::seal).
+    pub fn presence<K: SlotKind>(&self, slot: &Slot<K>) -> u64 {
+        assert_eq!(slot.segment(), self.segment, "the slot belongs to another segment");
+        let (at, mask) = slot.presence_place();
+        self.bits(at, mask.trailing_zeros())
+    }
+
+    /// In which records the field of this index is present, a bit each from the lowest on.
+    ///
+    /// # Panics
+    /// If the segment has no field of that index, or the block is not [sealed](Self::seal).
+    pub fn presence_of(&self, index: usize) -> u64 {
+        let Place { presence_at, bit, .. } = self.fields[index];
+        self.bits(presence_at, bit)
+    }
+
+    /// The bits of all records.
+    pub fn all(&self) -> u64 {
+        u64::MAX.checked_shr((Self::RECORDS_MAX - self.len) as u32).unwrap_or_default()
+    }
+
+    /// The bits of all records but those without fields.
+    pub fn there(&self) -> u64 {
+        self.all() & !self.absent
+    }
+
+    fn bits(&self, at: usize, bit: u32) -> u64 {
+        self.presence[at - self.presence_words.start][bit as usize]
+    }
+
+    /// The numbers of a field; of no meaning where it is absent.
+    ///
+    /// # Panics
+    /// If the slot belongs to another segment.
+    #[inline]
+    pub fn numbers<K: NumberKind>(
+        &self,
+        slot: &Slot<K>,
+    ) -> impl ExactSizeIterator<Item = K::Number> + use<'_, K> {
+        self.pairs(slot, 1).map(K::of)
+    }
+
+    /// The numbers of entries of a sequence; of no meaning where it is absent.
+    ///
+    /// # Panics
+    /// If the slot belongs to another segment.
+    #[inline]
+    pub fn lengths(&self, slot: &Slot<Repeated>) -> impl ExactSizeIterator<Item = u32> + use<'_> {
+        // The place of the entries lies in the high half.
+        self.pairs(slot, 0).map(|[word, _]| word as u32)
+    }
+
+    /// The strings of a field; of no meaning where it is absent.
+    ///
+    /// # Panics
+    /// If the slot belongs to another segment.
+    #[inline]
+    pub fn texts(&self, slot: &Slot<Text>) -> impl ExactSizeIterator<Item = BlockText> + use<'_> {
+        self.pairs(slot, 0).map(|[word, _]| BlockText(word))
+    }
+
+    /// The bytes of a string that is not [`short`](BlockText::short).
+    pub fn long(&self, text: BlockText) -> &[u8] {
+        let place = self.long.get((text.0 & (u64::MAX >> 8)) as usize).cloned();
+        place.and_then(|place| self.strings.get(place)).unwrap_or_default()
+    }
+
+    /// The word of a field, and that `behind` it, of each record.
+    #[inline(always)]
+    fn pairs<K: SlotKind>(
+        &self,
+        slot: &Slot<K>,
+        behind: usize,
+    ) -> impl ExactSizeIterator<Item = [u64; 2]> + use<'_, K> {
+        assert_eq!(slot.segment(), self.segment, "the slot belongs to another segment");
+        let at = slot.at();
+        // Only decimals, which have it, look at the second word.
+        let second = (at + behind).min(self.stride - 1);
+        let words = &self.words[..self.len * self.stride];
+        words
+            .chunks_exact(self.stride)
+            .map(move |record| [record[at], record[second]].map(u64::from_le_bytes))
+    }
+
+    /// Copies the long strings of the record that was appended last, whose bytes `bytes_of` gives by their word.
+    #[cold]
+    #[inline(never)]
+    fn take_strings(&mut self, bytes_of: impl Fn(Word) -> Vec<u8>) {
+        let row = (self.len - 1) * self.stride;
+        for place in &self.fields {
+            let (Some(at), true) = (place.at, place.is_text) else { continue };
+            let presence = u64::from_le_bytes(self.words[row + place.presence_at]);
+            let is_present = presence >> place.bit & 1 != 0;
+            let at = row + at;
+            if is_present && self.words[at][7] == OUTSIDE {
+                let start = self.strings.len();
+                self.strings.extend_from_slice(&bytes_of(self.words[at]));
+                let index = self.long.len() as u64;
+                self.long.push(start..self.strings.len());
+                self.words[at] = (index | u64::from(OUTSIDE) << 56).to_le_bytes();
+            }
+        }
+    }
+}
+
+/// Exchanges rows and columns of a square of bits: bit `b` of word `w` becomes bit `w` of word `b`.
+fn transpose(words: &mut [u64; BITS]) {
+    exchange::<32>(words, 0x0000_0000_FFFF_FFFF);
+    exchange::<16>(words, 0x0000_FFFF_0000_FFFF);
+    exchange::<8>(words, 0x00FF_00FF_00FF_00FF);
+    exchange::<4>(words, 0x0F0F_0F0F_0F0F_0F0F);
+    exchange::<2>(words, 0x3333_3333_3333_3333);
+    exchange::<1>(words, 0x5555_5555_5555_5555);
+}
+
+/// Squares of `WIDTH` bits a side change places across the diagonal. `mask` has the low half of each pair of them.
+#[inline(always)]
+fn exchange<const WIDTH: usize>(words: &mut [u64; BITS], mask: u64) {
+    for pair in words.chunks_exact_mut(2 * WIDTH) {
+        for index in 0..WIDTH {
+            let (low, high) = (pair[index], pair[index + WIDTH]);
+            let differs = (low >> WIDTH ^ high) & mask;
+            pair[index] = low ^ differs << WIDTH;
+            pair[index + WIDTH] = high ^ differs;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_and_columns_are_exchanged() {
+        let mut words: [u64; BITS] =
+            std::array::from_fn(|word| (word as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let before = words;
+        transpose(&mut words);
+        for (row, word) in before.iter().enumerate() {
+            for (column, turned) in words.iter().enumerate() {
+                assert_eq!(word >> column & 1, turned >> row & 1, "{row}, {column}");
+            }
+        }
+    }
+}
