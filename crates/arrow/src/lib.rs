@@ -35,6 +35,7 @@
 
 mod builder;
 mod column;
+mod encoding;
 mod errors;
 pub mod fix;
 mod flat;

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::FileReader;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Encoding;
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use tickwire_arrow::{ErrorsBuilder, FileFormat, LostData, Table, TableBuilder, TableWriter};
 use tickwire_exchange::{CmeShape, Generator, Options};
 use tickwire_fast::{Decoder, DecoderOptions, ResetPolicy};
@@ -110,4 +112,59 @@ fn errors_are_a_table() {
     assert_eq!((batch.num_rows(), errors.rows()), (2, 0));
     let (_, found) = read(written(FileFormat::Parquet, std::slice::from_ref(&batch)));
     assert_eq!(found[0].columns(), batch.columns());
+}
+
+#[test]
+fn a_parquet_file_without_rows_has_its_columns() {
+    let schema = batches()[0].schema();
+    let writer = TableWriter::new(FileFormat::Parquet, Vec::new(), &schema).unwrap();
+    let (found, rows) = read(writer.finish().unwrap());
+    assert_eq!(found.fields(), schema.fields());
+    assert!(rows.is_empty());
+}
+
+#[test]
+fn counters_are_written_as_differences_and_few_values_as_dictionaries() {
+    let file = written(FileFormat::Parquet, &batches());
+    let reader = SerializedFileReader::new(bytes::Bytes::from(file)).unwrap();
+    let group = reader.metadata().row_group(0);
+    let encodings_of = |name: &str| -> Vec<Encoding> {
+        let column = group.columns().iter().find(|column| column.column_path().parts() == [name]);
+        column.unwrap_or_else(|| panic!("no column {name}")).encodings().collect()
+    };
+    for name in ["pkt", "time", "MsgSeqNum"] {
+        let encodings = encodings_of(name);
+        assert!(encodings.contains(&Encoding::DELTA_BINARY_PACKED), "{name}: {encodings:?}");
+    }
+    for name in ["destination", "MDEntries/MDUpdateAction"] {
+        let encodings = encodings_of(name);
+        assert!(encodings.contains(&Encoding::RLE_DICTIONARY), "{name}: {encodings:?}");
+    }
+}
+
+/// An output that has room for so many bytes.
+struct Small(usize);
+
+impl std::io::Write for Small {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(std::io::ErrorKind::StorageFull)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_in_each_call() {
+    let batches = batches();
+    for room in [0, 3, 5_000] {
+        let mut writer =
+            TableWriter::new(FileFormat::Parquet, Small(room), batches[0].schema_ref()).unwrap();
+        let written = writer.write(&batches[0]).and_then(|()| writer.flush());
+        assert!(written.is_err(), "{room} bytes");
+        assert!(writer.write(&batches[1]).and_then(|()| writer.flush()).is_err(), "{room} bytes");
+        assert!(writer.finish().is_err(), "{room} bytes");
+    }
 }
