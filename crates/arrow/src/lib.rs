@@ -40,6 +40,7 @@ mod errors;
 pub mod fix;
 mod flat;
 mod header;
+pub mod opra;
 mod partition;
 mod table;
 mod text;

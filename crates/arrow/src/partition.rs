@@ -24,8 +24,9 @@ const NAME_BYTES_MAX: usize = 250;
 const NANOS_PER_DAY: i64 = 86_400_000_000_000;
 /// Columns that say when a message was sent, the best first.
 const TIMES: [&str; 2] = ["time", "SendingTime"];
-/// Fields that say which security a row is of, by id and name, the best first.
-const SECURITIES: [(&str, &str); 2] = [("48", "SecurityID"), ("55", "Symbol")];
+/// Fields that say which security a row is of, by id and name, the best first; OPRA's has no id.
+const SECURITIES: [(Option<&str>, &str); 3] =
+    [(Some("48"), "SecurityID"), (Some("55"), "Symbol"), (None, "symbol")];
 
 /// What rows are parted by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -169,7 +170,7 @@ impl Level {
             }
             PartitionKey::Security => {
                 let columns = SECURITIES.iter().map(|(tag, field)| {
-                    let by_id = found(&|_, id| id == Some(tag));
+                    let by_id = found(&|_, id| tag.is_some() && id == *tag);
                     if by_id.is_empty() { by_name(field) } else { by_id }
                 });
                 ("security".to_owned(), columns.collect())

@@ -75,6 +75,12 @@ impl Generator {
         for field in Field::ALL {
             self.draft.set_number(field, u32::from(b' '));
         }
+        // Two digits behind the point.
+        for field in
+            [Field::UnderlyingDenominator, Field::BestBidDenominator, Field::BestOfferDenominator]
+        {
+            self.draft.set_number(field, u32::from(b'B'));
+        }
         let fields = [
             Field::Participant,
             Field::Time,

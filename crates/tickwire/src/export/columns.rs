@@ -62,13 +62,16 @@ pub(super) enum DecimalColumns {
 ///
 /// With --fix the inputs are FIX logs or captures of FIX. A table has the messages of a type, a row a message and a
 /// column a field of the dictionary; groups are lists, and the column other keeps what has no column.
+///
+/// With --opra the captures hold OPRA FAST. A table has the messages of a category, a row a message or an entry of an
+/// underlying value; prices have their denominators applied.
 #[derive(Debug, clap::Args)]
 pub struct ExportArgs {
     /// Capture files, also .gz or .zst; with --fix also text that has FIX messages.
     #[arg(value_name = "CAPTURE", required = true)]
     pub(super) captures: Vec<PathBuf>,
     #[command(flatten)]
-    capture: CaptureArgs,
+    pub(super) capture: CaptureArgs,
     #[command(flatten)]
     templates: TemplateArgs,
     #[command(flatten)]
@@ -78,6 +81,9 @@ pub struct ExportArgs {
     /// The inputs hold FIX messages.
     #[arg(long, conflicts_with = "templates")]
     fix: bool,
+    /// The captures hold OPRA FAST, version 2.0 or 1.03.
+    #[arg(long, conflicts_with_all = ["templates", "fix"])]
+    opra: bool,
     #[command(flatten)]
     pub(super) dictionary: DictionaryArgs,
     /// With --fix, what stands between fields, as in fix decode.
@@ -104,7 +110,8 @@ pub struct ExportArgs {
     /// it.
     #[arg(long, value_name = "FIELD,..", value_delimiter = ',')]
     pub(super) fields: Option<Vec<String>>,
-    /// Only messages of this template, by name or id, or with --fix of this type, by name or MsgType; may be repeated.
+    /// Only messages of this template, by name or id, or with --fix of this type, by name or MsgType, or with --opra
+    /// of this category, by the name of its table or its code; may be repeated.
     #[arg(long, value_name = "NAME|ID")]
     pub(super) template: Vec<String>,
     /// How decimals become columns.
@@ -122,7 +129,11 @@ pub struct ExportArgs {
 pub fn run(args: &ExportArgs) -> Result<Outcome, Failure> {
     args.check_output()?;
     args.captures.iter().try_for_each(|capture| State::of(capture).map(drop))?;
-    if args.fix { args.export_fix() } else { args.export_captures() }
+    match (args.fix, args.opra) {
+        (true, _) => args.export_fix(),
+        (_, true) => args.export_opra(),
+        _ => args.export_captures(),
+    }
 }
 
 impl ExportArgs {
@@ -157,6 +168,9 @@ impl ExportArgs {
             return refused(
                 "FIX messages as text are written by tickwire fix decode --format jsonl",
             );
+        }
+        if self.opra && TextFile::is_one(&self.output) {
+            return refused("OPRA messages as text are written by tickwire opra decode -o FILE");
         }
         if !self.fix && (self.dictionary.named().or(self.dictionary.named_session())).is_some() {
             return refused("--dictionary and --session are for FIX messages: add --fix");

@@ -17,6 +17,8 @@ mod manifest;
 #[cfg(feature = "columns")]
 mod names;
 #[cfg(feature = "columns")]
+mod opra;
+#[cfg(feature = "columns")]
 mod partial_file;
 #[cfg(feature = "columns")]
 mod table_files;

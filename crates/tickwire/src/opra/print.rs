@@ -151,7 +151,8 @@ impl<'r> Report<'r> {
     }
 }
 
-fn describe(warning: Warning) -> String {
+/// A warning for people.
+pub fn describe(warning: Warning) -> String {
     let number = |header: Option<u64>| match header {
         Some(number) => number.to_string(),
         None => "not decimal".to_owned(),

@@ -1,0 +1,312 @@
+//! Exporting captures of OPRA: a table a category.
+
+use super::capture::{Exported, State};
+use super::columns::ExportArgs;
+use super::digest::sha256;
+use super::table_files::{BATCH_ROWS, TableFiles, Target};
+use crate::failure::{Failure, Outcome};
+use crate::files;
+use crate::opra::{describe, refused};
+use crate::options::{CaptureArgs, InputArgs};
+use crate::progress::Progress;
+use serde_json::json;
+use std::io;
+use std::path::Path;
+use tickwire_arrow::opra::{CATEGORIES, CategoryBuilder, columns_of, table_name};
+use tickwire_arrow::{Decimals, LostData};
+use tickwire_feed::capture::{Kind, Packet};
+use tickwire_opra::{Category, Decode, Message, PACKET_BYTES_MAX, bottom_up};
+use tickwire_text::Header;
+
+/// What is wrong, told one by one.
+const SHOWN_MAX: u64 = 20;
+
+/// What all captures have in common.
+struct OpraJob<'a> {
+    capture: &'a CaptureArgs,
+    /// Categories that are exported, in the order of their tables.
+    categories: Vec<Category>,
+    /// Columns; all unless given.
+    fields: Option<&'a [String]>,
+    decimals: Decimals,
+}
+
+impl ExportArgs {
+    /// Exports captures of OPRA.
+    pub fn export_opra(&self) -> Result<Outcome, Failure> {
+        let categories = categories_named(&self.template)?;
+        if let Some(unknown) = self.fields.iter().flatten().find(|name| {
+            !categories.iter().any(|category| columns_of(*category).contains(&name.as_str()))
+        }) {
+            let mut known: Vec<_> =
+                categories.iter().flat_map(|category| columns_of(*category)).collect();
+            known.sort_unstable();
+            known.dedup();
+            return Err(Failure::Usage(format!(
+                "--fields {unknown}: no table has that column; there are {}",
+                known.join(", ")
+            )));
+        }
+        let job = OpraJob {
+            capture: &self.capture,
+            categories,
+            fields: self.fields.as_deref(),
+            decimals: self.decimals(),
+        };
+        let export = |capture: &Path, target, shows| job.export(capture, target, shows);
+        if self.is_to_file() {
+            return self.to_file("category", job.categories.len(), &export);
+        }
+        let schemas = job.categories.iter().map(|category| job.builder(*category).schema().clone());
+        self.check_keys(&schemas.collect::<Vec<_>>())?;
+        let settings = json!({
+            "opra": self.template,
+            "fields": &self.fields,
+            "partition": &self.partition,
+            "decimals": format!("{:?}", self.decimals).to_lowercase(),
+            "format": format!("{:?}", self.format).to_lowercase(),
+            "port": self.capture.port(),
+            "address": self.capture.address().map(|address| address.to_string()),
+        });
+        self.to_directory(&export, settings)
+    }
+}
+
+/// Categories by the names of their tables or their codes; all unless any is named.
+fn categories_named(wanted: &[String]) -> Result<Vec<Category>, Failure> {
+    let is = |category: Category, name: &str, wanted: &str| {
+        name == wanted || char::from(category.code()).to_string() == *wanted
+    };
+    if let Some(unknown) = wanted
+        .iter()
+        .find(|wanted| !CATEGORIES.iter().any(|(category, name)| is(*category, name, wanted)))
+    {
+        let names =
+            CATEGORIES.map(|(category, name)| format!("{name} ({})", char::from(category.code())));
+        return Err(Failure::Usage(format!(
+            "--template {unknown}: OPRA has no such category; there are {}",
+            names.join(", ")
+        )));
+    }
+    let is_wanted = |category, name| {
+        wanted.is_empty() || wanted.iter().any(|wanted| is(category, name, wanted))
+    };
+    let wanted = CATEGORIES.iter().filter(|(category, name)| is_wanted(*category, name));
+    Ok(wanted.map(|(category, _)| *category).collect())
+}
+
+impl OpraJob<'_> {
+    fn builder(&self, category: Category) -> CategoryBuilder {
+        let is_wanted =
+            |name: &str| self.fields.is_none_or(|fields| fields.iter().any(|field| field == name));
+        CategoryBuilder::new(category, self.decimals, is_wanted, [])
+    }
+
+    fn export(
+        &self,
+        capture: &Path,
+        target: Target,
+        shows_progress: bool,
+    ) -> Result<Exported, Failure> {
+        let name = files::name_of(capture);
+        let state = State::of(capture)?;
+        let progress = || if shows_progress { Progress::of(capture) } else { Progress::none() };
+        let digest = sha256(capture, &progress())?;
+        let metadata = vec![("tickwire.input_sha256".to_owned(), digest.clone())];
+        let progress = progress();
+        let mut tables = Tables {
+            job: self,
+            name: &name,
+            progress: &progress,
+            is_file: matches!(target, Target::File { .. }),
+            files: TableFiles::new(target, metadata),
+            open: Vec::new(),
+            messages: 0,
+            flawed: 0,
+            warned: 0,
+        };
+        let packets = tables.decode(capture)?;
+        if State::of(capture)? != state {
+            let changed = "the capture changed while it was read: export it again when it is whole";
+            tables.lose(None, changed.to_owned())?;
+        }
+        for (count, kind) in [(tables.flawed, "errors"), (tables.warned, "warnings")] {
+            if count > SHOWN_MAX {
+                progress.print(&format!("{name}: {count} {kind}, of which {SHOWN_MAX} are shown"));
+            }
+        }
+        for open in &mut tables.open {
+            open.write_batch(&mut tables.files)?;
+        }
+        let (messages, is_flawed) = (tables.messages, tables.flawed > 0);
+        let written = tables.files.finish()?;
+        Ok(Exported {
+            name,
+            state,
+            digest,
+            packets: Some(packets),
+            messages,
+            errors: written.errors,
+            rows: written.rows,
+            files: written.files,
+            is_flawed,
+        })
+    }
+}
+
+/// The tables of one capture.
+struct Tables<'j> {
+    job: &'j OpraJob<'j>,
+    name: &'j str,
+    progress: &'j Progress,
+    is_file: bool,
+    files: TableFiles,
+    open: Vec<Open>,
+    messages: u64,
+    flawed: u64,
+    warned: u64,
+}
+
+struct Open {
+    category: Category,
+    builder: CategoryBuilder,
+    table: usize,
+}
+
+impl Tables<'_> {
+    /// Decodes all packets; returns how many there are.
+    fn decode(&mut self, capture: &Path) -> Result<u64, Failure> {
+        if let (true, [category]) = (self.is_file, &self.job.categories[..]) {
+            // Without a message the file has columns all the same.
+            self.begin(*category)?;
+        }
+        let mut reader = InputArgs::of(capture, self.job.capture).open(self.progress)?;
+        let is_raw = reader.kind() == Kind::Stream;
+        let mut decoder = bottom_up::Decoder::new();
+        let mut packets = 0;
+        loop {
+            let next = match is_raw {
+                true if packets > 0 => Ok(None),
+                true => reader.read_whole(PACKET_BYTES_MAX).map(Some),
+                false => reader.next_packet(),
+            };
+            match next {
+                Ok(Some(packet)) => {
+                    packets += 1;
+                    self.take(&mut decoder, &packet, is_raw)?;
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    self.lose(None, error.to_string())?;
+                    break;
+                }
+            }
+        }
+        let missing: Vec<String> = reader.statistics().missing().collect();
+        missing.into_iter().try_for_each(|text| self.lose(None, text))?;
+        Ok(packets)
+    }
+
+    fn take(
+        &mut self,
+        decoder: &mut bottom_up::Decoder,
+        packet: &Packet<'_>,
+        is_raw: bool,
+    ) -> Result<(), Failure> {
+        if let Some(why) = refused(packet, is_raw) {
+            return self.lose(Some(packet), why);
+        }
+        let mut header = Header {
+            packet: Some(packet.index),
+            time_ns: packet.timestamp_ns,
+            source: packet.source,
+            destination: packet.destination,
+            ..Header::default()
+        };
+        let mut pushed = Ok(());
+        let decoded = decoder.decode_packet(packet.bytes, |message| {
+            header.offset = Some(message.offset().into());
+            if pushed.is_ok() {
+                pushed = self.push(&header, packet, &message);
+            }
+        });
+        pushed?;
+        match decoded {
+            Ok(summary) => {
+                summary.warnings().for_each(|warning| self.warn(packet, &describe(warning)));
+                Ok(())
+            }
+            Err(error) => self.lose(Some(packet), error.to_string()),
+        }
+    }
+
+    fn push(
+        &mut self,
+        header: &Header<'_>,
+        packet: &Packet<'_>,
+        message: &Message<'_>,
+    ) -> Result<(), Failure> {
+        self.messages += 1;
+        let category = message.category();
+        if !self.job.categories.contains(&category) {
+            return Ok(());
+        }
+        let at = match self.open.iter().position(|open| open.category == category) {
+            Some(at) => at,
+            None => self.begin(category)?,
+        };
+        let open = &mut self.open[at];
+        if let Err(unfit) = open.builder.push(header, message) {
+            let message = message.index();
+            return self.lose(Some(packet), format!("message {message}: {unfit}"));
+        }
+        if open.builder.rows() >= BATCH_ROWS {
+            open.write_batch(&mut self.files)?;
+        }
+        Ok(())
+    }
+
+    /// Begins a category's table; returns its index among those that are open.
+    fn begin(&mut self, category: Category) -> Result<usize, Failure> {
+        let builder = self.job.builder(category);
+        let table = self.files.begin(table_name(category), builder.schema())?;
+        self.open.push(Open { category, builder, table });
+        Ok(self.open.len() - 1)
+    }
+
+    /// Tells of a packet whose header and messages differ, which are exported all the same.
+    fn warn(&mut self, packet: &Packet<'_>, warning: &str) {
+        self.warned += 1;
+        if self.warned <= SHOWN_MAX {
+            let place = place(packet);
+            self.progress.print(&format!("{}: {place}: warning: {warning}", self.name));
+        }
+    }
+
+    fn lose(&mut self, packet: Option<&Packet<'_>>, error: String) -> Result<(), Failure> {
+        self.flawed += 1;
+        if self.flawed <= SHOWN_MAX {
+            let place = packet.map_or_else(String::new, |packet| format!("{}: ", place(packet)));
+            self.progress.print(&format!("{}: {place}{error}", self.name));
+        }
+        let lost = LostData {
+            packet: packet.map(|packet| packet.index),
+            file_offset: packet.map(|packet| packet.file_offset),
+            time_ns: packet.and_then(|packet| packet.timestamp_ns),
+            destination: packet.and_then(|packet| packet.destination),
+            error,
+        };
+        Ok(self.files.add_error(&lost)?)
+    }
+}
+
+fn place(packet: &Packet<'_>) -> String {
+    format!("packet {} (file offset {})", packet.index, packet.file_offset)
+}
+
+impl Open {
+    fn write_batch(&mut self, files: &mut TableFiles) -> io::Result<()> {
+        let batch = self.builder.take_batch().map_err(io::Error::other)?;
+        files.write(self.table, &batch)
+    }
+}
