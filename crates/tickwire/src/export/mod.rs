@@ -29,6 +29,8 @@ mod text;
 
 #[cfg(feature = "columns")]
 pub use columns::{ExportArgs, run};
+#[cfg(feature = "columns")]
+pub use partial_file::PartialFile;
 #[cfg(not(feature = "columns"))]
 pub use without_columns::{ExportArgs, run};
 

@@ -29,6 +29,11 @@ impl PartialFile {
         Ok(Self { writer: Some(writer), partial, path })
     }
 
+    /// The name that it gets.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Writes rows.
     pub fn write(&mut self, batch: &RecordBatch) -> io::Result<()> {
         let written = self.writer.as_mut().map_or(Ok(()), |writer| writer.write(batch));

@@ -63,6 +63,7 @@ impl Session<'_> {
         }
         let mut report = Report::new(self.reports(&loops), self.ending.end(), resident_at_start);
         recordings.into_iter().for_each(|recording| report.add_recording(recording));
+        self.out.finish_tables()?;
         self.write(&report)?;
         received?;
         Ok(Outcome::flawed_if(report.is_flawed()))

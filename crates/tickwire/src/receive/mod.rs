@@ -21,7 +21,7 @@ use crate::failure::{Failure, Outcome};
 use crate::files;
 use described::Described;
 use report::Report;
-use show::{Output, Printer, ShowOptions, ShownFeed};
+use show::{Output, Printer, ShowOptions, ShownFeed, ShownTables};
 use showing::Showing;
 use sink::{Counting, Ending};
 use tickwire_net::{Stop, affinity};
@@ -61,14 +61,20 @@ impl<'a> Session<'a> {
         args.check_json(channels.iter().map(|channel| &channel.args))?;
         let show = args.show.options()?;
         let is_json_out = args.json.as_deref().is_some_and(files::is_standard);
-        if show.is_some() && is_json_out {
+        let tables = show.as_ref().and_then(|show| show.tables.as_deref());
+        if show.is_some() && tables.is_none() && is_json_out {
             return Err(Failure::Usage(
                 "--show and --json - both write to standard output: name a file for --json"
                     .to_owned(),
             ));
         }
-        let out = Output::default();
         let several = channels.len() > 1;
+        let out = match (&show, tables) {
+            (Some(show), Some(directory)) => {
+                Output::with_tables(ShownTables::create(directory, &show.shown, several)?)
+            }
+            _ => Output::default(),
+        };
         if let Some(show) = &show {
             if several {
                 show.check_several()?;

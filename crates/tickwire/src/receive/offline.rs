@@ -136,6 +136,7 @@ impl Session<'_> {
         if let Some(first) = pass.channels.first() {
             report.set_others(first.driver.others());
         }
+        self.out.finish_tables()?;
         self.write(&report)?;
         let lacks_data = pass.is_broken || !pass.missing.is_empty();
         Ok(Outcome::flawed_if(lacks_data || report.is_flawed()))

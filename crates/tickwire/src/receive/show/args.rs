@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use clap::ValueEnum;
 use std::io::{self, IsTerminal};
+use std::path::PathBuf;
 
 /// What is shown of what came.
 #[derive(Clone, Debug, clap::Args)]
@@ -25,6 +26,11 @@ pub struct ShowArgs {
     /// Show books and best prices once, at the end, by name.
     #[arg(long, requires = "show", help_heading = "Output")]
     at_end: bool,
+    /// Write what is shown to Parquet files DIR/trades.parquet, bbo, books (a row a level) and events, in place of standard
+    /// output; in programs built with --features columns. Files get their names at the end.
+    #[arg(long, value_name = "DIR", requires = "show", conflicts_with = "format")]
+    #[arg(help_heading = "Output")]
+    tables: Option<PathBuf>,
 }
 
 /// What can be shown.
@@ -68,6 +74,8 @@ pub struct ShowOptions {
     pub fields: Option<Vec<String>>,
     /// Whether books and best prices are shown once, at the end.
     pub at_end: bool,
+    /// Where tables go, in place of text.
+    pub tables: Option<PathBuf>,
 }
 
 impl ShowOptions {
@@ -78,7 +86,7 @@ impl ShowOptions {
 
     /// Whether books are ladders that are redrawn.
     pub fn draws(&self) -> bool {
-        let is_text = self.format == ShowFormat::Text && self.is_terminal;
+        let is_text = self.format == ShowFormat::Text && self.is_terminal && self.tables.is_none();
         is_text && !self.at_end && self.shown == [Shown::Books]
     }
 
@@ -133,6 +141,7 @@ impl ShowArgs {
             instruments,
             fields,
             at_end: self.at_end,
+            tables: self.tables.clone(),
         }))
     }
 }

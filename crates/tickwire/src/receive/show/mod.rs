@@ -8,9 +8,11 @@ mod message;
 mod order;
 mod output;
 pub mod row;
+mod tables;
 
 pub use args::{ShowArgs, ShowOptions, Shown};
 pub use output::Output;
+pub use tables::ShownTables;
 
 use super::sink::Named;
 use crate::failure::Failure;
@@ -218,7 +220,7 @@ impl Printer {
     /// Sequence numbers were lost.
     pub fn gap(&mut self, gap: Gap) {
         if self.options.shows(Shown::Events) {
-            self.row(event::gap(self.now_ns, gap), &EVENT_COLUMNS);
+            self.row(event::gap(self.now_ns, gap), Shown::Events);
         }
     }
 
@@ -226,7 +228,7 @@ impl Printer {
     pub fn reset(&mut self, seq_num: u64) {
         self.let_go(Order::close_all);
         if self.options.shows(Shown::Events) {
-            self.row(event::reset(self.now_ns, seq_num), &EVENT_COLUMNS);
+            self.row(event::reset(self.now_ns, seq_num), Shown::Events);
         }
     }
 
@@ -234,14 +236,14 @@ impl Printer {
     pub fn silence(&mut self, is_silent: bool, since_ns: u64) {
         if self.options.shows(Shown::Events) {
             let since_ns = since_ns.saturating_add(self.epoch_ns);
-            self.row(event::silence(self.now_ns, is_silent, since_ns), &EVENT_COLUMNS);
+            self.row(event::silence(self.now_ns, is_silent, since_ns), Shown::Events);
         }
     }
 
     /// Something about a line changed.
     pub fn line(&mut self, told: &LineEvent) {
         if self.options.shows(Shown::Events) {
-            self.row(event::line(self.now_ns, told), &EVENT_COLUMNS);
+            self.row(event::line(self.now_ns, told), Shown::Events);
         }
     }
 
@@ -253,7 +255,7 @@ impl Printer {
             return;
         }
         if change.is_new_state && self.options.shows(Shown::Events) {
-            self.row(event::state(self.now_ns, name, change), &EVENT_COLUMNS);
+            self.row(event::state(self.now_ns, name, change), Shown::Events);
         }
         if !self.options.shows(Shown::Books) && !self.options.shows(Shown::Bbo) {
             return;
@@ -305,7 +307,7 @@ impl Printer {
             self.shot(&shot);
         }
         if let Some(row) = changed {
-            self.row(row, &BBO_COLUMNS);
+            self.row(row, Shown::Bbo);
         }
     }
 
@@ -330,11 +332,11 @@ impl Printer {
         match told {
             MarketEvent::Trade(trade) if self.options.shows(Shown::Trades) => {
                 let row = event::trade(self.now_ns, name.unwrap_or_default(), trade);
-                self.row(row, &TRADE_COLUMNS);
+                self.row(row, Shown::Trades);
             }
             told if self.options.shows(Shown::Events) => {
                 if let Some(row) = event::event(self.now_ns, told, instruments) {
-                    self.row(row, &EVENT_COLUMNS);
+                    self.row(row, Shown::Events);
                 }
             }
             _ => {}
@@ -391,7 +393,7 @@ impl Printer {
                     self.shot(&shot);
                 }
                 if self.options.shows(Shown::Bbo) {
-                    self.row(shot.bbo(), &BBO_COLUMNS);
+                    self.row(shot.bbo(), Shown::Bbo);
                 }
             }
         }
@@ -399,7 +401,10 @@ impl Printer {
 
     fn shot(&mut self, shot: &Shot<'_>) {
         let channel = self.channel.as_deref();
-        let written = if self.draws {
+        let written = if self.out.has_tables() {
+            let rows = shot.rows().into_iter().map(|row| in_channel(row, channel));
+            self.out.push_rows(Shown::Books, &rows.collect::<Vec<_>>())
+        } else if self.draws {
             self.out.draw(|ladders| ladders.update(channel, shot))
         } else {
             let format = self.options.format;
@@ -417,12 +422,16 @@ impl Printer {
         self.note(written);
     }
 
-    fn row(&mut self, row: Row, columns: &[&str]) {
+    fn row(&mut self, row: Row, shown: Shown) {
         let format = self.options.format;
         let row = in_channel(row, self.channel.as_deref());
+        if self.out.has_tables() {
+            let pushed = self.out.push_rows(shown, &[row]);
+            return self.note(pushed);
+        }
         self.out.append(|out| match format {
             ShowFormat::Jsonl => row::push_json(out, &row),
-            ShowFormat::Csv => push_csv(out, row, columns),
+            ShowFormat::Csv => push_csv(out, row, columns(&[shown])),
             ShowFormat::Text => row::push_text(out, &row),
         });
         let written = self.out.write_out(false);
@@ -444,7 +453,7 @@ fn columns(shown: &[Shown]) -> &'static [&'static str] {
 /// Writes the heading of what is shown as CSV, messages apart.
 pub fn push_heading(options: &ShowOptions, has_channels: bool, out: &Output) {
     let columns = columns(&options.shown);
-    if options.format == ShowFormat::Csv && !columns.is_empty() {
+    if options.format == ShowFormat::Csv && options.tables.is_none() && !columns.is_empty() {
         let channel = has_channels.then_some(CHANNEL);
         let columns: Vec<&str> = channel.into_iter().chain(columns.iter().copied()).collect();
         out.append(|out| row::push_heading(out, &columns));

@@ -1,6 +1,8 @@
 //! Standard output for what is shown, shared by all channels.
 
 use super::ladder::Ladders;
+use super::row::Row;
+use super::{Shown, ShownTables};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,18 +10,41 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const GATHERED_BYTES: usize = 64 << 10;
 
 /// Text that is gathered before it is written, and the ladders on a terminal. Clones share it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Output(Arc<Mutex<Inner>>);
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Inner {
     text: Vec<u8>,
     ladders: Ladders,
+    /// Files in place of standard output.
+    tables: Option<ShownTables>,
 }
 
 impl Output {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes rows to tables in place of standard output.
+    pub fn with_tables(tables: ShownTables) -> Self {
+        Self(Arc::new(Mutex::new(Inner { tables: Some(tables), ..Inner::default() })))
+    }
+
+    /// Whether rows go to tables.
+    pub fn has_tables(&self) -> bool {
+        self.lock().tables.is_some()
+    }
+
+    /// Appends the levels of a book, or one row of another kind, to their table.
+    pub fn push_rows(&self, shown: Shown, rows: &[Row]) -> io::Result<()> {
+        self.lock().tables.as_mut().map_or(Ok(()), |tables| tables.push(shown, rows))
+    }
+
+    /// Ends the tables, whose files get their names.
+    pub fn finish_tables(&self) -> io::Result<()> {
+        let tables = self.lock().tables.take();
+        tables.map_or(Ok(()), ShownTables::finish)
     }
 
     /// Appends by a closure.
@@ -35,7 +60,7 @@ impl Output {
     /// Changes the ladders by a closure, and draws them if it says so.
     pub fn draw(&self, change: impl FnOnce(&mut Ladders) -> bool) -> io::Result<()> {
         let mut inner = self.lock();
-        let Inner { text, ladders } = &mut *inner;
+        let Inner { text, ladders, .. } = &mut *inner;
         if change(ladders) {
             ladders.draw(text);
             return inner.write_out();
