@@ -19,7 +19,7 @@ use crate::column::{
     Source, Words,
 };
 use crate::flat::Flat;
-use crate::header::HeaderColumns;
+use crate::header::{HeaderColumns, PacketNumbers};
 use crate::table::{Constant, Inner, Kind, Node, SequenceNode, Table};
 
 /// A value that has no place in its column, such as a string that is not UTF-8. Nothing of its message is in
@@ -77,7 +77,7 @@ impl TableBuilder {
         let cells = kinds.map(|(column, kind)| Cell::of(kind, is_everywhere(column)));
         let cells = Cells(cells.collect());
         let flat = Flat::of(&table);
-        Self { table, header: HeaderColumns::new(), cells, flat, rows: 0 }
+        Self { table, header: HeaderColumns::new(PacketNumbers::Column), cells, flat, rows: 0 }
     }
 
     /// The columns.

@@ -15,20 +15,23 @@ use crate::column::{Spread, Values};
 /// Time zone of capture times.
 const UTC: &str = "UTC";
 
+/// Whether there is a column for the number that a packet has in its preamble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PacketNumbers {
+    /// `seq_num`.
+    Column,
+    /// Messages have numbers of their own.
+    None,
+}
+
 /// The fields of the schema that these columns are.
-pub(crate) fn fields() -> Vec<Field> {
+pub(crate) fn fields(numbers: PacketNumbers) -> Vec<Field> {
     let time = DataType::Timestamp(TimeUnit::Nanosecond, Some(UTC.into()));
-    [
-        ("pkt", DataType::UInt64),
-        ("off", DataType::UInt64),
-        ("time", time),
-        ("source", DataType::Utf8),
-        ("destination", DataType::Utf8),
-        ("line", DataType::Utf8),
-    ]
-    .into_iter()
-    .map(|(name, data_type)| Field::new(name, data_type, true))
-    .collect()
+    let seq_num = (numbers == PacketNumbers::Column).then_some(("seq_num", DataType::UInt64));
+    let first = [("pkt", DataType::UInt64), ("off", DataType::UInt64), ("time", time)];
+    let last = ["source", "destination", "line"].map(|name| (name, DataType::Utf8));
+    let all = first.into_iter().chain(seq_num).chain(last);
+    all.map(|(name, data_type)| Field::new(name, data_type, true)).collect()
 }
 
 /// A column of few texts, by runs of rows that have the same.
@@ -144,19 +147,21 @@ pub(crate) struct HeaderColumns {
     packets: Repeated<UInt64Type>,
     offsets: Repeated<UInt64Type>,
     times: Repeated<TimestampNanosecondType>,
+    seq_nums: Option<Repeated<UInt64Type>>,
     sources: Addresses,
     destinations: Addresses,
     lines: Texts,
 }
 
 impl HeaderColumns {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(numbers: PacketNumbers) -> Self {
         let addresses = || Addresses { texts: Texts::new(), last: None };
         Self {
             counts: Vec::with_capacity(WAITING_MAX),
             packets: Repeated::new(),
             offsets: Repeated::new(),
             times: Repeated::new(),
+            seq_nums: (numbers == PacketNumbers::Column).then(Repeated::new),
             sources: addresses(),
             destinations: addresses(),
             lines: Texts::new(),
@@ -172,6 +177,9 @@ impl HeaderColumns {
         self.offsets.set(message, header.offset);
         // Beyond the year 2262 Arrow has no nanoseconds; captures have no such times.
         self.times.set(message, header.time_ns.and_then(|time| i64::try_from(time).ok()));
+        if let Some(seq_nums) = &mut self.seq_nums {
+            seq_nums.set(message, header.seq_num);
+        }
         self.sources.append(header.source, rows);
         self.destinations.append(header.destination, rows);
         let line = header.line.map(|line| self.lines.index(line));
@@ -187,18 +195,22 @@ impl HeaderColumns {
         self.packets.append(&spread, count, all);
         self.offsets.append(&spread, count, all);
         self.times.append(&spread, count, all);
+        if let Some(seq_nums) = &mut self.seq_nums {
+            seq_nums.append(&spread, count, all);
+        }
         self.counts.clear();
     }
 
     pub(crate) fn take(&mut self) -> Vec<ArrayRef> {
         self.append_waiting();
-        vec![
+        let mut columns: Vec<ArrayRef> = vec![
             Arc::new(self.packets.values.take()),
             Arc::new(self.offsets.values.take()),
             Arc::new(self.times.values.take().with_timezone(UTC)),
-            self.sources.take(),
-            self.destinations.take(),
-            self.lines.take(),
-        ]
+        ];
+        let seq_nums = self.seq_nums.as_mut().map(|seq_nums| seq_nums.values.take());
+        columns.extend(seq_nums.map(|seq_nums| Arc::new(seq_nums) as ArrayRef));
+        columns.extend([self.sources.take(), self.destinations.take(), self.lines.take()]);
+        columns
     }
 }

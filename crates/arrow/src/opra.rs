@@ -25,7 +25,7 @@ use tickwire_opra::{
 use tickwire_text::Header;
 
 use crate::builder::Unfit;
-use crate::header::{self, HeaderColumns};
+use crate::header::{self, HeaderColumns, PacketNumbers};
 use crate::table::Decimals;
 
 /// Digits behind the point of a column of prices: as many as denominator codes have at most.
@@ -115,14 +115,14 @@ impl CategoryBuilder {
             (source, cell)
         });
         let cells: Vec<_> = cells.collect();
-        let mut fields = header::fields();
+        let mut fields = header::fields(PacketNumbers::None);
         fields.extend(
             cells.iter().map(|(source, cell)| Column::new(source.name(), cell.data_type(), true)),
         );
         let mut metadata: std::collections::HashMap<_, _> = metadata.into_iter().collect();
         metadata.insert("tickwire.category".to_owned(), table_name(category).to_owned());
         let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
-        Self { category, schema, header: HeaderColumns::new(), cells, rows: 0 }
+        Self { category, schema, header: HeaderColumns::new(PacketNumbers::None), cells, rows: 0 }
     }
 
     /// Name, type and metadata of the columns.

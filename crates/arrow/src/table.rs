@@ -14,7 +14,7 @@ use tickwire_fast::{
 };
 use tickwire_text::outline::{Origin, Outline};
 
-use crate::header;
+use crate::header::{self, PacketNumbers};
 
 /// Most digits of a 64-bit mantissa.
 const MANTISSA_DIGITS: u8 = 19;
@@ -168,7 +168,7 @@ impl Table {
     /// have none.
     pub fn of(program: &Arc<Program>, template: usize, options: &TableOptions) -> Self {
         let outline = Outline::of(program);
-        let fields = header::fields();
+        let fields = header::fields(PacketNumbers::Column);
         let names = fields.iter().map(|field| field.name().clone()).collect();
         let TableOptions { decimals, rows, .. } = *options;
         let kinds = Vec::new();

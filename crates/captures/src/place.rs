@@ -33,11 +33,12 @@ impl PacketPlace {
         }
     }
 
-    /// The header of a message of `len` bytes at `offset` of this packet or its stream.
-    pub fn header<'h>(&self, preamble: &'h [u8], offset: u64, len: usize) -> Header<'h> {
+    /// The header of a message of `len` bytes at `offset` of this packet or its stream, without preamble and number.
+    pub fn header<'h>(&self, offset: u64, len: usize) -> Header<'h> {
         Header {
             packet: Some(self.index),
-            preamble: Some(preamble),
+            preamble: Some(&[]),
+            seq_num: None,
             offset: Some(offset),
             len: Some(len),
             time_ns: self.time_ns,

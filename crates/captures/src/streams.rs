@@ -227,7 +227,7 @@ impl Stream {
                 Ok(Step::Message(decoded)) => {
                     let offset = self.offset + at as u64;
                     let packet = PacketPlace { index: self.packet, ..self.last };
-                    work.sink.message(&packet.header(&[], offset, decoded.len), &decoded)?;
+                    work.sink.message(&packet.header(offset, decoded.len), &decoded)?;
                     at += decoded.len;
                 }
                 Ok(Step::NeedMore) => return Ok((!block.is_one_message).then_some(at)),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use tickwire_fast::{Decoder, DecoderOptions, Error, Program};
 use tickwire_feed::capture::Packet;
 use tickwire_feed::framing::{Block, Framing, FramingError, Segment, Segments, next_block};
+use tickwire_text::Header;
 
 /// How a capture is decoded.
 pub(crate) struct Setup {
@@ -136,7 +137,11 @@ impl<'w, S: CaptureSink> Work<'w, S> {
             let offset = (segment.offset + at) as u64;
             match decoder.decode(rest) {
                 Ok(decoded) => {
-                    let header = packet.header(segment.preamble, offset, decoded.len);
+                    let header = Header {
+                        preamble: Some(segment.preamble),
+                        seq_num: segment.seq_num,
+                        ..packet.header(offset, decoded.len)
+                    };
                     self.sink.message(&header, &decoded)?;
                     at += decoded.len;
                     if block.is_one_message {

@@ -17,6 +17,8 @@ pub struct Header<'h> {
     pub len: Option<usize>,
     /// Capture or receive time, nanoseconds since 1970-01-01 UTC.
     pub time_ns: Option<u64>,
+    /// The sequence number in the preamble of the packet, or MsgSeqNum (34) around a FIXT message.
+    pub seq_num: Option<u64>,
     /// Sender of the packet.
     pub source: Option<SocketAddr>,
     /// Receiver of the packet: a host or a multicast group.

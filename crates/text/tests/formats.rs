@@ -28,6 +28,7 @@ fn header() -> Header<'static> {
         offset: Some(2),
         len: Some(14),
         time_ns: Some(1_375_336_800_000_000_001),
+        seq_num: Some(9),
         source: Some("10.0.0.1:9000".parse().unwrap()),
         destination: Some("[ff02::1]:8000".parse().unwrap()),
         line: Some("A"),

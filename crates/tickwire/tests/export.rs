@@ -476,3 +476,31 @@ fn text_by_suffix_is_what_decode_writes() {
     let refused = tickwire(&format!("export {feed} -t {templates} -o {}/rows.txt", d.display()));
     assert_eq!(refused.status, 2);
 }
+
+#[test]
+fn sequence_numbers_of_preambles_are_a_column() {
+    let d = directory("export_seq_num");
+    let templates = file(&d, "t.xml", XML.as_bytes());
+    let numbered = |seq_num: u32| [&seq_num.to_be_bytes()[..], TICK, TICK].concat();
+    let packets = [numbered(7), numbered(9), numbered(u32::MAX)];
+    let packets: Vec<&[u8]> = packets.iter().map(Vec::as_slice).collect();
+    let capture = file(&d, "f.bin", &u32be(&packets));
+    for (framing, packets, expected) in [
+        ("preamble=4,seq=0:4:be", &capture, vec![Some(7), Some(9), Some(u32::MAX.into())]),
+        ("preamble=4", &capture, vec![None; 3]),
+    ] {
+        let out = d.join(format!("{}.parquet", expected[0].unwrap_or(0)));
+        let run = tickwire(&format!(
+            "export {packets} -t {templates} --framing {framing} --reset packet --template Tick --force -o {}",
+            out.display()
+        ));
+        assert_eq!(run.status, 0, "{}", run.err);
+        let batches = read(&out);
+        let columns = batches.iter().flat_map(|batch| {
+            let column = batch.column_by_name("seq_num").expect("a column");
+            column.as_primitive::<UInt64Type>().iter().collect::<Vec<_>>()
+        });
+        let twice: Vec<_> = expected.into_iter().flat_map(|number| [number; 2]).collect();
+        assert_eq!(columns.collect::<Vec<_>>(), twice);
+    }
+}

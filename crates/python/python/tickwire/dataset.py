@@ -23,6 +23,8 @@ __all__ = ["Dataset", "Fragment", "Scan"]
 Read = Callable[[Sequence[str] | None, int | None, int | None], Batches]
 
 # What stands behind the path of a field in the names of its columns.
+# Columns that tell where a message came from, in front of its fields.
+_PLACE = ("pkt", "off", "time", "seq_num", "source", "destination", "line")
 _PARTS = (".mantissa", ".exponent", ".present", ".length", ".entry")
 _TIME = "time"
 _TIME_MAX = 2**63 - 1
@@ -162,7 +164,7 @@ def _fields(columns: Sequence[str], all_columns: Sequence[str]) -> list[str] | N
     if any("#" in column for column in all_columns):
         # Names that came about by numbering are not of the templates.
         return None
-    of_messages = all_columns[6:]
+    of_messages = all_columns[len(_PLACE) :]
     # Where it has fields inside, naming X for X.length would bring them all.
     sequences = [column.removesuffix(".length") for column in of_messages if column.endswith(".length")]
     inside = [path for path in sequences if any(other.startswith(path + "/") for other in of_messages)]
