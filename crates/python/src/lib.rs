@@ -10,16 +10,22 @@ mod explain;
 mod fault;
 mod fix;
 mod from_python;
+#[cfg(feature = "net")]
 mod handler;
 mod lost;
 mod message;
 mod plan;
 mod pull;
+#[cfg(feature = "net")]
 mod simulate;
 mod templates;
 mod values;
+#[cfg(not(feature = "net"))]
+mod without_net;
 
 use pyo3::prelude::*;
+#[cfg(not(feature = "net"))]
+use without_net::{handler, simulate};
 
 /// Decoding in Rust, for the package `tickwire`.
 #[pymodule]

@@ -99,13 +99,6 @@ impl<'py> FromPyObject<'_, 'py> for Paths {
 /// Templates as an argument: a set, or paths.
 pub struct Templates(pub tickwire_fast::TemplateSet);
 
-impl Templates {
-    /// Reads template files.
-    pub fn read(py: Python<'_>, paths: &Paths) -> PyResult<Self> {
-        read(py, &paths.0).map(Self)
-    }
-}
-
 impl<'py> FromPyObject<'_, 'py> for Templates {
     type Error = PyErr;
 
@@ -126,7 +119,8 @@ fn read_files(py: Python<'_>, paths: &[PathBuf]) -> PyResult<Files> {
     paths.iter().map(|path| Ok((path.clone(), read_bytes(py, path)?))).collect()
 }
 
-fn read(py: Python<'_>, paths: &[PathBuf]) -> PyResult<tickwire_fast::TemplateSet> {
+/// Reads template files.
+pub fn read(py: Python<'_>, paths: &[PathBuf]) -> PyResult<tickwire_fast::TemplateSet> {
     set_of(py, &read_files(py, paths)?)
 }
 

@@ -2,7 +2,9 @@
 
 mod batches;
 mod dictionary;
+#[cfg(feature = "net")]
 mod encode;
+#[cfg(feature = "net")]
 mod engine;
 mod entry;
 mod fault;
@@ -13,6 +15,8 @@ mod parse;
 mod survey;
 mod values;
 
+#[cfg(not(feature = "net"))]
+use crate::without_net::engine;
 use pyo3::prelude::*;
 
 /// FIX in Rust, for the package `tickwire.fix`, which imports it as `tickwire.fix._native`.

@@ -1,7 +1,7 @@
 //! A channel of a feed file, with its templates compiled.
 
 use crate::errors;
-use crate::templates::{Paths, Templates, compile};
+use crate::templates::{self, compile};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ impl Channel {
     ) -> PyResult<Self> {
         let usage = |text: String| errors::usage(py, &format!("channel {}: {text}", settings.name));
         let framing = framing(&settings);
-        let set = Templates::read(py, &Paths(settings.templates.clone()))?.0;
+        let set = templates::read(py, &settings.templates)?;
         let set = match framing.reset_template_id() {
             Some(id) => set.with_reset_template(TemplateId(id)),
             None => set,

@@ -1,0 +1,69 @@
+//! What stands for sockets, sessions and the simulated exchange in a module that was built without `net`, as on systems
+//! other than Linux: classes that say so.
+
+use pyo3::exceptions::PyNotImplementedError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+/// Why there is none.
+fn missing(what: &str) -> PyErr {
+    PyNotImplementedError::new_err(format!(
+        "this build of tickwire has no {what}: it is in builds with the feature net, on Linux"
+    ))
+}
+
+macro_rules! missing_classes {
+    ($module:literal, $($class:ident: $what:literal),+) => {$(
+        #[doc = concat!("Not in this build: no ", $what, ".")]
+        #[pyclass(module = $module, frozen)]
+        pub struct $class;
+
+        #[pymethods]
+        impl $class {
+            #[new]
+            #[pyo3(signature = (*_args, **_keywords))]
+            fn new(
+                _args: &Bound<'_, PyTuple>,
+                _keywords: Option<&Bound<'_, PyDict>>,
+            ) -> PyResult<Self> {
+                Err(missing($what))
+            }
+        }
+    )+};
+}
+
+/// In place of the feed handler.
+pub mod handler {
+    use super::*;
+
+    missing_classes!(
+        "tickwire",
+        Handler: "feed handler",
+        Events: "feed handler",
+        Book: "feed handler",
+        Gap: "feed handler",
+        Notice: "feed handler",
+        Trade: "feed handler"
+    );
+}
+
+/// In place of FIX sessions.
+pub mod engine {
+    use super::*;
+
+    missing_classes!("tickwire.fix", Engine: "FIX sessions");
+}
+
+/// In place of the simulated exchange.
+pub mod simulate {
+    use super::*;
+
+    missing_classes!("tickwire", Day: "simulated exchange");
+
+    /// Not in this build.
+    #[pyfunction]
+    #[pyo3(signature = (*_args, **_keywords))]
+    pub fn day(_args: &Bound<'_, PyTuple>, _keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Day> {
+        Err(missing("simulated exchange"))
+    }
+}
