@@ -1,10 +1,11 @@
 //! One JSON object a message.
 
-use crate::json::{Form, Members, push_fields, push_hex, push_string, push_unsigned};
+use crate::json::{Members, Plan, push_hex, push_string, push_unsigned};
 use crate::{Fields, Header, MessageWriter};
 use std::fmt::Display;
 use std::io::{self, Write};
-use tickwire_fast::Message;
+use std::sync::Arc;
+use tickwire_fast::{Message, Program};
 
 /// Writes `{"channel": .., "pkt": .., "pre": .., "off": .., "len": .., "time": .., "source": ..,
 /// "destination": .., "line": .., "t": .., "n": .., "msg": {..}}` lines.
@@ -15,6 +16,8 @@ pub struct JsonLines<W> {
     out: W,
     line: Vec<u8>,
     fields: Fields,
+    /// Of the program of the last message.
+    plan: Option<(Arc<Program>, Plan)>,
 }
 
 impl<W: Write> JsonLines<W> {
@@ -25,7 +28,7 @@ impl<W: Write> JsonLines<W> {
 
     /// Creates a writer of these fields to `out`.
     pub const fn with_fields(out: W, fields: Fields) -> Self {
-        Self { out, line: Vec::new(), fields }
+        Self { out, line: Vec::new(), fields, plan: None }
     }
 }
 
@@ -39,7 +42,14 @@ impl<W: Write> MessageWriter for JsonLines<W> {
             None => members.member("t").extend_from_slice(b"null"),
         }
         push_string(members.member("n"), message.template_name());
-        push_fields(members.member("msg"), message.root(), Form::Named, &self.fields);
+        let plan = match &mut self.plan {
+            Some((program, plan)) if Arc::ptr_eq(program, message.program()) => plan,
+            plan => {
+                let program = message.program();
+                &mut plan.insert((program.clone(), Plan::of(program, &self.fields))).1
+            }
+        };
+        plan.push(members.member("msg"), message.root());
         members.end();
         self.line.push(b'\n');
         self.out.write_all(&self.line)

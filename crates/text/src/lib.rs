@@ -40,15 +40,18 @@
 #![forbid(unsafe_code)]
 
 mod csv;
+mod digits;
 mod fields;
 mod fix;
 mod fix_converter;
 mod header;
 pub mod json;
 mod json_lines;
+mod literal;
 pub mod outline;
 mod plain;
 mod scalar;
+mod source;
 pub mod words;
 
 pub use csv::{Column, Csv};

@@ -23,7 +23,7 @@ pub fn push_scalar(
 ) -> bool {
     match value {
         FieldValue::UInt(value) => push_uint(out, field, value, dialect),
-        FieldValue::Int(value) => out.push_str(&value.to_string()),
+        FieldValue::Int(value) => out.push_str(itoa::Buffer::new().format(value)),
         FieldValue::Decimal(value) => push_decimal(out, value, dialect),
         FieldValue::Ascii(bytes) | FieldValue::Unicode(bytes) => {
             match std::str::from_utf8(bytes) {
@@ -80,14 +80,14 @@ fn push_uint(out: &mut String, field: &FieldLayout, value: u64, dialect: Dialect
     };
     match text {
         Some(text) => out.push_str(text),
-        None => out.push_str(&value.to_string()),
+        None => out.push_str(itoa::Buffer::new().format(value)),
     }
 }
 
 /// Digits after the point up to which a decimal is written out for CSV.
 const CSV_SCALE_MAX: i32 = 18;
 
-fn push_decimal(out: &mut String, value: Decimal, dialect: Dialect) {
+pub(crate) fn push_decimal(out: &mut String, value: Decimal, dialect: Dialect) {
     let Decimal { mantissa, exponent } = value;
     let scientific = dialect == Dialect::Csv && !(-CSV_SCALE_MAX..=0).contains(&exponent);
     if scientific {

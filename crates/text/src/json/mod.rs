@@ -6,16 +6,17 @@
 mod hex;
 mod members;
 mod message;
+mod plan;
 mod text;
 mod value;
 
 pub use hex::parse_hex;
 pub use members::Members;
 pub use message::{Mismatch, build_message, error_text};
+pub(crate) use plan::Plan;
 pub use text::{push_hex, push_integer, push_string, push_unsigned};
 pub use value::Json;
 
-use crate::Fields;
 use crate::scalar::element_name;
 use tickwire_fast::template::FieldType;
 use tickwire_fast::{Decimal, FieldLayout, FieldValue, Record};
@@ -31,18 +32,12 @@ pub enum Form {
 
 /// Appends a record as an object. Fields that a projection left out do not appear.
 pub fn push_record(out: &mut Vec<u8>, record: Record<'_>, form: Form) {
-    push_fields(out, record, form, &Fields::all());
-}
-
-/// Appends some fields of a record as an object.
-pub fn push_fields(out: &mut Vec<u8>, record: Record<'_>, form: Form, fields: &Fields) {
     out.push(b'{');
     let mut first = true;
-    for (index, (field, value)) in record.fields().enumerate() {
+    for (field, value) in record.fields() {
         match value {
             FieldValue::Discarded => continue,
             FieldValue::Absent if form == Form::Wire => continue,
-            _ if !fields.shows(record, index) => continue,
             _ => {}
         }
         if !first {
@@ -51,18 +46,12 @@ pub fn push_fields(out: &mut Vec<u8>, record: Record<'_>, form: Form, fields: &F
         first = false;
         push_string(out, &field.name.local);
         out.extend_from_slice(b": ");
-        push_value(out, field, value, form, fields);
+        push_value(out, field, value, form);
     }
     out.push(b'}');
 }
 
-fn push_value(
-    out: &mut Vec<u8>,
-    field: &FieldLayout,
-    value: FieldValue<'_>,
-    form: Form,
-    fields: &Fields,
-) {
+fn push_value(out: &mut Vec<u8>, field: &FieldLayout, value: FieldValue<'_>, form: Form) {
     match value {
         FieldValue::Absent | FieldValue::Discarded => out.extend_from_slice(b"null"),
         FieldValue::UInt(value) => push_uint(out, field, value, form),
@@ -77,7 +66,7 @@ fn push_value(
         }
         FieldValue::Bytes(bytes) => push_bytes(out, bytes),
         FieldValue::Group(record) | FieldValue::Dynamic(_, record) => {
-            push_fields(out, record, form, fields);
+            push_record(out, record, form);
         }
         FieldValue::Sequence(entries) => {
             out.push(b'[');
@@ -85,7 +74,7 @@ fn push_value(
                 if index > 0 {
                     out.extend_from_slice(b", ");
                 }
-                push_fields(out, entry, form, fields);
+                push_record(out, entry, form);
             }
             out.push(b']');
         }

@@ -1,13 +1,15 @@
 //! Numbers, strings and bytes as JSON text.
 
+use crate::digits;
+
 /// Appends a signed integer.
 pub fn push_integer(out: &mut Vec<u8>, value: i64) {
-    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+    digits::push_integer(out, value);
 }
 
 /// Appends an unsigned integer.
 pub fn push_unsigned(out: &mut Vec<u8>, value: u64) {
-    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+    digits::push_unsigned(out, value);
 }
 
 /// Appends a string in quotes.

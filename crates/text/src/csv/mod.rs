@@ -1,14 +1,21 @@
 //! Comma-separated values, one row a sequence entry.
 
-use crate::json::{Form, push_record};
-use crate::scalar::{Dialect, push_scalar};
+mod cell;
+mod flat;
+
+use crate::digits::push_unsigned;
 use crate::{Fields, Header, MessageWriter};
+use cell::{push_field, push_quoted};
+use flat::{Flat, Shared};
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::io::{self, Write};
+use std::sync::Arc;
 use tickwire_fast::{
-    Entries, FieldHandle, FieldValue, Message, Program, Record, SegmentRef, Storage,
+    Entries, FieldHandle, FieldRef, FieldValue, Message, Program, Record, SegmentRef, Storage,
 };
+
+/// Bytes of rows that are written at once, at most a row more.
+const ROWS_BYTES: usize = 64 << 10;
 
 /// A column before those of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,13 +74,17 @@ impl Column {
 /// together.
 pub struct Csv<W> {
     out: W,
-    line: String,
+    /// Rows that are not written yet; none between two messages.
+    rows: Vec<u8>,
     fixed: Vec<Column>,
     columns: Columns,
     cells: Vec<Cell>,
     /// The indexes of the entries that the row is in, outermost first.
     entry: Vec<usize>,
     fields: Fields,
+    /// Of the program of the last message, by template.
+    flats: Option<(Arc<Program>, Vec<Option<Flat>>)>,
+    shared: Shared,
 }
 
 /// Which column each field has.
@@ -81,15 +92,15 @@ pub struct Csv<W> {
 struct Columns {
     paths: Vec<String>,
     of_path: HashMap<String, usize>,
-    /// By field; fields that have no column are not there.
-    of_field: HashMap<usize, usize>,
+    /// By field.
+    of_field: Vec<Option<usize>>,
 }
 
 /// The text of a column in the current row.
 #[derive(Clone, Default)]
 struct Cell {
     present: bool,
-    text: String,
+    text: Vec<u8>,
 }
 
 impl<W: Write> Csv<W> {
@@ -121,24 +132,37 @@ impl<W: Write> Csv<W> {
         for &template in templates {
             columns.add(program, program.templates()[template].segment, fields);
         }
-        let mut line = String::new();
+        let mut line = Vec::new();
         let names = fixed.iter().map(|column| column.name());
         for name in names.chain(columns.paths.iter().map(String::as_str)) {
             push_quoted(&mut line, name);
-            line.push(',');
+            line.push(b',');
         }
         end_row(&mut line);
-        out.write_all(line.as_bytes())?;
+        out.write_all(&line)?;
+        line.clear();
         let cells = vec![Cell::default(); columns.paths.len()];
         Ok(Self {
             out,
-            line,
+            rows: line,
             fixed: fixed.to_vec(),
             columns,
             cells,
             entry: Vec::new(),
             fields: fields.clone(),
+            flats: None,
+            shared: Shared::default(),
         })
+    }
+
+    /// Brings what is worked out once to the program of a message.
+    fn follow(&mut self, program: &Arc<Program>) {
+        if self.flats.as_ref().is_some_and(|(own, _)| Arc::ptr_eq(own, program)) {
+            return;
+        }
+        let flat = |template| Flat::of(program, template, &self.columns, &self.fixed, &self.fields);
+        let flats = (0..program.templates().len()).map(flat).collect();
+        self.flats = Some((program.clone(), flats));
     }
 
     /// Fills the columns of a record and writes a row for each innermost entry below it, or one row
@@ -169,22 +193,19 @@ impl<W: Write> Csv<W> {
         sequences: &mut Vec<Entries<'m>>,
         filled: &mut Vec<usize>,
     ) {
-        for (index, (field, value)) in record.fields().enumerate() {
+        for (index, (_, value)) in record.fields().enumerate() {
             match value {
                 _ if !self.fields.shows(record, index) => {}
                 FieldValue::Group(group) => self.fill(group, sequences, filled),
                 FieldValue::Sequence(entries) => sequences.push(entries),
                 value => {
                     let handle = FieldHandle { segment: record.segment(), index };
-                    let field_ref = record.program().field_ref(handle);
-                    let column = self.columns.of_field.get(&field_ref.index());
-                    let Some(&column) = column else { continue };
+                    let column = self.columns.of_field(record.program().field_ref(handle));
+                    let Some(column) = column else { continue };
                     let cell = &mut self.cells[column];
                     cell.text.clear();
-                    cell.present = match value {
-                        FieldValue::Dynamic(_, inner) => push_json(&mut cell.text, inner),
-                        value => push_scalar(&mut cell.text, field, value, Dialect::Csv),
-                    };
+                    cell.present = !matches!(value, FieldValue::Absent | FieldValue::Discarded);
+                    push_field(&mut cell.text, record, index);
                     filled.push(column);
                 }
             }
@@ -192,20 +213,29 @@ impl<W: Write> Csv<W> {
     }
 
     fn row(&mut self, origin: &Origin<'_>) -> io::Result<()> {
-        self.line.clear();
         for &column in &self.fixed {
-            push_fixed(&mut self.line, column, origin, &self.entry);
-            self.line.push(',');
+            push_fixed(&mut self.rows, column, origin, &self.entry);
+            self.rows.push(b',');
         }
         for cell in &self.cells {
             if cell.present {
-                push_quoted(&mut self.line, &cell.text);
+                self.rows.extend_from_slice(&cell.text);
             }
-            self.line.push(',');
+            self.rows.push(b',');
         }
-        end_row(&mut self.line);
-        self.out.write_all(self.line.as_bytes())
+        end_row(&mut self.rows);
+        write_if_many(&mut self.out, &mut self.rows)
     }
+}
+
+/// Writes rows once they are many enough.
+fn write_if_many(out: &mut impl Write, rows: &mut Vec<u8>) -> io::Result<()> {
+    if rows.len() < ROWS_BYTES {
+        return Ok(());
+    }
+    let written = out.write_all(rows);
+    rows.clear();
+    written
 }
 
 /// The message that rows are of.
@@ -215,19 +245,19 @@ struct Origin<'m> {
 }
 
 /// Replaces the comma behind the last cell by the end of the row.
-fn end_row(line: &mut String) {
-    line.pop();
-    line.push('\n');
+fn end_row(rows: &mut Vec<u8>) {
+    rows.pop();
+    rows.push(b'\n');
 }
 
-fn push_fixed(line: &mut String, column: Column, origin: &Origin<'_>, entry: &[usize]) {
+fn push_fixed(line: &mut Vec<u8>, column: Column, origin: &Origin<'_>, entry: &[usize]) {
     let Origin { header, message } = origin;
-    let number = |line: &mut String, value: Option<u64>| {
+    let number = |line: &mut Vec<u8>, value: Option<u64>| {
         if let Some(value) = value {
-            line.push_str(itoa::Buffer::new().format(value));
+            push_unsigned(line, value);
         }
     };
-    // Writing to a string does not fail.
+    // Writing to a vector does not fail.
     match column {
         Column::Packet => number(line, header.packet),
         Column::Offset => number(line, header.offset),
@@ -244,7 +274,7 @@ fn push_fixed(line: &mut String, column: Column, origin: &Origin<'_>, entry: &[u
         Column::Entry => {
             for (depth, &index) in entry.iter().enumerate() {
                 if depth > 0 {
-                    line.push('.');
+                    line.push(b'.');
                 }
                 number(line, Some(index as u64));
             }
@@ -254,7 +284,22 @@ fn push_fixed(line: &mut String, column: Column, origin: &Origin<'_>, entry: &[u
 
 impl<W: Write> MessageWriter for Csv<W> {
     fn write_message(&mut self, header: &Header<'_>, message: &Message) -> io::Result<()> {
-        self.rows(&Origin { header, message }, message.root())
+        self.follow(message.program());
+        let origin = Origin { header, message };
+        // Of a message that could not be written before.
+        self.rows.clear();
+        let flat =
+            self.flats.as_ref().and_then(|(_, flats)| flats[message.template_index()].as_ref());
+        match flat {
+            Some(flat) => {
+                let out = &mut self.out;
+                flat.push(&mut self.rows, &origin, &mut self.shared, |rows| {
+                    write_if_many(out, rows)
+                })?;
+            }
+            None => self.rows(&origin, message.root())?,
+        }
+        self.out.write_all(&self.rows)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -274,10 +319,17 @@ impl Columns {
                 _ => {
                     let field = program.field_ref(FieldHandle { segment, index });
                     let column = self.column(program.path(field));
-                    self.of_field.insert(field.index(), column);
+                    if self.of_field.len() <= field.index() {
+                        self.of_field.resize(field.index() + 1, None);
+                    }
+                    self.of_field[field.index()] = Some(column);
                 }
             }
         }
+    }
+
+    fn of_field(&self, field: FieldRef) -> Option<usize> {
+        self.of_field.get(field.index()).copied().flatten()
     }
 
     fn column(&mut self, path: String) -> usize {
@@ -287,41 +339,5 @@ impl Columns {
         self.of_path.insert(path.clone(), self.paths.len());
         self.paths.push(path);
         self.paths.len() - 1
-    }
-}
-
-fn push_json(out: &mut String, record: Record<'_>) -> bool {
-    let mut json = Vec::new();
-    push_record(&mut json, record, Form::Named);
-    out.push_str(&String::from_utf8_lossy(&json));
-    true
-}
-
-/// Appends a value, in quotes where it needs them. An empty string is `""`, so that it is not taken
-/// for an absent field.
-fn push_quoted(out: &mut String, text: &str) {
-    if !text.is_empty() && !text.contains([',', '"', '\n', '\r']) {
-        out.push_str(text);
-        return;
-    }
-    out.push('"');
-    out.push_str(&text.replace('"', "\"\""));
-    out.push('"');
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quotes_stand_only_where_they_must() {
-        let quoted = |text: &str| {
-            let mut out = String::new();
-            push_quoted(&mut out, text);
-            out
-        };
-        assert_eq!(quoted("plain"), "plain");
-        assert_eq!(quoted(""), "\"\"");
-        assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
     }
 }

@@ -1,0 +1,281 @@
+//! Rows of templates that have at most one sequence, and no group or reference, with a column a field.
+//!
+//! Nearly all of market data is such. What stands in a row is known in its order then: text that never changes, the
+//! cells of the message, which are written once and copied into its rows, and those of the entry.
+
+use super::cell::{push_source, push_value};
+use super::{Column, Columns, Origin, push_fixed};
+use crate::Fields;
+use crate::digits::push_unsigned;
+use crate::literal::Literal;
+use crate::source::Source;
+use std::ops::Range;
+use tickwire_fast::{Entries, FieldHandle, Program, Record, Repeated, SegmentRef, Slot, Storage};
+
+/// How the rows of a template are written.
+pub(super) struct Flat {
+    sequence: Option<Slot<Repeated>>,
+    /// What the rows of a message share, each run without a gap.
+    shared: Vec<Run>,
+    /// A row of an entry.
+    row: Run,
+    /// The row of a message without entries.
+    lone: Run,
+}
+
+/// A part of a row.
+#[derive(Default)]
+struct Run {
+    parts: Vec<Part>,
+    end: Literal,
+}
+
+/// A cell and the text before it.
+struct Part {
+    lead: Literal,
+    cell: Cell,
+}
+
+#[derive(Clone, Copy)]
+enum Cell {
+    /// A column before those of fields.
+    Fixed(Column),
+    /// A field of the message, or of the entry in a row of one.
+    Field(Source),
+    /// The index of the entry.
+    Entry,
+    /// What the rows of a message share.
+    Shared(usize),
+}
+
+/// What stands in a row, in its order.
+enum Token {
+    Text(Vec<u8>),
+    /// The same for all rows of a message.
+    OfMessage(Cell),
+    OfEntry(Cell),
+}
+
+/// Texts that the rows of a message share.
+#[derive(Default)]
+pub(super) struct Shared {
+    text: Vec<u8>,
+    runs: Vec<Range<usize>>,
+}
+
+impl Flat {
+    /// How messages of a template are written; `None` where it is not of this kind.
+    pub(super) fn of(
+        program: &Program,
+        template: usize,
+        columns: &Columns,
+        fixed: &[Column],
+        fields: &Fields,
+    ) -> Option<Self> {
+        let root = program.templates()[template].segment;
+        let mut cells = vec![None; columns.paths.len()];
+        let mut sequence = None;
+        for handle in shown(program, root, fields) {
+            match program.fields_of(root)[handle.index].storage {
+                Storage::Group(_) | Storage::Dynamic(_) => return None,
+                Storage::Sequence { .. } => {
+                    if sequence.replace(program.slot::<Repeated>(handle)?).is_some() {
+                        return None;
+                    }
+                }
+                _ => columns.take(program, handle, &mut cells)?,
+            }
+        }
+        for handle in sequence.iter().flat_map(|slot| shown(program, slot.entries(), fields)) {
+            match program.fields_of(handle.segment)[handle.index].storage {
+                Storage::Group(_) | Storage::Dynamic(_) | Storage::Sequence { .. } => return None,
+                _ => columns.take(program, handle, &mut cells)?,
+            }
+        }
+        let tokens = |has_entry| tokens(program, root, fixed, &cells, has_entry);
+        let lone = Run::of(tokens(false), &mut None);
+        let mut shared = Some(Vec::new());
+        let row = Run::of(tokens(true), &mut shared);
+        Some(Self { sequence, shared: shared.unwrap_or_default(), row, lone })
+    }
+
+    /// Appends the rows of a message, and hands them to `flush` each time that there are enough of them.
+    pub(super) fn push<E>(
+        &self,
+        out: &mut Vec<u8>,
+        origin: &Origin<'_>,
+        shared: &mut Shared,
+        mut flush: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let root = origin.message.root();
+        let entries = self.sequence.as_ref().and_then(|slot| root.read(slot));
+        let Some(entries) = entries.filter(|entries: &Entries<'_>| !entries.is_empty()) else {
+            self.lone.push(out, origin, root, None, shared);
+            return flush(out);
+        };
+        shared.text.clear();
+        shared.runs.clear();
+        let mut text = std::mem::take(&mut shared.text);
+        for run in &self.shared {
+            let start = text.len();
+            run.push(&mut text, origin, root, None, shared);
+            shared.runs.push(start..text.len());
+        }
+        shared.text = text;
+        for (index, entry) in entries.iter().enumerate() {
+            self.row.push(out, origin, entry, Some(index), shared);
+            flush(out)?;
+        }
+        Ok(())
+    }
+}
+
+/// The fields of a segment that may have a cell.
+fn shown<'p>(
+    program: &'p Program,
+    segment: SegmentRef,
+    fields: &'p Fields,
+) -> impl Iterator<Item = FieldHandle> + 'p {
+    let all = program.fields_of(segment).iter().enumerate();
+    let shown = all.filter(move |&(index, field)| {
+        field.storage != Storage::Discarded && fields.shows_in(program, segment, index)
+    });
+    shown.map(move |(index, _)| FieldHandle { segment, index })
+}
+
+impl Columns {
+    /// Gives a field its column, if it has one; `None` if another has taken it.
+    fn take(
+        &self,
+        program: &Program,
+        handle: FieldHandle,
+        cells: &mut [Option<FieldHandle>],
+    ) -> Option<()> {
+        match self.of_field(program.field_ref(handle)) {
+            Some(column) => cells[column].replace(handle).is_none().then_some(()),
+            None => Some(()),
+        }
+    }
+}
+
+fn tokens(
+    program: &Program,
+    root: SegmentRef,
+    fixed: &[Column],
+    cells: &[Option<FieldHandle>],
+    has_entry: bool,
+) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    for &column in fixed {
+        match (column, has_entry) {
+            (Column::Entry, true) => tokens.push(Token::OfEntry(Cell::Entry)),
+            (Column::Entry, false) => {}
+            _ => tokens.push(Token::OfMessage(Cell::Fixed(column))),
+        }
+        tokens.push(Token::Text(b",".to_vec()));
+    }
+    for &cell in cells {
+        tokens.extend(cell.and_then(|handle| token(program, root, handle, has_entry)));
+        tokens.push(Token::Text(b",".to_vec()));
+    }
+    // The end of the row in place of the comma behind the last cell.
+    tokens.pop();
+    tokens.push(Token::Text(b"\n".to_vec()));
+    tokens
+}
+
+/// A field in a row; `None` if it is one of an entry that the row does not have.
+fn token(
+    program: &Program,
+    root: SegmentRef,
+    handle: FieldHandle,
+    has_entry: bool,
+) -> Option<Token> {
+    let field = &program.fields_of(handle.segment)[handle.index];
+    let is_of_message = handle.segment == root;
+    if !is_of_message && !has_entry {
+        return None;
+    }
+    if let (Storage::Constant(_), Some(value)) = (&field.storage, field.constant()) {
+        let mut text = Vec::new();
+        push_value(&mut text, field, value);
+        return Some(Token::Text(text));
+    }
+    let cell = Cell::Field(Source::of(program, handle));
+    Some(if is_of_message { Token::OfMessage(cell) } else { Token::OfEntry(cell) })
+}
+
+impl Run {
+    /// A run of these; cells of the message go into runs of `shared`, where there is such.
+    fn of(tokens: Vec<Token>, shared: &mut Option<Vec<Self>>) -> Self {
+        let (mut run, mut inner) = (Draft::default(), Draft::default());
+        for token in tokens {
+            match token {
+                Token::Text(text) => inner.text.extend_from_slice(&text),
+                Token::OfMessage(cell) => inner.cell(cell),
+                Token::OfEntry(cell) => {
+                    run.append(std::mem::take(&mut inner), shared.as_mut());
+                    run.cell(cell);
+                }
+            }
+        }
+        run.append(inner, shared.as_mut());
+        run.finish()
+    }
+
+    fn push(
+        &self,
+        out: &mut Vec<u8>,
+        origin: &Origin<'_>,
+        record: Record<'_>,
+        entry: Option<usize>,
+        shared: &Shared,
+    ) {
+        for Part { lead, cell } in &self.parts {
+            lead.push(out);
+            match cell {
+                Cell::Fixed(column) => push_fixed(out, *column, origin, &[]),
+                Cell::Field(source) => push_source(out, record, source),
+                Cell::Entry => entry.iter().for_each(|&index| push_unsigned(out, index as u64)),
+                Cell::Shared(run) => out.extend_from_slice(&shared.text[shared.runs[*run].clone()]),
+            }
+        }
+        self.end.push(out);
+    }
+}
+
+/// A run that is being made.
+#[derive(Default)]
+struct Draft {
+    parts: Vec<Part>,
+    /// Behind the last part.
+    text: Vec<u8>,
+}
+
+impl Draft {
+    fn cell(&mut self, cell: Cell) {
+        let lead = Literal::new(&std::mem::take(&mut self.text));
+        self.parts.push(Part { lead, cell });
+    }
+
+    /// Appends a run of text and cells of the message: as it is, or as one that is shared.
+    fn append(&mut self, run: Self, shared: Option<&mut Vec<Run>>) {
+        match shared {
+            Some(shared) if !run.parts.is_empty() => {
+                shared.push(run.finish());
+                self.cell(Cell::Shared(shared.len() - 1));
+            }
+            _ => {
+                for Part { lead, cell } in run.parts {
+                    lead.push(&mut self.text);
+                    self.cell(cell);
+                }
+                self.text.extend_from_slice(&run.text);
+            }
+        }
+    }
+
+    fn finish(self) -> Run {
+        Run { parts: self.parts, end: Literal::new(&self.text) }
+    }
+}

@@ -1,0 +1,126 @@
+//! What the objects of a program's records are made of, worked out once.
+
+use super::{Form, push_decimal, push_integer, push_string, push_unsigned, push_value};
+use crate::Fields;
+use crate::literal::Literal;
+use crate::source::{Source, push_plain};
+use tickwire_fast::{FieldHandle, FieldValue, Program, Record, SegmentRef, Storage};
+
+/// Writes records of one program with absent fields as `null`, enumerations by the name of their element and booleans
+/// as `true` and `false`, as [`Form::Named`].
+pub(crate) struct Plan {
+    /// By segment; those that a projection or the fields asked for leave out are empty.
+    objects: Vec<Object>,
+}
+
+/// A record as an object.
+#[derive(Default)]
+struct Object {
+    members: Vec<Member>,
+    end: Literal,
+}
+
+struct Member {
+    /// From the value before: names, and constants with theirs.
+    lead: Literal,
+    source: Source,
+}
+
+impl Plan {
+    /// A plan for all templates of a program.
+    pub(crate) fn of(program: &Program, fields: &Fields) -> Self {
+        let mut plan = Self { objects: Vec::new() };
+        for template in program.templates() {
+            plan.add(program, template.segment, fields);
+        }
+        plan
+    }
+
+    fn add(&mut self, program: &Program, segment: SegmentRef, fields: &Fields) {
+        let mut object = Object::default();
+        let mut lead = b"{".to_vec();
+        let mut is_first = true;
+        for (index, field) in program.fields_of(segment).iter().enumerate() {
+            if field.storage == Storage::Discarded || !fields.shows_in(program, segment, index) {
+                continue;
+            }
+            if !is_first {
+                lead.extend_from_slice(b", ");
+            }
+            is_first = false;
+            push_string(&mut lead, &field.name.local);
+            lead.extend_from_slice(b": ");
+            if let (Storage::Constant(_), Some(value)) = (&field.storage, field.constant()) {
+                push_value(&mut lead, field, value, Form::Named);
+                continue;
+            }
+            let source = Source::of(program, FieldHandle { segment, index });
+            object.members.push(Member { lead: Literal::new(&lead), source });
+            lead.clear();
+            if let Storage::Group(inner) | Storage::Sequence { segment: inner, .. } = field.storage
+            {
+                self.add(program, inner, fields);
+            }
+        }
+        lead.push(b'}');
+        object.end = Literal::new(&lead);
+        let place = segment.index();
+        if self.objects.len() <= place {
+            self.objects.resize_with(place + 1, Object::default);
+        }
+        self.objects[place] = object;
+    }
+
+    /// Appends a record as an object.
+    pub(crate) fn push(&self, out: &mut Vec<u8>, record: Record<'_>) {
+        let object = &self.objects[record.segment().index()];
+        for Member { lead, source } in &object.members {
+            lead.push(out);
+            let is_present = match source {
+                Source::UInt(slot) => record.read(slot).map(|value| push_unsigned(out, value)),
+                Source::Int(slot) => record.read(slot).map(|value| push_integer(out, value)),
+                Source::Decimal(slot) => record.read(slot).map(|value| push_decimal(out, value)),
+                Source::Text(slot, index) => record.read(slot).map(|bytes| {
+                    self.push_text(out, record, bytes, *index);
+                }),
+                Source::Other(index) => {
+                    self.push_other(out, record, *index);
+                    continue;
+                }
+            };
+            if is_present.is_none() {
+                out.extend_from_slice(b"null");
+            }
+        }
+        object.end.push(out);
+    }
+
+    #[inline]
+    fn push_text(&self, out: &mut Vec<u8>, record: Record<'_>, bytes: &[u8], index: usize) {
+        let start = out.len();
+        out.push(b'"');
+        if push_plain(out, bytes, |byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+            out.push(b'"');
+        } else {
+            out.truncate(start);
+            self.push_other(out, record, index);
+        }
+    }
+
+    fn push_other(&self, out: &mut Vec<u8>, record: Record<'_>, index: usize) {
+        match record.value(index) {
+            FieldValue::Group(inner) | FieldValue::Dynamic(_, inner) => self.push(out, inner),
+            FieldValue::Sequence(entries) => {
+                out.push(b'[');
+                for (index, entry) in entries.iter().enumerate() {
+                    if index > 0 {
+                        out.extend_from_slice(b", ");
+                    }
+                    self.push(out, entry);
+                }
+                out.push(b']');
+            }
+            value => push_value(out, &record.layouts()[index], value, Form::Named),
+        }
+    }
+}

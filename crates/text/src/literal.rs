@@ -1,0 +1,47 @@
+//! Text that is written over and over.
+
+/// Bytes that are copied at once.
+const BLOCK: usize = 32;
+
+/// Text in blocks of one length: to copy a block and cut it takes less than to copy as much as there is.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Literal {
+    blocks: Vec<[u8; BLOCK]>,
+    len: usize,
+}
+
+impl Literal {
+    pub(crate) fn new(text: &[u8]) -> Self {
+        let block = |part: &[u8]| {
+            let mut block = [0; BLOCK];
+            block[..part.len()].copy_from_slice(part);
+            block
+        };
+        Self { blocks: text.chunks(BLOCK).map(block).collect(), len: text.len() }
+    }
+
+    /// Appends the text.
+    #[inline]
+    pub(crate) fn push(&self, out: &mut Vec<u8>) {
+        let end = out.len() + self.len;
+        for block in &self.blocks {
+            out.extend_from_slice(block);
+        }
+        out.truncate(end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_literal_is_its_text_of_any_length() {
+        for len in [0, 1, 31, 32, 33, 64, 100] {
+            let text = vec![b'x'; len];
+            let mut out = b"before".to_vec();
+            Literal::new(&text).push(&mut out);
+            assert_eq!(out, [&b"before"[..], &text].concat());
+        }
+    }
+}
