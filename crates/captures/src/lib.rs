@@ -54,6 +54,7 @@
 #![forbid(unsafe_code)]
 
 mod channels;
+mod datagram;
 mod decoder;
 pub mod explain;
 mod place;
@@ -66,6 +67,7 @@ mod streams;
 mod work;
 
 pub use channels::{Channel, Channels, lose_dictionaries};
+pub use datagram::not_a_datagram;
 pub use decoder::CaptureDecoder;
 pub use place::{MessagePlace, Origin, PacketPlace};
 pub use sample::Sample;

@@ -2,6 +2,7 @@
 
 use crate::error::ErrorKind::{self, *};
 use crate::{Error, Version};
+use std::fmt;
 
 /// First byte of a packet.
 pub(crate) const SOH: u8 = 0x01;
@@ -62,6 +63,28 @@ pub enum Warning {
         /// The number of messages found.
         messages: u32,
     },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = |header: Option<u64>| match header {
+            Some(number) => number.to_string(),
+            None => "not decimal".to_owned(),
+        };
+        match *self {
+            Self::SeqNum { header, message } => {
+                let header = number(header);
+                write!(
+                    f,
+                    "sequence number of the header is {header}, of the first message {message}"
+                )
+            }
+            Self::Count { header, messages } => {
+                let header = number(header.map(u64::from));
+                write!(f, "message count of the header is {header}, but {messages} were found")
+            }
+        }
+    }
 }
 
 /// What a decoder says about a packet it has decoded.

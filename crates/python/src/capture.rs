@@ -49,6 +49,30 @@ pub struct Errors {
 }
 
 impl Errors {
+    /// What `on_error` says: `raise` or `keep`.
+    pub fn new(on_error: &str) -> PyResult<Self> {
+        let on_error = match on_error {
+            "raise" => OnError::Raise,
+            "keep" => OnError::Keep,
+            other => {
+                let text = format!("on_error {other}: expected raise or keep");
+                return Err(PyValueError::new_err(text));
+            }
+        };
+        Ok(Self { on_error, kept: Arc::default() })
+    }
+
+    /// Those that are kept, as exceptions.
+    pub fn exceptions(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
+        let faults = self.lock().faults.clone();
+        faults.into_iter().map(|fault| fault.exception(py).into_value(py).into_any()).collect()
+    }
+
+    /// How many there were.
+    pub fn count(&self) -> u64 {
+        self.lock().count
+    }
+
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -89,11 +113,7 @@ pub fn open(
     split: Option<Vec<u8>>,
 ) -> PyResult<Capture> {
     let wrong = |text: String| PyValueError::new_err(text);
-    let on_error = match on_error {
-        "raise" => OnError::Raise,
-        "keep" => OnError::Keep,
-        other => return Err(wrong(format!("on_error {other}: expected raise or keep"))),
-    };
+    let errors = Errors::new(on_error)?;
     let format = input_format.map(format_of).transpose()?;
     let split = split.map(|bytes| {
         let split = Split::from_bytes(path.clone(), &bytes);
@@ -115,7 +135,6 @@ pub fn open(
     source.open().map_err(|text| errors::usage(py, &text))?;
     let times = start.unwrap_or(0)..end.unwrap_or(u64::MAX);
     let job = Job { source, framing, program, selection, times };
-    let errors = Errors { on_error, kept: Arc::default() };
     Ok(Capture { job, errors })
 }
 
@@ -202,14 +221,13 @@ impl Capture {
     /// What could not be decoded, as exceptions: the first 10,000 of all that read this capture so far.
     #[getter]
     fn errors(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
-        let faults = self.errors.lock().faults.clone();
-        faults.into_iter().map(|fault| fault.exception(py).into_value(py).into_any()).collect()
+        self.errors.exceptions(py)
     }
 
     /// How much could not be decoded.
     #[getter]
     fn error_count(&self) -> u64 {
-        self.errors.lock().count
+        self.errors.count()
     }
 
     /// Decodes the capture once and counts messages by name of the template.
@@ -337,7 +355,7 @@ impl Take for Queue {
             time_ns: header.time_ns,
             offset: header.offset,
             len: header.len,
-            seq_num: None,
+            seq_num: header.seq_num,
             line: None,
         });
         Ok(())

@@ -14,6 +14,7 @@ mod from_python;
 mod handler;
 mod lost;
 mod message;
+mod opra;
 mod plan;
 mod pull;
 #[cfg(feature = "net")]
@@ -46,6 +47,8 @@ mod _tickwire {
     use super::lost::Lost;
     #[pymodule_export]
     use super::message::{Message, Record};
+    #[pymodule_export]
+    use super::opra::native as opra;
     #[pymodule_export]
     use super::plan::{captures_of, plan_capture};
     #[pymodule_export]

@@ -16,7 +16,7 @@ pub struct Owned {
     pub time_ns: Option<u64>,
     pub offset: Option<u64>,
     pub len: Option<usize>,
-    /// Sequence number of the packet that a handler delivered.
+    /// Sequence number of the packet.
     pub seq_num: Option<u64>,
     /// The line that brought that packet first.
     pub line: Option<Line>,
@@ -72,7 +72,7 @@ impl Message {
         self.owned.len
     }
 
-    /// Sequence number of the packet; of messages that a handler delivers.
+    /// Sequence number in the packet's preamble; None where the framing has none.
     #[getter]
     fn seq_num(&self) -> Option<u64> {
         self.owned.seq_num

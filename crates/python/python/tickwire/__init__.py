@@ -15,13 +15,12 @@ Quote 7 10.00 {'Id': 7, 'Px': {'m': 1000, 'e': -2}}
 from __future__ import annotations
 
 import atexit
-import contextlib
 import datetime
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from tickwire import _tickwire
+from tickwire import _columns, _tickwire
 from tickwire._errors import DecodeError, EncodeError, TemplateError, TickwireError
 from tickwire._handler import Event, Events, Handler
 from tickwire._plan import Split, plan
@@ -172,19 +171,11 @@ class Capture:
 
     def table(self, template: str | int | None = None, entries: bool = True) -> pyarrow.Table:
         """All messages of a template as a pyarrow table."""
-        import pyarrow
-
-        batches = self.batches(template, entries)
-        with _decode_errors(batches):
-            return pyarrow.table(batches)
+        return _columns.table(self.batches(template, entries))
 
     def to_polars(self, template: str | int | None = None, entries: bool = True) -> polars.DataFrame:
         """All messages of a template as a polars data frame."""
-        import polars
-
-        batches = self.batches(template, entries)
-        with _decode_errors(batches):
-            return polars.DataFrame(batches)
+        return _columns.to_polars(self.batches(template, entries))
 
     def to_pandas(self, template: str | int | None = None, entries: bool = True) -> pandas.DataFrame:
         """All messages of a template as a pandas data frame."""
@@ -202,26 +193,7 @@ class Capture:
         ``options`` are those of ``pyarrow.parquet.ParquetWriter``; compression is zstd unless they name another. The
         file appears under its name when it is whole.
         """
-        import pyarrow
-        import pyarrow.parquet
-
-        partial = os.fspath(path) + ".partial"
-        batches = self.batches(template, entries)
-        reader = pyarrow.RecordBatchReader.from_stream(batches)
-        try:
-            with (
-                _decode_errors(batches),
-                pyarrow.parquet.ParquetWriter(
-                    partial, reader.schema, **{"compression": "zstd", **options}
-                ) as writer,
-            ):
-                for batch in reader:
-                    writer.write_batch(batch)
-            os.replace(partial, path)
-        except BaseException:
-            if os.path.exists(partial):
-                os.unlink(partial)
-            raise
+        _columns.to_parquet(self.batches(template, entries), path, options)
 
 
 def open(
@@ -291,17 +263,6 @@ def explain(
     <BLANKLINE>
     """
     return _tickwire.explain(packet, templates, framing, reset)
-
-
-@contextlib.contextmanager
-def _decode_errors(batches: Batches) -> Iterator[None]:
-    """Raise what ended the reading of batches in place of the exception that their taker made of it."""
-    try:
-        yield
-    except Exception as error:
-        if batches.error is None:
-            raise
-        raise batches.error from error
 
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)

@@ -6,7 +6,6 @@ use super::digest::sha256;
 use super::table_files::{BATCH_ROWS, TableFiles, Target};
 use crate::failure::{Failure, Outcome};
 use crate::files;
-use crate::opra::{describe, refused};
 use crate::options::{CaptureArgs, InputArgs};
 use crate::progress::Progress;
 use serde_json::json;
@@ -14,6 +13,7 @@ use std::io;
 use std::path::Path;
 use tickwire_arrow::opra::{CATEGORIES, CategoryBuilder, columns_of, table_name};
 use tickwire_arrow::{Decimals, LostData};
+use tickwire_captures::not_a_datagram;
 use tickwire_feed::capture::{Kind, Packet};
 use tickwire_opra::{Category, Decode, Message, PACKET_BYTES_MAX, bottom_up};
 use tickwire_text::Header;
@@ -213,7 +213,7 @@ impl Tables<'_> {
         packet: &Packet<'_>,
         is_raw: bool,
     ) -> Result<(), Failure> {
-        if let Some(why) = refused(packet, is_raw) {
+        if let Some(why) = not_a_datagram(packet, is_raw) {
             return self.lose(Some(packet), why);
         }
         let mut header = Header {
@@ -233,7 +233,7 @@ impl Tables<'_> {
         pushed?;
         match decoded {
             Ok(summary) => {
-                summary.warnings().for_each(|warning| self.warn(packet, &describe(warning)));
+                summary.warnings().for_each(|warning| self.warn(packet, &warning.to_string()));
                 Ok(())
             }
             Err(error) => self.lose(Some(packet), error.to_string()),

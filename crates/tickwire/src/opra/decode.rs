@@ -12,6 +12,7 @@ use crate::output::OutputArgs;
 use crate::progress::Progress;
 use std::cell::Cell;
 use std::io::{Read, Write};
+use tickwire_captures::not_a_datagram;
 use tickwire_feed::capture::{CaptureReader, Kind, Packet};
 use tickwire_feed::parallel::{Lane, Parallel};
 use tickwire_opra::{Decode, Error, PACKET_BYTES_MAX, Summary};
@@ -138,7 +139,7 @@ impl Worker {
         let Self { decoder, lines } = self;
         let OwnedPacket { packet, bytes, is_raw } = owned;
         let mut messages = 0;
-        let end = match refused(packet, *is_raw) {
+        let end = match not_a_datagram(packet, *is_raw) {
             Some(why) => End::Refused(why),
             None => {
                 let decoded = decoder.decode_packet(bytes, |message| {
@@ -234,17 +235,4 @@ fn decode_all(
     }
     reader.statistics().missing().for_each(|text| report.error(&text));
     Ok(())
-}
-
-/// Why the packet is no whole datagram, if it is none.
-pub fn refused(packet: &Packet<'_>, is_raw: bool) -> Option<String> {
-    match packet.stream {
-        _ if packet.is_truncated() => {
-            Some(format!("the capture cut {} bytes off its end", packet.missing_bytes))
-        }
-        Some(_) if !is_raw => {
-            Some("a piece of a TCP stream: OPRA packets are datagrams; choose by --port".to_owned())
-        }
-        _ => None,
-    }
 }

@@ -1,6 +1,6 @@
 //! `tickwire opra decode` over lines: A and B sides, in one capture or in two.
 
-use super::decode::{DecodeArgs, refused};
+use super::decode::DecodeArgs;
 use super::print::{Lines, Report};
 use super::show::Market;
 use super::style::Place;
@@ -11,6 +11,7 @@ use crate::progress::Progress;
 use crate::units::{Span, hold};
 use std::io::{Read, Write};
 use std::path::PathBuf;
+use tickwire_captures::not_a_datagram;
 use tickwire_feed::arbiter::{ArbiterOptions, Line};
 use tickwire_feed::capture::{CaptureReader, Kind};
 use tickwire_feed::opra::{Event, LineHandler, Ports};
@@ -126,7 +127,7 @@ impl Capture {
                 Ok(None) => return,
                 Err(error) => return report.error(&error.to_string()),
             };
-            if let Some(why) = refused(&packet, false) {
+            if let Some(why) = not_a_datagram(&packet, false) {
                 report.packets += 1;
                 report.error(&format!("packet {}: {why}", packet.index));
                 continue;

@@ -14,9 +14,6 @@ mod show;
 mod style;
 mod vectors;
 
-#[cfg(feature = "columns")]
-pub use {decode::refused, print::describe};
-
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use clap::{Args, Subcommand, ValueEnum};

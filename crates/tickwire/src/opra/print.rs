@@ -3,7 +3,7 @@
 use super::style::{Place, Style};
 use crate::progress::Progress;
 use clap::ValueEnum;
-use tickwire_opra::{Message, Summary, Warning};
+use tickwire_opra::{Message, Summary};
 
 /// Errors printed one by one, and as many warnings; the rest is only counted.
 const REMARKS_SHOWN_MAX: u64 = 20;
@@ -131,7 +131,7 @@ impl<'r> Report<'r> {
     pub fn warn(&mut self, place: std::fmt::Arguments<'_>, summary: &Summary) {
         for warning in summary.warnings() {
             if self.warnings.count_one() {
-                self.print(&format!("{place}: warning: {}", describe(warning)));
+                self.print(&format!("{place}: warning: {}", warning));
             }
         }
     }
@@ -148,24 +148,5 @@ impl<'r> Report<'r> {
                 self.packets, self.messages, self.errors.count, self.warnings.count
             ));
         }
-    }
-}
-
-/// A warning for people.
-pub fn describe(warning: Warning) -> String {
-    let number = |header: Option<u64>| match header {
-        Some(number) => number.to_string(),
-        None => "not decimal".to_owned(),
-    };
-    match warning {
-        Warning::SeqNum { header, message } => {
-            let header = number(header);
-            format!("sequence number of the header is {header}, of the first message {message}")
-        }
-        Warning::Count { header, messages } => {
-            let header = number(header.map(u64::from));
-            format!("message count of the header is {header}, but {messages} were found")
-        }
-        other => format!("{other:?}"),
     }
 }

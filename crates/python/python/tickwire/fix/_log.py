@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from tickwire import _columns
 from tickwire.fix import _native
 from tickwire.fix._errors import FixError
 from tickwire.fix._native import Batches, Dictionary, Message
@@ -76,21 +76,13 @@ class Log:
         self, msg_type: str | None = None, fields: Fields = None, *, floats: bool = False
     ) -> pyarrow.Table:
         """All messages of a type as a pyarrow table."""
-        import pyarrow
-
-        batches = self.batches(msg_type, fields, floats=floats)
-        with _errors(batches):
-            return pyarrow.table(batches)
+        return _columns.table(self.batches(msg_type, fields, floats=floats))
 
     def to_polars(
         self, msg_type: str | None = None, fields: Fields = None, *, floats: bool = False
     ) -> polars.DataFrame:
         """All messages of a type as a polars data frame."""
-        import polars
-
-        batches = self.batches(msg_type, fields, floats=floats)
-        with _errors(batches):
-            return polars.DataFrame(batches)
+        return _columns.to_polars(self.batches(msg_type, fields, floats=floats))
 
     def to_pandas(
         self, msg_type: str | None = None, fields: Fields = None, *, floats: bool = False
@@ -112,25 +104,7 @@ class Log:
         ``options`` are those of ``pyarrow.parquet.ParquetWriter``; compression is zstd unless they name another. The
         file appears under its name when it is whole.
         """
-        import pyarrow
-        import pyarrow.parquet
-
-        partial = os.fspath(path) + ".partial"
-        batches = self.batches(msg_type, fields, floats=floats)
-        reader = pyarrow.RecordBatchReader.from_stream(batches)
-        options = {"compression": "zstd", **options}
-        try:
-            with (
-                _errors(batches),
-                pyarrow.parquet.ParquetWriter(partial, reader.schema, **options) as writer,
-            ):
-                for batch in reader:
-                    writer.write_batch(batch)
-            os.replace(partial, path)
-        except BaseException:
-            if os.path.exists(partial):
-                os.unlink(partial)
-            raise
+        _columns.to_parquet(self.batches(msg_type, fields, floats=floats), path, options)
 
 
 def open(
@@ -160,14 +134,3 @@ def open(
     [{'line': 1, 'Symbol': 'MSFT', 'Price': 10.5}]
     """
     return Log(_native.open(os.fspath(path), dictionary, separator, checks, on_error))
-
-
-@contextlib.contextmanager
-def _errors(batches: Batches) -> Iterator[None]:
-    """Raise what ended the reading of batches in place of the exception that their taker made of it."""
-    try:
-        yield
-    except Exception as error:
-        if batches.error is None:
-            raise
-        raise batches.error from error

@@ -1,0 +1,69 @@
+"""What takes record batches: pyarrow, polars, pandas, and Parquet files."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import polars
+    import pyarrow
+
+
+class Batches(Protocol):
+    """Record batches, and the error that ended their reading."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    @property
+    def error(self) -> Exception | None: ...
+
+
+def table(batches: Batches) -> pyarrow.Table:
+    """All rows as a pyarrow table."""
+    import pyarrow
+
+    with _cause(batches):
+        return pyarrow.table(batches)
+
+
+def to_polars(batches: Batches) -> polars.DataFrame:
+    """All rows as a polars data frame."""
+    import polars
+
+    with _cause(batches):
+        return polars.DataFrame(batches)
+
+
+def to_parquet(batches: Batches, path: str | os.PathLike[str], options: dict[str, Any]) -> None:
+    """Write all rows to a Parquet file, a batch at a time. The file appears under its name when it is whole."""
+    import pyarrow
+    import pyarrow.parquet
+
+    partial = os.fspath(path) + ".partial"
+    reader = pyarrow.RecordBatchReader.from_stream(batches)
+    options = {"compression": "zstd", **options}
+    try:
+        with (
+            _cause(batches),
+            pyarrow.parquet.ParquetWriter(partial, reader.schema, **options) as writer,
+        ):
+            for batch in reader:
+                writer.write_batch(batch)
+        os.replace(partial, path)
+    except BaseException:
+        if os.path.exists(partial):
+            os.unlink(partial)
+        raise
+
+
+@contextlib.contextmanager
+def _cause(batches: Batches) -> Iterator[None]:
+    """Raise what ended the reading of batches in place of the exception that their taker made of it."""
+    try:
+        yield
+    except Exception as error:
+        if batches.error is None:
+            raise
+        raise batches.error from error

@@ -1,0 +1,161 @@
+//! Arrow record batches of a category's messages.
+
+use super::pull::{Pull, Warnings};
+use crate::batches::{BATCH_ROWS, is_ending};
+use crate::capture::Errors;
+use crate::errors;
+use crate::fault::Fault;
+use crate::pull::Source;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use std::sync::{Arc, Mutex, PoisonError};
+use tickwire_arrow::Decimals;
+use tickwire_arrow::opra::CategoryBuilder;
+use tickwire_opra::Category;
+
+/// What ended the reading that was ended by an error last.
+type Raised = Arc<Mutex<Option<Fault>>>;
+
+/// Record batches of the messages of one category, by the Arrow C stream interface. Each taker reads the capture from
+/// its start.
+#[pyclass(module = "tickwire.opra", frozen)]
+pub struct Batches {
+    source: Source,
+    category: Category,
+    fields: Option<Vec<String>>,
+    decimals: Decimals,
+    errors: Errors,
+    warnings: Warnings,
+    raised: Raised,
+}
+
+impl Batches {
+    pub fn new(
+        source: Source,
+        category: Category,
+        fields: Option<Vec<String>>,
+        decimals: Decimals,
+        errors: Errors,
+        warnings: Warnings,
+    ) -> Self {
+        Self { source, category, fields, decimals, errors, warnings, raised: Raised::default() }
+    }
+}
+
+#[pymethods]
+impl Batches {
+    /// The stream, in a capsule. A schema that is wished for is not followed, as the interface allows.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let pull = Pull::new(&self.source, self.warnings.clone());
+        let pull = pull.map_err(|text| errors::usage(py, &text))?;
+        let is_wanted = |name: &str| {
+            self.fields.as_ref().is_none_or(|fields| fields.iter().any(|field| field == name))
+        };
+        let reader = Reader {
+            pull,
+            builder: CategoryBuilder::new(self.category, self.decimals, is_wanted, []),
+            category: self.category,
+            errors: self.errors.clone(),
+            fault: None,
+            raised: self.raised.clone(),
+            is_ended: false,
+        };
+        let stream = FFI_ArrowArrayStream::new(Box::new(reader));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// The error that ended the last reading which was ended by one: the taker raises an exception of its own.
+    #[getter]
+    fn error(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        raised.map(|fault| fault.exception(py).into_value(py).into_any())
+    }
+}
+
+/// Reads batches from a capture.
+struct Reader {
+    pull: Pull,
+    builder: CategoryBuilder,
+    category: Category,
+    errors: Errors,
+    /// An error that comes behind the rows before it.
+    fault: Option<Fault>,
+    raised: Raised,
+    is_ended: bool,
+}
+
+impl Reader {
+    fn read(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
+        loop {
+            let rows = self.builder.rows();
+            let is_last = self.pull.is_ended() || self.fault.is_some();
+            if rows >= BATCH_ROWS || is_last && rows > 0 {
+                return self.builder.take_batch().map(Some);
+            }
+            if let Some(fault) = self.fault.take() {
+                let text = fault.text.clone();
+                *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault);
+                return Err(ArrowError::ExternalError(text.into()));
+            }
+            if self.pull.is_ended() {
+                return Ok(None);
+            }
+            let (builder, category) = (&mut self.builder, self.category);
+            self.pull.step(|header, message| {
+                if message.category() != category {
+                    return Ok(());
+                }
+                let pushed = builder.push(header, message);
+                pushed.map(drop).map_err(|unfit| {
+                    Box::new(Fault {
+                        text: format!(
+                            "packet {}, message {}: {unfit}",
+                            header.packet.unwrap_or_default(),
+                            message.index()
+                        ),
+                        field: Some(unfit.column.clone()),
+                        offset: header.offset,
+                        packet: header.packet,
+                        time_ns: header.time_ns,
+                        destination: header.destination,
+                        ..Fault::default()
+                    })
+                })
+            });
+            self.fault = self.errors.note(self.pull.take_faults());
+        }
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_ended {
+            return None;
+        }
+        let is_ending = is_ending();
+        if *is_ending {
+            self.is_ended = true;
+            return Some(Err(ArrowError::ExternalError("Python ends".into())));
+        }
+        let read = self.read().transpose();
+        self.is_ended = !matches!(read, Some(Ok(_)));
+        read
+    }
+}
+
+impl RecordBatchReader for Reader {
+    fn schema(&self) -> SchemaRef {
+        self.builder.schema().clone()
+    }
+}

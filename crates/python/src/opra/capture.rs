@@ -1,0 +1,233 @@
+//! Captures of OPRA: what `tickwire.opra.open` returns.
+
+use super::batches::Batches;
+use super::message::Message;
+use super::pull::{Pull, Warnings};
+use crate::capture::{Errors, format_of};
+use crate::errors;
+use crate::fault::Fault;
+use crate::pull::Source;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::collections::VecDeque;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use tickwire_arrow::Decimals;
+use tickwire_arrow::opra::{CATEGORIES, columns_of};
+use tickwire_opra::generate::trace;
+use tickwire_opra::{Category, Version};
+
+/// Opens a capture.
+#[pyfunction]
+#[pyo3(signature = (path, input_format = None, on_error = "raise"))]
+pub fn open(
+    py: Python<'_>,
+    path: PathBuf,
+    input_format: Option<&str>,
+    on_error: &str,
+) -> PyResult<Capture> {
+    let errors = Errors::new(on_error)?;
+    let format = input_format.map(format_of).transpose()?;
+    let source = Source { path, format, split: None };
+    // What is wrong with the file is told at once.
+    source.open().map_err(|text| errors::usage(py, &text))?;
+    Ok(Capture { source, errors, warnings: Warnings::default() })
+}
+
+/// Writes a trace of the generator, its packets behind their lengths.
+#[pyfunction]
+pub fn simulate(path: PathBuf, messages: u64, seed: u64, version: &str) -> PyResult<()> {
+    let version = match version {
+        "2.0" => Version::V2,
+        "1.03" => Version::V1,
+        other => {
+            let text = format!("version {other}: expected 2.0 or 1.03");
+            return Err(PyValueError::new_err(text));
+        }
+    };
+    let packets = trace(version, seed, messages);
+    let packets = packets.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let write = || -> std::io::Result<()> {
+        let mut file = BufWriter::new(std::fs::File::create(&path)?);
+        for packet in packets {
+            // A packet is one datagram.
+            file.write_all(&(packet.len() as u32).to_be_bytes())?;
+            file.write_all(&packet)?;
+        }
+        file.into_inner()?.sync_all()
+    };
+    write().map_err(|error| PyOSError::new_err(format!("{}: {error}", path.display())))
+}
+
+/// A capture of OPRA: iterate over it for messages, or take columns of a category.
+#[pyclass(module = "tickwire.opra", frozen)]
+pub struct Capture {
+    source: Source,
+    errors: Errors,
+    warnings: Warnings,
+}
+
+#[pymethods]
+impl Capture {
+    fn __iter__(&self, py: Python<'_>) -> PyResult<Messages> {
+        let pull = self.pull(py)?;
+        let reading = Reading { pull, queue: VecDeque::new(), raised: None };
+        Ok(Messages { reading: Mutex::new(reading), errors: self.errors.clone() })
+    }
+
+    /// What could not be decoded, as exceptions: the first 10,000 of all that read this capture so far.
+    #[getter]
+    fn errors(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
+        self.errors.exceptions(py)
+    }
+
+    /// How much could not be decoded.
+    #[getter]
+    fn error_count(&self) -> u64 {
+        self.errors.count()
+    }
+
+    /// What is odd about packets that were decoded: the first 10,000 of all that read this capture so far.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.kept()
+    }
+
+    /// Reads the capture once and counts messages by category.
+    fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let counts = self.counted(py)?;
+        let dict = PyDict::new(py);
+        for ((_, name), count) in CATEGORIES.iter().zip(counts).filter(|(_, count)| *count > 0) {
+            dict.set_item(name, count)?;
+        }
+        Ok(dict)
+    }
+
+    /// Record batches of a category's messages, a row a message or an entry of its group.
+    #[pyo3(signature = (category = None, fields = None, floats = false))]
+    fn batches(
+        &self,
+        py: Python<'_>,
+        category: Option<&str>,
+        fields: Option<Vec<String>>,
+        floats: bool,
+    ) -> PyResult<Batches> {
+        let category = self.category(py, category)?;
+        let known = columns_of(category);
+        let unknown = |name: &&String| !known.contains(&name.as_str());
+        if let Some(unknown) = fields.iter().flatten().find(unknown) {
+            return Err(PyValueError::new_err(format!(
+                "fields {unknown}: the category has no such column; it has {}",
+                known.join(", ")
+            )));
+        }
+        let decimals = if floats { Decimals::Float64 } else { Decimals::Exact };
+        let (source, errors) = (self.source.clone(), self.errors.clone());
+        Ok(Batches::new(source, category, fields, decimals, errors, self.warnings.clone()))
+    }
+}
+
+impl Capture {
+    fn pull(&self, py: Python<'_>) -> PyResult<Pull> {
+        Pull::new(&self.source, self.warnings.clone()).map_err(|text| errors::usage(py, &text))
+    }
+
+    /// Messages by category, in the order of the tables.
+    fn counted(&self, py: Python<'_>) -> PyResult<[u64; CATEGORIES.len()]> {
+        let mut pull = self.pull(py)?;
+        let counted = py.detach(|| {
+            let mut counts = [0; CATEGORIES.len()];
+            while !pull.is_ended() {
+                pull.step(|_, message| {
+                    let category = message.category();
+                    let at = CATEGORIES.iter().position(|(known, _)| *known == category);
+                    // Every category has a table.
+                    counts[at.unwrap_or(CATEGORIES.len() - 1)] += 1;
+                    Ok(())
+                });
+                if let Some(fault) = self.errors.note(pull.take_faults()) {
+                    return Err(Box::new(fault));
+                }
+            }
+            Ok(counts)
+        });
+        counted.map_err(|fault| fault.exception(py))
+    }
+
+    /// The category that is named by its table or its code, or the only one that the capture has messages of.
+    fn category(&self, py: Python<'_>, wanted: Option<&str>) -> PyResult<Category> {
+        if let Some(wanted) = wanted {
+            let is = |category: Category, name: &str| {
+                name == wanted || char::from(category.code()).to_string() == wanted
+            };
+            let found = CATEGORIES.iter().find(|(category, name)| is(*category, name));
+            return found.map(|(category, _)| *category).ok_or_else(|| {
+                let names = CATEGORIES.map(|(_, name)| name).join(", ");
+                PyValueError::new_err(format!("no category {wanted}; there are {names}"))
+            });
+        }
+        let counts = self.counted(py)?;
+        let seen: Vec<_> = CATEGORIES.iter().zip(counts).filter(|(_, count)| *count > 0).collect();
+        match &seen[..] {
+            [((category, _), _)] => Ok(*category),
+            [] => Err(PyValueError::new_err("the capture has no message: name a category")),
+            several => {
+                let names = several.iter().map(|((_, name), count)| format!("{name} ({count})"));
+                Err(PyValueError::new_err(format!(
+                    "the capture has messages of several categories: name one of {}",
+                    names.collect::<Vec<_>>().join(", ")
+                )))
+            }
+        }
+    }
+}
+
+struct Reading {
+    pull: Pull,
+    queue: VecDeque<Message>,
+    /// To be raised when the messages before it were handed out.
+    raised: Option<Fault>,
+}
+
+/// The messages of a capture, in order.
+#[pyclass(module = "tickwire.opra", frozen)]
+pub struct Messages {
+    reading: Mutex<Reading>,
+    errors: Errors,
+}
+
+#[pymethods]
+impl Messages {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
+        py.detach(|| self.next()).map_err(|fault| fault.exception(py))
+    }
+}
+
+impl Messages {
+    fn next(&self) -> Result<Option<Message>, Box<Fault>> {
+        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let Reading { pull, queue, raised } = &mut *reading;
+        loop {
+            if let Some(message) = queue.pop_front() {
+                return Ok(Some(message));
+            }
+            if let Some(fault) = raised.take() {
+                return Err(Box::new(fault));
+            }
+            if pull.is_ended() {
+                return Ok(None);
+            }
+            pull.step(|header, message| {
+                queue.push_back(Message::new(header, message));
+                Ok(())
+            });
+            *raised = self.errors.note(pull.take_faults());
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Messages of OPRA as Python's.
+
+use pyo3::exceptions::{PyAttributeError, PyKeyError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList, PyType};
+use std::net::SocketAddr;
+use tickwire_arrow::opra::table_name;
+use tickwire_opra::{Chars, Entry, Field, Kind, Message as OpraMessage, Version, json};
+use tickwire_text::Header;
+
+/// A value of a message.
+#[derive(Clone, Debug)]
+enum Value {
+    Number(u64),
+    Text(String),
+    /// A price in digits; `None` where its denominator code has no meaning.
+    Price(Option<String>),
+    /// The entries of a group.
+    Entries(Vec<Vec<(&'static str, Value)>>),
+}
+
+/// A message of OPRA. Its fields are attributes, and items by name.
+#[pyclass(module = "tickwire.opra", frozen)]
+pub struct Message {
+    category: &'static str,
+    packet: Option<u64>,
+    offset: Option<u64>,
+    time_ns: Option<u64>,
+    source: Option<SocketAddr>,
+    destination: Option<SocketAddr>,
+    fields: Vec<(&'static str, Value)>,
+    json: String,
+}
+
+impl Message {
+    /// A copy of a message.
+    pub fn new(header: &Header<'_>, message: &OpraMessage<'_>) -> Self {
+        let fields = message.wire_order().map(|field| (name(field), value(message, field)));
+        let mut fields: Vec<_> = fields.collect();
+        if let Some(group) = message.group() {
+            let entries = message.entries().iter().map(|entry| {
+                let there = group.fields.iter().filter(|field| message.has(**field));
+                there.map(|field| (field.name(), member(entry, *field))).collect()
+            });
+            let count = message.number(group.count).unwrap_or_default();
+            fields.push((group.count.name(), Value::Number(count.into())));
+            fields.push(("groups", Value::Entries(entries.collect())));
+        }
+        Self {
+            category: table_name(message.category()),
+            packet: header.packet,
+            offset: header.offset,
+            time_ns: header.time_ns,
+            source: header.source,
+            destination: header.destination,
+            fields,
+            json: json::to_string(message),
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<&Value> {
+        self.fields.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+}
+
+/// The name of a field's attribute: `time` is that of the capture.
+const fn name(field: Field) -> &'static str {
+    match field {
+        Field::Time => "time_code",
+        field => field.name(),
+    }
+}
+
+fn value(message: &OpraMessage<'_>, field: Field) -> Value {
+    let number = message.number(field).unwrap_or_default();
+    let has_denominator = field.denominator().is_some_and(|denominator| message.has(denominator));
+    // As columns are: one type for both versions.
+    match field.kind(Version::V2) {
+        Kind::SeqNum(_) => Value::Number(message.seq_num().unwrap_or_default()),
+        Kind::Chars(_) => Value::Text(message.chars(field).map_or_else(String::new, text)),
+        Kind::Text => {
+            let text = message.text().unwrap_or_default();
+            Value::Text(text.bytes().map(char::from).collect())
+        }
+        Kind::Character => match char::from_u32(number) {
+            Some(code) => Value::Text(code.to_string()),
+            None => Value::Number(number.into()),
+        },
+        // Nothing is nothing, whatever the code.
+        _ if has_denominator && number == 0 => Value::Price(Some("0".to_owned())),
+        _ if has_denominator => {
+            let decimal = message.price(field).and_then(tickwire_opra::Price::decimal);
+            Value::Price(decimal.map(|decimal| decimal.to_string()))
+        }
+        _ => Value::Number(number.into()),
+    }
+}
+
+fn member(entry: &Entry, field: Field) -> Value {
+    match field {
+        Field::DecimalPlacement => Value::Number(entry.decimal_placement.into()),
+        Field::SpotValue => Value::Number(entry.spot.into()),
+        Field::Reserved1 => Value::Text(text(entry.reserved)),
+        Field::IndexValue => Value::Text(text(entry.value)),
+        Field::BidIndexValue => Value::Text(text(entry.bid)),
+        Field::OfferIndexValue => Value::Text(text(entry.offer)),
+        _ => Value::Text(text(entry.symbol)),
+    }
+}
+
+fn text(chars: Chars) -> String {
+    chars.bytes().into_iter().take(chars.len()).map(char::from).collect()
+}
+
+impl Value {
+    fn native<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        static DECIMAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+        Ok(match self {
+            Self::Number(number) => number.into_pyobject(py)?.into_any(),
+            Self::Text(text) => text.into_pyobject(py)?.into_any(),
+            Self::Price(Some(digits)) => {
+                DECIMAL.import(py, "decimal", "Decimal")?.call1((digits,))?
+            }
+            Self::Price(None) => {
+                return Err(PyValueError::new_err(format!(
+                    "{name}: the denominator code is none of A to I; to_dict() has the digits"
+                )));
+            }
+            Self::Entries(entries) => {
+                let list = PyList::empty(py);
+                for entry in entries {
+                    let dict = PyDict::new(py);
+                    for (name, value) in entry {
+                        dict.set_item(name, value.native(py, name)?)?;
+                    }
+                    list.append(dict)?;
+                }
+                list.into_any()
+            }
+        })
+    }
+}
+
+#[pymethods]
+impl Message {
+    /// The category by the name of its table, such as `quote`.
+    #[getter]
+    fn category(&self) -> &'static str {
+        self.category
+    }
+
+    /// Index of the packet in its capture, from 0.
+    #[getter]
+    fn packet(&self) -> Option<u64> {
+        self.packet
+    }
+
+    /// Capture time in nanoseconds since 1970-01-01 UTC.
+    #[getter]
+    fn time(&self) -> Option<u64> {
+        self.time_ns
+    }
+
+    /// Offset of the message in its packet, in bytes.
+    #[getter]
+    fn offset(&self) -> Option<u64> {
+        self.offset
+    }
+
+    /// Sender of the packet, as IP:PORT.
+    #[getter]
+    fn source(&self) -> Option<String> {
+        self.source.map(|address| address.to_string())
+    }
+
+    /// Receiver of the packet, as IP:PORT.
+    #[getter]
+    fn destination(&self) -> Option<String> {
+        self.destination.map(|address| address.to_string())
+    }
+
+    /// All fields as `tickwire opra decode` writes them in JSON.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        LOADS.import(py, "json", "loads")?.call1((&self.json,))
+    }
+
+    /// Names of the fields.
+    fn keys(&self) -> Vec<&'static str> {
+        self.fields.iter().map(|(name, _)| *name).collect()
+    }
+
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let value = self.find(name).ok_or_else(|| {
+            let (category, keys) = (self.category, self.keys().join(", "));
+            let text = format!("this {category} message has no field {name}; it has {keys}");
+            PyAttributeError::new_err(text)
+        })?;
+        value.native(py, name)
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let value = self.find(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        value.native(py, name)
+    }
+
+    fn __contains__(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<{} {}>", self.category, self.json)
+    }
+}

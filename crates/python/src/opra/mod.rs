@@ -1,0 +1,27 @@
+//! OPRA captures, for the package `tickwire.opra`.
+
+mod batches;
+mod capture;
+mod message;
+mod pull;
+
+use pyo3::prelude::*;
+
+/// OPRA in Rust, for the package `tickwire.opra`, which imports it as `tickwire._opra`.
+#[pymodule(name = "opra")]
+pub mod native {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::batches::Batches;
+    #[pymodule_export]
+    use super::capture::{Capture, Messages, open, simulate};
+    #[pymodule_export]
+    use super::message::Message;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let modules = module.py().import("sys")?.getattr("modules")?;
+        modules.set_item("tickwire._opra", module)
+    }
+}

@@ -1,0 +1,137 @@
+//! Reading a capture of OPRA packet by packet.
+
+use crate::fault::Fault;
+use crate::pull::Source;
+use std::sync::{Arc, Mutex, PoisonError};
+use tickwire_captures::plan::SplitReader;
+use tickwire_captures::{PacketPlace, not_a_datagram};
+use tickwire_feed::capture::{Kind, Packet};
+use tickwire_opra::{Decode, Message, PACKET_BYTES_MAX, bottom_up};
+use tickwire_text::Header;
+
+/// Warnings kept.
+const WARNINGS_MAX: usize = 10_000;
+
+/// What is odd about packets that were decoded all the same: the first of all readings of a capture.
+#[derive(Clone, Default)]
+pub struct Warnings(Arc<Mutex<Vec<String>>>);
+
+impl Warnings {
+    fn note(&self, text: impl FnOnce() -> String) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < WARNINGS_MAX {
+            kept.push(text());
+        }
+    }
+
+    /// Those so far.
+    pub fn kept(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// A capture of OPRA being decoded.
+pub struct Pull {
+    reader: SplitReader,
+    /// Whether the file is one packet.
+    is_raw: bool,
+    /// Aligned as vectors are, which Python's objects are not.
+    decoder: Box<bottom_up::Decoder>,
+    warnings: Warnings,
+    has_begun: bool,
+    is_ended: bool,
+    faults: Vec<Fault>,
+}
+
+impl Pull {
+    /// Opens a capture.
+    pub fn new(source: &Source, warnings: Warnings) -> Result<Self, String> {
+        let reader = source.open()?;
+        let is_raw = reader.kind() == Kind::Stream;
+        let decoder = Box::new(bottom_up::Decoder::new());
+        let faults = Vec::new();
+        Ok(Self { reader, is_raw, decoder, warnings, has_begun: false, is_ended: false, faults })
+    }
+
+    /// Whether the capture is at its end.
+    pub fn is_ended(&self) -> bool {
+        self.is_ended
+    }
+
+    /// What was not decoded since this was asked last.
+    pub fn take_faults(&mut self) -> Vec<Fault> {
+        std::mem::take(&mut self.faults)
+    }
+
+    /// Decodes the next packet; `take` may refuse a message.
+    pub fn step(
+        &mut self,
+        mut take: impl FnMut(&Header<'_>, &Message<'_>) -> Result<(), Box<Fault>>,
+    ) {
+        let next = match self.is_raw {
+            true if self.has_begun => Ok(None),
+            true => self.reader.read_whole(PACKET_BYTES_MAX).map(Some),
+            false => self.reader.next_packet(),
+        };
+        self.has_begun = true;
+        match next {
+            Ok(Some(packet)) => decode(
+                &mut self.decoder,
+                &packet,
+                self.is_raw,
+                &self.warnings,
+                &mut self.faults,
+                &mut take,
+            ),
+            Ok(None) => self.end(),
+            Err(error) => {
+                self.faults.push(Fault::of_file(error.to_string()));
+                self.end();
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        if !std::mem::replace(&mut self.is_ended, true) {
+            let missing = self.reader.statistics().missing();
+            self.faults.extend(missing.map(|text| Fault::of_file(text.to_string())));
+        }
+    }
+}
+
+fn decode(
+    decoder: &mut bottom_up::Decoder,
+    packet: &Packet<'_>,
+    is_raw: bool,
+    warnings: &Warnings,
+    faults: &mut Vec<Fault>,
+    take: &mut impl FnMut(&Header<'_>, &Message<'_>) -> Result<(), Box<Fault>>,
+) {
+    let place = PacketPlace::of(packet);
+    let failed = |why: String| Fault::of_packet(place, format!("{place}: {why}"));
+    if let Some(why) = not_a_datagram(packet, is_raw) {
+        return faults.push(failed(why));
+    }
+    let decoded = decoder.decode_packet(packet.bytes, |message| {
+        let header = Header {
+            packet: Some(packet.index),
+            time_ns: packet.timestamp_ns,
+            source: packet.source,
+            destination: packet.destination,
+            offset: Some(message.offset().into()),
+            ..Header::default()
+        };
+        faults.extend(take(&header, &message).err().map(|fault| *fault));
+    });
+    match decoded {
+        Ok(summary) => {
+            for warning in summary.warnings() {
+                warnings.note(|| format!("{place}: {warning}"));
+            }
+        }
+        Err(error) => {
+            let offset = Some(error.offset as u64);
+            faults.push(Fault { offset, ..failed(error.to_string()) });
+        }
+    }
+}
