@@ -3,6 +3,7 @@
 use crate::capture::Errors;
 use crate::errors;
 use crate::fault::Fault;
+use crate::parquet;
 use crate::pull::{Job, Pull, Take};
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -13,6 +14,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use tickwire_arrow::{Rows, Table, TableBuilder, TableOptions};
@@ -91,6 +93,12 @@ impl Batches {
         let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// Writes all rows to a Parquet file, which appears under its name when it is whole.
+    fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
+        parquet::write(py, reader, path)
     }
 
     /// The error that ended the last reading which was ended by one: the taker raises an exception of its own.

@@ -15,6 +15,7 @@ mod handler;
 mod lost;
 mod message;
 mod opra;
+mod parquet;
 mod plan;
 mod pull;
 #[cfg(feature = "net")]

@@ -100,8 +100,13 @@ def test_parquet_appears_when_it_is_whole(capture: tickwire.Capture, tmp_path: P
         with pytest.raises(tickwire.DecodeError) as raised:
             take("Quote")
         assert (raised.value.code, raised.value.packet) == ("D9", 2)
+    before = path.read_bytes()
     with pytest.raises(tickwire.DecodeError, match="template id 5"):
-        other.to_parquet(tmp_path / "b.parquet", "Quote")
+        other.to_parquet(path, "Quote")
+    assert path.read_bytes() == before, "what was there stays"
+    with pytest.raises(OSError, match=r"t\.xml"):
+        other.to_parquet(tmp_path / "t.xml" / "q.parquet", "Quote")
+    assert list(tmp_path.glob("*.partial")) == []
     with pytest.raises(tickwire.DecodeError):
         other.counts()
     reader = pyarrow.RecordBatchReader.from_stream(other.batches("Quote"))

@@ -18,7 +18,7 @@ import atexit
 import datetime
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from tickwire import _columns, _tickwire
 from tickwire._errors import DecodeError, EncodeError, TemplateError, TickwireError
@@ -186,14 +186,13 @@ class Capture:
         path: Path,
         template: str | int | None = None,
         entries: bool = True,
-        **options: Any,
     ) -> None:
         """Write all messages of a template to a Parquet file, a batch at a time.
 
-        ``options`` are those of ``pyarrow.parquet.ParquetWriter``; compression is zstd unless they name another. The
-        file appears under its name when it is whole.
+        Files are those of ``tickwire export``: compressed by zstd, each column encoded as its first rows suggest. For another form give
+        `batches` to a writer of your own. The file appears under its name when it is whole.
         """
-        _columns.to_parquet(self.batches(template, entries), path, options)
+        _columns.to_parquet(self.batches(template, entries), path)
 
 
 def open(

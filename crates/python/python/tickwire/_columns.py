@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import polars
@@ -16,6 +16,7 @@ class Batches(Protocol):
     """Record batches, and the error that ended their reading."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def write_parquet(self, path: str | os.PathLike[str]) -> None: ...
     @property
     def error(self) -> Exception | None: ...
 
@@ -36,26 +37,10 @@ def to_polars(batches: Batches) -> polars.DataFrame:
         return polars.DataFrame(batches)
 
 
-def to_parquet(batches: Batches, path: str | os.PathLike[str], options: dict[str, Any]) -> None:
+def to_parquet(batches: Batches, path: str | os.PathLike[str]) -> None:
     """Write all rows to a Parquet file, a batch at a time. The file appears under its name when it is whole."""
-    import pyarrow
-    import pyarrow.parquet
-
-    partial = os.fspath(path) + ".partial"
-    reader = pyarrow.RecordBatchReader.from_stream(batches)
-    options = {"compression": "zstd", **options}
-    try:
-        with (
-            _cause(batches),
-            pyarrow.parquet.ParquetWriter(partial, reader.schema, **options) as writer,
-        ):
-            for batch in reader:
-                writer.write_batch(batch)
-        os.replace(partial, path)
-    except BaseException:
-        if os.path.exists(partial):
-            os.unlink(partial)
-        raise
+    with _cause(batches):
+        batches.write_parquet(path)
 
 
 @contextlib.contextmanager

@@ -26,6 +26,8 @@ class Batches:
     """Record batches of a category's messages, by the Arrow C stream interface. Each taker reads the capture anew."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def write_parquet(self, path: _Path) -> None:
+        """Write all rows to a Parquet file, which appears under its name when it is whole."""
     @property
     def error(self) -> DecodeError | None:
         """What ended the last reading that was ended by an error: the taker raises an exception of its own."""

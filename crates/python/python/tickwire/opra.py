@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from tickwire import _columns, _opra
 from tickwire._errors import DecodeError
@@ -103,14 +103,13 @@ class Capture:
         fields: Sequence[str] | None = None,
         *,
         floats: bool = False,
-        **options: Any,
     ) -> None:
         """Write all messages of a category to a Parquet file, a batch at a time.
 
-        ``options`` are those of ``pyarrow.parquet.ParquetWriter``; compression is zstd unless they name another. The
-        file appears under its name when it is whole.
+        Files are those of ``tickwire export``: compressed by zstd, each column encoded as its first rows suggest. For another form give
+        `batches` to a writer of your own. The file appears under its name when it is whole.
         """
-        _columns.to_parquet(self.batches(category, fields, floats=floats), path, options)
+        _columns.to_parquet(self.batches(category, fields, floats=floats), path)
 
 
 def open(

@@ -4,11 +4,13 @@ use crate::errors;
 use crate::fix::fault::Fault;
 use crate::fix::log::{Errors, Job};
 use crate::fix::survey::Chosen;
+use crate::parquet;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use tickwire_arrow::Decimals;
 use tickwire_arrow::fix::{MessageBuilder, MessagePlace, MessageTable};
@@ -52,6 +54,12 @@ impl Batches {
         let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// Writes all rows to a Parquet file, which appears under its name when it is whole.
+    fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
+        parquet::write(py, reader, path)
     }
 
     /// The error that ended the last reading which was ended by one: the taker raises an exception of its own.

@@ -5,12 +5,14 @@ use crate::batches::{BATCH_ROWS, is_ending};
 use crate::capture::Errors;
 use crate::errors;
 use crate::fault::Fault;
+use crate::parquet;
 use crate::pull::Source;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use tickwire_arrow::Decimals;
 use tickwire_arrow::opra::CategoryBuilder;
@@ -55,22 +57,15 @@ impl Batches {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        let pull = Pull::new(&self.source, self.warnings.clone());
-        let pull = pull.map_err(|text| errors::usage(py, &text))?;
-        let is_wanted = |name: &str| {
-            self.fields.as_ref().is_none_or(|fields| fields.iter().any(|field| field == name))
-        };
-        let reader = Reader {
-            pull,
-            builder: CategoryBuilder::new(self.category, self.decimals, is_wanted, []),
-            category: self.category,
-            errors: self.errors.clone(),
-            fault: None,
-            raised: self.raised.clone(),
-            is_ended: false,
-        };
+        let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// Writes all rows to a Parquet file, which appears under its name when it is whole.
+    fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
+        parquet::write(py, reader, path)
     }
 
     /// The error that ended the last reading which was ended by one: the taker raises an exception of its own.
@@ -94,6 +89,21 @@ struct Reader {
 }
 
 impl Reader {
+    fn open(of: &Batches) -> Result<Self, String> {
+        let is_wanted = |name: &str| {
+            of.fields.as_ref().is_none_or(|fields| fields.iter().any(|field| field == name))
+        };
+        Ok(Self {
+            pull: Pull::new(&of.source, of.warnings.clone())?,
+            builder: CategoryBuilder::new(of.category, of.decimals, is_wanted, []),
+            category: of.category,
+            errors: of.errors.clone(),
+            fault: None,
+            raised: of.raised.clone(),
+            is_ended: false,
+        })
+    }
+
     fn read(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
         loop {
             let rows = self.builder.rows();

@@ -19,8 +19,6 @@ mod names;
 #[cfg(feature = "columns")]
 mod opra;
 #[cfg(feature = "columns")]
-mod partial_file;
-#[cfg(feature = "columns")]
 mod table_files;
 #[cfg(feature = "columns")]
 mod tables;
@@ -29,8 +27,6 @@ mod text;
 
 #[cfg(feature = "columns")]
 pub use columns::{ExportArgs, run};
-#[cfg(feature = "columns")]
-pub use partial_file::PartialFile;
 #[cfg(not(feature = "columns"))]
 pub use without_columns::{ExportArgs, run};
 

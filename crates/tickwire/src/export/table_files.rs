@@ -1,11 +1,11 @@
 //! The files of the tables of one capture, and that of what was lost.
 
 use super::names::ERRORS;
-use super::partial_file::{PartialFile, named};
 use crate::failure::Failure;
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
+use tickwire_arrow::partial_file::{PartialFile, named};
 use tickwire_arrow::{
     ErrorsBuilder, FileFormat, LostData, PartitionKey, Partitioning, RecordBatch, SchemaRef, joined,
 };

@@ -1,6 +1,5 @@
 //! A file of text, which appears under its name when it is whole.
 
-use super::partial_file::{named, partial_of};
 use crate::failure::Failure;
 use crate::output::{SharedOutput, compression_of};
 use std::ffi::OsStr;
@@ -8,6 +7,7 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tickwire_arrow::partial_file::{named, partial_of};
 use tickwire_captures::Selection;
 use tickwire_fast::Program;
 use tickwire_feed::capture::CompressingWriter;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from tickwire import _columns
 from tickwire.fix import _native
@@ -97,14 +97,13 @@ class Log:
         fields: Fields = None,
         *,
         floats: bool = False,
-        **options: Any,
     ) -> None:
         """Write all messages of a type to a Parquet file, a batch at a time.
 
-        ``options`` are those of ``pyarrow.parquet.ParquetWriter``; compression is zstd unless they name another. The
-        file appears under its name when it is whole.
+        Files are those of ``tickwire export``: compressed by zstd, each column encoded as its first rows suggest. For another form give
+        `batches` to a writer of your own. The file appears under its name when it is whole.
         """
-        _columns.to_parquet(self.batches(msg_type, fields, floats=floats), path, options)
+        _columns.to_parquet(self.batches(msg_type, fields, floats=floats), path)
 
 
 def open(

@@ -97,6 +97,8 @@ class Batches:
     """Record batches of the messages of one type, by the Arrow C stream interface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def write_parquet(self, path: _Path) -> None:
+        """Write all rows to a Parquet file, which appears under its name when it is whole."""
     @property
     def error(self) -> FixError | None: ...
 

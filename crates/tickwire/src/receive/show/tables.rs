@@ -9,11 +9,10 @@ pub use without_columns::ShownTables;
 mod with_columns {
     use super::super::row::{Cell, Row};
     use super::super::{CHANNEL, Shown, columns};
-    use crate::export::PartialFile;
     use crate::failure::Failure;
     use std::io;
     use std::path::Path;
-    use tickwire_arrow::{FileFormat, RowMisfit, RowTable, RowType, RowValue};
+    use tickwire_arrow::{FileFormat, PartialFile, RowMisfit, RowTable, RowType, RowValue};
 
     /// Rows of a batch.
     const BATCH_ROWS: usize = 8192;

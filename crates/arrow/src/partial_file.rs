@@ -4,7 +4,8 @@ use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
-use tickwire_arrow::{FileFormat, RecordBatch, SchemaRef, TableWriter};
+
+use crate::{FileFormat, RecordBatch, SchemaRef, TableWriter};
 
 /// Bytes gathered before they are written to a file.
 const OUTPUT_BYTES: usize = 256 << 10;
@@ -18,6 +19,9 @@ pub struct PartialFile {
 
 impl PartialFile {
     /// Begins a file, in a directory that is made where it is not there.
+    ///
+    /// # Errors
+    /// Those of the file system and of the writer, with the file's name; so have the other functions.
     pub fn create(path: PathBuf, format: FileFormat, schema: &SchemaRef) -> io::Result<Self> {
         if let Some(directory) = path.parent() {
             fs::create_dir_all(directory).map_err(|error| named(directory, &error))?;
@@ -35,6 +39,9 @@ impl PartialFile {
     }
 
     /// Writes rows.
+    ///
+    /// # Errors
+    /// See [`create`](Self::create).
     pub fn write(&mut self, batch: &RecordBatch) -> io::Result<()> {
         let written = self.writer.as_mut().map_or(Ok(()), |writer| writer.write(batch));
         written.map_err(|error| named(&self.path, &error))
@@ -46,12 +53,18 @@ impl PartialFile {
     }
 
     /// Writes them out.
+    ///
+    /// # Errors
+    /// See [`create`](Self::create).
     pub fn flush(&mut self) -> io::Result<()> {
         let flushed = self.writer.as_mut().map_or(Ok(()), TableWriter::flush);
         flushed.map_err(|error| named(&self.path, &error))
     }
 
     /// Ends the file and brings it to the disk, still without its name.
+    ///
+    /// # Errors
+    /// See [`create`](Self::create).
     pub fn end(&mut self) -> io::Result<()> {
         let Some(writer) = self.writer.take() else { return Ok(()) };
         let out = writer.finish().map_err(|error| named(&self.path, &error))?;
@@ -60,6 +73,9 @@ impl PartialFile {
     }
 
     /// Gives the file its name.
+    ///
+    /// # Errors
+    /// See [`create`](Self::create).
     pub fn publish(mut self) -> io::Result<()> {
         self.end()?;
         fs::rename(&self.partial, &self.path).map_err(|error| named(&self.path, &error))

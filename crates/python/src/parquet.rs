@@ -1,0 +1,51 @@
+//! Parquet files of record batches.
+
+use arrow_array::RecordBatchReader;
+use arrow_schema::ArrowError;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use tickwire_arrow::{FileFormat, PartialFile};
+
+/// Bytes that wait in memory before they become a row group.
+const WAITING_BYTES: usize = 128 << 20;
+
+/// Why no more is written.
+enum Stop {
+    Read(ArrowError),
+    Write(std::io::Error),
+}
+
+/// Writes all batches with the GIL released; the file appears under its name when it is whole.
+pub fn write(
+    py: Python<'_>,
+    mut reader: impl RecordBatchReader + Send,
+    path: PathBuf,
+) -> PyResult<()> {
+    let schema = reader.schema();
+    let created = py.detach(|| PartialFile::create(path, FileFormat::Parquet, &schema));
+    let mut file = created.map_err(failed)?;
+    while py.detach(|| step(&mut reader, &mut file)).map_err(|stop| match stop {
+        Stop::Read(error) => PyValueError::new_err(error.to_string()),
+        Stop::Write(error) => failed(error),
+    })? {
+        // So that Ctrl-C ends it.
+        py.check_signals()?;
+    }
+    py.detach(|| file.publish()).map_err(failed)
+}
+
+/// Writes the next batch; false if there is none.
+fn step(reader: &mut impl RecordBatchReader, file: &mut PartialFile) -> Result<bool, Stop> {
+    let Some(batch) = reader.next() else { return Ok(false) };
+    let batch = batch.map_err(Stop::Read)?;
+    file.write(&batch).map_err(Stop::Write)?;
+    if file.waiting_bytes() >= WAITING_BYTES {
+        file.flush().map_err(Stop::Write)?;
+    }
+    Ok(true)
+}
+
+fn failed(error: std::io::Error) -> PyErr {
+    PyOSError::new_err(error.to_string())
+}
