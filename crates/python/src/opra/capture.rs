@@ -11,13 +11,14 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::VecDeque;
-use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use tickwire_arrow::Decimals;
 use tickwire_arrow::opra::{CATEGORIES, columns_of};
-use tickwire_opra::generate::trace;
-use tickwire_opra::{Category, Version};
+use tickwire_opra::generate::Generator;
+use tickwire_opra::{Category, Decode, Version, bottom_up};
 
 /// Opens a capture.
 #[pyfunction]
@@ -38,7 +39,13 @@ pub fn open(
 
 /// Writes a trace of the generator, its packets behind their lengths.
 #[pyfunction]
-pub fn simulate(path: PathBuf, messages: u64, seed: u64, version: &str) -> PyResult<()> {
+pub fn simulate(
+    py: Python<'_>,
+    path: PathBuf,
+    messages: u64,
+    seed: u64,
+    version: &str,
+) -> PyResult<()> {
     let version = match version {
         "2.0" => Version::V2,
         "1.03" => Version::V1,
@@ -47,18 +54,23 @@ pub fn simulate(path: PathBuf, messages: u64, seed: u64, version: &str) -> PyRes
             return Err(PyValueError::new_err(text));
         }
     };
-    let packets = trace(version, seed, messages);
-    let packets = packets.map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let write = || -> std::io::Result<()> {
-        let mut file = BufWriter::new(std::fs::File::create(&path)?);
-        for packet in packets {
-            // A packet is one datagram.
-            file.write_all(&(packet.len() as u32).to_be_bytes())?;
-            file.write_all(&packet)?;
-        }
-        file.into_inner()?.sync_all()
-    };
-    write().map_err(|error| PyOSError::new_err(format!("{}: {error}", path.display())))
+    let written = py.detach(|| write_trace(&path, Generator::new(version, seed), messages));
+    written.map_err(|error| PyOSError::new_err(format!("{}: {error}", path.display())))
+}
+
+fn write_trace(path: &Path, mut generator: Generator, messages: u64) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create(path)?);
+    let mut decoder = Box::new(bottom_up::Decoder::new());
+    let mut written = 0;
+    while written < messages {
+        let packet = generator.packet().map_err(io::Error::other)?;
+        let summary = decoder.decode_packet(packet, |_| {}).map_err(io::Error::other)?;
+        written += u64::from(summary.messages);
+        // A packet is one datagram.
+        file.write_all(&(packet.len() as u32).to_be_bytes())?;
+        file.write_all(packet)?;
+    }
+    file.into_inner()?.sync_all()
 }
 
 /// A capture of OPRA: iterate over it for messages, or take columns of a category.

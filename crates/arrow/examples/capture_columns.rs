@@ -1,0 +1,100 @@
+//! A capture as Arrow record batches: rows of the templates, and how long it took.
+//!
+//!     cargo run --release -p tickwire-arrow --example capture_columns -- CAPTURE TEMPLATES.xml [FRAMING]
+
+use std::error::Error;
+use std::fmt::Display;
+use std::fs::File;
+use std::sync::Arc;
+use std::time::Instant;
+
+use arrow_array::RecordBatch;
+use tickwire_arrow::{Table, TableBuilder, TableOptions};
+use tickwire_captures::{CaptureDecoder, CaptureSink, Lost, MessagePlace, PacketPlace};
+use tickwire_fast::{Decoded, DecoderOptions, Error as FastError, Program, TemplateSet};
+use tickwire_feed::capture::{CaptureOptions, CaptureReader};
+use tickwire_feed::framing::Framing;
+use tickwire_text::Header;
+
+/// Rows of a batch.
+const BATCH_ROWS: usize = 8192;
+
+/// A table a template, and what was not decoded.
+struct Tables {
+    builders: Vec<TableBuilder>,
+    batches: Vec<Vec<RecordBatch>>,
+    errors: Vec<String>,
+}
+
+impl CaptureSink for Tables {
+    type Error = Box<dyn Error>;
+
+    fn message(&mut self, header: &Header<'_>, decoded: &Decoded<'_>) -> Result<(), Self::Error> {
+        let template = decoded.message.template_index();
+        let builder = &mut self.builders[template];
+        builder.push(header, decoded.message)?;
+        if builder.rows() >= BATCH_ROWS {
+            self.batches[template].push(builder.take_batch()?);
+        }
+        Ok(())
+    }
+
+    fn message_failed(
+        &mut self,
+        place: MessagePlace,
+        error: &FastError,
+        program: &Program,
+        _: Lost,
+    ) {
+        self.errors.push(place.describe(error, program));
+    }
+
+    fn packet_failed(&mut self, place: PacketPlace, why: &dyn Display) {
+        self.errors.push(format!("{place}: {why}"));
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [capture, templates, framing @ ..] = &arguments[..] else {
+        return Err("give a capture, its templates, and its framing unless it has none".into());
+    };
+    let framing: Framing = framing.first().map_or("none", String::as_str).parse()?;
+    let start = Instant::now();
+    let set = TemplateSet::parse(&std::fs::read_to_string(templates)?)?;
+    let program = Arc::new(Program::compile(set)?);
+
+    let count = program.templates().len();
+    let table = |template| Table::of(&program, template, &TableOptions::default());
+    let mut tables = Tables {
+        builders: (0..count).map(|template| TableBuilder::new(table(template))).collect(),
+        batches: vec![Vec::new(); count],
+        errors: Vec::new(),
+    };
+    let mut reader = CaptureReader::open(File::open(capture)?, CaptureOptions::new())?;
+    let options =
+        DecoderOptions { reset: framing.reset_policy().into(), ..DecoderOptions::default() };
+    let mut decoder = CaptureDecoder::new(program.clone(), options, framing);
+    while let Some(packet) = decoder.next_packet(&mut reader)? {
+        decoder.decode(&packet, &mut tables)?;
+    }
+    decoder.finish(&mut tables)?;
+    for (builder, batches) in tables.builders.iter_mut().zip(&mut tables.batches) {
+        if builder.rows() > 0 {
+            batches.push(builder.take_batch()?);
+        }
+    }
+
+    let seconds = start.elapsed().as_secs_f64();
+    let mut all = 0;
+    for (template, batches) in program.templates().iter().zip(&tables.batches) {
+        let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
+        if rows > 0 {
+            println!("{} {rows}", template.name);
+        }
+        all += rows;
+    }
+    println!("{all} rows in {seconds:.3} s");
+    tables.errors.iter().for_each(|error| eprintln!("{error}"));
+    if tables.errors.is_empty() { Ok(()) } else { Err("not everything was decoded".into()) }
+}

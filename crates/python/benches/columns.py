@@ -1,0 +1,79 @@
+"""A capture to Arrow columns: Python beside the Rust program of the same work, and two threads beside one.
+
+    cargo build --release -p tickwire-arrow --example capture_columns
+    python benches/columns.py --capture FILE --templates FILE --framing NAME \
+        --rust ../../target/release/examples/capture_columns
+
+The capture should have messages of one template alone. Runs take turns; each figure is the median of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+
+import tickwire
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def together(works: list[Callable[[], object]]) -> None:
+    threads = [threading.Thread(target=work) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--capture", required=True)
+    parser.add_argument("--templates", required=True)
+    parser.add_argument("--framing", default="none")
+    parser.add_argument("--template", help="unless the capture has messages of one alone")
+    parser.add_argument("--rust", help="the program capture_columns")
+    parser.add_argument("--repeat", type=int, default=7)
+    args = parser.parse_args()
+    first = tickwire.open(args.capture, args.templates, args.framing)
+    template = args.template or max(first.counts().items(), key=lambda count: count[1])[0]
+    rows = len(first.to_polars(template))
+
+    def to_polars() -> object:
+        return tickwire.open(args.capture, args.templates, args.framing).to_polars(template)
+
+    def to_table() -> object:
+        return tickwire.open(args.capture, args.templates, args.framing).table(template)
+
+    works: dict[str, Callable[[], object]] = {
+        "to_polars": to_polars,
+        "table (pyarrow)": to_table,
+        "to_polars twice, one thread": lambda: (to_polars(), to_polars()),
+        "to_polars twice, two threads": lambda: together([to_polars, to_polars]),
+    }
+    times: dict[str, list[float]] = {name: [] for name in [*works, "Rust"]}
+    for _ in range(args.repeat):
+        for name, work in works.items():
+            times[name].append(seconds_of(work))
+        if args.rust:
+            command = [args.rust, args.capture, args.templates, args.framing]
+            told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            # Without the start of the process.
+            times["Rust"].append(float(told.rsplit(" in ", 1)[1].split()[0]))
+    for name, taken in times.items():
+        if taken:
+            median = statistics.median(taken)
+            print(f"{name:30} {median * 1e3:9.1f} ms  {rows / median / 1e6:6.2f} million rows/s")
+
+
+if __name__ == "__main__":
+    main()
