@@ -41,11 +41,12 @@ pub mod fix;
 mod flat;
 mod header;
 pub mod opra;
-pub mod partial_file;
+mod partial_file;
 mod partition;
 mod rows;
 mod table;
 mod text;
+pub mod unfinished;
 mod validity;
 mod writer;
 

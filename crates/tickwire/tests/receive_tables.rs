@@ -262,10 +262,20 @@ fn live(d: &Path) -> (Child, PathBuf) {
 
 #[test]
 fn a_run_that_is_killed_leaves_no_file_that_is_not_whole() {
-    let (mut child, tables) = live(&directory("tables-killed"));
+    let d = directory("tables-killed");
+    let (mut child, tables) = live(&d);
+    let arguments = feed_with_a_gap(&directory("tables-killed-feed"), 200);
+    let options = format!("receive {arguments} --show books --tables {}", tables.display());
+    let second = tickwire(&options);
+    assert_eq!(second.status, 2, "{}", second.err);
+    let told = "books.parquet.partial: somebody else is writing it";
+    assert!(second.err.contains(told), "{}", second.err);
     child.kill().expect("killed");
     child.wait().expect("its status");
     assert_eq!(names(&tables), ["books.parquet.partial", "trades.parquet.partial"]);
+    let third = tickwire(&options);
+    assert!(third.status < 2, "{}", third.err);
+    assert!(!rows(&tables.join("books.parquet")).is_empty());
 }
 
 #[test]

@@ -5,9 +5,10 @@ use crate::failure::Failure;
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
-use tickwire_arrow::partial_file::{PartialFile, named};
+use tickwire_arrow::unfinished::named;
 use tickwire_arrow::{
-    ErrorsBuilder, FileFormat, LostData, PartitionKey, Partitioning, RecordBatch, SchemaRef, joined,
+    ErrorsBuilder, FileFormat, LostData, PartialFile, PartitionKey, Partitioning, RecordBatch,
+    SchemaRef, joined,
 };
 
 /// Rows of a batch: as many as fit the caches.

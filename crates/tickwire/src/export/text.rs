@@ -3,11 +3,10 @@
 use crate::failure::Failure;
 use crate::output::{SharedOutput, compression_of};
 use std::ffi::OsStr;
-use std::fs::{self, File};
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use tickwire_arrow::partial_file::{named, partial_of};
+use tickwire_arrow::unfinished::{UnfinishedFile, named};
 use tickwire_captures::Selection;
 use tickwire_fast::Program;
 use tickwire_feed::capture::CompressingWriter;
@@ -27,9 +26,7 @@ enum Text {
 pub struct TextFile {
     text: Text,
     out: SharedOutput,
-    file: File,
-    partial: PathBuf,
-    path: PathBuf,
+    file: UnfinishedFile,
 }
 
 /// What the suffix of a file name stands for.
@@ -51,17 +48,15 @@ impl TextFile {
 
     /// Begins a file: CSV or JSON lines by its suffix, also compressed.
     pub fn create(path: &Path) -> Result<Self, Failure> {
-        let partial = partial_of(path);
-        let failed = |error| Failure::file("write", partial.display(), &error);
-        let file = File::create(&partial).map_err(failed)?;
-        let out = BufWriter::with_capacity(OUTPUT_BYTES, file.try_clone().map_err(failed)?);
+        let file = UnfinishedFile::create(path.to_owned())?;
+        let out = BufWriter::with_capacity(OUTPUT_BYTES, file.file()?);
         let out: Box<dyn Write> = match compression_of(path) {
             Some(compression) => Box::new(CompressingWriter::new(out, compression)),
             None => Box::new(out),
         };
         let text = text_of(path).unwrap_or(Text::JsonLines);
         let out = SharedOutput::new(out);
-        Ok(Self { text, out, file, partial, path: path.to_owned() })
+        Ok(Self { text, out, file })
     }
 
     /// Writes messages to the file.
@@ -82,15 +77,7 @@ impl TextFile {
 
     /// Brings the file to the disk, and gives it its name.
     pub fn publish(mut self) -> Result<(), Failure> {
-        let ended = self.out.flush().and_then(|()| self.file.sync_all());
-        ended.map_err(|error| named(&self.path, &error))?;
-        Ok(fs::rename(&self.partial, &self.path).map_err(|error| named(&self.path, &error))?)
-    }
-}
-
-impl Drop for TextFile {
-    fn drop(&mut self) {
-        // Renamed, or of no use to anybody.
-        let _ = fs::remove_file(&self.partial);
+        self.out.flush().map_err(|error| named(self.file.path(), &error))?;
+        Ok(self.file.publish()?)
     }
 }

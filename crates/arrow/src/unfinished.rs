@@ -1,0 +1,147 @@
+//! A file that appears under its name when it is whole.
+
+use std::fmt::Display;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// A file that is written as `NAME.partial` and renamed at its end. One that does not get its name goes. It is locked
+/// meanwhile, so that nobody else writes the same.
+pub struct UnfinishedFile {
+    file: File,
+    partial: PathBuf,
+    path: PathBuf,
+    is_published: bool,
+}
+
+impl UnfinishedFile {
+    /// Begins a file, in a directory that is made where it is not there. What a run that was killed left is overwritten.
+    ///
+    /// # Errors
+    /// Those of the file system, with the file's name, and where somebody else is writing this file.
+    pub fn create(path: PathBuf) -> io::Result<Self> {
+        if let Some(directory) = path.parent() {
+            fs::create_dir_all(directory).map_err(|error| named(directory, &error))?;
+        }
+        let mut partial = path.as_os_str().to_owned();
+        partial.push(".partial");
+        let partial = PathBuf::from(partial);
+        let file = open_locked(&partial).map_err(|error| named(&partial, &error))?;
+        Ok(Self { file, partial, path, is_published: false })
+    }
+
+    /// The file to write to.
+    ///
+    /// # Errors
+    /// Those of the file system, with the file's name.
+    pub fn file(&self) -> io::Result<File> {
+        self.file.try_clone().map_err(|error| named(&self.partial, &error))
+    }
+
+    /// The name that it gets.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Brings what was written to the disk.
+    ///
+    /// # Errors
+    /// Those of the file system, with the file's name.
+    pub fn sync(&self) -> io::Result<()> {
+        self.file.sync_all().map_err(|error| named(&self.path, &error))
+    }
+
+    /// Brings the file to the disk and gives it its name.
+    ///
+    /// # Errors
+    /// Those of the file system, with the file's name.
+    pub fn publish(mut self) -> io::Result<()> {
+        self.sync()?;
+        fs::rename(&self.partial, &self.path).map_err(|error| named(&self.path, &error))?;
+        self.is_published = true;
+        Ok(())
+    }
+}
+
+impl Drop for UnfinishedFile {
+    fn drop(&mut self) {
+        if !self.is_published {
+            // Of no use to anybody.
+            let _ = fs::remove_file(&self.partial);
+        }
+    }
+}
+
+/// Opens and empties a file that nobody else has locked.
+fn open_locked(path: &Path) -> io::Result<File> {
+    loop {
+        // Emptied only once it is locked: until then it may be another's.
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(io::Error::other(
+                    "somebody else is writing it: wait, or name another file",
+                ));
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        // Whoever had it before may have given it its name in between.
+        if fs::metadata(path).is_ok_and(|there| is_same(&there, &file)) {
+            file.set_len(0)?;
+            return Ok(file);
+        }
+    }
+}
+
+fn is_same(there: &fs::Metadata, file: &File) -> bool {
+    file.metadata().is_ok_and(|own| (own.dev(), own.ino()) == (there.dev(), there.ino()))
+}
+
+/// An error with the file it is of.
+pub fn named(path: &Path, error: &impl Display) -> io::Error {
+    io::Error::other(format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("tickwire-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        folder
+    }
+
+    #[test]
+    fn a_file_has_one_writer_and_appears_whole() {
+        let folder = folder("unfinished");
+        let path = folder.join("a").join("x.parquet");
+        let partial = folder.join("a").join("x.parquet.partial");
+        let first = UnfinishedFile::create(path.clone()).unwrap();
+        first.file().unwrap().write_all(b"first").unwrap();
+        let error = UnfinishedFile::create(path.clone()).err().unwrap().to_string();
+        assert!(error.contains("x.parquet.partial: somebody else is writing it"), "{error}");
+        assert_eq!(fs::read(&partial).unwrap(), b"first");
+        assert!(!path.exists());
+        first.publish().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"first");
+        assert!(!partial.exists());
+
+        let second = UnfinishedFile::create(path.clone()).unwrap();
+        second.file().unwrap().write_all(b"2").unwrap();
+        drop(second);
+        assert_eq!(fs::read(&path).unwrap(), b"first");
+        assert!(!partial.exists());
+
+        // What a killed run left.
+        fs::write(&partial, b"a long rest").unwrap();
+        let third = UnfinishedFile::create(path.clone()).unwrap();
+        third.file().unwrap().write_all(b"third").unwrap();
+        third.publish().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"third");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
