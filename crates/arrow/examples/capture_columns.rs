@@ -19,10 +19,10 @@ use tickwire_text::Header;
 /// Rows of a batch.
 const BATCH_ROWS: usize = 8192;
 
-/// A table a template, and what was not decoded.
+/// A table a template with the rows of its batches so far, and what was not decoded.
 struct Tables {
     builders: Vec<TableBuilder>,
-    batches: Vec<Vec<RecordBatch>>,
+    rows: Vec<usize>,
     errors: Vec<String>,
 }
 
@@ -34,7 +34,7 @@ impl CaptureSink for Tables {
         let builder = &mut self.builders[template];
         builder.push(header, decoded.message)?;
         if builder.rows() >= BATCH_ROWS {
-            self.batches[template].push(builder.take_batch()?);
+            self.rows[template] += take(builder.take_batch()?);
         }
         Ok(())
     }
@@ -54,6 +54,11 @@ impl CaptureSink for Tables {
     }
 }
 
+/// Takes a batch: here a program would do its work.
+fn take(batch: RecordBatch) -> usize {
+    batch.num_rows()
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [capture, templates, framing @ ..] = &arguments[..] else {
@@ -68,7 +73,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let table = |template| Table::of(&program, template, &TableOptions::default());
     let mut tables = Tables {
         builders: (0..count).map(|template| TableBuilder::new(table(template))).collect(),
-        batches: vec![Vec::new(); count],
+        rows: vec![0; count],
         errors: Vec::new(),
     };
     let mut reader = CaptureReader::open(File::open(capture)?, CaptureOptions::new())?;
@@ -79,21 +84,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         decoder.decode(&packet, &mut tables)?;
     }
     decoder.finish(&mut tables)?;
-    for (builder, batches) in tables.builders.iter_mut().zip(&mut tables.batches) {
-        if builder.rows() > 0 {
-            batches.push(builder.take_batch()?);
-        }
+    for (builder, rows) in tables.builders.iter_mut().zip(&mut tables.rows) {
+        *rows += take(builder.take_batch()?);
     }
 
     let seconds = start.elapsed().as_secs_f64();
-    let mut all = 0;
-    for (template, batches) in program.templates().iter().zip(&tables.batches) {
-        let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
-        if rows > 0 {
+    for (template, rows) in program.templates().iter().zip(&tables.rows) {
+        if *rows > 0 {
             println!("{} {rows}", template.name);
         }
-        all += rows;
     }
+    let all: usize = tables.rows.iter().sum();
     println!("{all} rows in {seconds:.3} s");
     tables.errors.iter().for_each(|error| eprintln!("{error}"));
     if tables.errors.is_empty() { Ok(()) } else { Err("not everything was decoded".into()) }

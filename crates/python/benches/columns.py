@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 
+import pyarrow
 import tickwire
 
 
@@ -54,13 +55,20 @@ def main() -> None:
     def to_table() -> object:
         return tickwire.open(args.capture, args.templates, args.framing).table(template)
 
+    def batches() -> object:
+        opened = tickwire.open(args.capture, args.templates, args.framing)
+        reader = pyarrow.RecordBatchReader.from_stream(opened.batches(template))
+        return sum(batch.num_rows for batch in reader)
+
     works: dict[str, Callable[[], object]] = {
+        "batches, each dropped": batches,
         "to_polars": to_polars,
         "table (pyarrow)": to_table,
-        "to_polars twice, one thread": lambda: (to_polars(), to_polars()),
+        "batches twice, two threads": lambda: together([batches, batches]),
+        "table twice, two threads": lambda: together([to_table, to_table]),
         "to_polars twice, two threads": lambda: together([to_polars, to_polars]),
     }
-    times: dict[str, list[float]] = {name: [] for name in [*works, "Rust"]}
+    times: dict[str, list[float]] = {name: [] for name in [*works, "Rust, each dropped"]}
     for _ in range(args.repeat):
         for name, work in works.items():
             times[name].append(seconds_of(work))
@@ -68,7 +76,7 @@ def main() -> None:
             command = [args.rust, args.capture, args.templates, args.framing]
             told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             # Without the start of the process.
-            times["Rust"].append(float(told.rsplit(" in ", 1)[1].split()[0]))
+            times["Rust, each dropped"].append(float(told.rsplit(" in ", 1)[1].split()[0]))
     for name, taken in times.items():
         if taken:
             median = statistics.median(taken)

@@ -5,6 +5,7 @@
 mod batches;
 mod capture;
 mod codec;
+mod collected;
 mod errors;
 mod explain;
 mod fault;
@@ -38,6 +39,8 @@ mod _tickwire {
     use super::capture::{Capture, Messages, open};
     #[pymodule_export]
     use super::codec::{Decoder, Encoder};
+    #[pymodule_export]
+    use super::collected::Collected;
     #[pymodule_export]
     use super::explain::{Explanation, explain};
     #[pymodule_export]

@@ -12,10 +12,17 @@ if TYPE_CHECKING:
     import pyarrow
 
 
+class Collected(Protocol):
+    """Record batches that were read."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
 class Batches(Protocol):
     """Record batches, and the error that ended their reading."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def collect(self) -> Collected: ...
     def write_parquet(self, path: str | os.PathLike[str]) -> None: ...
     @property
     def error(self) -> Exception | None: ...
@@ -34,7 +41,8 @@ def to_polars(batches: Batches) -> polars.DataFrame:
     import polars
 
     with _cause(batches):
-        return polars.DataFrame(batches)
+        # It would hold the GIL while it reads.
+        return polars.DataFrame(batches.collect())
 
 
 def to_parquet(batches: Batches, path: str | os.PathLike[str]) -> None:

@@ -2,7 +2,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from tickwire import DecodeError
+from tickwire import DecodeError, _tickwire
 
 _Path: TypeAlias = str | os.PathLike[str]
 
@@ -26,6 +26,8 @@ class Batches:
     """Record batches of a category's messages, by the Arrow C stream interface. Each taker reads the capture anew."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def collect(self) -> _tickwire.Collected:
+        """All batches, read with the GIL released."""
     def write_parquet(self, path: _Path) -> None:
         """Write all rows to a Parquet file, which appears under its name when it is whole."""
     @property

@@ -162,10 +162,17 @@ class Messages:
     def __iter__(self) -> Iterator[Message]: ...
     def __next__(self) -> Message: ...
 
+class Collected:
+    """Record batches that were read already, by the Arrow C stream interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
 class Batches:
     """Record batches of the messages of one template, by the Arrow C stream interface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def collect(self) -> Collected:
+        """All batches, read with the GIL released."""
     def write_parquet(self, path: _Path) -> None:
         """Write all rows to a Parquet file, which appears under its name when it is whole."""
     @property

@@ -1,5 +1,6 @@
 //! Arrow record batches of a type's messages.
 
+use crate::collected::Collected;
 use crate::errors;
 use crate::fix::fault::Fault;
 use crate::fix::log::{Errors, Job};
@@ -54,6 +55,12 @@ impl Batches {
         let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// All batches, read with the GIL released.
+    fn collect(&self, py: Python<'_>) -> PyResult<Collected> {
+        let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
+        Collected::read(py, reader)
     }
 
     /// Writes all rows to a Parquet file, which appears under its name when it is whole.

@@ -2,6 +2,7 @@ from collections.abc import Iterator
 from os import PathLike
 from typing import Any, TypeAlias
 
+from tickwire import _tickwire
 from tickwire.fix._errors import FixError
 
 _Path: TypeAlias = str | PathLike[str]
@@ -97,6 +98,8 @@ class Batches:
     """Record batches of the messages of one type, by the Arrow C stream interface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def collect(self) -> _tickwire.Collected:
+        """All batches, read with the GIL released."""
     def write_parquet(self, path: _Path) -> None:
         """Write all rows to a Parquet file, which appears under its name when it is whole."""
     @property
