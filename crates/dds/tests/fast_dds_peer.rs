@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use support::{PATIENCE, joined, market_data, next, patient, quote, wire_id};
 use tickwire_dds::{CycloneParticipant, MarketData, Participant, Quote, Sample, Writer};
+use tickwire_testing::{Need, skip};
 
 /// Whether the compiler finds the headers.
 fn is_installed() -> bool {
@@ -77,8 +78,8 @@ fn crosses<S: Sample + Debug>(participant: &CycloneParticipant, samples: &[S]) {
 #[test]
 fn what_fast_dds_echoes_equals_what_was_written() {
     if !is_installed() {
-        println!("SKIPPED: no Fast DDS headers (Debian: libfastrtps-dev) or no C++ compiler");
-        return;
+        let why = "no Fast DDS headers (Debian: libfastrtps-dev) or no C++ compiler";
+        return skip(Need::Peers, why);
     }
     let program = Program::compile();
     let wire = wire_id(0);

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use support::{PATIENCE, joined, market_data, next, patient, quote, wire_id};
 use tickwire_dds::{CycloneParticipant, MarketData, Participant, Quote, Sample, Writer};
+use tickwire_testing::{Need, skip};
 
 /// Python to run where it is not the one on the path.
 const PYTHON: &str = "TICKWIRE_PYTHON";
@@ -37,8 +38,8 @@ fn crosses<S: Sample>(participant: &CycloneParticipant, samples: &[S]) {
 #[test]
 fn what_python_echoes_equals_what_was_written() {
     let Some(python) = python() else {
-        println!("SKIPPED: no Python with the package cyclonedds; {PYTHON} can name one");
-        return;
+        let why = format_args!("no Python with the package cyclonedds; {PYTHON} can name one");
+        return skip(Need::Peers, why);
     };
     let wire = wire_id(0);
     // Characters of a byte each: Python has them as text.

@@ -11,6 +11,7 @@ use tickwire_fast::{
     Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, Error, Limits, MessageBuilder,
     Program, ResetPolicy, TemplateSet,
 };
+use tickwire_testing::{Need, skip};
 
 /// Every operator and presence that machine code is made for, in fields and in entries; templates
 /// that share entries; one whose fields have a dictionary of their own.
@@ -114,7 +115,7 @@ fn decoders(xml: &str, reset: ResetPolicy, limits: Limits) -> Option<(Decoders, 
     let program = Arc::new(Program::compile(TemplateSet::parse(xml).unwrap()).unwrap());
     let decoders = decoders_of(&program, reset, limits);
     if decoders[1].engine() != Engine::Compiled {
-        eprintln!("SKIPPED: this build has no engine of machine code");
+        skip(Need::Machine, "this build has no engine of machine code");
         return None;
     }
     Some((decoders, program))

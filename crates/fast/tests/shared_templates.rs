@@ -1,17 +1,7 @@
 //! Reads every template file of the shared corpus and vectors, where they are at hand.
 
-use std::path::{Path, PathBuf};
 use tickwire_fast::template::TemplateSet;
-
-/// The shared directory beside the project, or nothing (with a note) where it is not there.
-fn shared(part: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(part);
-    if path.exists() {
-        return Some(path);
-    }
-    println!("skipped: {} does not exist", path.display());
-    None
-}
+use tickwire_testing::shared;
 
 #[test]
 fn corpus_template_files_load() {

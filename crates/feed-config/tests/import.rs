@@ -1,6 +1,7 @@
 //! Exchanges' configuration XML becomes feed files.
 
 use std::path::Path;
+use tickwire_testing::shared;
 
 use tickwire_feed_config::import::{Format, Imported, import};
 use tickwire_feed_config::{Address, BooksBy, Channel, FeedConfig, Lines};
@@ -155,9 +156,8 @@ fn errors_have_lines() {
 /// The reader's configuration beside the project: its captures become a channel.
 #[test]
 fn a_readers_configuration_of_the_corpus() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../../shared/corpus/moex_forts/moex_forts_2013.config.xml");
-    let Ok(text) = std::fs::read_to_string(path) else { return };
+    let Some(path) = shared("corpus/moex_forts/moex_forts_2013.config.xml") else { return };
+    let text = std::fs::read_to_string(path).unwrap();
     let imported = imported(&text);
     let channel = channel(&imported, "main");
     assert_eq!(short(&channel.lines), ["increment_a.dat", "increment_b.dat"]);

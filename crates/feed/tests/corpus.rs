@@ -1,10 +1,10 @@
 //! Real captures, where they lie beside the project: every packet is read and framed.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
 
 use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
 use tickwire_feed::framing::{Framer, Preset};
+use tickwire_testing::shared;
 
 /// File, preset and number of packets.
 const CAPTURES: [(&str, Preset, u64); 11] = [
@@ -21,18 +21,9 @@ const CAPTURES: [(&str, Preset, u64); 11] = [
     ("opra/trace_v2.bin", Preset::None, 10_880),
 ];
 
-fn corpus() -> Option<PathBuf> {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    if corpus.is_dir() {
-        return Some(corpus);
-    }
-    println!("SKIPPED: {} is not there, so no real capture was read", corpus.display());
-    None
-}
-
 #[test]
 fn every_packet_is_read_and_framed() {
-    let Some(corpus) = corpus() else { return };
+    let Some(corpus) = shared("corpus") else { return };
     for (name, preset, packets) in CAPTURES {
         let file = File::open(corpus.join(name)).unwrap();
         let options = CaptureOptions::new().file_name(name);

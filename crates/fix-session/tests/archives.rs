@@ -9,6 +9,7 @@ use std::time::Duration;
 use tickwire_fix_session::{
     FileStore, FileStoreOptions, Fsync, Store, StoreError, check_store, store_files,
 };
+use tickwire_testing::{Need, skip};
 
 /// Where the child of the test that kills it keeps its store.
 const FOLDER: &str = "TICKWIRE_ARCHIVES_FOLDER";
@@ -252,14 +253,12 @@ fn a_full_disk_amid_resets_loses_nothing() {
         .stderr(Stdio::piped());
     let output = start(&mut command).and_then(Child::wait_with_output);
     let Ok(output) = output else {
-        eprintln!("SKIPPED: a disk of its own needs unshare");
-        return;
+        return skip(Need::Programs, "a disk of its own needs unshare");
     };
     let (out, error) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if !output.status.success() && !out.contains("running 1 test") {
-        eprintln!("SKIPPED: no disk of its own: {error}");
-        return;
+        return skip(Need::Machine, format_args!("no disk of its own: {error}"));
     }
     assert!(output.status.success() && out.contains("filled"), "{out}{error}");
 }

@@ -5,10 +5,14 @@
 use std::path::PathBuf;
 
 use tickwire_fix::{Dictionary, Tag};
+use tickwire_testing::{Need, skip};
 
 fn repository(name: &str) -> Option<Dictionary> {
     let Some(folder) = std::env::var_os("ORCHESTRA") else {
-        println!("SKIPPED: set ORCHESTRA to a folder with {name}, of Maven's fix-standard");
+        skip(
+            Need::Peers,
+            format_args!("set ORCHESTRA to a folder with {name}, of Maven's fix-standard"),
+        );
         return None;
     };
     let path = PathBuf::from(folder).join(name);

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tickwire_kernels::{COMPILER, Counts, TOLERANCE_PERCENT, callgrind};
+use tickwire_testing::{Need, skip};
 
 const UPDATE: &str = "UPDATE_INSTRUCTIONS=1 cargo test -p tickwire-kernels --test instructions";
 
@@ -32,8 +33,7 @@ fn program() -> PathBuf {
 fn instructions_of_the_key_kernels_are_as_recorded() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/instructions.json");
     if !callgrind::is_available() {
-        println!("SKIPPED: valgrind is not installed, so no instructions are counted");
-        return;
+        return skip(Need::Programs, "valgrind is not installed, so no instructions are counted");
     }
     let count = || Counts::count(COMPILER, &program(), &[]).unwrap_or_else(|e| panic!("{e}"));
     if std::env::var_os("UPDATE_INSTRUCTIONS").is_some() {
@@ -44,12 +44,12 @@ fn instructions_of_the_key_kernels_are_as_recorded() {
     let recorded = Counts::parse(&recorded)
         .unwrap_or_else(|| panic!("{}: no file of counts; record them: {UPDATE}", path.display()));
     if recorded.compiler != COMPILER {
-        println!(
-            "SKIPPED: instructions are recorded for {}, this is {COMPILER}, which makes others; \
+        let why = format_args!(
+            "instructions are recorded for {}, this is {COMPILER}, which makes others; \
              record them anew: {UPDATE}",
             recorded.compiler
         );
-        return;
+        return skip(Need::Machine, why);
     }
     let counts = count();
     let table = counts.compared(&recorded);

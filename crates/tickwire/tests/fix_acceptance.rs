@@ -1,8 +1,9 @@
 //! The field's acceptance suite against `tickwire fix acceptance`.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use tickwire_testing::{Need, shared, skip};
 
 /// The acceptor, ended with the test.
 struct Acceptor(Child);
@@ -46,11 +47,9 @@ fn play(fix: &Path, only: &str) -> Vec<u32> {
 
 #[test]
 fn every_case_of_the_suite_passes() {
-    let fix = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fix");
-    let python = Command::new("python3").arg("--version").output();
-    if !fix.join("at_runner.py").exists() || python.is_err() {
-        eprintln!("SKIPPED: the acceptance suite needs ../shared/fix and python3");
-        return;
+    let Some(fix) = shared("fix") else { return };
+    if Command::new("python3").arg("--version").output().is_err() {
+        return skip(Need::Programs, "python3, which plays the acceptance suite, is not there");
     }
     // Case 6 waits half a minute for test requests: it is played beside the others.
     let long = std::thread::spawn({

@@ -8,6 +8,7 @@ use receiving::Receiving;
 use serde_json::Value;
 use std::process::{Command, Output};
 use support::{directory, tickwire};
+use tickwire_testing::{Need, skip};
 
 /// Two namespaces with an interface each, joined; gone when dropped.
 struct TwoHosts {
@@ -39,12 +40,12 @@ impl TwoHosts {
         ];
         for step in &steps {
             let Some(output) = ip(step) else {
-                println!("SKIPPED: there is no command ip, so no second host could be made");
+                skip(Need::Programs, "there is no command ip, so no second host can be made");
                 return None;
             };
             if !output.status.success() {
                 let why = String::from_utf8_lossy(&output.stderr);
-                println!("SKIPPED: ip {step}: {}", why.trim());
+                skip(Need::Machine, format_args!("ip {step}: {}", why.trim()));
                 return None;
             }
         }

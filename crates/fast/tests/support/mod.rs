@@ -1,10 +1,9 @@
 //! What the tests of this crate share: corpora beside the project, and messages as JSON.
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 pub mod random;
 
 use serde_json::{Map, Value as Json, json};
-use std::path::PathBuf;
 use tickwire_fast::{Engine, FieldValue, Message, Record};
 
 /// Every engine, each to give the same values and errors. One that this CPU or this build has not
@@ -15,39 +14,7 @@ pub const ENGINES: [Engine; 2] = [Engine::Scalar, Engine::Wide];
 #[cfg(feature = "jit")]
 pub const ENGINES: [Engine; 3] = [Engine::Scalar, Engine::Wide, Engine::Compiled];
 
-/// A file or folder of the material beside the project, or `None`, said on standard error.
-pub fn shared(path: &str) -> Option<PathBuf> {
-    let full = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(path);
-    if full.exists() {
-        return Some(full);
-    }
-    eprintln!("SKIPPED: {} is not there", full.display());
-    None
-}
-
-/// Bytes of a hex string; white space is ignored.
-pub fn hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
-    digits.chunks(2).map(pair).collect()
-}
-
-/// Hex digits of bytes.
-pub fn to_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The packets of a file of u32 big-endian lengths and packets.
-pub fn packets(file: &[u8]) -> Vec<&[u8]> {
-    let mut packets = Vec::new();
-    let mut rest = file;
-    while let Some((len, tail)) = rest.split_first_chunk::<4>() {
-        let (packet, tail) = tail.split_at(u32::from_be_bytes(*len) as usize);
-        packets.push(packet);
-        rest = tail;
-    }
-    packets
-}
+pub use tickwire_testing::{hex, packets, shared, to_hex};
 
 /// How values become JSON.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Captures beside the project, with the framing and reset that their README tells.
 
-use std::path::Path;
+use tickwire_testing::shared;
 
 use tickwire_fast::TemplateSet;
 use tickwire_feed::capture::{CaptureOptions, CaptureReader};
@@ -48,13 +48,8 @@ pub const CORPORA: [Corpus; 10] = [
 impl Corpus {
     /// Its packets and templates; `None`, and a line that says so, where it is not there.
     pub fn read(&self) -> Option<(Vec<Vec<u8>>, TemplateSet)> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-        let folder = folder.join(self.folder);
+        let folder = shared(&format!("corpus/{}", self.folder))?;
         let file = folder.join(format!("{}.bin", self.name));
-        if !file.exists() {
-            println!("SKIPPED: {} is not there", file.display());
-            return None;
-        }
         let bytes = std::fs::read(file).expect("a capture");
         let mut reader = CaptureReader::open(&bytes[..], CaptureOptions::new()).expect("opened");
         let mut packets = Vec::new();

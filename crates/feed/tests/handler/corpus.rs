@@ -1,7 +1,6 @@
 //! Real captures through the handler.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
 use std::sync::Arc;
 
 use tickwire_fast::{Decoder, DecoderOptions, Message, Program, TemplateSet};
@@ -17,25 +16,10 @@ use tickwire_feed::market::{
     MarketSink, Snapshot, Update,
 };
 use tickwire_feed::recovery::{BookChange, Recovery, RecoveryOptions, SnapshotOutcome};
+use tickwire_testing::{packets, shared};
 
 fn file(path: &str) -> Option<Vec<u8>> {
-    let full = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus").join(path);
-    if full.is_file() {
-        return Some(std::fs::read(full).unwrap());
-    }
-    println!("SKIPPED: {} is not there, so no real capture was handled", full.display());
-    None
-}
-
-fn packets(file: &[u8]) -> Vec<&[u8]> {
-    let mut packets = Vec::new();
-    let mut rest = file;
-    while let Some((len, tail)) = rest.split_first_chunk::<4>() {
-        let (packet, tail) = tail.split_at(u32::from_be_bytes(*len) as usize);
-        packets.push(packet);
-        rest = tail;
-    }
-    packets
+    Some(std::fs::read(shared(&format!("corpus/{path}"))?).unwrap())
 }
 
 fn program(templates: &[u8]) -> Arc<Program> {

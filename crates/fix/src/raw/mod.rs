@@ -97,10 +97,13 @@ fn with_room(
 mod tests {
     use super::*;
     use crate::reader::DataFields;
+    use tickwire_testing::{Need, skip};
 
     #[test]
     fn columns_keep_room_for_a_block_of_delimiters_and_the_lanes_after_it() {
-        let Some(engine) = Avx512::detect() else { return println!("skipped: no AVX-512 here") };
+        let Some(engine) = Avx512::detect() else {
+            return skip(Need::Machine, "this CPU has no AVX-512");
+        };
         const LANES: usize = 16;
         let standard = DataFields::standard();
         for fields in 150..300 {

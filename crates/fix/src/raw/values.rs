@@ -246,6 +246,7 @@ mod tests {
     use super::super::Reading;
     use super::*;
     use crate::reader::Reader;
+    use tickwire_testing::{Need, skip};
 
     type Outcome<'m> = (Option<u64>, Vec<(usize, &'m [u8])>, Vec<(usize, Words)>);
 
@@ -267,7 +268,9 @@ mod tests {
 
     #[test]
     fn decimals_of_up_to_eight_characters_are_read_by_the_plan() {
-        let Some(engine) = Avx512::detect() else { return println!("skipped: no AVX-512 here") };
+        let Some(engine) = Avx512::detect() else {
+            return skip(Need::Machine, "this CPU has no AVX-512");
+        };
         let readings =
             [Reading::Other, Reading::Other, Reading::Other, Reading::Decimal].map(|how| (how, 0));
         let plan = Plan::new(&[8, 9, 35, 44], &readings).expect("few fields");
@@ -286,7 +289,9 @@ mod tests {
 
     #[test]
     fn columns_that_are_too_short_for_a_plan_stay_as_they_are() {
-        let Some(engine) = Avx512::detect() else { return println!("skipped: no AVX-512 here") };
+        let Some(engine) = Avx512::detect() else {
+            return skip(Need::Machine, "this CPU has no AVX-512");
+        };
         let bytes = b"8=FIX.4.2\x019=5\x0135=0\x0110=161\x01";
         let mut reader = Reader::new();
         let message = reader.decode(bytes).expect("well formed");

@@ -205,11 +205,12 @@ fn store_row<const ROW: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tickwire_testing::{Need, skip};
 
     #[test]
     fn the_vector_engine_decodes_the_messages_of_a_trace_itself() {
         if Avx512::detect().is_none() {
-            return println!("skipped: no AVX-512 here");
+            return skip(Need::Machine, "this CPU has no AVX-512");
         }
         let [done, unusual, wrong] = bottom_up::outcomes(|padded, frame, state, record| {
             // SAFETY: the CPU has every feature of `message`, as has been seen above.

@@ -1,20 +1,10 @@
 //! Vectors and traces that lie beside the project; tests say so where they are not there.
-#![allow(dead_code)]
-
-use std::path::{Path, PathBuf};
+#![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 
 use serde_json::Value;
 use tickwire_opra::{Decode, Error, Message, Summary, bottom_up, grammar, json, reference};
-
-/// A file beside the project, if it is there.
-pub fn shared(file: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(file);
-    if path.exists() {
-        return Some(path);
-    }
-    println!("SKIPPED: {file} is not beside the project");
-    None
-}
+pub use tickwire_testing::hex as from_hex;
+pub use tickwire_testing::shared;
 
 /// The conformance cases.
 pub fn vectors() -> Option<Vec<Value>> {
@@ -34,20 +24,8 @@ pub fn trace_stats() -> Option<String> {
 }
 
 /// Splits a row of packets, each with its length in four bytes, highest first.
-pub fn packets(mut bytes: &[u8]) -> Vec<Vec<u8>> {
-    let mut packets = Vec::new();
-    while let Some((len, rest)) = bytes.split_first_chunk::<4>() {
-        let (packet, rest) = rest.split_at(u32::from_be_bytes(*len) as usize);
-        packets.push(packet.to_vec());
-        bytes = rest;
-    }
-    packets
-}
-
-/// The bytes that hexadecimal digits say.
-pub fn from_hex(digits: &str) -> Vec<u8> {
-    let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).expect("hexadecimal");
-    (0..digits.len()).step_by(2).map(byte).collect()
+pub fn packets(bytes: &[u8]) -> Vec<Vec<u8>> {
+    tickwire_testing::packets(bytes).into_iter().map(<[u8]>::to_vec).collect()
 }
 
 /// The grammar with a third case for fields, so that they are not handed out as runs.

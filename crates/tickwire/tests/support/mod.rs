@@ -1,5 +1,5 @@
 //! Running the built command.
-#![allow(dead_code, reason = "each test file uses a part")]
+#![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -50,15 +50,7 @@ pub fn tickwire_with(arguments: &[&str], input: &[u8]) -> Run {
     }
 }
 
-/// A file of the material beside the project, or `None` with a line that says so.
-pub fn shared(path: &str) -> Option<PathBuf> {
-    let full = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(path);
-    if full.exists() {
-        return Some(full);
-    }
-    println!("SKIPPED: {} is not there", full.display());
-    None
-}
+pub use tickwire_testing::shared;
 
 /// A template file of the demo.
 pub fn templates(name: &str) -> String {

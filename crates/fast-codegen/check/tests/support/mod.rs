@@ -1,23 +1,15 @@
 //! A generated and a dynamic engine side by side.
+#![allow(unused_imports, reason = "each test file uses a part")]
 
 use crate::random::{self, Choices};
-use std::path::PathBuf;
 use std::sync::Arc;
 use tickwire_fast::{
     Decoder, DecoderOptions, Encoder, EncoderOptions, Engine as Engines, Message, MessageBuilder,
     Program, ResetPolicy, Step, TemplateSet,
 };
 use tickwire_fast_codegen_check::{Engine, Make, engine, record_text};
-
-/// A file of the material beside the project, or `None`, said on standard error.
-pub fn shared(path: &str) -> Option<PathBuf> {
-    let full = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../../shared").join(path);
-    if full.exists() {
-        return Some(full);
-    }
-    eprintln!("SKIPPED: {} is not there", full.display());
-    None
-}
+use tickwire_testing::{Need, skip};
+pub use tickwire_testing::{hex, packets, shared};
 
 /// Captures beside the project: when dictionaries are emptied, and bytes before the message.
 pub const CORPORA: [(&str, ResetPolicy, usize); 10] = [
@@ -33,32 +25,14 @@ pub const CORPORA: [(&str, ResetPolicy, usize); 10] = [
     ("cqg_2024/cqg_2024_fastlib", ResetPolicy::Never, 0),
 ];
 
-/// Bytes of a hex string; white space is ignored.
-pub fn hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
-    digits.chunks(2).map(pair).collect()
-}
-
 /// Whether the build script has generated a module; says so if not.
 pub fn is_generated(name: &str) -> bool {
     let is_generated = engine(name).is_some();
     if !is_generated {
-        eprintln!("SKIPPED: {name}: build with TICKWIRE_CHECK_ALL=1 to have a module of it");
+        let why = format_args!("{name}: build with TICKWIRE_CHECK_ALL=1 to have a module of it");
+        skip(Need::Machine, why);
     }
     is_generated
-}
-
-/// The packets of a file of u32 big-endian lengths and packets.
-pub fn packets(file: &[u8]) -> Vec<&[u8]> {
-    let mut packets = Vec::new();
-    let mut rest = file;
-    while let Some((len, tail)) = rest.split_first_chunk::<4>() {
-        let (packet, tail) = tail.split_at(u32::from_be_bytes(*len) as usize);
-        packets.push(packet);
-        rest = tail;
-    }
-    packets
 }
 
 /// Changes bytes here and there.

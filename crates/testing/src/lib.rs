@@ -1,0 +1,129 @@
+//! What the tests of several crates share: material beside the project, skips, captures with length prefixes, hex.
+//!
+//! A test that cannot run says so through [`skip`] and returns. With `TICKWIRE_REQUIRE_ALL=1` a skip fails the test
+//! instead; `TICKWIRE_REQUIRE=files,programs` makes only these kinds ([`Need`]) required. `.ci/run` requires what its
+//! machine is known to have, so a test there cannot pass because it did not run.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// What a skipped test lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Files that are not part of the project: captures and conformance cases in `../shared`.
+    Files,
+    /// Software or files of others that nobody installs by default: Fast DDS, the Python package `cyclonedds`, FIX Orchestra.
+    Peers,
+    /// A common program: `valgrind`, `ip`, `python3`, `unshare`.
+    Programs,
+    /// A property of the machine or build: CPU features, privileges, the compiler's version.
+    Machine,
+}
+
+impl Need {
+    /// The word for this kind in `TICKWIRE_REQUIRE`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Files => "files",
+            Self::Peers => "peers",
+            Self::Programs => "programs",
+            Self::Machine => "machine",
+        }
+    }
+
+    fn is_required_by(self, all: Option<&str>, kinds: Option<&str>) -> bool {
+        all.is_some_and(|all| !matches!(all, "" | "0"))
+            || kinds.is_some_and(|kinds| kinds.split(',').any(|kind| kind.trim() == self.name()))
+    }
+}
+
+/// Reports that a test does not run, or fails it where what it lacks is required.
+///
+/// The line goes to the process's standard error past the test harness, which would hide it for a test that passes.
+///
+/// # Panics
+/// If `TICKWIRE_REQUIRE_ALL` is set (to anything but `0`), or `TICKWIRE_REQUIRE` lists the kind.
+#[track_caller]
+pub fn skip(need: Need, why: impl std::fmt::Display) {
+    let variable = |name| std::env::var(name).ok();
+    let (all, kinds) = (variable("TICKWIRE_REQUIRE_ALL"), variable("TICKWIRE_REQUIRE"));
+    assert!(
+        !need.is_required_by(all.as_deref(), kinds.as_deref()),
+        "this test may not be skipped (TICKWIRE_REQUIRE_ALL or TICKWIRE_REQUIRE={} is set): {why}",
+        need.name()
+    );
+    // A closed standard error is no reason to fail.
+    let _ = writeln!(std::io::stderr().lock(), "SKIPPED: {why}");
+}
+
+/// Returns the path of a file or folder in `../shared`; skips and returns `None` where it does not exist.
+///
+/// # Panics
+/// As [`skip`].
+#[track_caller]
+pub fn shared(path: &str) -> Option<PathBuf> {
+    let full = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(path);
+    if full.exists() {
+        return Some(full);
+    }
+    skip(Need::Files, format_args!("../shared/{path} is not there"));
+    None
+}
+
+/// Splits a file of packets, each behind its length in four bytes, highest first.
+///
+/// # Panics
+/// If the file ends inside a packet: material of tests is whole.
+pub fn packets(file: &[u8]) -> Vec<&[u8]> {
+    let mut packets = Vec::new();
+    let mut rest = file;
+    while let Some((len, tail)) = rest.split_first_chunk::<4>() {
+        let (packet, tail) = tail.split_at(u32::from_be_bytes(*len) as usize);
+        packets.push(packet);
+        rest = tail;
+    }
+    assert!(rest.is_empty(), "{} bytes are left behind the last packet", rest.len());
+    packets
+}
+
+/// Parses hex digits; white space is ignored.
+///
+/// # Panics
+/// If there is another character, or an odd number of digits.
+pub fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    assert!(digits.len().is_multiple_of(2), "half a byte in \"{text}\"");
+    let nibble = |digit: u8| char::from(digit).to_digit(16).expect("a hex digit") as u8;
+    digits.chunks(2).map(|pair| nibble(pair[0]) << 4 | nibble(pair[1])).collect()
+}
+
+/// Prints bytes as lower-case hex digits.
+pub fn to_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_required_one_by_one_or_all_together() {
+        assert!(!Need::Files.is_required_by(None, None));
+        assert!(!Need::Files.is_required_by(Some("0"), Some("programs,machine")));
+        assert!(!Need::Files.is_required_by(Some(""), Some("")));
+        assert!(Need::Files.is_required_by(Some("1"), None));
+        assert!(Need::Files.is_required_by(None, Some("programs, files")));
+        assert!(!Need::Machine.is_required_by(None, Some("programs, files")));
+    }
+
+    #[test]
+    fn packets_and_hex() {
+        assert_eq!(packets(&hex("00000002 0a0B 00000000")), [&[10, 11][..], &[]]);
+        assert_eq!(to_hex(&hex("0a0B")), "0a0b");
+    }
+
+    #[test]
+    fn a_cut_capture_is_no_material() {
+        assert!(std::panic::catch_unwind(|| packets(&[0, 0, 1]).len()).is_err());
+    }
+}
