@@ -1,12 +1,18 @@
-//! Builds Eclipse Cyclone DDS, patched, as a static library and compiles the type descriptors.
+//! Builds Eclipse Cyclone DDS, patched, as a static library and compiles the type descriptors and what
+//! hands serialised samples to it.
 //!
 //! Needs cmake, gcc and g++.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-const DESCRIPTORS: [&str; 3] =
-    ["idl/generated/Complex.c", "idl/generated/Done.c", "idl/generated/Simple.c"];
+const SOURCES: [&str; 5] = [
+    "idl/generated/Complex.c",
+    "idl/generated/Done.c",
+    "idl/generated/Market.c",
+    "idl/generated/Simple.c",
+    "src/cyclone/serialised.c",
+];
 
 /// What is changed in the library's source; each patch says why.
 const PATCHES: [&str; 3] = [
@@ -19,6 +25,7 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=idl/generated");
     println!("cargo:rerun-if-changed=patches");
+    println!("cargo:rerun-if-changed=src/cyclone/serialised.c");
 
     let source = patched_source().unwrap_or_else(|error| panic!("source of Cyclone DDS: {error}"));
     let mut build = cmake::Config::new(source);
@@ -44,10 +51,10 @@ fn main() {
     println!("cargo:rustc-link-search=native={}", prefix.join("lib").display());
     println!("cargo:rustc-link-lib=static=ddsc");
     cc::Build::new()
-        .files(DESCRIPTORS)
+        .files(SOURCES)
         .include(prefix.join("include"))
         .warnings(false)
-        .compile("tickwire_dds_types");
+        .compile("tickwire_dds");
 }
 
 /// Copies the library's source to the build directory, applies [`PATCHES`], and returns its place.

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use tickwire_distribution::TransportError;
+use tickwire_distribution::cdr::EncodeError;
+
 /// What was being attempted when the middleware refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -67,6 +70,8 @@ pub enum Error {
         /// Cyclone's return code.
         code: i32,
     },
+    /// A type has a sequence whose elements are sequences, which types described at run time cannot have.
+    NestedSequence,
     /// The domain is open already in this process: share the [`Domain`](crate::Domain) instead.
     OpenAlready {
         /// The domain's number.
@@ -99,6 +104,7 @@ impl fmt::Display for Error {
             Error::Middleware { attempt, code } => {
                 write!(f, "cannot {}: {} (Cyclone code {code})", attempt.text(), code_text(code))
             }
+            Error::NestedSequence => f.write_str("a type has a sequence of sequences"),
             Error::OpenAlready { id } => {
                 write!(f, "domain {id} is open already in this process: share its Domain")
             }
@@ -117,6 +123,21 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+impl From<EncodeError> for Error {
+    fn from(error: EncodeError) -> Self {
+        match error {
+            EncodeError::TextWithNul => Self::TextWithNul,
+            _ => Self::TooLong,
+        }
+    }
+}
+
+impl TransportError for Error {
+    fn is_timed_out(&self) -> bool {
+        matches!(self, Self::TimedOut { .. })
+    }
+}
 
 fn code_text(code: i32) -> &'static str {
     match code {

@@ -3,7 +3,7 @@
 //! A program opens a [`Domain`], joins it with a participant, and makes a [`Writer`] or [`Reader`] a
 //! topic. The middleware is Eclipse Cyclone DDS, linked statically; it speaks DDSI-RTPS, so subscribers
 //! of other vendors that compile the IDL files in `idl/` receive the same values. Only the module that
-//! binds it knows it: everything else uses the traits of [`participant`].
+//! binds it knows it: everything else uses the traits of `tickwire-distribution`, which this crate implements.
 //!
 //! Unless the configuration says otherwise, nothing leaves the machine.
 //!
@@ -13,7 +13,7 @@
 //! # Examples
 //! ```
 //! use std::time::Duration;
-//! use tickwire_dds::{Domain, DomainConfig, Participant, Qos, Quote, Reader, Received, Writer};
+//! use tickwire_dds::{Domain, DomainConfig, Participant, Qos, Quote, Received};
 //!
 //! let domain = Domain::open(41, &DomainConfig::default())?;
 //! let participant = domain.join()?;
@@ -34,22 +34,24 @@
 mod config;
 mod cyclone;
 mod error;
-pub mod fill;
-pub mod participant;
-mod qos;
-mod sample;
 
 pub use config::{DOMAIN_ID_MAX, DomainConfig, Network};
 pub use cyclone::{
-    CycloneListener, CycloneParticipant, CycloneReader, CycloneWriter, Domain, ReaderWaitSet,
+    CycloneListener, CycloneParticipant, CycloneRawReader, CycloneRawWriter, Domain, ReaderWaitSet,
     middleware_complaints,
 };
 pub use error::{Attempt, Error};
-pub use participant::{
-    InstanceState, Listener, Participant, ParticipantId, Reader, Received, Writer,
+pub use tickwire_distribution::cdr::Encoding;
+pub use tickwire_distribution::types::{MemberType, StructType};
+pub use tickwire_distribution::{
+    Book, BookLevel, BookTop, Change, Decimal, Definition, Done, Durability, Fields, History,
+    InstanceState, Listener, MarketData, MarketDataEntry, New, Participant, ParticipantId, Qos,
+    Quote, QuoteRequest, RawReader, RawSample, RawWriter, Reader, Received, RelatedSymbol,
+    Reliability, Remove, Sample, SampleInfo, Status, Trade, TransportError, WaitSet, Writer,
+    security_topic,
 };
-pub use qos::{Durability, History, Qos, Reliability};
-pub use sample::{
-    Change, Done, MarketData, MarketDataEntry, New, Quote, QuoteRequest, RelatedSymbol, Remove,
-    Sample, security_topic,
-};
+
+/// Writes samples of one type to one topic.
+pub type CycloneWriter<S> = tickwire_distribution::Writer<S, CycloneRawWriter>;
+/// Reads samples of one type from one topic.
+pub type CycloneReader<S> = tickwire_distribution::Reader<S, CycloneRawReader>;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use support::{PATIENCE, joined, market_data, next, patient, quote, wire_id};
-use tickwire_dds::{CycloneParticipant, MarketData, Participant, Quote, Sample, Writer};
+use tickwire_dds::{CycloneParticipant, MarketData, Participant, Quote, Sample};
 use tickwire_testing::{Need, skip};
 
 /// Whether the compiler finds the headers.

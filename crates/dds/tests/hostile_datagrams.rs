@@ -5,7 +5,7 @@ mod support;
 use std::net::UdpSocket;
 
 use support::{PATIENCE, next, quote, two_participants, wire_id};
-use tickwire_dds::{Participant, Qos, Quote, Reader, Writer, middleware_complaints};
+use tickwire_dds::{Participant, Qos, Quote, middleware_complaints};
 
 /// Ports of a domain as the standard numbers them. Spec: DDSI-RTPS 2.5 §9.6.2.3.
 fn unicast_ports(wire_id: u32) -> Vec<u16> {

@@ -12,7 +12,7 @@ use support::{
 };
 use tickwire_dds::{
     Change, Domain, DomainConfig, Error, InstanceState, Listener, MarketData, New, Participant,
-    Qos, Quote, QuoteRequest, Reader, Received, Remove, Sample, Writer, security_topic,
+    Qos, Quote, QuoteRequest, Received, Remove, Sample, WaitSet, security_topic,
 };
 
 fn crosses<S: Sample>(participants: &[impl Participant; 2], samples: &[S]) {
@@ -245,7 +245,7 @@ fn a_wait_set_names_the_topics_that_have_samples() {
         let topic = security_topic::<MarketData>(security);
         writers.push(publisher.writer::<MarketData>(&topic, &qos).unwrap());
         readers.push(subscriber.reader::<MarketData>(&topic, &qos).unwrap());
-        wait_set.attach(readers.last().unwrap()).unwrap();
+        wait_set.attach(readers.last().unwrap().raw()).unwrap();
     }
     for (writer, reader) in writers.iter().zip(&readers) {
         assert!(writer.wait_matched(1, PATIENCE).unwrap());

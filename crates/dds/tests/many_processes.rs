@@ -3,7 +3,7 @@
 mod support;
 
 use support::{PATIENCE, joined, next, patient, quote, wire_id};
-use tickwire_dds::{Participant, Quote, Writer};
+use tickwire_dds::{Participant, Quote};
 
 #[test]
 fn forty_participants_of_one_machine_find_each_other() {

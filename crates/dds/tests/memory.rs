@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use support::{PATIENCE, market_data, patient, two_participants};
-use tickwire_dds::{MarketData, Participant, Reader, Received, Writer};
+use tickwire_dds::{MarketData, Participant, Received};
 
 /// Bytes of this process in memory.
 fn resident_bytes() -> u64 {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use support::{PATIENCE, joined, market_data, next, patient, quote, wire_id};
-use tickwire_dds::{CycloneParticipant, MarketData, Participant, Quote, Sample, Writer};
+use tickwire_dds::{CycloneParticipant, MarketData, Participant, Quote, Sample};
 use tickwire_testing::{Need, skip};
 
 /// Python to run where it is not the one on the path.

@@ -15,8 +15,7 @@ use rustdds::{
 use serde::{Deserialize, Serialize};
 use support::{PATIENCE, joined, market_data, next, patient, quote, wire_id};
 use tickwire_dds::{
-    CycloneParticipant, MarketData, MarketDataEntry, Participant, Qos, Quote, Reader, Received,
-    Sample, Writer,
+    CycloneParticipant, MarketData, MarketDataEntry, Participant, Qos, Quote, Received, Sample,
 };
 
 /// The members of the IDL structure, read from the IDL file by hand, not from our binding.
@@ -205,7 +204,9 @@ fn keeping_all() -> QosPolicies {
 }
 
 fn their_topic<S: Sample>(theirs: &DomainParticipant, kind: TopicKind) -> Topic {
-    theirs.create_topic(S::TOPIC.to_owned(), S::TYPE_NAME.to_owned(), &their_qos(), kind).unwrap()
+    theirs
+        .create_topic(S::TOPIC.to_owned(), S::struct_type().name.clone(), &their_qos(), kind)
+        .unwrap()
 }
 
 /// Asks `take` until it has something.
@@ -344,7 +345,7 @@ fn a_string_that_is_not_utf8_is_dropped_and_counted() {
     writer.write(PeerBytes::with_type(2, b"X\0"), None).unwrap();
     let received = next(&mut reader);
     assert_eq!((received.security_id, received.message_type.as_str()), (2, "X"));
-    assert_eq!(reader.not_utf8(), 1);
+    assert_eq!(reader.unreadable(), 1);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use support::{PATIENCE, SILENCE, joined, market_data, next, patient, quote, wire_id};
-use tickwire_dds::{MarketData, Participant, Qos, Quote, Reader, Received, Writer};
+use tickwire_dds::{MarketData, Participant, Qos, Quote, Received};
 
 const ROLE: &str = "TICKWIRE_DDS_TEST_ROLE";
 const WIRE: &str = "TICKWIRE_DDS_TEST_WIRE";

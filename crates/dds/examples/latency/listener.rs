@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
-use tickwire_dds::{CycloneParticipant, Listener, Participant, Qos, Quote, Received, Writer};
+use tickwire_dds::{CycloneParticipant, Listener, Participant, Qos, Quote, Received};
 
 use super::route::{Numbered, PATIENCE};
 use super::{LOST_AFTER, Times, now_ns};

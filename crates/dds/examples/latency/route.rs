@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tickwire_dds::{
     CycloneParticipant, CycloneReader, CycloneWriter, MarketData, MarketDataEntry, Participant,
-    Qos, Quote, Reader, ReaderWaitSet, Received, Sample, Writer, security_topic,
+    Qos, Quote, ReaderWaitSet, Received, Sample, WaitSet, security_topic,
 };
 
 /// Longest wait for the other process.
@@ -149,7 +149,7 @@ impl TopicPerSecurity {
             let topic = security_topic::<MarketData>(security);
             writers.push(participant.writer(&format!("{topic}/{out}"), qos).unwrap());
             let reader = participant.reader(&format!("{topic}/{back}"), qos).unwrap();
-            wait_set.attach(&reader).unwrap();
+            wait_set.attach(reader.raw()).unwrap();
             readers.push(reader);
         }
         for (writer, reader) in writers.iter().zip(&readers) {

@@ -1,34 +1,40 @@
 //! Samples on their way out of the middleware.
 
 use std::ffi::c_void;
-use std::mem::MaybeUninit;
 use std::ptr;
+use std::slice;
 
 use super::entity::checked;
 use super::ffi;
-use crate::{Attempt, Error, InstanceState, ParticipantId, Received, Sample};
+use crate::{Attempt, Encoding, Error, InstanceState, ParticipantId, RawSample, SampleInfo};
 
 /// Samples that one call takes from the middleware at most.
 const BATCH: usize = 64;
+/// Bytes of the encapsulation header. Spec: DDSI-RTPS 2.5 §10.
+const HEADER: usize = 4;
 
-/// Samples in Cyclone's form, taken together and handed out one by one.
+/// Samples taken together and lent one by one.
 ///
-/// Cyclone reuses the memory, so a warm reader of samples without strings does not allocate.
-pub(super) struct Batch<S: Sample> {
-    memory: Box<[MaybeUninit<S::Memory>]>,
+/// Cyclone keeps their memory in a pool, so a warm reader does not allocate.
+pub(super) struct Batch {
+    /// Null where lent and released, or never taken. Those from `next - 1` to `end` are held.
+    samples: Box<[*mut ffi::Serdata; BATCH]>,
     infos: Box<[ffi::SampleInfo; BATCH]>,
     next: usize,
     end: usize,
 }
 
-// SAFETY: the memory and what it points to is owned by the batch alone and comes from the allocator of
-// the process, which any thread may use.
-unsafe impl<S: Sample> Send for Batch<S> {}
+// SAFETY: the samples are referenced by the batch alone, counted atomically, and any thread may release them.
+unsafe impl Send for Batch {}
 
-impl<S: Sample> Batch<S> {
+impl Batch {
     pub(super) fn new() -> Self {
-        let memory = (0..BATCH).map(|_| MaybeUninit::zeroed()).collect();
-        Self { memory, infos: Box::new([ffi::SampleInfo::default(); BATCH]), next: 0, end: 0 }
+        Self {
+            samples: Box::new([ptr::null_mut(); BATCH]),
+            infos: Box::new([ffi::SampleInfo::default(); BATCH]),
+            next: 0,
+            end: 0,
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -39,67 +45,83 @@ impl<S: Sample> Batch<S> {
         self.end - self.next
     }
 
-    /// Takes what `reader` has, at most [`BATCH`] samples; returns how many.
+    /// Takes what `reader` has, at most [`BATCH`] samples; returns how many. Samples that are left are dropped.
     pub(super) fn refill(&mut self, reader: ffi::Entity) -> Result<usize, Error> {
-        let mut samples = [ptr::null_mut::<c_void>(); BATCH];
-        for (pointer, memory) in samples.iter_mut().zip(&mut self.memory) {
-            *pointer = memory.as_mut_ptr().cast();
-        }
-        // SAFETY: `samples` has BATCH pointers to memory of the reader's type, each zero or filled by
-        // Cyclone before, and `infos` has room for as many.
+        self.release_all();
+        // SAFETY: `samples` and `infos` have room for BATCH elements each, which Cyclone writes in place.
         let code = unsafe {
-            ffi::dds_take(
+            ffi::dds_takecdr(
                 reader,
-                samples.as_mut_ptr(),
-                self.infos.as_mut_ptr(),
-                BATCH,
+                self.samples.as_mut_ptr(),
                 BATCH as u32,
+                self.infos.as_mut_ptr(),
+                ffi::ANY_STATE,
             )
         };
         let count = if code == ffi::RETCODE_NO_DATA { 0 } else { checked(Attempt::Take, code)? };
-        self.next = 0;
         self.end = usize::try_from(count).unwrap_or(0).min(BATCH);
         Ok(self.end)
     }
 
-    /// Copies the next sample; false where its strings are not UTF-8.
+    /// Lends the next sample and releases the one lent before.
     ///
     /// # Panics
     /// Where the batch is empty.
-    pub(super) fn hand_out(&mut self, received: &mut Received<S>) -> bool {
-        let info = self.infos[self.next];
-        received.has_data = info.valid_data;
-        received.instance_state = match info.instance_state {
-            ffi::INSTANCE_DISPOSED => InstanceState::Disposed,
-            ffi::INSTANCE_NO_WRITERS => InstanceState::NoWriters,
-            _ => InstanceState::Alive,
-        };
-        received.source_timestamp_ns = info.source_timestamp;
-        received.instance = info.instance_handle;
-        received.writer = info.publication_handle;
-        received.writer_seq_num = info.writer_seq;
-        received.history_end = info.history_end;
-        received.participant =
-            (info.participant != [0; 16]).then_some(ParticipantId(info.participant));
-        // SAFETY: zero at first, which `Layout` promises to be a value, and filled by Cyclone since.
-        let memory = unsafe { self.memory[self.next].assume_init_ref() };
+    pub(super) fn lend(&mut self) -> RawSample<'_> {
+        if let Some(last) = self.next.checked_sub(1) {
+            release(&mut self.samples[last]);
+        }
+        let (sample, info) = (self.samples[self.next], self.infos[self.next]);
+        assert!(self.next < self.end && !sample.is_null(), "nothing was taken");
         self.next += 1;
-        // SAFETY: Cyclone filled this sample in the last `refill`.
-        unsafe { received.sample.load(memory) }
+        let (mut bytes, mut size) = (ptr::null::<c_void>(), 0);
+        // SAFETY: the batch holds a reference to the sample; both results are written in place.
+        unsafe { ffi::tickwire_lend(sample, &raw mut bytes, &raw mut size) };
+        // SAFETY: Cyclone's serialised samples are `size` initialised bytes, which stay as they are while the
+        // sample is referenced: until the next call with `&mut self`, which the result's lifetime excludes.
+        let bytes = unsafe { slice::from_raw_parts(bytes.cast::<u8>(), size) };
+        let (header, members) = bytes.split_at(HEADER.min(size));
+        let encoding = match header {
+            [0, 6..=u8::MAX, ..] => Encoding::Xcdr2,
+            _ => Encoding::Xcdr1,
+        };
+        RawSample { bytes: members, encoding, info: info_of(&info) }
+    }
+
+    fn release_all(&mut self) {
+        self.samples.iter_mut().for_each(release);
+        (self.next, self.end) = (0, 0);
     }
 }
 
-impl<S: Sample> Drop for Batch<S> {
+fn info_of(info: &ffi::SampleInfo) -> SampleInfo {
+    SampleInfo {
+        has_data: info.valid_data,
+        instance_state: match info.instance_state {
+            ffi::INSTANCE_DISPOSED => InstanceState::Disposed,
+            ffi::INSTANCE_NO_WRITERS => InstanceState::NoWriters,
+            _ => InstanceState::Alive,
+        },
+        source_timestamp_ns: info.source_timestamp,
+        instance: info.instance_handle,
+        writer: info.publication_handle,
+        writer_seq_num: info.writer_seq,
+        history_end: info.history_end,
+        participant: (info.participant != [0; 16]).then_some(ParticipantId(info.participant)),
+    }
+}
+
+/// Releases a sample and forgets it.
+fn release(sample: &mut *mut ffi::Serdata) {
+    if !sample.is_null() {
+        // SAFETY: the batch took the reference from `dds_takecdr` and gives it back once.
+        unsafe { ffi::tickwire_release(*sample) };
+        *sample = ptr::null_mut();
+    }
+}
+
+impl Drop for Batch {
     fn drop(&mut self) {
-        for memory in &mut self.memory {
-            // SAFETY: the contents are zero or Cyclone's own, freed once; the memory itself stays ours.
-            unsafe {
-                ffi::dds_sample_free(
-                    memory.as_mut_ptr().cast(),
-                    S::descriptor(),
-                    ffi::FREE_CONTENTS,
-                );
-            }
-        }
+        self.release_all();
     }
 }

@@ -8,12 +8,11 @@ use super::entity::Owned;
 use super::ffi;
 use super::listener::CycloneListener;
 use super::log;
-use super::qos::OwnedQos;
-use super::reader::CycloneReader;
+use super::reader::CycloneRawReader;
 use super::wait_set::ReaderWaitSet;
-use super::writer::CycloneWriter;
+use super::writer::CycloneRawWriter;
 use crate::config::checked_domain_id;
-use crate::{Attempt, DomainConfig, Error, Participant, Qos, Received, Sample};
+use crate::{Attempt, DomainConfig, Error, Participant, Qos, RawSample, StructType};
 
 /// A domain opened with a configuration; closed when the last clone and the last participant are gone.
 #[derive(Debug, Clone)]
@@ -66,21 +65,6 @@ impl Parent {
     pub(super) fn handle(&self) -> ffi::Entity {
         self.entity.handle()
     }
-
-    pub(super) fn topic<S: Sample>(&self, name: &str) -> Result<Owned, Error> {
-        let name = CString::new(name).map_err(|_| Error::TextWithNul)?;
-        // SAFETY: the descriptor is a constant of the C files and the name lives past the call.
-        let handle = unsafe {
-            ffi::dds_create_topic(
-                self.handle(),
-                S::descriptor(),
-                name.as_ptr(),
-                ptr::null(),
-                ptr::null(),
-            )
-        };
-        Owned::created(Attempt::CreateTopic, handle)
-    }
 }
 
 /// A participant of a domain; a clone is the same participant.
@@ -90,26 +74,38 @@ pub struct CycloneParticipant {
 }
 
 impl Participant for CycloneParticipant {
-    type Writer<S: Sample> = CycloneWriter<S>;
-    type Reader<S: Sample> = CycloneReader<S>;
+    type Error = Error;
+    type RawWriter = CycloneRawWriter;
+    type RawReader = CycloneRawReader;
     type Listener = CycloneListener;
     type WaitSet = ReaderWaitSet;
 
-    fn writer<S: Sample>(&self, topic: &str, qos: &Qos) -> Result<CycloneWriter<S>, Error> {
-        CycloneWriter::create(self.parent.clone(), topic, &OwnedQos::of(qos)?)
-    }
-
-    fn reader<S: Sample>(&self, topic: &str, qos: &Qos) -> Result<CycloneReader<S>, Error> {
-        CycloneReader::create(self.parent.clone(), topic, &OwnedQos::of(qos)?)
-    }
-
-    fn listen<S: Sample>(
+    fn raw_writer(
         &self,
+        of: &Arc<StructType>,
         topic: &str,
         qos: &Qos,
-        on_sample: impl FnMut(&Received<S>) + Send + 'static,
+    ) -> Result<CycloneRawWriter, Error> {
+        CycloneRawWriter::create(self.parent.clone(), of, topic, qos)
+    }
+
+    fn raw_reader(
+        &self,
+        of: &Arc<StructType>,
+        topic: &str,
+        qos: &Qos,
+    ) -> Result<CycloneRawReader, Error> {
+        CycloneRawReader::create(self.parent.clone(), of, topic, qos)
+    }
+
+    fn raw_listen(
+        &self,
+        of: &Arc<StructType>,
+        topic: &str,
+        qos: &Qos,
+        on_sample: impl FnMut(&RawSample<'_>) + Send + 'static,
     ) -> Result<CycloneListener, Error> {
-        CycloneListener::create(self.parent.clone(), topic, &OwnedQos::of(qos)?, on_sample)
+        CycloneListener::create(self.parent.clone(), of, topic, qos, on_sample)
     }
 
     fn wait_set(&self) -> Result<ReaderWaitSet, Error> {

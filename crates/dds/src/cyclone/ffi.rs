@@ -26,7 +26,22 @@ pub const DURABILITY_VOLATILE: u32 = 0;
 pub const DURABILITY_TRANSIENT_LOCAL: u32 = 1;
 pub const LENGTH_UNLIMITED: i32 = -1;
 
-pub const FREE_CONTENTS: u32 = 3;
+/// `dds_dynamic_type_kind_t`, as far as it is used.
+pub mod kind {
+    pub const BOOLEAN: u32 = 1;
+    pub const INT32: u32 = 4;
+    pub const INT64: u32 = 5;
+    pub const UINT16: u32 = 6;
+    pub const UINT32: u32 = 7;
+    pub const UINT64: u32 = 8;
+    pub const FLOAT64: u32 = 10;
+    pub const UINT8: u32 = 13;
+    pub const CHAR8: u32 = 14;
+    pub const STRING8: u32 = 16;
+    pub const STRUCTURE: u32 = 24;
+}
+
+pub const DATA_REPRESENTATION_XCDR2: i16 = 2;
 
 pub const LOG_FATAL: u32 = 1;
 pub const LOG_ERROR: u32 = 2;
@@ -65,14 +80,38 @@ pub struct Listener {
     _opaque: [u8; 0],
 }
 
-/// The head of `dds_topic_descriptor_t`; the members after it stay Cyclone's own.
 #[repr(C)]
 pub struct TopicDescriptor {
-    pub size: u32,
-    pub align: u32,
-    pub flags: u32,
-    pub keys: u32,
-    pub type_name: *const c_char,
+    _opaque: [u8; 0],
+}
+
+#[repr(C)]
+pub struct Sertype {
+    _opaque: [u8; 0],
+}
+
+#[repr(C)]
+pub struct Serdata {
+    _opaque: [u8; 0],
+}
+
+/// `tickwire_member` of `serialised.c`.
+#[repr(C)]
+pub struct Member {
+    pub name: *const c_char,
+    pub kind: u32,
+    pub of: u32,
+    pub is_sequence: bool,
+    pub is_key: bool,
+    pub is_optional: bool,
+}
+
+/// `tickwire_struct` of `serialised.c`.
+#[repr(C)]
+pub struct Struct {
+    pub name: *const c_char,
+    pub members: *const Member,
+    pub member_count: u32,
 }
 
 #[repr(C)]
@@ -161,18 +200,16 @@ unsafe extern "C" {
         timeout: Duration,
     ) -> Return;
 
-    pub fn dds_write(writer: Entity, sample: *const c_void) -> Return;
-    pub fn dds_write_ts(writer: Entity, sample: *const c_void, timestamp: i64) -> Return;
-    pub fn dds_dispose(writer: Entity, sample: *const c_void) -> Return;
     pub fn dds_write_flush(writer: Entity) -> Return;
     pub fn dds_wait_for_acks(writer: Entity, timeout: Duration) -> Return;
-    pub fn dds_take(
+    pub fn dds_takecdr(
         reader: Entity,
-        samples: *mut *mut c_void,
-        infos: *mut SampleInfo,
-        capacity: usize,
+        samples: *mut *mut Serdata,
         count_max: u32,
+        infos: *mut SampleInfo,
+        mask: u32,
     ) -> Return;
+    pub fn dds_get_entity_sertype(entity: Entity, sertype: *mut *const Sertype) -> Return;
     pub fn dds_get_matched_publications(
         reader: Entity,
         writers: *mut u64,
@@ -180,7 +217,6 @@ unsafe extern "C" {
     ) -> Return;
     pub fn dds_get_matched_publication_data(reader: Entity, writer: u64) -> *mut Endpoint;
     pub fn dds_builtintopic_free_endpoint(endpoint: *mut Endpoint);
-    pub fn dds_sample_free(sample: *mut c_void, descriptor: *const TopicDescriptor, what: u32);
 
     pub fn dds_create_qos() -> *mut Qos;
     pub fn dds_delete_qos(qos: *mut Qos);
@@ -204,5 +240,27 @@ unsafe extern "C" {
     );
     pub fn dds_qset_partition(qos: *mut Qos, count: u32, names: *mut *const c_char);
     pub fn dds_qset_writer_data_lifecycle(qos: *mut Qos, autodispose: bool);
+    pub fn dds_qset_data_representation(qos: *mut Qos, count: u32, values: *const i16);
     pub fn dds_qset_writer_batching(qos: *mut Qos, batch_updates: bool);
+}
+
+// `serialised.c`.
+unsafe extern "C" {
+    pub fn tickwire_write(
+        writer: Entity,
+        sertype: *const Sertype,
+        bytes: *const c_void,
+        size: usize,
+        xcdr2: bool,
+        dispose: bool,
+        timestamp_ns: i64,
+    ) -> Return;
+    pub fn tickwire_lend(sample: *const Serdata, bytes: *mut *const c_void, size: *mut usize);
+    pub fn tickwire_release(sample: *mut Serdata);
+    pub fn tickwire_create_topic(
+        participant: Entity,
+        structs: *const Struct,
+        count: u32,
+        name: *const c_char,
+    ) -> Return;
 }

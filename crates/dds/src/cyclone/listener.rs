@@ -1,7 +1,6 @@
 //! Readers that hand their samples on from the middleware's own thread.
 
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,8 +9,9 @@ use super::domain::Parent;
 use super::entity::Owned;
 use super::ffi;
 use super::qos::OwnedQos;
+use super::topic;
 use super::wait_set::Matching;
-use crate::{Attempt, Error, Listener, Received, Sample};
+use crate::{Attempt, Error, Listener, Qos, RawSample, StructType};
 
 /// Hands each sample of one topic to a function as it arrives.
 pub struct CycloneListener {
@@ -21,29 +21,23 @@ pub struct CycloneListener {
     _intake: Arc<dyn Send + Sync>,
     _topic: Owned,
     _parent: Parent,
-    not_utf8: Arc<AtomicU64>,
 }
 
 impl CycloneListener {
-    pub(super) fn create<S, F>(
+    pub(super) fn create<F>(
         parent: Parent,
+        of: &Arc<StructType>,
         topic: &str,
-        qos: &OwnedQos,
+        qos: &Qos,
         on_sample: F,
     ) -> Result<Self, Error>
     where
-        S: Sample,
-        F: FnMut(&Received<S>) + Send + 'static,
+        F: FnMut(&RawSample<'_>) + Send + 'static,
     {
-        let topic = parent.topic::<S>(topic)?;
-        let not_utf8 = Arc::<AtomicU64>::default();
-        let intake = Arc::new(Mutex::new(Intake {
-            batch: Batch::<S>::new(),
-            received: Received::default(),
-            on_sample,
-            not_utf8: Arc::clone(&not_utf8),
-        }));
-        let callbacks = Callbacks::new(on_data::<S, F>, Arc::as_ptr(&intake).cast());
+        let qos = OwnedQos::of(qos, of.encoding)?;
+        let topic = topic::create(parent.handle(), of, topic)?;
+        let intake = Arc::new(Mutex::new(Intake { batch: Batch::new(), on_sample }));
+        let callbacks = Callbacks::new(on_data::<F>, Arc::as_ptr(&intake).cast());
         // SAFETY: participant and topic are alive; Cyclone copies QoS and callbacks. What the callbacks
         // get as their argument outlives the reader, whose deletion waits for a call that is under way.
         let handle = unsafe {
@@ -51,18 +45,13 @@ impl CycloneListener {
         };
         let entity = Owned::created(Attempt::CreateReader, handle)?;
         let matching = Matching::of_reader(&parent, &entity)?;
-        Ok(Self {
-            matching,
-            _entity: entity,
-            _intake: intake,
-            _topic: topic,
-            _parent: parent,
-            not_utf8,
-        })
+        Ok(Self { matching, _entity: entity, _intake: intake, _topic: topic, _parent: parent })
     }
 }
 
 impl Listener for CycloneListener {
+    type Error = Error;
+
     fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, Error> {
         self.matching.wait(count, timeout)
     }
@@ -70,43 +59,32 @@ impl Listener for CycloneListener {
     fn matched(&self) -> Result<u32, Error> {
         self.matching.count()
     }
-
-    fn not_utf8(&self) -> u64 {
-        self.not_utf8.load(Ordering::Relaxed)
-    }
 }
 
 /// What the callback works with.
-struct Intake<S: Sample, F> {
-    batch: Batch<S>,
-    received: Received<S>,
+struct Intake<F> {
+    batch: Batch,
     on_sample: F,
-    not_utf8: Arc<AtomicU64>,
 }
 
-impl<S: Sample, F: FnMut(&Received<S>)> Intake<S, F> {
+impl<F: FnMut(&RawSample<'_>)> Intake<F> {
     /// Takes all that `reader` has. Where Cyclone refuses, the samples stay for the next call.
     fn take_all(&mut self, reader: ffi::Entity) {
         while self.batch.refill(reader).is_ok_and(|count| count > 0) {
             while !self.batch.is_empty() {
-                if self.batch.hand_out(&mut self.received) {
-                    (self.on_sample)(&self.received);
-                } else {
-                    self.not_utf8.fetch_add(1, Ordering::Relaxed);
-                }
+                (self.on_sample)(&self.batch.lend());
             }
         }
     }
 }
 
 /// Called by Cyclone on the thread that received the sample. A panic ends the process here, at the border to C.
-extern "C" fn on_data<S, F>(reader: ffi::Entity, argument: *mut c_void)
+extern "C" fn on_data<F>(reader: ffi::Entity, argument: *mut c_void)
 where
-    S: Sample,
-    F: FnMut(&Received<S>) + Send + 'static,
+    F: FnMut(&RawSample<'_>) + Send + 'static,
 {
     // SAFETY: the argument that `create` gave, which the listener keeps until its reader is gone.
-    let intake = unsafe { &*argument.cast_const().cast::<Mutex<Intake<S, F>>>() };
+    let intake = unsafe { &*argument.cast_const().cast::<Mutex<Intake<F>>>() };
     // Cyclone makes one call at a time; the lock costs nothing then.
     intake.lock().unwrap_or_else(PoisonError::into_inner).take_all(reader);
 }

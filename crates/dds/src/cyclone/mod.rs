@@ -1,28 +1,25 @@
 //! The binding to Eclipse Cyclone DDS: the one place of the crate that calls C.
 //!
 //! Invariants: an entity handle in a value of ours stays valid as long as the value, because each value
-//! holds what it was made from; memory that Cyclone fills is freed by Cyclone; pointers lent to Cyclone
+//! holds what it was made from; samples taken from Cyclone are released once; pointers lent to Cyclone
 //! live longer than the call. Cyclone's functions may be called from any thread.
 #![allow(unsafe_code)]
 
 mod batch;
-mod complex;
 mod domain;
 mod entity;
 mod ffi;
-mod layout;
 mod listener;
 mod log;
 mod qos;
 mod reader;
-mod scratch;
+mod topic;
 mod wait_set;
 mod writer;
 
 pub use domain::{CycloneParticipant, Domain};
-pub use layout::Layout;
 pub use listener::CycloneListener;
 pub use log::middleware_complaints;
-pub use reader::CycloneReader;
+pub use reader::CycloneRawReader;
 pub use wait_set::ReaderWaitSet;
-pub use writer::CycloneWriter;
+pub use writer::CycloneRawWriter;

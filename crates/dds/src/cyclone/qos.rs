@@ -5,13 +5,14 @@ use std::ffi::{CString, c_char};
 use super::entity::nanos;
 use super::ffi;
 use crate::config::ranged;
-use crate::{Durability, Error, History, Qos, Reliability};
+use crate::{Durability, Encoding, Error, History, Qos, Reliability};
 
 /// Owns one of Cyclone's QoS sets.
 pub(super) struct OwnedQos(*mut ffi::Qos);
 
 impl OwnedQos {
-    pub(super) fn of(qos: &Qos) -> Result<Self, Error> {
+    /// `encoding` is that of the samples.
+    pub(super) fn of(qos: &Qos, encoding: Encoding) -> Result<Self, Error> {
         let (history, depth) = match qos.history {
             History::KeepAll => (ffi::HISTORY_KEEP_ALL, 1),
             History::KeepLast(depth) => (ffi::HISTORY_KEEP_LAST, ranged("depth", depth)?),
@@ -61,6 +62,11 @@ impl OwnedQos {
             // A publisher that ends or restarts does not mean that its securities ended.
             ffi::dds_qset_writer_data_lifecycle(set, false);
             ffi::dds_qset_writer_batching(set, qos.batching);
+        }
+        if encoding == Encoding::Xcdr2 {
+            let representations = [ffi::DATA_REPRESENTATION_XCDR2];
+            // SAFETY: one value is copied.
+            unsafe { ffi::dds_qset_data_representation(set, 1, representations.as_ptr()) };
         }
         owned.set_partitions(&partitions)?;
         Ok(owned)

@@ -10,11 +10,12 @@ use super::domain::Parent;
 use super::entity::{Owned, checked};
 use super::ffi;
 use super::qos::OwnedQos;
+use super::topic;
 use super::wait_set::{self, Matching};
-use crate::{Attempt, Error, ParticipantId, Reader, Received, Sample};
+use crate::{Attempt, Error, ParticipantId, Qos, RawReader, RawSample, StructType};
 
-/// Reads samples of one type from one topic.
-pub struct CycloneReader<S: Sample> {
+/// Reads the bytes of samples of one type from one topic.
+pub struct CycloneRawReader {
     // Dropped in this order: what was made later goes first.
     set: Owned,
     condition: Owned,
@@ -22,14 +23,19 @@ pub struct CycloneReader<S: Sample> {
     entity: Owned,
     _topic: Owned,
     _parent: Parent,
-    batch: Batch<S>,
+    batch: Batch,
     held: Arc<AtomicUsize>,
-    not_utf8: u64,
 }
 
-impl<S: Sample> CycloneReader<S> {
-    pub(super) fn create(parent: Parent, topic: &str, qos: &OwnedQos) -> Result<Self, Error> {
-        let topic = parent.topic::<S>(topic)?;
+impl CycloneRawReader {
+    pub(super) fn create(
+        parent: Parent,
+        of: &Arc<StructType>,
+        topic: &str,
+        qos: &Qos,
+    ) -> Result<Self, Error> {
+        let qos = OwnedQos::of(qos, of.encoding)?;
+        let topic = topic::create(parent.handle(), of, topic)?;
         // SAFETY: participant and topic are alive, the QoS set lives past the call, null is no listener.
         let handle = unsafe {
             ffi::dds_create_reader(parent.handle(), topic.handle(), qos.as_ptr(), ptr::null())
@@ -50,7 +56,6 @@ impl<S: Sample> CycloneReader<S> {
             _parent: parent,
             batch: Batch::new(),
             held: Arc::default(),
-            not_utf8: 0,
         })
     }
 
@@ -77,19 +82,15 @@ impl<S: Sample> CycloneReader<S> {
     }
 }
 
-impl<S: Sample> Reader<S> for CycloneReader<S> {
-    fn take(&mut self, received: &mut Received<S>) -> Result<bool, Error> {
-        loop {
-            if self.batch.is_empty() && self.batch.refill(self.entity.handle())? == 0 {
-                return Ok(false);
-            }
-            let readable = self.batch.hand_out(received);
-            self.held.store(self.batch.left(), Ordering::Relaxed);
-            if readable {
-                return Ok(true);
-            }
-            self.not_utf8 = self.not_utf8.saturating_add(1);
+impl RawReader for CycloneRawReader {
+    type Error = Error;
+
+    fn take(&mut self) -> Result<Option<RawSample<'_>>, Error> {
+        if self.batch.is_empty() && self.batch.refill(self.entity.handle())? == 0 {
+            return Ok(None);
         }
+        self.held.store(self.batch.left() - 1, Ordering::Relaxed);
+        Ok(Some(self.batch.lend()))
     }
 
     fn wait(&mut self, timeout: Duration) -> Result<bool, Error> {
@@ -133,9 +134,5 @@ impl<S: Sample> Reader<S> for CycloneReader<S> {
             unsafe { ffi::dds_get_sample_lost_status(self.entity.handle(), &raw mut status) };
         checked(Attempt::ReadStatus, code)?;
         Ok(u64::from(status.total_count))
-    }
-
-    fn not_utf8(&self) -> u64 {
-        self.not_utf8
     }
 }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use super::domain::Parent;
 use super::entity::{Owned, checked, nanos};
 use super::ffi;
-use super::reader::CycloneReader;
-use crate::{Attempt, Error, Sample};
+use super::reader::CycloneRawReader;
+use crate::{Attempt, Error, WaitSet};
 
 pub(super) fn create(parent: &Parent) -> Result<Owned, Error> {
     // SAFETY: the participant is alive.
@@ -44,12 +44,12 @@ impl ReaderWaitSet {
         let set = create(&parent)?;
         Ok(Self { set, _parent: parent, held: Vec::new(), tokens: Vec::new() })
     }
+}
 
-    /// Adds `reader` and returns its index in what [`wait`](Self::wait) reports, counted from 0.
-    ///
-    /// # Errors
-    /// [`Error::Middleware`] where the middleware refuses.
-    pub fn attach<S: Sample>(&mut self, reader: &CycloneReader<S>) -> Result<usize, Error> {
+impl WaitSet<CycloneRawReader> for ReaderWaitSet {
+    type Error = Error;
+
+    fn attach(&mut self, reader: &CycloneRawReader) -> Result<usize, Error> {
         let index = self.held.len();
         let token = isize::try_from(index).map_err(|_| Error::TooLong)?;
         attach(&self.set, reader.condition(), token)?;
@@ -58,12 +58,7 @@ impl ReaderWaitSet {
         Ok(index)
     }
 
-    /// Waits until samples can be taken from at least one reader and puts the indexes of those readers
-    /// into `ready`, which is empty where `timeout` passed first.
-    ///
-    /// # Errors
-    /// [`Error::Middleware`] where the middleware refuses.
-    pub fn wait(&mut self, ready: &mut Vec<usize>, timeout: Duration) -> Result<(), Error> {
+    fn wait(&mut self, ready: &mut Vec<usize>, timeout: Duration) -> Result<(), Error> {
         ready.clear();
         let holding = |(index, held): (usize, &Arc<AtomicUsize>)| {
             (held.load(Ordering::Relaxed) > 0).then_some(index)

@@ -1,72 +1,96 @@
 //! Writers.
 
-use std::ffi::c_void;
-use std::marker::PhantomData;
 use std::ptr;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::domain::Parent;
 use super::entity::{Owned, checked, nanos};
 use super::ffi;
 use super::qos::OwnedQos;
-use super::scratch::Scratch;
+use super::topic;
 use super::wait_set::Matching;
-use crate::{Attempt, Error, Sample, Writer};
+use crate::{Attempt, Encoding, Error, Qos, RawWriter, StructType};
 
-/// Writes samples of one type to one topic.
-pub struct CycloneWriter<S> {
+/// Writes the bytes of samples of one type to one topic.
+pub struct CycloneRawWriter {
     // Dropped in this order: what was made later goes first.
     matching: Matching,
     entity: Owned,
     _topic: Owned,
     _parent: Parent,
-    scratch: Scratch,
-    _sample: PhantomData<fn(&S)>,
+    /// Cyclone's form of the type; it lives as long as the writer.
+    sertype: *const ffi::Sertype,
+    encoding: Encoding,
 }
 
-impl<S: Sample> CycloneWriter<S> {
-    pub(super) fn create(parent: Parent, topic: &str, qos: &OwnedQos) -> Result<Self, Error> {
-        let topic = parent.topic::<S>(topic)?;
+// SAFETY: the type is never changed and counted by the writer that refers to it; any thread may use it.
+unsafe impl Send for CycloneRawWriter {}
+
+impl CycloneRawWriter {
+    pub(super) fn create(
+        parent: Parent,
+        of: &Arc<StructType>,
+        topic: &str,
+        qos: &Qos,
+    ) -> Result<Self, Error> {
+        let qos = OwnedQos::of(qos, of.encoding)?;
+        let topic = topic::create(parent.handle(), of, topic)?;
         // SAFETY: participant and topic are alive, the QoS set lives past the call, null is no listener.
         let handle = unsafe {
             ffi::dds_create_writer(parent.handle(), topic.handle(), qos.as_ptr(), ptr::null())
         };
         let entity = Owned::created(Attempt::CreateWriter, handle)?;
         let matching = Matching::of_writer(&parent, &entity)?;
+        let mut sertype = ptr::null();
+        // SAFETY: the writer is alive and the result is written in place.
+        let code = unsafe { ffi::dds_get_entity_sertype(entity.handle(), &raw mut sertype) };
+        checked(Attempt::CreateWriter, code)?;
         Ok(Self {
             matching,
             entity,
             _topic: topic,
             _parent: parent,
-            scratch: Scratch::default(),
-            _sample: PhantomData,
+            sertype,
+            encoding: of.encoding,
         })
     }
 
-    fn with_sample(
+    fn write_bytes(
         &mut self,
         attempt: Attempt,
-        sample: &S,
-        call: unsafe extern "C" fn(ffi::Entity, *const c_void) -> ffi::Return,
+        bytes: &[u8],
+        is_disposal: bool,
+        timestamp_ns: i64,
     ) -> Result<(), Error> {
-        let writer = self.entity.handle();
-        // SAFETY: the writer's topic has the type of `S`, whose C form `lend` keeps until the call ends.
-        let code = sample.lend(&mut self.scratch, |memory| unsafe { call(writer, memory) })?;
+        // SAFETY: writer and type are alive; the bytes are read during the call, which checks that they are of
+        // the type.
+        let code = unsafe {
+            ffi::tickwire_write(
+                self.entity.handle(),
+                self.sertype,
+                bytes.as_ptr().cast(),
+                bytes.len(),
+                self.encoding == Encoding::Xcdr2,
+                is_disposal,
+                timestamp_ns,
+            )
+        };
         checked(attempt, code).map(|_| ())
     }
 }
 
-impl<S: Sample> Writer<S> for CycloneWriter<S> {
-    fn write(&mut self, sample: &S) -> Result<(), Error> {
-        self.with_sample(Attempt::Write, sample, ffi::dds_write)
-    }
+fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    nanos(since)
+}
 
-    fn write_at(&mut self, sample: &S, source_timestamp_ns: i64) -> Result<(), Error> {
-        let writer = self.entity.handle();
-        // SAFETY: the writer's topic has the type of `S`, whose C form `lend` keeps until the call ends.
-        let write = |memory| unsafe { ffi::dds_write_ts(writer, memory, source_timestamp_ns) };
-        let code = sample.lend(&mut self.scratch, write)?;
-        checked(Attempt::Write, code).map(|_| ())
+impl RawWriter for CycloneRawWriter {
+    type Error = Error;
+
+    fn write(&mut self, sample: &[u8], source_timestamp_ns: Option<i64>) -> Result<(), Error> {
+        let timestamp_ns = source_timestamp_ns.unwrap_or_else(now_ns);
+        self.write_bytes(Attempt::Write, sample, false, timestamp_ns)
     }
 
     fn flush(&mut self) -> Result<(), Error> {
@@ -75,8 +99,8 @@ impl<S: Sample> Writer<S> for CycloneWriter<S> {
         checked(Attempt::Write, code).map(|_| ())
     }
 
-    fn dispose(&mut self, sample: &S) -> Result<(), Error> {
-        self.with_sample(Attempt::Dispose, sample, ffi::dds_dispose)
+    fn dispose(&mut self, key: &[u8]) -> Result<(), Error> {
+        self.write_bytes(Attempt::Dispose, key, true, now_ns())
     }
 
     fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, Error> {

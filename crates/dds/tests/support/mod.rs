@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tickwire_dds::{
     CycloneParticipant, Domain, DomainConfig, MarketData, MarketDataEntry, Qos, Quote,
-    QuoteRequest, Reader, Received, RelatedSymbol, Sample,
+    QuoteRequest, RawReader, Reader, Received, RelatedSymbol, Sample,
 };
 
 /// Longest wait for what must come.
@@ -37,7 +37,7 @@ pub fn joined(id: u32, wire_id: u32) -> CycloneParticipant {
 }
 
 /// Waits for the next sample with data.
-pub fn next<S: Sample>(reader: &mut impl Reader<S>) -> S {
+pub fn next<S: Sample, R: RawReader>(reader: &mut Reader<S, R>) -> S {
     let mut received = Received::default();
     loop {
         if reader.take(&mut received).unwrap() {

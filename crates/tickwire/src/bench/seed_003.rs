@@ -104,7 +104,7 @@ pub fn run(args: &Seed003Args) -> Result<Outcome, Failure> {
 mod samples {
     use super::{Corpus, Failure, Pass};
     use std::hint::black_box;
-    use tickwire_dds::fill::{Filled, Filler};
+    use tickwire_distribution::fill::{Filled, Filler};
 
     fn filler(corpus: &Corpus) -> Result<Filler, Failure> {
         Filler::bind(&corpus.program).map_err(|error| Failure::Data(error.to_string()))

@@ -1,8 +1,8 @@
 //! The kinds of samples, and what all of them tell.
 
 use serde_json::{Map, Value};
-use tickwire_dds::fill::Filler;
 use tickwire_dds::{Change, MarketData, New, Quote, QuoteRequest, Remove, Sample};
+use tickwire_distribution::fill::Filler;
 
 /// A kind of sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,7 +6,7 @@ use super::topics::{echo_of, topic_names};
 use std::time::{Duration, Instant};
 use tickwire_dds::{
     Change, CycloneParticipant, CycloneReader, CycloneWriter, Error, MarketData, New, Participant,
-    ParticipantId, Quote, QuoteRequest, Reader, ReaderWaitSet, Received, Remove, Writer,
+    ParticipantId, Quote, QuoteRequest, ReaderWaitSet, Received, Remove, WaitSet,
 };
 use tickwire_net::clock::unix_ns;
 
@@ -93,7 +93,7 @@ impl<S: Numbered> AnyStation for Station<S> {
             let arrival = Arrival {
                 kind: S::KIND,
                 seq_num: received.sample.seq_num(),
-                security: received.sample.key(),
+                security: received.sample.security(),
                 written_ns: received.source_timestamp_ns,
                 taken_ns,
                 publisher: received.participant,
@@ -120,7 +120,7 @@ impl<S: Numbered> AnyStation for Station<S> {
     }
 
     fn not_utf8(&self) -> u64 {
-        self.reader.not_utf8()
+        self.reader.unreadable()
     }
 
     fn echoes_refused(&self) -> u64 {
@@ -188,7 +188,7 @@ impl Stations {
                     (participant.reader(&topic, &args.reader_qos(S::KIND))?, echo)
                 }
             };
-            self.set.attach(&reader)?;
+            self.set.attach(reader.raw())?;
             let received = Received::default();
             let station = Station::<S> { reader, echo, received, echoes_refused: 0 };
             self.stations.push(Box::new(station));

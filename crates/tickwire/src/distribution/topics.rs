@@ -50,7 +50,7 @@ pub fn topic_names<S: Sample>(
     mode: TopicMode,
     securities: &SecurityList,
 ) -> Vec<(Option<u32>, String)> {
-    let has_key = S::default().key().is_some();
+    let has_key = S::default().security().is_some();
     match mode {
         TopicMode::Security if has_key => {
             let name = |&security| (Some(security), security_topic::<S>(security));

@@ -5,7 +5,7 @@ use crate::distribution::Latencies;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Instant;
-use tickwire_dds::fill::{Filled, Filler};
+use tickwire_distribution::fill::{Filled, Filler};
 use tickwire_fast::Message;
 use tickwire_feed::arbiter::Gap;
 use tickwire_feed::handler::{Decoded, Delivery, Engine, Fault, Packet, Sink};

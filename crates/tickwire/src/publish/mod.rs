@@ -23,7 +23,7 @@ use report::Report;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tickwire_dds::fill::Filler;
+use tickwire_distribution::fill::Filler;
 use tickwire_fast::{CompileOptions, Decoder, DecoderOptions, Program};
 use tickwire_feed::handler::{Dynamic, Handler, HandlerOptions};
 use tickwire_feed::market::NoBooks;

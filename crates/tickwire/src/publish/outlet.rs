@@ -2,11 +2,11 @@
 
 use crate::distribution::{ByKind, DdsArgs, Kind, Numbered, topic_names};
 use std::time::{Duration, Instant};
-use tickwire_dds::fill::Filled;
 use tickwire_dds::{
     Change, CycloneParticipant, CycloneWriter, Done, Error, MarketData, New, Participant, Quote,
-    QuoteRequest, Remove, Sample, Writer,
+    QuoteRequest, Remove, Sample,
 };
+use tickwire_distribution::fill::Filled;
 use tickwire_net::Stop;
 
 /// Longest sleep of a loop that waits for subscribers.
@@ -64,7 +64,7 @@ impl<S: Numbered> Topics<S> {
         match self {
             Self::One(writer) => Some(writer),
             Self::BySecurity(writers) => {
-                let security = sample.key()?;
+                let security = sample.security()?;
                 let found = writers.binary_search_by_key(&security, |(security, _)| *security);
                 found.ok().map(|index| &mut writers[index].1)
             }

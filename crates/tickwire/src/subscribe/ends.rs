@@ -3,9 +3,7 @@
 use super::ledger::{Ledger, Standing};
 use crate::distribution::DdsArgs;
 use std::time::{Duration, Instant};
-use tickwire_dds::{
-    CycloneParticipant, CycloneReader, Done, Error, Participant, Reader, Received, Sample,
-};
+use tickwire_dds::{CycloneParticipant, CycloneReader, Done, Error, Participant, Received, Sample};
 
 /// How often to look who is there.
 const WATCH_EVERY: Duration = Duration::from_millis(100);

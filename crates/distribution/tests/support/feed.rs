@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use tickwire_dds::fill::{Filled, Filler};
+use tickwire_distribution::fill::{Filled, Filler};
 use tickwire_exchange::{Generator, Options};
 use tickwire_fast::{Decoder, DecoderOptions, Program, ResetPolicy};
 

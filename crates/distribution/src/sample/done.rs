@@ -1,9 +1,9 @@
 //! The end of a feed, as in `idl/Done.idl`.
 
 use super::Sample;
+use crate::field::fields;
 
 /// What a publisher writes once, after its last sample.
-#[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Done {
     /// Samples that the publisher wrote to all its topics together.
@@ -15,11 +15,8 @@ impl Done {
     pub const STOPPED_TOPIC: &str = "Stopped";
 }
 
-impl Sample for Done {
-    const TYPE_NAME: &'static str = "MiddlewareNewsBrief::Done";
-    const TOPIC: &'static str = "Done";
+fields!("MiddlewareNewsBrief::Done" Done { ; samples "samples" });
 
-    fn key(&self) -> Option<u32> {
-        None
-    }
+impl Sample for Done {
+    const TOPIC: &'static str = "Done";
 }

@@ -3,6 +3,7 @@
 //! The IDL has no optional members: a field that the feed left out is 0 or the empty string.
 
 use super::Sample;
+use crate::field::fields;
 
 /// News of one security: its entries of one market-data message.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -108,20 +109,74 @@ pub struct RelatedSymbol {
     pub security_id_source: u32,
 }
 
+fields!("MiddlewareNewsBrief::MarketData" MarketData {
+    security_id "securityID";
+    appl_version_id "applVersionID",
+    message_type "messageType",
+    sender_comp_id "senderCompID",
+    msg_seq_num "msgSeqNum",
+    sending_time "sendingTime",
+    trade_date "tradeDate",
+    md_entries "mdEntries",
+});
+
+fields!("MiddlewareNewsBrief::MarketDataEntry" MarketDataEntry {
+    ;
+    md_update_action "mdUpdateAction",
+    md_price_level "mdPriceLevel",
+    md_entry_type "mdEntryType",
+    open_close_settle_flag "openCloseSettleFlag",
+    security_id_source "securityIDSource",
+    security_id "securityID",
+    rpt_seq "rptSeq",
+    md_entry_px "mdEntryPx",
+    md_entry_time "mdEntryTime",
+    md_entry_size "mdEntrySize",
+    number_of_orders "numberOfOrders",
+    trading_session_id "tradingSessionID",
+    net_chg_prev_day "netChgPrevDay",
+    trade_volume "tradeVolume",
+    trade_condition "tradeCondition",
+    tick_direction "tickDirection",
+    quote_condition "quoteCondition",
+    aggressor_side "aggressorSide",
+    match_event_indicator "matchEventIndicator",
+});
+
+fields!("MiddlewareNewsBrief::QuoteRequest" QuoteRequest {
+    security_id "securityID";
+    appl_version_id "applVersionID",
+    message_type "messageType",
+    sender_comp_id "senderCompID",
+    msg_seq_num "msgSeqNum",
+    sending_time "sendingTime",
+    quote_req_id "quoteReqID",
+    related_sym "relatedSym",
+});
+
+fields!("MiddlewareNewsBrief::RelatedSymbol" RelatedSymbol {
+    ;
+    symbol "symbol",
+    order_qty "orderQty",
+    side "side",
+    transact_time "transactTime",
+    quote_type "quoteType",
+    security_id "securityID",
+    security_id_source "securityIDSource",
+});
+
 impl Sample for MarketData {
-    const TYPE_NAME: &'static str = "MiddlewareNewsBrief::MarketData";
     const TOPIC: &'static str = "MarketData";
 
-    fn key(&self) -> Option<u32> {
+    fn security(&self) -> Option<u32> {
         Some(self.security_id)
     }
 }
 
 impl Sample for QuoteRequest {
-    const TYPE_NAME: &'static str = "MiddlewareNewsBrief::QuoteRequest";
     const TOPIC: &'static str = "QuoteRequest";
 
-    fn key(&self) -> Option<u32> {
+    fn security(&self) -> Option<u32> {
         Some(self.security_id)
     }
 }

@@ -1,4 +1,4 @@
-//! Time from FAST bytes to filled samples: `cargo bench -p tickwire-dds`. Decoding alone stands beside
+//! Time from FAST bytes to filled samples: `cargo bench -p tickwire-distribution`. Decoding alone stands beside
 //! it. Elements are messages for the simple feed, entries for the complex one.
 
 #[path = "../tests/support/feed.rs"]
@@ -7,11 +7,11 @@ mod feed;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use feed::Feed;
 use std::hint::black_box;
-use tickwire_dds::fill::Filled;
+use tickwire_distribution::fill::Filled;
 use tickwire_exchange::Options;
 
 fn fill(c: &mut Criterion) {
-    let mut group = c.benchmark_group("dds/fill");
+    let mut group = c.benchmark_group("distribution/fill");
     let count = 10_000;
     let feeds = [
         ("simple", Options { messages: count, ..Options::simple() }),

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use tickwire_dds::fill::{FillError, Filled, Filler, Misfit, Misfits};
-use tickwire_dds::{MarketData, MarketDataEntry, Quote};
+use tickwire_distribution::fill::{FillError, Filled, Filler, Misfit, Misfits};
+use tickwire_distribution::{MarketData, MarketDataEntry, Quote};
 use tickwire_fast::{Decimal, Message, MessageBuilder, Program, TemplateId, TemplateSet};
 
 const QUOTE: &str = r#"<template name="Quote" id="1">

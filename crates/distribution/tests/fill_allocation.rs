@@ -5,7 +5,7 @@
 mod feed;
 
 use feed::Feed;
-use tickwire_dds::fill::Filled;
+use tickwire_distribution::fill::Filled;
 use tickwire_exchange::Options;
 
 #[test]

@@ -1,13 +1,13 @@
-//! Order messages without key, 32 bytes or less, laid out as in `idl/Simple.idl`.
+//! Order messages without key, 32 bytes or less, as in `idl/Simple.idl`.
 
 use super::Sample;
+use crate::field::fields;
 
 /// One sample of `idl/Simple.idl`: what all have, and in brackets whether it has volume and price, and
 /// a side.
 macro_rules! order_message {
-    (#[$doc:meta] $name:ident, $number:literal, [$($volume:ident $price:ident)?] [$($side:ident)?]) => {
+    (#[$doc:meta] $name:ident $type:literal, $number:literal, [$($volume:ident $price:ident)?] [$($side:ident)?]) => {
         #[$doc]
-        #[repr(C)]
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
         pub struct $name {
             #[doc = concat!("Message type, ", $number, " for this type.")]
@@ -38,23 +38,32 @@ macro_rules! order_message {
             )?
         }
 
-        impl Sample for $name {
-            const TYPE_NAME: &'static str = concat!("MiddlewareNewsBrief::", stringify!($name));
-            const TOPIC: &'static str = stringify!($name);
+        fields!($type $name {
+            ;
+            message_type "MessageType",
+            sequence_number "SequenceNumber",
+            timestamp "Timestamp",
+            order_id "OrderId",
+            $($volume "Volume", $price "Price",)?
+            security_id "SecurityId",
+            exchange_id "ExchangeId" as Char,
+            security_type "SecurityType" as Char,
+            session_id "SessionId" as Char,
+            $($side "Side" as Char,)?
+        });
 
-            fn key(&self) -> Option<u32> {
-                None
-            }
+        impl Sample for $name {
+            const TOPIC: &'static str = stringify!($name);
         }
     };
 }
 
-order_message!(#[doc = "A quote."] Quote, 11, [volume price] []);
-order_message!(#[doc = "A new order."] New, 12, [volume price] [side]);
-order_message!(#[doc = "A change of an order."] Change, 13, [volume price] [side]);
+order_message!(#[doc = "A quote."] Quote "MiddlewareNewsBrief::Quote", 11, [volume price] []);
+order_message!(#[doc = "A new order."] New "MiddlewareNewsBrief::New", 12, [volume price] [side]);
+order_message!(#[doc = "A change of an order."] Change "MiddlewareNewsBrief::Change", 13, [volume price] [side]);
 order_message!(
     #[doc = "The end of an order."]
-    Remove,
+    Remove "MiddlewareNewsBrief::Remove",
     14,
     [][side]
 );

@@ -11,7 +11,7 @@
 //! # Examples
 //! ```
 //! use std::sync::Arc;
-//! use tickwire_dds::fill::{Filled, Filler};
+//! use tickwire_distribution::fill::{Filled, Filler};
 //! use tickwire_fast::{Decoder, Program, TemplateSet};
 //!
 //! let xml = r#"<templates><template name="Done" id="99">

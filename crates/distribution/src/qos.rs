@@ -45,7 +45,7 @@ pub enum Durability {
 ///
 /// # Examples
 /// ```
-/// use tickwire_dds::{History, Qos};
+/// use tickwire_distribution::{History, Qos};
 ///
 /// let qos = Qos::reliable().keep_last(16).transient_local(1).partition("equities");
 /// assert_eq!(qos.history, History::KeepLast(16));

@@ -1,36 +1,35 @@
-//! The typed samples: what the IDL files in `idl/` say, as Rust values.
+//! The typed samples: what the IDL files of the crate `tickwire-dds` say, as Rust values.
 
 mod complex;
 mod done;
+mod market;
 mod simple;
 
 use std::fmt::Debug;
 
-use crate::cyclone::Layout;
+use crate::field::Fields;
 
 pub use complex::{MarketData, MarketDataEntry, QuoteRequest, RelatedSymbol};
 pub use done::Done;
+pub use market::{Book, BookLevel, BookTop, Decimal, Definition, Status, Trade};
 pub use simple::{Change, New, Quote, Remove};
 
 /// A value that can be written to and read from a topic.
-///
-/// Closed: a new type needs an IDL file and a descriptor in this crate.
-pub trait Sample: Layout + Clone + Default + Debug + PartialEq + Send + 'static {
-    /// The type's name on the wire; writer and reader must agree on it.
-    const TYPE_NAME: &'static str;
-
+pub trait Sample: Fields + Clone + Debug + PartialEq + Send + 'static {
     /// The topic that carries the type where there is one topic for all securities.
     const TOPIC: &'static str;
 
-    /// The security that is the key, `None` for a type without key.
-    fn key(&self) -> Option<u32>;
+    /// The number of the security that is the key; `None` for a type without key or with another.
+    fn security(&self) -> Option<u32> {
+        None
+    }
 }
 
 /// Name of the topic that holds one security alone, where topics are one a security.
 ///
 /// # Examples
 /// ```
-/// use tickwire_dds::{MarketData, security_topic};
+/// use tickwire_distribution::{MarketData, security_topic};
 /// assert_eq!(security_topic::<MarketData>(42), "MarketData/42");
 /// ```
 #[must_use]

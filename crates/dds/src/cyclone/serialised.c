@@ -1,0 +1,148 @@
+/* What Cyclone DDS offers by macros, inline functions and structures passed by value, as plain functions: samples
+   in and out as the bytes of the wire, and topics of types that are described at run time. */
+
+#include <string.h>
+
+#include "dds/dds.h"
+#include "dds/ddsi/ddsi_protocol.h"
+#include "dds/ddsi/ddsi_serdata.h"
+#include "dds/ddsi/ddsi_sertype.h"
+
+/* Writes the members of a sample, or with `dispose` those of its key alone. `xcdr2` tells the encoding. Little-endian
+   machines only, as the bytes are. */
+int32_t tickwire_write (dds_entity_t writer, const struct ddsi_sertype *type, const void *bytes, size_t size,
+                        bool xcdr2, bool dispose, int64_t timestamp_ns)
+{
+  static unsigned char none[4];
+  const size_t padding = (4 - size % 4) % 4;
+  unsigned char header[4] = { 0, xcdr2 ? 7 : 1, 0, (unsigned char) padding };
+  const ddsrt_iovec_t parts[3] = {
+    { .iov_base = header, .iov_len = sizeof (header) },
+    { .iov_base = (void *) bytes, .iov_len = size },
+    { .iov_base = none, .iov_len = padding }
+  };
+  struct ddsi_serdata *sample = ddsi_serdata_from_ser_iov (type, dispose ? SDK_KEY : SDK_DATA, 3, parts,
+                                                           sizeof (header) + size + padding);
+  if (sample == NULL)
+    return DDS_RETCODE_BAD_PARAMETER;
+  sample->statusinfo = dispose ? DDSI_STATUSINFO_DISPOSE : 0;
+  sample->timestamp.v = timestamp_ns;
+  return dds_forwardcdr (writer, sample);
+}
+
+/* Lends the bytes of a sample, with the encapsulation header before them, until `tickwire_release`. */
+void tickwire_lend (const struct ddsi_serdata *sample, const void **bytes, size_t *size)
+{
+  ddsrt_iovec_t part;
+  const uint32_t length = ddsi_serdata_size (sample);
+  /* The reference that this takes is the one that the caller holds already. */
+  ddsi_serdata_to_ser_unref (ddsi_serdata_to_ser_ref (sample, 0, length, &part), &part);
+  *bytes = part.iov_base;
+  *size = part.iov_len;
+}
+
+void tickwire_release (struct ddsi_serdata *sample)
+{
+  ddsi_serdata_unref (sample);
+}
+
+/* A member: `kind` is one of dds_dynamic_type_kind_t; of a structure, `of` is its index. */
+struct tickwire_member {
+  const char *name;
+  uint32_t kind;
+  uint32_t of;
+  bool is_sequence;
+  bool is_key;
+  bool is_optional;
+};
+
+struct tickwire_struct {
+  const char *name;
+  const struct tickwire_member *members;
+  uint32_t member_count;
+};
+
+static dds_dynamic_type_spec_t spec_of (dds_entity_t participant, const struct tickwire_member *member,
+                                        dds_dynamic_type_t *structs)
+{
+  switch (member->kind)
+  {
+    case DDS_DYNAMIC_STRUCTURE:
+      return DDS_DYNAMIC_TYPE_SPEC (dds_dynamic_type_ref (&structs[member->of]));
+    case DDS_DYNAMIC_STRING8:
+      return DDS_DYNAMIC_TYPE_SPEC (dds_dynamic_type_create (
+        participant, (dds_dynamic_type_descriptor_t) { .kind = DDS_DYNAMIC_STRING8 }));
+    default:
+      return DDS_DYNAMIC_TYPE_SPEC_PRIM ((dds_dynamic_type_kind_t) member->kind);
+  }
+}
+
+static dds_return_t add_member (dds_entity_t participant, dds_dynamic_type_t *to, uint32_t id,
+                                const struct tickwire_member *member, dds_dynamic_type_t *structs)
+{
+  dds_return_t code;
+  dds_dynamic_type_spec_t spec = spec_of (participant, member, structs);
+  if (member->is_sequence)
+  {
+    dds_dynamic_type_t sequence = dds_dynamic_type_create (participant, (dds_dynamic_type_descriptor_t) {
+      .kind = DDS_DYNAMIC_SEQUENCE, .name = member->name, .element_type = spec });
+    if (sequence.ret != DDS_RETCODE_OK)
+      return sequence.ret;
+    spec = DDS_DYNAMIC_TYPE_SPEC (sequence);
+  }
+  code = dds_dynamic_type_add_member (to, DDS_DYNAMIC_MEMBER_ (spec, member->name, id, DDS_DYNAMIC_MEMBER_INDEX_END));
+  if (code == DDS_RETCODE_OK && member->is_key)
+    code = dds_dynamic_member_set_key (to, id, true);
+  if (code == DDS_RETCODE_OK && member->is_optional)
+    code = dds_dynamic_member_set_optional (to, id, true);
+  return code;
+}
+
+/* Creates the types of `structs`, each of which uses only those before it, and returns the last, or its error. */
+static dds_return_t create_types (dds_entity_t participant, const struct tickwire_struct *structs, uint32_t count,
+                                  dds_dynamic_type_t *created)
+{
+  for (uint32_t i = 0; i < count; i++)
+  {
+    dds_return_t code;
+    created[i] = dds_dynamic_type_create (participant, (dds_dynamic_type_descriptor_t) {
+      .kind = DDS_DYNAMIC_STRUCTURE, .name = structs[i].name });
+    if ((code = created[i].ret) != DDS_RETCODE_OK)
+      return code;
+    if ((code = dds_dynamic_type_set_extensibility (&created[i], DDS_DYNAMIC_TYPE_EXT_FINAL)) != DDS_RETCODE_OK)
+      return code;
+    if (i + 1 < count && (code = dds_dynamic_type_set_nested (&created[i], true)) != DDS_RETCODE_OK)
+      return code;
+    for (uint32_t m = 0; m < structs[i].member_count; m++)
+      if ((code = add_member (participant, &created[i], m, &structs[i].members[m], created)) != DDS_RETCODE_OK)
+        return code;
+  }
+  return DDS_RETCODE_OK;
+}
+
+/* Creates a topic whose type is the last of `structs`. Returns it, or an error. */
+int32_t tickwire_create_topic (dds_entity_t participant, const struct tickwire_struct *structs, uint32_t count,
+                               const char *name)
+{
+  dds_typeinfo_t *type_info = NULL;
+  dds_topic_descriptor_t *descriptor = NULL;
+  dds_dynamic_type_t *created = dds_alloc (count * sizeof (*created));
+  dds_return_t code;
+  memset (created, 0, count * sizeof (*created));
+  code = create_types (participant, structs, count, created);
+  if (code == DDS_RETCODE_OK)
+    code = dds_dynamic_type_register (&created[count - 1], &type_info);
+  if (code == DDS_RETCODE_OK)
+    code = dds_create_topic_descriptor (DDS_FIND_SCOPE_LOCAL_DOMAIN, participant, type_info, 0, &descriptor);
+  if (code == DDS_RETCODE_OK)
+    code = dds_create_topic (participant, descriptor, name, NULL, NULL);
+  if (descriptor != NULL)
+    dds_delete_topic_descriptor (descriptor);
+  if (type_info != NULL)
+    dds_free_typeinfo (type_info);
+  for (uint32_t i = 0; i < count; i++)
+    if (created[i].x[0] != NULL)
+      dds_dynamic_type_unref (&created[i]);
+  dds_free (created);
+  return code;
+}

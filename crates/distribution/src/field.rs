@@ -1,0 +1,219 @@
+//! How members of typed samples are encoded and decoded.
+
+use std::sync::Arc;
+
+use crate::cdr::{DecodeError, Decoder, EncodeError, Encoder};
+use crate::types::{MemberType, StructType};
+
+/// A value that a member of a typed sample holds.
+pub trait Field: Default {
+    /// Appends the value.
+    ///
+    /// # Errors
+    /// [`EncodeError`].
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), EncodeError>;
+
+    /// Replaces the value, in the same memory.
+    ///
+    /// # Errors
+    /// [`DecodeError`].
+    fn decode(&mut self, decoder: &mut Decoder<'_>) -> Result<(), DecodeError>;
+
+    /// What the member holds.
+    fn member_type() -> MemberType;
+}
+
+/// The members of a structure, which [`fields!`](crate::field::fields) tells.
+pub trait Fields: Default {
+    /// The type of the structure.
+    fn struct_type() -> &'static Arc<StructType>;
+
+    /// Appends all members.
+    ///
+    /// # Errors
+    /// [`EncodeError`].
+    fn encode_members(&self, encoder: &mut Encoder<'_>) -> Result<(), EncodeError>;
+
+    /// Replaces all members.
+    ///
+    /// # Errors
+    /// [`DecodeError`].
+    fn decode_members(&mut self, decoder: &mut Decoder<'_>) -> Result<(), DecodeError>;
+
+    /// Replaces the members of the key.
+    ///
+    /// # Errors
+    /// [`DecodeError`].
+    fn decode_key(&mut self, decoder: &mut Decoder<'_>) -> Result<(), DecodeError>;
+}
+
+macro_rules! plain {
+    ($($type:ident $put:ident $take:ident $member:ident;)*) => {
+        $(
+            impl Field for $type {
+                #[inline]
+                fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), EncodeError> {
+                    encoder.$put(*self);
+                    Ok(())
+                }
+
+                #[inline]
+                fn decode(&mut self, decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
+                    *self = decoder.$take()?;
+                    Ok(())
+                }
+
+                fn member_type() -> MemberType {
+                    MemberType::$member
+                }
+            }
+        )*
+    };
+}
+
+plain! {
+    bool put_bool take_bool Bool;
+    u8 put_u8 take_u8 U8;
+    u16 put_u16 take_u16 U16;
+    u32 put_u32 take_u32 U32;
+    u64 put_u64 take_u64 U64;
+    i32 put_i32 take_i32 I32;
+    i64 put_i64 take_i64 I64;
+    f64 put_f64 take_f64 F64;
+}
+
+impl Field for String {
+    #[inline]
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), EncodeError> {
+        encoder.put_str(self)
+    }
+
+    #[inline]
+    fn decode(&mut self, decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
+        self.clear();
+        self.push_str(decoder.take_str()?);
+        Ok(())
+    }
+
+    fn member_type() -> MemberType {
+        MemberType::Str
+    }
+}
+
+impl<T: Fields> Field for T {
+    #[inline]
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), EncodeError> {
+        self.encode_members(encoder)
+    }
+
+    #[inline]
+    fn decode(&mut self, decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
+        self.decode_members(decoder)
+    }
+
+    fn member_type() -> MemberType {
+        MemberType::Struct(T::struct_type().clone())
+    }
+}
+
+/// A sequence of structures.
+impl<T: Fields> Field for Vec<T> {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), EncodeError> {
+        encoder.put_sequence(self.len(), |encoder| {
+            self.iter().try_for_each(|element| element.encode_members(encoder))
+        })
+    }
+
+    fn decode(&mut self, decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
+        let length = decoder.take_sequence()?;
+        self.truncate(length);
+        for index in 0..length {
+            // One by one: the length is only what the bytes say.
+            if index == self.len() {
+                self.push(T::default());
+            }
+            self[index].decode_members(decoder)?;
+        }
+        Ok(())
+    }
+
+    fn member_type() -> MemberType {
+        MemberType::Sequence(Box::new(T::member_type()))
+    }
+}
+
+/// Implements [`Fields`]: `fields!("module::Name" Type { key "keyMember"; member "memberInTheIdl", .. })`.
+/// `as Char` after a name says that its byte is a character.
+macro_rules! fields {
+    ($name:literal $type:ident {
+        $($key:ident $key_name:literal),* ;
+        $($member:ident $member_name:literal $(as $kind:ident)?),* $(,)?
+    }) => {
+        impl $crate::field::Fields for $type {
+            fn struct_type() -> &'static std::sync::Arc<$crate::types::StructType> {
+                static TYPE: std::sync::LazyLock<std::sync::Arc<$crate::types::StructType>> =
+                    std::sync::LazyLock::new(|| {
+                        // Tells the compiler the types of the members.
+                        fn of<F: $crate::field::Field>(
+                            _: impl Fn(&$type) -> &F,
+                        ) -> $crate::types::MemberType {
+                            F::member_type()
+                        }
+                        let members = vec![
+                            $($crate::types::Member {
+                                is_key: true,
+                                ..$crate::types::Member::new($key_name, of(|sample| &sample.$key))
+                            },)*
+                            $($crate::types::Member::new(
+                                $member_name,
+                                $crate::field::fields!(@type $member $type $($kind)?),
+                            ),)*
+                        ];
+                        std::sync::Arc::new($crate::types::StructType {
+                            name: $name.to_owned(),
+                            members,
+                            encoding: $crate::cdr::Encoding::Xcdr1,
+                        })
+                    });
+                &TYPE
+            }
+
+            #[inline]
+            fn encode_members(
+                &self,
+                encoder: &mut $crate::cdr::Encoder<'_>,
+            ) -> Result<(), $crate::cdr::EncodeError> {
+                $($crate::field::Field::encode(&self.$key, encoder)?;)*
+                $($crate::field::Field::encode(&self.$member, encoder)?;)*
+                Ok(())
+            }
+
+            #[inline]
+            fn decode_members(
+                &mut self,
+                decoder: &mut $crate::cdr::Decoder<'_>,
+            ) -> Result<(), $crate::cdr::DecodeError> {
+                $($crate::field::Field::decode(&mut self.$key, decoder)?;)*
+                $($crate::field::Field::decode(&mut self.$member, decoder)?;)*
+                Ok(())
+            }
+
+            #[allow(unused_variables)]
+            fn decode_key(
+                &mut self,
+                decoder: &mut $crate::cdr::Decoder<'_>,
+            ) -> Result<(), $crate::cdr::DecodeError> {
+                $($crate::field::Field::decode(&mut self.$key, decoder)?;)*
+                Ok(())
+            }
+        }
+    };
+    (@type $member:ident $type:ident) => {
+        of(|sample| &sample.$member)
+    };
+    (@type $member:ident $type:ident $kind:ident) => {
+        $crate::types::MemberType::$kind
+    };
+}
+
+pub(crate) use fields;

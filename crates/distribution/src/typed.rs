@@ -1,0 +1,194 @@
+//! Writers and readers of typed samples.
+
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use crate::Sample;
+use crate::cdr::{DecodeError, Encoder, Encoding};
+use crate::transport::{ParticipantId, RawReader, RawSample, RawWriter, Received};
+
+/// Writes samples of one type to one topic. Once warm it does not allocate.
+#[derive(Debug)]
+pub struct Writer<S, W> {
+    raw: W,
+    bytes: Vec<u8>,
+    _sample: PhantomData<fn(&S)>,
+}
+
+impl<S: Sample, W: RawWriter> Writer<S, W> {
+    /// A writer to `raw`, which is of the type of `S`.
+    pub fn new(raw: W) -> Self {
+        Self { raw, bytes: Vec::new(), _sample: PhantomData }
+    }
+
+    /// What it writes to.
+    pub fn raw(&self) -> &W {
+        &self.raw
+    }
+
+    /// Writes one sample.
+    ///
+    /// # Errors
+    /// - [Timed out](crate::TransportError::is_timed_out) where a reliable writer's full history had no room
+    ///   in `max_blocking`.
+    /// - An [`EncodeError`](crate::cdr::EncodeError) where the sample has no bytes.
+    /// - The transport refuses.
+    #[inline]
+    pub fn write(&mut self, sample: &S) -> Result<(), W::Error> {
+        self.encode(sample)?;
+        self.raw.write(&self.bytes, None)
+    }
+
+    /// Writes one sample with `source_timestamp_ns` as the time when it was written, in nanoseconds since
+    /// the Unix epoch. An echo with the time of what it answers measures a round trip by one clock.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_at(&mut self, sample: &S, source_timestamp_ns: i64) -> Result<(), W::Error> {
+        self.encode(sample)?;
+        self.raw.write(&self.bytes, Some(source_timestamp_ns))
+    }
+
+    fn encode(&mut self, sample: &S) -> Result<(), W::Error> {
+        let mut encoder = Encoder::new(&mut self.bytes, Encoding::Xcdr1);
+        Ok(sample.encode_members(&mut encoder)?)
+    }
+
+    /// Tells readers that the instance with the key of `sample` has ended.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn dispose(&mut self, sample: &S) -> Result<(), W::Error> {
+        self.encode(sample)?;
+        // What was just encoded is of its type.
+        let key = S::struct_type().key(&self.bytes, Encoding::Xcdr1).unwrap_or_default();
+        self.raw.dispose(key)
+    }
+
+    /// Sends what a writer with [`batching`](crate::Qos::batching) has collected; nothing to do for others.
+    ///
+    /// # Errors
+    /// The transport refuses.
+    pub fn flush(&mut self) -> Result<(), W::Error> {
+        self.raw.flush()
+    }
+
+    /// Waits until at least `count` readers match; false where `timeout` passed first.
+    ///
+    /// # Errors
+    /// The transport refuses.
+    pub fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, W::Error> {
+        self.raw.wait_matched(count, timeout)
+    }
+
+    /// Number of readers that match now.
+    ///
+    /// # Errors
+    /// The transport refuses.
+    pub fn matched(&self) -> Result<u32, W::Error> {
+        self.raw.matched()
+    }
+
+    /// Waits until all matched reliable readers acknowledged all samples.
+    ///
+    /// # Errors
+    /// Timed out where `timeout` passed first.
+    pub fn wait_acknowledged(&self, timeout: Duration) -> Result<(), W::Error> {
+        self.raw.wait_acknowledged(timeout)
+    }
+}
+
+/// Reads samples of one type from one topic.
+#[derive(Debug)]
+pub struct Reader<S, R> {
+    raw: R,
+    unreadable: u64,
+    _sample: PhantomData<fn() -> S>,
+}
+
+impl<S: Sample, R: RawReader> Reader<S, R> {
+    /// A reader of `raw`, which is of the type of `S`.
+    pub fn new(raw: R) -> Self {
+        Self { raw, unreadable: 0, _sample: PhantomData }
+    }
+
+    /// What it reads from.
+    pub fn raw(&self) -> &R {
+        &self.raw
+    }
+
+    /// Takes the next sample into `received`; false where none is there. Does not wait, so calling it
+    /// again and again is the polling reader.
+    ///
+    /// # Errors
+    /// The transport refuses.
+    pub fn take(&mut self, received: &mut Received<S>) -> Result<bool, R::Error> {
+        loop {
+            let Some(raw) = self.raw.take()? else { return Ok(false) };
+            if received.load(&raw).is_ok() {
+                return Ok(true);
+            }
+            self.unreadable = self.unreadable.saturating_add(1);
+        }
+    }
+
+    /// Waits until a sample can be taken; false where `timeout` passed first.
+    ///
+    /// # Errors
+    /// The transport refuses.
+    pub fn wait(&mut self, timeout: Duration) -> Result<bool, R::Error> {
+        self.raw.wait(timeout)
+    }
+
+    /// Waits until at least `count` writers match; false where `timeout` passed first.
+    ///
+    /// # Errors
+    /// The transport refuses.
+    pub fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, R::Error> {
+        self.raw.wait_matched(count, timeout)
+    }
+
+    /// Number of writers that match now.
+    ///
+    /// # Errors
+    /// The transport refuses.
+    pub fn matched(&self) -> Result<u32, R::Error> {
+        self.raw.matched()
+    }
+
+    /// Whose the writers are that match now, a participant for each.
+    ///
+    /// # Errors
+    /// The transport refuses.
+    pub fn publishers(&self) -> Result<Vec<ParticipantId>, R::Error> {
+        self.raw.publishers()
+    }
+
+    /// Samples lost on the way since the reader was created, as far as the transport knows.
+    ///
+    /// # Errors
+    /// The transport refuses.
+    pub fn lost(&self) -> Result<u64, R::Error> {
+        self.raw.lost()
+    }
+
+    /// Samples dropped because their bytes are not of the type: a string that is not UTF-8.
+    pub fn unreadable(&self) -> u64 {
+        self.unreadable
+    }
+}
+
+impl<S: Sample> Received<S> {
+    /// Replaces the sample, or its key alone where `raw` has no data.
+    ///
+    /// # Errors
+    /// The bytes are not of the type; the sample is in an unspecified state then.
+    pub fn load(&mut self, raw: &RawSample<'_>) -> Result<(), DecodeError> {
+        self.info = raw.info;
+        let mut decoder = raw.decoder();
+        match raw.info.has_data {
+            true => self.sample.decode_members(&mut decoder),
+            false => self.sample.decode_key(&mut decoder),
+        }
+    }
+}

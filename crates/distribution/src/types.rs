@@ -1,0 +1,263 @@
+//! What a sample is made of, told at run time.
+//!
+//! Everything that does not know the Rust type of a sample works from this: showing, recording, types made
+//! from templates.
+
+use std::sync::Arc;
+
+use crate::cdr::{DecodeError, Decoder, Encoding};
+
+/// The type of the samples of a topic: a final structure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StructType {
+    /// Name on the wire with its modules, such as `tickwire::Trade`; writer and reader must agree on it.
+    pub name: String,
+    /// The members in their order. The members of the key come first.
+    pub members: Vec<Member>,
+    /// Version of the encoding in which writers write it.
+    pub encoding: Encoding,
+}
+
+/// A member of a structure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its name in the IDL.
+    pub name: String,
+    /// What it holds.
+    pub of: MemberType,
+    /// Whether it is of the key.
+    pub is_key: bool,
+    /// Whether it may be absent; in [`Encoding::Xcdr2`] alone.
+    pub is_optional: bool,
+}
+
+/// What a member holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MemberType {
+    /// A flag.
+    Bool,
+    /// Bytes of any content.
+    Bytes,
+    /// One character of eight bits.
+    Char,
+    /// A floating-point number of 64 bits.
+    F64,
+    /// A signed number of 32 bits.
+    I32,
+    /// A signed number of 64 bits.
+    I64,
+    /// Any number of the same.
+    Sequence(Box<MemberType>),
+    /// UTF-8 text.
+    Str,
+    /// A structure.
+    Struct(Arc<StructType>),
+    /// A byte.
+    U8,
+    /// A number of 16 bits.
+    U16,
+    /// A number of 32 bits.
+    U32,
+    /// A number of 64 bits.
+    U64,
+}
+
+/// A value of a member, borrowed from the bytes of a sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scalar<'b> {
+    /// A flag.
+    Bool(bool),
+    /// Bytes of any content.
+    Bytes(&'b [u8]),
+    /// One character of eight bits.
+    Char(u8),
+    /// A floating-point number.
+    F64(f64),
+    /// A signed number.
+    Int(i64),
+    /// Text.
+    Str(&'b str),
+    /// An unsigned number.
+    UInt(u64),
+}
+
+/// Is told of the members of a sample in their order.
+pub trait Visitor {
+    /// A plain value; `name` is empty for an element of a sequence.
+    fn scalar(&mut self, name: &str, value: Scalar<'_>);
+    /// An optional member that is absent.
+    fn absent(&mut self, name: &str);
+    /// A structure begins.
+    fn begin_struct(&mut self, name: &str, of: &StructType);
+    /// The structure ends.
+    fn end_struct(&mut self);
+    /// A sequence begins.
+    fn begin_sequence(&mut self, name: &str, length: usize);
+    /// The sequence ends.
+    fn end_sequence(&mut self);
+}
+
+/// Looks at nothing: a walk with it checks the bytes.
+struct Nobody;
+
+impl Visitor for Nobody {
+    fn scalar(&mut self, _: &str, _: Scalar<'_>) {}
+    fn absent(&mut self, _: &str) {}
+    fn begin_struct(&mut self, _: &str, _: &StructType) {}
+    fn end_struct(&mut self) {}
+    fn begin_sequence(&mut self, _: &str, _: usize) {}
+    fn end_sequence(&mut self) {}
+}
+
+impl StructType {
+    /// Tells `visitor` of all members of a sample.
+    ///
+    /// # Errors
+    /// The bytes are not of this type.
+    pub fn walk(
+        &self,
+        decoder: &mut Decoder<'_>,
+        visitor: &mut impl Visitor,
+    ) -> Result<(), DecodeError> {
+        self.members.iter().try_for_each(|member| member.walk(decoder, visitor))
+    }
+
+    /// Tells whether bytes are a sample of this type.
+    ///
+    /// # Errors
+    /// They are not, and why.
+    pub fn check(&self, bytes: &[u8], encoding: Encoding) -> Result<(), DecodeError> {
+        self.walk(&mut Decoder::new(bytes, encoding), &mut Nobody)
+    }
+
+    /// Whether any member is of the key.
+    #[must_use]
+    pub fn has_key(&self) -> bool {
+        self.members.iter().any(|member| member.is_key)
+    }
+
+    /// The bytes of the key of a sample: those that its members begin with. Empty without a key.
+    ///
+    /// # Errors
+    /// The bytes are not of this type.
+    pub fn key<'b>(&self, bytes: &'b [u8], encoding: Encoding) -> Result<&'b [u8], DecodeError> {
+        let mut decoder = Decoder::new(bytes, encoding);
+        for member in self.members.iter().take_while(|member| member.is_key) {
+            member.walk(&mut decoder, &mut Nobody)?;
+        }
+        bytes.get(..decoder.offset()).ok_or(DecodeError::Cut)
+    }
+
+    /// The number in the member of this name at the top, such as a sequence number; `None` where there is no
+    /// such member or it is no unsigned number.
+    ///
+    /// # Errors
+    /// The bytes are not of this type.
+    pub fn number(
+        &self,
+        member: usize,
+        bytes: &[u8],
+        encoding: Encoding,
+    ) -> Result<Option<u64>, DecodeError> {
+        let mut decoder = Decoder::new(bytes, encoding);
+        for before in self.members.iter().take(member) {
+            before.walk(&mut decoder, &mut Nobody)?;
+        }
+        let Some(member) = self.members.get(member) else { return Ok(None) };
+        let mut found = Number(None);
+        member.walk(&mut decoder, &mut found)?;
+        Ok(found.0)
+    }
+
+    /// The index of the member of this name at the top.
+    #[must_use]
+    pub fn index_of(&self, name: &str) -> Option<usize> {
+        self.members.iter().position(|member| member.name == name)
+    }
+}
+
+/// Keeps a number.
+struct Number(Option<u64>);
+
+impl Visitor for Number {
+    fn scalar(&mut self, _: &str, value: Scalar<'_>) {
+        self.0 = match value {
+            Scalar::UInt(number) => Some(number),
+            _ => None,
+        };
+    }
+    fn absent(&mut self, _: &str) {}
+    fn begin_struct(&mut self, _: &str, _: &StructType) {}
+    fn end_struct(&mut self) {}
+    fn begin_sequence(&mut self, _: &str, _: usize) {}
+    fn end_sequence(&mut self) {}
+}
+
+impl Member {
+    /// A member that is neither of the key nor optional.
+    #[must_use]
+    pub fn new(name: impl Into<String>, of: MemberType) -> Self {
+        Self { name: name.into(), of, is_key: false, is_optional: false }
+    }
+
+    fn walk(
+        &self,
+        decoder: &mut Decoder<'_>,
+        visitor: &mut impl Visitor,
+    ) -> Result<(), DecodeError> {
+        if self.is_optional && !decoder.take_bool()? {
+            visitor.absent(&self.name);
+            return Ok(());
+        }
+        self.of.walk(&self.name, decoder, visitor)
+    }
+}
+
+impl MemberType {
+    fn walk(
+        &self,
+        name: &str,
+        decoder: &mut Decoder<'_>,
+        visitor: &mut impl Visitor,
+    ) -> Result<(), DecodeError> {
+        let value = match self {
+            Self::Bool => Scalar::Bool(decoder.take_bool()?),
+            Self::Bytes => Scalar::Bytes(decoder.take_bytes()?),
+            Self::Char => Scalar::Char(decoder.take_u8()?),
+            Self::F64 => Scalar::F64(decoder.take_f64()?),
+            Self::I32 => Scalar::Int(decoder.take_i32()?.into()),
+            Self::I64 => Scalar::Int(decoder.take_i64()?),
+            Self::Str => Scalar::Str(decoder.take_str()?),
+            Self::U8 => Scalar::UInt(decoder.take_u8()?.into()),
+            Self::U16 => Scalar::UInt(decoder.take_u16()?.into()),
+            Self::U32 => Scalar::UInt(decoder.take_u32()?.into()),
+            Self::U64 => Scalar::UInt(decoder.take_u64()?),
+            Self::Struct(of) => {
+                visitor.begin_struct(name, of);
+                of.walk(decoder, visitor)?;
+                visitor.end_struct();
+                return Ok(());
+            }
+            Self::Sequence(of) => {
+                let length = match of.is_plain() {
+                    true => decoder.take_length()?,
+                    false => decoder.take_sequence()?,
+                };
+                visitor.begin_sequence(name, length);
+                for _ in 0..length {
+                    of.walk("", decoder, visitor)?;
+                }
+                visitor.end_sequence();
+                return Ok(());
+            }
+        };
+        visitor.scalar(name, value);
+        Ok(())
+    }
+
+    /// Whether it is a number, a character or a flag.
+    #[must_use]
+    pub const fn is_plain(&self) -> bool {
+        !matches!(self, Self::Bytes | Self::Sequence(_) | Self::Str | Self::Struct(_))
+    }
+}
