@@ -1,0 +1,210 @@
+//! Figures of the broadcast: `cargo bench -p tickwire-shm -- [latency] [publish] [stream] [blocking]`, all by default.
+//!
+//! The writer runs on CPU 0 and readers on CPU 1, each with a mapping of its own. The idle setting of the machine is
+//! printed, because blocking figures depend on it more than on anything here.
+
+mod bare;
+mod figures;
+mod workload;
+
+use figures::{Times, print_machine};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+use tickwire_shm::{Event, Reader, Wait};
+use workload::{Pace, clock_ns, open_reader, open_writer, pin};
+
+fn main() {
+    let named: Vec<String> =
+        std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let is_wanted = |name: &str| named.is_empty() || named.iter().any(|word| word == name);
+    print_machine();
+    if is_wanted("latency") {
+        latency();
+    }
+    if is_wanted("publish") {
+        publish();
+    }
+    if is_wanted("stream") {
+        stream();
+    }
+    if is_wanted("blocking") {
+        blocking();
+    }
+}
+
+/// Reads until the channel is done; hands the age of each sample to `take` and returns samples and losses.
+fn read(reader: &mut Reader, mut take: impl FnMut(u64)) -> (u64, u64) {
+    let (mut samples, mut lost) = (0, 0);
+    loop {
+        match reader
+            .wait(Duration::from_secs(10))
+            .expect("sound channel")
+            .expect("writer is done in time")
+        {
+            Event::Sample(sample) => {
+                let now = clock_ns();
+                let sent = u64::from_le_bytes(sample.bytes[..8].try_into().expect("8 bytes"));
+                take(now.saturating_sub(sent));
+                samples += 1;
+            }
+            Event::Gap { from, to } => lost += to - from,
+            Event::Done { .. } => return (samples, lost),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// One way, one reader that polls.
+fn latency() {
+    println!("\none way, polling, 250,000 samples/s    p50 ns    p99 ns");
+    for bytes in [32, 200] {
+        let times = one_way(bytes, 250_000, 400_000, Wait::Spin);
+        println!("{bytes:>4} B {:>38} {:>9}", times.quantile(0.5), times.quantile(0.99));
+    }
+}
+
+fn one_way(bytes: usize, rate: u64, count: u64, wait: Wait) -> Times {
+    let mut writer = open_writer("latency", bytes, 1 << 14);
+    thread::scope(|scope| {
+        let reading = scope.spawn(move || {
+            pin(1);
+            let mut times = Times::new();
+            let (samples, lost) = read(&mut open_reader("latency", wait), |age| times.record(age));
+            assert_eq!((samples, lost), (count, 0));
+            times
+        });
+        pin(0);
+        await_readers(&writer, 1);
+        let mut sample = vec![0x5a; bytes];
+        let mut pace = Pace::new(rate);
+        for _ in 0..count {
+            pace.wait();
+            sample[..8].copy_from_slice(&clock_ns().to_le_bytes());
+            writer.publish(&sample).expect("short enough");
+        }
+        writer.finish().expect("removable");
+        reading.join().expect("reader")
+    })
+}
+
+fn await_readers(writer: &tickwire_shm::Writer, count: u32) {
+    while writer.readers().expect("countable") < count {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Cost of a publish, by number of readers that poll, in bursts of 64 at one million samples a second.
+fn publish() {
+    const BURST: usize = 64;
+    println!("\npublish, 200 B          readers    median ns    p99 ns    (bursts of {BURST})");
+    for keyed in [false, true] {
+        for readers in [0, 1, 4, 10] {
+            let mut writer = open_writer("publish", 200, 1 << 16);
+            let key = writer.key(b"instrument").expect("room");
+            let stop = AtomicBool::new(false);
+            let times = thread::scope(|scope| {
+                for _ in 0..readers {
+                    scope.spawn(|| {
+                        pin(1);
+                        let mut reader = open_reader("publish", Wait::Spin);
+                        while !stop.load(Ordering::Relaxed) {
+                            std::hint::black_box(reader.poll().expect("sound channel"));
+                        }
+                    });
+                }
+                pin(0);
+                await_readers(&writer, readers);
+                let sample = [0x5a; 200];
+                let mut times = Times::new();
+                let mut pace = Pace::new(1_000_000 / BURST as u64);
+                for _ in 0..20_000 {
+                    pace.wait();
+                    let begun = Instant::now();
+                    for _ in 0..BURST {
+                        match keyed {
+                            true => writer.publish_keyed(key, &sample),
+                            false => writer.publish(&sample),
+                        }
+                        .expect("short enough");
+                    }
+                    times.record(begun.elapsed().as_nanos() as u64 * 10 / BURST as u64);
+                }
+                stop.store(true, Ordering::Relaxed);
+                times
+            });
+            writer.finish().expect("removable");
+            let tenth = |quantile| times.quantile(quantile) as f64 / 10.0;
+            let what = if keyed { "with last value" } else { "ring alone" };
+            println!("{what:<23} {readers:>7} {:>12.1} {:>9.1}", tenth(0.5), tenth(0.99));
+        }
+    }
+}
+
+/// Ten million samples of 200 bytes at ten million a second.
+fn stream() {
+    const COUNT: u64 = 10_000_000;
+    println!("\nstream, 200 B, 10,000,000 samples at      reached/s      lost    p50 ns    p99 ns");
+    for rate in [1_000_000, 10_000_000] {
+        let mut writer = open_writer("stream", 200, 1 << 18);
+        let (times, lost, seconds) = thread::scope(|scope| {
+            let reading = scope.spawn(|| {
+                pin(1);
+                let mut times = Times::new();
+                let (samples, lost) =
+                    read(&mut open_reader("stream", Wait::Spin), |age| times.record(age));
+                assert_eq!(samples + lost, COUNT, "the gaps are exact");
+                (times, lost)
+            });
+            pin(0);
+            await_readers(&writer, 1);
+            let mut sample = [0x5a; 200];
+            let mut pace = Pace::new(rate);
+            let begun = Instant::now();
+            for _ in 0..COUNT {
+                let now = pace.wait();
+                sample[..8].copy_from_slice(&now.to_le_bytes());
+                writer.publish(&sample).expect("short enough");
+            }
+            let seconds = begun.elapsed().as_secs_f64();
+            writer.finish().expect("removable");
+            let (times, lost) = reading.join().expect("reader");
+            (times, lost, seconds)
+        });
+        println!(
+            "{rate:>37}/s {:>14.0} {lost:>9} {:>9} {:>9}",
+            COUNT as f64 / seconds,
+            times.quantile(0.5),
+            times.quantile(0.99)
+        );
+    }
+}
+
+/// A reader that sleeps, against a thread that sleeps on a futex and nothing else, turn by turn.
+fn blocking() {
+    const COUNT: u64 = 4_000;
+    println!(
+        "\none way, blocking, 2,000 samples/s, 200 B    p50 ns    p99 ns    (least of 3 turns by p50)"
+    );
+    let (mut ours, mut bare) = (Vec::new(), Vec::new());
+    for _ in 0..3 {
+        bare.push(bare::one_way(2_000, COUNT));
+        ours.push(one_way(200, 2_000, COUNT, Wait::Block));
+    }
+    let least = |times: &[Times]| {
+        let least = times.iter().min_by_key(|times| times.quantile(0.5)).expect("turns");
+        (least.quantile(0.5), least.quantile(0.99))
+    };
+    let (bare, ours) = (least(&bare), least(&ours));
+    println!("{:<44} {:>6} {:>9}", "a bare futex", bare.0, bare.1);
+    println!("{:<44} {:>6} {:>9}", "reader, blocking", ours.0, ours.1);
+    println!("ratio of p50 {:.2}", ours.0 as f64 / bare.0 as f64);
+    let wait = Wait::SpinThenBlock(Duration::from_millis(1));
+    let spun = one_way(200, 2_000, COUNT, wait);
+    println!(
+        "{:<44} {:>6} {:>9}",
+        "reader, spins 1 ms, then blocks",
+        spun.quantile(0.5),
+        spun.quantile(0.99)
+    );
+}

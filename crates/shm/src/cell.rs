@@ -1,0 +1,108 @@
+//! A cell: bytes behind a sequence lock, in a slot of the ring or an entry of the last values.
+//!
+//! | word | what it holds |
+//! |---|---|
+//! | 0 | the lock: 2n + 1 while sample n is written, 2n + 2 once it is whole |
+//! | 1 | length in bytes (low half), the writer's epoch (high half) |
+//! | 2 | the sample's key, [`NO_KEY`](crate::layout::NO_KEY) for none; unused in entries |
+//! | 3.. | the bytes |
+//!
+//! Sequence numbers never repeat, so equal locks before and after a copy prove that nobody wrote in between.
+//!
+//! Orderings: the writer's release fence before the odd lock shows a reader that finds it what came before: the head that is
+//! at least n, and in an entry the ring's slot that holds n. The fence behind the odd lock puts that store before those of the bytes; a reader that
+//! copied a byte of sample n therefore finds, behind its acquire fence, at least n's odd lock, and drops the copy. The
+//! fence before the even lock puts all bytes before it. On x86-64 these fences only keep the compiler from reordering.
+
+use crate::layout::CELL_HEADER_WORDS;
+use crate::memory::{Memory, MemoryMut};
+
+/// Lock of a cell that was never written.
+pub const EMPTY: u64 = 0;
+
+/// Lock while sample `seq_num` is written.
+pub fn writing(seq_num: u64) -> u64 {
+    2 * seq_num + 1
+}
+
+/// Lock of a cell that holds sample `seq_num`.
+pub fn written(seq_num: u64) -> u64 {
+    2 * seq_num + 2
+}
+
+/// The words between the lock and the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// Length in bytes.
+    pub len: u32,
+    /// The writer's epoch, its low half.
+    pub epoch: u32,
+    /// The sample's key.
+    pub key: u64,
+}
+
+/// Writes sample `seq_num` into the cell at `at`.
+pub fn write(memory: &impl MemoryMut, at: usize, seq_num: u64, label: Label, bytes: &[u8]) {
+    memory.release();
+    memory.store(at, writing(seq_num));
+    memory.release();
+    memory.store(at + 1, u64::from(label.len) | u64::from(label.epoch) << 32);
+    memory.store(at + 2, label.key);
+    memory.store_bytes(at + CELL_HEADER_WORDS, bytes);
+    memory.release();
+    memory.store(at, written(seq_num));
+}
+
+/// What a cell held when it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The sample, whole.
+    Sample(Label),
+    /// Another lock than that of the sample, before or after copying.
+    Lock(u64),
+    /// The right lock around a length that no sample has.
+    Length(u32),
+}
+
+/// Copies sample `seq_num` out of the cell at `at`, if the cell holds it, and sets the buffer to its length.
+///
+/// The buffer is as large as samples get; its length alone changes.
+pub fn read(memory: &impl Memory, at: usize, seq_num: u64, buffer: &mut Buffer) -> Found {
+    let lock = memory.load(at);
+    if lock != written(seq_num) {
+        return Found::Lock(lock);
+    }
+    memory.acquire();
+    let word = memory.load(at + 1);
+    let label = Label { len: word as u32, epoch: (word >> 32) as u32, key: memory.load(at + 2) };
+    let is_valid = label.len as usize <= buffer.bytes.len();
+    if is_valid {
+        buffer.len = label.len as usize;
+        memory.load_bytes(at + CELL_HEADER_WORDS, &mut buffer.bytes[..label.len as usize]);
+    }
+    memory.acquire();
+    match memory.load(at) {
+        after if after != lock => Found::Lock(after),
+        _ if is_valid => Found::Sample(label),
+        _ => Found::Length(label.len),
+    }
+}
+
+/// Where samples are copied to.
+#[derive(Debug)]
+pub struct Buffer {
+    bytes: Box<[u8]>,
+    len: usize,
+}
+
+impl Buffer {
+    /// Room for samples of `bytes`.
+    pub fn new(bytes: usize) -> Self {
+        Self { bytes: vec![0; bytes].into(), len: 0 }
+    }
+
+    /// The sample that was read last.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}

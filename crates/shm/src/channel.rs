@@ -1,0 +1,260 @@
+//! Where a channel is: its directory, its files, and who may do what with them.
+
+use crate::error::{Attempt, Error};
+use crate::system;
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+
+/// A channel by directory and name. It has one writer and any number of readers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Channel {
+    directory: PathBuf,
+    name: String,
+}
+
+/// Who may read a channel. Nobody but the writer's user can write samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readers {
+    /// The writer's user (mode 0600).
+    Owner,
+    /// The writer's user and this group; without one, the group of the writer's process (0640).
+    Group(Option<u32>),
+    /// Every user (0644).
+    Everyone,
+}
+
+impl Readers {
+    /// Mode of the files that only the writer writes.
+    fn mode(self) -> u32 {
+        match self {
+            Self::Owner => 0o600,
+            Self::Group(_) => 0o640,
+            Self::Everyone => 0o644,
+        }
+    }
+
+    /// Mode of the waiters file: whoever reads may raise its flag.
+    fn waiters_mode(self) -> u32 {
+        self.mode() | (self.mode() & 0o044) >> 1
+    }
+}
+
+impl Channel {
+    /// The channel `name` in this user's directory, `/dev/shm/tickwire-UID`.
+    ///
+    /// # Errors
+    /// [`Error::Name`].
+    pub fn new(name: &str) -> Result<Self, Error> {
+        Self::in_directory(Self::default_directory(system::effective_user()), name)
+    }
+
+    /// The channel `name` in a directory, for example that of another user.
+    ///
+    /// # Errors
+    /// [`Error::Name`].
+    pub fn in_directory(directory: impl Into<PathBuf>, name: &str) -> Result<Self, Error> {
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        let is_valid = (1..=64).contains(&name.len())
+            && name.bytes().all(is_allowed)
+            && !name.starts_with('.');
+        match is_valid {
+            true => Ok(Self { directory: directory.into(), name: name.to_owned() }),
+            false => Err(Error::Name(name.to_owned())),
+        }
+    }
+
+    /// Where a user's channels are unless a directory is named.
+    pub fn default_directory(user: u32) -> PathBuf {
+        PathBuf::from(format!("/dev/shm/tickwire-{user}"))
+    }
+
+    /// The channel's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The channel's directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Whether a writer has opened the channel and not ended it. One that was killed leaves it open.
+    pub fn is_open(&self) -> bool {
+        self.ring_path().exists()
+    }
+
+    /// Removes what a killed writer left behind.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] while a writer lives; what the operating system refuses.
+    pub fn remove(&self) -> Result<(), Error> {
+        if !self.directory.exists() {
+            return Ok(());
+        }
+        let lock = self.lock()?;
+        self.remove_files(&lock)
+    }
+
+    pub(crate) fn ring_path(&self) -> PathBuf {
+        self.path("ring")
+    }
+
+    pub(crate) fn waiters_path(&self) -> PathBuf {
+        self.path("waiters")
+    }
+
+    pub(crate) fn segment_path(&self, segment: usize) -> PathBuf {
+        self.path(&format!("values.{segment}"))
+    }
+
+    fn path(&self, kind: &str) -> PathBuf {
+        self.directory.join(format!("{}.{kind}", self.name))
+    }
+
+    /// Makes the directory if it is missing and checks that only this user writes to it, so that no file in it is
+    /// another user's trap.
+    pub(crate) fn prepare_directory(&self) -> Result<(), Error> {
+        let directory = &self.directory;
+        match DirBuilder::new().mode(0o755).create(directory) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                return Err(failure(Attempt::Create, directory)(error));
+            }
+            _ => {}
+        }
+        let metadata = fs::metadata(directory).map_err(failure(Attempt::Open, directory))?;
+        let is_own = metadata.is_dir()
+            && metadata.uid() == system::effective_user()
+            && metadata.mode() & 0o022 == 0;
+        match is_own {
+            true => Ok(()),
+            false => Err(Error::Directory(directory.clone())),
+        }
+    }
+
+    /// Takes the writer's lock, which the kernel frees when the process ends however it ends.
+    ///
+    /// The lock is on a file of its own that readers cannot open: any holder of a descriptor can lock.
+    pub(crate) fn lock(&self) -> Result<WriterLock, Error> {
+        let path = self.path("lock");
+        loop {
+            let file = options().read(true).write(true).create(true).mode(0o600).open(&path);
+            let file = file.map_err(failure(Attempt::Lock, &path))?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Err(Error::Busy { pid: 0 }),
+                Err(TryLockError::Error(error)) => {
+                    return Err(failure(Attempt::Lock, &path)(error));
+                }
+            }
+            // A writer that ends removes the file with its lock: one that was opened before is no lock any more.
+            let locked = file.metadata().map_err(failure(Attempt::Lock, &path))?;
+            match fs::symlink_metadata(&path) {
+                Ok(named) if named.ino() == locked.ino() => return Ok(WriterLock { _file: file }),
+                _ => {}
+            }
+        }
+    }
+
+    /// Removes all files, the lock last.
+    pub(crate) fn remove_files(&self, _lock: &WriterLock) -> Result<(), Error> {
+        remove(&self.ring_path())?;
+        remove(&self.waiters_path())?;
+        remove(&self.path("new"))?;
+        self.remove_segments()?;
+        remove(&self.path("lock"))
+    }
+
+    /// Removes the segments of last values, the last one first: their numbers have no holes, also if this is cut short.
+    pub(crate) fn remove_segments(&self) -> Result<(), Error> {
+        let segments = (0..).map(|segment| self.segment_path(segment));
+        let found = segments.take_while(|path| path.symlink_metadata().is_ok());
+        found.collect::<Vec<_>>().iter().rev().try_for_each(|path| remove(path))
+    }
+
+    /// Makes a file of zeros with room reserved and hands it to `fill`, then gives it its mode, group and name: nobody sees it
+    /// half done.
+    pub(crate) fn create<T>(
+        &self,
+        path: &Path,
+        words: usize,
+        readers: Readers,
+        is_waiters: bool,
+        fill: impl FnOnce(&File, &Path) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let new = self.path("new");
+        remove(&new)?;
+        let file = options().read(true).write(true).create_new(true).mode(0o600).open(&new);
+        let file = file.map_err(failure(Attempt::Create, path))?;
+        system::reserve(&file, words as u64 * 8).map_err(failure(Attempt::Reserve, path))?;
+        let filled = fill(&file, path)?;
+        permit(&file, path, readers, is_waiters)?;
+        fs::rename(&new, path).map_err(failure(Attempt::Create, path))?;
+        Ok(filled)
+    }
+}
+
+/// Sets group and mode; the umask has no say.
+pub(crate) fn permit(
+    file: &File,
+    path: &Path,
+    readers: Readers,
+    is_waiters: bool,
+) -> Result<(), Error> {
+    let given = match readers {
+        Readers::Group(group) => {
+            fchown(file, None, Some(group.unwrap_or_else(system::effective_group)))
+        }
+        _ => Ok(()),
+    };
+    let mode = if is_waiters { readers.waiters_mode() } else { readers.mode() };
+    given
+        .and_then(|()| file.set_permissions(Permissions::from_mode(mode)))
+        .map_err(failure(Attempt::Permit, path))
+}
+
+/// Held while a writer lives.
+#[derive(Debug)]
+pub(crate) struct WriterLock {
+    _file: File,
+}
+
+/// Opens a file of a channel: no symbolic link, no device, nothing that blocks.
+pub(crate) fn open(path: &Path, is_writable: bool) -> Result<File, Error> {
+    let opened = options().read(true).write(is_writable).open(path);
+    let file = opened.map_err(|source| match source.kind() {
+        ErrorKind::NotFound => Error::NoChannel { path: path.to_owned() },
+        _ => failure(Attempt::Open, path)(source),
+    })?;
+    let metadata = file.metadata().map_err(failure(Attempt::Open, path))?;
+    match metadata.is_file() {
+        true => Ok(file),
+        false => Err(failure(Attempt::Open, path)(ErrorKind::InvalidInput.into())),
+    }
+}
+
+/// Words of a file, of which the last may be cut off.
+pub(crate) fn words(file: &File, path: &Path) -> Result<usize, Error> {
+    let metadata = file.metadata().map_err(failure(Attempt::Open, path))?;
+    Ok((metadata.len() / 8) as usize)
+}
+
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    options
+}
+
+fn remove(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(failure(Attempt::Remove, path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn failure(attempt: Attempt, path: &Path) -> impl Fn(io::Error) -> Error {
+    move |source| Error::Io { attempt, path: path.to_owned(), source }
+}

@@ -1,0 +1,197 @@
+//! Errors, each with what to do about it.
+
+use crate::schema::Schema;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// What goes wrong with a channel.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// Another process writes the channel.
+    Busy {
+        /// Its process number; 0 where it has not stated one yet.
+        pid: u64,
+    },
+    /// A file holds what no writer writes.
+    Damaged(Damage),
+    /// The directory or the channel belongs to somebody else, or everybody may write to it.
+    Directory(PathBuf),
+    /// The operating system refused something.
+    Io {
+        /// What was attempted.
+        attempt: Attempt,
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// A key has no bytes or too many, the channel has no last values, or has no room for another key.
+    Key,
+    /// A channel's name must have 1 to 64 letters, digits, `.`, `_` and `-`, and not begin with a `.`.
+    Name(String),
+    /// Nobody has opened the channel for writing, or its writer has ended it.
+    NoChannel {
+        /// The file that is missing.
+        path: PathBuf,
+    },
+    /// A sample is longer than the channel's slots.
+    SampleLength {
+        /// Its bytes.
+        len: usize,
+        /// The channel's.
+        max: usize,
+    },
+    /// The writer's type is not the one that the reader wants.
+    Schema {
+        /// The writer's.
+        written: Schema,
+        /// The reader's.
+        wanted: Schema,
+    },
+    /// A schema's name is empty, longer than 128 bytes or not printable ASCII.
+    SchemaName,
+    /// Sizes that no channel can have.
+    Sizes,
+    /// The file has another version of the layout.
+    Version {
+        /// The file's.
+        found: u64,
+    },
+}
+
+/// What was attempted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Attempt {
+    /// Make a file or directory.
+    Create,
+    /// Give a file to a group or set its mode.
+    Permit,
+    /// Lock a file.
+    Lock,
+    /// Map a file.
+    Map,
+    /// Open a file.
+    Open,
+    /// Learn who the process is.
+    Identify,
+    /// Remove a file.
+    Remove,
+    /// Reserve room for a file.
+    Reserve,
+}
+
+/// How a file is damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Damage {
+    /// The head and the slots contradict each other.
+    Head,
+    /// An entry of the last values is not what any writer leaves.
+    Entry,
+    /// A sample's or a key's length is larger than its room.
+    Length,
+    /// Not a file of this kind.
+    Magic,
+    /// The schema's name.
+    SchemaName,
+    /// The file is shorter than its header states.
+    Short,
+    /// Sizes that no writer chooses.
+    Sizes,
+    /// Somebody cut the file while it was mapped.
+    Truncated,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Busy { pid } => {
+                write!(f, "process {pid} writes this channel; a channel has one writer")
+            }
+            Self::Damaged(damage) => write!(
+                f,
+                "the channel's file is damaged: {damage}; stop its writer, remove the channel and start the writer again"
+            ),
+            Self::Directory(path) => write!(
+                f,
+                "{}: a writer's directory must belong to the writer's user, and nobody else may write to it; choose another or change its owner and mode",
+                path.display()
+            ),
+            Self::Io { attempt, path, source } => {
+                let attempt = match attempt {
+                    Attempt::Create => "create",
+                    Attempt::Permit => "set group and mode of",
+                    Attempt::Lock => "lock",
+                    Attempt::Map => "map",
+                    Attempt::Open => "open",
+                    Attempt::Identify => "read",
+                    Attempt::Remove => "remove",
+                    Attempt::Reserve => "reserve memory for",
+                };
+                write!(f, "cannot {attempt} {}: {source}", path.display())
+            }
+            Self::Key => write!(
+                f,
+                "a key must have at least one byte and at most as many as the channel's keys, and the channel must have room for it"
+            ),
+            Self::Name(name) => write!(
+                f,
+                "channel name {name:?}: 1 to 64 letters, digits, '.', '_' and '-' are allowed, the first not a '.'"
+            ),
+            Self::NoChannel { path } => {
+                write!(f, "no such channel: {} is missing; start its writer first", path.display())
+            }
+            Self::SampleLength { len, max } => {
+                write!(f, "a sample of {len} bytes is longer than the channel's {max}")
+            }
+            Self::Schema { written, wanted } => {
+                write!(f, "the channel's samples are {written}, the reader wants {wanted}")
+            }
+            Self::SchemaName => {
+                write!(f, "a schema's name has 1 to 128 printable ASCII characters")
+            }
+            Self::Sizes => write!(
+                f,
+                "sizes out of range: samples of 1 B to 1 MiB, 2 to 2^26 slots, keys of at most 256 B, at most 2^24 keys, 1 TiB in all"
+            ),
+            Self::Version { found } => write!(
+                f,
+                "layout version {found} is not this program's ({}); use the same release on both sides",
+                crate::layout::VERSION
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Entry => "an entry of the last values was not written by a writer",
+            Self::Head => "head and slots contradict each other",
+            Self::Length => "a length is larger than its room",
+            Self::Magic => "wrong magic number",
+            Self::SchemaName => "the schema's name is too long",
+            Self::Short => "the file is shorter than its header states",
+            Self::Sizes => "the sizes in the header are out of range",
+            Self::Truncated => "the file was cut while it was mapped",
+        })
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl From<Damage> for Error {
+    fn from(damage: Damage) -> Self {
+        Self::Damaged(damage)
+    }
+}

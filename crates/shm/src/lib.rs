@@ -1,0 +1,63 @@
+//! Broadcast of samples between the processes of one host, in shared memory.
+//!
+//! A [`Writer`] publishes samples of up to a fixed size into a ring in a file that any number of [`Reader`]s map
+//! read-only. Publishing costs the same with any number of readers, and no reader can stop or slow the writer or change what
+//! others read. A reader that falls a ring behind learns exactly which samples it lost ([`Event::Gap`]). Samples may have keys: a
+//! reader that joins late reads the last value of every key and goes on behind them without a hole or a double
+//! ([`Reader::last_values`]).
+//!
+//! A writer that is killed leaves the channel; the next one goes on with the same numbers and readers are told
+//! ([`Event::Restarted`]). One that ends says how much it was ([`Event::Done`]).
+//!
+//! Linux, 64-bit little-endian. The crate handles SIGBUS for its own mappings, so that a file that is cut is an error; other
+//! faults go to the handler before it. See `docs/shared-memory.md` for the layout.
+//!
+//! # Examples
+//! ```
+//! use std::time::Duration;
+//! use tickwire_shm::{Channel, Event, Reader, Schema, Start, Wait, Writer, WriterOptions};
+//!
+//! let channel = Channel::new(&format!("example-{}", std::process::id()))?;
+//! let schema = Schema::new("Price", b"struct Price { long long value; };")?;
+//! let mut writer = Writer::open(&channel, &schema, &WriterOptions::default())?;
+//! let mut reader = Reader::open(&channel, &schema, Start::Now, Wait::Block)?;
+//!
+//! let key = writer.key(b"ESZ6")?;
+//! writer.publish_keyed(key, &101_i64.to_le_bytes())?;
+//! writer.finish()?;
+//!
+//! let timeout = Duration::from_secs(1);
+//! match reader.wait(timeout)? {
+//!     Some(Event::Sample(sample)) => assert_eq!(sample.bytes, 101_i64.to_le_bytes()),
+//!     other => panic!("{other:?}"),
+//! }
+//! assert_eq!(reader.wait(timeout)?, Some(Event::Done { samples: 1, seq_num: 1 }));
+//! # Ok::<(), tickwire_shm::Error>(())
+//! ```
+
+mod bell;
+mod cell;
+mod channel;
+mod error;
+mod identity;
+#[cfg(test)]
+mod kills;
+mod layout;
+mod mapping;
+mod memory;
+#[cfg(test)]
+mod models;
+mod reader;
+mod ring;
+mod schema;
+mod system;
+mod values;
+mod wait;
+mod writer;
+
+pub use channel::{Channel, Readers};
+pub use error::{Attempt, Damage, Error};
+pub use reader::{Event, LastValues, Reader, Sample, Start};
+pub use schema::Schema;
+pub use wait::Wait;
+pub use writer::{Key, READERS_COUNTED_MAX, Writer, WriterOptions};

@@ -1,0 +1,196 @@
+//! Files mapped into memory: the first of the two modules with `unsafe`.
+//!
+//! Invariants of [`Region`], on which every block here relies:
+//! 1. `start` is the address of a mapping of `words * 8` bytes, page-aligned, that this value alone unmaps, on drop.
+//! 2. All accesses are atomic and of aligned 8-byte words inside it. Other processes may store to the same memory at
+//!    any time; as both sides access it atomically there is no data race.
+//! 3. A read-only mapping is only loaded from, relaxed, which the documentation of `std::sync::atomic` allows on
+//!    read-only memory for words of 8 bytes.
+//! 4. The addresses stay mapped even if somebody cuts the file: see [`guard`].
+#![allow(unsafe_code)]
+
+mod guard;
+
+use crate::error::{Attempt, Damage, Error};
+use crate::memory::{Memory, MemoryMut, Sleep};
+use crate::system;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[derive(Debug)]
+struct Region {
+    start: NonNull<AtomicU64>,
+    words: usize,
+    ticket: guard::Ticket,
+}
+
+// SAFETY: the memory belongs to no thread, and it is accessed by atomics only (invariant 2).
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// Maps the first `words` words of the file, which must have them.
+    fn new(file: &File, path: &Path, words: usize, protection: i32) -> Result<Self, Error> {
+        let failure = |attempt| move |source| Error::Io { attempt, path: path.to_owned(), source };
+        let len = file.metadata().map_err(failure(Attempt::Open))?.len();
+        if words == 0 || len / 8 < words as u64 {
+            return Err(Error::Damaged(Damage::Short));
+        }
+        // SAFETY: a null hint lets the kernel choose free addresses, so no memory of Rust's is replaced; the descriptor
+        // is open for the call; length and offset are in range.
+        let start = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                words * 8,
+                protection,
+                libc::MAP_SHARED,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return Err(failure(Attempt::Map)(std::io::Error::last_os_error()));
+        }
+        let ticket = guard::protect(start as usize, words * 8, protection);
+        match (NonNull::new(start.cast()), ticket) {
+            (Some(start), Ok(ticket)) => Ok(Self { start, words, ticket }),
+            (_, ticket) => {
+                // SAFETY: the mapping made above; nobody has its address.
+                unsafe { libc::munmap(start, words * 8) };
+                let refused = ticket.err().unwrap_or_else(|| std::io::ErrorKind::AddrInUse.into());
+                Err(failure(Attempt::Map)(refused))
+            }
+        }
+    }
+
+    fn words(&self) -> &[AtomicU64] {
+        // SAFETY: invariants 1 and 4: valid, aligned words for as long as `self` lives; any bits are a valid integer;
+        // they change under atomics only (invariant 2).
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.words) }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // First the guard, so that it never remaps addresses that are another's by now.
+        self.ticket.release();
+        // SAFETY: invariant 1; no slice outlives `self`.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.words * 8) };
+    }
+}
+
+/// A file mapped for reading: nothing that its holder does can change it.
+#[derive(Debug)]
+pub struct ReadMap(Region);
+
+/// A file mapped for reading and writing.
+#[derive(Debug)]
+pub struct WriteMap(Region);
+
+impl ReadMap {
+    /// Maps the first `words` words.
+    pub fn new(file: &File, path: &Path, words: usize) -> Result<Self, Error> {
+        Region::new(file, path, words, libc::PROT_READ).map(Self)
+    }
+
+    /// Whether somebody cut the file; its words read as zeros since.
+    pub fn is_cut(&self) -> bool {
+        self.0.ticket.is_cut()
+    }
+}
+
+impl WriteMap {
+    /// Maps the first `words` words.
+    pub fn new(file: &File, path: &Path, words: usize) -> Result<Self, Error> {
+        Region::new(file, path, words, libc::PROT_READ | libc::PROT_WRITE).map(Self)
+    }
+}
+
+impl Memory for ReadMap {
+    #[inline]
+    fn load(&self, index: usize) -> u64 {
+        self.0.words()[index].load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn load_bytes(&self, index: usize, bytes: &mut [u8]) {
+        load_bytes(&self.0, index, bytes);
+    }
+}
+
+impl Memory for WriteMap {
+    #[inline]
+    fn load(&self, index: usize) -> u64 {
+        self.0.words()[index].load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn load_bytes(&self, index: usize, bytes: &mut [u8]) {
+        load_bytes(&self.0, index, bytes);
+    }
+}
+
+/// As the trait does it, with one check of bounds for all words.
+#[inline]
+fn load_bytes(region: &Region, index: usize, bytes: &mut [u8]) {
+    let words = &region.words()[index..][..bytes.len().div_ceil(8)];
+    let (whole, rest) = bytes.as_chunks_mut::<8>();
+    for (bytes, word) in whole.iter_mut().zip(words) {
+        *bytes = word.load(Ordering::Relaxed).to_le_bytes();
+    }
+    if let (false, Some(word)) = (rest.is_empty(), words.last()) {
+        rest.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes()[..rest.len()]);
+    }
+}
+
+impl MemoryMut for WriteMap {
+    #[inline]
+    fn store(&self, index: usize, value: u64) {
+        self.0.words()[index].store(value, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn store_bytes(&self, index: usize, bytes: &[u8]) {
+        let words = &self.0.words()[index..][..bytes.len().div_ceil(8)];
+        let (whole, rest) = bytes.as_chunks::<8>();
+        for (bytes, word) in whole.iter().zip(words) {
+            word.store(u64::from_le_bytes(*bytes), Ordering::Relaxed);
+        }
+        if let (false, Some(word)) = (rest.is_empty(), words.last()) {
+            let mut last = [0; 8];
+            last[..rest.len()].copy_from_slice(rest);
+            word.store(u64::from_le_bytes(last), Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    fn prepare(&self, index: usize, words: usize) {
+        for word in self.0.words()[index..][..words].iter().step_by(8) {
+            system::prefetch_for_writing(word);
+        }
+    }
+}
+
+impl Sleep for ReadMap {
+    fn sleep(&self, index: usize, value: u64, timeout_ns: u64) -> bool {
+        system::futex_wait(&self.0.words()[index], value, timeout_ns)
+    }
+
+    fn wake_all(&self, index: usize) {
+        system::futex_wake_all(&self.0.words()[index]);
+    }
+}
+
+impl Sleep for WriteMap {
+    fn sleep(&self, index: usize, value: u64, timeout_ns: u64) -> bool {
+        system::futex_wait(&self.0.words()[index], value, timeout_ns)
+    }
+
+    fn wake_all(&self, index: usize) {
+        system::futex_wake_all(&self.0.words()[index]);
+    }
+}

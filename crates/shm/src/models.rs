@@ -1,0 +1,260 @@
+//! The protocols under the model checker, which tries every order of steps and every stale value that the memory model
+//! allows. Each model is also run with a fence taken out, and must find the error then.
+
+use crate::cell::{self, Buffer, Label};
+use crate::layout::{Geometry, NO_KEY, header};
+use crate::memory::{Memory, MemoryMut, Sleep};
+use crate::ring::{self, Cursor, Step};
+use crate::{bell, values};
+use loom::sync::atomic::{AtomicU64, Ordering, fence};
+use loom::sync::{Condvar, Mutex};
+use loom::thread;
+use std::sync::Arc;
+
+/// A fence that a model can do without, to show that it is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fence {
+    Acquire,
+    Full,
+    None,
+    Release,
+}
+
+/// A few words of a file; the futex is a condition variable under a lock.
+struct Model {
+    words: Vec<(usize, AtomicU64)>,
+    without: Fence,
+    sleepers: Mutex<()>,
+    woken: Condvar,
+}
+
+impl Model {
+    fn new(words: impl IntoIterator<Item = usize>, without: Fence) -> Self {
+        Self {
+            words: words.into_iter().map(|index| (index, AtomicU64::new(0))).collect(),
+            without,
+            sleepers: Mutex::new(()),
+            woken: Condvar::new(),
+        }
+    }
+
+    fn word(&self, index: usize) -> &AtomicU64 {
+        let found = self.words.iter().find(|(word, _)| *word == index);
+        &found.unwrap_or_else(|| panic!("word {index} is not in the model")).1
+    }
+
+    fn fence(&self, which: Fence, ordering: Ordering) {
+        if self.without != which {
+            fence(ordering);
+        }
+    }
+}
+
+impl Memory for Model {
+    fn load(&self, index: usize) -> u64 {
+        self.word(index).load(Ordering::Relaxed)
+    }
+
+    fn acquire(&self) {
+        self.fence(Fence::Acquire, Ordering::Acquire);
+    }
+
+    fn full(&self) {
+        self.fence(Fence::Full, Ordering::SeqCst);
+    }
+}
+
+impl MemoryMut for Model {
+    fn store(&self, index: usize, value: u64) {
+        self.word(index).store(value, Ordering::Relaxed);
+    }
+
+    fn release(&self) {
+        self.fence(Fence::Release, Ordering::Release);
+    }
+}
+
+impl Sleep for Model {
+    fn sleep(&self, index: usize, value: u64, _timeout_ns: u64) -> bool {
+        let guard = self.sleepers.lock().unwrap();
+        // As the kernel does it: the word is compared and the sleeper queued under one lock. The kernel's comparison is
+        // ordered behind a waker's lock of the same queue.
+        if self.word(index).load(Ordering::Acquire) as u32 == value as u32 {
+            drop(self.woken.wait(guard).unwrap());
+        }
+        true
+    }
+
+    fn wake_all(&self, _index: usize) {
+        drop(self.sleepers.lock().unwrap());
+        self.woken.notify_all();
+    }
+}
+
+/// Runs a model; preemptions are bounded, or the states are too many to visit in seconds.
+fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(model);
+}
+
+fn geometry() -> Geometry {
+    Geometry::new(8, 2, 8, 1).unwrap()
+}
+
+/// The words of both slots.
+fn slot_words(geometry: &Geometry) -> Vec<usize> {
+    let words_of = |seq_num| (geometry.slot(seq_num)..).take(4);
+    (0..2).flat_map(words_of).chain([header::HEAD]).collect()
+}
+
+/// Sample n: its number in every word, so that a torn copy shows.
+fn label(seq_num: u64, key: u64) -> Label {
+    Label { len: 8, epoch: seq_num as u32, key }
+}
+
+fn check_sample(seq_num: u64, found: Label, buffer: &Buffer) {
+    assert_eq!(u64::from(found.epoch), seq_num, "torn label");
+    assert_eq!(buffer.bytes(), seq_num.to_le_bytes(), "torn bytes");
+}
+
+/// A writer of three samples through two slots, and a reader: samples are whole, numbers rise, gaps are possible ones.
+fn ring_model(without: Fence) {
+    check(3, move || {
+        let geometry = geometry();
+        let ring = Arc::new(Model::new(slot_words(&geometry), without));
+        let writer = thread::spawn({
+            let ring = ring.clone();
+            move || {
+                for seq_num in 0..3_u64 {
+                    let bytes = seq_num.to_le_bytes();
+                    ring::write(&*ring, &geometry, seq_num, label(seq_num, NO_KEY), &bytes);
+                    ring::advance(&*ring, seq_num + 1);
+                }
+            }
+        });
+        let mut buffer = Buffer::new(8);
+        let mut cursor = Cursor { next: 0 };
+        for _ in 0..2 {
+            let step = cursor.read(&*ring, &geometry, &mut buffer).expect("no damage");
+            match step {
+                Step::Sample(found) => check_sample(cursor.next, found, &buffer),
+                Step::Gap(from, to) => assert!(from == cursor.next && from < to && to <= 3),
+                Step::Nothing => {}
+            }
+            cursor.advance(step);
+        }
+        writer.join().unwrap();
+        while cursor.next < 3 {
+            let step = cursor.read(&*ring, &geometry, &mut buffer).expect("no damage");
+            assert_ne!(step, Step::Nothing, "all is published");
+            cursor.advance(step);
+        }
+    });
+}
+
+#[test]
+fn readers_of_the_ring_never_see_a_torn_sample() {
+    ring_model(Fence::None);
+}
+
+#[test]
+#[should_panic(expected = "torn")]
+fn without_the_acquire_fence_a_sample_is_torn() {
+    ring_model(Fence::Acquire);
+}
+
+#[test]
+#[should_panic]
+fn without_the_release_fence_the_ring_breaks() {
+    ring_model(Fence::Release);
+}
+
+/// A late joiner: the entry at S and the ring from S on bring each sample of the key that matters, once.
+fn join_model(without: Fence) {
+    check(3, move || {
+        let geometry = geometry();
+        let entry = 400;
+        let words = slot_words(&geometry).into_iter().chain(entry..entry + 4);
+        let memory = Arc::new(Model::new(words, without));
+        let writer = thread::spawn({
+            let memory = memory.clone();
+            move || {
+                for seq_num in 0..2_u64 {
+                    let bytes = seq_num.to_le_bytes();
+                    ring::write(&*memory, &geometry, seq_num, label(seq_num, 0), &bytes);
+                    values::write(&*memory, entry, seq_num, label(seq_num, 0), &bytes);
+                    ring::advance(&*memory, seq_num + 1);
+                }
+            }
+        });
+        let mut buffer = Buffer::new(8);
+        let head = ring::head(&*memory).expect("no damage");
+        let mut last = None;
+        if let Some((seq_num, found)) = values::read(&*memory, entry, head, &mut buffer).unwrap() {
+            check_sample(seq_num, found, &buffer);
+            assert_eq!(seq_num + 1, head, "every sample is this key's");
+            last = Some(seq_num);
+        }
+        let mut cursor = Cursor { next: head };
+        let first = cursor.read(&*memory, &geometry, &mut buffer).unwrap();
+        assert!(last.is_some() || head == 0 || first != Step::Nothing, "a hole in the last values");
+        writer.join().unwrap();
+        while cursor.next < 2 {
+            let step = cursor.read(&*memory, &geometry, &mut buffer).unwrap();
+            assert!(matches!(step, Step::Sample(_)), "{step:?}");
+            assert!(last.is_none_or(|last| last < cursor.next), "a double");
+            last = Some(cursor.next);
+            cursor.advance(step);
+        }
+        assert_eq!(last, Some(1));
+    });
+}
+
+#[test]
+fn a_late_joiner_has_neither_a_hole_nor_a_double() {
+    join_model(Fence::None);
+}
+
+#[test]
+#[should_panic]
+fn without_the_release_fence_a_late_joiner_is_misled() {
+    join_model(Fence::Release);
+}
+
+/// Two readers that sleep until a sample is published: both wake up, whatever the order of steps.
+fn bell_model(without: Fence) {
+    check(4, move || {
+        let head = Arc::new(Model::new([header::HEAD], without));
+        let waiters = Arc::new(Model::new([bell::FLAG], without));
+        let sleepers = [(); 2].map(|()| {
+            let (head, waiters) = (head.clone(), waiters.clone());
+            thread::spawn(move || {
+                while head.load(header::HEAD) == 0 {
+                    bell::sleep(&*head, &*waiters, 0, u64::MAX);
+                }
+            })
+        });
+        ring::advance(&*head, 1);
+        bell::ring(&*head, &*waiters);
+        for sleeper in sleepers {
+            sleeper.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn sleepers_are_woken_by_the_next_sample() {
+    bell_model(Fence::None);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn without_the_full_fence_a_sleeper_is_forgotten() {
+    bell_model(Fence::Full);
+}
+
+#[test]
+fn locks_of_samples_are_apart() {
+    assert!(cell::writing(0) > cell::EMPTY && cell::written(0) < cell::writing(1));
+}

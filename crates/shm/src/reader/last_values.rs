@@ -1,0 +1,110 @@
+//! Last values by key, for a reader that joins late or has had a gap.
+
+use super::{Reader, Sample};
+use crate::channel;
+use crate::error::{Damage, Error};
+use crate::layout::{KEYS_MAX, header};
+use crate::mapping::ReadMap;
+use crate::memory::Memory;
+use crate::{ring, values, writer};
+
+impl Reader {
+    /// The last value of every key as of the head, where the reader goes on: samples from there on follow by
+    /// [`Reader::poll`], none is missing and none comes twice. A key whose next sample is already in the ring may be left out here.
+    ///
+    /// Samples that are not read yet are skipped, see [`LastValues::skipped`].
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn last_values(&mut self) -> Result<LastValues<'_>, Error> {
+        let head = ring::head(&self.ring)?;
+        let keys = self.keys()?;
+        let skipped = head.saturating_sub(self.cursor.next);
+        // A sample may have been read for which the head was still to be advanced.
+        self.cursor.next = self.cursor.next.max(head);
+        Ok(LastValues { head, keys, next: 0, skipped, reader: self })
+    }
+
+    /// The bytes of a key by its number.
+    ///
+    /// # Errors
+    /// [`Error::Key`] for a number that no sample has had; [`Error::NoChannel`] if the channel has been ended and the
+    /// key's file was not yet mapped; [`Error::Damaged`].
+    pub fn key(&mut self, number: u32) -> Result<Vec<u8>, Error> {
+        if u64::from(number) >= self.keys()? {
+            return Err(Error::Key);
+        }
+        let (segment, at) = self.geometry.entry(number.into());
+        self.map_segment(segment)?;
+        Ok(values::read_key(&self.segments[segment], &self.geometry, at)?)
+    }
+
+    /// Keys that have an entry.
+    fn keys(&self) -> Result<u64, Error> {
+        let keys = self.ring.load(header::KEYS);
+        self.ring.acquire();
+        match keys <= KEYS_MAX && (keys == 0 || self.geometry.key_bytes > 0) {
+            true => Ok(keys),
+            false => Err(Damage::Entry.into()),
+        }
+    }
+
+    /// Maps the segments up to this one.
+    fn map_segment(&mut self, segment: usize) -> Result<(), Error> {
+        while self.segments.len() <= segment {
+            let number = self.segments.len();
+            let path = self.channel.segment_path(number);
+            let file = channel::open(&path, false)?;
+            let map = ReadMap::new(&file, &path, self.geometry.segment_words(number))?;
+            writer::check_segment(&map, self.ring.load(header::ID), number)?;
+            self.segments.push(map);
+        }
+        Ok(())
+    }
+}
+
+/// The last values at one sequence number; see [`Reader::last_values`].
+#[derive(Debug)]
+pub struct LastValues<'a> {
+    reader: &'a mut Reader,
+    head: u64,
+    keys: u64,
+    next: u64,
+    skipped: u64,
+}
+
+impl LastValues<'_> {
+    /// The sequence number that follows: the values are what all samples below it have left.
+    pub fn seq_num(&self) -> u64 {
+        self.head
+    }
+
+    /// Samples that the reader had not read and does not get any more; their keys' last values are here.
+    pub fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// The next key's last value.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], and [`Error::NoChannel`] if the channel has been ended and its files are gone.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Option<Sample<'_>>, Error> {
+        while self.next < self.keys {
+            let number = self.next;
+            self.next += 1;
+            let (segment, at) = self.reader.geometry.entry(number);
+            self.reader.map_segment(segment)?;
+            let Reader { segments, buffer, .. } = &mut *self.reader;
+            let found = values::read(&segments[segment], at, self.head, buffer)?;
+            if segments[segment].is_cut() {
+                return Err(Damage::Truncated.into());
+            }
+            if let Some((seq_num, _)) = found {
+                let bytes = self.reader.buffer.bytes();
+                return Ok(Some(Sample { seq_num, key: Some(number as u32), bytes }));
+            }
+        }
+        Ok(None)
+    }
+}

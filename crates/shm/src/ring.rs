@@ -1,0 +1,109 @@
+//! The ring: what the writer appends, and where a reader is.
+
+use crate::cell::{self, Buffer, Found, Label};
+use crate::error::Damage;
+use crate::layout::{Geometry, SEQ_NUM_LIMIT, header};
+use crate::memory::{Memory, MemoryMut};
+
+/// How many slots ahead of the writer are fetched for writing.
+const PREPARE_SLOTS: u64 = 4;
+
+/// Writes sample `seq_num` into its slot. The head still has to be advanced.
+#[inline]
+pub fn write(ring: &impl MemoryMut, geometry: &Geometry, seq_num: u64, label: Label, bytes: &[u8]) {
+    ring.prepare(geometry.slot(seq_num + PREPARE_SLOTS), Geometry::words_of(bytes.len()));
+    cell::write(ring, geometry.slot(seq_num), seq_num, label, bytes);
+}
+
+/// Makes `head` the next sequence number to be published.
+#[inline]
+pub fn advance(ring: &impl MemoryMut, head: u64) {
+    ring.release();
+    ring.store(header::HEAD, head);
+}
+
+/// The head and everything before it.
+pub fn head(ring: &impl Memory) -> Result<u64, Damage> {
+    let head = ring.load(header::HEAD);
+    ring.acquire();
+    match head < SEQ_NUM_LIMIT {
+        true => Ok(head),
+        false => Err(Damage::Head),
+    }
+}
+
+/// What the next slot holds for a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The next sample, in the buffer.
+    Sample(Label),
+    /// The writer was faster: the samples from the first number to before the second are lost to this reader.
+    Gap(u64, u64),
+    /// Nothing yet.
+    Nothing,
+}
+
+/// A reader's place in the ring.
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor {
+    /// Sequence number of the next sample to read.
+    pub next: u64,
+}
+
+impl Cursor {
+    /// Reads the next sample into the buffer. The caller moves on with [`Cursor::advance`].
+    ///
+    /// A slot that holds a later sample than the next one says that the writer has lapped the reader, which resumes
+    /// half a ring behind the head, so that it is not lapped again at once.
+    #[inline]
+    pub fn read(
+        &self,
+        ring: &impl Memory,
+        geometry: &Geometry,
+        buffer: &mut Buffer,
+    ) -> Result<Step, Damage> {
+        match cell::read(ring, geometry.slot(self.next), self.next, buffer) {
+            Found::Sample(label) => Ok(Step::Sample(label)),
+            Found::Lock(lock) if lock <= cell::written(self.next) => Ok(Step::Nothing),
+            Found::Lock(lock) => self.skip(ring, geometry, lock),
+            Found::Length(_) => Err(Damage::Length),
+        }
+    }
+
+    /// Past the sample or gap that was read.
+    #[inline]
+    pub fn advance(&mut self, step: Step) {
+        match step {
+            Step::Sample(_) => self.next += 1,
+            Step::Gap(_, to) => self.next = to,
+            Step::Nothing => {}
+        }
+    }
+
+    #[cold]
+    fn skip(&self, ring: &impl Memory, geometry: &Geometry, lock: u64) -> Result<Step, Damage> {
+        // The writer advances the head to n before it locks n's slot, so behind the lock the head is at least n.
+        ring.acquire();
+        let head = head(ring)?;
+        let later = (lock - 1) / 2;
+        let is_possible = lock < 2 * SEQ_NUM_LIMIT
+            && (later - self.next).is_multiple_of(geometry.slots)
+            && head >= later;
+        if !is_possible {
+            return Err(Damage::Head);
+        }
+        Ok(Step::Gap(self.next, head - geometry.slots / 2))
+    }
+
+    /// Checks that head and slot agree that there is nothing at the next place; for a reader that has waited long.
+    ///
+    /// The head may be one behind: a slot is whole before the head is advanced.
+    pub fn check_idle(&self, ring: &impl Memory, geometry: &Geometry) -> Result<(), Damage> {
+        let head = head(ring)?;
+        let lock = ring.load(geometry.slot(self.next));
+        match head + 1 < self.next || (head > self.next && lock < cell::written(self.next)) {
+            true => Err(Damage::Head),
+            false => Ok(()),
+        }
+    }
+}

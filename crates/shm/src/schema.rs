@@ -1,0 +1,54 @@
+//! The type of a channel's samples.
+
+use crate::error::Error;
+use crate::layout::NAME_BYTES_MAX;
+
+/// Name and digest of a sample type. Readers are refused where either differs from the writer's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schema {
+    name: String,
+    digest: u64,
+}
+
+impl Schema {
+    /// A type by its name and its definition, for example its IDL text; any change of the text is another type.
+    ///
+    /// # Errors
+    /// [`Error::SchemaName`] unless the name has 1 to 128 printable ASCII characters.
+    pub fn new(name: &str, definition: &[u8]) -> Result<Self, Error> {
+        let is_valid = (1..=NAME_BYTES_MAX).contains(&name.len())
+            && name.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+        match is_valid {
+            true => Ok(Self { name: name.to_owned(), digest: fnv1a(definition) }),
+            false => Err(Error::SchemaName),
+        }
+    }
+
+    /// As a file states it; other names than those [`Schema::new`] takes come out escaped.
+    pub(crate) fn stated(name: &[u8], digest: u64) -> Self {
+        Self { name: name.escape_ascii().to_string(), digest }
+    }
+
+    /// The type's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// FNV-1a (64 bits) of the type's definition.
+    pub fn digest(&self) -> u64 {
+        self.digest
+    }
+}
+
+impl std::fmt::Display for Schema {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} (digest {:016x})", self.name, self.digest)
+    }
+}
+
+/// FNV-1a: tells definitions apart that differ by accident; nobody is kept out by it.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}

@@ -1,0 +1,128 @@
+//! System calls that the standard library does not have: the second of the two modules with `unsafe`.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::ptr;
+use std::sync::atomic::AtomicU64;
+
+#[cfg(not(all(target_os = "linux", target_endian = "little", target_pointer_width = "64")))]
+compile_error!(
+    "tickwire-shm needs Linux on a 64-bit little-endian CPU: futexes, and files of little-endian words"
+);
+
+/// Sleeps while the low half of the word is that of `value`; false once the time has passed. A read-only mapping will
+/// do: waiting on a shared futex only reads it.
+pub fn futex_wait(word: &AtomicU64, value: u64, timeout_ns: u64) -> bool {
+    let timeout = libc::timespec {
+        tv_sec: (timeout_ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (timeout_ns % 1_000_000_000) as libc::c_long,
+    };
+    // SAFETY: the address is that of an aligned 8-byte word, whose first 4 bytes (little endian: its low half) the kernel
+    // reads; the timespec lives through the call; the last two arguments are unused by this operation.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT,
+            value as u32,
+            &raw const timeout,
+            ptr::null::<u32>(),
+            0,
+        )
+    };
+    result == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ETIMEDOUT)
+}
+
+/// Wakes everybody who sleeps on the word.
+pub fn futex_wake_all(word: &AtomicU64) {
+    // SAFETY: the address is only a name to this operation; the arguments behind the count are unused.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAKE,
+            i32::MAX,
+            ptr::null::<libc::timespec>(),
+            ptr::null::<u32>(),
+            0,
+        )
+    };
+}
+
+/// Reserves memory for the whole file and sets its length, so that a full file system is an error here and not a fault
+/// when a page is first touched.
+pub fn reserve(file: &File, bytes: u64) -> io::Result<()> {
+    // SAFETY: the descriptor is open for the call; numbers only.
+    match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, bytes as libc::off_t) } {
+        0 => Ok(()),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+/// Locks one byte of the file for this open file alone, until it is closed or its process ends. False if another has it.
+pub fn lock_byte(file: &File, byte: u32) -> io::Result<bool> {
+    let lock = byte_lock(byte);
+    // SAFETY: the descriptor is open for the call; the record lives through it.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) } {
+        0 => Ok(true),
+        _ => match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            error => Err(error),
+        },
+    }
+}
+
+/// Whether another open file has a lock on the byte.
+pub fn is_byte_locked(file: &File, byte: u32) -> io::Result<bool> {
+    let mut lock = byte_lock(byte);
+    // SAFETY: the descriptor is open for the call; the kernel writes to the record, which lives through it.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) } {
+        0 => Ok(i32::from(lock.l_type) != libc::F_UNLCK),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn byte_lock(byte: u32) -> libc::flock {
+    // SAFETY: a record of zeros is valid; `l_pid` must be 0 for locks of open files.
+    let mut lock = unsafe { std::mem::zeroed::<libc::flock>() };
+    lock.l_type = libc::F_WRLCK as i16;
+    lock.l_whence = libc::SEEK_SET as i16;
+    lock.l_start = i64::from(byte);
+    lock.l_len = 1;
+    lock
+}
+
+/// Nanoseconds of the monotonic clock, which all processes of a boot share.
+pub fn monotonic_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: points to a valid value for the call. The clock exists on every Linux, so the call does not fail.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// The process's effective user.
+pub fn effective_user() -> u32 {
+    // SAFETY: takes nothing, cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+/// The process's effective group.
+pub fn effective_group() -> u32 {
+    // SAFETY: takes nothing, cannot fail.
+    unsafe { libc::getegid() }
+}
+
+/// Fetches the word's cache line for writing.
+#[inline]
+pub fn prefetch_for_writing(word: &AtomicU64) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint that reads and writes nothing and faults at no address.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_ET0>(word.as_ptr().cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = word;
+}

@@ -1,0 +1,78 @@
+//! Last values by key: an entry a key, in segments that are added while the channel runs.
+//!
+//! Keys are numbered in the order in which they come, and an entry's place follows from its number, so nothing ever
+//! moves: a reader that has a segment mapped has it for good, and there is no table to rehash. Looking up a key's
+//! number is each process's own affair (a hash map in its own memory).
+//!
+//! The writer writes sample n into the ring, then into its key's entry, then advances the head to n + 1. A reader that
+//! joins loads the head, S, then walks the entries:
+//! - An entry locked by or for a sample below S is that key's last value at S: all samples below S are in their entries.
+//! - An entry locked by or for a later sample is left out: the ring, from S on, brings that sample.
+//!
+//! The walk never waits: an entry that is being written is one of a sample that the ring has already.
+
+use crate::cell::{self, Buffer, Found, Label};
+use crate::error::Damage;
+use crate::layout::{Geometry, header};
+use crate::memory::{Memory, MemoryMut};
+
+/// Writes sample `seq_num` as the last value of the entry at `at`.
+#[inline]
+pub fn write(segment: &impl MemoryMut, at: usize, seq_num: u64, label: Label, bytes: &[u8]) {
+    cell::write(segment, at, seq_num, label, bytes);
+}
+
+/// Writes a new key's entry, without a value yet. It exists once [`publish_key`] has counted it.
+pub fn write_key(segment: &impl MemoryMut, geometry: &Geometry, at: usize, key: &[u8]) {
+    segment.store(at, cell::EMPTY);
+    segment.store(at + geometry.key_offset(), key.len() as u64);
+    segment.store_bytes(at + geometry.key_offset() + 1, key);
+}
+
+/// Makes the first `keys` entries known to readers.
+pub fn publish_key(ring: &impl MemoryMut, keys: u64) {
+    ring.release();
+    ring.store(header::KEYS, keys);
+}
+
+/// Reads an entry's key.
+pub fn read_key(segment: &impl Memory, geometry: &Geometry, at: usize) -> Result<Vec<u8>, Damage> {
+    let len = segment.load(at + geometry.key_offset());
+    if len == 0 || len > geometry.key_bytes as u64 {
+        return Err(Damage::Length);
+    }
+    let mut key = vec![0; len as usize];
+    segment.load_bytes(at + geometry.key_offset() + 1, &mut key);
+    Ok(key)
+}
+
+/// Copies an entry's value at head `head` into the buffer and returns its sequence number and label; `None` if there is none yet
+/// or the ring brings it.
+pub fn read(
+    segment: &impl Memory,
+    at: usize,
+    head: u64,
+    buffer: &mut Buffer,
+) -> Result<Option<(u64, Label)>, Damage> {
+    let lock = segment.load(at);
+    if lock == cell::EMPTY || lock > 2 * head {
+        return Ok(left_out(segment));
+    }
+    // Locks of samples below the head are at most 2 * head, and nothing below it is being written.
+    if !lock.is_multiple_of(2) {
+        return Err(Damage::Entry);
+    }
+    let seq_num = lock / 2 - 1;
+    match cell::read(segment, at, seq_num, buffer) {
+        Found::Sample(label) => Ok(Some((seq_num, label))),
+        Found::Lock(later) if later > 2 * head => Ok(left_out(segment)),
+        Found::Lock(_) => Err(Damage::Entry),
+        Found::Length(_) => Err(Damage::Length),
+    }
+}
+
+/// Leaves out an entry; its sample is in the ring for whoever looks there next.
+fn left_out<T>(segment: &impl Memory) -> Option<T> {
+    segment.acquire();
+    None
+}

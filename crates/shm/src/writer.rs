@@ -1,0 +1,380 @@
+//! The writer of a channel.
+
+pub(crate) mod takeover;
+
+use crate::bell;
+use crate::cell::Label;
+use crate::channel::{self, Channel, Readers, WriterLock};
+use crate::error::{Attempt, Damage, Error};
+use crate::layout::{self, Geometry, KEYS_MAX, NO_KEY, header, segment, state};
+use crate::mapping::WriteMap;
+use crate::memory::{Memory, MemoryMut, Sleep};
+use crate::schema::Schema;
+use crate::system;
+use crate::{ring, values};
+use std::collections::HashMap;
+use std::fs::File;
+
+/// Readers that [`Writer::readers`] can count.
+pub const READERS_COUNTED_MAX: u32 = 64;
+
+/// Words of a waiters file: one page.
+pub(crate) const WAITERS_WORDS: usize = layout::HEADER_WORDS;
+
+/// A publish in so many says that the writer lives.
+const PUBLISHES_PER_BEAT: u64 = 1024;
+
+/// Sizes and permissions of a channel.
+#[derive(Clone, Debug)]
+pub struct WriterOptions {
+    /// Bytes that a sample may have, 1 to 1 MiB.
+    pub sample_bytes: usize,
+    /// Slots of the ring; rounded up to a power of two. A reader that falls this far behind has a gap.
+    pub slots: u64,
+    /// Bytes that a key may have, at most 256; 0 for no last values.
+    pub key_bytes: usize,
+    /// Keys that are expected; rounded up to a power of two. More may come: each doubling adds a file.
+    pub keys: u64,
+    /// Who may read.
+    pub readers: Readers,
+}
+
+impl Default for WriterOptions {
+    /// Samples of 256 bytes, 65,536 slots (18 MiB), keys of 32 bytes, 1024 of them, readable by the group.
+    fn default() -> Self {
+        Self {
+            sample_bytes: 256,
+            slots: 1 << 16,
+            key_bytes: 32,
+            keys: 1 << 10,
+            readers: Readers::Group(None),
+        }
+    }
+}
+
+impl WriterOptions {
+    fn geometry(&self) -> Result<Geometry, Error> {
+        let sample_bytes = (self.sample_bytes as u64).checked_next_multiple_of(8);
+        let slots = self.slots.max(2).checked_next_power_of_two();
+        let keys = self.keys.max(1).checked_next_power_of_two();
+        let key_bytes = (self.key_bytes as u64).checked_next_multiple_of(8);
+        let sizes = (sample_bytes, slots, key_bytes, keys);
+        let (Some(sample_bytes), Some(slots), Some(key_bytes), Some(keys)) = sizes else {
+            return Err(Error::Sizes);
+        };
+        Geometry::new(sample_bytes, slots, key_bytes, keys).ok_or(Error::Sizes)
+    }
+}
+
+/// A key that the channel knows, for [`Writer::publish_keyed`]; valid for the writer that made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key(u32);
+
+/// Publishes samples. There is one writer a channel; dropping it without [`Writer::finish`] is what a crash is to readers.
+#[derive(Debug)]
+pub struct Writer(Engine<WriteMap>);
+
+impl Writer {
+    /// Opens a channel: makes it, or takes it over from a writer that did not end it, if sizes and schema are the same.
+    /// Otherwise a new channel takes its name, and readers of the old one are told.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] while another writer has the channel, [`Error::Directory`], [`Error::Sizes`], [`Error::Damaged`],
+    /// and what the operating system refuses.
+    pub fn open(
+        channel: &Channel,
+        schema: &Schema,
+        options: &WriterOptions,
+    ) -> Result<Self, Error> {
+        Engine::open(channel, schema, options, |map| map).map(Self)
+    }
+
+    /// Publishes a sample without a key and returns its sequence number.
+    ///
+    /// # Errors
+    /// [`Error::SampleLength`]; nothing is published then.
+    #[inline]
+    pub fn publish(&mut self, bytes: &[u8]) -> Result<u64, Error> {
+        self.0.publish(None, bytes)
+    }
+
+    /// Publishes a sample, which becomes the last value of its key, and returns its sequence number.
+    ///
+    /// # Errors
+    /// [`Error::SampleLength`]; nothing is published then. [`Error::Key`] for a key of another writer.
+    #[inline]
+    pub fn publish_keyed(&mut self, key: Key, bytes: &[u8]) -> Result<u64, Error> {
+        self.0.publish(Some(key), bytes)
+    }
+
+    /// The key of these bytes. A new one gets an entry, for which a file may have to be added: milliseconds, not
+    /// nanoseconds.
+    ///
+    /// # Errors
+    /// [`Error::Key`], and what the operating system refuses when a file is added.
+    pub fn key(&mut self, key: &[u8]) -> Result<Key, Error> {
+        self.0.key(key)
+    }
+
+    /// Says that the writer lives; call it at least once a second while nothing is published. Readers that cannot see
+    /// the process have only this to go by.
+    pub fn beat(&self) {
+        self.0.beat();
+    }
+
+    /// The sequence number of the next sample. It goes on where a killed writer ended.
+    pub fn next_seq_num(&self) -> u64 {
+        self.0.next
+    }
+
+    /// Sequence number of the first sample of this writer.
+    pub fn first_seq_num(&self) -> u64 {
+        self.0.first
+    }
+
+    /// Readers that are attached now, up to [`READERS_COUNTED_MAX`].
+    ///
+    /// # Errors
+    /// What the operating system refuses.
+    pub fn readers(&self) -> Result<u32, Error> {
+        let Engine { waiters_file, channel, .. } = &self.0;
+        let mut count = 0;
+        for place in 0..READERS_COUNTED_MAX {
+            let is_locked = system::is_byte_locked(waiters_file, place);
+            let is_locked = is_locked.map_err(|source| Error::Io {
+                attempt: Attempt::Lock,
+                path: channel.waiters_path(),
+                source,
+            })?;
+            count += u32::from(is_locked);
+        }
+        Ok(count)
+    }
+
+    /// Ends the channel: readers get what is left, then [`Event::Done`](crate::Event::Done) with the number of samples,
+    /// and its files are removed.
+    ///
+    /// # Errors
+    /// What the operating system refuses; readers have been told by then.
+    pub fn finish(self) -> Result<(), Error> {
+        self.0.finish()
+    }
+}
+
+/// The writer over any memory, so that tests can stop it at every store.
+#[derive(Debug)]
+pub(crate) struct Engine<M> {
+    channel: Channel,
+    lock: WriterLock,
+    geometry: Geometry,
+    readers: Readers,
+    ring: M,
+    waiters: M,
+    waiters_file: File,
+    segments: Vec<M>,
+    /// Makes a mapping the engine's memory.
+    wrap: fn(WriteMap) -> M,
+    numbers: HashMap<Box<[u8]>, u32>,
+    epoch: u64,
+    first: u64,
+    /// Sequence number of the next sample.
+    pub next: u64,
+}
+
+impl<M: MemoryMut + Sleep> Engine<M> {
+    pub fn open(
+        channel: &Channel,
+        schema: &Schema,
+        options: &WriterOptions,
+        wrap: fn(WriteMap) -> M,
+    ) -> Result<Self, Error> {
+        let geometry = options.geometry()?;
+        channel.prepare_directory()?;
+        let lock = channel.lock().map_err(|error| match error {
+            Error::Busy { .. } => Error::Busy { pid: takeover::pid(channel) },
+            error => error,
+        })?;
+        let readers = options.readers;
+        let ring = match takeover::existing(channel, &geometry, schema, readers)? {
+            Some(ring) => ring,
+            None => {
+                channel.remove_segments()?;
+                create_waiters(channel, readers)?;
+                create_ring(channel, &geometry, schema, readers)?
+            }
+        };
+        let (waiters_file, waiters) = match open_waiters(channel, readers) {
+            Ok(opened) => opened,
+            Err(_) => {
+                create_waiters(channel, readers)?;
+                open_waiters(channel, readers)?
+            }
+        };
+        let mut engine = Self {
+            channel: channel.clone(),
+            lock,
+            geometry,
+            readers,
+            ring: wrap(ring),
+            waiters: wrap(waiters),
+            waiters_file,
+            segments: Vec::new(),
+            wrap,
+            numbers: HashMap::new(),
+            epoch: 0,
+            first: 0,
+            next: 0,
+        };
+        engine.take_over()?;
+        Ok(engine)
+    }
+
+    #[inline]
+    pub fn publish(&mut self, key: Option<Key>, bytes: &[u8]) -> Result<u64, Error> {
+        let geometry = &self.geometry;
+        if bytes.len() > geometry.sample_bytes {
+            return Err(Error::SampleLength { len: bytes.len(), max: geometry.sample_bytes });
+        }
+        let key = key.map(|Key(key)| u64::from(key));
+        if key.is_some_and(|key| key >= self.numbers.len() as u64) {
+            return Err(Error::Key);
+        }
+        let seq_num = self.next;
+        let label =
+            Label { len: bytes.len() as u32, epoch: self.epoch as u32, key: key.unwrap_or(NO_KEY) };
+        ring::write(&self.ring, geometry, seq_num, label, bytes);
+        if let Some(key) = key {
+            let (segment, at) = geometry.entry(key);
+            values::write(&self.segments[segment], at, seq_num, label, bytes);
+        }
+        ring::advance(&self.ring, seq_num + 1);
+        self.next = seq_num + 1;
+        bell::ring(&self.ring, &self.waiters);
+        if seq_num.is_multiple_of(PUBLISHES_PER_BEAT) {
+            self.beat();
+        }
+        Ok(seq_num)
+    }
+
+    pub fn key(&mut self, key: &[u8]) -> Result<Key, Error> {
+        if let Some(number) = self.numbers.get(key) {
+            return Ok(Key(*number));
+        }
+        let number = self.numbers.len() as u64;
+        if key.is_empty() || key.len() > self.geometry.key_bytes || number >= KEYS_MAX {
+            return Err(Error::Key);
+        }
+        let (segment, at) = self.geometry.entry(number);
+        if segment == self.segments.len() {
+            let map =
+                create_segment(&self.channel, &self.geometry, self.readers, segment, self.id())?;
+            self.segments.push((self.wrap)(map));
+        }
+        values::write_key(&self.segments[segment], &self.geometry, at, key);
+        values::publish_key(&self.ring, number + 1);
+        self.numbers.insert(key.into(), number as u32);
+        Ok(Key(number as u32))
+    }
+
+    fn id(&self) -> u64 {
+        self.ring.load(header::ID)
+    }
+
+    pub fn beat(&self) {
+        self.ring.store(header::HEARTBEAT, system::monotonic_ns());
+    }
+
+    pub fn finish(self) -> Result<(), Error> {
+        self.ring.release();
+        self.ring.store(header::STATE, state::DONE);
+        // Sleepers sleep on the head, which stays: without a new head only the call itself wakes them, and one that is
+        // about to sleep looks again after at most a slice.
+        self.ring.wake_all(header::HEAD);
+        self.channel.remove_files(&self.lock)
+    }
+}
+
+fn create_waiters(channel: &Channel, readers: Readers) -> Result<(), Error> {
+    channel.create(&channel.waiters_path(), WAITERS_WORDS, readers, true, |file, path| {
+        let map = WriteMap::new(file, path, WAITERS_WORDS)?;
+        map.store(header::MAGIC, layout::WAITERS_MAGIC);
+        map.store(header::VERSION, layout::VERSION);
+        Ok(())
+    })
+}
+
+fn open_waiters(channel: &Channel, readers: Readers) -> Result<(File, WriteMap), Error> {
+    let path = channel.waiters_path();
+    let file = channel::open(&path, true)?;
+    channel::permit(&file, &path, readers, true)?;
+    let map = WriteMap::new(&file, &path, WAITERS_WORDS)?;
+    layout::check_kind(&map, layout::WAITERS_MAGIC)?;
+    Ok((file, map))
+}
+
+fn create_ring(
+    channel: &Channel,
+    geometry: &Geometry,
+    schema: &Schema,
+    readers: Readers,
+) -> Result<WriteMap, Error> {
+    let words = geometry.ring_words();
+    channel.create(&channel.ring_path(), words, readers, false, |file, path| {
+        let map = WriteMap::new(file, path, words)?;
+        map.store(header::MAGIC, layout::RING_MAGIC);
+        map.store(header::VERSION, layout::VERSION);
+        map.store(header::SAMPLE_BYTES, geometry.sample_bytes as u64);
+        map.store(header::SLOTS, geometry.slots);
+        map.store(header::KEY_BYTES, geometry.key_bytes as u64);
+        map.store(header::FIRST_KEYS, geometry.first_keys);
+        map.store(header::DIGEST, schema.digest());
+        map.store(header::NAME_LEN, schema.name().len() as u64);
+        map.store_bytes(header::NAME, schema.name().as_bytes());
+        map.store(header::ID, system::monotonic_ns());
+        map.store(header::STATE, state::OPEN);
+        Ok(map)
+    })
+}
+
+fn create_segment(
+    channel: &Channel,
+    geometry: &Geometry,
+    readers: Readers,
+    number: usize,
+    id: u64,
+) -> Result<WriteMap, Error> {
+    let words = geometry.segment_words(number);
+    channel.create(&channel.segment_path(number), words, readers, false, |file, path| {
+        let map = WriteMap::new(file, path, words)?;
+        map.store(header::MAGIC, layout::SEGMENT_MAGIC);
+        map.store(header::VERSION, layout::VERSION);
+        map.store(segment::ID, id);
+        map.store(segment::NUMBER, number as u64);
+        Ok(map)
+    })
+}
+
+/// Whether a file is this channel's segment `number`.
+pub(crate) fn check_segment(map: &impl Memory, id: u64, number: usize) -> Result<(), Error> {
+    layout::check_kind(map, layout::SEGMENT_MAGIC)?;
+    match map.load(segment::ID) == id && map.load(segment::NUMBER) == number as u64 {
+        true => Ok(()),
+        false => Err(Damage::Entry.into()),
+    }
+}
+
+/// Maps a segment that exists, and gives it to the readers of now.
+fn open_segment(
+    channel: &Channel,
+    geometry: &Geometry,
+    readers: Readers,
+    number: usize,
+    id: u64,
+) -> Result<WriteMap, Error> {
+    let path = channel.segment_path(number);
+    let file = channel::open(&path, true)?;
+    channel::permit(&file, &path, readers, false)?;
+    let map = WriteMap::new(&file, &path, geometry.segment_words(number))?;
+    check_segment(&map, id, number)?;
+    Ok(map)
+}

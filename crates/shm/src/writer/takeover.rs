@@ -1,0 +1,142 @@
+//! Taking a channel over from a writer that ended without a word, at whatever store it was killed.
+//!
+//! Let n be the head it left. Its last sample was n - 1; it may have been at work on n:
+//! - **Slot n holds n, whole.** Readers may have it. It counts as published: the head advances to n + 1, and the entry
+//!   of its key, which may be half written, is written again from the slot.
+//! - **Slot n is locked for n.** Nobody has read it. The first sample of the new writer is n again, and the lock that
+//!   was left odd says just that; readers take it for a sample that is being written, and do not wait for it by spinning.
+//! - **Slot n holds n - slots, or nothing.** The old writer was not at work.
+//!
+//! A key is counted after its entry is written, and a segment gets its name after its header is written; what was not
+//! counted or named is made again.
+
+use super::{Engine, open_segment};
+use crate::cell::{self, Buffer, Found};
+use crate::channel::{self, Channel, Readers};
+use crate::error::{Damage, Error};
+use crate::identity::Identity;
+use crate::layout::{self, Geometry, KEYS_MAX, NAME_BYTES_MAX, NO_KEY, header, state};
+use crate::mapping::WriteMap;
+use crate::memory::{Memory, MemoryMut, Sleep};
+use crate::schema::Schema;
+use crate::{ring, values};
+
+/// The process that has the channel; 0 if its file does not say.
+pub fn pid(channel: &Channel) -> u64 {
+    let path = channel.ring_path();
+    let map = channel::open(&path, true)
+        .and_then(|file| WriteMap::new(&file, &path, layout::HEADER_WORDS));
+    map.map_or(0, |map| Identity::read(&map).pid)
+}
+
+/// The schema that a header states.
+pub fn schema(ring: &impl Memory) -> Result<Schema, Damage> {
+    let len = ring.load(header::NAME_LEN);
+    if len > NAME_BYTES_MAX as u64 {
+        return Err(Damage::SchemaName);
+    }
+    let mut name = vec![0; len as usize];
+    ring.load_bytes(header::NAME, &mut name);
+    Ok(Schema::stated(&name, ring.load(header::DIGEST)))
+}
+
+/// The ring that a writer left unfinished, if it has these sizes and this schema. Any other is told that it is replaced.
+pub fn existing(
+    channel: &Channel,
+    geometry: &Geometry,
+    wanted: &Schema,
+    readers: Readers,
+) -> Result<Option<WriteMap>, Error> {
+    let path = channel.ring_path();
+    let file = match channel::open(&path, true) {
+        Ok(file) => file,
+        Err(Error::NoChannel { .. }) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let words = channel::words(&file, &path)?;
+    if words < layout::HEADER_WORDS {
+        return Err(Damage::Short.into());
+    }
+    let map = WriteMap::new(&file, &path, words)?;
+    match layout::check_kind(&map, layout::RING_MAGIC) {
+        Err(Error::Version { .. }) => return Ok(None),
+        checked => checked?,
+    }
+    let is_same = Geometry::read(&map, words)? == *geometry && schema(&map)? == *wanted;
+    match map.load(header::STATE) {
+        state::OPEN if is_same => {
+            channel::permit(&file, &path, readers, false)?;
+            Ok(Some(map))
+        }
+        state::OPEN => {
+            map.store(header::STATE, state::REPLACED);
+            map.wake_all(header::HEAD);
+            Ok(None)
+        }
+        _ => Ok(None),
+    }
+}
+
+impl<M: MemoryMut + Sleep> Engine<M> {
+    /// Brings the channel into order and makes this process its writer.
+    pub(super) fn take_over(&mut self) -> Result<(), Error> {
+        self.map_keys()?;
+        let head = ring::head(&self.ring)?;
+        self.next = self.complete(head)?;
+        self.first = self.next;
+        // The epoch comes last: who sees it sees its writer.
+        self.ring.store(header::FIRST, self.first);
+        Identity::own()?.write(&self.ring);
+        self.beat();
+        self.epoch = self.ring.load(header::EPOCH).wrapping_add(1).max(1);
+        self.ring.release();
+        self.ring.store(header::EPOCH, self.epoch);
+        self.ring.wake_all(header::HEAD);
+        Ok(())
+    }
+
+    /// Finishes or drops the sample at the head and returns the next sequence number.
+    fn complete(&mut self, head: u64) -> Result<u64, Error> {
+        let at = self.geometry.slot(head);
+        let lock = self.ring.load(at);
+        let previous = head.checked_sub(self.geometry.slots).map_or(cell::EMPTY, cell::written);
+        if lock == previous || lock == cell::writing(head) {
+            return Ok(head);
+        }
+        let mut buffer = Buffer::new(self.geometry.sample_bytes);
+        match cell::read(&self.ring, at, head, &mut buffer) {
+            Found::Sample(label) if label.key == NO_KEY => {}
+            Found::Sample(label) if label.key < self.numbers.len() as u64 => {
+                let (segment, at) = self.geometry.entry(label.key);
+                values::write(&self.segments[segment], at, head, label, buffer.bytes());
+            }
+            Found::Sample(_) => return Err(Damage::Entry.into()),
+            Found::Lock(_) => return Err(Damage::Head.into()),
+            Found::Length(_) => return Err(Damage::Length.into()),
+        }
+        ring::advance(&self.ring, head + 1);
+        Ok(head + 1)
+    }
+
+    /// Maps the segments and learns the keys' numbers.
+    fn map_keys(&mut self) -> Result<(), Error> {
+        let keys = self.ring.load(header::KEYS);
+        self.ring.acquire();
+        if keys > KEYS_MAX || (keys > 0 && self.geometry.key_bytes == 0) {
+            return Err(Damage::Entry.into());
+        }
+        for number in 0..keys {
+            let (segment, at) = self.geometry.entry(number);
+            if segment == self.segments.len() {
+                let map =
+                    open_segment(&self.channel, &self.geometry, self.readers, segment, self.id())?;
+                self.segments.push((self.wrap)(map));
+            }
+            let key = values::read_key(&self.segments[segment], &self.geometry, at)?;
+            if self.numbers.insert(key.into(), number as u32).is_some() {
+                return Err(Damage::Entry.into());
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,231 @@
+//! One writer and its readers in one process: order, gaps, ends, restarts, last values, types.
+
+mod common;
+
+use common::{Scene, text};
+use std::collections::HashMap;
+use std::time::Duration;
+use tickwire_shm::{Error, Event, Reader, Schema, Start, Wait, Writer, WriterOptions};
+
+const SECOND: Duration = Duration::from_secs(10);
+
+#[test]
+fn samples_come_in_order_then_done_with_their_number() {
+    let scene = Scene::new("order", 16);
+    let mut writer = scene.writer();
+    let mut reader = scene.reader(Start::Now, Wait::Block);
+    for number in 0..10 {
+        assert_eq!(writer.publish(format!("{number}").as_bytes()).unwrap(), number);
+    }
+    writer.finish().unwrap();
+    for number in 0..10 {
+        assert_eq!(text(reader.wait(SECOND)), Some((number, number.to_string())));
+    }
+    assert_eq!(reader.wait(SECOND).unwrap(), Some(Event::Done { samples: 10, seq_num: 10 }));
+    assert_eq!(reader.wait(Duration::from_millis(1)).unwrap(), None, "nothing follows the end");
+    assert!(!scene.channel.is_open());
+    let refused = Reader::open(&scene.channel, &scene.schema, Start::Now, Wait::Block);
+    assert!(matches!(refused, Err(Error::NoChannel { .. })), "{refused:?}");
+}
+
+#[test]
+fn a_lapped_reader_learns_exactly_what_it_lost() {
+    let scene = Scene::new("gap", 8);
+    let mut writer = scene.writer();
+    let mut reader = scene.reader(Start::Now, Wait::Spin);
+    for _ in 0..8 {
+        writer.publish(b"").unwrap();
+    }
+    assert!(matches!(reader.poll().unwrap(), Some(Event::Sample(sample)) if sample.seq_num == 0));
+    for _ in 0..20 {
+        writer.publish(b"").unwrap();
+    }
+    assert_eq!(reader.poll().unwrap(), Some(Event::Gap { from: 1, to: 24 }));
+    assert_eq!(reader.behind().unwrap(), 4, "half a ring");
+    for seq_num in 24..28 {
+        assert!(
+            matches!(reader.poll().unwrap(), Some(Event::Sample(sample)) if sample.seq_num == seq_num)
+        );
+    }
+    assert_eq!(reader.poll().unwrap(), None);
+}
+
+#[test]
+fn a_reader_may_begin_half_a_ring_back() {
+    let scene = Scene::new("oldest", 8);
+    let mut writer = scene.writer();
+    for number in 0..20 {
+        writer.publish(format!("{number}").as_bytes()).unwrap();
+    }
+    let mut reader = scene.reader(Start::Oldest, Wait::Spin);
+    assert_eq!(text(reader.poll()), Some((16, "16".into())));
+}
+
+#[test]
+fn a_late_joiner_reads_the_last_values_and_goes_on_behind_them() {
+    let scene = Scene::new("join", 64);
+    let mut writer = scene.writer();
+    let mut expected = HashMap::new();
+    // Many more keys than the first segment has.
+    for round in 0..3 {
+        for number in 0..100 {
+            let name = format!("key{number}");
+            let key = writer.key(name.as_bytes()).unwrap();
+            let value = format!("{number}:{round}");
+            writer.publish_keyed(key, value.as_bytes()).unwrap();
+            expected.insert(name, value);
+        }
+    }
+    let mut reader = scene.reader(Start::Now, Wait::Spin);
+    let mut found = Vec::new();
+    let mut values = reader.last_values().unwrap();
+    assert_eq!((values.seq_num(), values.skipped()), (300, 0));
+    while let Some(sample) = values.next().unwrap() {
+        found.push((sample.key.unwrap(), String::from_utf8(sample.bytes.to_vec()).unwrap()));
+    }
+    assert_eq!(found.len(), 100);
+    for (key, value) in found {
+        let name = String::from_utf8(reader.key(key).unwrap()).unwrap();
+        assert_eq!(expected.remove(&name), Some(value));
+    }
+    let key = writer.key(b"key7").unwrap();
+    writer.publish_keyed(key, b"next").unwrap();
+    assert_eq!(text(reader.poll()), Some((300, "next".into())));
+    assert!(matches!(reader.key(100), Err(Error::Key)));
+}
+
+#[test]
+fn a_writer_dropped_without_an_end_is_followed_by_the_next_one() {
+    let scene = Scene::new("restart", 8);
+    let mut writer = scene.writer();
+    let mut reader = scene.reader(Start::Now, Wait::Block);
+    let busy = Writer::open(&scene.channel, &scene.schema, &scene.options);
+    let own = u64::from(std::process::id());
+    assert!(matches!(busy, Err(Error::Busy { pid }) if pid == own), "{busy:?}");
+    let key = writer.key(b"k").unwrap();
+    writer.publish_keyed(key, b"old").unwrap();
+    drop(writer);
+
+    let mut writer = scene.writer();
+    assert_eq!((writer.first_seq_num(), writer.next_seq_num()), (1, 1));
+    let same = writer.key(b"k").unwrap();
+    assert_eq!(same, key, "keys keep their numbers");
+    writer.publish_keyed(same, b"new").unwrap();
+    writer.finish().unwrap();
+
+    assert_eq!(text(reader.wait(SECOND)), Some((0, "old".into())));
+    assert_eq!(reader.wait(SECOND).unwrap(), Some(Event::Restarted { epoch: 2, at: 1 }));
+    assert_eq!(text(reader.wait(SECOND)), Some((1, "new".into())));
+    assert_eq!(reader.wait(SECOND).unwrap(), Some(Event::Done { samples: 1, seq_num: 2 }));
+}
+
+#[test]
+fn a_writer_with_other_sizes_replaces_the_channel() {
+    let scene = Scene::new("replaced", 8);
+    drop(scene.writer());
+    let mut reader = scene.reader(Start::Now, Wait::Block);
+    let options = WriterOptions { sample_bytes: 64, ..scene.options.clone() };
+    let mut writer = Writer::open(&scene.channel, &scene.schema, &options).unwrap();
+    assert_eq!(reader.wait(SECOND).unwrap(), Some(Event::Replaced));
+    let mut reader = scene.reader(Start::Now, Wait::Block);
+    writer.publish(&[b'x'; 64]).unwrap();
+    assert_eq!(text(reader.wait(SECOND)), Some((0, "x".repeat(64))));
+}
+
+#[test]
+fn another_type_is_refused_by_name() {
+    let scene = Scene::new("type", 8);
+    let _writer = scene.writer();
+    let wanted = Schema::new("Trade", b"struct Trade { double price; };").unwrap();
+    let refused = Reader::open(&scene.channel, &wanted, Start::Now, Wait::Block).unwrap_err();
+    let message = refused.to_string();
+    assert!(message.contains("samples are Text ") && message.contains("wants Trade "), "{message}");
+    let changed = Schema::new("Text", b"another definition").unwrap();
+    let refused = Reader::open(&scene.channel, &changed, Start::Now, Wait::Block);
+    assert!(matches!(refused, Err(Error::Schema { .. })), "{refused:?}");
+}
+
+#[test]
+fn what_has_no_room_is_refused_and_nothing_is_published() {
+    let scene = Scene::new("room", 8);
+    let mut writer = scene.writer();
+    let mut reader = scene.reader(Start::Now, Wait::Spin);
+    assert!(matches!(writer.publish(&[0; 41]), Err(Error::SampleLength { len: 41, max: 40 })));
+    assert!(matches!(writer.key(b""), Err(Error::Key)));
+    assert!(matches!(writer.key(b"much too long"), Err(Error::Key)));
+    assert_eq!(reader.poll().unwrap(), None);
+    assert_eq!(writer.next_seq_num(), 0);
+}
+
+#[test]
+fn readers_are_counted_while_they_live() {
+    let scene = Scene::new("count", 8);
+    let writer = scene.writer();
+    let readers = [Wait::Block, Wait::Spin].map(|wait| scene.reader(Start::Now, wait));
+    assert_eq!(writer.readers().unwrap(), 2);
+    drop(readers);
+    assert_eq!(writer.readers().unwrap(), 0);
+}
+
+#[test]
+fn every_way_of_waiting_wakes_up_for_a_sample_and_for_the_end() {
+    for wait in [Wait::Block, Wait::Spin, Wait::SpinThenBlock(Duration::from_micros(50))] {
+        let scene = Scene::new("wait", 8);
+        let mut writer = scene.writer();
+        let mut reader = scene.reader(Start::Now, wait);
+        assert_eq!(reader.wait(Duration::from_millis(5)).unwrap(), None, "timed out");
+        std::thread::scope(|scope| {
+            let reading = scope.spawn(move || {
+                assert_eq!(text(reader.wait(SECOND)), Some((0, "late".into())));
+                assert_eq!(
+                    reader.wait(SECOND).unwrap(),
+                    Some(Event::Done { samples: 1, seq_num: 1 })
+                );
+            });
+            std::thread::sleep(Duration::from_millis(20));
+            writer.publish(b"late").unwrap();
+            std::thread::sleep(Duration::from_millis(20));
+            writer.finish().unwrap();
+            reading.join().unwrap();
+        });
+    }
+}
+
+#[test]
+fn readers_follow_a_fast_writer_without_a_wrong_sample() {
+    let scene = Scene::new("stream", 256);
+    let mut writer = scene.writer();
+    let mut readers = [Wait::Spin, Wait::Block].map(|wait| scene.reader(Start::Now, wait));
+    const COUNT: u64 = 100_000;
+    std::thread::scope(|scope| {
+        for reader in &mut readers {
+            scope.spawn(move || {
+                let mut next = 0;
+                loop {
+                    match reader.wait(SECOND).unwrap().expect("in time") {
+                        Event::Sample(sample) => {
+                            assert_eq!(sample.seq_num, next);
+                            let words = sample.bytes.chunks_exact(8);
+                            assert!(words.into_iter().all(|word| word == next.to_le_bytes()));
+                            next += 1;
+                        }
+                        Event::Gap { from, to } => {
+                            assert_eq!(from, next);
+                            next = to;
+                        }
+                        Event::Done { seq_num, .. } => {
+                            break assert_eq!((next, seq_num), (COUNT, COUNT));
+                        }
+                        other => panic!("{other:?}"),
+                    }
+                }
+            });
+        }
+        for number in 0..COUNT {
+            let mut sample = [0; 40];
+            sample.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&number.to_le_bytes()));
+            writer.publish(&sample).unwrap();
+        }
+        writer.finish().unwrap();
+    });
+}

@@ -1,0 +1,64 @@
+//! A channel in a directory of a test's own.
+#![allow(dead_code)]
+
+use std::path::PathBuf;
+use tickwire_shm::{
+    Channel, Error, Event, Reader, Readers, Schema, Start, Wait, Writer, WriterOptions,
+};
+
+pub struct Scene {
+    pub channel: Channel,
+    pub schema: Schema,
+    pub options: WriterOptions,
+    pub directory: PathBuf,
+}
+
+impl Scene {
+    /// Samples of 40 bytes, keys of 8, four keys in the first segment.
+    pub fn new(name: &str, slots: u64) -> Self {
+        let directory =
+            std::env::temp_dir().join(format!("tickwire-shm-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&directory);
+        Self {
+            channel: Channel::in_directory(&directory, name).unwrap(),
+            schema: Schema::new("Text", b"text").unwrap(),
+            options: WriterOptions {
+                sample_bytes: 40,
+                slots,
+                key_bytes: 8,
+                keys: 4,
+                readers: Readers::Group(None),
+            },
+            directory,
+        }
+    }
+
+    pub fn writer(&self) -> Writer {
+        Writer::open(&self.channel, &self.schema, &self.options).unwrap()
+    }
+
+    pub fn reader(&self, start: Start, wait: Wait) -> Reader {
+        Reader::open(&self.channel, &self.schema, start, wait).unwrap()
+    }
+
+    pub fn file(&self, kind: &str) -> PathBuf {
+        self.directory.join(format!("{}.{kind}", self.channel.name()))
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// Number and text of a sample.
+pub fn text(event: Result<Option<Event<'_>>, Error>) -> Option<(u64, String)> {
+    match event.unwrap() {
+        Some(Event::Sample(sample)) => {
+            Some((sample.seq_num, String::from_utf8(sample.bytes.to_vec()).unwrap()))
+        }
+        None => None,
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,221 @@
+//! Files that no writer wrote: every one is an error or a gap, soon.
+
+mod common;
+
+use common::{Scene, text};
+use proptest::prelude::*;
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::{FileExt, symlink};
+use std::time::Duration;
+use tickwire_shm::{Damage, Error, Event, Reader, Start, Wait, Writer};
+
+const SHORT: Duration = Duration::from_millis(250);
+
+/// A channel with samples and keys, whose writer was killed.
+fn abandoned(name: &str) -> Scene {
+    let scene = Scene::new(name, 8);
+    let mut writer = scene.writer();
+    for number in 0..20 {
+        let key = writer.key(&[b'a' + number % 6]).unwrap();
+        writer.publish_keyed(key, &[number; 40]).unwrap();
+    }
+    scene
+}
+
+fn overwrite(scene: &Scene, kind: &str, word: u64, value: u64) {
+    let file = OpenOptions::new().write(true).open(scene.file(kind)).unwrap();
+    file.write_all_at(&value.to_le_bytes(), word * 8).unwrap();
+}
+
+fn opened(scene: &Scene) -> Result<Reader, Error> {
+    Reader::open(&scene.channel, &scene.schema, Start::Oldest, Wait::Spin)
+}
+
+#[test]
+fn each_word_of_the_header_is_checked() {
+    type IsExpected = fn(&Error) -> bool;
+    let cases: [(u64, u64, IsExpected); 9] = [
+        (0, 7, |error| matches!(error, Error::Damaged(Damage::Magic))),
+        (1, 9, |error| matches!(error, Error::Version { found: 9 })),
+        (2, u64::MAX, |error| matches!(error, Error::Damaged(Damage::Sizes))),
+        (3, 16, |error| matches!(error, Error::Damaged(Damage::Short))),
+        (3, 6, |error| matches!(error, Error::Damaged(Damage::Sizes))),
+        (4, 1 << 40, |error| matches!(error, Error::Damaged(Damage::Sizes))),
+        (6, 1, |error| matches!(error, Error::Schema { .. })),
+        (7, 1 << 60, |error| matches!(error, Error::Damaged(Damage::SchemaName))),
+        (64, u64::MAX, |error| matches!(error, Error::Damaged(Damage::Head))),
+    ];
+    for (word, value, is_expected) in cases {
+        let scene = abandoned("header");
+        overwrite(&scene, "ring", word, value);
+        let error = opened(&scene).unwrap_err();
+        assert!(is_expected(&error), "word {word}: {error:?}");
+    }
+}
+
+#[test]
+fn a_sample_longer_than_its_slot_is_damage() {
+    let scene = abandoned("length");
+    let mut reader = opened(&scene).unwrap();
+    // The length of sample 16, in slot 0.
+    overwrite(&scene, "ring", 512 + 1, 41);
+    let error = reader.poll().unwrap_err();
+    assert!(matches!(error, Error::Damaged(Damage::Length)), "{error:?}");
+}
+
+#[test]
+fn a_head_ahead_of_the_slots_is_damage_once_the_reader_has_waited() {
+    let scene = abandoned("ahead");
+    let mut reader = Reader::open(&scene.channel, &scene.schema, Start::Now, Wait::Block).unwrap();
+    overwrite(&scene, "ring", 64, 1000);
+    let error = reader.wait(SHORT).unwrap_err();
+    assert!(matches!(error, Error::Damaged(Damage::Head)), "{error:?}");
+}
+
+#[test]
+fn a_file_that_is_cut_under_a_reader_is_an_error() {
+    for len in [0, 4096, 4096 + 64] {
+        let scene = abandoned("cut");
+        let mut reader = opened(&scene).unwrap();
+        let cut = OpenOptions::new().write(true).open(scene.file("ring")).unwrap();
+        cut.set_len(len).unwrap();
+        let error = loop {
+            match reader.wait(SHORT) {
+                Ok(Some(_)) => {}
+                Ok(None) => panic!("cut to {len}: nothing"),
+                Err(error) => break error,
+            }
+        };
+        // A page that is left in part reads as zeros behind the cut, which contradicts the head.
+        let expected = if len.is_multiple_of(4096) { Damage::Truncated } else { Damage::Head };
+        assert!(
+            matches!(error, Error::Damaged(damage) if damage == expected),
+            "cut to {len}: {error:?}"
+        );
+    }
+}
+
+#[test]
+fn last_values_that_are_cut_are_an_error() {
+    let scene = abandoned("cut-values");
+    let mut reader = opened(&scene).unwrap();
+    let mut values = reader.last_values().unwrap();
+    values.next().unwrap().unwrap();
+    let cut = OpenOptions::new().write(true).open(scene.file("values.0")).unwrap();
+    cut.set_len(0).unwrap();
+    let error = loop {
+        match values.next() {
+            Ok(Some(_)) => {}
+            Ok(None) => panic!("nothing"),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, Error::Damaged(Damage::Truncated)), "{error:?}");
+}
+
+#[test]
+fn a_waiters_file_that_is_cut_costs_only_the_waking() {
+    let scene = Scene::new("cut-waiters", 8);
+    let mut writer = scene.writer();
+    let mut reader = scene.reader(Start::Now, Wait::Block);
+    OpenOptions::new().write(true).open(scene.file("waiters")).unwrap().set_len(0).unwrap();
+    writer.publish(b"sample").unwrap();
+    assert_eq!(text(reader.wait(SHORT)), Some((0, "sample".into())));
+    assert_eq!(reader.wait(SHORT).unwrap(), None);
+    writer.publish(b"sample").unwrap();
+    assert_eq!(text(reader.wait(SHORT)), Some((1, "sample".into())));
+}
+
+#[test]
+fn what_is_no_file_is_refused_and_does_not_block() {
+    let scene = abandoned("no-file");
+    let ring = scene.file("ring");
+    fs::remove_file(&ring).unwrap();
+    nix::unistd::mkfifo(&ring, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    assert!(matches!(opened(&scene), Err(Error::Io { .. })));
+    assert!(matches!(
+        Writer::open(&scene.channel, &scene.schema, &scene.options),
+        Err(Error::Io { .. })
+    ));
+    fs::remove_file(&ring).unwrap();
+    let elsewhere = scene.directory.join("elsewhere");
+    File::create(&elsewhere).unwrap();
+    symlink(&elsewhere, &ring).unwrap();
+    assert!(matches!(opened(&scene), Err(Error::Io { .. })));
+    assert!(matches!(
+        Writer::open(&scene.channel, &scene.schema, &scene.options),
+        Err(Error::Io { .. })
+    ));
+}
+
+#[test]
+fn a_directory_in_which_others_write_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let scene = Scene::new("open-directory", 8);
+    fs::create_dir(&scene.directory).unwrap();
+    fs::set_permissions(&scene.directory, fs::Permissions::from_mode(0o777)).unwrap();
+    let refused = Writer::open(&scene.channel, &scene.schema, &scene.options);
+    assert!(matches!(refused, Err(Error::Directory(_))), "{refused:?}");
+}
+
+/// Words worth damaging, and values worth putting there.
+fn damage() -> impl Strategy<Value = Vec<(bool, u64, u64)>> {
+    let word = prop_oneof![0..8_u64, 32..42_u64, Just(64), 512..576_u64, 512..1100_u64];
+    let value = prop_oneof![
+        any::<u64>(),
+        0..64_u64,
+        Just(u64::MAX),
+        (0..64_u32).prop_map(|bit| 1 << bit),
+        (0..40_u64).prop_map(|seq_num| 2 * seq_num + 2),
+    ];
+    proptest::collection::vec((any::<bool>(), word, value), 1..6)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Any words anywhere: readers and writers end in an error, or go on, within bounds.
+    #[test]
+    fn any_damage_is_an_error_or_goes_unnoticed(damage in damage()) {
+        let scene = abandoned("any");
+        let mut attached = opened(&scene).unwrap();
+        for (is_ring, word, value) in damage {
+            overwrite(&scene, if is_ring { "ring" } else { "values.0" }, word, value);
+        }
+        read_all(&mut attached);
+        if let Ok(mut reader) = opened(&scene) {
+            read_all(&mut reader);
+        }
+        if let Ok(mut writer) = Writer::open(&scene.channel, &scene.schema, &scene.options) {
+            writer.publish(&[1; 40]).unwrap();
+            writer.finish().unwrap();
+        }
+        read_all(&mut attached);
+    }
+}
+
+/// Reads what there is; a forged file may have at most a ring of samples and some events.
+fn read_all(reader: &mut Reader) {
+    for turn in 0.. {
+        assert!(turn < 100, "no end");
+        match reader.poll() {
+            Ok(Some(Event::Sample(sample))) => assert!(sample.bytes.len() <= 40),
+            Ok(Some(Event::Gap { from, to })) => assert!(from < to),
+            Ok(Some(_)) => {}
+            Ok(None) | Err(_) => break,
+        }
+    }
+    let Ok(mut values) = reader.last_values() else { return };
+    for turn in 0.. {
+        assert!(turn < 100, "no end");
+        match values.next() {
+            Ok(Some(sample)) => assert!(sample.bytes.len() <= 40),
+            Ok(None) | Err(_) => break,
+        }
+    }
+    for number in 0..8 {
+        if let Ok(key) = reader.key(number) {
+            assert!((1..=8).contains(&key.len()));
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Writers and readers that are processes: killed, stopped, restarted, of another user.
+
+mod common;
+
+use common::Scene;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Gid, Pid, Uid, setgid, setgroups, setuid};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+use tickwire_shm::{
+    Channel, Error, Event, Reader, Readers, Schema, Start, Wait, Writer, WriterOptions,
+};
+
+const SECOND: Duration = Duration::from_secs(10);
+
+/// A user and group that own nothing here.
+const NOBODY: u32 = 65534;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[1..] {
+        ["role", "write", directory] => write_for_ever(directory.as_ref()),
+        ["role", "read", directory, user] => read_as(directory.as_ref(), user.parse().unwrap()),
+        _ => test_all(),
+    }
+}
+
+fn test_all() {
+    type Test = (&'static str, fn());
+    let tests: [Test; 4] = [
+        ("a writer is killed and restarted, its readers go on", killed_writers_are_followed),
+        ("a stopped reader stops nobody and has an exact gap", a_stopped_reader_has_a_gap),
+        ("a killed reader that slept costs one call", a_killed_sleeper_is_forgotten),
+        ("another user reads by group, and only by group", the_group_decides),
+    ];
+    for (name, test) in tests {
+        test();
+        println!("test {name} ... ok");
+    }
+}
+
+/// A process of this program in another role.
+fn start(role: &[&str]) -> (Child, BufReader<ChildStdout>) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    let mut child = command.arg("role").args(role).stdout(Stdio::piped()).spawn().unwrap();
+    let output = BufReader::new(child.stdout.take().unwrap());
+    (child, output)
+}
+
+fn line(output: &mut BufReader<ChildStdout>) -> String {
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    line.trim().to_owned()
+}
+
+fn wait_until(mut is_done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_done() {
+        assert!(begun.elapsed() < SECOND, "not in time");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn end(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+fn options() -> WriterOptions {
+    WriterOptions {
+        sample_bytes: 40,
+        slots: 1 << 10,
+        key_bytes: 8,
+        keys: 4,
+        readers: Readers::Group(None),
+    }
+}
+
+fn place(directory: &Path) -> (Channel, Schema) {
+    (Channel::in_directory(directory, "processes").unwrap(), Schema::new("Text", b"text").unwrap())
+}
+
+/// Role: publishes its sequence number in every word, with keys that come while it runs, until it is killed.
+fn write_for_ever(directory: &Path) {
+    let (channel, schema) = place(directory);
+    let mut writer = Writer::open(&channel, &schema, &options()).unwrap();
+    println!("open");
+    loop {
+        let number = writer.next_seq_num();
+        let name = format!("{}", number % 50);
+        let key = writer.key(name.as_bytes()).unwrap();
+        let mut sample = [0; 40];
+        sample.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&number.to_le_bytes()));
+        writer.publish_keyed(key, &sample).unwrap();
+    }
+}
+
+/// Role: reads as another user, prints what comes.
+fn read_as(directory: &Path, user: u32) {
+    if user != 0 {
+        setgroups(&[]).unwrap();
+        setgid(Gid::from_raw(user)).unwrap();
+        setuid(Uid::from_raw(user)).unwrap();
+    }
+    let (channel, schema) = place(directory);
+    match Reader::open(&channel, &schema, Start::Now, Wait::Block) {
+        Ok(mut reader) => {
+            println!("open");
+            loop {
+                match reader.wait(SECOND) {
+                    Ok(Some(Event::Sample(sample))) => println!("{}", sample.seq_num),
+                    other => println!("{other:?}"),
+                }
+            }
+        }
+        Err(Error::Io { source, .. }) => println!("refused: {source}"),
+        Err(error) => println!("refused: {error}"),
+    }
+}
+
+/// Follows a channel and checks every number.
+struct Follower {
+    reader: Reader,
+    next: u64,
+    restarts: u64,
+    gone: u64,
+}
+
+impl Follower {
+    fn follow(&mut self, time: Duration) {
+        let begun = Instant::now();
+        while begun.elapsed() < time {
+            match self.reader.wait(Duration::from_millis(5)).unwrap() {
+                Some(Event::Sample(sample)) => {
+                    assert_eq!(sample.seq_num, self.next);
+                    let mut words = sample.bytes.chunks_exact(8);
+                    assert!(words.all(|word| word == self.next.to_le_bytes()), "a torn sample");
+                    self.next += 1;
+                }
+                Some(Event::Gap { from, to }) => {
+                    assert!(from == self.next && to > from);
+                    self.next = to;
+                }
+                Some(Event::Restarted { at, .. }) => {
+                    assert_eq!(at, self.next);
+                    self.restarts += 1;
+                }
+                Some(Event::WriterGone) => self.gone += 1,
+                Some(other) => panic!("{other:?}"),
+                None => {}
+            }
+        }
+    }
+}
+
+fn killed_writers_are_followed() {
+    let scene = Scene::new("killed", 0);
+    let directory = scene.directory.to_str().unwrap();
+    let (channel, schema) = place(&scene.directory);
+    let (mut child, mut output) = start(&["write", directory]);
+    assert_eq!(line(&mut output), "open");
+    let reader = Reader::open(&channel, &schema, Start::Now, Wait::Block).unwrap();
+    let mut follower = Follower { next: reader.next_seq_num(), reader, restarts: 0, gone: 0 };
+    for turn in 0..12 {
+        // At another place of the writer's loop each time.
+        follower.follow(Duration::from_micros(9_137 * (turn % 4 + 1)));
+        end(child);
+        (child, output) = start(&["write", directory]);
+        assert_eq!(line(&mut output), "open");
+    }
+    follower.follow(Duration::from_millis(20));
+    assert_eq!((follower.restarts, follower.gone), (12, 0));
+    end(child);
+    follower.follow(Duration::from_millis(400));
+    assert_eq!(follower.gone, 1, "told once");
+
+    // The last value of each key is the last sample of it.
+    let mut values = follower.reader.last_values().unwrap();
+    let head = values.seq_num();
+    let mut found = 0;
+    while let Some(sample) = values.next().unwrap() {
+        assert!(sample.seq_num + 50 >= head, "{} of {head}", sample.seq_num);
+        assert_eq!(sample.bytes[..8], sample.seq_num.to_le_bytes());
+        found += 1;
+    }
+    assert_eq!(found, 50);
+    channel.remove().unwrap();
+    assert_eq!(std::fs::read_dir(&scene.directory).unwrap().count(), 0);
+}
+
+fn a_stopped_reader_has_a_gap() {
+    let scene = Scene::new("stopped", 0);
+    let (channel, schema) = place(&scene.directory);
+    let mut writer = Writer::open(&channel, &schema, &options()).unwrap();
+    let (child, mut output) = start(&["read", scene.directory.to_str().unwrap(), "0"]);
+    assert_eq!(line(&mut output), "open");
+    writer.publish(b"0").unwrap();
+    assert_eq!(line(&mut output), "0");
+    let pid = Pid::from_raw(child.id() as i32);
+    kill(pid, Signal::SIGSTOP).unwrap();
+    for number in 1..5000 {
+        writer.publish(format!("{number}").as_bytes()).unwrap();
+    }
+    kill(pid, Signal::SIGCONT).unwrap();
+    assert_eq!(line(&mut output), format!("Ok(Some(Gap {{ from: 1, to: {} }}))", 5000 - 512));
+    assert_eq!(line(&mut output), (5000 - 512).to_string());
+    end(child);
+}
+
+fn a_killed_sleeper_is_forgotten() {
+    let scene = Scene::new("sleeper", 0);
+    let (channel, schema) = place(&scene.directory);
+    let mut writer = Writer::open(&channel, &schema, &options()).unwrap();
+    let (child, mut output) = start(&["read", scene.directory.to_str().unwrap(), "0"]);
+    assert_eq!(line(&mut output), "open");
+    let flag = || {
+        let bytes = std::fs::read(scene.directory.join("processes.waiters")).unwrap();
+        bytes[64]
+    };
+    wait_until(|| flag() == 1);
+    assert_eq!(writer.readers().unwrap(), 1);
+    end(child);
+    assert_eq!(writer.readers().unwrap(), 0);
+    writer.publish(b"").unwrap();
+    assert_eq!(flag(), 0, "the next publish calls the kernel, the one behind it does not");
+}
+
+fn the_group_decides() {
+    if !Uid::effective().is_root() {
+        println!("(skipped: only root can become another user)");
+        return;
+    }
+    let scene = Scene::new("group", 0);
+    let directory = scene.directory.to_str().unwrap();
+    let (channel, schema) = place(&scene.directory);
+    let open =
+        |readers| Writer::open(&channel, &schema, &WriterOptions { readers, ..options() }).unwrap();
+    let user = NOBODY.to_string();
+    for readers in [Readers::Owner, Readers::Group(None)] {
+        let _writer = open(readers);
+        let (child, mut output) = start(&["read", directory, &user]);
+        assert_eq!(line(&mut output), "refused: Permission denied (os error 13)", "{readers:?}");
+        end(child);
+    }
+    for readers in [Readers::Group(Some(NOBODY)), Readers::Everyone] {
+        let mut writer = open(readers);
+        let (child, mut output) = start(&["read", directory, &user]);
+        assert_eq!(line(&mut output), "open", "{readers:?}");
+        assert_eq!(writer.readers().unwrap(), 1);
+        let seq_num = writer.publish(b"").unwrap();
+        assert_eq!(line(&mut output), seq_num.to_string());
+        end(child);
+    }
+}
