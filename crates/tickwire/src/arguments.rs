@@ -15,6 +15,7 @@ use crate::opra::OpraArgs;
 #[cfg(feature = "dds")]
 use crate::publish::PublishArgs;
 use crate::receive::ReceiveArgs;
+use crate::shell::{CompletionsArgs, ManArgs};
 use crate::soak::SoakArgs;
 #[cfg(feature = "dds")]
 use crate::subscribe::SubscribeArgs;
@@ -43,6 +44,7 @@ pub struct CommandLine {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Bench(BenchArgs),
+    Completions(CompletionsArgs),
     Decode(Box<DecodeArgs>),
     Demo(DemoArgs),
     Encode(Box<EncodeArgs>),
@@ -52,6 +54,7 @@ pub enum Command {
     Fix(FixArgs),
     Generate(GenerateArgs),
     Grammar(GrammarArgs),
+    Man(ManArgs),
     Multicast(Box<MulticastArgs>),
     Opra(OpraArgs),
     #[cfg(feature = "dds")]

@@ -13,6 +13,7 @@ mod demo;
 #[cfg(feature = "dds")]
 mod distribution;
 mod encode;
+mod examples;
 mod explain;
 mod export;
 mod failure;
@@ -32,6 +33,7 @@ mod progress;
 #[cfg(feature = "dds")]
 mod publish;
 mod receive;
+mod shell;
 mod soak;
 #[cfg(feature = "dds")]
 mod subscribe;
@@ -41,7 +43,7 @@ mod units;
 mod vectors;
 
 use arguments::{Command, CommandLine};
-use clap::Parser;
+use clap::FromArgMatches;
 use console::tell;
 use failure::{Failure, Outcome};
 use std::process::ExitCode;
@@ -54,7 +56,8 @@ fn main() -> ExitCode {
             return Failure::Usage(text).status();
         }
     };
-    let command_line = CommandLine::parse_from(arguments);
+    let matches = examples::command_line().get_matches_from(arguments);
+    let command_line = CommandLine::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let begun = logs::begin(command_line.log.as_deref());
     match begun.and_then(|()| run(command_line.command)) {
         Ok(outcome) => outcome.into(),
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<Outcome, Failure> {
     match command {
         Command::Bench(args) => bench::run(&args),
+        Command::Completions(args) => shell::completions(&args),
         Command::Decode(args) => decode::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Encode(args) => encode::run(&args),
@@ -79,6 +83,7 @@ fn run(command: Command) -> Result<Outcome, Failure> {
         Command::Fix(args) => fix::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Grammar(args) => grammar::run(&args),
+        Command::Man(args) => shell::man(&args),
         Command::Multicast(args) => multicast::run(&args),
         Command::Opra(args) => opra::run(&args),
         #[cfg(feature = "dds")]

@@ -29,15 +29,6 @@ use tickwire_net::multicast::{
 };
 use tickwire_net::reception::Wait;
 
-const EXAMPLES: &str = "\
-Examples:
-  tickwire receive -t t.xml --framing cme -a 239.1.1.1 -p 5000 --line-b --snapshots --show bbo
-  tickwire receive -t t.xml --framing cme --capture day.pcap.zst --show books --at-end
-  tickwire receive -t t.xml --framing moex-forts --capture-line a=a.bin --capture-line b=b.bin \\
-      --show messages --instrument 49634118 --format csv
-  tickwire receive --feed feed.toml --channel futures --show events
-  tickwire receive --feed feed.toml --threads 2 --show bbo";
-
 /// Options that only sockets have, apart from those that say so themselves: other commands share them.
 const OF_SOCKETS: [&str; 8] = [
     "interface",
@@ -66,7 +57,7 @@ fn refused_with_captures(arg: Arg) -> Arg {
 /// packets were not decoded or messages not understood, instruments had no room, or
 /// snapshots differed. Forms of the output: docs/receive.md.
 #[derive(Clone, Debug, clap::Args)]
-#[command(after_help = EXAMPLES, mut_args(refused_with_captures))]
+#[command(mut_args(refused_with_captures))]
 pub struct ReceiveArgs {
     #[command(flatten)]
     pub templates: TemplateArgs,

@@ -1,0 +1,36 @@
+//! `tickwire completions` and `tickwire man`.
+
+mod support;
+
+use std::process::Command;
+use support::{directory, file, tickwire};
+
+#[test]
+fn completions_are_scripts_that_the_shell_accepts() {
+    let run = tickwire("completions bash");
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert!(run.out.contains("tickwire__subcmd__receive"), "{}", run.out);
+    let script = file(&directory("completions"), "tickwire.bash", run.out.as_bytes());
+    let checked = Command::new("bash").args(["-n", &script]).status().expect("bash runs");
+    assert!(checked.success());
+    for shell in ["elvish", "fish", "powershell", "zsh"] {
+        let run = tickwire(&format!("completions {shell}"));
+        assert!(run.status == 0 && run.out.contains("receive"), "{shell}: {}", run.err);
+    }
+    assert_eq!(tickwire("completions tcsh").status, 2);
+}
+
+#[test]
+fn every_command_has_a_man_page_with_its_examples() {
+    let directory = directory("man").join("man1");
+    let run = tickwire(&format!("man {}", directory.display()));
+    assert_eq!(run.status, 0, "{}", run.err);
+    for command in ["tickwire", "tickwire-receive", "tickwire-fix-store-check"] {
+        let page = std::fs::read_to_string(directory.join(format!("{command}.1"))).expect("a page");
+        assert!(page.contains(".SH SYNOPSIS"), "{page}");
+        assert_eq!(page.contains("Examples:"), command != "tickwire", "{page}");
+    }
+    let blocked = file(&directory, "taken", b"");
+    let run = tickwire(&format!("man {blocked}"));
+    assert!(run.status == 2 && run.err.contains("cannot write"), "{}", run.err);
+}
