@@ -21,11 +21,16 @@ impl OutputFile {
     }
 
     fn fail(&self, error: &io::Error) -> io::Error {
-        if fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.is_file()) {
-            // Where it cannot be removed either, the error still says that it is not whole.
-            let _ = fs::remove_file(&self.path);
-        }
+        discard(&self.path);
         io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
+    }
+}
+
+/// Removes an output that is not whole. Pipes, devices and links stay.
+pub fn discard(path: &Path) {
+    if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        // If it cannot be removed either, the command's error still says that it is not whole.
+        let _ = fs::remove_file(path);
     }
 }
 

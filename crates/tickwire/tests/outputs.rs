@@ -43,6 +43,21 @@ fn an_output_that_exists_is_replaced_with_force_alone() {
 }
 
 #[test]
+fn an_output_that_is_not_whole_is_removed() {
+    let directory = directory("outputs_not_whole");
+    let xml = r#"<templates><template name="T" id="1"><uInt32 name="a"/></template></templates>"#;
+    let own = file(&directory, "t.xml", xml.as_bytes());
+    let lines = b"{\"t\": 1, \"msg\": {\"a\": 5}}\n{\"t\": 1, \"msg\": {\"a\": -1}}\n";
+    let lines = file(&directory, "lines.jsonl", lines);
+    let out = directory.join("out.bin");
+    for _ in 0..2 {
+        let run = tickwire(&format!("encode {lines} -t {own} -o {}", out.display()));
+        assert!(run.status == 1 && run.err.contains("lines.jsonl:2: field a"), "{}", run.err);
+        assert!(!out.exists());
+    }
+}
+
+#[test]
 fn an_input_is_never_replaced() {
     let directory = directory("outputs_input");
     let xml = r#"<templates><template name="T" id="1"><uInt32 name="a"/></template></templates>"#;

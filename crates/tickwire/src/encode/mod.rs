@@ -7,13 +7,14 @@ use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{FramingArgs, TemplateArgs, reset_policy, with_reset_template};
 use crate::output;
+use crate::output_file;
 use packets::{PacketFormat, PacketWriter};
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::PathBuf;
 use std::sync::Arc;
 use step::Enveloped;
 use tickwire_fast::{
-    CompileOptions, Encoder, EncoderOptions, Message, MessageBuilder, PacketEncoder,
+    CompileOptions, Encoder, EncoderOptions, Message, MessageBuilder, PacketEncoder, Program,
 };
 use tickwire_feed::Endian;
 use tickwire_feed::capture::decompressed;
@@ -25,7 +26,8 @@ use tickwire_text::json::{Json, build_message, error_text, parse_hex};
 /// Lines have the form that `decode` prints; "t" or "n", and "msg", are needed. Lines with the same
 /// "pkt" make one packet that starts with the preamble "pre"; lines without it, and all lines with
 /// --packet-bytes, fill packets of that size, without preambles. Lengths and chunk counts in a
-/// preamble are set to what is written. The first line that cannot be encoded ends the run.
+/// preamble are set to what is written. The first line that cannot be encoded ends
+/// the run, and no file is left.
 ///
 /// Which template a dynamic reference, "#dyn", is to, is found by its fields; where several
 /// templates have the same, put "#dyn.t": template id beside it in the same object. Of several in one
@@ -36,7 +38,7 @@ pub struct EncodeArgs {
     /// JSON lines, plain or compressed (gzip, zstd); - is standard input.
     #[arg(value_name = "FILE", required_unless_present = "file")]
     input: Option<PathBuf>,
-    /// The same, for those used to -f.
+    /// Same as the argument FILE, as older FAST tools spell it.
     #[arg(short, long, value_name = "FILE", conflicts_with = "input")]
     file: Option<PathBuf>,
     #[command(flatten)]
@@ -78,7 +80,7 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
     inputs.extend(args.templates.paths()?.iter().map(PathBuf::as_path));
     output::check(&args.output, args.force, &inputs)?;
     let writer = PacketWriter::new(files::create(Some(&args.output))?, args.output_format)?;
-    let mut packing = Packing {
+    let packing = Packing {
         fills_packets: args.packet_bytes.is_some(),
         framing,
         encoder: Encoder::with_options(program.clone(), options),
@@ -86,23 +88,36 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
         packet: None,
         out: Enveloped::new(&framing, writer),
     };
-    let mut builder = MessageBuilder::new(program.clone());
+    let encoded = encode_lines(lines, &name, &program, packing);
+    if encoded.is_err() && !files::is_standard(&args.output) {
+        output_file::discard(&args.output);
+    }
+    encoded.map(|()| Outcome::Clean)
+}
+
+/// Encodes the lines of the input of this name.
+fn encode_lines(
+    lines: impl Iterator<Item = io::Result<String>>,
+    name: &str,
+    program: &Arc<Program>,
+    mut packing: Packing,
+) -> Result<(), Failure> {
+    let mut builder = MessageBuilder::new(Arc::clone(program));
     for (index, line) in lines.enumerate() {
-        let line = line.map_err(|error| Failure::file("read", &name, &error))?;
+        let line = line.map_err(|error| Failure::file("read", name, &error))?;
         if line.trim().is_empty() {
             continue;
         }
         let at = |text: String| Failure::Data(format!("{name}:{}: {text}", index + 1));
         let json: Json = serde_json::from_str(&line).map_err(|e| at(format!("not JSON: {e}")))?;
         build_message(&mut builder, &json).map_err(|error| at(error.to_string()))?;
-        let message = builder.finish().map_err(|e| at(error_text(&program, &e)))?;
+        let message = builder.finish().map_err(|e| at(error_text(program, &e)))?;
         packing.add(&json, message).map_err(|failure| match failure {
             Failure::Data(text) => at(text),
             failure => failure,
         })?;
     }
-    packing.finish()?;
-    Ok(Outcome::Clean)
+    packing.finish()
 }
 
 /// Refuses what packets cannot be written with.
