@@ -161,7 +161,7 @@ impl Stream {
                 work,
                 format_args!(
                     "{lost_bytes} bytes are missing before it in stream {flow}; the rest of the \
-                     stream is given up, as the start of the next message or packet is not known"
+                     stream is abandoned, as the start of the next message or packet is not known"
                 ),
             );
             self.held = Vec::new();
@@ -182,7 +182,7 @@ impl Stream {
             self.give_up(
                 work,
                 format_args!(
-                    "a message is longer than {HELD_BYTES_MAX} bytes; the stream is given up"
+                    "a message is longer than {HELD_BYTES_MAX} bytes; the stream is abandoned"
                 ),
             );
         }
@@ -265,7 +265,7 @@ impl Stream {
             work.packet_failed(
                 self.last,
                 format_args!(
-                    "stream {flow} ends inside a packet: its last {waiting} bytes given up"
+                    "stream {flow} ends inside a packet: its last {waiting} bytes skipped"
                 ),
             );
         }
@@ -274,7 +274,7 @@ impl Stream {
             work.packet_failed(
                 self.last,
                 format_args!(
-                    "stream {flow} ends inside a message: {len} bytes at offset {offset} given up"
+                    "stream {flow} ends inside a message: {len} bytes at offset {offset} skipped"
                 ),
             );
         }

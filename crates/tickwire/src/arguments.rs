@@ -31,8 +31,8 @@ use clap::{Parser, Subcommand};
 #[command(name = "tickwire", version, arg_required_else_help = true)]
 #[command(after_help = "-? asks for help like --help. Start with: tickwire demo")]
 pub struct CommandLine {
-    /// What to log to standard error: off, error, warn, info, debug or trace, also for one part
-    /// alone, as in warn,tickwire_net=debug. Without it TICKWIRE_LOG says so, else warn.
+    /// Level of the log on standard error: off, error, warn, info, debug or trace; by part, as in
+    /// warn,tickwire_net=debug. Default: the variable TICKWIRE_LOG, else warn.
     #[arg(long, global = true, value_name = "LEVEL", help_heading = "Logs")]
     pub log: Option<String>,
     /// What to do.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tickwire_fast::{Decoder, Error, ErrorKind, Message, Program, TemplateSet};
 use tickwire_text::json::{Form, parse_hex, push_record, push_string};
 
-/// Decode conformance cases and print what came out.
+/// Decode conformance cases and print the results.
 ///
 /// FILE has one JSON object a line: "name", "template_xml" and "hex", a list of buffers that one
 /// strict decoder decodes in order; a buffer that starts with ! is preceded by a reset. Each case

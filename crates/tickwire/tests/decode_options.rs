@@ -143,7 +143,7 @@ fn a_packet_that_the_capture_cut_short_is_given_up_once() {
     assert_eq!(run.status, 1);
     assert!(run.err.contains("the capture cut 1 bytes off its end"), "{}", run.err);
     assert!(
-        run.err.contains("1 packets, 0 messages") && run.err.contains("; 1 packets given up"),
+        run.err.contains("1 packets, 0 messages") && run.err.contains("; 1 packets skipped"),
         "{}",
         run.err
     );

@@ -43,9 +43,9 @@ fn a_stream_goes_on_behind_the_block_of_a_bad_message() {
     assert_eq!((run.status, places(&run)), (1, EXPECTED.map(str::to_owned).to_vec()));
     let place = "packet 0 (file offset 0), stream offset 6, in the message at 5: D9: byte 1";
     assert!(run.err.contains(place), "{}", run.err);
-    assert!(run.err.contains("template id 5") && run.err.contains("; 3 bytes given up"));
-    assert!(run.err.contains("1 blocks given up because an earlier one failed"), "{}", run.err);
-    assert!(run.err.contains("3 messages, 20 bytes; 2 blocks given up"), "{}", run.err);
+    assert!(run.err.contains("template id 5") && run.err.contains("; 3 bytes skipped"));
+    assert!(run.err.contains("1 blocks skipped because an earlier one failed"), "{}", run.err);
+    assert!(run.err.contains("3 messages, 20 bytes; 2 blocks skipped"), "{}", run.err);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn the_rest_of_a_bad_block_is_lost_with_it() {
     let stream = blocks(&[R_3, &block, R_3]);
     let run = raw("rest", &stream, "--hfix 1");
     assert_eq!(places(&run), ["1 \"R\"", "5 \"U\"", "15 \"R\""]);
-    assert!(run.err.contains("; 6 bytes given up"), "{}", run.err);
+    assert!(run.err.contains("; 6 bytes skipped"), "{}", run.err);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_datagram_goes_on_behind_the_block_of_a_bad_message() {
     assert_eq!((run.status, &places(&run)[..3]), (1, &EXPECTED.map(str::to_owned)[..]));
     assert_eq!(run.out.lines().count(), 4);
     assert!(run.err.contains("packet 0 (file offset 4): D9: byte 6: "), "{}", run.err);
-    assert!(run.err.contains("2 blocks given up"), "{}", run.err);
+    assert!(run.err.contains("2 blocks skipped"), "{}", run.err);
     let run = tickwire(&format!("explain {options}"));
     assert_eq!(run.status, 1);
     assert!(run.out.contains("D9: byte 6: "), "{}", run.out);
@@ -103,7 +103,7 @@ fn a_stream_without_lengths_is_given_up() {
     let run = raw("bare", &[R_3, UNKNOWN, R_3].concat(), "");
     assert_eq!((run.status, run.out.lines().count()), (1, 1));
     assert!(run.err.contains("stream offset 4, in the message at 3: D9"), "{}", run.err);
-    assert!(run.err.contains("; 6 bytes given up"), "{}", run.err);
+    assert!(run.err.contains("; 6 bytes skipped"), "{}", run.err);
 }
 
 #[test]

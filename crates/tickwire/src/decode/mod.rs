@@ -93,7 +93,7 @@ fn is_of_columns(path: &Path) -> bool {
 /// entry=0, entry=1 and so on stand before the entries of a sequence, entry=1.0 before those of a sequence in
 /// entry 1.
 ///
-/// A packet that cannot be decoded is reported and given up from there, or to the end of the block
+/// A packet that cannot be decoded is reported and skipped from there, or to the end of the block
 /// where headers tell lengths; decoding goes on after the next reset. Datagrams to each address and
 /// port are a channel of their own, with its own dictionaries, and so is each TCP stream. The last
 /// line on standard error counts packets, messages and bytes.
@@ -135,7 +135,7 @@ pub struct DecodeArgs {
     /// packets of a channel to one. Streams, --limit and --format summary use one; 256 is the most.
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     threads: usize,
-    /// Do not print the counts at the end unless something was given up.
+    /// Print the counts at the end only if something was not decoded.
     #[arg(short, long)]
     quiet: bool,
 }

@@ -70,7 +70,7 @@ impl Line {
     }
 }
 
-/// How much was given up.
+/// How much was skipped.
 #[derive(Clone, Copy, Debug, Default)]
 struct GivenUp {
     packets: u64,
@@ -150,7 +150,7 @@ impl<'r> Report<'r> {
         counts.errors += unsaid;
     }
 
-    /// Whether something was given up.
+    /// Whether something was skipped.
     pub fn is_flawed(&self) -> bool {
         !self.counts.given_up.is_none() || self.counts.errors > 0
     }
@@ -175,13 +175,10 @@ impl<'r> Report<'r> {
             Some(limit) => format!(" (the limit is {limit})"),
             None => advice(error).to_owned(),
         };
-        self.error_in(
-            Some(place.packet),
-            &format!("{description}{advice}; {bytes} bytes given up"),
-        );
+        self.error_in(Some(place.packet), &format!("{description}{advice}; {bytes} bytes skipped"));
     }
 
-    /// A packet that is given up for another reason than a message in it.
+    /// A packet that is skipped for another reason than a message in it.
     pub fn packet_failed(&mut self, place: PacketPlace, why: impl Display) {
         self.counts.given_up.packets += 1;
         self.error_in(Some(place), &format!("{place}: {why}"));
@@ -233,7 +230,7 @@ impl<'r> Report<'r> {
         }
         if !waiting.is_none() {
             self.remark(&format!(
-                "{} given up because an earlier one failed and no reset came; does --reset fit \
+                "{} skipped because an earlier one failed and no reset came; does --reset fit \
                  this feed?",
                 waiting.text()
             ));
@@ -243,7 +240,7 @@ impl<'r> Report<'r> {
         }
         if !quiet || self.is_flawed() {
             self.remark(&format!(
-                "{packets} packets, {messages} messages, {bytes} bytes; {} given up",
+                "{packets} packets, {messages} messages, {bytes} bytes; {} skipped",
                 given_up.text()
             ));
         }

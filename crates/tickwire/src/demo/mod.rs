@@ -52,7 +52,7 @@ pub struct DemoArgs {
     #[cfg(feature = "dds")]
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, help_heading = "Live")]
     loss: f64,
-    /// Instead of all else, run the simple feed at --rate for so long; tell losses and memory.
+    /// Only run the simple feed at --rate for this time; print losses and memory.
     #[cfg(feature = "dds")]
     #[arg(long, value_name = "TIME", help_heading = "Live", value_parser = span_in("1s"..="24h"))]
     soak: Option<Span>,

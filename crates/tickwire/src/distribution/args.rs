@@ -29,15 +29,15 @@ pub struct DdsArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     #[arg(value_parser = clap::value_parser!(u32).range(..=i64::from(tickwire_dds::DOMAIN_ID_MAX)))]
     domain: u32,
-    /// Do not send again what is lost on the way.
+    /// Do not retransmit lost samples.
     #[arg(long)]
     best_effort: bool,
-    /// Samples held for a slow subscriber: so many a topic, or a security where it is the key, the
-    /// oldest giving way; or "all", and a full history makes the publisher wait.
+    /// Samples held for a slow subscriber, by topic, or by security if that is the key. DEPTH: the
+    /// oldest is dropped. "all": the publisher waits when the history is full.
     #[arg(long, value_name = "DEPTH|all")]
     history: Option<History>,
-    /// Samples kept for subscribers that come late: so many a topic, or a security where it is the
-    /// key. 0 for none. Both sides must want it.
+    /// Samples kept for subscribers that join late, by topic, or by security if that is the key; 0
+    /// for none. Both sides must set it.
     #[arg(long, value_name = "DEPTH", default_value_t = 1)]
     last_values: u32,
     /// Partition; may be repeated. Publisher and subscriber need one in common, or none.
@@ -49,12 +49,12 @@ pub struct DdsArgs {
     /// Securities, where they have topics of their own.
     #[arg(long, value_name = "FIRST-LAST,..", default_value = "1-100")]
     pub securities: SecurityList,
-    /// Where the bus is: "loopback" for this machine alone, "any" for the interface that the
-    /// middleware thinks best, or the address of an interface.
+    /// Network to use: "loopback" for this machine alone, "any" for the interface that the
+    /// middleware chooses, or the address of an interface.
     #[arg(long, value_name = "WHERE", default_value = "loopback")]
     network: NetworkArg,
-    /// Host to look for peers on; may be repeated. Without, peers are found by multicast, on this
-    /// machine by its ports.
+    /// Host to look for peers on; may be repeated. Default: discovery by multicast, on loopback by
+    /// the known ports of this machine.
     #[arg(long, value_name = "ADDRESS")]
     peer: Vec<IpAddr>,
     /// Time without a sign of life after which a peer counts as gone.

@@ -31,7 +31,7 @@ struct CheckArgs {
     files: Vec<PathBuf>,
 }
 
-/// Tell of every journal in a folder: those in use, archives of numbers that a reset has ended, and what was moved aside
+/// List the journals of a folder: those in use, archives of sequence numbers before a reset, and damaged parts that were moved aside
 ///
 /// Nothing is changed, and journals may be in use. The exit status is 1 if one is damaged.
 #[derive(Debug, Args)]

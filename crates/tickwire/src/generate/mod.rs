@@ -63,7 +63,7 @@ struct CmeArgs {
     /// default: as a whole day, 4.83 entries
     #[arg(long, value_name = "NUMBER")]
     channel: Option<Channel>,
-    /// Begin with full books, which take a snapshot to know; channels 9 and 11 always do
+    /// Begin with full books, so that receivers need a snapshot; channels 9 and 11 always do
     #[arg(long)]
     mid_session: bool,
     /// Write packets with snapshots, their sequence numbers from 1
@@ -107,7 +107,7 @@ struct ComplexArgs {
     /// Average number of entries of a MarketData message
     #[arg(long, value_name = "COUNT", default_value_t = 3)]
     seq: u32,
-    /// Tell of one security in each message
+    /// One security in each message
     #[arg(long)]
     nosplit: bool,
 }

@@ -57,7 +57,7 @@ pub struct DecodeArgs {
     /// Decode on this many threads, 0 for one a core; the order of the output stays. Lines use one
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     threads: usize,
-    /// Do not print the counts at the end unless something was wrong
+    /// Print the counts at the end only if something was wrong
     #[arg(short, long)]
     pub quiet: bool,
 }

@@ -74,7 +74,7 @@ pub struct ReceiveArgs {
     /// End after so many messages
     #[arg(long, value_name = "COUNT")]
     messages: Option<u64>,
-    /// End when nothing has come for so long, once something has
+    /// End after this time without packets, counted from the first packet
     #[arg(long, value_name = "TIME")]
     idle: Option<Span>,
     /// How to write messages
@@ -90,7 +90,7 @@ pub struct ReceiveArgs {
     record: RecordArgs,
     #[command(flatten)]
     metrics: MetricsArgs,
-    /// Do not print the counts at the end unless something was wrong
+    /// Print the counts at the end only if something was wrong
     #[arg(short, long)]
     quiet: bool,
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use tickwire_opra::{Decode, json};
 use tickwire_text::json::{parse_hex, push_string};
 
-/// Decode conformance cases and print what came out
+/// Decode conformance cases and print the results
 ///
 /// FILE has one JSON object a line with "name" and "hex", the bytes of one packet. Each case gives
 /// one line {"name": .., "messages": [..], "error": ..}; "error" is null or the verdict in a few

@@ -55,10 +55,10 @@ pub enum Judgement {
 /// How messages are decoded.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DecoderArgs {
-    /// What to do with reportable errors of the specification.
+    /// Which reportable errors (R1 to R9) end a message; the others are counted.
     #[arg(long, value_name = "LEVEL", default_value = "strict")]
     conformance: Judgement,
-    /// Template of messages that name none, for feeds that never send a template id.
+    /// Template of messages without a template id, for feeds that never send one.
     #[arg(long, value_name = "ID")]
     template_id: Option<u32>,
     /// Most entries to accept in one sequence.

@@ -5,10 +5,10 @@ use std::net::Ipv4Addr;
 /// Group and port of the feed of instrument definitions.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct DefinitionArgs {
-    /// Group of the instrument definitions; the third number behind A's unless given.
+    /// Group of the instrument definitions; default: the third address after line A's.
     #[arg(long, value_name = "GROUP", help_heading = "Line B and snapshots")]
     pub instrument_group: Option<Ipv4Addr>,
-    /// Port of the instrument definitions; the third behind A's unless given.
+    /// Port of the instrument definitions; default: line A's plus 3.
     #[arg(long, value_name = "PORT", help_heading = "Line B and snapshots")]
     pub instrument_port: Option<u16>,
 }

@@ -24,10 +24,10 @@ pub struct LineArgs {
     /// Use line B too.
     #[arg(long, help_heading = "Line B and snapshots")]
     line_b: bool,
-    /// Group of line B; the number behind A's unless given.
+    /// Group of line B; default: the address after line A's.
     #[arg(long, value_name = "GROUP", help_heading = "Line B and snapshots")]
     group_b: Option<Ipv4Addr>,
-    /// Port of line B; the one behind A's unless given.
+    /// Port of line B; default: line A's plus 1.
     #[arg(long, value_name = "PORT", help_heading = "Line B and snapshots")]
     port_b: Option<u16>,
     /// What a feed file says; the options above override it.
@@ -40,10 +40,10 @@ pub struct LineArgs {
 pub struct EndpointArgs {
     #[command(flatten)]
     lines: LineArgs,
-    /// Group of the snapshot feed; the second number behind A's unless given.
+    /// Group of the snapshot feed; default: the second address after line A's.
     #[arg(long, value_name = "GROUP", help_heading = "Line B and snapshots")]
     snapshot_group: Option<Ipv4Addr>,
-    /// Port of the snapshot feed; the second behind A's unless given.
+    /// Port of the snapshot feed; default: line A's plus 2.
     #[arg(long, value_name = "PORT", help_heading = "Line B and snapshots")]
     snapshot_port: Option<u16>,
 }

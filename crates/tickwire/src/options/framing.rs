@@ -32,14 +32,14 @@ impl FromStr for FramingChoice {
 /// What stands around the messages of a packet.
 #[derive(Clone, Debug, clap::Args)]
 pub struct FramingArgs {
-    /// What is around the messages of a packet: the name of a preset, or a description such as
-    /// preamble=5,seq=0:4:be,reset=packet. Presets: cme, moex-asts, moex-spectra, moex-forts,
-    /// b3-umdf, eurex-t7, cqg, szse-step, none; none unless given. cme,envelope=counted is CME's TCP
-    /// replay, whose packets come behind their encoded lengths. With auto, framing and reset are
-    /// found from the packets of a capture, and told; where they do not tell, nothing is decoded.
+    /// What surrounds the FAST messages of a packet. A preset: cme, moex-asts, moex-spectra,
+    /// moex-forts, b3-umdf, eurex-t7, cqg, szse-step or none, the default. A description, such as
+    /// preamble=5,seq=0:4:be,reset=packet. Or auto: framing and reset are found from the packets of a
+    /// capture and printed; if several fit, nothing is decoded. cme,envelope=counted is CME's TCP
+    /// replay: packets behind their encoded lengths.
     #[arg(long, value_name = "PRESET|TEXT|auto")]
     framing: Option<FramingChoice>,
-    /// When dictionaries are emptied; the framing says so unless given.
+    /// When all dictionaries are reset; default: as the framing says.
     #[arg(long, value_name = "WHEN")]
     reset: Option<Reset>,
     /// Bytes before the messages of each packet, passed over (also -pfix).

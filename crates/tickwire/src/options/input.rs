@@ -26,7 +26,7 @@ pub struct InputArgs {
     /// Capture file, also .gz or .zst; - is standard input, decoded as it comes.
     #[arg(value_name = "FILE")]
     input: Option<PathBuf>,
-    /// The same, for those used to -f.
+    /// Same as the argument FILE, as older FAST tools spell it.
     #[arg(short, long, value_name = "FILE", conflicts_with = "input")]
     file: Option<PathBuf>,
     #[command(flatten)]

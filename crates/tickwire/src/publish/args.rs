@@ -23,9 +23,9 @@ use tickwire_net::multicast::RECEIVE_BUFFER_BYTES_DEFAULT;
 /// Decode a FAST feed and publish its messages over DDS.
 ///
 /// The feed comes from a multicast group, on loopback unless an interface is named, or from a file.
-/// Templates named Quote, New, Change and Remove become samples of topics of these names, MarketData
-/// and QuoteRequest one sample for each security of a message; Done ends the feed. Subscribers echo
-/// the samples, and the table tells how long decoding, publishing and the way took.
+/// Messages Quote, New, Change and Remove become samples of topics of these names; MarketData and
+/// QuoteRequest become one sample for each security of a message; Done ends the feed. Subscribers
+/// echo the samples. The table at the end has the times of decoding, publishing and transport.
 #[derive(Clone, Debug, clap::Args)]
 pub struct PublishArgs {
     #[command(flatten)]

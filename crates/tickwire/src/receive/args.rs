@@ -48,14 +48,14 @@ fn refused_with_captures(arg: Arg) -> Arg {
     }
 }
 
-/// Receive a feed: arbitrate lines A and B, decode, recover, keep books, and show what came.
+/// Receive a feed: arbitrate lines A and B, decode, recover, keep books, show results.
 ///
-/// The input is multicast sockets, or captures (--capture), whose times are the clock then. Live
-/// reception ends with the Done message, --messages, --idle, or Ctrl-C; the counters come as a
-/// table at the end. A feed file may describe several channels: all, or those that are named, are
-/// received together, and each line of output tells its channel. Faults of the feed are logged. Exit status 1:
-/// packets were not decoded or messages not understood, instruments had no room, or
-/// snapshots differed. Forms of the output: docs/receive.md.
+/// The input is multicast sockets, or captures (--capture), whose times then are the clock. Live
+/// reception ends with the Done message, --messages, --idle or Ctrl-C; a table of counters follows.
+/// With --feed, all channels of a feed file or those of --channel are received together, and each
+/// line of output names its channel. Faults of the feed are logged. Exit status 1: a packet was not
+/// decoded, a message not understood, an instrument had no room, or a snapshot differed from its
+/// book. The book's page "Receiving" (docs/receive.md) describes the output.
 #[derive(Clone, Debug, clap::Args)]
 #[command(mut_args(refused_with_captures))]
 pub struct ReceiveArgs {
@@ -91,11 +91,11 @@ pub struct ReceiveArgs {
     seq_num: Option<SeqNumField>,
     #[command(flatten)]
     pub decoder: DecoderArgs,
-    /// What decodes.
+    /// Decoding engine.
     #[arg(long, value_name = "ENGINE", default_value = "dynamic")]
     pub engine: EngineChoice,
-    /// When the dynamic engine makes machine code of a template that is frequent: on a thread beside, so that
-    /// no message waits; "eager", all at the start; "off"; or with the message of this number, which waits.
+    /// When the dynamic engine compiles a frequent template to machine code: "thread", in the background;
+    /// "eager", all templates at the start; "off", never; or COUNT, at this message, which then waits.
     #[arg(long, value_name = "thread|eager|off|COUNT", default_value = "thread")]
     machine_code: WhenCompiled,
 
@@ -176,10 +176,10 @@ pub struct ReceiveArgs {
     /// End after so many messages, of all channels together.
     #[arg(long, value_name = "COUNT", help_heading = "End")]
     pub messages: Option<u64>,
-    /// End when nothing has come for so long, once something has.
+    /// End after this time without packets, counted from the first packet.
     #[arg(long, value_name = "TIME", conflicts_with = "captures", help_heading = "End")]
     idle: Option<Span>,
-    /// Go on behind a message of the template Done, as with captures, which are read to their ends.
+    /// Continue after a Done message. Captures are always read to their ends.
     #[arg(long, help_heading = "End")]
     pub past_done: bool,
 

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tickwire_net::Stop;
 
-/// Run parts of the toolkit for a long time and check that they keep their promises
+/// Run parts of the toolkit for a long time and check results and memory
 #[derive(Debug, Args)]
 pub struct SoakArgs {
     #[command(subcommand)]

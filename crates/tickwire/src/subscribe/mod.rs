@@ -23,13 +23,13 @@ const TICK: Duration = Duration::from_millis(20);
 /// How long to wait for samples behind the publisher's word that it has ended.
 const QUIET: Duration = Duration::from_millis(500);
 
-/// Take samples from DDS, echo them to the publisher and tell how long they took.
+/// Take samples from DDS, echo them to the publisher and print how long they took.
 ///
 /// Takes orders (Quote, New, Change, Remove) and market data (MarketData, QuoteRequest) until a publisher
-/// says that its feed is done. Publishers may come and go meanwhile, also killed ones. Exit status 1 means that
-/// samples were lost, or that nobody knows how many: a publisher that goes without a word, or has not ended when
-/// this does, has not said what it wrote; with --best-effort what is missing before the first sample may be lost or
-/// from before.
+/// says that its feed is done. Publishers may come and go meanwhile. Exit status 1: samples were lost, or it is
+/// unknown how many. It is unknown after a publisher that was killed or is still running at the end, because a
+/// publisher says only when it ends how many samples it wrote. With --best-effort, samples missing before the
+/// first one may have been lost or written before this command started.
 #[derive(Debug, clap::Args)]
 pub struct SubscribeArgs {
     /// Do not echo samples; name it on both sides.

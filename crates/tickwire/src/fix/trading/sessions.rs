@@ -26,7 +26,7 @@ pub struct SessionArgs {
     /// Check every message against the FIX 4.2 dictionary
     #[arg(long)]
     pub validate: bool,
-    /// Ask for messages all the time rather than sleep until they come; takes a core
+    /// Poll sockets instead of sleeping: lower latency, one core busy
     #[arg(long)]
     pub busy_poll: bool,
     /// The CPU to stay on, counted from 0

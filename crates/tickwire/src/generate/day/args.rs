@@ -39,10 +39,10 @@ pub struct DayArgs {
     /// Number of instruments
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     instruments: u32,
-    /// How books are told: levels by position, levels by price, or every order
+    /// How messages describe books: levels by position, levels by price, or every order
     #[arg(long, value_name = "FORM", default_value = "levels", help_heading = "Feed")]
     books: Books,
-    /// Levels a side; several for instruments in turn. Levels by position have 10 unless told, others all
+    /// Levels a side; several values apply to instruments in turn. Default: 10 by position, else all
     #[arg(long, value_name = "COUNT[,COUNT..]", value_delimiter = ',', help_heading = "Feed")]
     depth: Vec<u32>,
     /// How messages name instruments
@@ -99,7 +99,7 @@ pub struct DayArgs {
     /// RptSeq goes on. Several are spread evenly
     #[arg(long, value_name = "NUMBER[:keep]", help_heading = "Day")]
     day_change: Vec<Change>,
-    /// Begin with full books, which take a snapshot to know
+    /// Begin with full books, so that receivers need a snapshot
     #[arg(long, help_heading = "Day")]
     mid_session: bool,
     /// Mean time between packets of updates

@@ -46,13 +46,13 @@ pub struct ClientArgs {
     /// Preload that many orders before connecting
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     preload: u64,
-    /// Orders sent at a time before what arrived is looked at
+    /// Orders sent in a row before received messages are handled
     #[arg(short = 'u', long, value_name = "N", default_value_t = 500)]
     batch: u64,
     /// Orders a second; as fast as possible if not given
     #[arg(long, value_name = "N")]
     rate: Option<u32>,
-    /// Most orders that are not finished; 1 measures round trips one by one
+    /// Most open orders; 1 measures round trips one by one
     #[arg(long, value_name = "N")]
     window: Option<u64>,
     /// Go on after a disconnection; needs --store to lose nothing
