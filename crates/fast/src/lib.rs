@@ -1,7 +1,46 @@
 //! FAST 1.1 and 1.2: templates, dynamic decoder and encoder.
 //!
-//! [`template::TemplateSet`] reads and checks a template file; [`Program`] compiles it;
-//! [`Decoder`] turns bytes into [`Message`]s.
+//! [`template::TemplateSet`] reads and checks a template file; [`Program`] compiles it; [`Decoder`] turns bytes into
+//! [`Message`]s, and [`Encoder`] messages into bytes. A decoder that is warm does not allocate. An [`Error`] has the code of
+//! the specification, the field and the byte.
+//!
+//! | engine | what it is |
+//! |---|---|
+//! | portable | Rust without `unsafe`; defines the behaviour that the others must match |
+//! | SIMD | AVX-512, for sequences and templates of short fields; chosen at run time |
+//! | machine code | feature `jit`, x86-64: templates that are decoded often are compiled |
+//! | generated | modules that `tickwire-fast-codegen` writes; they call [`rt`] |
+//!
+//! # Examples
+//!
+//! ```
+//! use std::sync::Arc;
+//! use tickwire_fast::{Code, Decoder, FieldValue, Program, TemplateSet};
+//!
+//! let xml = r#"<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1">
+//!   <template name="Trade" id="1">
+//!     <uInt32 name="SeqNum"><increment/></uInt32>
+//!     <decimal name="Price"><delta/></decimal>
+//!   </template>
+//! </templates>"#;
+//! let program = Arc::new(Program::compile(TemplateSet::parse(xml)?)?);
+//! let mut decoder = Decoder::new(program);
+//!
+//! // Presence map 1110000: template id 1, SeqNum 7. The price is 12345 x 10^-2.
+//! let trade = decoder.decode(&[0xe0, 0x81, 0x87, 0xfe, 0x00, 0x60, 0xb9])?;
+//! let Some(FieldValue::Decimal(price)) = trade.message.root().field("Price") else { panic!() };
+//! assert_eq!((price.mantissa, price.exponent), (12345, -2));
+//!
+//! // Three bytes for the next: SeqNum counts on, the price is one more.
+//! let trade = decoder.decode(&[0x80, 0x80, 0x81])?;
+//! assert!(matches!(trade.message.root().field("SeqNum"), Some(FieldValue::UInt(8))));
+//!
+//! // After a reset there is nothing to count on from.
+//! decoder.reset();
+//! let error = decoder.decode(&[0xc0, 0x81, 0x80, 0x81]).unwrap_err();
+//! assert_eq!((error.code(), error.offset()), (Some(Code::D5), 2));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![cfg_attr(feature = "portable", forbid(unsafe_code))]
 
 // Test support is written as for a user of the crate.

@@ -6,6 +6,36 @@
 //! to be woken ([`Session::poll_timeout`]). It reads no clock and no socket. What it must remember is in
 //! a [`Store`], which is committed before a byte leaves: a message that was accepted for sending is
 //! never lost, and a message that was received is forgotten only with everything that it caused.
+//!
+//! # Examples
+//!
+//! Two sessions that log on to each other; a program has sockets in place of the two calls.
+//!
+//! ```
+//! use tickwire_fix_session::{BeginString, Config, MemoryStore, Now, Role, Session, SessionId};
+//!
+//! let session = |role, sender, target| {
+//!     let id = SessionId::new(BeginString::Fix44, sender, target);
+//!     Session::new(Config::new(role, id), MemoryStore::new())
+//! };
+//! let mut trader = session(Role::Initiator, "TRADER", "VENUE");
+//! let mut venue = session(Role::Acceptor, "VENUE", "TRADER");
+//!
+//! let now = Now { wall_ns: 1_700_000_000_000_000_000, steady_ns: 0 };
+//! trader.handle_connected(now);
+//! venue.handle_connected(now);
+//!
+//! let logon = trader.poll_transmit(now)?.to_vec();
+//! venue.handle_bytes(&logon);
+//! while venue.poll_event(now).is_some() {}
+//!
+//! let answer = venue.poll_transmit(now)?.to_vec();
+//! trader.handle_bytes(&answer);
+//! while trader.poll_event(now).is_some() {}
+//!
+//! assert!(trader.is_logged_on() && venue.is_logged_on());
+//! # Ok::<(), tickwire_fix_session::StoreError>(())
+//! ```
 
 mod config;
 mod error;

@@ -2,7 +2,32 @@
 //!
 //! [`Framer`] finds messages in a stream, [`Reader`] finds the fields of a message in the caller's
 //! bytes and verifies BodyLength and CheckSum, [`Field`] gives typed values, and
-//! [`Writer`] writes messages.
+//! [`Writer`] writes messages. A [`Validator`] checks them against a [`Dictionary`]. Nothing here
+//! allocates for a message that is read or written.
+//!
+//! # Examples
+//!
+//! ```
+//! use tickwire_fix::{Reader, Tag, Writer};
+//!
+//! let mut buffer = [0; 200];
+//! let mut writer = Writer::new(&mut buffer, "FIX.4.4", "D");
+//! writer.str(Tag(11), "order-1");
+//! writer.uint(Tag(38), 100);
+//! let bytes = writer.finish()?;
+//!
+//! let mut reader = Reader::new();
+//! let message = reader.decode(bytes)?;
+//! let cl_ord_id = message.field(Tag(11)).expect("it was written");
+//! assert_eq!(cl_ord_id.value, b"order-1");
+//!
+//! // A byte that was changed on the way.
+//! let mut wrong = bytes.to_vec();
+//! let place = wrong.len() - 10;
+//! wrong[place] ^= 1;
+//! assert!(reader.decode(&wrong).is_err());
+//! # Ok::<(), tickwire_fix::Error>(())
+//! ```
 
 pub mod dictionary;
 mod digits;

@@ -1,4 +1,4 @@
-//! `tickwire grammar`, and the tutorial as a reader follows it.
+//! `tickwire grammar`. The test `book` follows the tutorial.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -17,64 +17,6 @@ fn folder(name: &str, grammar: &str, packet: &[u8]) -> PathBuf {
 fn grammar(folder: &PathBuf, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tickwire"));
     command.current_dir(folder).arg("grammar").args(arguments).output().expect("runs")
-}
-
-/// The blocks of a text between fences, with the last line before each and what stands behind the
-/// opening fence.
-fn blocks(text: &str) -> Vec<(String, String, String)> {
-    let (mut blocks, mut before) = (Vec::new(), "");
-    let mut lines = text.lines();
-    while let Some(line) = lines.next() {
-        if let Some(kind) = line.strip_prefix("```") {
-            let inside = lines.by_ref().take_while(|line| *line != "```");
-            let block: String = inside.map(|line| line.to_owned() + "\n").collect();
-            blocks.push((before.to_owned(), kind.to_owned(), block));
-        } else if !line.is_empty() {
-            before = line;
-        }
-    }
-    blocks
-}
-
-/// Commands, each with what is to be printed, of a block in which they stand behind `$`.
-fn commands(block: &str) -> Vec<(&str, &str)> {
-    let steps = block.strip_prefix("$ ").expect("a command comes first").split("\n$ ");
-    steps.map(|step| step.split_once('\n').unwrap_or((step, ""))).collect()
-}
-
-#[test]
-fn the_tutorial_can_be_followed_word_for_word() {
-    let tutorial = include_str!("../../../docs/grammar-tutorial.md");
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("grammar_tutorial");
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("writable");
-    let program = PathBuf::from(env!("CARGO_BIN_EXE_tickwire"));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = program.parent().into_iter().map(PathBuf::from);
-    let path = std::env::join_paths(folders.chain(std::env::split_paths(&path))).expect("a path");
-    let mut run = 0;
-    for (before, kind, block) in blocks(tutorial) {
-        let name = before.strip_prefix("Save ").and_then(|before| before.split('`').nth(1));
-        if let (Some(name), "text") = (name, &*kind) {
-            std::fs::write(folder.join(name), &block).expect("writable");
-        }
-        let steps = if kind == "console" { commands(&block) } else { Vec::new() };
-        for (command, expected) in steps {
-            let mut shell = Command::new("sh");
-            let shell = shell.current_dir(&folder).env("PATH", &path);
-            let output = shell.args(["-c", &format!("{{ {command}; }} 2>&1")]).output();
-            let output = output.expect("a shell runs").stdout;
-            assert_eq!(
-                String::from_utf8_lossy(&output).trim_end(),
-                expected.trim_end(),
-                "{command}"
-            );
-            run += 1;
-        }
-    }
-    assert_eq!(run, 15, "every command was found");
-    let generated = std::fs::read_to_string(folder.join("words.rs")).expect("generated");
-    assert!(generated.contains("pub fn run"));
 }
 
 #[test]

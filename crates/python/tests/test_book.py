@@ -1,0 +1,34 @@
+"""The Python of the book, as a reader runs it: the blocks of a page in order, in a folder of its own."""
+
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+def blocks(page: Path) -> list[str]:
+    """The blocks of Python of a page, without those that say that they are not run."""
+    found = []
+    parts = page.read_text().split("\n```")
+    for before, block in zip(parts[::2], parts[1::2], strict=False):
+        language, _, code = block.partition("\n")
+        above = before.rstrip().rpartition("\n")[2]
+        if language == "python" and not above.startswith("<!-- not run: "):
+            found.append(code)
+    return found
+
+
+PAGES = [page for page in sorted(DOCS.rglob("*.md")) if blocks(page)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_can_be_followed(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for code in blocks(page):
+        exec(compile(code, str(page), "exec"), names)  # noqa: S102
+
+
+def test_the_book_has_python() -> None:
+    assert any(page.name == "python.md" for page in PAGES)

@@ -1,0 +1,30 @@
+//! Decodes by generated code: fields are members of structs. The simulated exchange makes the feed; its module is one of
+//! `tickwire-fast-generated`. `tickwire templates generate` makes one of any template file.
+
+use std::error::Error;
+use std::sync::Arc;
+use tickwire_exchange::{Generator, Options};
+use tickwire_fast::rt::{Decoder, Message};
+use tickwire_fast_generated::exchange_complex as complex;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let options = Options { messages: 1_000, ..Options::complex() };
+    let mut generator = Generator::new(&options)?;
+    // Refuses a template set that the module was not generated from.
+    let mut decoder = Decoder::<complex::Templates>::new(Arc::clone(generator.program()))?;
+    let (mut entries, mut size, mut others) = (0, 0_i64, 0);
+    while let Some(packet) = generator.next_packet()? {
+        // This feed empties dictionaries before every packet.
+        decoder.reset();
+        match decoder.decode(&packet.bytes)?.message {
+            Message::Known(complex::Message::MarketData(data)) => {
+                entries += data.md_entries.len();
+                let sizes = data.md_entries.iter().filter_map(|entry| entry.md_entry_size());
+                size += sizes.map(i64::from).sum::<i64>();
+            }
+            Message::Known(_) | Message::Dynamic(_) => others += 1,
+        }
+    }
+    println!("{entries} entries, size {size} in all; {others} other messages");
+    Ok(())
+}
