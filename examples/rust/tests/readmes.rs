@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates whose README is written by hand, for users who write no Rust.
-const BY_HAND: [&str; 2] = ["python", "tickwire"];
+const BY_HAND: [&str; 3] = ["python", "shm", "tickwire"];
 
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates")
