@@ -1,31 +1,24 @@
-//! Sockets, clocks and the loops that drive the engines.
+//! Multicast in and out, and the loops that drive the engines of a feed.
 //!
 //! Everything that decides lies in cores without I/O, here and in `tickwire-feed`; this crate moves
 //! bytes and time between them and the operating system. Nothing leaves the machine unless an
 //! interface is named: multicast stays on loopback by default.
 
-pub mod affinity;
+#[cfg(feature = "feed-files")]
 pub mod channel_settings;
-pub mod clock;
-mod error;
 pub mod file_watch;
-pub mod fix;
-pub mod histogram;
-pub mod http;
+#[cfg(feature = "playback")]
 pub mod inject;
-pub mod latency;
 pub mod log;
-pub mod metrics;
 pub mod multicast;
+#[cfg(feature = "playback")]
 pub mod playback;
-pub mod process;
 pub mod reception;
 pub mod record;
 pub mod replay;
+#[cfg(feature = "tcp-replay")]
 pub mod replaying;
-mod stop;
+#[cfg(feature = "tcp-replay")]
 pub mod tcp_replay;
-pub mod timed;
 
-pub use error::{Action, Error};
-pub use stop::Stop;
+pub use tickwire_host::{Action, Error, Stop, affinity, clock, histogram, process};

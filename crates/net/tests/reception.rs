@@ -25,7 +25,6 @@ use tickwire_net::multicast::{Endpoint, Receiver, ReceiverOptions, Sender, Sende
 use tickwire_net::playback::{Playback, PlaybackLine, Track};
 use tickwire_net::reception::{Moment, Reception, Wait};
 use tickwire_net::replay::{Pace, Schedule, Waiter};
-use tickwire_net::timed::Timed;
 use tickwire_net::{Stop, clock};
 
 /// Long enough for packets that a busy machine reads late.
@@ -106,7 +105,7 @@ impl Sink<Message> for Counted {
     }
 }
 
-type Tested = Handler<Timed<Dynamic>, NoBooks>;
+type Tested = Handler<Dynamic, NoBooks>;
 
 /// Receives until the feed is done, or for half a minute.
 fn receive(reception: &mut Tests) {
@@ -127,7 +126,7 @@ fn handler(generator: &Generator, framing: Framing, sequence: SequenceSource) ->
         let reset = framing.reset_policy().into();
         let options = DecoderOptions { reset, ..Default::default() };
         let decoder = Decoder::with_options(generator.program().clone(), options);
-        Timed::new(Dynamic::new(decoder, &SeqNumField::Tag(200)), 1)
+        Dynamic::new(decoder, &SeqNumField::Tag(200))
     };
     let arbiter = ArbiterOptions {
         hold_ns: HOLD_NS,
@@ -163,14 +162,13 @@ fn whatever_comes_on_either_line_is_delivered_once_and_in_order() {
         let player = play(&packets, ends, faults);
         receive(&mut reception);
         let channel = &reception.channels()[0];
-        let (handler, counted) = (&channel.handler, channel.sink.inner());
+        let counted = channel.sink.inner();
         player.join().unwrap();
         let [on_a, on_b] = [1, 2].map(|seed| survivors(faults, seed, packets.len()));
         let expected: Vec<u64> = on_a.union(&on_b).map(|index| *index as u64 + 1).collect();
         assert_eq!(counted.seq_nums, expected, "{wait:?}");
         assert_eq!(counted.lost, packets.len() as u64 - expected.len() as u64);
         assert_eq!(counted.faults, 0);
-        assert_eq!(handler.engine().times().len(), expected.len() as u64);
         let dropped = channel.inputs().map(|(_, receiver)| receiver.counters().dropped_by_kernel);
         assert_eq!(dropped.sum::<u64>(), 0);
     }

@@ -1,21 +1,19 @@
 //! Decompression of .gz and .zst while reading, recognised by the first bytes.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read};
 
+#[cfg(feature = "compressed")]
 use flate2::read::MultiGzDecoder;
-use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
-use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-use super::compress::Compression;
+use super::compression::Compression;
+#[cfg(feature = "compressed")]
+use super::zstd::ZstdFrames;
 
 /// gzip, with deflate as its method: the only method there is.
 const GZIP_MAGIC: [u8; 3] = [0x1F, 0x8B, 0x08];
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 /// Bytes 1 to 3 of a zstd skippable frame; byte 0 is 50 to 5F.
 const ZSTD_SKIPPABLE: [u8; 3] = [0x2A, 0x4D, 0x18];
-
-/// Largest window a zstd frame may ask for: what its own tools accept without being told.
-const ZSTD_WINDOW_BYTES_MAX: u64 = 128 << 20;
 
 /// The input with the bytes that were read to recognise it put back in front.
 pub(super) struct Rewound<R> {
@@ -51,7 +49,9 @@ pub fn decompressed<R: Read>(input: R) -> io::Result<impl Read> {
 /// The input, decompressed where it is compressed.
 pub(super) enum Decompressed<R> {
     Plain(Rewound<R>),
+    #[cfg(feature = "compressed")]
     Gzip(Box<MultiGzDecoder<Rewound<R>>>),
+    #[cfg(feature = "compressed")]
     Zstd(Box<ZstdFrames<Rewound<R>>>),
 }
 
@@ -64,13 +64,30 @@ impl<R: Read> Decompressed<R> {
         let zstd = magic == ZSTD_MAGIC
             || (magic.ends_with(&ZSTD_SKIPPABLE) && matches!(magic.first(), Some(0x50..=0x5F)));
         let rewound = Rewound { magic, read: 0, input };
-        Ok(if gzip {
-            Self::Gzip(Box::new(MultiGzDecoder::new(rewound)))
+        if gzip {
+            Self::compressed(Compression::Gzip, rewound)
         } else if zstd {
-            Self::Zstd(Box::new(ZstdFrames::new(rewound)))
+            Self::compressed(Compression::Zstd, rewound)
         } else {
-            Self::Plain(rewound)
+            Ok(Self::Plain(rewound))
+        }
+    }
+
+    #[cfg(feature = "compressed")]
+    fn compressed(compression: Compression, input: Rewound<R>) -> io::Result<Self> {
+        Ok(match compression {
+            Compression::Gzip => Self::Gzip(Box::new(MultiGzDecoder::new(input))),
+            Compression::Zstd => Self::Zstd(Box::new(ZstdFrames::new(input))),
         })
+    }
+
+    #[cfg(not(feature = "compressed"))]
+    fn compressed(compression: Compression, _: Rewound<R>) -> io::Result<Self> {
+        let text = format!(
+            "the input is compressed by {compression}, which this program cannot read: it was built \
+             without the feature `compressed` of tickwire-feed"
+        );
+        Err(io::Error::new(io::ErrorKind::Unsupported, text))
     }
 }
 
@@ -84,7 +101,9 @@ impl<R> Decompressed<R> {
     pub(super) const fn compression(&self) -> Option<Compression> {
         match self {
             Self::Plain(_) => None,
+            #[cfg(feature = "compressed")]
             Self::Gzip(_) => Some(Compression::Gzip),
+            #[cfg(feature = "compressed")]
             Self::Zstd(_) => Some(Compression::Zstd),
         }
     }
@@ -94,85 +113,15 @@ impl<R: Read> Read for Decompressed<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(input) => input.read(buf),
+            #[cfg(feature = "compressed")]
             Self::Gzip(input) => input.read(buf),
+            #[cfg(feature = "compressed")]
             Self::Zstd(input) => input.read(buf),
         }
     }
 }
 
-/// The content of zstd frames one after the other, skippable frames left out.
-pub(super) struct ZstdFrames<R> {
-    input: BufReader<R>,
-    decoder: FrameDecoder,
-    in_frame: bool,
-}
-
-impl<R: Read> ZstdFrames<R> {
-    fn new(input: R) -> Self {
-        let mut decoder = FrameDecoder::new();
-        decoder.set_max_window_size(ZSTD_WINDOW_BYTES_MAX);
-        Self { input: BufReader::new(input), decoder, in_frame: false }
-    }
-
-    /// Starts the next frame; returns `false` where the input ends.
-    fn start_frame(&mut self) -> io::Result<bool> {
-        if self.input.fill_buf()?.is_empty() {
-            return Ok(false);
-        }
-        match self.decoder.reset(&mut self.input) {
-            Ok(()) => self.in_frame = true,
-            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
-                length,
-                ..
-            })) => self.skip(u64::from(length))?,
-            Err(error) => return Err(io::Error::other(error)),
-        }
-        Ok(true)
-    }
-
-    fn skip(&mut self, len: u64) -> io::Result<()> {
-        let skipped = io::copy(&mut self.input.by_ref().take(len), &mut io::sink())?;
-        if skipped == len { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
-    }
-
-    fn end_frame(&mut self) -> io::Result<()> {
-        self.in_frame = false;
-        match self.decoder.get_checksum_from_data() {
-            Some(checksum) if Some(checksum) != self.decoder.get_calculated_checksum() => {
-                Err(io::Error::new(io::ErrorKind::InvalidData, "zstd checksum is wrong"))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-impl<R: Read> Read for ZstdFrames<R> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        if buf.is_empty() {
-            return Ok(0);
-        }
-        loop {
-            if !self.in_frame {
-                if !self.start_frame()? {
-                    return Ok(0);
-                }
-                continue;
-            }
-            if self.decoder.can_collect() > 0 {
-                return self.decoder.read(buf);
-            }
-            if self.decoder.is_finished() {
-                self.end_frame()?;
-                continue;
-            }
-            self.decoder
-                .decode_blocks(&mut self.input, BlockDecodingStrategy::UptoBlocks(1))
-                .map_err(io::Error::other)?;
-        }
-    }
-}
-
-#[cfg(test)]
+#[cfg(all(test, feature = "compressed"))]
 mod tests {
     use std::io::Write;
 
@@ -225,6 +174,20 @@ mod tests {
             for len in 4..file.len() {
                 assert!(decompress(&file[..len]).is_err(), "{len} of {}", file.len());
             }
+        }
+    }
+}
+
+#[cfg(all(test, not(feature = "compressed")))]
+mod tests_without_compression {
+    use super::*;
+
+    #[test]
+    fn compressed_input_is_an_error_that_names_the_feature() {
+        for magic in [&GZIP_MAGIC[..], &ZSTD_MAGIC] {
+            let error = decompressed(magic).err().expect("an error");
+            assert_eq!(error.kind(), io::ErrorKind::Unsupported);
+            assert!(error.to_string().contains("feature `compressed`"), "{error}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Reads packets from capture files, and writes them.
 //!
 //! [`CaptureReader`] takes any [`Read`](std::io::Read), decompresses it where its first bytes say
-//! gzip or zstd, guesses the format unless it is named, and hands out one [`Packet`] at a time. It
+//! gzip or zstd (feature `compressed`; an error without it), guesses the format unless it is named, and hands out one [`Packet`] at a time. It
 //! holds one record plus what reassembly needs, never the file: each of those has a limit in
 //! [`Limits`].
 //!
@@ -13,7 +13,9 @@
 //! must be reported with the exact offset, bytes wanted and bytes found. The headers inside a
 //! packet are parsed by a library.
 
+#[cfg(feature = "compressed")]
 mod compress;
+mod compression;
 mod decompress;
 mod drive;
 mod error;
@@ -40,8 +42,12 @@ mod survey;
 mod tcp;
 mod transport;
 mod tunnel;
+#[cfg(feature = "compressed")]
+mod zstd;
 
-pub use compress::{CompressingWriter, Compression};
+#[cfg(feature = "compressed")]
+pub use compress::CompressingWriter;
+pub use compression::Compression;
 pub use decompress::decompressed;
 pub use drive::{CaptureDriver, DrivenCounters, OTHER_DESTINATIONS_MAX, OtherPackets};
 pub use error::{BlockFault, CaptureError, Part};

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::ops::Range;
 
-use super::compress::Compression;
+use super::compression::Compression;
 use super::error::CaptureError;
 use super::format::{Format, GUESS_BYTES, guess_format};
 use super::mark::Mark;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::compress::Compression;
+use super::compression::Compression;
 use super::decompress::Decompressed;
 use super::error::{CaptureError, Part};
 use super::format::GUESS_BYTES;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::compress::Compression;
+use super::compression::Compression;
 use super::format::Format;
 
 /// The layout that a suffix stands for.

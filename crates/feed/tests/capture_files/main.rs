@@ -1,6 +1,7 @@
 //! Capture files built by hand, byte by byte, and what the reader makes of them.
 
 mod build;
+#[cfg(feature = "compressed")]
 mod compressed;
 mod hostile;
 mod marks;

@@ -13,6 +13,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use tickwire_fix::BusinessRejectReason;
+use tickwire_fix_engine::{
+    Answer, Application, BoxStore, Decision, Engine as NetEngine, EngineHandle, EngineOptions,
+    HandleError, LogonAttempt, Refused, SessionKey, Sessions,
+};
 use tickwire_fix_session::settings::Settings;
 use tickwire_fix_session::{
     Added, Delivery, Fsync, Head, Hooks, Notice, Now, Outgoing as Leaving, Role, SendError,
@@ -20,10 +24,6 @@ use tickwire_fix_session::{
 };
 use tickwire_fix_text::Versions;
 use tickwire_net::Stop;
-use tickwire_net::fix::{
-    Answer, Application, BoxStore, Decision, Engine as NetEngine, EngineHandle, EngineOptions,
-    HandleError, LogonAttempt, Refused, SessionKey, Sessions,
-};
 
 /// The Python object whose methods are called, and the sessions that it knows.
 struct Host {

@@ -4,7 +4,7 @@ use crate::table::{Align, Table};
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use tickwire_net::histogram::{Summary, latency, record};
-use tickwire_net::metrics::Metrics;
+use tickwire_telemetry::metrics::Metrics;
 
 /// Distributions of times, in the order in which they were named.
 #[derive(Debug, Default)]

@@ -3,9 +3,9 @@
 use crate::console::tell;
 use crate::failure::Failure;
 use std::path::Path;
+use tickwire_fix_engine::{Application, Configured, Engine};
 use tickwire_fix_session::settings::Settings;
 use tickwire_fix_session::{Fsync, Role};
-use tickwire_net::fix::{Application, Configured, Engine};
 
 /// Reads a settings file whose first session has a role, and tells of keys that have no effect.
 pub fn read(path: &Path, first: Role) -> Result<Settings, Failure> {

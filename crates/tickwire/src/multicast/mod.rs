@@ -16,11 +16,11 @@ use std::io::Read;
 use std::path::Path;
 use tickwire_feed::capture::{CaptureOptions, CaptureReader};
 use tickwire_net::inject::{Faults, Injector, line_seed};
-use tickwire_net::metrics::Metrics;
 use tickwire_net::multicast::{Endpoint, Sender, SenderOptions};
 use tickwire_net::playback::{Playback, PlaybackError, PlaybackLine, Track};
 use tickwire_net::replay::{Pace, Schedule, Waiter};
 use tickwire_net::{Stop, affinity};
+use tickwire_telemetry::metrics::Metrics;
 
 /// Name of the snapshot feed.
 const SNAPSHOTS: &str = "snapshots";

@@ -2,8 +2,8 @@
 
 use super::Feed;
 use tickwire_net::clock::monotonic_ns;
-use tickwire_net::metrics::{Counter, Distribution, Metrics};
 use tickwire_net::playback::Playback;
+use tickwire_telemetry::metrics::{Counter, Distribution, Metrics};
 
 /// Least time between two publications, in nanoseconds.
 const PUBLISH_NS: u64 = 250_000_000;

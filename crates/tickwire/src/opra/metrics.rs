@@ -2,8 +2,8 @@
 
 use tickwire_feed::handler::Source;
 use tickwire_feed::opra::{LineHandler, LineHandlerCounters};
-use tickwire_net::metrics::{ArbitrationMetrics, Counter, Metrics};
 use tickwire_net::multicast::Receiver;
+use tickwire_telemetry::metrics::{ArbitrationMetrics, Counter, Metrics};
 
 /// Where a count of a line is found.
 type Count = fn(&LineHandlerCounters) -> u64;

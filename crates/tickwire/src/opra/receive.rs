@@ -17,12 +17,12 @@ use tickwire_feed::arbiter::{ArbiterOptions, Line};
 use tickwire_feed::handler::{PacketHandler, Source};
 use tickwire_feed::opra::{Event, LineHandler, OpraSink, Ports};
 use tickwire_net::Stop;
-use tickwire_net::metrics::{LoopMetrics, Metrics};
 use tickwire_net::multicast::{
     Endpoint, RECEIVE_BUFFER_BYTES_DEFAULT, Receiver, ReceiverOptions, interface_address,
 };
 use tickwire_net::reception::{Channel, Moment, Reception, Wait};
 use tickwire_opra::Message;
+use tickwire_telemetry::metrics::{LoopMetrics, Metrics};
 
 /// Most lines: more than any feed had.
 const LINES_MAX: i64 = 256;

@@ -3,8 +3,8 @@
 use crate::console::tell;
 use crate::failure::Failure;
 use std::path::PathBuf;
-use tickwire_net::fix::EngineHandle;
-use tickwire_net::http::{HttpAddress, HttpServer, Token};
+use tickwire_fix_engine::EngineHandle;
+use tickwire_telemetry::http::{HttpAddress, HttpServer, Token};
 
 /// Whether and where sessions are administered.
 #[derive(Clone, Debug, clap::Args)]

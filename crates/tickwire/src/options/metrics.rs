@@ -1,8 +1,8 @@
 //! Serving metrics.
 
 use crate::failure::Failure;
-use tickwire_net::http::{HttpAddress, HttpServer};
-use tickwire_net::metrics::Metrics;
+use tickwire_telemetry::http::{HttpAddress, HttpServer};
+use tickwire_telemetry::metrics::Metrics;
 
 /// Whether and where metrics are served.
 #[derive(Clone, Debug, clap::Args)]

@@ -9,9 +9,9 @@ use tickwire_distribution::fill::{Filled, Filler};
 use tickwire_fast::Message;
 use tickwire_feed::arbiter::Gap;
 use tickwire_feed::handler::{Decoded, Delivery, Engine, Fault, Packet, Sink};
+use tickwire_host::Throttle;
 use tickwire_net::Stop;
 use tickwire_net::clock::monotonic_ns;
-use tickwire_net::log::Throttle;
 
 /// When the message in hand was begun and decoded.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use super::engine::Publishing;
 use crate::distribution::{DistributionMetrics, Kind};
-use tickwire_net::metrics::{Counter, Metrics};
+use tickwire_telemetry::metrics::{Counter, Metrics};
 
 /// Counters and distributions of a publisher, beside those of its feed.
 pub struct PublishMetrics {

@@ -12,9 +12,9 @@ use tickwire_feed::capture::CaptureReader;
 use tickwire_feed::handler::{PacketHandler, Source};
 use tickwire_net::Stop;
 use tickwire_net::clock::monotonic_ns;
-use tickwire_net::metrics::{FeedCounts, FeedMetrics};
 use tickwire_net::multicast::{Receiver, ReceiverOptions};
 use tickwire_net::reception::{Channel, Reception, Wait};
+use tickwire_telemetry::metrics::{FeedCounts, FeedMetrics};
 
 /// Least time between two publications of metrics while a file is read.
 const PUBLISH_NS: u64 = 250_000_000;

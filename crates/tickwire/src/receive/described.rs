@@ -5,6 +5,7 @@ use super::args::EngineChoice;
 use super::captures::Lines;
 use super::doubt;
 use super::handler::{BookMaker, ChannelHandler, channel_handler};
+use super::timed::Timed;
 use crate::failure::Failure;
 use crate::files;
 use crate::options::{reset_policy, with_reset_template};
@@ -22,7 +23,6 @@ use tickwire_feed::handler::{
 };
 use tickwire_net::channel_settings::{define, key_tags};
 use tickwire_net::tcp_replay::TcpReplay;
-use tickwire_net::timed::Timed;
 
 /// A channel, and how it is to be decoded.
 pub struct Described {

@@ -3,6 +3,7 @@
 use super::doubt::FirstPackets;
 use super::showing::Showing;
 use super::sink::Named;
+use super::timed::Timed;
 use hdrhistogram::Histogram;
 use std::sync::Arc;
 use tickwire_fast::Program;
@@ -15,7 +16,6 @@ use tickwire_feed::recovery::Recovery;
 use tickwire_net::log::Logged;
 use tickwire_net::replaying::{Driven, Replaying};
 use tickwire_net::tcp_replay::TcpReplay;
-use tickwire_net::timed::Timed;
 
 /// Where a channel's messages, books and events go.
 pub type FeedSink = Logged<Showing>;

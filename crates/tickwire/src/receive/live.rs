@@ -10,12 +10,12 @@ use std::thread::{self, JoinHandle};
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::handler::Source;
 use tickwire_net::log::{DifferingWatch, Logged};
-use tickwire_net::metrics::{
-    Distribution, FeedCounts, FeedMetrics, LoopMetrics, Metrics, ReplayMetrics,
-};
 use tickwire_net::multicast::{Endpoint, Receiver};
 use tickwire_net::process::resident_bytes;
 use tickwire_net::reception::{Channel, Moment, Reception};
+use tickwire_telemetry::metrics::{
+    Distribution, FeedCounts, FeedMetrics, LoopMetrics, Metrics, ReplayMetrics,
+};
 
 type FeedReception = Reception<Box<dyn ChannelHandler>, FeedSink>;
 type FeedChannel = Channel<Box<dyn ChannelHandler>, FeedSink>;

@@ -14,6 +14,7 @@ mod report;
 pub mod show;
 mod showing;
 mod sink;
+mod timed;
 
 pub use args::ReceiveArgs;
 

@@ -3,7 +3,7 @@
 use super::ledger::Ledger;
 use crate::distribution::{DistributionMetrics, Kind, Latencies};
 use std::time::{Duration, Instant};
-use tickwire_net::metrics::{Counter, Metrics};
+use tickwire_telemetry::metrics::{Counter, Metrics};
 
 /// Least time between two publications.
 const PUBLISH_EVERY: Duration = Duration::from_millis(250);

@@ -2,6 +2,7 @@
 
 mod chain;
 mod place;
+mod plain_udp;
 mod process;
 mod report;
 mod soak;
@@ -14,10 +15,10 @@ use crate::console::tell;
 use crate::distribution::Row;
 use crate::failure::Failure;
 use chain::{Chain, Plan};
+use plain_udp::PlainUdp;
 use std::time::Duration;
 use tickwire_exchange::Options;
-use tickwire_net::latency::PlainUdp;
-use tickwire_net::{Stop, affinity, latency};
+use tickwire_net::{Stop, affinity};
 
 /// Datagrams that plain UDP is measured with.
 const DATAGRAMS: u32 = 5_000;
@@ -71,7 +72,7 @@ fn plain_udp(per_second: u64, stop: &Stop) -> Result<Vec<Row>, Failure> {
     let measured = {
         let stop = stop.clone();
         // On a thread of its own, which is given a CPU.
-        std::thread::spawn(move || latency::plain_udp(options, &stop)).join()
+        std::thread::spawn(move || plain_udp::plain_udp(options, &stop)).join()
     };
     let measured = measured.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     let measured = measured.map_err(|error| Failure::Usage(format!("plain UDP: {error}")))?;

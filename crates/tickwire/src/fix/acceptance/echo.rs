@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 use tickwire_fix::{BusinessRejectReason, Dictionary, Message, Tag};
+use tickwire_fix_engine::{Application, BoxStore, SessionKey};
 use tickwire_fix_session::{ApplVersion, Delivery, Dictionaries, Head, Notice, Store};
-use tickwire_net::fix::{Application, BoxStore, SessionKey};
 
 const CL_ORD_ID: Tag = Tag(11);
 const POSS_RESEND: Tag = Tag(97);

@@ -9,10 +9,10 @@ use echo::EchoApplication;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use tickwire_fix_engine::{AcceptorOptions, Access, Engine, EngineOptions, Rate};
 use tickwire_fix_session::settings::ConnectionSettings;
 use tickwire_fix_session::{BeginString, Config, Fsync, MemoryStore, Role, SessionId};
 use tickwire_net::Stop;
-use tickwire_net::fix::{AcceptorOptions, Access, Engine, EngineOptions, Rate};
 
 /// Be the acceptor of the FIX session acceptance suite: all versions on one port of this machine
 ///

@@ -12,18 +12,18 @@ use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use tickwire_fix::BusinessRejectReason;
+use tickwire_fix_engine::{
+    AcceptorOptions, Access, Application, BoxStore, Engine, FixMetrics, Rate, Refused, SessionKey,
+    Sessions, TemplateSession,
+};
 use tickwire_fix_session::{
     BeginString, Delivery, Head, MemoryStore, Notice, Now, Refusal, Role, SessionId, Why,
 };
 use tickwire_net::clock::monotonic_ns;
-use tickwire_net::fix::{
-    AcceptorOptions, Access, Application, BoxStore, Engine, FixMetrics, Rate, Refused, SessionKey,
-    Sessions, TemplateSession,
-};
 use tickwire_net::histogram;
-use tickwire_net::http::HttpServer;
-use tickwire_net::metrics::{Distribution, Metrics};
 use tickwire_net::{Error, Stop};
+use tickwire_telemetry::http::HttpServer;
+use tickwire_telemetry::metrics::{Distribution, Metrics};
 
 /// Answer orders of `tickwire fix client`: a reject, a cancel or a confirmation, then fills
 ///

@@ -6,11 +6,11 @@ use crate::options::MetricsArgs;
 use crate::units::whole_seconds;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
+use tickwire_fix_engine::{Application, BoxStore, Configured, Engine, EngineOptions, open_store};
 use tickwire_fix_session::{
     BeginString, Config, FileStoreOptions, Fsync, MemoryStore, Role, SessionId,
 };
 use tickwire_net::clock::monotonic_ns;
-use tickwire_net::fix::{Application, BoxStore, Configured, Engine, EngineOptions, open_store};
 
 /// What server and client have in common.
 #[derive(Clone, Debug, Args)]

@@ -13,13 +13,13 @@ use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use tickwire_fix::UtcTimestamp;
+use tickwire_fix_engine::{
+    Application, Backoff, BoxStore, Engine, EngineOptions, InitiatorOptions, SessionKey, Sessions,
+};
 use tickwire_fix_session::{
     BeginString, Delivery, Head, MemoryStore, Notice, Now, Role, SessionId, Why,
 };
 use tickwire_net::clock::monotonic_ns;
-use tickwire_net::fix::{
-    Application, Backoff, BoxStore, Engine, EngineOptions, InitiatorOptions, SessionKey, Sessions,
-};
 use tickwire_net::histogram::{self, Summary};
 use tickwire_net::{Error, Stop};
 

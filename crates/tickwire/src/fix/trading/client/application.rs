@@ -12,12 +12,12 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use tickwire_fix::UtcTimestamp;
+use tickwire_fix_engine::{Application, BoxStore, FixMetrics, SessionKey, Sessions};
 use tickwire_fix_session::{Delivery, Head, Notice, Now, SendError, Why};
 use tickwire_net::Stop;
 use tickwire_net::clock::monotonic_ns;
-use tickwire_net::fix::{Application, BoxStore, FixMetrics, SessionKey, Sessions};
 use tickwire_net::histogram;
-use tickwire_net::metrics::Distribution;
+use tickwire_telemetry::metrics::Distribution;
 
 /// How often the menu is looked at.
 const MENU_NS: u64 = 10_000_000;

@@ -15,11 +15,11 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use tickwire_fix::Tag;
+use tickwire_fix_engine::{Backoff, Engine, FixMetrics, InitiatorOptions, SessionKey};
 use tickwire_fix_session::{BeginString, Role, SessionId, Store};
-use tickwire_net::fix::{Backoff, Engine, FixMetrics, InitiatorOptions, SessionKey};
 use tickwire_net::histogram::Summary;
-use tickwire_net::metrics::Metrics;
 use tickwire_net::{Error, Stop};
+use tickwire_telemetry::metrics::Metrics;
 
 /// Send orders to `tickwire fix server` and count its execution reports
 ///

@@ -1,8 +1,8 @@
 //! What a person at the client's menu sees: the connection, and counts as they change.
 
+use tickwire_fix_engine::BoxStore;
 use tickwire_fix_session::Session;
 use tickwire_net::clock::SECOND_NS;
-use tickwire_net::fix::BoxStore;
 
 /// Least time between two lines of counts.
 const COUNTS_NS: u64 = SECOND_NS;

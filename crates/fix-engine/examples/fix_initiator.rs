@@ -1,0 +1,99 @@
+//! An initiator that sends an order from another thread than the engine's, replaces it and cancels it.
+//! Run it with `cargo run -p tickwire-fix-engine --example fix_initiator`, against `fix_acceptor`.
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+use tickwire_fix::{Decimal, Precision, UtcTimestamp, typed::Stamped};
+use tickwire_fix_engine::{
+    Application, BoxStore, Engine, EngineOptions, InitiatorOptions, SessionKey,
+};
+use tickwire_fix_messages::fix44::*;
+use tickwire_fix_session::{BeginString, Config, Delivery, MemoryStore, Notice, Role, SessionId};
+use tickwire_host::Stop;
+use tickwire_host::clock::unix_ns;
+
+/// What the trading thread is told.
+enum Told {
+    LoggedOn,
+    /// ExecType and ClOrdID of a report.
+    Report(ExecType, String),
+}
+
+/// Tells the trading thread what arrives.
+struct Trader(Sender<Told>);
+
+impl Application for Trader {
+    fn handle_message(&mut self, _: SessionKey, delivery: Delivery<'_, BoxStore>) {
+        if let Ok(AnyMessage::ExecutionReport(report)) = AnyMessage::decode(&delivery.message) {
+            let cl_ord_id = report.cl_ord_id().map_or_else(String::new, |id| id.to_string());
+            // It is gone when trading has ended.
+            let _ = self.0.send(Told::Report(report.exec_type(), cl_ord_id));
+        }
+    }
+
+    fn handle_notice(&mut self, _: SessionKey, notice: &Notice) {
+        if *notice == Notice::LoggedOn {
+            let _ = self.0.send(Told::LoggedOn);
+        }
+    }
+}
+
+/// Returns an order, its replacement and its cancellation.
+fn messages() -> [AnyMessage<'static>; 3] {
+    let now = UtcTimestamp::from_unix_nanos(unix_ns());
+    let (side, transact_time) = (Side::Buy, Stamped::new(now, Precision::Millis));
+    let (symbol, quantity) = (Some("XYZ".into()), Decimal::new(100, 0));
+    let mut order = NewOrderSingle::new("1".into(), side, transact_time, OrdType::Limit);
+    order.set_symbol(symbol).set_order_qty(quantity).set_price(Decimal::new(99, 0));
+    let mut replacement = OrderCancelReplaceRequest::new(OrderCancelReplaceRequestRequired {
+        orig_cl_ord_id: "1".into(),
+        cl_ord_id: "2".into(),
+        side,
+        transact_time,
+        ord_type: OrdType::Limit,
+    });
+    replacement.set_symbol(symbol).set_order_qty(quantity).set_price(Decimal::new(98, 0));
+    let mut cancel = OrderCancelRequest::new("2".into(), "3".into(), side, transact_time);
+    cancel.set_symbol(symbol).set_order_qty(quantity);
+    [order.into(), replacement.into(), cancel.into()]
+}
+
+fn report(told: &Receiver<Told>) -> Result<String, Box<dyn Error>> {
+    match told.recv_timeout(Duration::from_secs(30))? {
+        Told::Report(exec_type, cl_ord_id) => Ok(format!("{exec_type:?} {cl_ord_id}")),
+        Told::LoggedOn => Err("logged on again: the connection was lost".into()),
+    }
+}
+
+/// Logs on, trades, logs out; returns ExecType and ClOrdID of each report.
+pub(crate) fn trade(address: SocketAddr) -> Result<Vec<String>, Box<dyn Error>> {
+    let (sender, told) = channel();
+    let mut engine = Engine::new(EngineOptions::default(), Trader(sender))?;
+    let id = SessionId::new(BeginString::Fix44, "TRADER", "VENUE");
+    let store = Box::new(MemoryStore::new());
+    let options = InitiatorOptions::new(address);
+    let session = engine.add_initiator(Config::new(Role::Initiator, id), store, options)?;
+    let (handle, stop) = (engine.handle(), Stop::new());
+    let until = stop.clone();
+    let running = thread::spawn(move || engine.run(&until));
+    told.recv_timeout(Duration::from_secs(30))?;
+    let mut reports = Vec::new();
+    for message in messages() {
+        // The answer is the MsgSeqNum, when the message is stored.
+        let msg_type = message.msg_type();
+        handle.send(session, msg_type, move |writer| message.encode_fields(writer))?.wait()??;
+        reports.push(report(&told)?);
+    }
+    stop.set();
+    handle.wake()?;
+    running.join().map_err(|_| "the engine's thread panicked")??;
+    Ok(reports)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    trade("127.0.0.1:9876".parse()?)?.iter().for_each(|report| println!("{report}"));
+    Ok(())
+}

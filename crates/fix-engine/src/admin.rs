@@ -1,0 +1,273 @@
+//! Administration of an engine's sessions over HTTP.
+//!
+//! | request | what it does |
+//! |---|---|
+//! | `GET /sessions` | all sessions, and connections refused by reason |
+//! | `GET /sessions/NAME` | one session |
+//! | `POST /sessions/NAME/logout` | a Logout; an initiator connects again |
+//! | `POST /sessions/NAME/reset` | both numbers begin at 1: at once, or by a Logon with ResetSeqNumFlag |
+//! | `POST /sessions/NAME/disable`, `.../enable` | [`Sessions::set_enabled`] |
+//! | `POST /sessions/NAME/numbers` with `{"next_sender": N, "next_target": N}` | [`Sessions::set_numbers`] |
+//!
+//! NAME is `name` of the session's object: [`SessionId::file_name`](tickwire_fix_session::SessionId::file_name),
+//! percent-encoded or as it is.
+//! What is changed is answered by the session's object as it is then; an error is
+//! `{"error": "..."}` with a status of 400 and above.
+
+mod names;
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{StatusCode, Uri};
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tickwire_fix_session::{Now, Role, Store};
+
+use self::names::{Unfound, find};
+use super::handle::EngineHandle;
+use super::manage::NumbersError;
+use super::sessions::{SessionKey, Sessions};
+use tickwire_telemetry::http::Token;
+
+/// Longest body of a request.
+const BODY_MAX: usize = 4 << 10;
+/// How long the engine may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Why a request is not done.
+struct Failure(StatusCode, String);
+
+impl Failure {
+    fn of(status: StatusCode, text: impl ToString) -> Self {
+        Self(status, text.to_string())
+    }
+
+    fn unknown() -> Self {
+        Self::of(StatusCode::NOT_FOUND, "there is no such session; GET /sessions lists them")
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        (self.0, Json(json!({"error": self.1}))).into_response()
+    }
+}
+
+/// New sequence numbers.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Numbers {
+    next_sender: Option<u64>,
+    next_target: Option<u64>,
+}
+
+/// What is to be done with a session.
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    Look,
+    Logout,
+    Reset,
+    Enable(bool),
+    Numbers(Numbers),
+}
+
+impl EngineHandle {
+    /// Returns the routes of administration. Each asks for the token.
+    pub fn admin_routes(&self, token: Token) -> Router {
+        Router::new()
+            .route("/sessions", get(list))
+            .route("/sessions/{name}", get(|state, uri| act(state, uri, Act::Look)))
+            .route("/sessions/{name}/logout", post(|state, uri| act(state, uri, Act::Logout)))
+            .route("/sessions/{name}/reset", post(|state, uri| act(state, uri, Act::Reset)))
+            .route("/sessions/{name}/enable", post(|state, uri| act(state, uri, Act::Enable(true))))
+            .route(
+                "/sessions/{name}/disable",
+                post(|state, uri| act(state, uri, Act::Enable(false))),
+            )
+            .route("/sessions/{name}/numbers", post(set_numbers))
+            .fallback(|| async { Failure::of(StatusCode::NOT_FOUND, "see GET /sessions") })
+            .method_not_allowed_fallback(|| async {
+                let text = "GET looks at sessions, POST changes them";
+                Failure::of(StatusCode::METHOD_NOT_ALLOWED, text)
+            })
+            .layer(DefaultBodyLimit::max(BODY_MAX))
+            .layer(from_fn_with_state(token, Token::check))
+            .with_state(self.clone())
+    }
+}
+
+/// Does something on the engine's thread and waits for what comes of it.
+async fn call<R: Send + 'static>(
+    handle: &EngineHandle,
+    act: impl FnOnce(&mut Sessions, Now) -> R + Send + 'static,
+) -> Result<R, Failure> {
+    let busy = |text: String| Failure(StatusCode::SERVICE_UNAVAILABLE, text);
+    let answer = handle.call(act).map_err(|error| busy(error.to_string()))?;
+    match tokio::time::timeout(PATIENCE, answer.received()).await {
+        Ok(answer) => answer.map_err(|error| busy(error.to_string())),
+        Err(_) => Err(busy("the engine does not answer; it may do it later".to_owned())),
+    }
+}
+
+async fn list(State(handle): State<EngineHandle>) -> Result<Json<Value>, Failure> {
+    let listed = call(&handle, |sessions, _| {
+        let shown = sessions.keys().filter_map(|key| shown(sessions, key)).collect::<Vec<_>>();
+        json!({"sessions": shown, "refused_connections": refusals(sessions.all_refusals())})
+    });
+    Ok(Json(listed.await?))
+}
+
+/// Returns the name in a path as it was written.
+fn name(uri: &Uri) -> String {
+    uri.path().split('/').nth(2).unwrap_or_default().to_owned()
+}
+
+async fn act(
+    State(handle): State<EngineHandle>,
+    uri: Uri,
+    act: Act,
+) -> Result<Json<Value>, Failure> {
+    let name = name(&uri);
+    let done = call(&handle, move |sessions, now| {
+        let key = named_by(sessions, &name)?;
+        carry_out(sessions, key, act, now)?;
+        shown(sessions, key).ok_or_else(Failure::unknown)
+    });
+    Ok(Json(done.await??))
+}
+
+async fn set_numbers(
+    state: State<EngineHandle>,
+    uri: Uri,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<Value>, Failure> {
+    let body = body.map_err(|error| Failure(error.status(), error.body_text()))?;
+    // An object and nothing else: a list would be taken for one.
+    let object = serde_json::from_slice::<Map<String, Value>>(&body);
+    let read = object.and_then(|object| serde_json::from_value::<Numbers>(object.into()));
+    let wrong = |error: &str| {
+        let form = "{\"next_sender\": N, \"next_target\": N}, either may be left out";
+        Failure(StatusCode::BAD_REQUEST, format!("{error}; wanted is {form}"))
+    };
+    let numbers = read.map_err(|error| wrong(&error.to_string()))?;
+    if numbers.next_sender.or(numbers.next_target).is_none() {
+        return Err(wrong("no number is given"));
+    }
+    act(state, uri, Act::Numbers(numbers)).await
+}
+
+fn carry_out(sessions: &mut Sessions, key: SessionKey, act: Act, now: Now) -> Result<(), Failure> {
+    match act {
+        Act::Look => {}
+        Act::Enable(is_enabled) => {
+            sessions.set_enabled(key, is_enabled, now);
+            if sessions.is_enabled(key) != is_enabled {
+                return Err(Failure::of(StatusCode::CONFLICT, "the session is being removed"));
+            }
+        }
+        Act::Logout | Act::Reset => {
+            let session = sessions.session_mut(key).ok_or_else(Failure::unknown)?;
+            match act {
+                Act::Logout if !session.is_logged_on() => {
+                    return Err(Failure::of(StatusCode::CONFLICT, "the session is not logged on"));
+                }
+                Act::Logout => session.logout(now, ""),
+                _ if session.is_connected() && !session.is_logged_on() => {
+                    let text = "the session is logging on or out; try again";
+                    return Err(Failure::of(StatusCode::CONFLICT, text));
+                }
+                _ => session.reset(now),
+            }
+        }
+        Act::Numbers(Numbers { next_sender, next_target }) => {
+            sessions.set_numbers(key, next_sender, next_target).map_err(|error| {
+                let status = match &error {
+                    NumbersError::Unknown => StatusCode::NOT_FOUND,
+                    NumbersError::Connected => StatusCode::CONFLICT,
+                    NumbersError::Range => StatusCode::BAD_REQUEST,
+                    NumbersError::Store(_) => StatusCode::INTERNAL_SERVER_ERROR,
+                };
+                Failure::of(status, error)
+            })?;
+        }
+    }
+    if !matches!(act, Act::Look) {
+        let session = named(sessions, key);
+        tracing::info!(target: "tickwire::fix", session, "administration: {act:?}");
+    }
+    Ok(())
+}
+
+fn named(sessions: &Sessions, key: SessionKey) -> String {
+    sessions.session(key).map(|session| session.config().id.to_string()).unwrap_or_default()
+}
+
+/// Returns the session that a path names.
+fn named_by(sessions: &Sessions, written: &str) -> Result<SessionKey, Failure> {
+    let name_of = |key: SessionKey| Some((key, sessions.session(key)?.config().id.file_name()));
+    find(sessions.keys().filter_map(name_of), written).map_err(|unfound| match unfound {
+        Unfound::Missing => Failure::unknown(),
+        Unfound::Ambiguous => {
+            let text = "several sessions are called so; write the name as GET /sessions does";
+            Failure::of(StatusCode::CONFLICT, text)
+        }
+    })
+}
+
+fn refusals(counts: impl Iterator<Item = (tickwire_fix_session::Refusal, u64)>) -> Value {
+    counts
+        .map(|(refusal, count)| (refusal.as_str().to_owned(), count.into()))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+/// Returns a session's object.
+fn shown(sessions: &Sessions, key: SessionKey) -> Option<Value> {
+    let session = sessions.session(key)?;
+    let (config, store, counters) = (session.config(), session.store(), session.counters());
+    let state = match (session.is_logged_on(), session.is_connected()) {
+        (true, _) => "logged_on",
+        (false, true) => "connected",
+        (false, false) => "disconnected",
+    };
+    let role = match config.role {
+        Role::Acceptor => "acceptor",
+        Role::Initiator => "initiator",
+    };
+    Some(json!({
+        "name": config.id.file_name(),
+        "begin_string": config.id.begin_string.as_str(),
+        "sender_comp_id": config.id.sender_comp_id,
+        "target_comp_id": config.id.target_comp_id,
+        "qualifier": config.id.qualifier,
+        "role": role,
+        "enabled": sessions.is_enabled(key),
+        "state": state,
+        "peer": sessions.peer(key).map(|peer| peer.to_string()),
+        "next_sender": store.next_sender(),
+        "next_target": store.next_target(),
+        "numbers_since_ns": store.created_ns(),
+        "queued": session.backlog(),
+        "counters": {
+            "received": counters.received,
+            "delivered": counters.delivered,
+            "sent": counters.sent,
+            "resent": counters.resent,
+            "rejected": counters.rejected,
+            "refused": counters.refused,
+            "garbled": counters.garbled,
+            "resend_requests": counters.gaps,
+            "duplicates": counters.duplicates,
+            "logons": counters.logons,
+        },
+        "refused_connections": refusals(sessions.refusals_of(key)),
+    }))
+}

@@ -1,0 +1,344 @@
+//! Settings files to listeners, connections and sessions.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tickwire_fix_session::files::make_private_folder;
+use tickwire_fix_session::settings::{
+    ConnectionSettings, LogRotation, SessionSettings, Settings, TlsSettings,
+};
+use tickwire_fix_session::{
+    Config, FileStore, FileStoreOptions, Fsync, MemoryStore, MovedAside, SessionId,
+};
+
+use super::acceptor::{AcceptorOptions, Template, TemplateSession};
+use super::access::{Access, AddressRange, Fingerprint};
+use super::application::Application;
+use super::descriptors;
+use super::engine::Engine;
+use super::initiator::{Backoff, InitiatorOptions};
+use super::library::Library;
+use super::message_log::MessageLog;
+use super::planned::{Planned, check_overlaps, check_templates, is_template};
+use super::rate::Rate;
+use super::sessions::{BoxStore, SessionKey};
+use super::tls::{ClientTls, ServerTls};
+use tickwire_host::clock::unix_ns;
+
+/// Why a session of a settings file cannot be set up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigureError {
+    /// Line of the session's section.
+    pub line: u32,
+    /// Line of the section of another session that it conflicts with.
+    pub other: Option<u32>,
+    /// What is wrong, and with which file or address.
+    pub text: String,
+}
+
+impl fmt::Display for ConfigureError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "session of line {}", self.line)?;
+        if let Some(other) = self.other {
+            write!(out, " and session of line {other}")?;
+        }
+        write!(out, ": {}", self.text)
+    }
+}
+
+impl std::error::Error for ConfigureError {}
+
+/// What an engine was given by a settings file.
+#[derive(Clone, Debug, Default)]
+pub struct Configured {
+    /// Sessions, in the order of the file; templates have none yet.
+    pub sessions: Vec<SessionKey>,
+    /// Where it listens.
+    pub addresses: Vec<SocketAddr>,
+}
+
+impl<A: Application> Engine<A> {
+    /// Sets up everything that a settings file names.
+    ///
+    /// # Errors
+    /// [`ConfigureError`] for the first session that cannot be set up.
+    pub fn configure(
+        &mut self,
+        settings: &Settings,
+        fsync: Fsync,
+    ) -> Result<Configured, ConfigureError> {
+        let mut configured = Configured::default();
+        let (mut sessions, mut library) = (Vec::new(), Library::default());
+        let mut listeners: BTreeMap<SocketAddr, Planned> = BTreeMap::new();
+        for session in &settings.sessions {
+            let fail = |text: String| ConfigureError { line: session.line, other: None, text };
+            let ConnectionSettings::Acceptor { address, port, .. } = &session.connection else {
+                continue;
+            };
+            let address = accept_address(address.as_deref(), *port).map_err(fail)?;
+            match listeners.entry(address) {
+                Entry::Occupied(entry) => entry.into_mut().join(session)?,
+                Entry::Vacant(entry) => drop(entry.insert(Planned::new(session))),
+            }
+        }
+        check_overlaps(&listeners)?;
+        check_templates(&listeners)?;
+        let room = descriptors::make_room(settings, &listeners).map_err(|text| {
+            let line = settings.sessions.first().map_or(0, |session| session.line);
+            ConfigureError { line, other: None, text }
+        })?;
+        for (address, planned) in &listeners {
+            let line = planned.first().line;
+            let fail = |text: String| ConfigureError { line, other: None, text };
+            let mut options = acceptor(*address, planned).map_err(fail)?;
+            room.limit(&mut options);
+            let key = self.listen(options).map_err(|error| fail(error.to_string()))?;
+            let mut templates = Vec::new();
+            for session in &planned.sessions {
+                let fail = |text: String| ConfigureError { line: session.line, other: None, text };
+                let prepared = Prepared::new(session, fsync, &mut library).map_err(fail)?;
+                if is_template(session) {
+                    templates.push(prepared);
+                    continue;
+                }
+                let config = prepared.config.clone();
+                let (store, log) = prepared.open(&config.id).map_err(fail)?;
+                let access = prepared.access.clone();
+                let added = self.add_acceptor(key, config, store, access);
+                let added = added.map_err(|error| fail(error.to_string()))?;
+                self.keep_log(added, log);
+                sessions.push((session.line, added));
+            }
+            if !templates.is_empty() {
+                let set = self.set_template(key, template(templates));
+                set.map_err(|error| fail(error.to_string()))?;
+            }
+            configured.addresses.extend(self.address(key));
+        }
+        for session in &settings.sessions {
+            let ConnectionSettings::Initiator { hosts, reconnect_s } = &session.connection else {
+                continue;
+            };
+            let fail = |text: String| ConfigureError { line: session.line, other: None, text };
+            let prepared = Prepared::new(session, fsync, &mut library).map_err(fail)?;
+            let options = initiator(session, hosts, *reconnect_s).map_err(fail)?;
+            let (store, log) = prepared.open(&prepared.config.id).map_err(fail)?;
+            let added = self.add_initiator(prepared.config, store, options);
+            let added = added.map_err(|error| fail(error.to_string()))?;
+            self.keep_log(added, log);
+            sessions.push((session.line, added));
+        }
+        sessions.sort_by_key(|(line, _)| *line);
+        configured.sessions = sessions.into_iter().map(|(_, key)| key).collect();
+        Ok(configured)
+    }
+
+    fn keep_log(&mut self, key: SessionKey, log: Option<MessageLog>) {
+        if let Some(log) = log {
+            self.sessions_mut().keep_log(key, log);
+        }
+    }
+}
+
+/// Opens a store, and tells in the log if the end of its journal was no frame.
+///
+/// # Errors
+/// What cannot be opened, in words.
+pub fn open_store(options: FileStoreOptions) -> Result<FileStore, String> {
+    let name = options.name.clone();
+    let store = FileStore::open(options, unix_ns()).map_err(|error| error.to_string())?;
+    if let Some(MovedAside { offset, len, path }) = store.moved_aside() {
+        tracing::warn!(
+            "message store {name}: {len} bytes from offset {offset} are no whole commit and were moved to {}; \
+             what they held is lost to the session",
+            path.display()
+        );
+    }
+    Ok(store)
+}
+
+/// A session whose files were read.
+#[derive(Clone)]
+struct Prepared {
+    config: Config,
+    access: Access,
+    store_folder: Option<PathBuf>,
+    log_folder: Option<PathBuf>,
+    log_rotation: Option<LogRotation>,
+    fsync: Fsync,
+    archives_max: usize,
+}
+
+impl Prepared {
+    fn new(session: &SessionSettings, fsync: Fsync, library: &mut Library) -> Result<Self, String> {
+        let mut config = session.config.clone();
+        config.dictionaries = library.of(session)?;
+        config.log_messages = session.log_folder.is_some();
+        Ok(Self {
+            config,
+            access: access(session)?,
+            store_folder: session.store_folder.clone(),
+            log_folder: session.log_folder.clone(),
+            log_rotation: session.log_rotation,
+            fsync: if session.store_syncs { Fsync::Always } else { fsync },
+            archives_max: session.store_archives,
+        })
+    }
+
+    /// Opens store and message log for an id.
+    fn open(&self, id: &SessionId) -> Result<(BoxStore, Option<MessageLog>), String> {
+        let log = self.open_log(id)?;
+        let Some(folder) = &self.store_folder else {
+            return Ok((Box::new(MemoryStore::new()), log));
+        };
+        let options = FileStoreOptions {
+            folder: folder.clone(),
+            name: id.file_name(),
+            fsync: self.fsync,
+            archives_max: self.archives_max,
+        };
+        Ok((Box::new(open_store(options)?), log))
+    }
+
+    /// Opens the message log of a session, if there is to be one.
+    fn open_log(&self, id: &SessionId) -> Result<Option<MessageLog>, String> {
+        let Some(folder) = &self.log_folder else { return Ok(None) };
+        let path = folder.join(format!("{}.messages.log", id.file_name()));
+        let opened = make_private_folder(folder)
+            .and_then(|()| MessageLog::open(path.clone(), self.log_rotation));
+        opened.map(Some).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    /// Whether a counterparty may use this template; `*` stands for anyone.
+    fn fits(&self, id: &SessionId) -> bool {
+        let own = &self.config.id;
+        let fits = |known: &str, asked: &str| known == "*" || known == asked;
+        own.begin_string == id.begin_string
+            && fits(&own.sender_comp_id, &id.sender_comp_id)
+            && fits(&own.target_comp_id, &id.target_comp_id)
+    }
+}
+
+/// Returns what makes sessions for unknown counterparties: by the template that names them, before one of anybody.
+fn template(mut templates: Vec<Prepared>) -> Template {
+    templates.sort_by_key(|prepared| {
+        let id = &prepared.config.id;
+        let is_any = |comp_id: &str| comp_id == "*";
+        (is_any(&id.target_comp_id), is_any(&id.sender_comp_id))
+    });
+    Box::new(move |id: &SessionId| {
+        let prepared = templates.iter().find(|prepared| prepared.fits(id))?.clone();
+        let config = Config { id: id.clone(), ..prepared.config.clone() };
+        let (access, id) = (prepared.access.clone(), id.clone());
+        Some(TemplateSession { config, access, open: Box::new(move || prepared.open(&id)) })
+    })
+}
+
+fn accept_address(address: Option<&str>, port: u16) -> Result<SocketAddr, String> {
+    let ip = match address {
+        None => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        Some(text) => {
+            let found = (text, port).to_socket_addrs();
+            let found = found.map_err(|error| format!("SocketAcceptAddress: '{text}': {error}"))?;
+            let found: Vec<IpAddr> = found.map(|address| address.ip()).collect();
+            let first = found.iter().find(|address| address.is_ipv4()).or(found.first());
+            *first.ok_or_else(|| format!("SocketAcceptAddress: '{text}' has no address"))?
+        }
+    };
+    Ok(SocketAddr::from((ip, port)))
+}
+
+fn acceptor(address: SocketAddr, planned: &Planned<'_>) -> Result<AcceptorOptions, String> {
+    let limits = &planned.limits;
+    let mut options = AcceptorOptions::new(address);
+    let number = |given: Option<u32>, own: usize| given.map_or(own, |number| number as usize);
+    let rate =
+        |per_second: Option<u32>, own| per_second.map_or(own, |per_second| Rate { per_second });
+    options.connections_max = number(limits.connections_max, options.connections_max);
+    options.pending_max = number(limits.pending_max, options.pending_max);
+    options.pending_per_address_max =
+        number(limits.pending_per_address_max, options.pending_per_address_max);
+    options.connection_rate = rate(limits.connections_per_second, options.connection_rate);
+    options.connection_rate_per_address =
+        rate(limits.connections_per_second_per_address, options.connection_rate_per_address);
+    options.logon_rate = rate(limits.logons_per_second, options.logon_rate);
+    options.template_sessions_max =
+        number(limits.template_sessions_max, options.template_sessions_max);
+    options.first_message_timeout_s =
+        limits.first_message_timeout_s.unwrap_or(options.first_message_timeout_s);
+    options.decisions_max = number(limits.decisions_max, options.decisions_max);
+    options.decision_timeout_s = limits.decision_timeout_s.unwrap_or(options.decision_timeout_s);
+    if let Some(tls) = &planned.first().tls {
+        let (own, key) = identity(tls)?.ok_or("TLS: an acceptor needs certificate and key")?;
+        let server = ServerTls::from_files(own, key, tls.authorities.as_deref(), &tls.versions);
+        options.tls = Some(server.map_err(|error| error.to_string())?);
+    }
+    Ok(options)
+}
+
+/// Reads who may log on to a session.
+fn access(session: &SessionSettings) -> Result<Access, String> {
+    let mut access = Access::default();
+    let ConnectionSettings::Acceptor { allowed, certificates, .. } = &session.connection else {
+        return Ok(access);
+    };
+    for text in allowed {
+        let range = AddressRange::parse(text).ok_or_else(|| {
+            format!("AllowedRemoteAddresses: '{text}' is no address or range, as 192.0.2.0/24")
+        })?;
+        access.addresses.push(range);
+    }
+    for text in certificates {
+        let fingerprint = Fingerprint::parse(text).ok_or_else(|| {
+            format!("AllowedClientCertificates: '{text}' is no SHA-256 of a certificate, 64 digits")
+        })?;
+        access.certificates.push(fingerprint);
+    }
+    let asks = session.tls.as_ref().is_some_and(|tls| tls.authorities.is_some());
+    if !access.certificates.is_empty() && !asks {
+        let text =
+            "clients show certificates only if CERTIFICATION_AUTHORITIES_FILE names authorities";
+        return Err(format!("AllowedClientCertificates: {text}"));
+    }
+    Ok(access)
+}
+
+fn initiator(
+    session: &SessionSettings,
+    hosts: &[(String, u16)],
+    reconnect_s: u32,
+) -> Result<InitiatorOptions, String> {
+    let mut addresses = Vec::new();
+    for (host, port) in hosts {
+        let found = (host.as_str(), *port).to_socket_addrs();
+        let found = found.map_err(|error| format!("cannot find {host}:{port}: {error}"))?;
+        addresses.extend(found.map(|address| (address, host.clone())));
+    }
+    let (first, _) = addresses.first().ok_or("no address to connect to")?;
+    let mut options = InitiatorOptions::new(*first);
+    options.addresses = addresses;
+    options.hosts = hosts.to_vec();
+    options.backoff = Backoff::fixed(Duration::from_secs(u64::from(reconnect_s.max(1))));
+    if let Some(tls) = &session.tls {
+        let authorities = tls.authorities.as_deref();
+        let authorities =
+            authorities.ok_or("TLS: an initiator needs CERTIFICATION_AUTHORITIES_FILE")?;
+        let name = tls.server_name.as_deref();
+        let client = ClientTls::from_files(authorities, identity(tls)?, name, &tls.versions);
+        options.tls = Some(client.map_err(|error| error.to_string())?);
+    }
+    Ok(options)
+}
+
+/// Returns certificate and key, which belong together.
+fn identity(tls: &TlsSettings) -> Result<Option<(&Path, &Path)>, String> {
+    match (&tls.certificates, &tls.key) {
+        (Some(own), Some(key)) => Ok(Some((own, key))),
+        (None, None) => Ok(None),
+        _ => Err("TLS: certificate and key belong together; one is missing".to_owned()),
+    }
+}

@@ -1,0 +1,215 @@
+//! Connections that come in: who may connect, and how many.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use mio::net::{TcpListener, TcpStream};
+use mio::{Interest, Token};
+use socket2::{SockRef, TcpKeepalive};
+use tickwire_fix_session::{Now, Refusal};
+
+use super::super::acceptor::{AcceptorOptions, ListenerKey, Template};
+use super::super::access::Peer;
+use super::super::admission::Refused;
+use super::super::application::Application;
+use super::super::connection::{Connection, State};
+use super::super::listener::Listener;
+use super::super::sessions::AddError;
+use super::super::transport::Transport;
+use super::{CONNECTIONS, Engine};
+use tickwire_host::clock::{SECOND_NS, monotonic_ns};
+use tickwire_host::{Action, Error};
+
+/// How long to wait when there are no descriptors for connections.
+const RETRY_NS: u64 = SECOND_NS / 10;
+/// How long nothing may come before the system asks whether the other end is still there; how often it asks, and
+/// after what time again. Sessions may have agreed on no heartbeats, or on rare ones.
+const SILENCE: Duration = Duration::from_secs(60);
+const PROBES: u32 = 4;
+const PROBE_INTERVAL: Duration = Duration::from_secs(15);
+/// Connections taken from a listener at a time, so that a flood leaves time for sessions.
+const ACCEPT_MAX: usize = 64;
+
+impl<A: Application> Engine<A> {
+    /// Listens. Whoever connects can log on to the sessions that are added to this listener
+    /// ([`Engine::add_acceptor`], [`Engine::set_template`]), and to no others.
+    ///
+    /// # Errors
+    /// If the address cannot be listened on.
+    pub fn listen(&mut self, options: AcceptorOptions) -> Result<ListenerKey, Error> {
+        let failed = |error| Error::at(Action::Bind, options.address, error);
+        let mut socket = TcpListener::bind(options.address).map_err(failed)?;
+        let key = ListenerKey(self.listeners.len());
+        let registry = self.poll.registry();
+        registry.register(&mut socket, Token(key.0), Interest::READABLE).map_err(failed)?;
+        self.listeners.push(Listener::new(socket, options, monotonic_ns()));
+        self.sessions.set_listeners(self.listeners.len());
+        Ok(key)
+    }
+
+    /// Returns where a listener listens, with the port that was chosen if it was 0.
+    pub fn address(&self, listener: ListenerKey) -> Option<SocketAddr> {
+        self.listeners.get(listener.0)?.socket.local_addr().ok()
+    }
+
+    /// Lets a listener make sessions for counterparties that are not known.
+    ///
+    /// # Errors
+    /// [`AddError::Listener`] for a key of another engine.
+    pub fn set_template(
+        &mut self,
+        listener: ListenerKey,
+        template: Template,
+    ) -> Result<(), AddError> {
+        let listener = self.listeners.get_mut(listener.0).ok_or(AddError::Listener)?;
+        listener.template = Some(template);
+        Ok(())
+    }
+
+    /// Goes on with listeners that had more connections than were taken.
+    pub(super) fn accept_waiting(&mut self, now: Now) {
+        for index in 0..self.listeners.len() {
+            if self.listeners.get(index).is_some_and(|listener| listener.readable) {
+                self.accept(index, now);
+            }
+        }
+    }
+
+    /// Goes on with listeners for which there were no descriptors.
+    pub(super) fn accept_again(&mut self, now: Now) {
+        for index in 0..self.listeners.len() {
+            let Some(listener) = self.listeners.get_mut(index) else { return };
+            if listener.retry_ns.take_if(|at| *at <= now.steady_ns).is_some() {
+                self.accept(index, now);
+            }
+        }
+    }
+
+    pub(super) fn accept(&mut self, index: usize, now: Now) {
+        for _ in 0..ACCEPT_MAX {
+            let Some(listener) = self.listeners.get_mut(index) else { return };
+            listener.readable = false;
+            let (stream, address) = match listener.socket.accept() {
+                Ok(accepted) => accepted,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+                // There are no descriptors: no event tells when there are.
+                Err(_) => {
+                    let at_ns = now.steady_ns.saturating_add(RETRY_NS);
+                    listener.retry_ns = Some(at_ns);
+                    return self.wake_at(at_ns);
+                }
+            };
+            if let Err(refusal) = self.take_in(index, stream, address, now) {
+                self.note_refused(&Refused { peer: address, id: None, refusal, text: "" }, None);
+            }
+        }
+        if let Some(listener) = self.listeners.get_mut(index) {
+            listener.readable = true;
+        }
+    }
+
+    /// Makes a connection pending, if there is or can be made room for it.
+    fn take_in(
+        &mut self,
+        index: usize,
+        stream: TcpStream,
+        address: SocketAddr,
+        now: Now,
+    ) -> Result<(), Refusal> {
+        if self.is_ending {
+            return Err(Refusal::Shutdown);
+        }
+        let listener = self.listeners.get_mut(index).ok_or(Refusal::Limit)?;
+        if !listener.options.allows(address.ip()) {
+            return Err(Refusal::Address);
+        }
+        let own_rate = listener.options.connection_rate_per_address;
+        if !listener.pending.take_rate(address.ip(), own_rate, now.steady_ns)
+            || !listener.connections.take(now.steady_ns)
+        {
+            return Err(Refusal::Limit);
+        }
+        self.make_room(index, address, now)?;
+        let listener = self.listeners.get_mut(index).ok_or(Refusal::Limit)?;
+        let transport = match &listener.options.tls {
+            None => Transport::Plain(stream),
+            Some(tls) => {
+                let tls = tls.accept(stream).map_err(|_| Refusal::Certificate)?;
+                Transport::Tls(Box::new(tls))
+            }
+        };
+        let wait = u64::from(listener.options.first_message_timeout_s) * SECOND_NS;
+        let until_ns = now.steady_ns.saturating_add(wait);
+        let mut connection = Connection::new(transport, State::Pending { until_ns });
+        connection.listener = Some((index, Peer { address, certificates: Vec::new() }));
+        let connection = self.add_connection(connection).ok_or(Refusal::Limit)?;
+        if let Some(listener) = self.listeners.get_mut(index) {
+            listener.open += 1;
+            listener.pending.add(address.ip(), connection);
+        }
+        self.wake_at(until_ns);
+        Ok(())
+    }
+
+    /// Makes room for one more pending connection: at the cost of its own address if that has its share,
+    /// else of the address that has most.
+    fn make_room(&mut self, index: usize, address: SocketAddr, now: Now) -> Result<(), Refusal> {
+        let listener = self.listeners.get(index).ok_or(Refusal::Limit)?;
+        let (options, pending) = (&listener.options, &listener.pending);
+        let candidates = if pending.of(address.ip()) >= options.pending_per_address_max {
+            pending.oldest_of(address.ip())
+        } else if pending.len() >= options.pending_max || listener.open >= options.connections_max {
+            pending.oldest_of_largest()
+        } else {
+            return Ok(());
+        };
+        let is_idle = |index: &usize| {
+            let connection = self.connections.get(*index).and_then(Option::as_ref);
+            connection.is_some_and(|found| matches!(found.state, State::Pending { .. }))
+        };
+        let oldest = candidates.into_iter().find(is_idle).ok_or(Refusal::Limit)?;
+        self.refuse(oldest, Refusal::Limit, "displaced by a newer connection", now);
+        Ok(())
+    }
+
+    /// Adds a connection and waits for its events; returns its index.
+    pub(super) fn add_connection(&mut self, mut connection: Connection) -> Option<usize> {
+        let index = self.free.pop().unwrap_or(self.connections.len());
+        let token = Token(CONNECTIONS + index);
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        let stream: &mut TcpStream = connection.transport.stream();
+        // Small messages leave at once.
+        let _ = stream.set_nodelay(true);
+        // Else a machine that has vanished would keep its session, and could not log on again.
+        let keep_alive = TcpKeepalive::new()
+            .with_time(SILENCE)
+            .with_retries(PROBES)
+            .with_interval(PROBE_INTERVAL);
+        let _ = SockRef::from(&*stream).set_tcp_keepalive(&keep_alive);
+        let registered = self.poll.registry().register(stream, token, interest);
+        if index == self.connections.len() {
+            self.connections.push(None);
+        }
+        if registered.is_err() {
+            self.free.push(index);
+            return None;
+        }
+        if let Some(slot) = self.connections.get_mut(index) {
+            *slot = Some(connection);
+        }
+        Some(index)
+    }
+
+    /// Counts a connection out of those that are pending.
+    pub(super) fn leave_pending(&mut self, index: usize) {
+        let Some(connection) = self.connections.get(index).and_then(Option::as_ref) else { return };
+        let Some((listener, peer)) = &connection.listener else { return };
+        let Some(listener) = self.listeners.get_mut(*listener) else { return };
+        if connection.is_pending() {
+            listener.pending.remove(peer.address.ip(), index);
+        }
+        listener.deciding -= usize::from(matches!(connection.state, State::Deciding { .. }));
+    }
+}

@@ -1,0 +1,307 @@
+//! Connections that belong to a session: bytes in, events, bytes out, the end.
+
+use std::io;
+
+use tracing::Level;
+
+use tickwire_fix_session::{Event, Notice, Now, Refusal, Why};
+
+use super::super::application::Application;
+use super::super::connection::{Connection, State};
+use super::super::sessions::SessionKey;
+use super::{Engine, READ_LEN};
+use tickwire_host::clock::SECOND_NS;
+
+/// Reads of one connection in a turn, so that a busy one leaves time for others.
+const READS_MAX: usize = 8;
+/// Writes to one connection in a turn, each of some 64 KiB at most, so that one that is sent much leaves time for others.
+const WRITES_MAX: usize = 16;
+/// How long a peer may take to read the last bytes.
+const LINGER_NS: u64 = SECOND_NS;
+
+/// How reading ended.
+enum Read {
+    /// There is nothing more for now.
+    Drained,
+    /// There may be more.
+    More,
+    /// The peer is gone.
+    Closed,
+}
+
+impl<A: Application> Engine<A> {
+    pub(super) fn connection_mut(&mut self, index: usize) -> Option<&mut Connection> {
+        self.connections.get_mut(index)?.as_mut()
+    }
+
+    pub(super) fn mark_readable(&mut self, index: usize, has_ended: bool) {
+        if let Some(connection) = self.connection_mut(index) {
+            connection.readable = true;
+            connection.ended |= has_ended;
+        }
+    }
+
+    /// Handles what an event or the turn before left to do.
+    pub(super) fn serve(&mut self, index: usize, now: Now) {
+        let Some(connection) = self.connection_mut(index) else { return };
+        if matches!(connection.state, State::Connecting { .. }) {
+            self.finish_connecting(index, now);
+        }
+        let Some(connection) = self.connection_mut(index) else { return };
+        if connection.blocked_ns.is_some()
+            && let Some(key) = connection.session
+        {
+            self.transmit(key, now);
+        }
+        let is_readable = self.connection_mut(index).is_some_and(|connection| connection.readable);
+        let is_deciding = self
+            .connection_mut(index)
+            .is_some_and(|connection| matches!(connection.state, State::Deciding { .. }));
+        if is_deciding {
+            // Nothing is read meanwhile; a peer that does not wait is gone.
+            if self.connection_mut(index).is_some_and(|connection| connection.ended) {
+                self.drop_connection(index, now);
+            }
+        } else if is_readable {
+            match self.read(index, now) {
+                Read::Drained => {}
+                Read::More => self.unread.push(index),
+                Read::Closed => self.drop_connection(index, now),
+            }
+        }
+    }
+
+    fn read(&mut self, index: usize, now: Now) -> Read {
+        for _ in 0..READS_MAX {
+            let Some(connection) = self.connections.get_mut(index).and_then(Option::as_mut) else {
+                return Read::Drained;
+            };
+            let len = match connection.transport.read(&mut self.read_buffer) {
+                Ok(0) => return Read::Closed,
+                Ok(len) => len,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    connection.readable = false;
+                    return Read::Drained;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) => return Read::Closed,
+            };
+            let bytes = self.read_buffer.get(..len).unwrap_or_default();
+            match (connection.state, connection.session) {
+                (State::Pending { .. }, _) => {
+                    connection.early.extend_from_slice(bytes);
+                    self.introduce(index, now);
+                    let is_deciding = self.connection_mut(index).is_some_and(|connection| {
+                        matches!(connection.state, State::Deciding { .. })
+                    });
+                    if is_deciding {
+                        return Read::Drained;
+                    }
+                }
+                (State::Attached, Some(key)) => {
+                    if let Some(session) = self.sessions.session_quietly(key) {
+                        session.handle_bytes(bytes);
+                    }
+                    self.handle_events(key, now);
+                    self.transmit(key, now);
+                }
+                _ => {}
+            }
+            // After a short read there is most likely no more; another event tells if there is.
+            if len < READ_LEN
+                && let Some(connection) = self.connection_mut(index)
+                && connection.transport.drains_short()
+                && !connection.ended
+            {
+                connection.readable = false;
+                return Read::Drained;
+            }
+        }
+        Read::More
+    }
+
+    /// Lets the application handle everything that a session has to tell.
+    pub(super) fn handle_events(&mut self, key: SessionKey, now: Now) {
+        let Self { sessions, application, noticed, .. } = self;
+        let Some(session) = sessions.session_quietly(key) else { return };
+        let mut is_closing = false;
+        while let Some(event) = session.poll_event(now) {
+            match event {
+                Event::Application(delivery) => application.handle_message(key, delivery),
+                // Logons were decided on before they came here.
+                Event::Logon(request) => request.refuse(""),
+                Event::Notice(notice) => {
+                    is_closing |= matches!(notice, Notice::Disconnect(_));
+                    application.handle_notice(key, &notice);
+                    if notice != Notice::Handled {
+                        noticed.push(notice);
+                    }
+                }
+            }
+        }
+        if let Some(session) = self.sessions.session(key) {
+            let id = &session.config().id;
+            self.noticed.drain(..).for_each(|notice| self.events.notice(id, &notice, now));
+        }
+        if is_closing
+            && let Some(index) = self.sessions.connection(key)
+            && let Some(connection) = self.connection_mut(index)
+        {
+            connection.closing = true;
+        }
+    }
+
+    /// Writes what sessions have to say.
+    pub(super) fn transmit_dirty(&mut self, now: Now) {
+        while let Some(key) = self.sessions.take_dirty() {
+            self.handle_events(key, now);
+            self.transmit(key, now);
+        }
+    }
+
+    /// Commits what a session did and writes what it has to say, as far as the connection takes it.
+    pub(super) fn transmit(&mut self, key: SessionKey, now: Now) {
+        let Self { sessions, connections, .. } = self;
+        let index = sessions.connection(key);
+        let Some(session) = sessions.session_quietly(key) else { return };
+        let connection = index.and_then(|at| connections.get_mut(at)).and_then(Option::as_mut);
+        self.has_committed = true;
+        let Some(connection) = connection else {
+            // Not connected: what was sent is committed all the same.
+            let failure = session.poll_transmit(now).err();
+            sessions.note_store_failure(key, failure);
+            return;
+        };
+        let mut gone = false;
+        let mut failure = None;
+        let mut writes = 0;
+        loop {
+            if writes == WRITES_MAX {
+                self.unfinished.push(key);
+                break;
+            }
+            writes += 1;
+            let bytes = match session.poll_transmit(now) {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    failure = Some(error);
+                    gone = true;
+                    break;
+                }
+            };
+            let is_done = bytes.is_empty();
+            let written = match is_done {
+                true => connection.transport.flush().map(|()| 0),
+                false => connection.transport.write(bytes),
+            };
+            match written {
+                Ok(_) if is_done => {
+                    connection.blocked_ns = None;
+                    break;
+                }
+                Ok(len) => {
+                    session.handle_transmitted(len);
+                    if connection.blocked_ns.is_some() {
+                        connection.blocked_ns = Some(now.steady_ns);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    connection.blocked_ns.get_or_insert(now.steady_ns);
+                    break;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => {
+                    gone = true;
+                    break;
+                }
+            }
+        }
+        let blocked = connection.blocked_ns;
+        let finished = connection.closing && blocked.is_none();
+        let is_due = session.poll_timeout().is_some_and(|at| at <= now.steady_ns);
+        sessions.note_store_failure(key, failure);
+        let written = sessions.write_log(key);
+        self.note_log(key, written, now);
+        if is_due {
+            self.wake_at(now.steady_ns);
+        }
+        if let Some(index) = index {
+            if gone {
+                self.drop_connection(index, now);
+            } else if finished {
+                self.linger(index, now);
+            } else if let Some(since) = blocked {
+                self.wake_at(since.saturating_add(self.slow_reader_ns()));
+            }
+        }
+    }
+
+    /// Ends a connection when everything was said.
+    pub(super) fn linger(&mut self, index: usize, now: Now) {
+        let until_ns = now.steady_ns.saturating_add(LINGER_NS);
+        let Some(connection) = self.connection_mut(index) else { return };
+        connection.transport.shutdown();
+        connection.state = State::Lingering { until_ns };
+        connection.readable = true;
+        let key = connection.session.take();
+        self.unread.push(index);
+        self.wake_at(until_ns);
+        self.detach(key, now);
+    }
+
+    /// Tells a session that its connection is gone.
+    fn detach(&mut self, key: Option<SessionKey>, now: Now) {
+        let Some(key) = key else { return };
+        self.sessions.set_connection(key, None, None);
+        if let Some(session) = self.sessions.session_mut(key) {
+            session.handle_disconnected(now);
+        }
+        self.handle_events(key, now);
+        if let Some(listener) = self.sessions.listener(key)
+            && let Some(listener) = self.listeners.get_mut(listener)
+        {
+            listener.disconnected(key);
+        }
+        if let Some(session) = self.sessions.session(key) {
+            let id = &session.config().id;
+            self.events.note(Level::INFO, "disconnected", id, "disconnected", now);
+        }
+        self.application.handle_disconnected(key);
+        self.dial_later(key, now);
+    }
+
+    /// Drops a connection.
+    pub(super) fn drop_connection(&mut self, index: usize, now: Now) {
+        self.leave_pending(index);
+        let Some(mut connection) = self.connections.get_mut(index).and_then(Option::take) else {
+            return;
+        };
+        let listener = connection.listener.as_ref().map(|(listener, _)| *listener);
+        if let Some(listener) = listener.and_then(|listener| self.listeners.get_mut(listener)) {
+            listener.open -= 1;
+        }
+        // A socket that is closed is forgotten by the operating system in any case.
+        let _ = self.poll.registry().deregister(connection.transport.stream());
+        self.freed.push(index);
+        self.detach(connection.session, now);
+    }
+
+    /// Does what a deadline of a connection calls for.
+    pub(super) fn give_up(&mut self, index: usize, now: Now) {
+        let Some(connection) = self.connection_mut(index) else { return };
+        match connection.state {
+            State::Pending { .. } => {
+                return self.refuse(index, Refusal::NotLogon, "none came in time", now);
+            }
+            State::Deciding { .. } => return self.refuse(index, Refusal::Undecided, "", now),
+            _ => {}
+        }
+        if let (State::Attached, Some(key)) = (connection.state, connection.session)
+            && let Some(session) = self.sessions.session_mut(key)
+        {
+            session.disconnect(Why::SlowReader);
+            self.handle_events(key, now);
+        }
+        self.drop_connection(index, now);
+    }
+}

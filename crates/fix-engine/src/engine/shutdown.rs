@@ -1,0 +1,57 @@
+//! The end of an engine: sessions are logged out before it stops.
+
+use std::time::Duration;
+
+use super::super::application::Application;
+use super::super::manage::end;
+use super::{EVENTS, Engine, now};
+use mio::Events;
+use tickwire_host::Error;
+use tickwire_host::clock::{SECOND_NS, monotonic_ns};
+
+/// Beyond the sessions' own time for the answer to a Logout: for the last bytes to be read.
+const GRACE_NS: u64 = SECOND_NS;
+/// Longest turn meanwhile.
+const TURN: Duration = Duration::from_millis(20);
+
+impl<A: Application> Engine<A> {
+    /// Logs all sessions out and waits for the answers, as long as the sessions' LogoutTimeout allows.
+    /// Meanwhile nobody is let in or called. [`Engine::run`] ends so. Requests of handles are refused
+    /// afterwards, until the engine runs again.
+    ///
+    /// # Errors
+    /// What the operating system says when it is asked for events.
+    pub fn shutdown(&mut self) -> Result<(), Error> {
+        self.is_ending = true;
+        let now = now();
+        let mut longest_s = 0;
+        for key in self.sessions.keys() {
+            let Some(session) = self.sessions.session_mut(key) else { continue };
+            end(session, now);
+            if session.is_logging_out() {
+                longest_s = longest_s.max(session.config().logout_timeout_s);
+            }
+        }
+        for index in 0..self.connections.len() {
+            let connection = self.connections.get(index).and_then(Option::as_ref);
+            if connection
+                .is_some_and(|connection| connection.is_pending() || connection.is_dialing())
+            {
+                self.drop_connection(index, now);
+            }
+        }
+        self.requests.act(&mut self.sessions, now, usize::MAX);
+        self.transmit_dirty(now);
+        self.answer_requests();
+        let wait_ns = u64::from(longest_s) * SECOND_NS + GRACE_NS;
+        let until_ns = now.steady_ns.saturating_add(wait_ns);
+        let mut events = Events::with_capacity(EVENTS);
+        while self.connections.iter().any(Option::is_some) && monotonic_ns() < until_ns {
+            self.turn_with(&mut events, Some(TURN))?;
+        }
+        self.requests.end();
+        self.sync_all(super::now());
+        self.is_ending = false;
+        Ok(())
+    }
+}

@@ -1,0 +1,145 @@
+//! The event log: connections, refusals, logons, resets, gaps, resends, stores, and why a session ended.
+//!
+//! Events go to the target `tickwire::fix` with the session as a field. Of each kind one a second is
+//! logged, with how many were held back, so that a flood cannot fill a disk. What peers write is escaped.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use tickwire_fix_session::{Notice, Now, SessionId, Why};
+use tracing::Level;
+
+use super::admission::Refused;
+use tickwire_host::Throttle;
+
+const TARGET: &str = "tickwire::fix";
+
+#[derive(Debug, Default)]
+pub(super) struct EventLog {
+    throttles: BTreeMap<&'static str, Throttle>,
+}
+
+/// Returns text as one line without control characters.
+fn shown(text: impl Display) -> String {
+    text.to_string().escape_debug().to_string()
+}
+
+impl EventLog {
+    /// Returns what to add to a line of that kind if it may be logged now.
+    fn pass(&mut self, kind: &'static str, now: Now) -> Option<String> {
+        let held_back = self.throttles.entry(kind).or_default().pass(now.steady_ns)?;
+        Some(match held_back {
+            0 => String::new(),
+            more => format!(" ({more} more of this kind were not logged)"),
+        })
+    }
+
+    /// Logs a connection that was refused.
+    pub fn refused(&mut self, refused: &Refused<'_>, now: Now) {
+        let Some(more) = self.pass(refused.refusal.as_str(), now) else { return };
+        let (peer, refusal, text) = (refused.peer, refused.refusal, shown(refused.text));
+        let session = refused.id.map(shown).unwrap_or_default();
+        tracing::warn!(target: TARGET, session, "{peer} refused: {refusal} {text}{more}");
+    }
+
+    /// Logs something that went wrong or right beside the sessions' own notices.
+    pub fn note(
+        &mut self,
+        level: Level,
+        kind: &'static str,
+        id: &SessionId,
+        text: impl Display,
+        now: Now,
+    ) {
+        let Some(more) = self.pass(kind, now) else { return };
+        let (session, text) = (shown(id), shown(text));
+        match level {
+            Level::ERROR => tracing::error!(target: TARGET, session, "{text}{more}"),
+            Level::WARN => tracing::warn!(target: TARGET, session, "{text}{more}"),
+            _ => tracing::info!(target: TARGET, session, "{text}{more}"),
+        }
+    }
+
+    /// Logs what a session told.
+    pub fn notice(&mut self, id: &SessionId, notice: &Notice, now: Now) {
+        let (level, kind, text) = match notice {
+            Notice::BeforeReset { seq_num } => {
+                let text =
+                    format!("message {seq_num}, sent before the peer had our reset, ignored");
+                (Level::WARN, "before_reset", text)
+            }
+            Notice::Disconnect(why) => ended(why),
+            Notice::Garbage { len } => {
+                (Level::WARN, "garbage", format!("{len} bytes are no message"))
+            }
+            Notice::Garbled => (Level::WARN, "garbled", "a garbled message was ignored".to_owned()),
+            Notice::Gap { begin, end } => {
+                (Level::WARN, "gap", format!("messages {begin} to {end} are missing"))
+            }
+            Notice::Invalid { seq_num, reason, tag } => {
+                let text = format!("message {seq_num} is invalid: {}{}", reason.text(), of(*tag));
+                (Level::WARN, "invalid", text)
+            }
+            Notice::LoggedOn => (Level::INFO, "logon", "logged on".to_owned()),
+            Notice::RejectReceived { seq_num, text } => {
+                let text = format!("the peer rejects message {seq_num}: {text}");
+                (Level::WARN, "reject_received", text)
+            }
+            Notice::Rejected { seq_num, reason, tag } => {
+                let text = format!("message {seq_num} rejected: {}{}", reason.text(), of(*tag));
+                (Level::WARN, "rejected", text)
+            }
+            Notice::Reset => (Level::INFO, "reset", "both numbers begin at 1".to_owned()),
+            Notice::ResendRequested { begin, end } => {
+                let text = format!("the peer asks for messages {begin} to {end} again");
+                (Level::INFO, "resend", text)
+            }
+            Notice::TooLong { len } => {
+                let text =
+                    format!("a message of {len} bytes is longer than allowed and was passed over");
+                (Level::WARN, "too_long", text)
+            }
+            Notice::StoreFailed { text } => (Level::ERROR, "store", text.clone()),
+            _ => return,
+        };
+        self.note(level, kind, id, text, now);
+    }
+}
+
+fn of(tag: Option<tickwire_fix::Tag>) -> String {
+    tag.map(|tag| format!(", tag {tag}")).unwrap_or_default()
+}
+
+/// Returns how the end of a session is logged.
+fn ended(why: &Why) -> (Level, &'static str, String) {
+    let (level, kind, text) = match why {
+        Why::Hook(text) => (Level::WARN, "end_hook", format!("a hook refuses it: {text}")),
+        Why::LoggedOut { text } => (Level::INFO, "end_logout", format!("logged out {text}")),
+        Why::LogonRefused(refusal) => {
+            (Level::WARN, "end_refused", format!("Logon refused: {refusal}"))
+        }
+        Why::LogonTimeout => (Level::WARN, "end_logon", "the Logon was not answered".to_owned()),
+        Why::LogoutTimeout => (Level::WARN, "end_answer", "the Logout was not answered".to_owned()),
+        Why::NotLoggedOn => (Level::WARN, "end_not_logon", "not a Logon at its time".to_owned()),
+        Why::Reset => (
+            Level::INFO,
+            "end_reset",
+            "the numbers were reset before the Logon was answered".to_owned(),
+        ),
+        Why::Schedule => (Level::INFO, "end_schedule", "outside of the schedule".to_owned()),
+        Why::SeqNum => (Level::WARN, "end_seq_num", "MsgSeqNum is not acceptable".to_owned()),
+        Why::Shutdown => (Level::INFO, "end_shutdown", "shut down".to_owned()),
+        Why::Silence => (Level::WARN, "end_silence", "the peer is silent".to_owned()),
+        Why::SlowReader => (Level::WARN, "end_slow", "the peer does not read".to_owned()),
+        Why::Store(text) => (Level::ERROR, "end_store", text.clone()),
+        Why::TooLong { len, len_max } => {
+            let text = format!(
+                "the peer has sent a message of {len} bytes again; at most {len_max} are taken (MaxMessageSize)"
+            );
+            (Level::ERROR, "end_too_long", text)
+        }
+        Why::Unsendable(text) => (Level::ERROR, "end_unsendable", text.clone()),
+        _ => (Level::WARN, "end", format!("{why:?}")),
+    };
+    (level, kind, format!("session ends: {text}"))
+}

@@ -1,0 +1,243 @@
+//! What the sessions of an engine add up to, and how it is published.
+
+use std::collections::HashMap;
+
+use tickwire_fix_session::{Counters, Refusal, Session, SessionId};
+
+use super::sessions::{BoxStore, SessionKey, Sessions};
+use tickwire_telemetry::metrics::{Counter, Gauge, Metrics};
+
+/// Most sessions that are published one by one: each is a line of every name.
+const SESSIONS_MAX: usize = 1000;
+/// Least time between two publications.
+const PUBLISH_NS: u64 = 250_000_000;
+
+/// What the sessions of an engine add up to. Counts grow; the others are as they are now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FixCounters {
+    /// Sessions there are.
+    pub sessions: u64,
+    /// Sessions that are logged on.
+    pub logged_on: u64,
+    /// Messages received that were not garbled.
+    pub received: u64,
+    /// Messages received for the application.
+    pub delivered: u64,
+    /// Messages sent, each once.
+    pub sent: u64,
+    /// Messages sent again.
+    pub resent: u64,
+    /// Messages refused.
+    pub rejected: u64,
+    /// Messages sent that peers refused.
+    pub refused: u64,
+    /// Garbled messages and stretches of garbage.
+    pub garbled: u64,
+    /// Resend requests sent.
+    pub gaps: u64,
+    /// Messages with a number used before, ignored.
+    pub duplicates: u64,
+    /// Logons completed.
+    pub logons: u64,
+    /// Messages that wait for peers to read.
+    pub queued: u64,
+}
+
+impl FixCounters {
+    /// Adds what a session has counted.
+    pub(super) fn add(&mut self, counters: &Counters) {
+        self.received += counters.received;
+        self.delivered += counters.delivered;
+        self.sent += counters.sent;
+        self.resent += counters.resent;
+        self.rejected += counters.rejected;
+        self.refused += counters.refused;
+        self.garbled += counters.garbled;
+        self.gaps += counters.gaps;
+        self.duplicates += counters.duplicates;
+        self.logons += counters.logons;
+    }
+}
+
+impl Sessions {
+    /// Adds up what all sessions have counted, those that are gone included.
+    pub fn counters(&self) -> FixCounters {
+        let mut sum = FixCounters { sessions: self.len() as u64, ..self.gone };
+        for session in self.keys().filter_map(|key| self.session(key)) {
+            sum.add(session.counters());
+            sum.logged_on += u64::from(session.is_logged_on());
+            sum.queued += session.backlog();
+        }
+        sum
+    }
+}
+
+/// Finds a count.
+type Place = fn(&FixCounters) -> u64;
+/// Name, help and place of a count.
+type Named = (&'static str, &'static str, Place);
+
+const COUNTERS: [Named; 10] = [
+    ("fix_received_messages", "Messages received that were not garbled", |c| c.received),
+    ("fix_delivered_messages", "Messages received for the application", |c| c.delivered),
+    ("fix_sent_messages", "Messages sent, each once", |c| c.sent),
+    ("fix_resent_messages", "Messages sent again", |c| c.resent),
+    ("fix_rejected_messages", "Messages refused", |c| c.rejected),
+    ("fix_refused_messages", "Messages sent that peers refused", |c| c.refused),
+    ("fix_garbled_messages", "Garbled messages and stretches of garbage", |c| c.garbled),
+    ("fix_resend_requests", "Resend requests sent", |c| c.gaps),
+    ("fix_duplicate_messages", "Messages with a number used before", |c| c.duplicates),
+    ("fix_logons", "Logons completed", |c| c.logons),
+];
+
+const GAUGES: [Named; 3] = [
+    ("fix_sessions", "Sessions there are", |c| c.sessions),
+    ("fix_logged_on_sessions", "Sessions that are logged on", |c| c.logged_on),
+    ("fix_queued_messages", "Messages that wait for peers to read", |c| c.queued),
+];
+
+/// Name, help and place of a count of one session.
+type NamedOfSession = (&'static str, &'static str, fn(&Counters) -> u64);
+
+const SESSION_COUNTERS: [NamedOfSession; 5] = [
+    ("fix_session_received_messages", "Messages received in a session", |c| c.received),
+    ("fix_session_sent_messages", "Messages sent in a session, each once", |c| c.sent),
+    ("fix_session_resent_messages", "Messages of a session sent again", |c| c.resent),
+    ("fix_session_rejected_messages", "Messages of a session refused", |c| c.rejected),
+    ("fix_session_logons", "Logons of a session completed", |c| c.logons),
+];
+
+/// What is published of one session.
+#[derive(Debug)]
+struct OfSession {
+    counters: [Counter; SESSION_COUNTERS.len()],
+    logged_on: Gauge,
+    queued: Gauge,
+    next_sender: Gauge,
+    next_target: Gauge,
+}
+
+impl OfSession {
+    fn new(metrics: &Metrics, id: &SessionId) -> Self {
+        let id = id.to_string();
+        let labels = [("session", id.as_str())];
+        let gauge = |name, help| metrics.gauge(name, help, &labels);
+        Self {
+            counters: SESSION_COUNTERS.map(|(name, help, _)| metrics.counter(name, help, &labels)),
+            logged_on: gauge("fix_session_logged_on", "Whether a session is logged on"),
+            queued: gauge("fix_session_queued_messages", "Messages that wait for a peer to read"),
+            next_sender: gauge("fix_session_next_sender", "MsgSeqNum of the next message to send"),
+            next_target: gauge("fix_session_next_target", "MsgSeqNum of the next message expected"),
+        }
+    }
+
+    fn publish(&self, session: &Session<BoxStore>) {
+        for (counter, (.., at)) in self.counters.iter().zip(SESSION_COUNTERS) {
+            counter.set(at(session.counters()));
+        }
+        self.logged_on.set(u64::from(session.is_logged_on()));
+        self.queued.set(session.backlog());
+        self.next_sender.set(session.store().next_sender());
+        self.next_target.set(session.store().next_target());
+    }
+}
+
+/// Publishes what the sessions of an engine count, in all and, of a thousand at a time, one by one.
+#[derive(Debug)]
+pub struct FixMetrics {
+    metrics: Metrics,
+    sessions: HashMap<SessionKey, OfSession>,
+    counters: Vec<(Counter, Place)>,
+    gauges: Vec<(Gauge, Place)>,
+    refusals: Vec<(Counter, Refusal)>,
+    next_ns: u64,
+}
+
+impl FixMetrics {
+    /// Names all counts.
+    pub fn new(metrics: &Metrics) -> Self {
+        let counters = COUNTERS.map(|(name, help, at)| (metrics.counter(name, help, &[]), at));
+        let gauges = GAUGES.map(|(name, help, at)| (metrics.gauge(name, help, &[]), at));
+        let help = "Connections refused before their Logon was accepted, by reason";
+        let refusal = |refusal: Refusal| {
+            let labels = [("reason", refusal.as_str())];
+            (metrics.counter("fix_refused_connections", help, &labels), refusal)
+        };
+        let refusals = Refusal::ALL.map(refusal).into();
+        Self {
+            metrics: metrics.clone(),
+            sessions: HashMap::new(),
+            counters: counters.into(),
+            gauges: gauges.into(),
+            refusals,
+            next_ns: 0,
+        }
+    }
+
+    /// Publishes the counts, unless that was done a moment ago; returns whether it did.
+    pub fn publish(&mut self, sessions: &Sessions, now_ns: u64) -> bool {
+        if now_ns < self.next_ns {
+            return false;
+        }
+        self.next_ns = now_ns.saturating_add(PUBLISH_NS);
+        let counts = sessions.counters();
+        for (counter, at) in &self.counters {
+            counter.set(at(&counts));
+        }
+        for (counter, refusal) in &self.refusals {
+            counter.set(sessions.refusals(*refusal));
+        }
+        for (gauge, at) in &self.gauges {
+            gauge.set(at(&counts));
+        }
+        self.sessions.retain(|key, published| {
+            let is_there = sessions.session(*key).is_some();
+            if !is_there {
+                published.logged_on.set(0);
+                published.queued.set(0);
+            }
+            is_there
+        });
+        for key in sessions.keys() {
+            let Some(session) = sessions.session(key) else { continue };
+            if self.sessions.len() < SESSIONS_MAX || self.sessions.contains_key(&key) {
+                let made = || OfSession::new(&self.metrics, &session.config().id);
+                self.sessions.entry(key).or_insert_with(made).publish(session);
+            }
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Access;
+    use tickwire_fix_session::{BeginString, Config, MemoryStore, Role, SessionId};
+
+    #[test]
+    fn counts_are_published_now_and_then() {
+        let metrics = Metrics::new();
+        let mut publisher = FixMetrics::new(&metrics);
+        let mut sessions = Sessions::default();
+        let id = SessionId::new(BeginString::Fix42, "A", "B");
+        let store = Box::new(MemoryStore::new());
+        let added = sessions.add(Config::new(Role::Acceptor, id), store, Access::default(), None);
+        added.expect("the first");
+        assert!(publisher.publish(&sessions, 1));
+        assert!(!publisher.publish(&sessions, PUBLISH_NS));
+        let text = metrics.encode();
+        assert!(text.contains("tickwire_fix_sessions{} 1\n"), "{text}");
+        assert!(text.contains("tickwire_fix_sent_messages_total{} 0\n"), "{text}");
+        for line in
+            ["logged_on{session=\"FIX.4.2:A->B\"} 0", "next_sender{session=\"FIX.4.2:A->B\"} 1"]
+        {
+            assert!(text.contains(&format!("tickwire_fix_session_{line}\n")), "{text}");
+        }
+        sessions.count_refusal(Refusal::CompId, None);
+        assert!(publisher.publish(&sessions, 2 * PUBLISH_NS));
+        let text = metrics.encode();
+        let counted = "tickwire_fix_refused_connections_total{reason=\"comp_id\"} 1\n";
+        assert!(text.contains(counted), "{text}");
+    }
+}

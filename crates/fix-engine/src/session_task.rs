@@ -1,0 +1,313 @@
+//! One session over one connection as a future, for applications that run on tokio.
+//!
+//! [`SessionTask`] drives a [`Session`] over anything that reads and writes: a `TcpStream`, TLS, a pipe. Listening,
+//! connecting, admission and the choice of a session are the caller's, as are logs; [`Engine`](super::Engine) has them
+//! all, and serves many sessions on one thread.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use tickwire_fix::Writer;
+use tickwire_fix_session::{Event, Head, Notice, Now, SendError, Session, Store, StoreError, Why};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{mpsc, oneshot};
+
+use super::handle::HandleError;
+use tickwire_host::clock::{SECOND_NS, monotonic_ns, unix_ns};
+
+/// Bytes read at a time.
+const READ_LEN: usize = 64 << 10;
+/// How long the last bytes may take to be read by the peer.
+const LINGER: Duration = Duration::from_secs(1);
+/// Longest wait without a look at the time.
+const WAIT_NS: u64 = SECOND_NS;
+
+/// How a task runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionTaskOptions {
+    /// Seconds after which a peer that reads nothing is disconnected. Default 30.
+    pub slow_reader_s: u32,
+    /// How often what was committed is handed to the disk, for stores that ask for it. Default 100 ms.
+    pub sync_interval: Duration,
+    /// Most requests of handles that wait; more wait to be taken. Default 1,024.
+    pub requests_max: usize,
+}
+
+impl Default for SessionTaskOptions {
+    fn default() -> Self {
+        Self { slow_reader_s: 30, sync_interval: Duration::from_millis(100), requests_max: 1024 }
+    }
+}
+
+/// How a connection ended.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum TaskEnd {
+    /// The session wanted it.
+    Session(Why),
+    /// The peer closed the connection.
+    Closed,
+    /// The connection failed.
+    Connection(io::Error),
+}
+
+/// Says what a request came to, once its effects are stored or could not be.
+type Reply = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
+/// What is done with the session.
+type Request<S> = Box<dyn FnOnce(&mut Session<S>, Now) -> Reply + Send>;
+
+/// Works with a task's session from other tasks and threads. Clones are handles of the same task.
+pub struct SessionTaskHandle<S>(mpsc::Sender<Request<S>>);
+
+impl<S> Clone for SessionTaskHandle<S> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<S> fmt::Debug for SessionTaskHandle<S> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("SessionTaskHandle").finish_non_exhaustive()
+    }
+}
+
+impl<S: Store + 'static> SessionTaskHandle<S> {
+    /// Does something with the session, in its task. Returns when what was sent is committed to the store.
+    ///
+    /// # Errors
+    /// [`HandleError::Ended`]: the task has ended, and it is not known whether this was done before.
+    /// [`HandleError::Store`]: it was done, but not stored.
+    pub async fn call<R: Send + 'static>(
+        &self,
+        act: impl FnOnce(&mut Session<S>, Now) -> R + Send + 'static,
+    ) -> Result<R, HandleError> {
+        self.ask(act, |done, stored| stored.map(|()| done).map_err(|_| HandleError::Store)).await?
+    }
+
+    /// Sends a message of the application; returns its MsgSeqNum when it is committed to the store.
+    ///
+    /// # Errors
+    /// [`HandleError::Ended`]: the task has ended, and it is not known whether the message was stored before. The
+    /// inner error is the session's, which does not take the message, or its store's.
+    pub async fn send(
+        &self,
+        msg_type: &str,
+        write: impl for<'w> FnMut(Writer<'w>) -> Writer<'w> + Send + 'static,
+    ) -> Result<Result<u64, SendError>, HandleError> {
+        let msg_type = msg_type.to_owned();
+        self.ask(
+            move |session, now| session.send_fields(now, &Head::new(&msg_type), write),
+            |sent, stored| match stored {
+                Ok(()) => sent,
+                Err(StoreError { doing, source }) => {
+                    let source = io::Error::new(source.kind(), source.to_string());
+                    sent.and(Err(StoreError::new(doing, source).into()))
+                }
+            },
+        )
+        .await
+    }
+
+    /// Has the task do something, and make an answer of what came of it when that is stored or could not be.
+    async fn ask<D: Send + 'static, R: Send + 'static>(
+        &self,
+        act: impl FnOnce(&mut Session<S>, Now) -> D + Send + 'static,
+        answer: impl FnOnce(D, Result<(), &StoreError>) -> R + Send + 'static,
+    ) -> Result<R, HandleError> {
+        let (sender, receiver) = oneshot::channel();
+        let request: Request<S> = Box::new(move |session, now| {
+            let done = act(session, now);
+            // Whoever asked need not wait for the answer.
+            Box::new(move |stored| drop(sender.send(answer(done, stored))))
+        });
+        self.0.send(request).await.map_err(|_| HandleError::Ended)?;
+        receiver.await.map_err(|_| HandleError::Ended)
+    }
+}
+
+/// Takes lines of a message log.
+type WriteLog = Box<dyn FnMut(&[u8]) + Send>;
+
+/// Drives a session over a connection.
+pub struct SessionTask<S> {
+    session: Session<S>,
+    options: SessionTaskOptions,
+    handle: SessionTaskHandle<S>,
+    requests: mpsc::Receiver<Request<S>>,
+    write_log: WriteLog,
+}
+
+impl<S: fmt::Debug> fmt::Debug for SessionTask<S> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut found = out.debug_struct("SessionTask");
+        found
+            .field("session", &self.session)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a turn waited for.
+enum Turn<S> {
+    Read(io::Result<usize>),
+    Written(io::Result<usize>),
+    Request(Request<S>),
+    Time,
+}
+
+fn now() -> Now {
+    Now { wall_ns: unix_ns(), steady_ns: monotonic_ns() }
+}
+
+/// Waits until a moment of the steady clock, at most [`WAIT_NS`].
+async fn sleep_until(at_ns: u64) {
+    let wait_ns = at_ns.saturating_sub(monotonic_ns()).min(WAIT_NS);
+    tokio::time::sleep(Duration::from_nanos(wait_ns)).await;
+}
+
+/// Writes some bytes and returns how many; flushes if there are none.
+async fn write(writer: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Result<usize> {
+    if bytes.is_empty() {
+        return writer.flush().await.map(|()| 0);
+    }
+    match writer.write(bytes).await? {
+        0 => Err(io::ErrorKind::WriteZero.into()),
+        len => Ok(len),
+    }
+}
+
+impl<S: Store + 'static> SessionTask<S> {
+    /// Creates a task of a session that is not connected.
+    pub fn new(session: Session<S>, options: SessionTaskOptions) -> Self {
+        let (sender, requests) = mpsc::channel(options.requests_max.max(1));
+        let write_log = Box::new(|_: &[u8]| {});
+        Self { session, options, handle: SessionTaskHandle(sender), requests, write_log }
+    }
+
+    /// Has lines of the message log written by `write_log`, if the session is configured to make one. Without it
+    /// they are dropped.
+    #[must_use]
+    pub fn log(self, write_log: impl FnMut(&[u8]) + Send + 'static) -> Self {
+        Self { write_log: Box::new(write_log), ..self }
+    }
+
+    /// Returns what other tasks and threads work with the session by. While there is no connection, requests wait
+    /// for the next one.
+    pub fn handle(&self) -> SessionTaskHandle<S> {
+        self.handle.clone()
+    }
+
+    /// Returns the session.
+    pub const fn session(&self) -> &Session<S> {
+        &self.session
+    }
+
+    /// Runs the session over a connection until it ends; again for the next connection. `handle_event` gets what
+    /// the session tells and may answer through it.
+    ///
+    /// Dropped in between, it closes the connection without a Logout; the session goes on with the next one.
+    pub async fn run<T: AsyncRead + AsyncWrite>(
+        &mut self,
+        connection: T,
+        mut handle_event: impl FnMut(Event<'_, S>),
+    ) -> TaskEnd {
+        let (mut reader, mut writer) = tokio::io::split(connection);
+        self.session.handle_connected(now());
+        let end = self.drive(&mut reader, &mut writer, &mut handle_event).await;
+        // A peer that does not read its end waits for nothing.
+        let _ = tokio::time::timeout(LINGER, writer.shutdown()).await;
+        self.session.handle_disconnected(now());
+        while let Some(event) = self.session.poll_event(now()) {
+            handle_event(event);
+        }
+        self.session.sync();
+        self.session.take_log(|lines| (self.write_log)(lines));
+        end
+    }
+
+    async fn drive(
+        &mut self,
+        reader: &mut (impl AsyncRead + Unpin),
+        writer: &mut (impl AsyncWrite + Unpin),
+        handle_event: &mut impl FnMut(Event<'_, S>),
+    ) -> TaskEnd {
+        let slow_ns = u64::from(self.options.slow_reader_s) * SECOND_NS;
+        let sync_ns = u64::try_from(self.options.sync_interval.as_nanos()).unwrap_or(u64::MAX);
+        let Self { session, requests, write_log, .. } = self;
+        let mut buffer = vec![0; READ_LEN];
+        let mut replies: Vec<Reply> = Vec::new();
+        let mut ended = None;
+        let mut written_ns = monotonic_ns();
+        // Whether the connection may keep back what was written.
+        let mut is_unflushed = false;
+        // When what was committed is handed to the disk; never while there is nothing new.
+        let mut sync_at_ns = u64::MAX;
+        loop {
+            while let Some(event) = session.poll_event(now()) {
+                if let Event::Notice(Notice::Disconnect(why)) = &event {
+                    // The last bytes have a time of their own.
+                    ended.get_or_insert((why.clone(), monotonic_ns().saturating_add(SECOND_NS)));
+                }
+                handle_event(event);
+            }
+            let wakes_ns = session.poll_timeout().unwrap_or(u64::MAX).min(sync_at_ns);
+            let pending = match session.poll_transmit(now()) {
+                Ok(pending) => {
+                    replies.drain(..).for_each(|reply| reply(Ok(())));
+                    pending
+                }
+                Err(error) => {
+                    replies.drain(..).for_each(|reply| reply(Err(&error)));
+                    return TaskEnd::Session(Why::Store(error.to_string()));
+                }
+            };
+            let is_flush = pending.is_empty();
+            let is_blocked = !is_flush || is_unflushed;
+            let gives_up_ns = match &ended {
+                Some((why, _)) if !is_blocked => return TaskEnd::Session(why.clone()),
+                Some((_, until_ns)) => *until_ns,
+                None if is_blocked => written_ns.saturating_add(slow_ns),
+                None => u64::MAX,
+            };
+            let turn = tokio::select! {
+                written = write(writer, pending), if is_blocked => Turn::Written(written),
+                read = reader.read(&mut buffer), if ended.is_none() => Turn::Read(read),
+                Some(request) = requests.recv(), if ended.is_none() => Turn::Request(request),
+                () = sleep_until(wakes_ns.min(gives_up_ns)) => Turn::Time,
+            };
+            let now = now();
+            if !is_blocked {
+                written_ns = now.steady_ns;
+            }
+            if !matches!(turn, Turn::Time) {
+                sync_at_ns = sync_at_ns.min(now.steady_ns.saturating_add(sync_ns));
+            }
+            match turn {
+                Turn::Read(Ok(0)) => return TaskEnd::Closed,
+                Turn::Read(Ok(len)) => {
+                    session.handle_bytes(buffer.get(..len).unwrap_or_default());
+                }
+                Turn::Written(Ok(len)) => {
+                    is_unflushed = !is_flush;
+                    session.handle_transmitted(len);
+                    written_ns = now.steady_ns;
+                }
+                Turn::Read(Err(error)) | Turn::Written(Err(error)) => {
+                    return TaskEnd::Connection(error);
+                }
+                Turn::Request(request) => replies.push(request(session, now)),
+                Turn::Time => {}
+            }
+            session.take_log(|lines| write_log(lines));
+            session.handle_timeout(now);
+            if now.steady_ns >= sync_at_ns {
+                session.sync();
+                sync_at_ns = u64::MAX;
+            }
+            if now.steady_ns >= gives_up_ns {
+                return TaskEnd::Session(ended.map_or(Why::SlowReader, |(why, _)| why));
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! At most one a second of what could flood a log.
+
+use crate::clock::SECOND_NS;
+
+/// Lets one of many through each second. Pure: time is an argument.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Throttle {
+    last_ns: Option<u64>,
+    held_back: u64,
+}
+
+impl Throttle {
+    /// Whether one may pass at `now_ns`: with how many were held back since the last that did.
+    pub fn pass(&mut self, now_ns: u64) -> Option<u64> {
+        let is_free =
+            self.last_ns.is_none_or(|last_ns| now_ns.saturating_sub(last_ns) >= SECOND_NS);
+        if !is_free {
+            self.held_back += 1;
+            return None;
+        }
+        self.last_ns = Some(now_ns);
+        Some(std::mem::take(&mut self.held_back))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_a_second_passes_and_the_rest_is_counted() {
+        let mut throttle = Throttle::default();
+        assert_eq!(throttle.pass(5), Some(0));
+        assert_eq!((throttle.pass(6), throttle.pass(SECOND_NS)), (None, None));
+        assert_eq!(throttle.pass(5 + SECOND_NS), Some(2));
+        assert_eq!(throttle.pass(5 + SECOND_NS), None);
+    }
+}

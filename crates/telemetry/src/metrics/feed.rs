@@ -1,0 +1,315 @@
+//! Publication of the counters of a feed handler, its sockets and its loop.
+
+use tickwire_feed::arbiter::{Arbiter, ArbiterCounters, Line, LineCounters};
+use tickwire_feed::handler::{HandlerCounters, HandlerView, InputCounters, PacketHandler, Source};
+use tickwire_feed::recovery::{RecoveryCounters, StaleReason};
+use tickwire_feed::replay::ReplayCounters;
+
+use super::names::{
+    ARBITER, EVENTS, EventCount, INPUT, LINE, MESSAGES, Named, RECORD, RECOVERY, REPLAY, SOCKET,
+};
+use super::{Counter, Distribution, Gauge, Metrics, SecondsGauge};
+use tickwire_net::log::EventCounters;
+use tickwire_net::multicast::{Receiver, ReceiverCounters};
+use tickwire_net::reception::Reception;
+use tickwire_net::record::RecordCounters;
+
+/// Least time between two publications.
+const PUBLISH_NS: u64 = 250_000_000;
+
+/// A counter and where its count is found.
+struct Counted<C> {
+    counter: Counter,
+    count: fn(&C) -> u64,
+}
+
+/// The counters of one kind.
+struct Group<C> {
+    counters: Vec<Counted<C>>,
+}
+
+impl<C: 'static> Group<C> {
+    fn new(metrics: &Metrics, named: &'static [Named<C>], labels: &[(&str, &str)]) -> Self {
+        let counter = |named: &Named<C>| Counted {
+            counter: metrics.counter(named.name, named.help, labels),
+            count: named.count,
+        };
+        Self { counters: named.iter().map(counter).collect() }
+    }
+
+    fn publish(&self, counts: &C) {
+        for Counted { counter, count } in &self.counters {
+            counter.set(count(counts));
+        }
+    }
+}
+
+/// The counters of one socket and its line.
+struct LineMetrics {
+    source: Source,
+    socket: Group<ReceiverCounters>,
+    /// Of lines of the incremental feed, which alone are arbitrated.
+    line: Option<ArbitratedMetrics>,
+    age: SecondsGauge,
+    delay: Distribution,
+}
+
+/// What the arbiter counts of a line.
+struct ArbitratedMetrics {
+    counters: Group<LineCounters>,
+    lost: Gauge,
+    /// The furthest that a packet came behind a later one, in sequence numbers.
+    out_of_order_max: Gauge,
+    /// 1 while the line is put aside.
+    put_aside: Gauge,
+}
+
+/// Publishes the counters of a channel's sockets and its arbiter. Call [`publish`](Self::publish) when
+/// [`is_due`](Self::is_due) says so.
+pub struct ArbitrationMetrics {
+    lines: Vec<LineMetrics>,
+    arbiter: Group<ArbiterCounters>,
+    held: Gauge,
+    held_max: Gauge,
+    published_ns: u64,
+}
+
+/// Publishes the counters of a channel: of its sockets, its feed handler and its events. Call
+/// [`publish`](Self::publish) when [`is_due`](Self::is_due) says so.
+pub struct FeedMetrics {
+    arbitration: ArbitrationMetrics,
+    inputs: Vec<(Source, Group<InputCounters>)>,
+    messages: Group<HandlerCounters>,
+    recovery: Group<RecoveryCounters>,
+    events: Vec<(Counter, EventCount)>,
+    /// 1 while new templates wait for a reset.
+    staged: Gauge,
+    waiting_updates: Gauge,
+    fresh: Gauge,
+    stale: [Gauge; StaleReason::LABELS.len()],
+}
+
+/// Publishes the counters of a replay service.
+pub struct ReplayMetrics(Group<ReplayCounters>);
+
+impl ReplayMetrics {
+    /// Names the counters; with several channels in a process each is labelled.
+    pub fn new(metrics: &Metrics, channel: Option<&str>) -> Self {
+        let labels: Vec<(&str, &str)> = channel.map(|name| ("channel", name)).into_iter().collect();
+        Self(Group::new(metrics, &REPLAY, &labels))
+    }
+
+    /// Publishes the counters.
+    pub fn publish(&self, counters: &ReplayCounters) {
+        self.0.publish(counters);
+    }
+}
+
+/// What a channel has counted.
+pub struct FeedCounts<'c> {
+    /// The lines with their sockets.
+    pub inputs: Vec<(Source, &'c Receiver)>,
+    /// The handler.
+    pub handler: HandlerView<'c>,
+    /// Market events, by kind.
+    pub events: EventCounters,
+}
+
+impl FeedMetrics {
+    /// Names all counters, for the lines that have a socket. With several channels in a process each has a
+    /// `channel`, which becomes a label.
+    pub fn new(
+        metrics: &Metrics,
+        channel: Option<&str>,
+        sources: impl IntoIterator<Item = Source>,
+    ) -> Self {
+        let sources: Vec<Source> = sources.into_iter().collect();
+        let arbitration = ArbitrationMetrics::new(metrics, channel, sources.iter().copied());
+        let channel: Vec<(&str, &str)> =
+            channel.map(|name| ("channel", name)).into_iter().collect();
+        let input = |source| (source, Group::new(metrics, &INPUT, &labels_of(&channel, source)));
+        let with = |name, value| [&channel[..], &[(name, value)]].concat();
+        let event = |(kind, count)| {
+            let help = "Trades, statistics, statuses and definitions in messages";
+            (metrics.counter("feed_market_events", help, &with("kind", kind)), count)
+        };
+        let stale =
+            |reason| metrics.gauge("book_stale_books", "Stale books", &with("reason", reason));
+        Self {
+            arbitration,
+            inputs: sources.into_iter().map(input).collect(),
+            messages: Group::new(metrics, &MESSAGES, &channel),
+            recovery: Group::new(metrics, &RECOVERY, &channel),
+            events: EVENTS.into_iter().map(event).collect(),
+            staged: metrics.gauge(
+                "decode_waiting_templates",
+                "1 while new templates wait for a reset to take effect",
+                &channel,
+            ),
+            waiting_updates: metrics.gauge(
+                "book_waiting_updates",
+                "Updates that wait for a snapshot now",
+                &channel,
+            ),
+            fresh: metrics.gauge("book_fresh_books", "Fresh books", &channel),
+            stale: StaleReason::LABELS.map(stale),
+        }
+    }
+
+    /// Whether a quarter of a second has passed since the last publication.
+    pub const fn is_due(&self, now_ns: u64) -> bool {
+        self.arbitration.is_due(now_ns)
+    }
+
+    /// Publishes the counters at `now_ns`, the time on the monotonic clock.
+    pub fn publish(&mut self, now_ns: u64, counts: &FeedCounts<'_>) {
+        let FeedCounts { inputs, handler, events } = counts;
+        self.arbitration.publish(now_ns, inputs, handler.arbiter);
+        for (source, input) in &self.inputs {
+            input.publish(handler.counters.input(*source));
+        }
+        self.messages.publish(handler.counters);
+        self.recovery.publish(&handler.recovery.counters());
+        self.staged.set(handler.is_replacement_waiting.into());
+        self.waiting_updates.set(handler.recovery.updates_held() as u64);
+        for (counter, count) in &self.events {
+            counter.set(count(events));
+        }
+        let (fresh, stale) = handler.recovery.states();
+        self.fresh.set(fresh as u64);
+        for (gauge, count) in self.stale.iter().zip(stale) {
+            gauge.set(count as u64);
+        }
+    }
+}
+
+impl ArbitrationMetrics {
+    /// Names all counters, for the lines that have a socket. With several channels in a process each has a
+    /// `channel`, which becomes a label.
+    pub fn new(
+        metrics: &Metrics,
+        channel: Option<&str>,
+        sources: impl IntoIterator<Item = Source>,
+    ) -> Self {
+        let channel: Vec<(&str, &str)> =
+            channel.map(|name| ("channel", name)).into_iter().collect();
+        let lines = sources.into_iter().map(|source| LineMetrics::new(metrics, &channel, source));
+        let held = "Packets waiting for those before them";
+        let held_max = "Most packets that waited at the same time";
+        Self {
+            lines: lines.collect(),
+            arbiter: Group::new(metrics, &ARBITER, &channel),
+            held: metrics.gauge("feed_held_packets", held, &channel),
+            held_max: metrics.gauge("feed_held_packets_max", held_max, &channel),
+            published_ns: 0,
+        }
+    }
+
+    /// Whether a quarter of a second has passed since the last publication.
+    pub const fn is_due(&self, now_ns: u64) -> bool {
+        now_ns.saturating_sub(self.published_ns) >= PUBLISH_NS
+    }
+
+    /// Publishes the counters at `now_ns`, the time on the monotonic clock.
+    pub fn publish(&mut self, now_ns: u64, inputs: &[(Source, &Receiver)], arbiter: &Arbiter) {
+        self.published_ns = now_ns;
+        for (source, receiver) in inputs {
+            if let Some(line) = self.lines.iter().find(|line| line.source == *source) {
+                line.publish(now_ns, receiver, arbiter);
+            }
+        }
+        let counters = arbiter.counters();
+        self.arbiter.publish(&counters);
+        self.held.set(arbiter.packets_held() as u64);
+        self.held_max.set(counters.held_peak as u64);
+    }
+}
+
+/// The labels of a line: its channel, if that has a name, its feed and its letter.
+fn labels_of<'c>(channel: &[(&'c str, &'c str)], source: Source) -> Vec<(&'c str, &'c str)> {
+    let (feed, line) = match source {
+        Source::Definitions(line) => ("definitions", line),
+        Source::Incremental(line) => ("incremental", line),
+        Source::Snapshot(line) => ("snapshot", line),
+    };
+    let name = if line == Line::A { "a" } else { "b" };
+    [channel, &[("feed", feed), ("line", name)]].concat()
+}
+
+impl LineMetrics {
+    fn new(metrics: &Metrics, channel: &[(&str, &str)], source: Source) -> Self {
+        let labels = labels_of(channel, source);
+        let help = "Sequence numbers delivered or declared lost that the line has not brought";
+        let is_arbitrated = matches!(source, Source::Incremental(_));
+        let put_aside = "1 while packets that the line alone brings are not delivered";
+        let out_of_order = "Most sequence numbers that a packet was below the highest of its line";
+        let arbitrated = || ArbitratedMetrics {
+            counters: Group::new(metrics, &LINE, &labels),
+            lost: metrics.gauge("feed_lost_seq_nums", help, &labels),
+            out_of_order_max: metrics.gauge("feed_out_of_order_max", out_of_order, &labels),
+            put_aside: metrics.gauge("feed_line_put_aside", put_aside, &labels),
+        };
+        Self {
+            source,
+            socket: Group::new(metrics, &SOCKET, &labels),
+            line: is_arbitrated.then(arbitrated),
+            age: metrics.seconds(
+                "feed_line_age",
+                "Time since the last packet of the line, or since its socket was opened",
+                &labels,
+            ),
+            delay: metrics.distribution(
+                "net_receive_delay",
+                "Time from the kernel's stamp of a packet to its being taken, of a sample of packets",
+                &labels,
+            ),
+        }
+    }
+
+    fn publish(&self, now_ns: u64, receiver: &Receiver, arbiter: &Arbiter) {
+        self.socket.publish(&receiver.counters());
+        self.age.set_ns(now_ns.saturating_sub(receiver.last_packet_ns()));
+        self.delay.publish(receiver.delays());
+        if let (Some(arbitrated), Source::Incremental(line)) = (&self.line, self.source) {
+            let counters = arbiter.line_counters(line);
+            arbitrated.counters.publish(&counters);
+            arbitrated.lost.set(counters.lost);
+            arbitrated.out_of_order_max.set(counters.out_of_order_by_max);
+            arbitrated.put_aside.set(arbiter.is_put_aside(line).into());
+        }
+    }
+}
+
+/// Publishes the counters of a loop: of its clock and its recorder.
+pub struct LoopMetrics {
+    clock_steps: Counter,
+    recording: Group<RecordCounters>,
+    waited: SecondsGauge,
+}
+
+impl LoopMetrics {
+    /// Names the counters. With several loops in a process each has a `thread`, which becomes a label.
+    pub fn new(metrics: &Metrics, thread: Option<&str>) -> Self {
+        let labels: Vec<(&str, &str)> = thread.map(|name| ("thread", name)).into_iter().collect();
+        let steps = "Steps of the time of day that were noticed";
+        let waited = "Time that the receiver has waited for the disk so far";
+        Self {
+            clock_steps: metrics.counter("net_clock_steps", steps, &labels),
+            recording: Group::new(metrics, &RECORD, &labels),
+            waited: metrics.seconds("record_waited", waited, &labels),
+        }
+    }
+
+    /// Publishes the counters.
+    pub fn publish<H: PacketHandler<S>, S>(&self, reception: &Reception<H, S>) {
+        self.clock_steps.set(reception.clock_steps());
+        if let Some(recorder) = reception.recorder() {
+            let counters = recorder.counters();
+            self.recording.publish(&counters);
+            self.waited.set_ns(counters.waited_ns);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

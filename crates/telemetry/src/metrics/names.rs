@@ -1,0 +1,153 @@
+//! Names of the counters of feeds.
+
+use tickwire_feed::arbiter::{ArbiterCounters, LineCounters};
+use tickwire_feed::handler::{HandlerCounters, InputCounters};
+use tickwire_feed::recovery::RecoveryCounters;
+use tickwire_feed::replay::ReplayCounters;
+
+use tickwire_net::log::EventCounters;
+use tickwire_net::multicast::ReceiverCounters;
+use tickwire_net::record::RecordCounters;
+
+/// A count of a line before or after arbitration, by its place in what is counted.
+pub(super) struct Named<C> {
+    pub(super) name: &'static str,
+    pub(super) help: &'static str,
+    pub(super) count: fn(&C) -> u64,
+}
+
+macro_rules! named {
+    ($($name:literal, $help:literal, $count:expr;)*) => {
+        [$(Named { name: $name, help: $help, count: $count }),*]
+    };
+}
+
+pub(super) const SOCKET: [Named<ReceiverCounters>; 5] = named! {
+    "net_received_packets", "Packets received", |c| c.packets;
+    "net_received_bytes", "Bytes received", |c| c.bytes;
+    "net_dropped_packets", "Packets the kernel dropped: the receive buffer was full",
+        |c| c.dropped_by_kernel;
+    "net_too_long_packets", "Packets dropped because they were longer than the limit", |c| c.too_long;
+    "net_implausible_stamps", "Packets whose kernel time fits no setting of the clock",
+        |c| c.implausible_stamps;
+};
+
+pub(super) const INPUT: [Named<InputCounters>; 3] = named! {
+    "feed_malformed_packets", "Packets not framed as they should be", |c| c.malformed;
+    "feed_no_seq_num_packets", "Packets dropped for want of a sequence number", |c| c.no_seq_num;
+    "feed_unnumbered_packets", "Packets of messages that have no number", |c| c.unnumbered;
+};
+
+pub(super) const LINE: [Named<LineCounters>; 11] = named! {
+    "feed_first_packets", "Packets that were the first with their number, in time", |c| c.first;
+    "feed_duplicate_packets", "Packets whose number had come already", |c| c.duplicate;
+    "feed_replacement_packets", "Packets taken because the first copy was not decoded",
+        |c| c.replacement;
+    "feed_late_packets", "Packets whose number had been declared lost", |c| c.late;
+    "feed_unexpected_packets", "Packets with an unexpected sequence number", |c| c.unexpected;
+    "feed_old_epoch_packets", "Packets of the session before a reset", |c| c.old_epoch;
+    "feed_put_aside_packets", "Packets that only a line brought whose copies differ", |c| c.put_aside;
+    "feed_differing_packets", "Copies that differ from the other line's", |c| c.differing;
+    "feed_out_of_order_packets", "Packets below the highest number of their line",
+        |c| c.out_of_order;
+    "feed_not_held_packets", "Packets longer than the arbiter holds", |c| c.too_long;
+    "feed_not_polled_packets", "Packets dropped because those before them were not taken",
+        |c| c.not_polled;
+};
+
+pub(super) const ARBITER: [Named<ArbiterCounters>; 4] = named! {
+    "feed_delivered_packets", "Packets delivered in order", |c| c.delivered;
+    "feed_declared_gaps", "Gaps declared", |c| c.gaps;
+    "feed_missing_seq_nums", "Sequence numbers in gaps", |c| c.gap_seq_nums;
+    "feed_sequence_resets", "Sequence resets", |c| c.resets;
+};
+
+pub(super) const MESSAGES: [Named<HandlerCounters>; 14] = named! {
+    "decode_messages", "Messages decoded", |c| c.messages.decoded;
+    "decode_failed_packets", "Packets in which a message could not be decoded",
+        |c| c.messages.undecodable;
+    "decode_unknown_template_messages", "Messages of templates that are not known, on any feed",
+        |c| {
+            let beside = c.snapshots.unknown_template + c.definitions.unknown_template;
+            c.messages.unknown_template + beside + c.replays.unknown_template
+        };
+    "decode_snapshot_messages", "Messages of the snapshot feed decoded", |c| c.snapshots.decoded;
+    "decode_failed_snapshot_packets",
+        "Packets of the snapshot feed in which a message could not be decoded",
+        |c| c.snapshots.undecodable;
+    "decode_definition_messages", "Messages of the feed of definitions decoded",
+        |c| c.definitions.decoded;
+    "decode_failed_definition_packets",
+        "Packets of the feed of definitions in which a message could not be decoded",
+        |c| c.definitions.undecodable;
+    "decode_misunderstood_messages", "Messages about books that could not be understood",
+        |c| {
+            let beside = c.snapshots.not_understood + c.definitions.not_understood;
+            c.messages.not_understood + beside + c.replays.not_understood
+        };
+    "decode_untrusted_seq_num_messages", "Messages whose own number their packet cannot have",
+        |c| c.messages.seq_num_not_trusted;
+    "feed_replayed_messages", "Lost messages that a replay service sent again",
+        |c| c.replays.decoded;
+    "decode_failed_replayed_packets", "Replayed packets in which a message could not be decoded",
+        |c| c.replays.undecodable;
+    "feed_unawaited_replayed_packets", "Replayed packets of no gap awaited, or that came again or out of order",
+        |c| c.replays_not_awaited;
+    "feed_refused_replayed_packets",
+        "Replayed packets not used because they may be of another session by their SendingTimes",
+        |c| c.replays_refused;
+    "decode_template_replacements", "Replacements of templates that took effect",
+        |c| c.replacements;
+};
+
+pub(super) const RECOVERY: [Named<RecoveryCounters>; 15] = named! {
+    "book_applied_updates", "Updates applied to books", |c| c.applied;
+    "book_held_updates", "Updates that waited for a snapshot", |c| c.held;
+    "book_dropped_updates", "Updates dropped because too many waited", |c| c.dropped;
+    "book_recovered_books", "Books that became fresh", |c| c.recovered;
+    "book_verified_snapshots", "Snapshots equal to the book they were compared with", |c| c.verified;
+    "book_mismatched_snapshots", "Snapshots that showed a book to be wrong", |c| c.mismatches;
+    "book_old_updates", "Updates that books included already", |c| c.old;
+    "book_replayed_updates", "Updates of replayed packets that were applied", |c| c.replayed;
+    "book_broken_books", "Times that a fault or a hole in its numbers made a book stale",
+        |c| c.broken;
+    "book_inconsistent_books", "Times that a check found a book crossed or out of order",
+        |c| c.inconsistent;
+    "book_faulty_snapshots", "Snapshots that are no book", |c| c.faulty_snapshots;
+    "book_old_session_snapshots", "Snapshots refused because they may be of the session before",
+        |c| c.old_session_snapshots;
+    "book_ahead_snapshots", "Snapshots ahead of the lines", |c| c.ahead_snapshots;
+    "book_incomplete_snapshots", "Snapshots of which a message was lost",
+        |c| c.incomplete_snapshots;
+    "book_refused_instruments", "Times that an instrument was named beyond the limit",
+        |c| c.too_many_instruments;
+};
+
+pub(super) const REPLAY: [Named<ReplayCounters>; 5] = named! {
+    "replay_accepted_gaps", "Gaps that the replay service was asked for", |c| c.gaps;
+    "replay_sent_requests", "Requests to the replay service", |c| c.requests;
+    "replay_received_messages", "Messages that the replay service sent again", |c| c.replayed;
+    "replay_abandoned_seq_nums", "Sequence numbers that were not replayed", |c| c.abandoned;
+    "replay_failed_connections", "Connections to the replay service that failed", |c| c.failures;
+};
+
+/// The count of one kind of events.
+pub(super) type EventCount = fn(&EventCounters) -> u64;
+
+/// Kinds of events.
+pub(super) const EVENTS: [(&str, EventCount); 5] = [
+    ("trade", |c| c.trades),
+    ("statistic", |c| c.statistics),
+    ("status", |c| c.statuses),
+    ("definition", |c| c.definitions),
+    ("other", |c| c.others),
+];
+
+pub(super) const RECORD: [Named<RecordCounters>; 5] = named! {
+    "record_written_datagrams", "Datagrams in files", |c| c.recorded;
+    "record_lost_datagrams", "Datagrams that are in no file: the disk was too slow, or full",
+        |c| c.unrecorded;
+    "record_written_bytes", "Bytes in files", |c| c.bytes;
+    "record_begun_files", "Files begun", |c| c.files;
+    "record_waits", "Times that the receiver waited for the disk", |c| c.waits;
+};

@@ -1,0 +1,219 @@
+//! What plain UDP takes on this host: the floor under every latency reported.
+//!
+//! [`plain_udp`] sends small packets over the loopback interface to a thread that sends each back,
+//! one at a time, and measures by the clock that both share. Report it beside other latencies, from
+//! the same run: it moves with the machine.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::thread;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use tickwire_net::clock::monotonic_ns;
+use tickwire_net::reception::Wait;
+use tickwire_net::replay::Waiter;
+use tickwire_net::{Action, Error, Stop, affinity, histogram};
+
+/// How plain UDP is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlainUdp {
+    /// Packets sent and sent back. Default 10,000.
+    pub packets: u32,
+    /// Bytes of each, at least 16. Default 32, as many as a Quote sample has.
+    pub packet_bytes: usize,
+    /// Least time from one packet to the next. Default 100 microseconds.
+    pub gap: Duration,
+    /// How both ends wait.
+    pub wait: Wait,
+    /// CPUs of the two ends; `None` leaves them to the system.
+    pub cpus: Option<[usize; 2]>,
+}
+
+impl Default for PlainUdp {
+    fn default() -> Self {
+        Self {
+            packets: 10_000,
+            packet_bytes: 32,
+            gap: Duration::from_micros(100),
+            wait: Wait::Block,
+            cpus: None,
+        }
+    }
+}
+
+/// What was measured, in nanoseconds.
+#[derive(Clone, Debug)]
+pub struct UdpLatency {
+    /// From before the send of one end to after the receive of the other.
+    pub one_way: Histogram<u64>,
+    /// Half of the way there and back.
+    pub round_trip_halved: Histogram<u64>,
+}
+
+/// Bytes at the front of a packet: its number, and when it was sent.
+const HEADER_BYTES: usize = 16;
+
+/// How long an answer is waited for: packets do not get lost on loopback but by a full buffer.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Measures plain UDP on the loopback interface.
+///
+/// # Errors
+/// What the system says; [`Action::Receive`] if an answer does not come within a second.
+pub fn plain_udp(options: PlainUdp, stop: &Stop) -> Result<UdpLatency, Error> {
+    let near = open(options.wait)?;
+    let far = open(options.wait)?;
+    let (near_address, far_address) = (address_of(&near)?, address_of(&far)?);
+    let over = Stop::new();
+    let mut latency =
+        UdpLatency { one_way: histogram::latency(), round_trip_halved: histogram::latency() };
+    thread::scope(|scope| {
+        let echo_over = over.clone();
+        let echo = scope.spawn(move || {
+            pin(options.cpus.map(|[_, cpu]| cpu))?;
+            echo(&far, near_address, options, &echo_over)
+        });
+        let pinged = pin(options.cpus.map(|[cpu, _]| cpu))
+            .and_then(|()| ping(&near, far_address, options, stop, &mut latency));
+        over.set();
+        // Wakes the other end, if it waits blocking.
+        let _ = near.send_to(&[], far_address);
+        let echoed = echo.join();
+        pinged?;
+        match echoed {
+            Ok(one_way) => latency.one_way = one_way?,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+        Ok(latency)
+    })
+}
+
+fn pin(cpu: Option<usize>) -> Result<(), Error> {
+    cpu.map_or(Ok(()), affinity::pin_current_thread)
+        .map_err(|source| Error::of(Action::Configure, source))
+}
+
+fn open(wait: Wait) -> Result<UdpSocket, Error> {
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let socket = UdpSocket::bind(any).map_err(|source| Error::at(Action::Bind, any, source))?;
+    let configured = match wait {
+        Wait::Block => socket.set_read_timeout(Some(PATIENCE)),
+        Wait::Spin => socket.set_nonblocking(true),
+    };
+    configured.map_err(|source| Error::at(Action::Configure, any, source))?;
+    Ok(socket)
+}
+
+fn address_of(socket: &UdpSocket) -> Result<SocketAddr, Error> {
+    socket.local_addr().map_err(|source| Error::of(Action::Bind, source))
+}
+
+/// Sends every packet, waits for its answer and keeps half the time.
+fn ping(
+    socket: &UdpSocket,
+    to: SocketAddr,
+    options: PlainUdp,
+    stop: &Stop,
+    latency: &mut UdpLatency,
+) -> Result<(), Error> {
+    let waiter = Waiter::new(stop.clone());
+    let mut packet = vec![0; options.packet_bytes.max(HEADER_BYTES)];
+    let mut answer = packet.clone();
+    for number in 0..u64::from(options.packets) {
+        if stop.is_set() {
+            break;
+        }
+        let sent_ns = monotonic_ns();
+        put(&mut packet, number, sent_ns);
+        socket.send_to(&packet, to).map_err(|source| Error::at(Action::Send, to, source))?;
+        match receive(socket, &mut answer, stop) {
+            Ok(_) => {}
+            Err(_) if stop.is_set() => break,
+            Err(source) => return Err(Error::at(Action::Receive, to, source)),
+        }
+        let round_trip_ns = monotonic_ns().saturating_sub(sent_ns);
+        histogram::record(&mut latency.round_trip_halved, round_trip_ns / 2);
+        let gap_ns = u64::try_from(options.gap.as_nanos()).unwrap_or(u64::MAX);
+        waiter.wait_until(sent_ns.saturating_add(gap_ns));
+    }
+    Ok(())
+}
+
+/// Sends every packet back and keeps how long it took to come.
+fn echo(
+    socket: &UdpSocket,
+    to: SocketAddr,
+    options: PlainUdp,
+    over: &Stop,
+) -> Result<Histogram<u64>, Error> {
+    let mut one_way = histogram::latency();
+    let mut packet = vec![0; options.packet_bytes.max(HEADER_BYTES)];
+    while !over.is_set() {
+        let len = match receive(socket, &mut packet, over) {
+            Ok(len) => len,
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => continue,
+            Err(source) => return Err(Error::of(Action::Receive, source)),
+        };
+        let now_ns = monotonic_ns();
+        let bytes = packet.get(..len).unwrap_or_default();
+        let Some(sent_ns) = sent_ns_of(bytes) else { continue };
+        histogram::record(&mut one_way, now_ns.saturating_sub(sent_ns));
+        socket.send_to(bytes, to).map_err(|source| Error::at(Action::Send, to, source))?;
+    }
+    Ok(one_way)
+}
+
+/// Waits for a packet, blocking or spinning as the socket is set; an error of kind `TimedOut` if none
+/// came in time.
+fn receive(socket: &UdpSocket, buffer: &mut [u8], stop: &Stop) -> io::Result<usize> {
+    let end_ns = monotonic_ns().saturating_add(PATIENCE.as_nanos() as u64);
+    loop {
+        match socket.recv(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            received => return received,
+        }
+        if stop.is_set() || monotonic_ns() >= end_ns {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        std::hint::spin_loop();
+    }
+}
+
+fn put(packet: &mut [u8], number: u64, sent_ns: u64) {
+    if let Some((header, _)) = packet.split_first_chunk_mut::<HEADER_BYTES>() {
+        let (first, second) = header.split_at_mut(size_of::<u64>());
+        first.copy_from_slice(&number.to_ne_bytes());
+        second.copy_from_slice(&sent_ns.to_ne_bytes());
+    }
+}
+
+fn sent_ns_of(packet: &[u8]) -> Option<u64> {
+    let sent_ns = packet.get(size_of::<u64>()..)?.first_chunk()?;
+    Some(u64::from_ne_bytes(*sent_ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_packet_is_measured_both_ways() {
+        for wait in [Wait::Block, Wait::Spin] {
+            let options =
+                PlainUdp { packets: 50, gap: Duration::ZERO, wait, ..PlainUdp::default() };
+            let latency = plain_udp(options, &Stop::new()).unwrap();
+            assert_eq!((latency.one_way.len(), latency.round_trip_halved.len()), (50, 50));
+            assert!(latency.round_trip_halved.min() > 100, "not even a system call is that quick");
+        }
+    }
+
+    #[test]
+    fn a_stop_ends_it() {
+        let stop = Stop::new();
+        stop.set();
+        let latency = plain_udp(PlainUdp::default(), &stop).unwrap();
+        assert_eq!(latency.one_way.len(), 0);
+    }
+}

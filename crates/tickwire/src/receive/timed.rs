@@ -1,0 +1,94 @@
+//! How long decoding takes.
+
+use hdrhistogram::Histogram;
+use tickwire_feed::handler::{Decoded, Engine, Packet};
+use tickwire_net::clock::monotonic_ns;
+use tickwire_net::histogram;
+
+/// An engine that measures the decoding of one message in N. A measurement takes two readings of the clock,
+/// about 50 ns, which are part of what it measures.
+#[derive(Debug)]
+pub struct Timed<E> {
+    inner: E,
+    every: u32,
+    /// Messages until the next one that is measured.
+    left: u32,
+    times: Histogram<u64>,
+}
+
+impl<E> Timed<E> {
+    /// An engine around `inner` that measures one message in `every`, the first among them; 0 measures none.
+    pub fn new(inner: E, every: u32) -> Self {
+        Self { inner, every, left: u32::from(every > 0), times: histogram::latency() }
+    }
+
+    /// How long the messages measured took, in nanoseconds.
+    pub const fn times(&self) -> &Histogram<u64> {
+        &self.times
+    }
+}
+
+impl<E: Engine> Engine for Timed<E> {
+    type Message = E::Message;
+    type Error = E::Error;
+
+    fn begin_packet(&mut self) {
+        self.inner.begin_packet();
+    }
+
+    fn lose_dictionaries(&mut self) {
+        self.inner.lose_dictionaries();
+    }
+
+    fn decode(&mut self, packet: Packet<'_>) -> Result<Decoded<'_, E::Message>, E::Error> {
+        if self.left != 1 {
+            self.left = self.left.saturating_sub(1);
+            return self.inner.decode(packet);
+        }
+        self.left = self.every;
+        let before_ns = monotonic_ns();
+        let decoded = self.inner.decode(packet)?;
+        histogram::record(&mut self.times, monotonic_ns().saturating_sub(before_ns));
+        Ok(decoded)
+    }
+
+    fn is_unknown_template(error: &E::Error) -> bool {
+        E::is_unknown_template(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    struct Bytes;
+
+    impl Engine for Bytes {
+        type Message = str;
+        type Error = Infallible;
+
+        fn begin_packet(&mut self) {}
+
+        fn lose_dictionaries(&mut self) {}
+
+        fn decode(&mut self, _: Packet<'_>) -> Result<Decoded<'_, str>, Infallible> {
+            Ok(Decoded { message: "", len: 1, seq_num: None })
+        }
+
+        fn is_unknown_template(error: &Infallible) -> bool {
+            match *error {}
+        }
+    }
+
+    #[test]
+    fn one_message_in_so_many_is_measured_beginning_with_the_first() {
+        for (every, measured) in [(0, 0), (1, 10), (4, 3), (100, 1)] {
+            let mut timed = Timed::new(Bytes, every);
+            for _ in 0..10 {
+                timed.decode(Packet::from(&[0_u8][..])).unwrap();
+            }
+            assert_eq!(timed.times().len(), measured, "every {every}");
+        }
+    }
+}
