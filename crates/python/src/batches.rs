@@ -29,6 +29,24 @@ const TIME: &str = "time";
 
 /// Record batches of the messages of one template, by the Arrow C stream interface: pyarrow, polars, pandas and
 /// DuckDB take them without copies. Each taker reads the capture from its start.
+///
+/// >>> import pyarrow
+/// >>> import tempfile, tickwire, tickwire.simulate
+/// >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
+/// >>> capture = tickwire.open(day.capture, day.templates, day.framing)
+/// >>> batches = capture.batches(capture.templates[0])
+/// >>> rows = pyarrow.table(batches).num_rows
+/// >>> pyarrow.table(batches.select(["pkt", "time"], time_unit="us")).schema.names
+/// ['pkt', 'time']
+/// >>> pyarrow.table(batches.collect()).num_rows == rows
+/// True
+/// >>> batches.fields, batches.packets > 0, batches.packets_skipped, batches.error
+/// (13, True, 0, None)
+/// >>> path = tempfile.mktemp(suffix=".parquet")
+/// >>> batches.write_parquet(path)
+/// >>> import pyarrow.parquet
+/// >>> pyarrow.parquet.read_metadata(path).num_rows == rows
+/// True
 #[pyclass(module = "tickwire", frozen)]
 pub struct Batches {
     job: Job,

@@ -19,6 +19,18 @@ fn reset_policy(py: Python<'_>, name: &str) -> PyResult<ResetPolicy> {
 }
 
 /// Decodes FAST messages, one packet after the other.
+///
+/// >>> import tickwire
+/// >>> xml = '<templates><template name="Quote" id="1"><uInt32 name="Id"><increment/></uInt32></template></templates>'
+/// >>> decoder = tickwire.Decoder(tickwire.TemplateSet.parse(xml))
+/// >>> decoder.decode(bytes.fromhex("e08187"))[0].Id
+/// 7
+/// >>> decoder.decode(bytes.fromhex("c081"))[0].Id  # one more than before
+/// 8
+/// >>> decoder.reset()
+/// >>> decoder.decode(bytes.fromhex("c081"))
+/// Traceback (most recent call last):
+/// tickwire._errors.DecodeError: template "Quote" (id 1), field Id: D5: byte 2: absent, and there is neither a previous nor an initial value
 #[pyclass(module = "tickwire", frozen)]
 pub struct Decoder {
     decoder: Mutex<tickwire_fast::Decoder>,
@@ -94,6 +106,17 @@ impl Decoder {
 }
 
 /// Encodes messages, one packet after the other.
+///
+/// >>> import tickwire
+/// >>> xml = '<templates><template name="Quote" id="1"><uInt32 name="Id"><increment/></uInt32></template></templates>'
+/// >>> encoder = tickwire.Encoder(tickwire.TemplateSet.parse(xml), reset="packet")
+/// >>> encoder.encode({"n": "Quote", "msg": {"Id": 7}}).hex()
+/// 'e08187'
+/// >>> encoder.encode({"n": "Quote", "msg": {"Id": 8}}).hex()
+/// '80'
+/// >>> encoder.begin_packet()
+/// >>> encoder.encode({"n": "Quote", "msg": {"Id": 9}}).hex()
+/// 'e08189'
 #[pyclass(module = "tickwire", frozen)]
 pub struct Encoder {
     encoding: Mutex<Encoding>,
@@ -146,8 +169,9 @@ impl Encoder {
         let wrong = |error: Error| Unfit::of(program, &error);
         build_message(builder, line).map_err(|mismatch| Unfit {
             text: mismatch.to_string(),
+            code: mismatch.code().map(|code| code.to_string()),
+            template: mismatch.template().map(str::to_owned),
             field: mismatch.field(),
-            ..Unfit::default()
         })?;
         let message = builder.finish().map_err(wrong)?;
         let mut bytes = Vec::new();
@@ -157,7 +181,6 @@ impl Encoder {
 }
 
 /// Why a message cannot be encoded.
-#[derive(Default)]
 struct Unfit {
     text: String,
     code: Option<String>,

@@ -13,6 +13,16 @@ use tickwire_fast::{CompileOptions, DecoderOptions, Program, TemplateSet};
 use tickwire_feed::framing::Framing;
 
 /// A packet explained byte by byte: printed it is text, in a notebook a table.
+///
+/// >>> import tickwire
+/// >>> xml = '<templates><template name="Quote" id="1"><uInt32 name="Id"/><decimal name="Px"/></template></templates>'
+/// >>> explained = tickwire.explain(bytes.fromhex("c08187"), tickwire.TemplateSet.parse(xml))
+/// >>> explained.ok  # the packet ends within a message
+/// False
+/// >>> print(str(explained).splitlines()[-1])
+/// no bytes are left
+/// >>> explained._repr_html_().count("<table")
+/// 1
 #[pyclass(module = "tickwire", frozen)]
 pub struct Explanation {
     text: String,

@@ -23,6 +23,24 @@ pub struct Owned {
 }
 
 /// A decoded message. Its fields are attributes, and items by name.
+///
+/// >>> import decimal, tickwire
+/// >>> xml = '''<templates><template name="Quote" id="1"><string name="Symbol"/>
+/// ... <sequence name="Levels"><decimal name="Price"/></sequence></template></templates>'''
+/// >>> templates = tickwire.TemplateSet.parse(xml)
+/// >>> fields = {"Symbol": "AB", "Levels": [{"Price": decimal.Decimal("10.50")}]}
+/// >>> packet = tickwire.Encoder(templates).encode({"n": "Quote", "msg": fields})
+/// >>> [message] = tickwire.Decoder(templates).decode(packet)
+/// >>> message.template, message.id, message.offset, message.length
+/// ('Quote', 1, 0, 8)
+/// >>> message.Symbol, message["Symbol"], "Price" in message, message.keys()
+/// ('AB', 'AB', False, ['Symbol', 'Levels'])
+/// >>> message.Levels[0].Price
+/// Decimal('10.50')
+/// >>> message.to_dict()
+/// {'Symbol': 'AB', 'Levels': [{'Price': {'m': 1050, 'e': -2}}]}
+/// >>> message.packet, message.time, message.seq_num, message.line  # of captures, and of a handler"s lines
+/// (None, None, None, None)
 #[pyclass(module = "tickwire", frozen)]
 pub struct Message {
     owned: Owned,
@@ -116,6 +134,19 @@ impl Message {
 }
 
 /// A group, or an entry of a sequence.
+///
+/// >>> import decimal, tickwire
+/// >>> xml = '''<templates><template name="Quote" id="1"><string name="Symbol"/>
+/// ... <sequence name="Levels"><decimal name="Price"/></sequence></template></templates>'''
+/// >>> templates = tickwire.TemplateSet.parse(xml)
+/// >>> fields = {"Symbol": "AB", "Levels": [{"Price": decimal.Decimal("10.50")}]}
+/// >>> packet = tickwire.Encoder(templates).encode({"n": "Quote", "msg": fields})
+/// >>> [message] = tickwire.Decoder(templates).decode(packet)
+/// >>> [level] = message.Levels
+/// >>> level.Price, level["Price"], "Price" in level
+/// (Decimal('10.50'), Decimal('10.50'), True)
+/// >>> level.keys(), level.to_dict()
+/// (['Price'], {'Price': {'m': 1050, 'e': -2}})
 #[pyclass(module = "tickwire", frozen)]
 pub struct Record {
     message: Arc<tickwire_fast::Message>,

@@ -31,6 +31,18 @@ const TARGETS: [SocketAddrV4; 4] = [
 type Truth = (String, &'static str, [Vec<Level>; 2]);
 
 /// A trading day that was written.
+///
+/// >>> import tempfile, tickwire, tickwire.simulate
+/// >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
+/// >>> day.capture.parent == day.directory
+/// True
+/// >>> day.capture.name, day.templates.name, day.feed.name, day.framing
+/// ('day.pcap', 'templates.xml', 'feed.toml', 'preamble=5,seq=0:4:be,reset=packet')
+/// >>> sorted(day.books())
+/// ['20000', '20007', '20014']
+/// >>> bids, asks = day.books()[sorted(day.books())[0]]
+/// >>> bids[0] < asks[0]
+/// True
 #[pyclass(module = "tickwire", frozen)]
 pub struct Day {
     directory: PathBuf,

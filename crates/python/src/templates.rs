@@ -8,6 +8,20 @@ use tickwire_fast::template::ParseLimits;
 use tickwire_fast::{CompileOptions, Program};
 
 /// Templates of a feed: FAST 1.1 or 1.2 XML, in one file or several that are one set together.
+///
+/// >>> import pathlib, tempfile, tickwire
+/// >>> xml = '<templates><template name="Quote" id="1"><uInt32 name="Id"/><decimal name="Px"/></template></templates>'
+/// >>> tickwire.TemplateSet.parse(xml).names
+/// ['Quote']
+/// >>> path = pathlib.Path(tempfile.mkdtemp()) / "quotes.xml"
+/// >>> _ = path.write_text(xml)
+/// >>> tickwire.TemplateSet(path).signature == tickwire.TemplateSet.parse(xml).signature
+/// True
+/// >>> _ = path.write_text(xml.replace("uInt32", "uInt31").replace("decimal", "decimals"))
+/// >>> for line in tickwire.TemplateSet.check(path):
+/// ...     print(line.removeprefix(str(path)))
+/// : line 1, column 42: S1: template "Quote": element <uInt31> is not known inside <template>; help: check the spelling; a vendor's own elements need a namespace of their own
+/// : line 1, column 61: S1: template "Quote": element <decimals> is not known inside <template>; help: check the spelling; a vendor's own elements need a namespace of their own
 #[pyclass(module = "tickwire", frozen)]
 pub struct TemplateSet {
     pub set: tickwire_fast::TemplateSet,

@@ -46,7 +46,10 @@ def test_what_cannot_be_encoded_names_template_and_field() -> None:
     encoder = tickwire.Encoder(tickwire.TemplateSet.parse(XML))
     with pytest.raises(tickwire.EncodeError) as unfit:
         encoder.encode({"n": "T", "msg": {"Id": "x", "Text": ""}})
-    assert (unfit.value.field, unfit.value.code) == ("Id", None)
+    assert (unfit.value.template, unfit.value.field, unfit.value.code) == ("T", "Id", None)
+    with pytest.raises(tickwire.EncodeError) as unfit:
+        encoder.encode({"n": "T", "msg": {"Id": -1, "Text": ""}})
+    assert (unfit.value.template, unfit.value.field, unfit.value.code) == ("T", "Id", "D2")
     with pytest.raises(tickwire.EncodeError) as unfit:
         encoder.encode({"n": "T", "msg": {"Id": 1}})
     assert (unfit.value.template, unfit.value.field) == ("T", "Text")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import doctest
 import os
 import shutil
 import sys
@@ -57,6 +58,11 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture(scope="module")
 def day(tmp_path_factory: pytest.TempPathFactory) -> tickwire.simulate.Day:
     return tickwire.simulate.day(tmp_path_factory.mktemp("day"), packets=5000, instruments=5)
+
+
+def test_the_example_of_register_runs(spark: SparkSession) -> None:
+    test = doctest.DocTestFinder().find(tickwire.spark.register, "register", tickwire.spark)[0]
+    assert doctest.DocTestRunner().run(test) == doctest.TestResults(0, len(test.examples))
 
 
 def options(day: tickwire.simulate.Day, **others: str) -> dict[str, str]:

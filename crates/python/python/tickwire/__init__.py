@@ -85,6 +85,29 @@ class Capture:
     after the messages or rows before them, and an iteration over messages can go on behind them; takers of `batches` raise
     exceptions of their own, and its ``error`` has the cause. With ``on_error="keep"`` they are
     gathered in ``errors`` and nothing is raised.
+
+    >>> import tempfile, tickwire, tickwire.simulate
+    >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
+    >>> capture = tickwire.open(day.capture, day.templates, day.framing)
+    >>> capture.framing, capture.templates[0], capture.counts()
+    ('preamble=5,seq=0:4:be,reset=packet', 'MDIncrementalRefresh', {'MDIncrementalRefresh': 600, 'MDSnapshotFullRefresh': 66, 'SecurityDefinition': 9})
+    >>> message = next(iter(capture))
+    >>> message.template, message.packet
+    ('SecurityDefinition', 0)
+    >>> name = capture.templates[0]
+    >>> rows = capture.table(name).num_rows
+    >>> rows == len(capture.to_polars(name)) == len(capture.to_pandas(name))
+    True
+    >>> capture.table(name, entries=False).num_rows == capture.counts()[name]
+    True
+    >>> capture.to_parquet(day.directory / "rows.parquet", name)
+    >>> import pyarrow.parquet
+    >>> pyarrow.parquet.read_table(day.directory / "rows.parquet") == capture.table(name)
+    True
+    >>> sum(batch.num_rows for batch in pyarrow.RecordBatchReader.from_stream(capture.batches(name))) == rows
+    True
+    >>> capture.explain(message.packet).ok, capture.errors, capture.error_count
+    (True, [], 0)
     """
 
     def __init__(self, inner: _tickwire.Capture, reopen: _Reopen) -> None:
@@ -220,6 +243,12 @@ def open(
     - ``start`` and ``end``: capture times wanted, up to but without ``end``; nanoseconds since 1970-01-01 UTC, or
       datetimes with a time zone
     - ``on_error``: ``"raise"``, or ``"keep"`` to gather errors in ``Capture.errors``
+
+    >>> import tempfile, tickwire, tickwire.simulate
+    >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
+    >>> capture = open(day.capture, day.templates, framing="cme", start=0, on_error="keep")
+    >>> sum(1 for message in capture) == sum(capture.counts().values())
+    True
     """
     names = None if messages is None else [str(name) for name in messages]
     wanted = None if fields is None else list(fields)

@@ -4,11 +4,27 @@ from __future__ import annotations
 
 
 class TickwireError(Exception):
-    """A file, an option or a template set that cannot be used."""
+    """A file, an option or a template set that cannot be used.
+
+    >>> import tickwire
+    >>> try:
+    ...     tickwire.open("day.pcap", templates="nowhere.xml")
+    ... except tickwire.TickwireError as error:
+    ...     print(error)
+    cannot open nowhere.xml: No such file or directory (os error 2)
+    """
 
 
 class TemplateError(TickwireError):
-    """Templates that cannot be used; ``errors`` has everything that is wrong, a line each."""
+    """Templates that cannot be used; ``errors`` has everything that is wrong, a line each.
+
+    >>> import tickwire
+    >>> try:
+    ...     tickwire.TemplateSet.parse('<templates><template id="1"/></templates>')
+    ... except tickwire.TemplateError as error:
+    ...     print(error.errors)
+    ['templates: line 1, column 12: S1: the template has no name; help: add a name attribute']
+    """
 
     def __init__(self, errors: list[str]) -> None:
         super().__init__("\n".join(errors))
@@ -26,6 +42,14 @@ class EncodeError(TickwireError):
 
     - ``code``: the specification's, such as ``"D2"``
     - ``template`` and ``field``: name of the template, path of the field
+
+    >>> import tickwire
+    >>> xml = '<templates><template name="Quote" id="1"><uInt32 name="Id"/><decimal name="Px"/></template></templates>'
+    >>> try:
+    ...     tickwire.Encoder(tickwire.TemplateSet.parse(xml)).encode({"n": "Quote", "msg": {"Id": -1}})
+    ... except tickwire.EncodeError as error:
+    ...     print(error.code, error.template, error.field, error, sep="; ")
+    D2; Quote; Id; field Id: D2: integer outside the range of the field's type
     """
 
     def __init__(
@@ -50,6 +74,16 @@ class DecodeError(TickwireError):
     - ``template`` and ``field``: name of the template, path of the field
     - ``offset``: byte in the packet or stream
     - ``packet``: its index in the capture; ``file_offset``: of the packet in the file
+
+    >>> import tickwire
+    >>> xml = '<templates><template name="Quote" id="1"><uInt32 name="Id"/><decimal name="Px"/></template></templates>'
+    >>> try:
+    ...     tickwire.Decoder(tickwire.TemplateSet.parse(xml)).decode(bytes.fromhex("c08187"))
+    ... except tickwire.DecodeError as error:
+    ...     print(error)
+    ...     print(error.code, error.template, error.field, error.offset, error.packet, error.file_offset)
+    template "Quote" (id 1), field Px: byte 3: the bytes end before the field does
+    None Quote Px 3 None None
     """
 
     def __init__(

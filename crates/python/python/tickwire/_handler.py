@@ -29,6 +29,23 @@ class Events(Generic[T]):
     """What a handler makes of packets, one after the other: iterate with ``for`` or ``async for``.
 
     Sockets stay open until the iteration ends, `close` is called, or a ``with`` block is left.
+
+    >>> import tempfile, tickwire, tickwire.simulate
+    >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
+    >>> import asyncio
+    >>> handler = tickwire.Handler(day.feed, captures=day.capture)
+    >>> with handler.trades() as trades:
+    ...     first = next(trades)
+    >>> trades = handler.trades()
+    >>> trades.poll(1.0).price == first.price
+    True
+    >>> sorted(trades.counters())
+    ['gaps', 'instruments', 'lost', 'messages', 'packets', 'stale', 'undecodable']
+    >>> trades.close()
+    >>> async def count() -> int:
+    ...     return len([trade async for trade in handler.trades()])
+    >>> asyncio.run(count()) == len(list(handler.trades()))
+    True
     """
 
     def __init__(self, inner: _tickwire.Events) -> None:
@@ -124,8 +141,22 @@ class Handler:
     Packets come from the groups that the file names, from the captures that it names as lines, or from ``captures``,
     whose packets belong to lines by group and port; several are merged by time. Each iteration begins anew.
 
-    >>> for book in Handler("feed.toml", captures=["day.pcap.zst"]).books():  # doctest: +SKIP
-    ...     print(book.instrument, book.bids[:1], book.asks[:1])
+    >>> import itertools
+    >>> import tempfile, tickwire, tickwire.simulate
+    >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
+    >>> handler = tickwire.Handler(day.feed, captures=[day.capture])
+    >>> handler.channel
+    'day'
+    >>> for book in itertools.islice(handler.books(depth=1), 3):
+    ...     print(book.instrument, book.bids, book.asks)
+    20000 [] [(Decimal('11267.00'), Decimal('365'), 1)]
+    20007 [] [(Decimal('3279.25'), Decimal('159'), 1)]
+    20000 [(Decimal('11263.25'), Decimal('282'), 1)] [(Decimal('11265.00'), Decimal('336'), 1)]
+    >>> sum(1 for _ in handler.messages()), sum(1 for _ in handler.trades()), sum(1 for _ in handler.gaps())
+    (300, 154, 0)
+    >>> from collections import Counter
+    >>> sorted(Counter(type(event).__name__ for event in handler.events()))
+    ['Book', 'Message', 'Notice', 'Trade']
     """
 
     def __init__(

@@ -6,21 +6,31 @@ from tickwire import DecodeError, _tickwire
 
 _Path: TypeAlias = str | os.PathLike[str]
 
-def open(path: _Path, input_format: str | None = None, on_error: str = "raise") -> Capture: ...
-def simulate(path: _Path, messages: int, seed: int, version: str) -> None: ...
+def open(path: _Path, input_format: str | None = None, on_error: str = "raise") -> Capture:
+    """Opens a capture."""
+
+def simulate(path: _Path, messages: int, seed: int, version: str) -> None:
+    """Writes a trace of the generator, its packets behind their lengths."""
 
 class Capture:
+    """A capture of OPRA: iterate over it for messages, or take columns of a category."""
+
     def __iter__(self) -> Iterator[Message]: ...
     @property
-    def errors(self) -> list[DecodeError]: ...
+    def errors(self) -> list[DecodeError]:
+        """What could not be decoded, as exceptions: the first 10,000 of all that read this capture so far."""
     @property
-    def error_count(self) -> int: ...
+    def error_count(self) -> int:
+        """How much could not be decoded."""
     @property
-    def warnings(self) -> list[str]: ...
-    def counts(self) -> dict[str, int]: ...
+    def warnings(self) -> list[str]:
+        """What is odd about packets that were decoded: the first 10,000 of all that read this capture so far."""
+    def counts(self) -> dict[str, int]:
+        """Reads the capture once and counts messages by category."""
     def batches(
         self, category: str | None = None, fields: Sequence[str] | None = None, floats: bool = False
-    ) -> Batches: ...
+    ) -> Batches:
+        """Record batches of a category's messages, a row a message or an entry of its group."""
 
 class Batches:
     """Record batches of a category's messages, by the Arrow C stream interface. Each taker reads the capture anew."""

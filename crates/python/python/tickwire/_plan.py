@@ -74,6 +74,19 @@ class Split:
     """A piece of a capture that can be decoded by itself: made by `plan`, it can be pickled.
 
     Packets have the index, time and offset in it that they have in the capture.
+
+    >>> import pyarrow
+    >>> import tempfile, tickwire, tickwire.simulate
+    >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
+    >>> import pickle
+    >>> splits = tickwire.plan(day.capture, day.templates, day.framing, "packet", split_bytes=4096)
+    >>> split = pickle.loads(pickle.dumps(splits[1]))
+    >>> split.path == str(day.capture), split.place.packets, split.reading.framing
+    (True, 34, 'preamble=5,seq=0:4:be,reset=packet')
+    >>> template = tickwire.open(day.capture, day.templates, day.framing, "packet").templates[0]
+    >>> rows = pyarrow.table(split.batches(template, fields=["MsgSeqNum"]))
+    >>> rows.num_rows > 0, pyarrow.table(split.errors(template)).num_rows
+    (True, 0)
     """
 
     place: Place

@@ -32,7 +32,21 @@ _TIME_MAX = 2**63 - 1
 
 @dataclasses.dataclass(frozen=True)
 class Scan:
-    """One reading of a capture by an engine."""
+    """One reading of a capture by an engine.
+
+    >>> import tempfile, tickwire, tickwire.simulate
+    >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
+    >>> capture = tickwire.open(day.capture, day.templates, day.framing)
+    >>> dataset = capture.dataset(capture.templates[0])
+    >>> import pyarrow.compute as pc
+    >>> middle = dataset.to_table(columns=["time"])["time"][100]
+    >>> rows = dataset.to_table(columns=["pkt"], filter=pc.field("time") < middle)
+    >>> scan = dataset.scans[-1]
+    >>> scan.columns, scan.start, scan.end == middle.value
+    (['pkt', 'time'], None, True)
+    >>> scan.fields, scan.packets, scan.packets_skipped
+    (1, 675, 635)
+    """
 
     columns: list[str]
     """Columns that were asked for, those of the filter included."""
@@ -63,6 +77,25 @@ class Dataset(pyarrow.dataset.Dataset):
 
     Each scan reads the capture from its start. Columns that it does not name are not stored, and packets out of the
     range of its filter on ``time`` are not decoded where dictionaries are emptied at each. ``scans`` says what was done.
+
+    >>> import tempfile, tickwire, tickwire.simulate
+    >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
+    >>> capture = tickwire.open(day.capture, day.templates, day.framing)
+    >>> dataset = capture.dataset(capture.templates[0])
+    >>> import pyarrow.compute as pc
+    >>> dataset.schema.names[:3], str(dataset.partition_expression)
+    (['pkt', 'off', 'time'], 'true')
+    >>> rows = dataset.count_rows()
+    >>> dataset.to_table().num_rows == rows == sum(batch.num_rows for batch in dataset.to_batches())
+    True
+    >>> dataset.head(2, columns=["pkt"]).num_rows, dataset.take([0], columns=["pkt"]).num_rows
+    (2, 1)
+    >>> [fragment] = dataset.get_fragments()
+    >>> late = pc.field("time") >= capture.table(capture.templates[0])["time"][-1]
+    >>> dataset.scanner(columns=["pkt"], filter=late).count_rows() < rows
+    True
+    >>> dataset.scans[-1].columns
+    ['pkt', 'time']
     """
 
     # What pyarrow makes in C++ is not there: all that would look for it is defined here.
@@ -133,7 +166,12 @@ class Dataset(pyarrow.dataset.Dataset):
     def _not_of_captures(self, *_: Any, **__: Any) -> NoReturn:
         raise NotImplementedError("a capture is read by scans: take to_table() for this")
 
-    filter = join = join_asof = sort_by = replace_schema = _get_fragments = _not_of_captures
+    filter: Callable[..., NoReturn] = _not_of_captures
+    join: Callable[..., NoReturn] = _not_of_captures
+    join_asof: Callable[..., NoReturn] = _not_of_captures
+    sort_by: Callable[..., NoReturn] = _not_of_captures
+    replace_schema: Callable[..., NoReturn] = _not_of_captures
+    _get_fragments: Callable[..., NoReturn] = _not_of_captures
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Dataset of a capture cannot be pickled: open the capture where it is read")
@@ -143,7 +181,16 @@ class Dataset(pyarrow.dataset.Dataset):
 
 
 class Fragment:
-    """The one fragment of a dataset, for engines that read fragments."""
+    """The one fragment of a dataset, for engines that read fragments.
+
+    >>> import tempfile, tickwire, tickwire.simulate
+    >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
+    >>> capture = tickwire.open(day.capture, day.templates, day.framing)
+    >>> dataset = capture.dataset(capture.templates[0])
+    >>> [fragment] = dataset.get_fragments()
+    >>> fragment.scanner(columns=["pkt"]).count_rows() == dataset.count_rows()
+    True
+    """
 
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset

@@ -41,6 +41,26 @@ class Capture:
     Each iteration and each table reads the file from its start. A packet that cannot be decoded raises
     `tickwire.DecodeError` after the messages or rows before the fault, and an iteration over messages can go on behind it; with
     ``on_error="keep"`` errors are gathered in ``errors`` and nothing is raised.
+
+    >>> import pathlib, tempfile
+    >>> from tickwire import opra
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "trace.bin"
+    >>> opra.simulate(path, messages=500, seed=7)
+    >>> capture = opra.open(path)
+    >>> quotes = capture.counts()["quote"]
+    >>> sum(1 for message in capture if message.category == "quote") == quotes
+    True
+    >>> len(capture.to_polars("quote")) == len(capture.to_pandas("quote")) == capture.table("quote").num_rows == quotes
+    True
+    >>> import pyarrow, pyarrow.parquet
+    >>> bids = pyarrow.table(capture.batches("quote", ["bid"], floats=True))["bid"]
+    >>> bids.type
+    DataType(double)
+    >>> capture.to_parquet(path.with_suffix(".parquet"), "quote")
+    >>> pyarrow.parquet.read_metadata(path.with_suffix(".parquet")).num_rows == quotes
+    True
+    >>> capture.errors, capture.error_count, capture.warnings
+    ([], 0, [])
     """
 
     def __init__(self, inner: _opra.Capture) -> None:
@@ -122,6 +142,12 @@ def open(
 
     - ``input_format``: ``"pcap"``, ``"u32be"``, ``"u32le"`` or ``"raw"``; found unless given
     - ``on_error``: ``"raise"``, or ``"keep"`` to gather errors in ``Capture.errors``
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "trace.bin"
+    >>> simulate(path, messages=500, seed=7)
+    >>> next(iter(open(path, input_format="u32be"))).category
+    'quote'
     """
     return Capture(_opra.open(os.fspath(path), input_format, on_error))
 
@@ -132,5 +158,11 @@ def simulate(
     """Write a trace with the message and packet sizes of real lines: at least so many messages, packets behind their lengths.
 
     The same arguments give the same bytes.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "trace.bin"
+    >>> simulate(path, messages=500, seed=7, version="1.03")
+    >>> sum(open(path).counts().values()) >= 500
+    True
     """
     _opra.simulate(path, messages, seed, version)

@@ -40,6 +40,11 @@ def day(
     in MOEX ASTS's. On each line a packet is lost, comes twice or is overtaken with the chances ``loss``, ``duplicate``
     and ``reorder``; line B is ``skew`` seconds behind. With ``mid_session`` books are full at the start, and a snapshot
     is needed to know them. What is returned has the paths, and the true books at the end.
+
+    >>> import tempfile
+    >>> written = day(tempfile.mkdtemp(), "shares", packets=200, instruments=2, seed=3)
+    >>> written.framing, len(written.books())
+    ('preamble=4,seq=0:4:le,reset=packet', 2)
     """
     pathlib.Path(directory).mkdir(parents=True, exist_ok=True)
     return _tickwire.day(

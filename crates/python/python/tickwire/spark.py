@@ -75,13 +75,41 @@ _COUNTS = ("pkt", "off", "file_offset")
 
 
 def register(spark: SparkSession) -> None:
-    """Make the format ``tickwire`` known to a session, and let it push filters down to Python."""
+    """Make the format ``tickwire`` known to a session, and let it push filters down to Python.
+
+    >>> import tempfile, tickwire, tickwire.simulate
+    >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
+    >>> spark = SparkSession.builder.getOrCreate()
+    >>> register(spark)
+    >>> reader = spark.read.format("tickwire").option("framing", day.framing)
+    >>> reader = reader.option("templates", str(day.templates)).option("template", "MDIncrementalRefresh")
+    >>> reader.load(str(day.capture)).select("pkt").distinct().count()
+    600
+    """
     spark.dataSource.register(TickwireDataSource)
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
 
 
 class TickwireDataSource(DataSource):
-    """Captures as rows: see the module."""
+    """Captures as rows: see the module.
+
+    >>> import tempfile, tickwire, tickwire.simulate
+    >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
+    >>> from tickwire.spark import TickwireDataSource
+    >>> template = tickwire.open(day.capture, day.templates, day.framing).templates[0]
+    >>> options = {"path": str(day.capture), "templates": str(day.templates), "template": template, "framing": day.framing,
+    ...            "fields": "pkt,time"}
+    >>> source = TickwireDataSource(options)
+    >>> source.name(), source.schema().names
+    ('tickwire', ['pkt', 'time'])
+    >>> reader = source.reader(source.schema())
+    >>> [partition] = reader.partitions()
+    >>> next(reader.read(partition)).column_names
+    ['pkt', 'time']
+    >>> source = TickwireDataSource(options | {"path": str(day.directory)})
+    >>> source.streamReader(source.schema()).latestOffset()
+    {'files': ['day.pcap']}
+    """
 
     @classmethod
     def name(cls) -> str:

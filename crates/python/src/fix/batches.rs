@@ -24,6 +24,21 @@ const BATCH_BYTES: usize = 64 << 20;
 
 /// Record batches of the messages of one type, by the Arrow C stream interface: pyarrow, polars, pandas and DuckDB
 /// take them without copies. Each taker reads the log from its start.
+///
+/// >>> import pyarrow, pyarrow.parquet
+/// >>> import pathlib, tempfile
+/// >>> from tickwire import fix
+/// >>> path = pathlib.Path(tempfile.mkdtemp()) / "orders.log"
+/// >>> _ = path.write_text("12:30:01 8=FIX.4.4|9=22|35=D|55=MSFT|44=10.50|10=098|")
+/// >>> log = fix.open(path)
+/// >>> batches = log.batches("D", ["Symbol"])
+/// >>> pyarrow.table(batches).column_names
+/// ['line', 'off', 'pkt', 'time', 'Symbol', 'other']
+/// >>> pyarrow.table(batches.collect()).num_rows, batches.error
+/// (1, None)
+/// >>> batches.write_parquet(path.with_suffix(".parquet"))
+/// >>> pyarrow.parquet.read_table(path.with_suffix(".parquet"))["Symbol"].to_pylist()
+/// ['MSFT']
 #[pyclass(module = "tickwire.fix", frozen)]
 pub struct Batches {
     job: Job,

@@ -19,6 +19,18 @@ pub fn versions(given: Option<&Dictionary>) -> Arc<Versions> {
 }
 
 /// A dictionary: names, types and rules of messages.
+///
+/// >>> from tickwire import fix
+/// >>> dictionary = fix.Dictionary.version("FIX.4.4")
+/// >>> dictionary.begin_string, dictionary.messages["D"], dictionary.tag("Symbol"), dictionary.name(55)
+/// ('FIX.4.4', 'NewOrderSingle', 55, 'Symbol')
+/// >>> dictionary.values("Side")["1"], dictionary.warnings
+/// ('BUY', [])
+/// >>> xml = '''<fix major="4" minor="4"><header/><trailer/><components/>
+/// ... <messages><message name="Ping" msgtype="U1" msgcat="app"><field name="Text" required="Y"/></message></messages>
+/// ... <fields><field number="58" name="Text" type="STRING"/></fields></fix>'''
+/// >>> fix.Dictionary.parse(xml).messages
+/// {'U1': 'Ping', '0': 'Heartbeat', '1': 'TestRequest', '2': 'ResendRequest', '3': 'Reject', '4': 'SequenceReset', '5': 'Logout', 'A': 'Logon'}
 #[pyclass(module = "tickwire.fix", frozen)]
 pub struct Dictionary {
     versions: Arc<Versions>,

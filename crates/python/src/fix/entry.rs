@@ -7,6 +7,15 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// An entry of a repeating group. Its fields are attributes, and items by name or tag.
+///
+/// >>> from tickwire import fix
+/// >>> text = "8=FIX.4.4|9=54|35=D|55=MSFT|54=1|44=10.50|453=1|448=BANK|447=D|452=3|10=113|"
+/// >>> order = fix.parse(text)
+/// >>> [party] = order.NoPartyIDs
+/// >>> party.PartyID, party[452], party.raw(452), "PartyID" in party
+/// ('BANK', 3, b'3', True)
+/// >>> party.get("NoPartySubIDs"), party.keys()
+/// (None, ['PartyID', 'PartyIDSource', 'PartyRole'])
 #[pyclass(module = "tickwire.fix", frozen)]
 pub struct Entry {
     inner: Arc<Inner>,

@@ -11,6 +11,26 @@ use std::sync::Arc;
 use tickwire_fix::{Printed, Validator};
 
 /// A message. Its fields are attributes, and items by name or tag.
+///
+/// >>> from tickwire import fix
+/// >>> text = "8=FIX.4.4|9=54|35=D|55=MSFT|54=1|44=10.50|453=1|448=BANK|447=D|452=3|10=113|"
+/// >>> order = fix.parse(text)
+/// >>> order.msg_type, order.name, order.Symbol, order.Price, order[54]
+/// ('D', 'NewOrderSingle', 'MSFT', Decimal('10.50'), '1')
+/// >>> order.ClOrdID, "ClOrdID" in order, order.get("ClOrdID", "none")
+/// (None, False, 'none')
+/// >>> order.raw("Price"), order.fields()[:2], order.keys()[3:6]
+/// (b'10.50', [(8, b'FIX.4.4'), (9, b'54')], ['Symbol', 'Side', 'Price'])
+/// >>> order.NoPartyIDs[0].PartyID
+/// 'BANK'
+/// >>> order.to_dict()["name"]
+/// 'NewOrderSingle'
+/// >>> order.validate()[0].tag, order.wrong
+/// (49, [])
+/// >>> bytes(order)[:10]
+/// b'8=FIX.4.4\x01'
+/// >>> order.line, order.offset, order.packet, order.time  # of logs and captures
+/// (None, None, None, None)
 #[pyclass(module = "tickwire.fix", frozen)]
 pub struct Message {
     inner: Arc<Inner>,

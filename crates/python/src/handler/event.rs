@@ -40,6 +40,22 @@ fn double(amount: Amount) -> f64 {
 }
 
 /// A book after a message, a gap or a snapshot. It is empty while it is stale.
+///
+/// >>> import tempfile, tickwire, tickwire.simulate
+/// >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
+/// >>> handler = tickwire.Handler(day.feed, captures=day.capture)
+/// >>> for book in handler.books(depth=1):
+/// ...     pass
+/// >>> book
+/// <Book 20000 outright, bid 11268.25 x 267, ask 11268.75 x 380>
+/// >>> book.instrument, book.symbol, book.kind, book.is_fresh, book.stale, book.time
+/// ('20000', 'FUT0000', 'outright', True, None, 1795168800282632521)
+/// >>> book.bids, book.asks
+/// ([(Decimal('11268.25'), Decimal('267'), 1)], [(Decimal('11268.75'), Decimal('380'), 1)])
+/// >>> book.to_numpy(levels=1)
+/// array([[[11268.25,   267.  ]],
+/// <BLANKLINE>
+///        [[11268.75,   380.  ]]])
 #[pyclass(module = "tickwire", frozen)]
 pub struct Book {
     /// The instrument, as the feed names it.
@@ -154,6 +170,15 @@ impl Book {
 }
 
 /// A trade.
+///
+/// >>> import tempfile, tickwire, tickwire.simulate
+/// >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
+/// >>> handler = tickwire.Handler(day.feed, captures=day.capture)
+/// >>> trade = next(handler.trades())
+/// >>> trade.instrument, trade.action, trade.price, trade.size, trade.aggressor
+/// ('20000', 'new', Decimal('11264.75'), Decimal('123'), None)
+/// >>> trade.id, trade.exchange_date, trade.exchange_time, trade.seq_num, trade.time
+/// (None, None, 100000010, 12, 1795168800010178108)
 #[pyclass(module = "tickwire", frozen)]
 pub struct Trade {
     /// The instrument, as the feed names it.
@@ -237,6 +262,13 @@ impl Trade {
 }
 
 /// Sequence numbers that no line brought.
+///
+/// >>> import tempfile, tickwire, tickwire.simulate
+/// >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, loss=0.2)
+/// >>> for gap in tickwire.Handler(day.feed, captures=day.capture).gaps():
+/// ...     print(gap.first, gap.last, len(gap), gap.time)
+/// ...     break
+/// 24 24 1 1795168800023978654
 #[pyclass(module = "tickwire", frozen, get_all)]
 pub struct Gap {
     /// The first missing number.
@@ -259,6 +291,14 @@ impl Gap {
 }
 
 /// Something else that happened.
+///
+/// >>> import tempfile, tickwire, tickwire.simulate
+/// >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
+/// >>> for event in tickwire.Handler(day.feed, captures=day.capture):
+/// ...     if isinstance(event, tickwire.Notice):
+/// ...         print(event.kind, event.text, event.time)
+/// ...         break
+/// snapshot 20000: the book is the same 1795168800002806538
 #[pyclass(module = "tickwire", frozen, get_all)]
 pub struct Notice {
     /// reset, status, snapshot, silence, line or fault.

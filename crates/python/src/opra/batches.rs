@@ -24,6 +24,22 @@ type Raised = Arc<Mutex<Option<Fault>>>;
 
 /// Record batches of the messages of one category, by the Arrow C stream interface. Each taker reads the capture from
 /// its start.
+///
+/// >>> import pyarrow, pyarrow.parquet
+/// >>> import pathlib, tempfile
+/// >>> from tickwire import opra
+/// >>> path = pathlib.Path(tempfile.mkdtemp()) / "trace.bin"
+/// >>> opra.simulate(path, messages=500, seed=7)
+/// >>> capture = opra.open(path)
+/// >>> batches = capture.batches("quote", ["symbol", "bid"])
+/// >>> rows = pyarrow.table(batches).num_rows
+/// >>> rows == capture.counts()["quote"]
+/// True
+/// >>> pyarrow.table(batches.collect()).num_rows == rows, batches.error
+/// (True, None)
+/// >>> batches.write_parquet(path.with_suffix(".parquet"))
+/// >>> pyarrow.parquet.read_metadata(path.with_suffix(".parquet")).num_rows == rows
+/// True
 #[pyclass(module = "tickwire.opra", frozen)]
 pub struct Batches {
     source: Source,

@@ -21,6 +21,21 @@ enum Value {
 }
 
 /// A message of OPRA. Its fields are attributes, and items by name.
+///
+/// >>> import pathlib, tempfile
+/// >>> from tickwire import opra
+/// >>> path = pathlib.Path(tempfile.mkdtemp()) / "trace.bin"
+/// >>> opra.simulate(path, messages=500, seed=7)
+/// >>> capture = opra.open(path)
+/// >>> quote = next(message for message in capture if message.category == "quote")
+/// >>> quote.symbol, quote.bid, quote["offer"], "bid" in quote
+/// ('G    ', Decimal('943.0'), Decimal('887.5'), True)
+/// >>> quote.packet, quote.offset, quote.time, quote.source, quote.destination
+/// (0, 16, None, None, None)
+/// >>> quote.keys()[:4]
+/// ['cat', 'type', 'part', 'retran']
+/// >>> quote.to_dict()["symbol"] == quote.symbol
+/// True
 #[pyclass(module = "tickwire.opra", frozen)]
 pub struct Message {
     category: &'static str,

@@ -4,7 +4,7 @@ use super::{Json, parse_hex};
 use std::fmt;
 use tickwire_fast::template::{Enumeration, FieldType};
 use tickwire_fast::{
-    Decimal, Error, FieldHandle, MessageBuilder, Program, SegmentRef, Storage, TemplateId,
+    Code, Decimal, Error, FieldHandle, MessageBuilder, Program, SegmentRef, Storage, TemplateId,
 };
 
 /// Name of the fields that are references to a template named in the stream.
@@ -17,15 +17,21 @@ const DYNAMIC_TEMPLATE: &str = "#dyn.t";
 pub struct Mismatch {
     path: Vec<String>,
     text: String,
+    code: Option<Code>,
+    template: Option<String>,
 }
 
 impl Mismatch {
     fn new(text: impl Into<String>) -> Self {
-        Self { path: Vec::new(), text: text.into() }
+        Self { path: Vec::new(), text: text.into(), code: None, template: None }
     }
 
     fn expected(what: &str, found: &Json) -> Self {
         Self::new(format!("expected {what}, found {}", found.kind()))
+    }
+
+    fn with_code(self, code: Option<Code>) -> Self {
+        Self { code, ..self }
     }
 
     fn inside(mut self, name: impl Into<String>) -> Self {
@@ -37,6 +43,16 @@ impl Mismatch {
     pub fn field(&self) -> Option<String> {
         let path: Vec<&str> = self.path.iter().rev().map(String::as_str).collect();
         (!path.is_empty()).then(|| path.join("/").replace("/[", "["))
+    }
+
+    /// The specification's code of the error, if it has one.
+    pub const fn code(&self) -> Option<Code> {
+        self.code
+    }
+
+    /// Name of the message's template; `None` where the line does not name one of the program.
+    pub fn template(&self) -> Option<&str> {
+        self.template.as_deref()
     }
 }
 
@@ -66,10 +82,23 @@ pub fn error_text(program: &Program, error: &Error) -> String {
 pub fn build_message(builder: &mut MessageBuilder, line: &Json) -> Result<(), Mismatch> {
     let program = builder.program().clone();
     let template = template_of(&program, line)?;
+    let compiled = &program.templates()[template];
+    fill(&program, template, compiled.segment, builder, line)
+        .map_err(|error| Mismatch { template: Some(compiled.name.to_string()), ..error })
+}
+
+fn fill(
+    program: &Program,
+    template: usize,
+    segment: SegmentRef,
+    builder: &mut MessageBuilder,
+    line: &Json,
+) -> Result<(), Mismatch> {
     let fields = line.member("msg").ok_or(Mismatch::new("\"msg\": expected an object"))?;
-    builder.begin(template).map_err(|error| Mismatch::new(error_text(&program, &error)))?;
-    let segment = program.templates()[template].segment;
-    Filler { program: &program, builder }.record(segment, fields)
+    builder
+        .begin(template)
+        .map_err(|error| Mismatch::new(error_text(program, &error)).with_code(error.code()))?;
+    Filler { program, builder }.record(segment, fields)
 }
 
 fn template_of(program: &Program, line: &Json) -> Result<usize, Mismatch> {
@@ -273,7 +302,7 @@ impl Filler<'_> {
             let missing = (error.kind() == tickwire_fast::ErrorKind::MissingValue)
                 .then(|| error.field().map(|field| format!(" ({})", self.program.path(field))));
             let missing = missing.flatten().unwrap_or_default();
-            Mismatch::new(format!("{code}{}{missing}", error.kind().text()))
+            Mismatch::new(format!("{code}{}{missing}", error.kind().text())).with_code(error.code())
         })
     }
 }

@@ -40,6 +40,27 @@ class Log:
     - ``fields``: names of the fields wanted, a group with all in it; ``"all"`` of the dictionary; unless given those that
       the log's messages have, but BodyLength, CheckSum and MsgType
     - ``floats``: whether decimals are 64-bit floating-point numbers
+
+    >>> import pathlib, tempfile
+    >>> from tickwire import fix
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "orders.log"
+    >>> _ = path.write_text("12:30:01 8=FIX.4.4|9=22|35=D|55=MSFT|44=10.50|10=098|")
+    >>> log = fix.open(path)
+    >>> [order] = log
+    >>> order.Symbol, order.line
+    ('MSFT', 1)
+    >>> log.counts(), log.errors, log.error_count
+    ({'D': 1}, [], 0)
+    >>> log.table("D", ["Symbol"]).to_pylist()
+    [{'line': 1, 'off': 9, 'pkt': None, 'time': None, 'Symbol': 'MSFT', 'other': []}]
+    >>> log.to_polars("D", ["Price"], floats=True)["Price"].to_list()
+    [10.5]
+    >>> log.to_pandas("D")["Symbol"].to_list()
+    ['MSFT']
+    >>> log.to_parquet(path.with_suffix(".parquet"), "D", ["Symbol"])
+    >>> import pyarrow, pyarrow.parquet
+    >>> pyarrow.parquet.read_table(path.with_suffix(".parquet")) == pyarrow.table(log.batches("D", ["Symbol"]))
+    True
     """
 
     def __init__(self, inner: _native.Log) -> None:

@@ -31,17 +31,74 @@ _NOT_AVAILABLE = 4
 
 
 class DoNotSend(Exception):
-    """Raised in ``toApp``: the message is not sent; one that is to be sent again is gap-filled."""
+    """Raised in ``toApp``: the message is not sent; one that is to be sent again is gap-filled.
+
+    >>> from tickwire import fix
+    >>> class Careful(fix.Application):
+    ...     def toApp(self, message: fix.Message, session: fix.Session) -> None:
+    ...         if message.OrderQty and message.OrderQty > 1000:
+    ...             raise fix.DoNotSend
+    >>> common = "[DEFAULT]\\nBeginString=FIX.4.4\\nStartTime=00:00:00\\nEndTime=00:00:00\\n"
+    >>> listen = common + "ConnectionType=acceptor\\nSocketAcceptAddress=127.0.0.1\\nSocketAcceptPort=0\\n"
+    >>> acceptor = fix.Acceptor(listen + "[SESSION]\\nSenderCompID=EXCHANGE\\nTargetCompID=CLIENT\\n")
+    >>> connect = common + "ConnectionType=initiator\\nSocketConnectHost=127.0.0.1\\nHeartBtInt=30\\n"
+    >>> connect += f"SocketConnectPort={acceptor.addresses[0][1]}\\n"
+    >>> settings = connect + "[SESSION]\\nSenderCompID=CLIENT\\nTargetCompID=EXCHANGE\\n"
+    >>> order = {"MsgType": "D", "ClOrdID": "1", "Symbol": "MSFT", "Side": "1", "OrdType": "1", "OrderQty": 5000,
+    ...          "TransactTime": "20260105-12:30:00.000"}
+    >>> with acceptor, fix.Initiator(settings, Careful()) as initiator:
+    ...     sending = initiator.sessions[0].send(order)
+    ...     print(sending.exception(10))
+    a hook withholds the message
+    """
 
 
 class RejectLogon(Exception):
-    """Raised in ``fromAdmin``: the session ends with a Logout of that text; of a Logon, the peer is not let in."""
+    """Raised in ``fromAdmin``: the session ends with a Logout of that text; of a Logon, the peer is not let in.
+
+    >>> from tickwire import fix
+    >>> class Closed(fix.Application):
+    ...     def fromAdmin(self, message: fix.Message, session: fix.Session) -> None:
+    ...         if message.msg_type == "A":
+    ...             raise fix.RejectLogon("closed today")
+    >>> common = "[DEFAULT]\\nBeginString=FIX.4.4\\nStartTime=00:00:00\\nEndTime=00:00:00\\n"
+    >>> listen = common + "ConnectionType=acceptor\\nSocketAcceptAddress=127.0.0.1\\nSocketAcceptPort=0\\n"
+    >>> acceptor = fix.Acceptor(listen + "[SESSION]\\nSenderCompID=EXCHANGE\\nTargetCompID=CLIENT\\n", Closed())
+    >>> connect = common + "ConnectionType=initiator\\nSocketConnectHost=127.0.0.1\\nHeartBtInt=30\\n"
+    >>> connect += f"SocketConnectPort={acceptor.addresses[0][1]}\\n"
+    >>> initiator = fix.Initiator(connect + "[SESSION]\\nSenderCompID=CLIENT\\nTargetCompID=EXCHANGE\\n")
+    >>> with acceptor, initiator:
+    ...     print(initiator.sessions[0].wait_logged_on(1))
+    False
+    """
 
 
 class BusinessReject(Exception):
     """Raised in ``fromApp``: the message is answered by a Business Message Reject.
 
     ``reason`` is BusinessRejectReason (380), ``ref_id`` what the application knows the message by, as its ClOrdID.
+
+    >>> from tickwire import fix
+    >>> class Exchange(fix.Application):
+    ...     def fromApp(self, message: fix.Message, session: fix.Session) -> None:
+    ...         raise fix.BusinessReject("not today", reason=4, ref_id=message.ClOrdID)
+    >>> common = "[DEFAULT]\\nBeginString=FIX.4.4\\nStartTime=00:00:00\\nEndTime=00:00:00\\n"
+    >>> listen = common + "ConnectionType=acceptor\\nSocketAcceptAddress=127.0.0.1\\nSocketAcceptPort=0\\n"
+    >>> acceptor = fix.Acceptor(listen + "[SESSION]\\nSenderCompID=EXCHANGE\\nTargetCompID=CLIENT\\n", Exchange())
+    >>> connect = common + "ConnectionType=initiator\\nSocketConnectHost=127.0.0.1\\nHeartBtInt=30\\n"
+    >>> connect += f"SocketConnectPort={acceptor.addresses[0][1]}\\n"
+    >>> initiator = fix.Initiator(connect + "[SESSION]\\nSenderCompID=CLIENT\\nTargetCompID=EXCHANGE\\n")
+    >>> order = {"MsgType": "D", "ClOrdID": "1", "Symbol": "MSFT", "Side": "1", "OrdType": "1", "OrderQty": 100,
+    ...          "TransactTime": "20260105-12:30:00.000"}
+    >>> import asyncio
+    >>> async def answer() -> fix.Message:
+    ...     session = initiator.sessions[0]
+    ...     await session.send(order)
+    ...     return await anext(aiter(session))
+    >>> with acceptor, initiator:
+    ...     rejected = asyncio.run(answer())
+    >>> rejected.name, rejected.Text, rejected.BusinessRejectReason, rejected.BusinessRejectRefID
+    ('BusinessMessageReject', 'not today', 4, '1')
     """
 
     def __init__(self, text: str = "", reason: int = 0, ref_id: str | None = None) -> None:
@@ -59,6 +116,45 @@ class Application:
 
     Methods are called on the engine's thread: what they wait for, all sessions wait for. An exception is logged
     (``logging.getLogger("tickwire.fix")``) and ends nothing, unless it is one of those named below.
+
+    >>> import threading
+    >>> from tickwire import fix
+    >>> came = threading.Event()
+    >>> class Printer(fix.Application):
+    ...     def onCreate(self, session: fix.Session) -> None:
+    ...         print("created", session)
+    ...     def onLogon(self, session: fix.Session) -> None:
+    ...         print("logged on")
+    ...     def onLogout(self, session: fix.Session) -> None:
+    ...         print("logged out")
+    ...     def toAdmin(self, message: fix.Message, session: fix.Session) -> fix.Fields | None:
+    ...         return {"Username": "me", "Password": "secret"} if message.msg_type == "A" else None
+    ...     def fromAdmin(self, message: fix.Message, session: fix.Session) -> None:
+    ...         print("from the peer:", message.name)
+    ...     def toApp(self, message: fix.Message, session: fix.Session) -> fix.Fields | None:
+    ...         return {"Text": "by Printer"}
+    ...     def fromApp(self, message: fix.Message, session: fix.Session) -> None:
+    ...         print("from the peer:", message.name)
+    ...         came.set()
+    >>> common = "[DEFAULT]\\nBeginString=FIX.4.4\\nStartTime=00:00:00\\nEndTime=00:00:00\\n"
+    >>> listen = common + "ConnectionType=acceptor\\nSocketAcceptAddress=127.0.0.1\\nSocketAcceptPort=0\\n"
+    >>> acceptor = fix.Acceptor(listen + "[SESSION]\\nSenderCompID=EXCHANGE\\nTargetCompID=CLIENT\\n")
+    >>> connect = common + "ConnectionType=initiator\\nSocketConnectHost=127.0.0.1\\nHeartBtInt=30\\n"
+    >>> connect += f"SocketConnectPort={acceptor.addresses[0][1]}\\n"
+    >>> settings = connect + "[SESSION]\\nSenderCompID=CLIENT\\nTargetCompID=EXCHANGE\\n"
+    >>> order = {"MsgType": "D", "ClOrdID": "1", "Symbol": "MSFT", "Side": "1", "OrdType": "1", "OrderQty": 100,
+    ...          "TransactTime": "20260105-12:30:00.000"}
+    >>> with acceptor, fix.Initiator(settings, Printer()) as initiator:
+    ...     session = initiator.sessions[0]
+    ...     _ = session.wait_logged_on(10), session.send(order).result(10)
+    ...     news = {"MsgType": "B", "Headline": "News", "NoLinesOfText": [{"Text": "closed"}]}
+    ...     _ = acceptor.sessions[0].send(news), came.wait(10)
+    created FIX.4.4:CLIENT->EXCHANGE
+    from the peer: Logon
+    logged on
+    from the peer: News
+    from the peer: Logout
+    logged out
     """
 
     def onCreate(self, session: Session) -> None:
@@ -98,6 +194,20 @@ class Sending(concurrent.futures.Future[int]):
 
     It is there when the message is in the session's store. An error that nobody asks for is logged. A message cannot be
     taken back: `cancel` returns False, and a task that is cancelled no longer waits, no more.
+
+    >>> from tickwire import fix
+    >>> common = "[DEFAULT]\\nBeginString=FIX.4.4\\nStartTime=00:00:00\\nEndTime=00:00:00\\n"
+    >>> listen = common + "ConnectionType=acceptor\\nSocketAcceptAddress=127.0.0.1\\nSocketAcceptPort=0\\n"
+    >>> acceptor = fix.Acceptor(listen + "[SESSION]\\nSenderCompID=EXCHANGE\\nTargetCompID=CLIENT\\n")
+    >>> connect = common + "ConnectionType=initiator\\nSocketConnectHost=127.0.0.1\\nHeartBtInt=30\\n"
+    >>> connect += f"SocketConnectPort={acceptor.addresses[0][1]}\\n"
+    >>> initiator = fix.Initiator(connect + "[SESSION]\\nSenderCompID=CLIENT\\nTargetCompID=EXCHANGE\\n")
+    >>> order = {"MsgType": "D", "ClOrdID": "1", "Symbol": "MSFT", "Side": "1", "OrdType": "1", "OrderQty": 100,
+    ...          "TransactTime": "20260105-12:30:00.000"}
+    >>> with acceptor, initiator:
+    ...     sending = initiator.sessions[0].send(order)
+    ...     print(sending.result(10), sending.exception())
+    2 None
     """
 
     def __init__(self) -> None:
@@ -112,10 +222,12 @@ class Sending(concurrent.futures.Future[int]):
             self.set_result(seq_num)
 
     def result(self, timeout: float | None = None) -> int:
+        """Wait for its MsgSeqNum, or raise why it was not sent."""
         self._is_asked = True
         return super().result(timeout)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
+        """Wait, and return why it was not sent; None if it was."""
         self._is_asked = True
         return super().exception(timeout)
 
@@ -135,13 +247,42 @@ class Session:
 
     ``async for message in session`` gives the messages of the application, those too that came before. More than 65,536
     that nobody takes are answered by a Business Message Reject: application not available.
+
+    >>> import asyncio
+    >>> from tickwire import fix
+    >>> common = "[DEFAULT]\\nBeginString=FIX.4.4\\nStartTime=00:00:00\\nEndTime=00:00:00\\n"
+    >>> listen = common + "ConnectionType=acceptor\\nSocketAcceptAddress=127.0.0.1\\nSocketAcceptPort=0\\n"
+    >>> acceptor = fix.Acceptor(listen + "[SESSION]\\nSenderCompID=EXCHANGE\\nTargetCompID=CLIENT\\n")
+    >>> connect = common + "ConnectionType=initiator\\nSocketConnectHost=127.0.0.1\\nHeartBtInt=30\\n"
+    >>> connect += f"SocketConnectPort={acceptor.addresses[0][1]}\\n"
+    >>> initiator = fix.Initiator(connect + "[SESSION]\\nSenderCompID=CLIENT\\nTargetCompID=EXCHANGE\\n")
+    >>> order = {"MsgType": "D", "ClOrdID": "1", "Symbol": "MSFT", "Side": "1", "OrdType": "1", "OrderQty": 100,
+    ...          "TransactTime": "20260105-12:30:00.000"}
+    >>> async def trade() -> str:
+    ...     seller, buyer = acceptor.sessions[0], initiator.sessions[0]
+    ...     await buyer.logged_on()
+    ...     await buyer.send(order)
+    ...     async for message in seller:
+    ...         return message.Symbol
+    >>> with acceptor, initiator:
+    ...     print(asyncio.run(trade()))
+    ...     session = initiator.sessions[0]
+    ...     print(session.wait_logged_on(10), session.is_logged_on)
+    ...     session.logout("good night")
+    MSFT
+    True True
+    >>> session.begin_string, session.sender_comp_id, session.target_comp_id, session.qualifier
+    ('FIX.4.4', 'CLIENT', 'EXCHANGE', '')
     """
 
     def __init__(self, connector: Connector, index: int, parts: tuple[str, str, str, str]) -> None:
         self._connector = connector
         self._index = index
-        self.begin_string, self.sender_comp_id, self.target_comp_id, self.qualifier = parts
-        self.is_logged_on = False
+        self.begin_string: str = parts[0]
+        self.sender_comp_id: str = parts[1]
+        self.target_comp_id: str = parts[2]
+        self.qualifier: str = parts[3]
+        self.is_logged_on: bool = False
         self._changed = threading.Condition()
         self._waiting: deque[Message] = deque()
         self._wakers: list[Callable[[], None]] = []
@@ -246,7 +387,7 @@ class Connector:
                 text = file.read()
         self._application = application
         self.sessions: list[Session] = []
-        self.has_ended = False
+        self.has_ended: bool = False
         self._threads: list[threading.Thread] = []
         self._failure: BaseException | None = None
         self._native = _native.Engine(_Host(self), text, self._is_acceptor, dictionary)
@@ -306,7 +447,23 @@ class Connector:
 
 
 class Acceptor(Connector):
-    """Sessions that wait for their peers to connect."""
+    """Sessions that wait for their peers to connect.
+
+    >>> from tickwire import fix
+    >>> common = "[DEFAULT]\\nBeginString=FIX.4.4\\nStartTime=00:00:00\\nEndTime=00:00:00\\n"
+    >>> listen = common + "ConnectionType=acceptor\\nSocketAcceptAddress=127.0.0.1\\nSocketAcceptPort=0\\n"
+    >>> acceptor = fix.Acceptor(listen + "[SESSION]\\nSenderCompID=EXCHANGE\\nTargetCompID=CLIENT\\n")
+    >>> connect = common + "ConnectionType=initiator\\nSocketConnectHost=127.0.0.1\\nHeartBtInt=30\\n"
+    >>> connect += f"SocketConnectPort={acceptor.addresses[0][1]}\\n"
+    >>> initiator = fix.Initiator(connect + "[SESSION]\\nSenderCompID=CLIENT\\nTargetCompID=EXCHANGE\\n")
+    >>> acceptor.start()
+    >>> with initiator:
+    ...     print(initiator.sessions[0].wait_logged_on(10), acceptor.sessions[0])
+    True FIX.4.4:EXCHANGE->CLIENT
+    >>> acceptor.stop()
+    >>> acceptor.has_ended
+    True
+    """
 
     _is_acceptor = True
 
@@ -317,7 +474,24 @@ class Acceptor(Connector):
 
 
 class Initiator(Connector):
-    """Sessions that connect to their peers."""
+    """Sessions that connect to their peers.
+
+    >>> from tickwire import fix
+    >>> common = "[DEFAULT]\\nBeginString=FIX.4.4\\nStartTime=00:00:00\\nEndTime=00:00:00\\n"
+    >>> listen = common + "ConnectionType=acceptor\\nSocketAcceptAddress=127.0.0.1\\nSocketAcceptPort=0\\n"
+    >>> acceptor = fix.Acceptor(listen + "[SESSION]\\nSenderCompID=EXCHANGE\\nTargetCompID=CLIENT\\n")
+    >>> connect = common + "ConnectionType=initiator\\nSocketConnectHost=127.0.0.1\\nHeartBtInt=30\\n"
+    >>> connect += f"SocketConnectPort={acceptor.addresses[0][1]}\\n"
+    >>> initiator = fix.Initiator(connect + "[SESSION]\\nSenderCompID=CLIENT\\nTargetCompID=EXCHANGE\\n")
+    >>> acceptor.start()
+    >>> initiator.start()
+    >>> initiator.sessions[0].wait_logged_on(10)
+    True
+    >>> initiator.stop()
+    >>> acceptor.stop()
+    >>> initiator.has_ended
+    True
+    """
 
 
 def _fields(returned: object) -> dict[str | int, Any] | None:

@@ -1,0 +1,96 @@
+"""Every public name of the package is documented with an example, and the examples run.
+
+An example of a class counts for those of its members that it uses. What pytest does not collect by itself, as it is
+exported from a module other than that of its definition, runs here with the rest.
+"""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import importlib.util
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+MODULES = [
+    "tickwire",
+    "tickwire.dataset",
+    "tickwire.fix",
+    "tickwire.opra",
+    "tickwire.simulate",
+    "tickwire.spark",
+]
+# Names of types, which have no documentation of their own when the program runs.
+ALIASES = {"tickwire.Event", "tickwire.fix.Fields"}
+# test_spark.py runs its example, which needs a session.
+NEEDS_SESSION = "tickwire.spark.register"
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    for name in MODULES:
+        if name == "tickwire.spark" and importlib.util.find_spec("pyspark") is None:
+            continue
+        module = importlib.import_module(name)
+        assert module.__doc__, name
+        for exported in module.__all__:
+            yield f"{name}.{exported}", getattr(module, exported)
+
+
+NAMED = dict(public())
+
+
+def examples(documented: object) -> list[doctest.Example]:
+    return doctest.DocTestParser().get_examples(inspect.getdoc(documented) or "")
+
+
+def members(of: type) -> dict[str, Any]:
+    """Public attributes that the package defines, those of base classes too."""
+    found: dict[str, Any] = {}
+    for base in reversed(of.__mro__):
+        if base.__module__.startswith("tickwire"):
+            found |= {name: value for name, value in vars(base).items() if not name.startswith("_")}
+    return found
+
+
+def uses(name: str, code: str) -> bool:
+    return re.search(rf"(\.|\bdef |\bclass ){name}\b", code) is not None
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_has_an_example(name: str) -> None:
+    value = NAMED[name]
+    if name in ALIASES:
+        assert not inspect.isclass(value)
+        return
+    code = "".join(example.source for example in examples(value))
+    assert code, f"{name} has no example"
+    if inspect.isclass(value):
+        without = [
+            member
+            for member, defined in members(value).items()
+            if not uses(member, code) and not examples(defined) and member not in inherited(value)
+        ]
+        assert not without, f"the example of {name} does not use {', '.join(without)}"
+
+
+def inherited(of: type) -> set[str]:
+    """Members that a base class of another package documents."""
+    return {name for base in of.__mro__ if not base.__module__.startswith("tickwire") for name in vars(base)}
+
+
+@pytest.mark.parametrize("name", [name for name in NAMED if name not in ALIASES and name != NEEDS_SESSION])
+def test_examples_run(name: str) -> None:
+    value = NAMED[name]
+    module = importlib.import_module(name.rpartition(".")[0])
+    finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner(verbose=False)
+    report: list[str] = []
+    for test in finder.find(value, name, module, globs=dict(vars(module))):
+        assert not any(example.options.get(doctest.SKIP) for example in test.examples), (
+            f"{name} skips its example"
+        )
+        runner.run(test, out=report.append)
+    assert runner.failures == 0, "".join(report)
