@@ -68,6 +68,15 @@ impl PartialFile {
         self.unfinished.sync()
     }
 
+    /// Ends the file and closes it: see [`UnfinishedFile::close`].
+    ///
+    /// # Errors
+    /// See [`create`](Self::create).
+    pub fn close(&mut self) -> io::Result<()> {
+        self.end()?;
+        self.unfinished.close()
+    }
+
     /// Gives the file its name.
     ///
     /// # Errors

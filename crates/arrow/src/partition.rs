@@ -332,6 +332,8 @@ fn directory(key: &str, value: Option<&str>) -> Result<String, ArrowError> {
     let mut name = format!("{}=", escaped(key));
     match value {
         None => name.push_str(NONE),
+        // A text that is called as no value is would be read as none.
+        Some(NONE) => name.push_str(&NONE.replacen('_', "%5F", 1)),
         Some(value) => name.push_str(&escaped(value)),
     }
     if name.len() > NAME_BYTES_MAX {
@@ -413,6 +415,13 @@ mod tests {
         assert_eq!(names, ["Word=a%2Fb", "Word=x", "Word=__HIVE_DEFAULT_PARTITION__"]);
         assert_eq!(found[0].1, [Some(7), None]);
         assert_eq!(escaped(".."), "..", "harmless behind KEY=");
+    }
+
+    #[test]
+    fn a_text_is_never_taken_for_no_value() {
+        assert_eq!(directory("k", None).unwrap(), "k=__HIVE_DEFAULT_PARTITION__");
+        assert_eq!(directory("k", Some(NONE)).unwrap(), "k=%5F_HIVE_DEFAULT_PARTITION__");
+        assert_eq!(directory("k", Some("")).unwrap(), "k=");
     }
 
     #[test]

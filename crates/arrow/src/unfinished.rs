@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 /// A file that is written as `NAME.partial` and renamed at its end. One that does not get its name goes. It is locked
 /// meanwhile, so that nobody else writes the same.
 pub struct UnfinishedFile {
-    file: File,
+    /// None once it is closed.
+    file: Option<File>,
     partial: PathBuf,
     path: PathBuf,
     is_published: bool,
@@ -28,7 +29,7 @@ impl UnfinishedFile {
         partial.push(".partial");
         let partial = PathBuf::from(partial);
         let file = open_locked(&partial).map_err(|error| named(&partial, &error))?;
-        Ok(Self { file, partial, path, is_published: false })
+        Ok(Self { file: Some(file), partial, path, is_published: false })
     }
 
     /// The file to write to.
@@ -36,7 +37,9 @@ impl UnfinishedFile {
     /// # Errors
     /// Those of the file system, with the file's name.
     pub fn file(&self) -> io::Result<File> {
-        self.file.try_clone().map_err(|error| named(&self.partial, &error))
+        let file = self.file.as_ref().map(File::try_clone);
+        let file = file.unwrap_or_else(|| Err(io::Error::other("it is closed already")));
+        file.map_err(|error| named(&self.partial, &error))
     }
 
     /// The name that it gets.
@@ -49,7 +52,19 @@ impl UnfinishedFile {
     /// # Errors
     /// Those of the file system, with the file's name.
     pub fn sync(&self) -> io::Result<()> {
-        self.file.sync_all().map_err(|error| named(&self.path, &error))
+        let synced = self.file.as_ref().map_or(Ok(()), File::sync_all);
+        synced.map_err(|error| named(&self.path, &error))
+    }
+
+    /// Brings the file to the disk and closes it, so that many can wait for their names. It is no longer locked: who
+    /// calls this keeps others away by other means.
+    ///
+    /// # Errors
+    /// Those of the file system, with the file's name.
+    pub fn close(&mut self) -> io::Result<()> {
+        self.sync()?;
+        self.file = None;
+        Ok(())
     }
 
     /// Brings the file to the disk and gives it its name.

@@ -30,6 +30,11 @@ pub trait CaptureSink {
         true
     }
 
+    /// A packet, or a part of it, whose preamble has this sequence number; called before its messages.
+    fn numbered(&mut self, packet: PacketPlace, seq_num: u64) {
+        let (_, _) = (packet, seq_num);
+    }
+
     /// A message that cannot be decoded, and what is given up with it; `error` counts from its start.
     fn message_failed(&mut self, place: MessagePlace, error: &Error, program: &Program, lost: Lost);
 

@@ -90,6 +90,9 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         origin: Origin,
         segment: &Segment<'_>,
     ) -> Result<(), S::Error> {
+        if let Some(seq_num) = segment.seq_num {
+            self.sink.numbered(packet, seq_num);
+        }
         if segment.reset_before {
             decoder.begin_packet();
         }

@@ -6,7 +6,9 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::ffi::OsStr;
 use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -156,7 +158,7 @@ fn a_run_that_is_killed_leaves_no_file_that_is_not_whole() {
     child.kill().expect("killed");
     let status = child.wait().expect("an end");
     assert!(!status.success(), "it was killed in the middle");
-    assert_eq!(files_in(&out), [partial]);
+    assert_eq!(files_in(&out), [partial, out.join("manifest.json.partial")]);
 
     let run = tickwire(&arguments);
     assert_eq!(run.status, 0, "{}", run.err);
@@ -168,6 +170,73 @@ fn a_run_that_is_killed_leaves_no_file_that_is_not_whole() {
     assert_eq!(rows_noted, &serde_json::json!(rows));
     assert!(rows > 20_000, "{rows}");
     assert!(files_in(&out).iter().all(|path| !path.display().to_string().ends_with(".partial")));
+}
+
+#[test]
+fn a_directory_has_one_export_at_a_time() {
+    let d = directory("export_two_runs");
+    let templates = file(&d, "t.xml", XML.as_bytes());
+    let out = d.join("out");
+    let _ = std::fs::remove_dir_all(&out);
+    std::fs::create_dir(&out).expect("a directory");
+    let lock = File::create(out.join("manifest.json.partial")).expect("a file");
+    lock.try_lock().expect("a lock");
+    let capture = file(&d, "a.bin", &u32be(&[TICK]));
+    let command = format!("export {capture} -t {templates} --reset packet -o {}", out.display());
+    let refused = tickwire(&command);
+    assert_eq!(refused.status, 2, "{}", refused.err);
+    assert!(refused.err.contains("somebody else is writing"), "{}", refused.err);
+    assert_eq!(files_in(&out), [out.join("manifest.json.partial")]);
+    drop(lock);
+    let run = tickwire(&command);
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert_eq!(files_in(&out), [out.join("Tick/a.bin.parquet"), out.join("manifest.json")]);
+}
+
+#[test]
+fn partitions_may_be_more_than_files_may_be_open() {
+    let d = directory("export_many_partitions");
+    let templates = file(&d, "t.xml", XML.as_bytes());
+    let packets: Vec<[u8; 4]> =
+        (0..300_u32).map(|price| [0xC0, 0x81, (price >> 7) as u8, price as u8 | 0x80]).collect();
+    let packets: Vec<&[u8]> = packets.iter().map(<[u8; 4]>::as_slice).collect();
+    let capture = file(&d, "a.bin", &u32be(&packets));
+    let out = d.join("out");
+    let _ = std::fs::remove_dir_all(&out);
+    let program = env!("CARGO_BIN_EXE_tickwire");
+    let command = format!(
+        "ulimit -n 64 && exec {program} export {capture} -t {templates} --reset packet -o {} --partition Price",
+        out.display()
+    );
+    let run = Command::new("sh").args(["-c", &command]).output().expect("a process");
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    assert_eq!(files_in(&out.join("Tick")).len(), 300);
+}
+
+#[test]
+fn names_that_are_no_text_are_told_apart() {
+    let d = directory("export_odd_names");
+    let templates = file(&d, "t.xml", XML.as_bytes());
+    let out = d.join("out");
+    let _ = std::fs::remove_dir_all(&out);
+    for (name, count) in [(&b"a\xFF.bin"[..], 1), (&b"a\xFE.bin"[..], 2), (&b"a=b\n.bin"[..], 3)] {
+        let capture = d.join(OsStr::from_bytes(name));
+        std::fs::write(&capture, u32be(&vec![TICK; count])).expect("a capture");
+        let run = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+            .arg("export")
+            .arg(&capture)
+            .args(["--reset", "packet", "--resume", "-t", &templates, "-o"])
+            .arg(&out)
+            .output()
+            .expect("a process");
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    }
+    let captures = manifest(&out)["captures"].clone();
+    for (name, count) in [("a\\xFF.bin", 1), ("a\\xFE.bin", 2), ("a=b\n.bin", 3)] {
+        assert_eq!(captures[name]["rows"]["Tick"], count, "{captures:#}");
+        let path = out.join(format!("Tick/{name}.parquet"));
+        assert_eq!(read(&path).iter().map(RecordBatch::num_rows).sum::<usize>(), count);
+    }
 }
 
 #[test]
@@ -502,5 +571,33 @@ fn sequence_numbers_of_preambles_are_a_column() {
         });
         let twice: Vec<_> = expected.into_iter().flat_map(|number| [number; 2]).collect();
         assert_eq!(columns.collect::<Vec<_>>(), twice);
+    }
+}
+
+#[test]
+fn the_manifest_has_gaps_of_sequence_numbers() {
+    let d = directory("export_gaps");
+    let templates = file(&d, "t.xml", XML.as_bytes());
+    // A number is noted although its packet cannot be decoded.
+    let numbered = |seq_num: u32, message: &[u8]| [&seq_num.to_be_bytes()[..], message].concat();
+    let packets = [(1, TICK), (2, UNKNOWN), (5, TICK), (4, TICK), (9, TICK)];
+    let packets: Vec<Vec<u8>> =
+        packets.into_iter().map(|(number, message)| numbered(number, message)).collect();
+    let packets: Vec<&[u8]> = packets.iter().map(Vec::as_slice).collect();
+    let capture = file(&d, "f.bin", &u32be(&packets));
+    for (framing, gaps, missing) in
+        [("preamble=4,seq=0:4:be", Some(2), Some(4)), ("preamble=4", None, None)]
+    {
+        let out = d.join("out");
+        let _ = std::fs::remove_dir_all(&out);
+        let run = tickwire(&format!(
+            "export {capture} -t {templates} --framing {framing} --reset packet -o {}",
+            out.display()
+        ));
+        assert_eq!(run.status, 1, "{}", run.err);
+        let noted = &manifest(&out)["captures"]["f.bin"];
+        assert_eq!(noted["gaps"], serde_json::json!(gaps));
+        assert_eq!(noted["missing"], serde_json::json!(missing));
+        assert_eq!(noted["errors"], 1);
     }
 }

@@ -26,7 +26,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 use summary::Summary;
-use tickwire_captures::{CaptureDecoder, Sample, Selection};
+use tickwire_captures::{CaptureDecoder, Sample, Selection, SequenceGaps};
 use tickwire_fast::{CompileOptions, Findings, Program};
 use tickwire_feed::capture::Kind;
 use tickwire_feed::framing::Framing;
@@ -174,6 +174,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
         selection,
         left: args.limit.unwrap_or(u64::MAX),
         report: Report::new(&name, &progress, options.limits),
+        gaps: SequenceGaps::default(),
         sample: Sample::new(DOUBTED_PACKETS),
         findings: Findings::default(),
         timed: args.format() == OutputFormat::Summary,

@@ -7,7 +7,7 @@ use std::fmt::Display;
 use std::io::Read;
 use std::time::{Duration, Instant};
 use tickwire_captures::{
-    CaptureDecoder, CaptureSink, Lost, MessagePlace, PacketPlace, Sample, Selection,
+    CaptureDecoder, CaptureSink, Lost, MessagePlace, PacketPlace, Sample, Selection, SequenceGaps,
 };
 use tickwire_fast::{Decoded, Error, Findings, Program};
 use tickwire_feed::capture::{CaptureReader, Packet};
@@ -20,6 +20,8 @@ pub struct Run<'r> {
     /// Messages still to be written.
     pub left: u64,
     pub report: Report<'r>,
+    /// Gaps in the sequence numbers of preambles.
+    pub gaps: SequenceGaps,
     /// First packets, to judge by whether the framing is right.
     pub sample: Sample,
     /// What decoders let pass.
@@ -81,6 +83,7 @@ impl CaptureSink for Run<'_> {
     /// Writes a message unless the filter leaves it out.
     fn message(&mut self, header: &Header<'_>, decoded: &Decoded<'_>) -> Result<(), Failure> {
         self.report.counts.messages += 1;
+        self.gaps.note_message();
         if self.selection.contains(decoded.message) {
             self.output.write_message(header, decoded.message)?;
             self.left -= 1;
@@ -90,6 +93,10 @@ impl CaptureSink for Run<'_> {
 
     fn wants_more(&self) -> bool {
         self.left > 0
+    }
+
+    fn numbered(&mut self, packet: PacketPlace, seq_num: u64) {
+        self.gaps.note(packet.destination, seq_num);
     }
 
     fn message_failed(

@@ -12,7 +12,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read, Write};
 use std::rc::Rc;
 use std::sync::Arc;
-use tickwire_captures::{CaptureDecoder, Sample, Selection};
+use tickwire_captures::{CaptureDecoder, Sample, Selection, SequenceGaps};
 use tickwire_fast::{Findings, Program};
 use tickwire_feed::capture::{CaptureReader, Packet};
 use tickwire_feed::framing::{Framing, ResetPolicy};
@@ -148,6 +148,7 @@ impl Worker {
             left: u64::MAX,
             report: Report::held(options.limits),
             // The reader's thread takes the sample.
+            gaps: SequenceGaps::default(),
             sample: Sample::new(0),
             findings: Findings::default(),
             timed: false,

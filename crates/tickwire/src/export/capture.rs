@@ -1,6 +1,7 @@
 //! Exporting one capture.
 
 use super::digest::sha256;
+use super::names::text_of;
 use super::table_files::{TableFiles, Target};
 use super::tables::{SharedTables, Tables};
 use super::text::TextFile;
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 use tickwire_arrow::{LostData, TableOptions};
-use tickwire_captures::{CaptureDecoder, Sample, Selection};
+use tickwire_captures::{CaptureDecoder, Sample, Selection, SequenceGaps};
 use tickwire_fast::{Findings, Program};
 use tickwire_feed::framing::Framing;
 use tickwire_feed::framing::detect::doubt;
@@ -68,7 +69,7 @@ impl State {
     /// As the manifest has it.
     pub fn json(&self) -> Value {
         let Self { path, bytes, modified_ns } = self;
-        json!({ "path": path.to_string_lossy(), "bytes": bytes, "modified_ns": modified_ns })
+        json!({ "path": text_of(path.as_os_str()), "bytes": bytes, "modified_ns": modified_ns })
     }
 }
 
@@ -81,6 +82,9 @@ pub struct Exported {
     /// Not of FIX, which is no packets.
     pub packets: Option<u64>,
     pub messages: u64,
+    /// Gaps in the sequence numbers of preambles, and numbers missing in them; none where there are no such numbers.
+    pub gaps: Option<u64>,
+    pub missing: Option<u64>,
     /// Rows of errors.
     pub errors: u64,
     /// By table, in the order in which they began.
@@ -130,6 +134,8 @@ impl Job<'_> {
             digest,
             packets: Some(counts.packets),
             messages: counts.messages,
+            gaps: counts.gaps.gaps(),
+            missing: counts.gaps.missing(),
             is_flawed: counts.is_flawed || finished.unfit > 0,
             errors: written.errors,
             rows: written.rows,
@@ -182,6 +188,7 @@ impl Job<'_> {
             selection: self.selection.clone(),
             left: u64::MAX,
             report,
+            gaps: SequenceGaps::default(),
             sample: Sample::new(DOUBTED_PACKETS),
             findings: Findings::default(),
             timed: false,
@@ -199,7 +206,7 @@ impl Job<'_> {
         let counts = &run.report.counts;
         let (packets, messages) = (counts.packets, counts.messages);
         let is_flawed = run.report.is_flawed();
-        Ok(Counts { name: name.clone(), packets, messages, is_flawed })
+        Ok(Counts { name: name.clone(), packets, messages, gaps: run.gaps, is_flawed })
     }
 }
 
@@ -211,5 +218,6 @@ struct Counts {
     name: String,
     packets: u64,
     messages: u64,
+    gaps: SequenceGaps,
     is_flawed: bool,
 }

@@ -2,6 +2,7 @@
 
 use super::capture::{Exported, State};
 use super::manifest::{Again, Manifest};
+use super::names::text_of;
 use super::table_files::{InDirectory, Target};
 use crate::console::tell;
 use crate::failure::{Failure, Outcome};
@@ -119,7 +120,7 @@ impl Directory<'_> {
 fn distinct_names(captures: &[PathBuf]) -> Result<Vec<String>, Failure> {
     let mut names: Vec<String> = Vec::new();
     for path in captures {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = path.file_name().map(text_of);
         let name =
             name.ok_or_else(|| Failure::Usage(format!("{}: name a capture file", path.display())))?;
         if names.contains(&name) {

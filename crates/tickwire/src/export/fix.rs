@@ -106,6 +106,8 @@ impl FixJob<'_> {
             digest,
             packets: None,
             messages,
+            gaps: None,
+            missing: None,
             is_flawed: flawed > 0,
             errors: written.errors,
             rows: written.rows,

@@ -1,11 +1,13 @@
 //! What a directory has of which capture.
 
 use super::capture::{Exported, State};
+use super::names::text_of;
 use crate::failure::Failure;
 use serde_json::{Map, Value, json};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use tickwire_arrow::unfinished::UnfinishedFile;
 
 /// Name of the file.
 const NAME: &str = "manifest.json";
@@ -22,8 +24,12 @@ pub enum Again {
 }
 
 /// The manifest of a directory. It is written anew, beside its place and renamed, with each capture.
+///
+/// While it is open nobody else exports to the directory: two manifests would each lack what the other has.
 pub struct Manifest {
     directory: PathBuf,
+    /// Locked, and gone at the end.
+    _lock: UnfinishedFile,
     /// What all files of the directory have in common: templates, framing, options.
     settings: Value,
     captures: Map<String, Value>,
@@ -32,8 +38,12 @@ pub struct Manifest {
 impl Manifest {
     /// Reads the manifest of a directory.
     pub fn open(directory: &Path, settings: Value, again: Again) -> Result<Self, Failure> {
-        let mut manifest = Self { directory: directory.to_owned(), settings, captures: Map::new() };
         let path = directory.join(NAME);
+        let lock = UnfinishedFile::create(path.clone()).map_err(|error| {
+            Failure::Usage(format!("{}: cannot export to it: {error}", directory.display()))
+        })?;
+        let directory = directory.to_owned();
+        let mut manifest = Self { directory, _lock: lock, settings, captures: Map::new() };
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(manifest),
@@ -52,12 +62,12 @@ impl Manifest {
             Again::Refused => Err(Failure::Usage(format!(
                 "{} was exported to already: go on with --resume, replace its files with --force, or name \
                  another directory",
-                directory.display()
+                manifest.directory.display()
             ))),
             Again::Resume if !is_same => Err(Failure::Usage(format!(
                 "{} was exported with other templates, framing or options, and files of one table have the same \
                  columns: replace them with --force, or name another directory",
-                directory.display()
+                manifest.directory.display()
             ))),
             Again::Resume | Again::Force => {
                 manifest.captures = captures.clone();
@@ -98,6 +108,8 @@ impl Manifest {
             "sha256": exported.digest,
             "packets": exported.packets,
             "messages": exported.messages,
+            "gaps": exported.gaps,
+            "missing": exported.missing,
             "errors": exported.errors,
             "rows": rows,
             "files": exported.files,
@@ -134,15 +146,18 @@ impl Manifest {
             "settings": &self.settings,
             "captures": &self.captures,
         });
-        let (path, partial) =
-            (self.directory.join(NAME), self.directory.join(format!("{NAME}.partial")));
+        let (path, next) = (self.directory.join(NAME), self.directory.join(format!("{NAME}.next")));
         let write = || {
-            let mut file = File::create(&partial)?;
+            let mut file = File::create(&next)?;
             file.write_all(format!("{manifest:#}\n").as_bytes())?;
             file.sync_all()?;
-            fs::rename(&partial, &path)
+            fs::rename(&next, &path)
         };
-        write().map_err(|error| Failure::file("write", path.display(), &error))
+        write().map_err(|error| {
+            // Of no use to anybody.
+            let _ = fs::remove_file(&next);
+            Failure::file("write", path.display(), &error)
+        })
     }
 }
 
@@ -157,5 +172,5 @@ fn files_of(entry: Option<&Value>) -> impl Iterator<Item = String> {
 
 /// A capture's name in the manifest.
 fn key(capture: &Path) -> String {
-    capture.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    text_of(capture.file_name().unwrap_or_default())
 }

@@ -1,6 +1,8 @@
 //! Names of the tables' directories.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fmt::Write;
 use tickwire_fast::Program;
 
 /// What stands beside the tables.
@@ -37,6 +39,19 @@ pub fn table_names(program: &Program) -> Vec<String> {
         names.push(name);
     }
     names
+}
+
+/// The text of a file's name. Bytes that are no UTF-8 are written in hex, so that names that differ have texts that
+/// differ.
+pub fn text_of(name: &OsStr) -> String {
+    let mut text = String::new();
+    for chunk in name.as_encoded_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            let _ = write!(text, "\\x{byte:02X}");
+        }
+    }
+    text
 }
 
 fn plain(name: &str) -> String {

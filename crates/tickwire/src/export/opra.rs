@@ -146,6 +146,8 @@ impl OpraJob<'_> {
             digest,
             packets: Some(packets),
             messages,
+            gaps: None,
+            missing: None,
             errors: written.errors,
             rows: written.rows,
             files: written.files,

@@ -260,7 +260,8 @@ impl Partitions {
             let path = format!("{table}/{directory}/{}{part}.{}", to.name, to.format.suffix());
             let mut file = to.create(&path, &self.schema)?;
             file.write(&rows)?;
-            file.end()?;
+            // There may be more than a process may have open; the directory is locked.
+            file.close()?;
             self.ended.push(file);
             below.push(path);
         }

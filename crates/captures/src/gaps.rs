@@ -1,0 +1,192 @@
+//! Sequence numbers that a capture lacks.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+/// Missing ranges kept of a channel: numbers that come late may be of one of them.
+const RANGES_MAX: usize = 64;
+/// A number that is further behind than this begins anew.
+const LATE_MAX: u64 = 10_000;
+/// Channels followed.
+const CHANNELS_MAX: usize = 256;
+
+/// Counts the gaps in the sequence numbers of preambles, by destination.
+///
+/// A number that was there already is a copy, one that is far behind begins anew, and one of a gap that comes late makes
+/// it smaller. Numbers may count packets or messages: one that is ahead by the messages of the packet before is a gap
+/// unless all packets of the channel are numbered so.
+#[derive(Default)]
+pub struct SequenceGaps {
+    channels: HashMap<Option<SocketAddr>, Channel>,
+    /// The channel of the packet that came last.
+    last: Option<Option<SocketAddr>>,
+    is_numbered: bool,
+}
+
+#[derive(Default)]
+struct Channel {
+    /// The highest number, and the messages that came with it.
+    seq_num: u64,
+    messages: u64,
+    /// Whether a packet of several messages was followed by the next number.
+    counts_packets: bool,
+    missing: Vec<Missing>,
+    /// Those that are no gaps where numbers count messages, and the others.
+    by_messages: Tally,
+    certain: Tally,
+}
+
+/// Numbers from the first to the last.
+struct Missing {
+    first: u64,
+    last: u64,
+    is_certain: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    gaps: u64,
+    numbers: u64,
+}
+
+impl SequenceGaps {
+    /// Notes the number of a packet, or of a part of it that has its own.
+    pub fn note(&mut self, destination: Option<SocketAddr>, seq_num: u64) {
+        self.is_numbered = true;
+        self.last = Some(destination);
+        if let Some(channel) = self.channels.get_mut(&destination) {
+            if !channel.note(seq_num) {
+                // The messages that follow are not of the highest number.
+                self.last = None;
+            }
+        } else if self.channels.len() < CHANNELS_MAX {
+            self.channels.insert(destination, Channel { seq_num, ..Channel::default() });
+        }
+    }
+
+    /// Notes a message of the packet that came last.
+    pub fn note_message(&mut self) {
+        if let Some(last) = &self.last
+            && let Some(channel) = self.channels.get_mut(last)
+        {
+            channel.messages += 1;
+        }
+    }
+
+    /// How many gaps there are; `None` if no packet had a number.
+    pub fn gaps(&self) -> Option<u64> {
+        self.is_numbered.then(|| self.tallies().map(|tally| tally.gaps).sum())
+    }
+
+    /// How many numbers are missing in them; `None` if no packet had a number.
+    pub fn missing(&self) -> Option<u64> {
+        self.is_numbered.then(|| self.tallies().map(|tally| tally.numbers).sum())
+    }
+
+    fn tallies(&self) -> impl Iterator<Item = Tally> {
+        self.channels.values().flat_map(|channel| {
+            let by_messages = channel.counts_packets.then_some(channel.by_messages);
+            [Some(channel.certain), by_messages].into_iter().flatten()
+        })
+    }
+}
+
+impl Channel {
+    /// Notes a number; whether it is the highest.
+    fn note(&mut self, seq_num: u64) -> bool {
+        let before = self.seq_num;
+        if seq_num > before {
+            let next = before + 1;
+            self.counts_packets |= seq_num == next && self.messages > 1;
+            if seq_num > next {
+                let is_certain = seq_num - before != self.messages;
+                self.add(Missing { first: next, last: seq_num - 1, is_certain });
+            }
+            (self.seq_num, self.messages) = (seq_num, 0);
+        } else if before - seq_num > LATE_MAX {
+            (self.seq_num, self.messages) = (seq_num, 0);
+            self.missing.clear();
+        } else if let Some(at) = self.missing.iter().position(|missing| missing.has(seq_num)) {
+            let Missing { first, last, is_certain } = self.missing.swap_remove(at);
+            let tally = self.tally(is_certain);
+            tally.gaps -= 1;
+            tally.numbers -= last - first + 1;
+            for (first, last) in [(first, seq_num - 1), (seq_num + 1, last)] {
+                if first <= last {
+                    self.add(Missing { first, last, is_certain });
+                }
+            }
+        }
+        seq_num == self.seq_num
+    }
+
+    fn add(&mut self, missing: Missing) {
+        let tally = self.tally(missing.is_certain);
+        tally.gaps += 1;
+        tally.numbers += missing.last - missing.first + 1;
+        if self.missing.len() == RANGES_MAX {
+            self.missing.remove(0);
+        }
+        self.missing.push(missing);
+    }
+
+    const fn tally(&mut self, is_certain: bool) -> &mut Tally {
+        if is_certain { &mut self.certain } else { &mut self.by_messages }
+    }
+}
+
+impl Missing {
+    fn has(&self, seq_num: u64) -> bool {
+        (self.first..=self.last).contains(&seq_num)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(numbers: &[u64]) -> (Option<u64>, Option<u64>) {
+        let mut gaps = SequenceGaps::default();
+        numbers.iter().for_each(|number| gaps.note(None, *number));
+        (gaps.gaps(), gaps.missing())
+    }
+
+    #[test]
+    fn gaps_are_counted_with_what_is_missing() {
+        assert_eq!(counted(&[]), (None, None));
+        assert_eq!(counted(&[5, 6, 7]), (Some(0), Some(0)));
+        assert_eq!(counted(&[5, 5, 6, 5]), (Some(0), Some(0)), "copies");
+        assert_eq!(counted(&[1, 4, 5, 10]), (Some(2), Some(6)));
+        assert_eq!(counted(&[u64::MAX - 1, u64::MAX, u64::MAX]), (Some(0), Some(0)));
+        assert_eq!(counted(&[0, u64::MAX]), (Some(1), Some(u64::MAX - 1)));
+    }
+
+    #[test]
+    fn numbers_that_come_late_make_gaps_smaller() {
+        assert_eq!(counted(&[1, 3, 2, 4]), (Some(0), Some(0)));
+        assert_eq!(counted(&[1, 5, 3]), (Some(2), Some(2)));
+        assert_eq!(counted(&[1, 5, 4, 2]), (Some(1), Some(1)));
+        assert_eq!(counted(&[50_000, 50_002, 1, 2, 3]), (Some(1), Some(1)), "begins anew");
+    }
+
+    #[test]
+    fn numbers_may_count_messages_and_channels_count_apart() {
+        let with_messages = |packets: &[(u64, u64)]| {
+            let mut gaps = SequenceGaps::default();
+            for (number, messages) in packets {
+                gaps.note(None, *number);
+                (0..*messages).for_each(|_| gaps.note_message());
+            }
+            gaps
+        };
+        let packets = with_messages(&[(1, 2), (3, 2), (4, 1), (5, 1)]);
+        assert_eq!((packets.gaps(), packets.missing()), (Some(1), Some(1)));
+        let mut gaps = with_messages(&[(1, 3), (4, 2), (6, 1), (9, 1)]);
+        assert_eq!((gaps.gaps(), gaps.missing()), (Some(1), Some(2)));
+        let other = "233.0.0.1:5000".parse().ok();
+        gaps.note(other, 500);
+        gaps.note(None, 10);
+        gaps.note(other, 501);
+        assert_eq!(gaps.gaps(), Some(1));
+    }
+}
