@@ -6,6 +6,7 @@ use crate::errors;
 use crate::fault::Fault;
 use crate::parquet;
 use crate::pull::{Job, Pull, Take};
+use crate::signals;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{TimestampMicrosecondType, TimestampNanosecondType};
@@ -267,6 +268,9 @@ impl Reader {
             }
             if self.pull.is_ended() {
                 return Ok(None);
+            }
+            if signals::is_interrupted() {
+                return Err(ArrowError::ExternalError("interrupted".into()));
             }
             self.step();
             self.fault = self.errors.note(self.pull.take_faults());

@@ -7,6 +7,7 @@ use crate::fault::Fault;
 use crate::lost::Lost;
 use crate::message::{Message, Owned};
 use crate::pull::{Job, Pull, Source, Take};
+use crate::signals;
 use crate::templates::{Templates, compile};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -314,15 +315,15 @@ impl Capture {
         let counts = vec![0; self.job.program.templates().len()];
         let mut pull =
             Pull::new(&self.job, Counts(counts)).map_err(|text| errors::usage(py, &text))?;
-        let raised = py.detach(|| {
-            while !pull.is_ended() {
+        let raised = signals::detached(py, || {
+            while !pull.is_ended() && !signals::is_interrupted() {
                 pull.step();
                 if let Some(fault) = self.errors.note(pull.take_faults()) {
                     return Some(fault);
                 }
             }
             None
-        });
+        })?;
         match raised {
             Some(fault) => Err(fault.exception(py)),
             None => Ok(std::mem::take(&mut pull.taken().0)),
@@ -382,7 +383,7 @@ impl Messages {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
-        match py.detach(|| self.next()) {
+        match signals::detached(py, || self.next())? {
             Ok(message) => Ok(message.map(Message::from)),
             Err(fault) => Err(fault.exception(py)),
         }
@@ -400,7 +401,7 @@ impl Messages {
             if let Some(fault) = raised.take() {
                 return Err(Box::new(fault));
             }
-            if pull.is_ended() {
+            if pull.is_ended() || signals::is_interrupted() {
                 return Ok(None);
             }
             pull.step();

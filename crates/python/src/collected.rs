@@ -1,5 +1,6 @@
 //! Record batches that were read already.
 
+use crate::signals;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
@@ -16,15 +17,11 @@ pub struct Collected {
 
 impl Collected {
     /// Reads all, with the GIL released.
-    pub fn read(py: Python<'_>, mut reader: impl RecordBatchReader + Send) -> PyResult<Self> {
-        let failed = |error: ArrowError| PyValueError::new_err(error.to_string());
-        let mut batches = Vec::new();
-        while let Some(batch) = py.detach(|| reader.next().transpose()).map_err(failed)? {
-            batches.push(batch);
-            // So that Ctrl-C ends it.
-            py.check_signals()?;
-        }
-        Ok(Self { schema: reader.schema(), batches })
+    pub fn read(py: Python<'_>, reader: impl RecordBatchReader + Send) -> PyResult<Self> {
+        let schema = reader.schema();
+        let batches = signals::detached(py, || reader.collect::<Result<_, ArrowError>>())?;
+        let batches = batches.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Self { schema, batches })
     }
 }
 

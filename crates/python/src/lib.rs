@@ -19,6 +19,7 @@ mod opra;
 mod parquet;
 mod plan;
 mod pull;
+mod signals;
 #[cfg(feature = "net")]
 mod simulate;
 mod templates;

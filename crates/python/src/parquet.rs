@@ -1,5 +1,6 @@
 //! Parquet files of record batches.
 
+use crate::signals;
 use arrow_array::RecordBatchReader;
 use arrow_schema::ArrowError;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -25,14 +26,14 @@ pub fn write(
     let schema = reader.schema();
     let created = py.detach(|| PartialFile::create(path, FileFormat::Parquet, &schema));
     let mut file = created.map_err(failed)?;
-    while py.detach(|| step(&mut reader, &mut file)).map_err(|stop| match stop {
+    let written = signals::detached(py, || {
+        while step(&mut reader, &mut file)? {}
+        file.publish().map_err(Stop::Write)
+    })?;
+    written.map_err(|stop| match stop {
         Stop::Read(error) => PyValueError::new_err(error.to_string()),
         Stop::Write(error) => failed(error),
-    })? {
-        // So that Ctrl-C ends it.
-        py.check_signals()?;
-    }
-    py.detach(|| file.publish()).map_err(failed)
+    })
 }
 
 /// Writes the next batch; false if there is none.

@@ -10,6 +10,7 @@ from typing import Any
 
 import datafusion
 import duckdb
+import feed
 import polars
 import pyarrow
 import pyarrow.compute
@@ -163,3 +164,18 @@ def test_an_error_ends_a_query(tmp_path: Path) -> None:
     dataset = tickwire.open(tmp_path / "c.bin", tmp_path / "t.xml").dataset("Quote")
     with pytest.raises(pyarrow.ArrowException, match="packet 1"):
         dataset.to_table()
+
+
+def test_fields_that_are_named_like_parts_of_others(tmp_path: Path) -> None:
+    names = ["a.mantissa", "b.exponent", "c.entry", "d.present", "e.length", "f"]
+    fields = "".join(f'<uInt32 name="{name}"/>' for name in names)
+    xml = f"""<templates><template name="T" id="1">{fields}
+        <sequence name="S"><uInt32 name="x"/></sequence></template></templates>"""
+    templates = tickwire.TemplateSet.parse(xml)
+    message = {name: number for number, name in enumerate(names)} | {"S": [{"x": 7}]}
+    packet = tickwire.Encoder(templates).encode({"n": "T", "msg": message})
+    path = feed.write(tmp_path, "t.bin", feed.prefixed([packet]))
+    capture = tickwire.open(path, templates, input_format="u32be")
+    table, dataset = capture.table(), capture.dataset()
+    for name in table.column_names:
+        assert dataset.to_table(columns=[name])[name].to_pylist() == table[name].to_pylist(), name

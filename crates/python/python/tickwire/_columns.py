@@ -33,7 +33,8 @@ def table(batches: Batches) -> pyarrow.Table:
     import pyarrow
 
     with _cause(batches):
-        return pyarrow.table(batches)
+        # pyarrow would not look for signals while it reads.
+        return pyarrow.table(batches.collect())
 
 
 def to_polars(batches: Batches) -> polars.DataFrame:

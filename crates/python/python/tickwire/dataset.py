@@ -206,12 +206,26 @@ def _path(column: str) -> str:
     return column
 
 
+def _is_named_like_a_part(column: str, of_messages: Sequence[str]) -> bool:
+    """Whether a column ends as a part of a field does, but what would stand beside such a part is not there."""
+    path, point, part = column.rpartition(".")
+    if not point:
+        return False
+    beside = {"mantissa": "exponent", "exponent": "mantissa", "entry": "length", "length": "entry"}
+    if part == "length" and not any(other.endswith(".entry") for other in of_messages):
+        # Of messages without their entries.
+        return False
+    if part == "present":
+        return not any(other.startswith(path + "/") for other in of_messages)
+    return part in beside and f"{path}.{beside[part]}" not in of_messages
+
+
 def _fields(columns: Sequence[str], all_columns: Sequence[str]) -> list[str] | None:
     """Paths of the fields that columns are of, and of one in each sequence, as its entries are rows."""
-    if any("#" in column for column in all_columns):
-        # Names that came about by numbering are not of the templates.
-        return None
     of_messages = all_columns[len(_PLACE) :]
+    if any("#" in column or _is_named_like_a_part(column, of_messages) for column in of_messages):
+        # Names that came about by numbering are not of the templates, and those of some fields end as parts do.
+        return None
     # Where it has fields inside, naming X for X.length would bring them all.
     sequences = [column.removesuffix(".length") for column in of_messages if column.endswith(".length")]
     inside = [path for path in sequences if any(other.startswith(path + "/") for other in of_messages)]

@@ -6,6 +6,7 @@ use crate::fix::fault::Fault;
 use crate::fix::log::{Errors, Job};
 use crate::fix::survey::Chosen;
 use crate::parquet;
+use crate::signals;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
@@ -152,6 +153,9 @@ impl Reader {
             }
             if self.is_last {
                 return Ok(None);
+            }
+            if signals::is_interrupted() {
+                return Err(ArrowError::ExternalError("interrupted".into()));
             }
             let rows = &mut self.rows;
             let stepped = self.pull.step(&mut |place, found| rows.push(&place, found));

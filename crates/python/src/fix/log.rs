@@ -8,6 +8,7 @@ use crate::fix::inner::Inner;
 use crate::fix::message::Message;
 use crate::fix::parse::{Text, inner};
 use crate::fix::survey::Survey;
+use crate::signals;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -168,8 +169,8 @@ impl Log {
         if let Some(survey) = self.survey.get() {
             return Ok(survey);
         }
-        let survey =
-            py.detach(|| Survey::of(&self.job)).map_err(|text| errors::usage(py, &text))?;
+        let survey = signals::detached(py, || Survey::of(&self.job))?;
+        let survey = survey.map_err(|text| errors::usage(py, &text))?;
         Ok(self.survey.get_or_init(|| survey))
     }
 }
@@ -195,7 +196,7 @@ impl Messages {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
         loop {
-            let next = py.detach(|| self.next());
+            let next = signals::detached(py, || self.next())?;
             match next.map_err(|text| errors::usage(py, &text))? {
                 None => return Ok(None),
                 Some(Ok(inner)) => return Ok(Some(Message::new(inner))),
@@ -217,7 +218,7 @@ impl Messages {
             let is_on = pull.step(&mut |place, found| {
                 queue.push_back(self.job.message(&place, found));
             })?;
-            if !is_on {
+            if !is_on || signals::is_interrupted() {
                 return Ok(None);
             }
         }

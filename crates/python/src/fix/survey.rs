@@ -1,6 +1,7 @@
 //! Which messages and fields a log has.
 
 use crate::fix::log::Job;
+use crate::signals;
 use std::collections::{BTreeMap, BTreeSet};
 use tickwire_fix::{Message, Reader, Tag};
 use tickwire_fix_text::{FRAME_TAGS, Found, Names, Versions, examined};
@@ -55,7 +56,8 @@ impl Survey {
             {
                 survey.note(&message);
             }
-        })? {}
+        })? && !signals::is_interrupted()
+        {}
         Ok(survey)
     }
 

@@ -8,6 +8,7 @@ use crate::errors;
 use crate::fault::Fault;
 use crate::parquet;
 use crate::pull::Source;
+use crate::signals;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
@@ -141,6 +142,9 @@ impl Reader {
             }
             if self.pull.is_ended() {
                 return Ok(None);
+            }
+            if signals::is_interrupted() {
+                return Err(ArrowError::ExternalError("interrupted".into()));
             }
             let (builder, category) = (&mut self.builder, self.category);
             self.pull.step(|header, message| {

@@ -7,6 +7,7 @@ use crate::capture::{Errors, format_of};
 use crate::errors;
 use crate::fault::Fault;
 use crate::pull::Source;
+use crate::signals;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -149,9 +150,9 @@ impl Capture {
     /// Messages by category, in the order of the tables.
     fn counted(&self, py: Python<'_>) -> PyResult<[u64; CATEGORIES.len()]> {
         let mut pull = self.pull(py)?;
-        let counted = py.detach(|| {
+        let counted = signals::detached(py, || {
             let mut counts = [0; CATEGORIES.len()];
-            while !pull.is_ended() {
+            while !pull.is_ended() && !signals::is_interrupted() {
                 pull.step(|_, message| {
                     let category = message.category();
                     let at = CATEGORIES.iter().position(|(known, _)| *known == category);
@@ -164,7 +165,7 @@ impl Capture {
                 }
             }
             Ok(counts)
-        });
+        })?;
         counted.map_err(|fault| fault.exception(py))
     }
 
@@ -217,7 +218,7 @@ impl Messages {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
-        py.detach(|| self.next()).map_err(|fault| fault.exception(py))
+        signals::detached(py, || self.next())?.map_err(|fault| fault.exception(py))
     }
 }
 
@@ -232,7 +233,7 @@ impl Messages {
             if let Some(fault) = raised.take() {
                 return Err(Box::new(fault));
             }
-            if pull.is_ended() {
+            if pull.is_ended() || signals::is_interrupted() {
                 return Ok(None);
             }
             pull.step(|header, message| {
