@@ -1,11 +1,11 @@
 """Tickwire beside other packages on the same messages, in one process and in turns.
 
     pip install simplefix quickfix databento-dbn pyarrow     # those that are not there are left out
-    python benches/peers.py [--program tickwire] [--fastlib PROGRAM --capture FILE --templates FILE]
+    python benches/peers.py [--program tickwire] [--fastlib PROGRAM --capture FILE --templates FILE --reset WHEN]
 
 The values that each package reads are compared before anything is measured. Every row says what the package does: none of
 them does the same as another. A figure is the least of the rounds. ``fastlib`` is the program of peers/fastlib, which
-decodes the given capture (packets behind their lengths, dictionaries emptied at each) and measures itself.
+decodes the given capture (packets behind their lengths) and measures itself.
 """
 
 from __future__ import annotations
@@ -235,9 +235,9 @@ def of_dbn(
 
 
 def fast(rounds: int, given: argparse.Namespace) -> None:
-    command = [given.fastlib, given.templates, given.capture, "0", "packet", "2"]
+    command = [given.fastlib, given.templates, given.capture, "0", given.reset, "2"]
     told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    opened = tickwire.open(given.capture, given.templates, "none", "packet", "u32be")
+    opened = tickwire.open(given.capture, given.templates, "none", given.reset, "u32be")
     counts = opened.counts()
     messages, template = sum(counts.values()), max(counts, key=lambda name: counts[name])
     assert messages == told["messages"], f"fastlib has {told['messages']} messages, Tickwire {messages}"
@@ -265,6 +265,7 @@ def main() -> None:
     parser.add_argument("--fastlib", help="the program of peers/fastlib")
     parser.add_argument("--capture", help="what fastlib decodes")
     parser.add_argument("--templates", help="its templates")
+    parser.add_argument("--reset", default="packet", help="when its dictionaries are emptied")
     parser.add_argument("--program", help="the command tickwire, for its files of text")
     parser.add_argument("--messages", type=int, default=100_000, help="of FIX")
     parser.add_argument("--packets", type=int, default=100_000, help="of the simulated day")

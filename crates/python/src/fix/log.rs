@@ -195,33 +195,43 @@ impl Messages {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
-        loop {
-            let next = signals::detached(py, || self.next())?;
-            match next.map_err(|text| errors::usage(py, &text))? {
-                None => return Ok(None),
-                Some(Ok(inner)) => return Ok(Some(Message::new(inner))),
+        let next = signals::detached(py, || self.next())?;
+        next.map(|inner| inner.map(Message::new)).map_err(|end| match end {
+            End::File(text) => errors::usage(py, &text),
+            End::Message(fault) => fault.exception(py),
+        })
+    }
+}
+
+/// What is raised in place of a message.
+enum End {
+    /// The file cannot be read on.
+    File(String),
+    Message(Box<Fault>),
+}
+
+impl Messages {
+    fn next(&self) -> Result<Option<Inner>, End> {
+        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let Reading { pull, queue } = &mut *reading;
+        while !signals::is_interrupted() {
+            match queue.pop_front() {
+                Some(Ok(inner)) => return Ok(Some(inner)),
                 Some(Err(fault)) => {
                     if let Some(raised) = self.errors.note(fault) {
-                        return Err(raised.exception(py));
+                        return Err(End::Message(Box::new(raised)));
+                    }
+                }
+                None => {
+                    let stepped = pull.step(&mut |place, found| {
+                        queue.push_back(self.job.message(&place, found));
+                    });
+                    if !stepped.map_err(End::File)? {
+                        return Ok(None);
                     }
                 }
             }
         }
-    }
-}
-
-impl Messages {
-    fn next(&self) -> Result<Option<Result<Inner, Fault>>, String> {
-        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        let Reading { pull, queue } = &mut *reading;
-        while queue.is_empty() {
-            let is_on = pull.step(&mut |place, found| {
-                queue.push_back(self.job.message(&place, found));
-            })?;
-            if !is_on || signals::is_interrupted() {
-                return Ok(None);
-            }
-        }
-        Ok(queue.pop_front())
+        Ok(None)
     }
 }
