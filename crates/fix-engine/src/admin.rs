@@ -104,6 +104,14 @@ impl EngineHandle {
     }
 }
 
+impl Sessions {
+    /// Returns all sessions, and connections refused by reason, as `GET /sessions` tells them.
+    pub fn to_json(&self) -> Value {
+        let shown = self.keys().filter_map(|key| shown(self, key)).collect::<Vec<_>>();
+        json!({"sessions": shown, "refused_connections": refusals(self.all_refusals())})
+    }
+}
+
 /// Does something on the engine's thread and waits for what comes of it.
 async fn call<R: Send + 'static>(
     handle: &EngineHandle,
@@ -118,11 +126,7 @@ async fn call<R: Send + 'static>(
 }
 
 async fn list(State(handle): State<EngineHandle>) -> Result<Json<Value>, Failure> {
-    let listed = call(&handle, |sessions, _| {
-        let shown = sessions.keys().filter_map(|key| shown(sessions, key)).collect::<Vec<_>>();
-        json!({"sessions": shown, "refused_connections": refusals(sessions.all_refusals())})
-    });
-    Ok(Json(listed.await?))
+    Ok(Json(call(&handle, |sessions, _| sessions.to_json()).await?))
 }
 
 /// Returns the name in a path as it was written.

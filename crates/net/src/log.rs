@@ -26,6 +26,17 @@ pub struct EventCounters {
 }
 
 impl EventCounters {
+    /// Each count with the label that metrics have for it.
+    pub const fn labelled(&self) -> [(&'static str, u64); 5] {
+        [
+            ("trade", self.trades),
+            ("statistic", self.statistics),
+            ("status", self.statuses),
+            ("definition", self.definitions),
+            ("other", self.others),
+        ]
+    }
+
     const fn count(&mut self, event: &MarketEvent<'_>) {
         *match event {
             MarketEvent::Trade(_) => &mut self.trades,

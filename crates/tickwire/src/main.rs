@@ -25,6 +25,8 @@ mod grammar;
 mod logs;
 mod multicast;
 mod old_options;
+#[cfg(test)]
+mod operations;
 mod opra;
 mod options;
 mod output;

@@ -71,6 +71,11 @@ impl Distribution {
         let _ = shared.add(times);
     }
 
+    /// Returns a copy of what was published last. A thread that publishes meanwhile leaves it for the next time.
+    pub fn copy(&self) -> Histogram<u64> {
+        self.lock().clone()
+    }
+
     /// Records one time, for those in no hurry.
     pub fn record(&self, time_ns: u64) {
         histogram::record(&mut self.lock(), time_ns);

@@ -16,6 +16,8 @@ use tickwire_net::record::RecordCounters;
 
 /// Least time between two publications.
 const PUBLISH_NS: u64 = 250_000_000;
+/// Least time between two publications of distributions: each copies some 200 KiB, where counters are a few words.
+const TIMES_NS: u64 = 1_000_000_000;
 
 /// A counter and where its count is found.
 struct Counted<C> {
@@ -72,6 +74,7 @@ pub struct ArbitrationMetrics {
     held: Gauge,
     held_max: Gauge,
     published_ns: u64,
+    times_published_ns: u64,
 }
 
 /// Publishes the counters of a channel: of its sockets, its feed handler and its events. Call
@@ -116,6 +119,12 @@ pub struct FeedCounts<'c> {
 }
 
 impl FeedMetrics {
+    /// Times from the kernel's stamp of a line's packets to their being taken; `None` if the line has no socket.
+    pub fn delays(&self, source: Source) -> Option<Distribution> {
+        let line = self.arbitration.lines.iter().find(|line| line.source == source)?;
+        Some(line.delay.clone())
+    }
+
     /// Names all counters, for the lines that have a socket. With several channels in a process each has a
     /// `channel`, which becomes a label.
     pub fn new(
@@ -161,7 +170,12 @@ impl FeedMetrics {
         self.arbitration.is_due(now_ns)
     }
 
-    /// Publishes the counters at `now_ns`, the time on the monotonic clock.
+    /// Whether distributions are published with the next publication at `now_ns`: once a second.
+    pub const fn times_are_due(&self, now_ns: u64) -> bool {
+        self.arbitration.times_are_due(now_ns)
+    }
+
+    /// Publishes the counters at `now_ns`, the time on the monotonic clock, and distributions once a second.
     pub fn publish(&mut self, now_ns: u64, counts: &FeedCounts<'_>) {
         let FeedCounts { inputs, handler, events } = counts;
         self.arbitration.publish(now_ns, inputs, handler.arbiter);
@@ -202,6 +216,7 @@ impl ArbitrationMetrics {
             held: metrics.gauge("feed_held_packets", held, &channel),
             held_max: metrics.gauge("feed_held_packets_max", held_max, &channel),
             published_ns: 0,
+            times_published_ns: 0,
         }
     }
 
@@ -210,12 +225,24 @@ impl ArbitrationMetrics {
         now_ns.saturating_sub(self.published_ns) >= PUBLISH_NS
     }
 
-    /// Publishes the counters at `now_ns`, the time on the monotonic clock.
+    /// Whether a second has passed since distributions were published.
+    const fn times_are_due(&self, now_ns: u64) -> bool {
+        now_ns.saturating_sub(self.times_published_ns) >= TIMES_NS
+    }
+
+    /// Publishes the counters at `now_ns`, the time on the monotonic clock, and distributions once a second.
     pub fn publish(&mut self, now_ns: u64, inputs: &[(Source, &Receiver)], arbiter: &Arbiter) {
         self.published_ns = now_ns;
+        let times_are_due = self.times_are_due(now_ns);
+        if times_are_due {
+            self.times_published_ns = now_ns;
+        }
         for (source, receiver) in inputs {
             if let Some(line) = self.lines.iter().find(|line| line.source == *source) {
                 line.publish(now_ns, receiver, arbiter);
+                if times_are_due {
+                    line.delay.publish(receiver.delays());
+                }
             }
         }
         let counters = arbiter.counters();
@@ -269,7 +296,6 @@ impl LineMetrics {
     fn publish(&self, now_ns: u64, receiver: &Receiver, arbiter: &Arbiter) {
         self.socket.publish(&receiver.counters());
         self.age.set_ns(now_ns.saturating_sub(receiver.last_packet_ns()));
-        self.delay.publish(receiver.delays());
         if let (Some(arbitrated), Source::Incremental(line)) = (&self.line, self.source) {
             let counters = arbiter.line_counters(line);
             arbitrated.counters.publish(&counters);

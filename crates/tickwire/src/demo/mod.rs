@@ -3,6 +3,7 @@
 #[cfg(feature = "dds")]
 mod live;
 mod measure;
+mod monitored;
 
 use crate::failure::{Failure, Outcome};
 use crate::files;
@@ -52,6 +53,10 @@ pub struct DemoArgs {
     #[cfg(feature = "dds")]
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, help_heading = "Live")]
     loss: f64,
+    /// Only receive a feed whose lines lose packets, and show it live in a browser at this port of the
+    /// loopback interface, until Ctrl-C.
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "9100", help_heading = "Monitor")]
+    monitor: Option<u16>,
     /// Only run the simple feed at --rate for this time; print losses and memory.
     #[cfg(feature = "dds")]
     #[arg(long, value_name = "TIME", help_heading = "Live", value_parser = span_in("1s"..="24h"))]
@@ -68,6 +73,9 @@ pub struct DemoArgs {
 /// Runs the command.
 #[cfg(not(feature = "dds"))]
 pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
+    if let Some(port) = args.monitor {
+        return monitored::run(port, args.seed);
+    }
     check_outputs(args, None)?;
     codecs(args)?;
     writeln!(std::io::stdout(), "Built without DDS, so nothing runs live.")?;
@@ -77,6 +85,9 @@ pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
 /// Runs the command.
 #[cfg(feature = "dds")]
 pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
+    if let Some(port) = args.monitor {
+        return monitored::run(port, args.seed);
+    }
     if !(0.0..=100.0).contains(&args.loss) {
         return Err(Failure::Usage("--loss: a percentage is from 0 to 100".to_owned()));
     }

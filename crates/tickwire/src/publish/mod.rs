@@ -58,6 +58,12 @@ enum End {
     Stopped,
 }
 
+/// The metrics of this command before it runs.
+#[cfg(test)]
+pub fn metrics() -> PublishMetrics {
+    PublishMetrics::new()
+}
+
 /// Runs the command.
 pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     let args = &args.over_channel()?;

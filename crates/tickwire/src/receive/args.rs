@@ -7,7 +7,7 @@ use super::show::{ShowArgs, ShownKinds};
 use crate::failure::Failure;
 use crate::options::{
     ChannelsArgs, DecoderArgs, DefinitionArgs, EndpointArgs, Endpoints, FramingArgs, MetricsArgs,
-    RecordArgs, SourceArgs, TemplateArgs, WhenCompiled, sequencing,
+    MonitorArgs, RecordArgs, SourceArgs, TemplateArgs, WhenCompiled, sequencing,
 };
 use crate::output;
 use crate::units::{Size, Span, hold};
@@ -30,9 +30,10 @@ use tickwire_net::multicast::{
 use tickwire_net::reception::Wait;
 
 /// Options that only sockets have, apart from those that say so themselves: other commands share them.
-const OF_SOCKETS: [&str; 8] = [
+const OF_SOCKETS: [&str; 9] = [
     "interface",
     "metrics",
+    "monitor",
     "record_name",
     "record_rotate_size",
     "record_rotate_time",
@@ -187,6 +188,8 @@ pub struct ReceiveArgs {
     pub show: ShowArgs,
     #[command(flatten)]
     pub metrics: MetricsArgs,
+    #[command(flatten)]
+    pub monitor: MonitorArgs,
     /// Write the counters to this file as JSON; - is standard output, in place of the table.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

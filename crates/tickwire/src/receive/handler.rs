@@ -146,6 +146,9 @@ where
         sink: &mut FeedSink,
     ) {
         self.first_packets.note(source, packet);
+        if let Some(tap) = sink.inner_mut().tap_mut() {
+            tap.packet(received_ns, source, packet);
+        }
         self.driven.handle_packet(received_ns, source, packet, sink);
     }
 

@@ -2,6 +2,7 @@
 
 use super::described::Described;
 use super::handler::{ChannelHandler, FeedSink};
+use super::monitoring;
 use super::reload::Reload;
 use super::report::{ChannelReport, Inputs, Report};
 use super::{ReceiveArgs, Session, pin};
@@ -9,6 +10,7 @@ use crate::failure::{Failure, Outcome};
 use std::thread::{self, JoinHandle};
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::handler::Source;
+use tickwire_monitor::MonitorBuilder;
 use tickwire_net::log::{DifferingWatch, Logged};
 use tickwire_net::multicast::{Endpoint, Receiver};
 use tickwire_net::process::resident_bytes;
@@ -46,11 +48,14 @@ impl Session<'_> {
         let resident_at_start = resident_bytes();
         let metrics = Metrics::new();
         let threads = self.threads()?;
-        let loops = (0..threads).map(|index| self.make_loop(index, threads, &metrics));
+        let mut monitor = self.args.monitor.builder("receive");
+        let loops =
+            (0..threads).map(|index| self.make_loop(index, threads, &metrics, &mut monitor));
         let mut loops = loops.collect::<Result<Vec<_>, Failure>>()?;
         let exporter = self.args.metrics.serve(&metrics)?;
-        let received = self.run(&mut loops, exporter.is_some());
-        drop(exporter);
+        let monitor = self.args.monitor.serve(monitor, metrics.routes())?;
+        let received = self.run(&mut loops, exporter.is_some() || monitor.is_some());
+        drop((exporter, monitor));
         let recordings = loops.iter_mut().filter_map(|of| of.reception.finish_recording());
         let recordings: Vec<_> = recordings.map(|recorder| recorder.counters()).collect();
         for Loop { reception, watched, .. } in &mut loops {
@@ -81,15 +86,30 @@ impl Session<'_> {
         index: usize,
         threads: usize,
         metrics: &Metrics,
+        monitor: &mut Option<MonitorBuilder>,
     ) -> Result<Loop<'_>, Failure> {
         let mut reception = Reception::new(self.args.wait()).map_err(failed)?;
         let mut watched = Vec::new();
         for described in self.channels.iter().skip(index).step_by(threads) {
             let inputs = open(&described.args)?;
             let sources = inputs.iter().map(|(source, _)| *source);
-            watched.push(Watched::new(described, sources, metrics)?);
+            let of_channel = Watched::new(described, sources, metrics)?;
             // Times of the handler are of the monotonic clock.
-            let sink = Logged::new(self.sink(described, reception.epoch_ns())?);
+            let epoch_ns = reception.epoch_ns();
+            let tap = monitor.as_mut().map(|monitor| {
+                let Watched { published, decode_times, .. } = &of_channel;
+                monitoring::add_channel(
+                    monitor,
+                    described,
+                    &inputs,
+                    published,
+                    decode_times,
+                    epoch_ns,
+                )
+            });
+            watched.push(of_channel);
+            let sink = self.sink(described, epoch_ns)?.with_tap(tap.transpose()?);
+            let sink = Logged::new(sink);
             let sink = sink.channel(described.args.label());
             let handler = described.handler(described.replay()?)?;
             reception.add_channel(handler, sink, inputs).map_err(failed)?;
@@ -210,12 +230,20 @@ impl<'s> Watched<'s> {
             // Not on this thread: packets go on coming.
             self.judging = Some(self.described.warn_of_doubt_beside(packets));
         }
-        let is_due = is_served && self.published.is_due(now_ns);
+        let is_monitor_due =
+            channel.sink.inner_mut().tap_mut().is_some_and(|tap| tap.is_due(now_ns));
+        // What is monitored is published with the metrics, so that both tell the same.
+        let is_due = is_monitor_due || is_served && self.published.is_due(now_ns);
+        if is_monitor_due {
+            monitoring::publish(now_ns, channel);
+        }
         if is_due {
             let (inputs, events) = (channel.inputs().collect(), channel.sink.events());
             let handler = channel.handler.view();
+            if self.published.times_are_due(now_ns) {
+                self.decode_times.publish(channel.handler.decode_times());
+            }
             self.published.publish(now_ns, &FeedCounts { inputs, handler, events });
-            self.decode_times.publish(channel.handler.decode_times());
             if let (Some(metrics), Some(replay)) = (&self.replayed, channel.handler.replay()) {
                 metrics.publish(&replay.counters());
             }

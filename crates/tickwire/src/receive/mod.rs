@@ -8,6 +8,7 @@ mod handler;
 mod handling;
 mod instrument_key;
 mod live;
+mod monitoring;
 mod offline;
 mod reload;
 mod report;

@@ -4,20 +4,40 @@ use super::show::Printer;
 use super::sink::{Counting, Named};
 use crate::failure::Failure;
 use tickwire_feed::arbiter::{Gap, LineEvent};
-use tickwire_feed::handler::{Delivery, Sink};
-use tickwire_feed::market::MarketEvent;
-use tickwire_feed::recovery::{BookChange, Recovery};
+use tickwire_feed::handler::{Delivery, Fault, Sink};
+use tickwire_feed::market::{MarketEvent, Snapshot};
+use tickwire_feed::recovery::{BookChange, Recovery, SnapshotOutcome};
+use tickwire_monitor::Tap;
 
 /// Counts messages and shows what comes until the end has come.
 pub struct Showing {
     counting: Counting,
     printer: Option<Printer>,
+    /// Hands over to the monitor, if there is one.
+    tap: Option<Tap>,
 }
 
 impl Showing {
     /// Counts and, with a printer, shows; stops if the output takes no more.
     pub const fn new(counting: Counting, printer: Option<Printer>) -> Self {
-        Self { counting, printer }
+        Self { counting, printer, tap: None }
+    }
+
+    /// The same that hands over to a monitor too.
+    #[must_use]
+    pub fn with_tap(self, tap: Option<Tap>) -> Self {
+        Self { tap, ..self }
+    }
+
+    /// What hands over to the monitor.
+    pub const fn tap_mut(&mut self) -> Option<&mut Tap> {
+        self.tap.as_mut()
+    }
+
+    fn tap(&mut self, hand_over: impl FnOnce(&mut Tap)) {
+        if let Some(tap) = &mut self.tap {
+            hand_over(tap);
+        }
     }
 
     /// What counts.
@@ -61,26 +81,32 @@ impl<M: Named + ?Sized> Sink<M> for Showing {
     }
 
     fn handle_replay_begun(&mut self, gap: Gap) {
+        self.tap(|tap| tap.replay_begun(gap));
         self.print(|printer| printer.replay_begun(gap));
     }
 
     fn handle_replay_done(&mut self, gap: Gap) {
+        self.tap(|tap| tap.replay_done(gap));
         self.print(|printer| printer.replay_done(gap));
     }
 
     fn handle_gap(&mut self, gap: Gap) {
+        self.tap(|tap| tap.gap(gap));
         self.print(|printer| printer.gap(gap));
     }
 
     fn handle_reset(&mut self, seq_num: u64) {
+        self.tap(|tap| tap.reset(seq_num));
         self.print(|printer| printer.reset(seq_num));
     }
 
     fn handle_silence(&mut self, is_silent: bool, since_ns: u64) {
+        self.tap(|tap| tap.silence(is_silent));
         self.print(|printer| printer.silence(is_silent, since_ns));
     }
 
     fn handle_line(&mut self, event: &LineEvent) {
+        self.tap(|tap| tap.line(event));
         self.print(|printer| printer.line(event));
     }
 
@@ -89,6 +115,20 @@ impl<M: Named + ?Sized> Sink<M> for Showing {
     }
 
     fn handle_event(&mut self, delivery: &Delivery, event: &MarketEvent<'_>, recovery: &Recovery) {
+        self.tap(|tap| tap.market(event));
         self.print(|printer| printer.event(delivery, event, recovery));
+    }
+
+    fn handle_snapshot(
+        &mut self,
+        snapshot: &Snapshot<'_>,
+        outcome: SnapshotOutcome,
+        _recovery: &Recovery,
+    ) {
+        self.tap(|tap| tap.snapshot(snapshot.instrument, outcome));
+    }
+
+    fn handle_fault(&mut self, fault: &Fault<'_>) {
+        self.tap(|tap| tap.fault(fault));
     }
 }

@@ -68,6 +68,12 @@ impl SubscribeArgs {
     }
 }
 
+/// The metrics of this command before it runs.
+#[cfg(test)]
+pub fn metrics() -> SubscribeMetrics {
+    SubscribeMetrics::new()
+}
+
 /// Runs the command.
 pub fn run(args: &SubscribeArgs) -> Result<Outcome, Failure> {
     output::check_all(&[args.json.as_deref()], args.force, &[])?;

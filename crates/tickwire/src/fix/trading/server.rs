@@ -5,12 +5,14 @@ use super::report::{Ids, reports};
 use super::sessions::SessionArgs;
 use super::times::Codec;
 use crate::failure::{Failure, Outcome};
-use crate::options::AdminArgs;
+use crate::options::{AdminArgs, MonitorArgs, ServedMonitor};
 use clap::Args;
 use hdrhistogram::Histogram;
+use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use tickwire_fix::BusinessRejectReason;
 use tickwire_fix_engine::{
     AcceptorOptions, Access, Application, BoxStore, Engine, FixMetrics, Rate, Refused, SessionKey,
@@ -54,6 +56,8 @@ pub struct ServerArgs {
     session: SessionArgs,
     #[command(flatten)]
     admin: AdminArgs,
+    #[command(flatten)]
+    monitor: MonitorArgs,
 }
 
 /// Answers orders.
@@ -72,6 +76,9 @@ pub struct Server {
     /// Times from the arrival of an order to the last report on it.
     answers: Histogram<u64>,
     answer_times: Distribution,
+    all_metrics: Metrics,
+    /// What the monitor is told of the sessions, if there is one.
+    shown: Option<Arc<Mutex<Value>>>,
     /// Held for as long as metrics are served.
     _exporter: Option<HttpServer>,
 }
@@ -131,6 +138,10 @@ impl Application for Server {
     fn handle_turn(&mut self, sessions: &mut Sessions, now: Now) -> Option<u64> {
         if self.metrics.publish(sessions, now.steady_ns) {
             self.answer_times.publish(&self.answers);
+            // While the monitor reads, it keeps what it has until the next time.
+            if let Some(mut shown) = self.shown.as_ref().and_then(|shown| shown.try_lock().ok()) {
+                *shown = sessions.to_json();
+            }
         }
         None
     }
@@ -217,6 +228,8 @@ impl Server {
             metrics: FixMetrics::new(&metrics),
             answers: histogram::latency(),
             answer_times: metrics.distribution("fix_answer", help, &[]),
+            all_metrics: metrics.clone(),
+            shown: None,
             _exporter: session.metrics.serve(&metrics)?,
         };
         Engine::new(session.engine_options(), server)
@@ -230,6 +243,21 @@ impl Server {
     pub const fn reports(&self) -> u64 {
         self.reports
     }
+}
+
+/// Serves the monitor of an engine, if one is wanted; its page can administer the sessions.
+fn monitor(
+    args: &MonitorArgs,
+    engine: &mut Engine<Server>,
+) -> Result<Option<ServedMonitor>, Failure> {
+    let Some(mut builder) = args.builder("fix server") else { return Ok(None) };
+    let administration = engine.handle().admin_routes(args.administration_token()?);
+    let server = engine.application_mut();
+    let shown = Arc::new(Mutex::new(json!({"sessions": [], "refused_connections": {}})));
+    server.shown = Some(shown.clone());
+    builder.set_fix(Box::new(move || shown.lock().unwrap_or_else(PoisonError::into_inner).clone()));
+    let others = server.all_metrics.routes().merge(administration);
+    args.serve(Some(builder), others)
 }
 
 /// Runs `tickwire fix server`.
@@ -260,6 +288,7 @@ pub fn run(args: &ServerArgs) -> Result<Outcome, Failure> {
     }
     out.flush()?;
     let _administration = args.admin.serve(&engine.handle())?;
+    let _monitor = monitor(&args.monitor, &mut engine)?;
     engine.run(&stop).map_err(|error| Failure::Usage(error.to_string()))?;
     let mut codec = Codec::default();
     for session in engine.sessions().keys().filter_map(|key| engine.sessions().session(key)) {

@@ -1,0 +1,101 @@
+// A feed on loopback: a simulated exchange, a multicaster whose lines lose packets, and a handler with a monitor.
+
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const PATIENCE_MS = 30_000;
+
+/** Waits until `poll` returns something. */
+export async function until(what, poll, patience = PATIENCE_MS) {
+  const end = Date.now() + patience;
+  for (;;) {
+    const found = await poll();
+    if (found) return found;
+    if (Date.now() > end) throw new Error(`not in ${patience} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+const freePort = () =>
+  new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+
+export class Feed {
+  constructor(program) {
+    this.program = program;
+    this.directory = mkdtempSync(join(tmpdir(), "tickwire-monitor-"));
+    this.processes = [];
+  }
+
+  file(name) {
+    return join(this.directory, name);
+  }
+
+  run(line) {
+    execFileSync(this.program, line.split(" "), { stdio: ["ignore", "ignore", "inherit"] });
+  }
+
+  start(line) {
+    const child = spawn(this.program, line.split(" "), { stdio: ["ignore", "pipe", "pipe"] });
+    child.text = "";
+    for (const output of [child.stdout, child.stderr]) {
+      output.setEncoding("utf8");
+      output.on("data", (text) => (child.text += text));
+    }
+    this.processes.push(child);
+    return child;
+  }
+
+  async begin() {
+    const [high, low] = [(process.pid >> 8) & 255, process.pid & 254];
+    this.lines = `-a 239.251.${high}.${low} -p ${await freePort()} --line-b`;
+    this.run(
+      `generate cme -n 60000 --framing cme --snapshot-every 20 -o ${this.file("f.bin")} --snapshots ${this.file("s.bin")} --write-templates ${this.file("t.xml")}`,
+    );
+    await this.receive();
+    await this.send();
+  }
+
+  async receive() {
+    this.port ??= await freePort();
+    this.handler = this.start(
+      `receive -t ${this.file("t.xml")} --framing cme ${this.lines} --snapshots --heartbeat-interval 1s --past-done --hold 5ms --monitor ${this.port} --quiet`,
+    );
+    this.address = await until("the monitor's address", () => this.handler.text.match(/http:\/\/[^\s/]+/)?.[0]);
+  }
+
+  send(loss = "3,2") {
+    this.sender = this.start(
+      `multicast -f ${this.file("f.bin")} --snapshots ${this.file("s.bin")} ${this.lines} --rate 1000 --loss ${loss} --duplicate 1 --reorder 1 --json -`,
+    );
+  }
+
+  async get(path) {
+    const response = await fetch(this.address + path);
+    if (!response.ok) throw new Error(`${path}: ${response.status}`);
+    return path === "/metrics" ? response.text() : response.json();
+  }
+
+  state() {
+    return this.get("/api/v1/state");
+  }
+
+  async end(child) {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const gone = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGKILL");
+    await gone;
+  }
+
+  async close() {
+    for (const child of this.processes) await this.end(child);
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}

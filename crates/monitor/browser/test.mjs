@@ -1,0 +1,231 @@
+// node test.mjs PROGRAM [DIRECTORY]: tests the page in Chromium, and leaves screenshots in DIRECTORY.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+import { Feed, until } from "./feed.mjs";
+
+const [, , program, screenshots] = process.argv;
+if (!program) throw new Error("usage: node test.mjs PROGRAM [DIRECTORY]");
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const ARGUMENTS =
+  "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
+
+const feed = new Feed(program);
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ARGUMENTS.split(" "),
+});
+const begun = Date.now();
+const done = (what) => console.log(`${((Date.now() - begun) / 1000).toFixed(1)} s  ${what}`);
+
+/** Opens a page that fails the test on any error or request to another host. */
+async function open(options) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 1000 }, colorScheme: "dark", ...options });
+  // The policy of the page lets no script in but its own; the test brings axe.
+  const page = await context.newPage();
+  page.faults = [];
+  page.on("pageerror", (error) => page.faults.push(error.message));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(feed.address) && !request.url().startsWith("blob:")) page.faults.push(`asks for ${request.url()}`);
+  });
+  return page;
+}
+
+const shot = (page, name) => screenshots && page.screenshot({ path: join(screenshots, `${name}.png`) });
+const number = (text) => Number(text.replaceAll(",", ""));
+
+/** What the page shows of a member of the state. */
+const shown = (page, metric, scope = "") =>
+  page.locator(`${scope} [data-metric="${metric}"]`).first().textContent().then(number);
+
+async function isAccessible(page, view) {
+  // By the protocol of the browser, which the page's policy does not bind.
+  const session = await page.context().newCDPSession(page);
+  const evaluate = (expression) => session.send("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
+  await evaluate(axe);
+  const { result } = await evaluate(
+    "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map(({ html, any }) => html.slice(0, 120) + ' ' + (any[0]?.message ?? '')).join(' | ')))",
+  );
+  assert.deepEqual(result.value, [], `${view} is not accessible`);
+}
+
+/** The metrics that a line of Prometheus text names, summed over its labels that are not given. */
+function metric(text, name, labels = {}) {
+  const lines = text.split("\n").filter((line) => line.startsWith(`${name}{`));
+  const matching = lines.filter((line) => Object.entries(labels).every(([key, value]) => line.includes(`${key}="${value}"`)));
+  assert.ok(matching.length > 0, `${name} ${JSON.stringify(labels)} is not exported`);
+  return matching.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+}
+
+const OF_CHANNEL = {
+  messages: "tickwire_decode_messages_total",
+  delivered_packets: "tickwire_feed_delivered_packets_total",
+  declared_gaps: "tickwire_feed_declared_gaps_total",
+  missing_seq_nums: "tickwire_feed_missing_seq_nums_total",
+  failed_packets: "tickwire_decode_failed_packets_total",
+  held_packets: "tickwire_feed_held_packets",
+  sequence_resets: "tickwire_feed_sequence_resets_total",
+  "books.fresh": "tickwire_book_fresh_books",
+  "books.stale": "tickwire_book_stale_books",
+  "books.waiting_updates": "tickwire_book_waiting_updates",
+  "books.applied_updates": "tickwire_book_applied_updates_total",
+  "books.recovered_books": "tickwire_book_recovered_books_total",
+  "books.verified_snapshots": "tickwire_book_verified_snapshots_total",
+  "books.mismatched_snapshots": "tickwire_book_mismatched_snapshots_total",
+  "books.inconsistent_books": "tickwire_book_inconsistent_books_total",
+};
+const OF_LINE = {
+  received_packets: "tickwire_net_received_packets_total",
+  first_packets: "tickwire_feed_first_packets_total",
+  duplicate_packets: "tickwire_feed_duplicate_packets_total",
+  lost_seq_nums: "tickwire_feed_lost_seq_nums",
+  differing_packets: "tickwire_feed_differing_packets_total",
+  late_packets: "tickwire_feed_late_packets_total",
+  out_of_order_packets: "tickwire_feed_out_of_order_packets_total",
+  unexpected_packets: "tickwire_feed_unexpected_packets_total",
+  dropped_packets: "tickwire_net_dropped_packets_total",
+  malformed_packets: "tickwire_feed_malformed_packets_total",
+};
+
+const member = (of, path) => {
+  const value = path.split(".").reduce((of, name) => of?.[name], of);
+  return value && typeof value === "object" ? Object.values(value).reduce((sum, count) => sum + count, 0) : value;
+};
+
+/** Every count on the page equals the API's and the metrics', once nothing moves any more. */
+async function isTrue(page) {
+  const state = await until("a state that stands still", async () => {
+    const [before, metrics, after] = [await feed.state(), await feed.get("/metrics"), await feed.state()];
+    const counts = ({ channels: [of] }) => [of.messages, of.delivered_packets, of.snapshot_messages, of.lines.map((line) => line.received_packets), of.latencies.map(({ count }) => count)];
+    const moves = JSON.stringify(counts(before)) !== JSON.stringify(counts(after));
+    return !moves && after.channels[0].lines.every((line) => line.age_ms > 2500) && { channel: after.channels[0], metrics };
+  });
+  const { channel, metrics } = state;
+  await page.waitForTimeout(1500);
+  for (const [path, name] of Object.entries(OF_CHANNEL)) {
+    assert.equal(member(channel, path), metric(metrics, name), `${path}: API and metrics`);
+    assert.equal(await shown(page, path), member(channel, path), `${path}: page and API`);
+  }
+  let compared = Object.keys(OF_CHANNEL).length;
+  for (const line of channel.lines) {
+    const labels = { feed: line.feed, line: line.line };
+    for (const [name, exported] of Object.entries(OF_LINE)) {
+      const value = line[name] ?? line.arbitration?.[name];
+      if (value === undefined) continue;
+      assert.equal(value, metric(metrics, exported, labels), `${name} of ${line.feed} ${line.line}: API and metrics`);
+      assert.equal(await shown(page, name, `[data-line="${line.feed} ${line.line}"]`), value, `${name}: page and API`);
+      compared += 1;
+    }
+  }
+  for (const { name, line, count } of channel.latencies) {
+    const [of, letter] = line?.split(" ") ?? [];
+    const exported = `tickwire_${name === "decode_time" ? "decode_time" : "net_receive_delay"}_seconds_count`;
+    assert.equal(count, metric(metrics, exported, line ? { feed: of, line: letter } : {}), `${name} ${line}`);
+    compared += 1;
+  }
+  return compared;
+}
+
+try {
+  await feed.begin();
+  done("a feed with losses on both lines runs");
+
+  const page = await open();
+  const asked = Date.now();
+  await page.goto(feed.address);
+  await page.waitForSelector('[data-metric="messages"][data-value]');
+  const painted = Date.now() - asked;
+  done(`page and data were there after ${painted} ms`);
+  const sizes = await page.evaluate(() => performance.getEntriesByType("resource").filter(({ name }) => name.includes("/assets/")).reduce((sum, { decodedBodySize }) => sum + decodedBodySize, 0));
+  assert.ok(sizes > 10_000 && sizes < 300_000, `the page has ${sizes} bytes`);
+
+  const gap = await until("a gap with packets around it", async () => {
+    const { channels: [channel] } = await feed.state();
+    return channel.gaps.find(({ packets }) => packets.length > 0);
+  });
+  await until("books that are fresh again", async () => (await feed.state()).channels[0].gaps.some(({ status }) => status === "filled"));
+  await page.waitForTimeout(8000);
+  await page.evaluate(() => scrollTo(0, 0));
+  await shot(page, "monitor-feed");
+  await isAccessible(page, "Feed");
+  done("Feed: gaps are shown with how they were filled, and it is accessible");
+
+  await page.locator(`[data-gap="${gap.id}"] a`).click();
+  await page.waitForSelector(".all-bytes span.k-tid");
+  const explained = await page.locator(".all-bytes span").allTextContents();
+  const id = (await page.evaluate(() => location.hash)).split("/").at(-1);
+  const answer = await feed.get(`/api/v1/packets/${id}`);
+  assert.equal(explained.join(""), answer.explanation.hex, "all bytes are shown");
+  const cells = await page.locator("table.explain tbody tr").first().locator("td").allTextContents();
+  assert.deepEqual(cells, answer.explanation.parts.find(({ kind }) => kind === "message").lines[0].cells);
+  await shot(page, "monitor-packets");
+  await isAccessible(page, "Packets");
+  done("Packets: a gap leads to the packets around it, explained byte by byte");
+
+  await page.locator("textarea").first().fill("c0 81 85");
+  await page.locator("textarea").nth(1).fill('<templates><template name="Own" id="1"><uInt32 name="n"/></template></templates>');
+  await page.getByRole("button", { name: "Explain" }).click();
+  await page.waitForSelector("text=Your packet");
+  assert.ok((await page.locator("table.explain").textContent()).includes("Own"));
+  done("Packets: what is pasted is explained");
+
+  await page.keyboard.press("Escape");
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press("2");
+  await page.waitForSelector(".ladder .price");
+  const name = await page.locator("[data-book] h2").first().textContent();
+  await page.keyboard.press("/");
+  await page.keyboard.type(name);
+  await until("one instrument found", async () => (await page.locator("tr[data-instrument]").count()) === 1);
+  await page.locator("#search").fill("");
+  await page.waitForTimeout(700);
+  await shot(page, "monitor-books");
+  await isAccessible(page, "Books");
+  done("Books: by keyboard, ladders are there and instruments are found");
+
+  const phone = await open({ viewport: { width: 390, height: 844 }, colorScheme: "light" });
+  await phone.goto(feed.address);
+  await phone.waitForSelector('[data-metric="messages"][data-value]');
+  const width = await phone.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(width <= 390, `a phone scrolls sideways: ${width} pixels`);
+  await phone.waitForTimeout(1500);
+  await shot(phone, "monitor-phone");
+  await isAccessible(phone, "Feed on a phone, light");
+  assert.deepEqual(phone.faults, []);
+  await phone.context().close();
+  done("Feed: fits a phone, light too");
+
+  await page.goto(`${feed.address}/#feed`);
+  await feed.end(feed.sender);
+  const silent = page.locator('[data-line="incremental a"]');
+  await until("line A red", async () => (await silent.getAttribute("class")).includes("bad"));
+  assert.equal(await silent.locator(".pill").first().textContent(), "silent");
+  await shot(page, "monitor-silent");
+  done("the sender is killed: its lines are red");
+
+  const compared = await isTrue(page);
+  done(`${compared} counts on the page, in the API and in the metrics are equal`);
+  const { second } = (await feed.state()).channels[0];
+  assert.ok(second.t > 0);
+
+  await feed.end(feed.handler);
+  await page.waitForSelector("text=connection lost");
+  await feed.receive();
+  feed.send();
+  await until("live again", async () => (await page.locator("#connection").textContent()) === "live");
+  await until("messages of the new process", async () => {
+    const { channels: [channel] } = await feed.state();
+    return channel.status === "live" && (await silent.locator(".pill").first().textContent()) === "alive";
+  });
+  done("the handler is killed and started again: the page says so and connects again");
+  assert.deepEqual(page.faults, [], "errors in the page");
+} catch (error) {
+  console.error(feed.handler?.text.slice(-2000));
+  throw error;
+} finally {
+  await browser.close();
+  await feed.close();
+}

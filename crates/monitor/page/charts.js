@@ -1,0 +1,161 @@
+// Charts on canvases. Each also sets a label that tells in words what it shows.
+
+const styles = () => getComputedStyle(document.documentElement);
+
+/** A colour of the style sheet. */
+export const colour = (name) => styles().getPropertyValue(`--${name}`).trim();
+
+/** Makes the canvas as sharp as the screen and returns its context and size in pixels of the page. */
+export function prepare(canvas) {
+  const ratio = window.devicePixelRatio || 1;
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  if (width === 0 || height === 0) return null;
+  const [w, hgt] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== w || canvas.height !== hgt) [canvas.width, canvas.height] = [w, hgt];
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return { context, width, height };
+}
+
+/** An area chart of one series, from 0 to its highest value. */
+export function spark(canvas, values, hue) {
+  const drawing = prepare(canvas);
+  if (!drawing) return;
+  const { context, width, height } = drawing;
+  const highest = Math.max(1, ...values);
+  const step = width / Math.max(1, values.length - 1);
+  const y = (value) => height - 3 - (value / highest) * (height - 8);
+  context.strokeStyle = colour("grid");
+  context.beginPath();
+  context.moveTo(0, height - 2.5);
+  context.lineTo(width, height - 2.5);
+  context.stroke();
+  if (values.length < 2) return;
+  context.beginPath();
+  values.forEach((value, at) => context.lineTo(at * step, y(value)));
+  context.strokeStyle = colour(hue);
+  context.lineWidth = 1.8;
+  context.lineJoin = "round";
+  context.stroke();
+  context.lineTo(width, height - 3);
+  context.lineTo(0, height - 3);
+  context.globalAlpha = 0.16;
+  context.fillStyle = colour(hue);
+  context.fill();
+  context.globalAlpha = 1;
+}
+
+/** A bar for each bucket, as high as its count on a logarithmic scale, with lines at quantiles. */
+export function histogram(canvas, counts, labels, marks, hue) {
+  const drawing = prepare(canvas);
+  if (!drawing) return;
+  const { context, width, height } = drawing;
+  const [bottom, top] = [height - 18, 16];
+  const highest = Math.max(1, ...counts);
+  const bar = width / counts.length;
+  const scaled = (count) => (count ? Math.log10(1 + count) / Math.log10(1 + highest) : 0);
+  counts.forEach((count, at) => {
+    const tall = count ? Math.max(2, scaled(count) * (bottom - top)) : 0;
+    context.fillStyle = count ? colour(hue) : colour("grid");
+    context.globalAlpha = count ? 0.85 : 1;
+    context.fillRect(at * bar + 1, bottom - Math.max(tall, 1), bar - 2, Math.max(tall, 1));
+  });
+  context.globalAlpha = 1;
+  context.font = "10px system-ui, sans-serif";
+  context.fillStyle = colour("quiet");
+  context.textAlign = "center";
+  const every = Math.ceil(46 / bar);
+  labels.forEach((label, at) => {
+    if (at % every === 0 && at < counts.length - 1) context.fillText(label, (at + 1) * bar, height - 5);
+  });
+  marks.forEach(({ label, at }, index) => {
+    const x = Math.min(width - 1, at * bar);
+    context.strokeStyle = colour("text");
+    context.setLineDash(index ? [3, 3] : []);
+    context.beginPath();
+    context.moveTo(x, top - 2);
+    context.lineTo(x, bottom);
+    context.stroke();
+    context.setLineDash([]);
+    context.fillStyle = colour("text");
+    context.textAlign = x > width - 40 ? "right" : "left";
+    context.fillText(label, x + (x > width - 40 ? -4 : 4), top - 5 + (index % 2) * 11);
+  });
+}
+
+// Cividis: the same to those who see fewer colours, and rising in lightness.
+const SCALE = [
+  [0, 34, 78], [18, 53, 112], [59, 73, 108], [87, 93, 109], [112, 113, 115],
+  [138, 134, 120], [165, 156, 116], [195, 179, 105], [225, 204, 85], [254, 232, 56],
+];
+
+function heatColour(share) {
+  const at = Math.min(SCALE.length - 1.001, share * (SCALE.length - 1));
+  const [low, high] = [SCALE[Math.floor(at)], SCALE[Math.floor(at) + 1]];
+  const mix = low.map((value, index) => Math.round(value + (high[index] - value) * (at % 1)));
+  return `rgb(${mix.join(" ")})`;
+}
+
+/** A column a second and a row a bucket. */
+export function heat(canvas, columns, labels) {
+  const drawing = prepare(canvas);
+  if (!drawing) return;
+  const { context, width, height } = drawing;
+  const left = 54;
+  const rows = columns[0]?.length ?? labels.length;
+  const used = columns.reduce((used, column) => {
+    column.forEach((count, row) => count && used.add(row));
+    return used;
+  }, new Set());
+  const low = Math.max(0, (used.size ? Math.min(...used) : 0) - 1);
+  const high = Math.min(rows - 1, (used.size ? Math.max(...used) : rows - 1) + 1);
+  const tall = height / (high - low + 1);
+  const wide = (width - left) / Math.max(60, columns.length);
+  const highest = Math.max(1, ...columns.flat());
+  context.fillStyle = colour("grid");
+  context.fillRect(left, 0, width - left, height);
+  columns.forEach((column, index) => {
+    const x = width - (columns.length - index) * wide;
+    column.forEach((count, row) => {
+      if (!count || row < low || row > high) return;
+      context.fillStyle = heatColour(Math.log10(1 + count) / Math.log10(1 + highest));
+      context.fillRect(x, height - (row - low + 1) * tall, Math.ceil(wide), Math.ceil(tall));
+    });
+  });
+  context.fillStyle = colour("quiet");
+  context.font = "10px system-ui, sans-serif";
+  context.textAlign = "right";
+  const every = Math.max(1, Math.ceil(14 / tall));
+  for (let row = low; row <= high; row += every) {
+    const label = labels[row] ?? `> ${labels.at(-1)}`;
+    context.fillText(label, left - 5, height - (row - low + 0.5) * tall + 3.5);
+  }
+}
+
+/** Bids to the left and offers to the right, each the sum of the sizes up to a level. */
+export function depth(canvas, bids, offers) {
+  const drawing = prepare(canvas);
+  if (!drawing) return;
+  const { context, width, height } = drawing;
+  const sums = (levels) => {
+    let sum = 0;
+    return levels.map((level) => (sum += Number(level.size)));
+  };
+  const [left, right] = [sums(bids), sums(offers)];
+  const highest = Math.max(1, left.at(-1) ?? 0, right.at(-1) ?? 0);
+  const middle = width / 2;
+  const draw = (values, side, hue) => {
+    const step = middle / Math.max(1, values.length);
+    context.fillStyle = colour(hue);
+    values.forEach((value, at) => {
+      const tall = (value / highest) * (height - 6);
+      const x = side < 0 ? middle - (at + 1) * step : middle + at * step;
+      context.globalAlpha = 0.75;
+      context.fillRect(x + 0.5, height - tall, step - 1, tall);
+    });
+    context.globalAlpha = 1;
+  };
+  draw(left, -1, "bid");
+  draw(right, 1, "offer");
+}

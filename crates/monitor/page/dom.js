@@ -1,0 +1,76 @@
+// Elements are made once and changed in place, so that focus, selection and scroll stay where they are.
+
+/** Makes an element: `h("td", { class: "num" }, "5")`. Functions become listeners. */
+export function h(tag, properties, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties ?? {})) {
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value != null) element.setAttribute(name, value);
+  }
+  element.append(...children.flat().filter((child) => child != null && child !== false));
+  return element;
+}
+
+/** Changes a text only if it differs. */
+export function text(element, value) {
+  const next = String(value);
+  if (element.textContent !== next) element.textContent = next;
+}
+
+/** Sets a class attribute only if it differs. */
+export function className(element, value) {
+  if (element.className !== value) element.className = value;
+}
+
+/**
+ * Makes the children of `parent` those of `items`, in order: `make(item)` returns an element with a method `update(item)`;
+ * elements of keys that are still there are kept.
+ */
+export function keyed(parent, items, key, make) {
+  const known = (parent.known ??= new Map());
+  const wanted = new Set();
+  let at = parent.firstElementChild;
+  for (const item of items) {
+    const id = key(item);
+    wanted.add(id);
+    let element = known.get(id);
+    if (!element) {
+      element = make(item);
+      known.set(id, element);
+    }
+    element.update?.(item);
+    if (element === at) at = at.nextElementSibling;
+    else parent.insertBefore(element, at);
+  }
+  for (const [id, element] of known) {
+    if (wanted.has(id)) continue;
+    element.remove();
+    known.delete(id);
+  }
+}
+
+/** A term and its value. `metric` names the member of the API that is shown. */
+export function figure(kind, label, metric) {
+  const value = h("dd", { "data-metric": metric });
+  const element = h("div", { class: kind }, h("dt", {}, label), value);
+  element.set = (shown, raw, level) => {
+    text(value, shown);
+    if (raw !== undefined && value.dataset.value !== String(raw)) value.dataset.value = raw;
+    className(element, level ? `${kind} ${level}` : kind);
+  };
+  return element;
+}
+
+/** A table with a head. Columns that begin with # hold numbers. */
+export function table(columns, properties) {
+  const body = h("tbody");
+  const heads = columns.map((column) =>
+    column.startsWith("#")
+      ? h("th", { class: "num", scope: "col" }, column.slice(1))
+      : h("th", { scope: "col" }, column),
+  );
+  const element = h("table", properties, h("thead", {}, h("tr", {}, heads)), body);
+  element.body = body;
+  return element;
+}

@@ -1,0 +1,292 @@
+// The view of feeds: each channel with its lines, losses, books and times.
+
+import { spark } from "./charts.js";
+import { className, figure, h, keyed, table, text } from "./dom.js";
+import * as format from "./format.js";
+import { latency } from "./latency.js";
+import { timeline } from "./timeline.js";
+
+const LEVELS = { live: "good", alive: "good", waiting: "warn", put_aside: "warn", silent: "bad", stalled: "bad" };
+const SPARK_SECONDS = 120;
+
+export const pill = (status) => `pill ${LEVELS[status] ?? ""}`;
+
+function line(state) {
+  const badge = h("span", { class: "pill" });
+  const rate = h("span", { "data-metric": "packets_per_second" });
+  const bytes = h("small");
+  const chart = h("canvas", { class: "spark", role: "img" });
+  const stats = [
+    ["packets", "received_packets", (of) => of.received_packets],
+    ["first", "first_packets", (of) => of.arbitration?.first_packets],
+    ["duplicates", "duplicate_packets", (of) => of.arbitration?.duplicate_packets],
+    ["lost", "lost_seq_nums", (of) => of.arbitration?.lost_seq_nums, "warn"],
+    ["differing", "differing_packets", (of) => of.arbitration?.differing_packets, "bad"],
+    ["late", "late_packets", (of) => of.arbitration?.late_packets, "warn"],
+    ["out of order", "out_of_order_packets", (of) => of.arbitration?.out_of_order_packets],
+    ["unexpected", "unexpected_packets", (of) => of.arbitration?.unexpected_packets, "warn"],
+    ["kernel drops", "dropped_packets", (of) => of.dropped_packets, "bad"],
+    ["malformed", "malformed_packets", (of) => of.malformed_packets, "bad"],
+  ].filter(([, , of]) => of(state) !== undefined);
+  const figures = stats.map(([label, metric, of, level]) => {
+    const element = figure("stat", label, metric);
+    element.update = (state) => {
+      const value = of(state);
+      element.set(format.count(value), value, value > 0 ? level : undefined);
+    };
+    return element;
+  });
+  const age = figure("stat", "last packet", "age_ms");
+  const feed = state.feed === "incremental" ? "Line" : format.words(state.feed);
+  const element = h(
+    "section",
+    { class: "panel", "data-line": `${state.feed} ${state.line}` },
+    h(
+      "div",
+      { class: "head" },
+      h("span", { class: `letter ${state.line}`, "aria-hidden": "true" }, state.line.toUpperCase()),
+      h("h3", {}, `${feed} ${state.line.toUpperCase()}`),
+      badge,
+      h("span", { class: "push quiet mono" }, state.group),
+    ),
+    h("p", { class: "rate" }, rate, " ", h("small", {}, "packets/s "), bytes),
+    chart,
+    h("dl", { class: "stats" }, figures, age),
+  );
+  element.update = (state, seconds) => {
+    text(badge, format.words(state.status));
+    className(badge, pill(state.status));
+    const level = LEVELS[state.status];
+    className(element, level === "good" || state.status === "waiting" ? "panel" : `panel ${level}`);
+    text(rate, format.rate(state.packets_per_second));
+    text(bytes, `${format.bytes(state.bytes_per_second)}/s`);
+    age.set(`${format.span(state.age_ms)} ago`, state.age_ms, level === "bad" ? "bad" : undefined);
+    figures.forEach((item) => item.update(state));
+    chart.hidden = state.feed !== "incremental";
+    if (!seconds || chart.hidden) return;
+    const at = state.line === "a" ? 0 : 1;
+    const values = seconds.slice(-SPARK_SECONDS).map((second) => second.packets[at]);
+    spark(chart, values, state.line);
+    chart.setAttribute("aria-label", `Packets a second, the last ${values.length} seconds`);
+  };
+  return element;
+}
+
+const FIGURES = [
+  ["messages/s", "messages_per_second", (of) => of.messages_per_second, format.rate],
+  ["messages", "messages", (of) => of.messages],
+  ["packets in order", "delivered_packets", (of) => of.delivered_packets],
+  ["gaps", "declared_gaps", (of) => of.declared_gaps, format.count, "bad"],
+  ["numbers lost", "missing_seq_nums", (of) => of.missing_seq_nums, format.count, "bad"],
+  ["failed packets", "failed_packets", (of) => of.failed_packets, format.count, "bad"],
+  ["fresh books", "books.fresh", (of) => of.books.fresh],
+  ["stale books", "books.stale", (of) => sum(of.books.stale), format.count, "warn"],
+  ["waiting packets", "held_packets", (of) => of.held_packets],
+  ["resets", "sequence_resets", (of) => of.sequence_resets],
+];
+
+const sum = (counts) => Object.values(counts).reduce((sum, count) => sum + count, 0);
+
+function books() {
+  const bar = h("div", { class: "stacked", role: "img" });
+  const stale = table(["Instrument", "Stale because"]);
+  const stats = [
+    ["waiting updates", "books.waiting_updates", "waiting_updates"],
+    ["applied", "books.applied_updates", "applied_updates"],
+    ["recovered", "books.recovered_books", "recovered_books"],
+    ["verified", "books.verified_snapshots", "verified_snapshots"],
+    ["mismatched", "books.mismatched_snapshots", "mismatched_snapshots"],
+    ["inconsistent", "books.inconsistent_books", "inconsistent_books"],
+  ].map(([label, metric, member]) => {
+    const element = figure("stat", label, metric);
+    element.member = member;
+    return element;
+  });
+  const none = h("p", { class: "empty" }, "Every book is fresh.");
+  const element = h(
+    "section",
+    { class: "panel" },
+    h("h3", {}, "Books and recovery"),
+    bar,
+    h("dl", { class: "stats" }, stats),
+    none,
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Stale books" }, stale),
+  );
+  element.update = (books) => {
+    const all = sum(books.stale);
+    const shares = [["fresh", books.fresh, `${books.fresh} fresh`]];
+    for (const [reason, count] of Object.entries(books.stale)) {
+      shares.push(["stale", count, `${count} stale: ${format.words(reason)}`]);
+    }
+    keyed(
+      bar,
+      shares.filter(([, count]) => count > 0),
+      ([kind, , title]) => kind + title.replace(/^\d+/, ""),
+      ([kind]) => h("span", { class: kind }),
+    );
+    shares.filter(([, count]) => count > 0).forEach(([, count, title], at) => {
+      bar.children[at].style.flexGrow = count;
+      bar.children[at].title = title;
+    });
+    bar.setAttribute("aria-label", shares.map(([, , title]) => title).join(", "));
+    for (const item of stats) item.set(format.count(books[item.member]), books[item.member]);
+    const hasBooks = books.fresh + all > 0;
+    text(none, hasBooks ? "Every book is fresh." : "No books: the feed has none, or no message named an instrument yet.");
+    none.hidden = all > 0;
+    stale.hidden = all === 0;
+    keyed(
+      stale.body,
+      books.stale_books,
+      (book) => book.instrument,
+      (book) => {
+        const why = h("span", { class: "tag warn" });
+        const words = h("span", { class: "quiet" });
+        const row = h("tr", {}, h("td", {}, book.name), h("td", {}, why, " ", words));
+        row.update = (book) => {
+          text(why, format.words(book.reason));
+          text(words, book.text);
+        };
+        return row;
+      },
+    );
+  };
+  return element;
+}
+
+const HOW = { snapshots: "snapshot", replay: "replay", updates: "updates", reset: "void: reset" };
+
+function gapRow(channel) {
+  return (gap) => {
+    const state = h("span", { class: "tag" });
+    const packets = h("span");
+    const row = h(
+      "tr",
+      { "data-gap": gap.id },
+      h("td", { class: "mono" }, format.clock(gap.at_ms)),
+      h("td", { class: "num mono" }, gap.first),
+      h("td", { class: "num" }, format.count(gap.count)),
+      h("td", {}, state),
+      h("td", {}, packets),
+    );
+    row.update = (gap) => {
+      const isFilled = gap.status === "filled";
+      text(state, isFilled ? `filled by ${HOW[gap.filled_by]} after ${format.span(gap.filled_after_ms)}` : gap.status);
+      className(state, isFilled ? "tag good" : "tag bad");
+      keyed(packets, gap.packets.slice(-1), (id) => id, (id) =>
+        h("a", { href: `#packets/${encodeURIComponent(channel)}/${id}` }, "packets around it"),
+      );
+    };
+    return row;
+  };
+}
+
+function events(channel) {
+  const rows = table(["Time", "Kind", "What", "Packet"]);
+  const none = h("p", { class: "empty" }, "Nothing has happened yet.");
+  const element = h(
+    "section",
+    { class: "panel" },
+    h("h3", {}, "Events"),
+    none,
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Events" }, rows),
+  );
+  const LEVEL = { fault: "bad", gap: "bad", silence: "bad", line: "warn", reset: "warn", snapshot: "good" };
+  element.update = (events) => {
+    none.hidden = events.length > 0;
+    rows.hidden = events.length === 0;
+    keyed(rows.body, events, (event) => `${event.at_ms}${event.kind}${event.text}`, (event) =>
+      h(
+        "tr",
+        {},
+        h("td", { class: "mono" }, format.clock(event.at_ms)),
+        h("td", {}, h("span", { class: `tag ${LEVEL[event.kind] ?? ""}` }, event.kind)),
+        h("td", {}, event.text),
+        h("td", {}, event.packet && h("a", { href: `#packets/${encodeURIComponent(channel)}/${event.packet}` }, "explain")),
+      ),
+    );
+  };
+  return element;
+}
+
+function channel(app) {
+  return (state) => {
+    const badge = h("span", { class: "pill", "data-metric": "status" });
+    const note = h("span", { class: "quiet" });
+    const figures = FIGURES.map(([label, metric, of, write = format.count, level]) => {
+      const element = figure("figure", label, metric);
+      element.update = (state) => {
+        const value = of(state);
+        element.set(write(value), value, value > 0 ? level : undefined);
+      };
+      return element;
+    });
+    const lines = h("div", { class: "columns" });
+    const gaps = table(["Time", "#First number", "#Lost", "State", "Packets"]);
+    const none = h("p", { class: "empty" }, "No gap: everything that one line lost, the other brought.");
+    const time = timeline((gap) => {
+      document.querySelector(`[data-gap="${gap.id}"]`)?.scrollIntoView({ block: "center" });
+      const id = gap.packets.at(-1);
+      if (id) location.hash = `#packets/${encodeURIComponent(state.name)}/${id}`;
+    });
+    const ofBooks = books();
+    const ofEvents = events(state.name);
+    const times = [
+      latency("Kernel to handler", "receive_delay", "receive_buckets", "sky"),
+      latency("Decoding a message", "decode_time", "decode_buckets", "purple"),
+    ];
+    const element = h(
+      "article",
+      { class: "card", "data-channel": state.name, "aria-label": `Channel ${state.name}` },
+      h(
+        "div",
+        { class: "head" },
+        h("h2", {}, state.name),
+        badge,
+        note,
+        h("span", { class: "push" },
+          h("button", { class: "link", type: "button", click: () => app.exportHistory(state.name) }, "Export the last hour"),
+        ),
+      ),
+      h("dl", { class: "figures" }, figures),
+      lines,
+      h("section", { class: "panel" }, h("h3", {}, "Losses and gaps"), time, none,
+        h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Gaps" }, gaps)),
+      h("div", { class: "columns wide" }, times),
+      h("div", { class: "columns wide" }, ofBooks, ofEvents),
+    );
+    element.update = (state) => {
+      const history = app.history(state.name);
+      text(badge, format.words(state.status));
+      className(badge, pill(state.status));
+      const next = state.next_seq_num ? `next number ${state.next_seq_num}` : "no packet yet";
+      text(note, state.is_replacement_waiting ? `${next}; new templates wait for a reset` : next);
+      figures.forEach((item) => item.update(state));
+      keyed(lines, state.lines, (line) => `${line.feed}${line.line}`, line);
+      state.lines.forEach((of, at) => lines.children[at].update(of, app.isNewSecond && history.seconds));
+      keyed(gaps.body, state.gaps, (gap) => gap.id, gapRow(state.name));
+      gaps.hidden = state.gaps.length === 0;
+      none.hidden = state.gaps.length > 0;
+      ofBooks.update(state.books);
+      ofEvents.update(state.events);
+      if (app.isNewSecond) {
+        time.update(history.seconds, state.gaps, app.state.at_ms);
+        times.forEach((item) => item.update(state, history.seconds, history.bounds));
+      }
+    };
+    return element;
+  };
+}
+
+/** The view of feeds in `root`. */
+export function feedView(root, app) {
+  const none = h("p", { class: "card empty" }, "This process receives no feed.");
+  const list = h("div", { class: "stack" });
+  root.replaceChildren(none, list);
+  return {
+    update(state) {
+      none.hidden = state.channels.length > 0;
+      keyed(list, state.channels, (of) => of.name, channel(app));
+    },
+    close() {},
+  };
+}

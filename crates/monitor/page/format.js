@@ -1,0 +1,46 @@
+// Numbers and times as people read them. Counts are exact: every digit is shown.
+
+const WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+const ONE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1, minimumFractionDigits: 1 });
+
+/** A count, with separators. */
+export const count = (number) => (number == null ? "–" : WHOLE.format(number));
+
+/** A rate: whole from 100 on. */
+export const rate = (number) => (number == null ? "–" : (number < 100 ? ONE : WHOLE).format(number));
+
+function scaled(value, units, base) {
+  let at = 0;
+  while (value >= base && at < units.length - 1) {
+    value /= base;
+    at += 1;
+  }
+  const digits = value >= 100 || at === 0 ? 0 : value >= 10 ? 1 : 2;
+  return `${value.toFixed(digits)} ${units[at]}`;
+}
+
+/** A time in nanoseconds. */
+export const ns = (value) => (value ? scaled(value, ["ns", "µs", "ms", "s"], 1000) : "–");
+
+/** A number of bytes. */
+export const bytes = (value) => scaled(value, ["B", "kB", "MB", "GB", "TB"], 1000);
+
+/** How long something took or is ago, in milliseconds. */
+export function span(ms) {
+  if (ms == null) return "–";
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 120_000) return `${(ms / 1000).toFixed(1)} s`;
+  if (ms < 7_200_000) return `${Math.round(ms / 60_000)} min`;
+  return `${(ms / 3_600_000).toFixed(1)} h`;
+}
+
+/** The time of day, to the millisecond. */
+export function clock(ms) {
+  const date = new Date(ms);
+  const two = (number) => String(number).padStart(2, "0");
+  const millis = String(date.getMilliseconds()).padStart(3, "0");
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${millis}`;
+}
+
+/** `no_snapshot` as `no snapshot`. */
+export const words = (label) => String(label).replaceAll("_", " ");

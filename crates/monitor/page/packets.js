@@ -1,0 +1,206 @@
+// The view of packets: the last ones and those that failed, each explained byte by byte.
+
+import { get, post, stream } from "./api.js";
+import { className, h, keyed, table, text } from "./dom.js";
+import * as format from "./format.js";
+
+const TITLES = ["offset", "bytes", "field", "type", "op", "bit", "value", "dictionary"];
+const HEX_MAX = 16 << 20;
+
+/** What each byte is: classes by offset, from the lines of an explanation. */
+function colours(explanation) {
+  const kinds = [];
+  let at = 0;
+  let index = 0;
+  const put = (from, len, kind, row) => {
+    for (let byte = from; byte < from + len; byte += 1) kinds[byte] = { kind, row };
+  };
+  for (const part of explanation.parts) {
+    if (part.kind === "preamble") put(at, part.len, "k-pre", "preamble");
+    if (part.kind !== "message") continue;
+    let field = "";
+    for (const line of part.lines) {
+      const [offset, bytes, name] = line.cells;
+      if (name.trim()) {
+        field = name.trim();
+        if (bytes && field !== "presence map" && field !== "template id") index += 1;
+      }
+      if (!offset || !bytes || bytes.startsWith("and ")) continue;
+      const kind = field === "presence map" ? "k-map" : field === "template id" ? "k-tid" : `k-${index % 2}`;
+      put(Number(offset), bytes.split(" ").length, kind, field);
+    }
+    at = part.offset + (part.len ?? 0);
+    if (part.error) {
+      const end = explanation.hex.length / 2;
+      for (let byte = part.offset; byte < end; byte += 1) kinds[byte] ??= { kind: "k-err", row: "not decoded" };
+    }
+  }
+  return kinds;
+}
+
+/** An explanation as elements: all bytes in colour, and the table of each message. */
+export function explained(explanation) {
+  const kinds = colours(explanation);
+  const pairs = explanation.hex.match(/../g) ?? [];
+  const rows = new Map();
+  const bytes = h("div", { class: "all-bytes", role: "img", "aria-label": `${pairs.length} bytes` },
+    pairs.map((pair, offset) => {
+      const of = kinds[offset];
+      const light = (isHot) => () => rows.get(offset)?.classList.toggle("hot", isHot);
+      return h("span", { class: of?.kind, title: `offset ${offset}: ${of?.row ?? "?"}`, mouseenter: light(true), mouseleave: light(false) }, pair);
+    }));
+  const part = (part) => {
+    if (part.kind === "preamble") {
+      return h("p", { class: "quiet" }, `${part.len} bytes before the messages`, part.seq_num && `: sequence number ${part.seq_num}`);
+    }
+    if (part.kind === "wrong") return h("p", { class: "error" }, part.text);
+    const lines = table(TITLES, { class: "explain" });
+    for (const line of part.lines) {
+      const cells = line.cells.map((cell, at) => h("td", { class: line.styles[at] }, cell));
+      const row = h("tr", {}, cells);
+      const [offset, hex] = line.cells;
+      if (offset && hex) {
+        const range = Array.from({ length: hex.split(" ").length }, (_, at) => Number(offset) + at);
+        range.forEach((byte) => rows.set(byte, row));
+        const light = (isHot) => () => range.forEach((byte) => bytes.children[byte]?.classList.toggle("hot", isHot));
+        row.addEventListener("mouseenter", light(true));
+        row.addEventListener("mouseleave", light(false));
+      }
+      lines.body.append(row);
+    }
+    return h("section", {},
+      h("h3", {}, part.len == null ? `Message at ${part.offset}, cut short by an error` : `Message at ${part.offset}, ${part.len} bytes`),
+      h("div", { class: "scroll tall-table", tabindex: "0", role: "region", "aria-label": `Message at ${part.offset}` }, lines),
+      part.omitted > 0 && h("p", { class: "quiet" }, `and ${part.omitted} more lines`),
+      part.error && h("p", { class: "error" }, part.error));
+  };
+  return [
+    explanation.remark && h("p", { class: "tag warn" }, explanation.remark),
+    bytes,
+    h("p", { class: "legend" },
+      h("span", { class: "k-pre" }, " preamble "), h("span", { class: "k-map" }, " presence map "),
+      h("span", { class: "k-tid" }, " template id "), h("span", { class: "k-0" }, " fields, "), h("span", { class: "k-1" }, " in turn "),
+      h("span", { class: "k-err" }, " not decoded ")),
+    ...explanation.parts.map(part),
+  ].filter(Boolean);
+}
+
+const hexOf = (buffer) => Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** The form that explains what is pasted or dropped. */
+function ownPacket(show) {
+  const field = (label, input) => h("label", { class: "field" }, label, input);
+  const hex = h("textarea", { spellcheck: "false", placeholder: "c0 81 85 …" });
+  const templates = h("textarea", { spellcheck: "false", placeholder: "<templates>…</templates>" });
+  const framing = h("input", { type: "text", placeholder: "none, cme, moex-forts, preamble=4,seq=0:4:be …" });
+  const reset = h("select", {}, ["", "packet", "message", "template", "never"].map((name) => h("option", { value: name }, name || "as the framing says")));
+  const index = h("input", { type: "number", min: "0", value: "0" });
+  const capture = h("p", { class: "quiet" }, "Or drop a capture file and a template file here.");
+  const error = h("p", { class: "error", role: "alert" });
+  const dropped = { capture: null };
+  const form = h("form", { class: "card", submit: async (event) => {
+    event.preventDefault();
+    text(error, "");
+    try {
+      const body = dropped.capture
+        ? { hex: dropped.capture, is_capture: true, packet: Number(index.value) }
+        : { hex: hex.value };
+      Object.assign(body, { templates: templates.value, framing: framing.value, reset: reset.value });
+      show("Your packet", (await post("/api/v1/explain", body)).explanation);
+    } catch (failure) {
+      text(error, failure.message);
+    }
+  } },
+    h("h2", {}, "Explain your own"),
+    h("p", { class: "quiet" }, "Decoded by this process with the limits of any input; nothing is kept."),
+    field("A packet in hexadecimal", hex), field("Templates", templates),
+    h("div", { class: "tools" }, field("Framing", framing), field("Dictionaries are emptied", reset), field("Packet of a capture", index)),
+    capture,
+    h("div", { class: "tools" }, h("button", { class: "action primary", type: "submit" }, "Explain")),
+    error);
+  const over = (isOver) => (event) => {
+    event.preventDefault();
+    form.classList.toggle("dropping", isOver);
+  };
+  form.addEventListener("dragover", over(true));
+  form.addEventListener("dragleave", over(false));
+  form.addEventListener("drop", async (event) => {
+    over(false)(event);
+    for (const file of event.dataTransfer.files) {
+      if (/\.(xml|fastxml)$/i.test(file.name)) {
+        templates.value = await file.text();
+      } else if (file.size * 2 > HEX_MAX) {
+        text(error, `${file.name} is longer than ${format.bytes(HEX_MAX / 2)}`);
+      } else {
+        dropped.capture = hexOf(await file.arrayBuffer());
+        text(capture, `Capture ${file.name}, ${format.bytes(file.size)}`);
+      }
+    }
+  });
+  hex.addEventListener("input", () => { dropped.capture = null; });
+  return form;
+}
+
+/** The view of packets in `root`. */
+export function packetsView(root, app, [wantedChannel, wantedPacket] = []) {
+  const names = app.state.channels.map((channel) => channel.name);
+  const chosen = { channel: names.includes(wantedChannel) ? wantedChannel : names[0], id: wantedPacket };
+  const list = table(["Time", "Line", "#Number", "#Bytes", "Kind"], { class: "instruments" });
+  const title = h("h2");
+  const body = h("div", { class: "stack" });
+  const detail = h("section", { class: "card", "aria-live": "polite" }, title, body);
+  const show = (name, explanation) => {
+    text(title, name);
+    body.replaceChildren(...explained(explanation));
+    detail.dataset.packet = chosen.id ?? "";
+  };
+  const open = async (id) => {
+    chosen.id = String(id);
+    try {
+      const { packet, explanation } = await get(`/api/v1/packets/${id}?channel=${encodeURIComponent(chosen.channel)}`);
+      const number = packet.seq_num ? `packet ${packet.seq_num}` : "packet";
+      show(`${number} of line ${packet.line.toUpperCase()} (${packet.feed}), ${format.clock(packet.at_ms)}`, explanation);
+      if (packet.error) body.prepend(h("p", { class: "error" }, packet.error));
+    } catch (failure) {
+      text(title, "Not to be explained");
+      body.replaceChildren(h("p", { class: "error" }, failure.message));
+    }
+    mark();
+  };
+  const mark = () => {
+    for (const element of list.body.children) element.setAttribute("aria-selected", element.dataset.packet === chosen.id);
+  };
+  const channels = h("select", { "aria-label": "Channel", change: () => { chosen.channel = channels.value; source.again(); } },
+    names.map((name) => h("option", { selected: name === chosen.channel }, name)));
+  const hold = h("input", { type: "checkbox", id: "hold" });
+  root.replaceChildren(
+    h("div", { class: "packets" },
+      h("section", { class: "card" },
+        h("div", { class: "head" }, h("h2", {}, "Packets"), names.length > 1 && channels,
+          h("label", { class: "push", for: "hold" }, hold, " hold the list")),
+        h("p", { class: "quiet" }, "Those that failed, or came near a gap or fault, are first; then the last ones."),
+        h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Packets" }, list)),
+      h("div", {}, detail)),
+    ownPacket(show),
+  );
+  list.parentElement.style.maxHeight = "70vh";
+  text(title, "Choose a packet");
+  const LEVEL = { failed: "bad", around: "warn", recent: "" };
+  const WORD = { failed: "failed", around: "near it", recent: "" };
+  const take = ({ packets }) => {
+    if (hold.checked) return;
+    keyed(list.body, packets, (packet) => `${packet.id}${packet.kind}`, (packet) =>
+      h("tr", { "data-packet": packet.id, click: () => open(packet.id) },
+        h("td", { class: "mono" }, h("button", { class: "link mono", type: "button" }, format.clock(packet.at_ms))),
+        h("td", {}, `${packet.feed === "incremental" ? "" : `${packet.feed} `}${packet.line.toUpperCase()}`),
+        h("td", { class: "num mono" }, packet.seq_num ?? "–"), h("td", { class: "num" }, packet.len),
+        h("td", {}, WORD[packet.kind] && h("span", { class: `tag ${LEVEL[packet.kind]}`, title: packet.error }, WORD[packet.kind]))));
+    if (chosen.id === undefined && packets.length) open(packets[0].id);
+    mark();
+  };
+  const path = () => `/api/v1/stream?of=packets${chosen.channel ? `&channel=${encodeURIComponent(chosen.channel)}` : ""}`;
+  const source = names.length ? stream(path, take) : Object.assign(() => {}, { again() {} });
+  if (wantedPacket) open(wantedPacket);
+  className(detail, "card");
+  return { update() {}, close: source };
+}

@@ -1,0 +1,50 @@
+//! The page, embedded: its files are served as they are in the tree.
+
+use axum::extract::Path;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+const HTML: &str = "text/html; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const SVG: &str = "image/svg+xml";
+
+macro_rules! asset {
+    ($name:literal, $kind:expr) => {
+        ($name, $kind, include_str!(concat!("../page/", $name)))
+    };
+}
+
+/// Name, content type and content.
+pub(crate) const ASSETS: [(&str, &str, &str); 15] = [
+    asset!("index.html", HTML),
+    asset!("style.css", CSS),
+    asset!("icon.svg", SVG),
+    asset!("app.js", SCRIPT),
+    asset!("api.js", SCRIPT),
+    asset!("dom.js", SCRIPT),
+    asset!("format.js", SCRIPT),
+    asset!("charts.js", SCRIPT),
+    asset!("feed.js", SCRIPT),
+    asset!("timeline.js", SCRIPT),
+    asset!("latency.js", SCRIPT),
+    asset!("books.js", SCRIPT),
+    asset!("packets.js", SCRIPT),
+    asset!("fix.js", SCRIPT),
+    asset!("dds.js", SCRIPT),
+];
+
+fn find(wanted: &str) -> Response {
+    match ASSETS.iter().find(|(name, _, _)| *name == wanted) {
+        Some((_, kind, content)) => ([(header::CONTENT_TYPE, *kind)], *content).into_response(),
+        None => (StatusCode::NOT_FOUND, "no such file\n").into_response(),
+    }
+}
+
+pub(crate) async fn page() -> Response {
+    find("index.html")
+}
+
+pub(crate) async fn asset(Path(name): Path<String>) -> Response {
+    find(&name)
+}

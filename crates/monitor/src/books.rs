@@ -1,0 +1,219 @@
+//! Books as the API tells them, read from the handler's board without stopping it.
+
+use serde::Serialize;
+use tickwire_feed::board::Top;
+use tickwire_feed::book::{Amount, Level, Side};
+use tickwire_feed::market::{BookKind, Instrument};
+use tickwire_feed::recovery::StaleReason;
+
+use crate::channel::Channel;
+
+/// Most instruments in one list.
+pub const LIST_MAX: usize = 200;
+/// Trades told of one instrument.
+const TRADES_MAX: usize = 20;
+
+/// A price level. Amounts are decimal texts.
+#[derive(Clone, Debug, Serialize)]
+pub struct LevelState {
+    /// Price.
+    pub price: String,
+    /// Size.
+    pub size: String,
+    /// Orders, where the feed counts them.
+    pub orders: Option<u32>,
+}
+
+/// The best prices of an instrument.
+#[derive(Clone, Debug, Serialize)]
+pub struct BestState {
+    /// Index of the instrument, by which its book is asked for.
+    pub instrument: usize,
+    /// Its name.
+    pub name: String,
+    /// `fresh`, or the reason why it is stale in one word.
+    pub status: &'static str,
+    /// The best bid.
+    pub bid: Option<LevelState>,
+    /// The best offer.
+    pub offer: Option<LevelState>,
+    /// When the book changed last, in milliseconds since 1970; `null` before that.
+    pub changed_ms: Option<u64>,
+}
+
+/// The top of a book.
+#[derive(Clone, Debug, Serialize)]
+pub struct BookState {
+    /// Name and best prices.
+    #[serde(flatten)]
+    pub best: BestState,
+    /// Why it is stale, in words.
+    pub stale_text: Option<String>,
+    /// `outright` or `implied`.
+    pub kind: &'static str,
+    /// Best offer less best bid.
+    pub spread: Option<String>,
+    /// Bids, best first.
+    pub bids: Vec<LevelState>,
+    /// Offers, best first.
+    pub offers: Vec<LevelState>,
+    /// The last trades, the newest first.
+    pub trades: Vec<TradeState>,
+}
+
+/// A trade.
+#[derive(Clone, Debug, Serialize)]
+pub struct TradeState {
+    /// In milliseconds since 1970.
+    pub at_ms: u64,
+    /// Price.
+    pub price: Option<String>,
+    /// Size.
+    pub size: Option<String>,
+    /// Side of the aggressor: `bid` or `offer`.
+    pub aggressor: Option<&'static str>,
+}
+
+/// Instruments that match a search.
+#[derive(Clone, Debug, Serialize)]
+pub struct BookList {
+    /// Name of the channel.
+    pub channel: String,
+    /// Instruments known.
+    pub instruments: usize,
+    /// Instruments that match.
+    pub matching: usize,
+    /// Whether books are published already; they are from the first request on.
+    pub is_ready: bool,
+    /// The instruments from `offset` on.
+    pub books: Vec<BestState>,
+    /// The books that were asked for.
+    pub ladders: Vec<BookState>,
+}
+
+fn level(level: &Level) -> LevelState {
+    let Level { price, size, orders } = level;
+    LevelState { price: price.to_string(), size: size.to_string(), orders: *orders }
+}
+
+/// Returns `offer - bid`; nothing if the difference is not an amount.
+fn spread(bid: Amount, offer: Amount) -> Option<Amount> {
+    let exponent = bid.exponent.min(offer.exponent);
+    let scaled = |amount: Amount| {
+        let power = u32::try_from(amount.exponent.checked_sub(exponent)?).ok()?;
+        amount.mantissa.checked_mul(10_i64.checked_pow(power)?)
+    };
+    let mantissa = scaled(offer)?.checked_sub(scaled(bid)?)?;
+    Some(Amount { mantissa, exponent })
+}
+
+impl Channel {
+    /// The instruments that contain `search`, from `offset` on, and the books of `wanted`.
+    pub(crate) fn list(
+        &self,
+        search: &str,
+        only_stale: bool,
+        offset: usize,
+        limit: usize,
+        wanted: &[usize],
+    ) -> BookList {
+        self.wishes.want_books();
+        let search = search.to_lowercase();
+        let is_match = |(index, (_, name)): &(usize, &(Instrument, Box<str>))| {
+            let is_named = search.is_empty() || name.to_lowercase().contains(&search);
+            is_named && (!only_stale || self.book_state(*index).is_some_and(|state| state != 0))
+        };
+        let matching: Vec<usize> =
+            self.names.iter().enumerate().filter(is_match).map(|(index, _)| index).collect();
+        let shown = matching.iter().skip(offset).take(limit.min(LIST_MAX));
+        BookList {
+            channel: self.description.name.clone(),
+            instruments: self.names.len(),
+            matching: matching.len(),
+            is_ready: self.board.is_some(),
+            books: shown.filter_map(|index| self.best(*index)).collect(),
+            ladders: wanted
+                .iter()
+                .filter_map(|index| self.book(*index, BookKind::Outright))
+                .collect(),
+        }
+    }
+
+    fn top(&self, index: usize, kind: BookKind) -> Option<Top> {
+        let (instrument, _) = self.names.get(index)?;
+        self.board.as_ref()?.book(*instrument, kind)
+    }
+
+    fn best(&self, index: usize) -> Option<BestState> {
+        self.best_of(index, self.top(index, BookKind::Outright).as_ref())
+    }
+
+    fn best_of(&self, index: usize, top: Option<&Top>) -> Option<BestState> {
+        let (_, name) = self.names.get(index)?;
+        let status = match (self.book_state(index), top) {
+            // The board may know more than the last publication.
+            (_, Some(top)) if top.is_fresh() => "fresh",
+            (Some(state @ 1..), _) => {
+                StaleReason::LABELS.get(usize::from(state) - 1).copied().unwrap_or("stale")
+            }
+            (Some(0), None) => "fresh",
+            _ => "stale",
+        };
+        let best = |side| top.and_then(|top| top.best(side)).map(level);
+        let epoch_ns = self.description.epoch_ns;
+        let changed_ms = top.map(|top| epoch_ns.saturating_add(top.time_ns()) / 1_000_000);
+        Some(BestState {
+            instrument: index,
+            name: name.to_string(),
+            status,
+            bid: best(Side::Bid),
+            offer: best(Side::Offer),
+            changed_ms,
+        })
+    }
+
+    /// The book of an instrument.
+    pub(crate) fn book(&self, index: usize, kind: BookKind) -> Option<BookState> {
+        self.wishes.want_books();
+        let top = self.top(index, kind);
+        let best = self.best_of(index, top.as_ref())?;
+        let levels = |side| top.iter().flat_map(move |top| top.levels(side)).map(level).collect();
+        let spread = top
+            .as_ref()
+            .and_then(|top| spread(top.best(Side::Bid)?.price, top.best(Side::Offer)?.price));
+        let trades = self.trades.iter().rev().filter(|trade| trade.instrument.index() == index);
+        let trades = trades.take(TRADES_MAX).map(|trade| TradeState {
+            at_ms: self.description.epoch_ns.saturating_add(trade.at_ns) / 1_000_000,
+            price: trade.price.map(|price| price.to_string()),
+            size: trade.size.map(|size| size.to_string()),
+            aggressor: trade.aggressor.map(|side| match side {
+                Side::Bid => "bid",
+                Side::Offer => "offer",
+            }),
+        });
+        let stale_text = (best.status != "fresh").then(|| self.stale_text(index)).flatten();
+        Some(BookState {
+            stale_text,
+            kind: kind.name(),
+            spread: spread.map(|spread| spread.to_string()),
+            bids: levels(Side::Bid),
+            offers: levels(Side::Offer),
+            trades: trades.collect(),
+            best,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_is_exact_whatever_the_exponents() {
+        let amount = |mantissa, exponent| Amount { mantissa, exponent };
+        let text = |bid, offer| spread(bid, offer).map(|spread| spread.to_string());
+        assert_eq!(text(amount(100, 0), amount(10_025, -2)).as_deref(), Some("0.25"));
+        assert_eq!(text(amount(5, 1), amount(49, 0)).as_deref(), Some("-1"));
+        assert_eq!(text(amount(1, 60), amount(1, 0)), None);
+    }
+}

@@ -1,0 +1,466 @@
+//! What the monitor knows of a channel.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+use tickwire_feed::arbiter::Line;
+use tickwire_feed::board::BoardReader;
+use tickwire_feed::handler::Source;
+use tickwire_feed::market::Instrument;
+use tickwire_feed::recovery::StaleReason;
+use tickwire_host::histogram;
+use tickwire_telemetry::metrics::Distribution;
+
+use crate::explaining::Explaining;
+use crate::gaps::Gaps;
+use crate::history::History;
+use crate::latency::{Watched, buckets, quantiles};
+use crate::packets::Packets;
+use crate::published::{Counts, Event, LineCounts, Published, TradeCopy, Why};
+use crate::state::{
+    Arbitration, BookCounts, ChannelState, EventState, LatencyState, LineState, Second, StaleBook,
+};
+use crate::wishes::Wishes;
+
+/// Handovers taken at once, so that one channel does not keep others waiting.
+const TAKEN_MAX: usize = 4096;
+/// Events kept.
+const EVENTS_MAX: usize = 256;
+/// Trades kept, of all instruments together.
+const TRADES_MAX: usize = 4096;
+/// Gaps and events in the state.
+const TOLD_MAX: usize = 64;
+/// Handler silence after which a channel is called stalled, in nanoseconds. A handler publishes several times a second.
+const STALLED_NS: u64 = 2_000_000_000;
+/// Span of rates, in nanoseconds.
+const RATE_NS: u64 = 1_000_000_000;
+/// Reasons for which a gap keeps books stale.
+const OF_GAPS: [&str; 3] = ["gap", "rpt_seq_gap", "out_of_sequence"];
+
+/// A line of a channel.
+#[derive(Clone, Debug)]
+pub struct LineDescription {
+    /// Which line.
+    pub source: Source,
+    /// Group and port, as people write them.
+    pub group: String,
+    /// Times from the kernel's stamp to the handler.
+    pub delays: Distribution,
+}
+
+/// A channel before its first packet.
+#[derive(Debug)]
+pub struct ChannelDescription {
+    /// Its name.
+    pub name: String,
+    /// Added to times of the handler's clock it makes nanoseconds since 1970.
+    pub epoch_ns: u64,
+    /// Silence after which a line is called silent, in nanoseconds.
+    pub silent_after_ns: u64,
+    /// The lines.
+    pub lines: Vec<LineDescription>,
+    /// Times to decode a message.
+    pub decode_times: Distribution,
+    /// How packets are explained.
+    pub explaining: Option<Explaining>,
+}
+
+/// A channel as the monitor sees it.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    pub(crate) description: ChannelDescription,
+    pub(crate) wishes: Arc<Wishes>,
+    receiver: Receiver<Published>,
+    counts: Option<Box<Counts>>,
+    /// Counts of the last second, for rates; the newest at the back.
+    marks: VecDeque<Mark>,
+    /// Counts at the end of the last whole second.
+    second_mark: Option<Mark>,
+    pub(crate) names: Vec<(Instrument, Box<str>)>,
+    pub(crate) board: Option<BoardReader>,
+    pub(crate) trades: VecDeque<TradeCopy>,
+    pub(crate) packets: Packets,
+    gaps: Gaps,
+    events: VecDeque<EventState>,
+    delays: Vec<Watched>,
+    decode_times: Watched,
+    pub(crate) history: History,
+}
+
+/// What rates are made of.
+#[derive(Clone, Debug, Default)]
+struct Mark {
+    now_ns: u64,
+    packets: Vec<u64>,
+    bytes: Vec<u64>,
+    lost: [u64; 2],
+    messages: u64,
+    failed: u64,
+    missing: u64,
+}
+
+impl Mark {
+    fn new(counts: &Counts) -> Self {
+        let mut mark = Self {
+            now_ns: counts.now_ns,
+            packets: counts.lines.iter().map(|line| line.socket.packets).collect(),
+            bytes: counts.lines.iter().map(|line| line.socket.bytes).collect(),
+            messages: counts.handler.messages.decoded,
+            failed: counts.handler.messages.undecodable,
+            missing: counts.arbiter.gap_seq_nums,
+            ..Self::default()
+        };
+        for line in &counts.lines {
+            if let (Source::Incremental(of), Some(counters)) = (line.socket.source, line.arbitrated)
+            {
+                mark.lost[of.index()] = counters.lost;
+            }
+        }
+        mark
+    }
+}
+
+impl Channel {
+    pub(crate) fn new(
+        description: ChannelDescription,
+        receiver: Receiver<Published>,
+        wishes: Arc<Wishes>,
+    ) -> Self {
+        let framing = description.explaining.as_ref().map(Explaining::framing);
+        let delays = description.lines.iter().map(|line| Watched::new(line.delays.clone()));
+        Self {
+            delays: delays.collect(),
+            decode_times: Watched::new(description.decode_times.clone()),
+            description,
+            wishes,
+            receiver,
+            counts: None,
+            marks: VecDeque::new(),
+            second_mark: None,
+            names: Vec::new(),
+            board: None,
+            trades: VecDeque::new(),
+            packets: Packets::new(framing),
+            gaps: Gaps::default(),
+            events: VecDeque::new(),
+            history: History::default(),
+        }
+    }
+
+    /// Takes what the handler has handed over; returns whether there was anything.
+    pub(crate) fn take(&mut self) -> bool {
+        for taken in 0..TAKEN_MAX {
+            match self.receiver.try_recv() {
+                Ok(published) => self.handle(published),
+                // Nothing more for now, or for ever.
+                Err(_) => return taken > 0,
+            }
+        }
+        true
+    }
+
+    fn handle(&mut self, published: Published) {
+        match published {
+            Published::Board(board) => self.board = Some(board),
+            Published::Counts(counts) => self.count(counts),
+            Published::Event { at_ns, event } => self.event(at_ns, event),
+            Published::Packet(copy) => {
+                let why = copy.why.clone();
+                let id = self.packets.add(*copy);
+                match why {
+                    Why::Failed { .. } | Why::Recent => {}
+                    Why::Gap { first } => self.gaps.link(first, id),
+                }
+            }
+            Published::Trade(trade) => {
+                if self.trades.len() == TRADES_MAX {
+                    self.trades.pop_front();
+                }
+                self.trades.push_back(trade);
+            }
+        }
+    }
+
+    fn at_ms(&self, at_ns: u64) -> u64 {
+        self.description.epoch_ns.saturating_add(at_ns) / 1_000_000
+    }
+
+    fn event(&mut self, at_ns: u64, event: Event) {
+        let mut packet = None;
+        let (kind, text) = match event {
+            Event::Fault { text, seq_num } => {
+                packet = self.failed_packet(&text, seq_num);
+                ("fault", text)
+            }
+            Event::Gap(gap) => {
+                self.gaps.open(gap, at_ns, self.at_ms(at_ns));
+                ("gap", format!("{} lost from sequence number {}", gap.count, gap.first))
+            }
+            Event::Line(text) => ("line", text),
+            Event::ReplayBegun(gap) => {
+                self.gaps.replay(gap, true);
+                ("replay", format!("asked for {} from {}", gap.count, gap.first))
+            }
+            Event::ReplayDone(gap) => {
+                self.gaps.replay(gap, false);
+                ("replay", format!("done with {} from {}", gap.count, gap.first))
+            }
+            Event::Reset { seq_num } => {
+                self.gaps.reset(at_ns);
+                ("reset", format!("sequence numbers restart at {seq_num}"))
+            }
+            Event::Silence { is_silent: true } => ("silence", "all lines are silent".to_owned()),
+            Event::Silence { is_silent: false } => ("silence", "packets come again".to_owned()),
+            Event::SnapshotRecovered(instrument) => {
+                self.gaps.note_snapshot();
+                let name = self.name(instrument.index());
+                ("snapshot", format!("a snapshot made the book of {name} fresh"))
+            }
+        };
+        if self.events.len() == EVENTS_MAX {
+            self.events.pop_front();
+        }
+        let at_ms = self.at_ms(at_ns);
+        self.events.push_back(EventState { at_ms, kind, text, packet });
+    }
+
+    /// The packet that a fault is about. Without a number in both it is the newest: the fault came of handling it.
+    fn failed_packet(&mut self, text: &str, seq_num: Option<u64>) -> Option<u64> {
+        let summaries = self.packets.summaries(0);
+        let named = seq_num.map(|number| number.to_string());
+        let same = summaries.iter().find(|packet| named.is_some() && packet.seq_num == named);
+        let newest = summaries.iter().find(|packet| packet.kind != "recent");
+        let newest = newest.filter(|packet| named.is_none() || packet.seq_num.is_none());
+        let id = same.or(newest)?.id;
+        self.packets.fail(id, text);
+        Some(id)
+    }
+
+    /// The name of an instrument; its index if it has not been told.
+    pub(crate) fn name(&self, index: usize) -> String {
+        let known = self.names.get(index);
+        known.map_or_else(|| format!("#{index}"), |(_, name)| name.to_string())
+    }
+
+    fn count(&mut self, mut counts: Box<Counts>) {
+        self.names.append(&mut counts.names);
+        let mark = Mark::new(&counts);
+        let is_old = |mark: &Mark| counts.now_ns.saturating_sub(mark.now_ns) > RATE_NS;
+        while self.marks.len() > 1 && self.marks.get(1).is_some_and(is_old) {
+            self.marks.pop_front();
+        }
+        self.second_mark.get_or_insert_with(|| mark.clone());
+        self.marks.push_back(mark);
+        let is_of_gap = |state: &u8| {
+            let label = StaleReason::LABELS.get(usize::from(*state).wrapping_sub(1));
+            label.is_some_and(|label| OF_GAPS.contains(label))
+        };
+        if !counts.states.is_empty() && !counts.states.iter().any(is_of_gap) {
+            self.gaps.books_are_whole(counts.now_ns);
+        }
+        self.counts = Some(counts);
+    }
+
+    /// Ends a second of the history at `t`, in seconds since 1970.
+    pub(crate) fn end_second(&mut self, t: u64) {
+        self.delays.iter_mut().for_each(Watched::end_second);
+        self.decode_times.end_second();
+        let (Some(counts), Some(mark)) = (&self.counts, self.marks.back()) else { return };
+        let before = self.second_mark.replace(mark.clone()).unwrap_or_default();
+        let mut packets = [0; 2];
+        for (index, line) in counts.lines.iter().enumerate() {
+            if let Source::Incremental(of) = line.socket.source {
+                packets[of.index()] = since(&mark.packets, &before.packets, index);
+            }
+        }
+        let mut delays = histogram::latency();
+        for watched in &self.delays {
+            // All distributions of times have the same bounds.
+            let _ = delays.add(watched.second());
+        }
+        let narrow = |times: &_| buckets(times).into_iter().map(|count| count as u32).collect();
+        let stale = counts.states.iter().filter(|state| **state != 0).count() as u64;
+        let second = Second {
+            t,
+            packets,
+            lost: Line::ALL.map(|line| {
+                let at = line.index();
+                mark.lost[at].saturating_sub(before.lost[at])
+            }),
+            messages: mark.messages.saturating_sub(before.messages),
+            failed: mark.failed.saturating_sub(before.failed),
+            missing: mark.missing.saturating_sub(before.missing),
+            fresh: counts.states.len() as u64 - stale,
+            stale,
+            receive_delay: quantiles(&delays),
+            decode_time: quantiles(self.decode_times.second()),
+            receive_buckets: narrow(&delays),
+            decode_buckets: narrow(self.decode_times.second()),
+        };
+        self.history.push(second);
+    }
+
+    /// The state at `now_ns` of the handler's clock.
+    pub(crate) fn state(&self, now_ns: u64) -> ChannelState {
+        let base = ChannelState {
+            name: self.description.name.clone(),
+            silent_after_ms: self.description.silent_after_ns / 1_000_000,
+            dropped_events: self.wishes.dropped(),
+            status: "waiting",
+            ..ChannelState::default()
+        };
+        let Some(counts) = &self.counts else { return base };
+        let published_ns = now_ns.saturating_sub(counts.now_ns);
+        let is_stalled = published_ns > STALLED_NS;
+        let lines = self.lines(counts, now_ns, is_stalled);
+        let is_silent = !lines.is_empty() && lines.iter().all(|line| line.status == "silent");
+        let status = match () {
+            () if is_stalled => "stalled",
+            () if lines.iter().all(|line| line.status == "waiting") => "waiting",
+            () if is_silent => "silent",
+            () => "live",
+        };
+        let messages = counts.handler.messages;
+        ChannelState {
+            published_ms: Some(published_ns / 1_000_000),
+            status,
+            is_silent,
+            lines,
+            next_seq_num: counts.next_seq_num.map(|number| number.to_string()),
+            held_packets: counts.held,
+            delivered_packets: counts.arbiter.delivered,
+            declared_gaps: counts.arbiter.gaps,
+            missing_seq_nums: counts.arbiter.gap_seq_nums,
+            sequence_resets: counts.arbiter.resets,
+            messages: messages.decoded,
+            messages_per_second: self.rate(|mark| mark.messages),
+            failed_packets: messages.undecodable,
+            unknown_template_messages: messages.unknown_template
+                + counts.handler.definitions.unknown_template
+                + counts.handler.snapshots.unknown_template,
+            misunderstood_messages: messages.not_understood
+                + counts.handler.definitions.not_understood
+                + counts.handler.snapshots.not_understood
+                + counts.handler.replays.not_understood,
+            snapshot_messages: counts.handler.snapshots.decoded,
+            market_events: counts.events.into_iter().collect(),
+            is_replacement_waiting: counts.is_replacement_waiting,
+            books: self.books(counts),
+            gaps: self.gaps.newest(TOLD_MAX),
+            events: self.events.iter().rev().take(TOLD_MAX).cloned().collect(),
+            latencies: self.latencies(),
+            second: self.history.last().cloned(),
+            ..base
+        }
+    }
+
+    fn lines(&self, counts: &Counts, now_ns: u64, is_stalled: bool) -> Vec<LineState> {
+        let line = |(index, line): (usize, &LineCounts)| {
+            let (feed, name) = crate::line_names(line.socket.source);
+            let age_ns = now_ns.saturating_sub(line.socket.last_packet_ns);
+            let is_silent = age_ns > self.description.silent_after_ns;
+            let status = match () {
+                () if is_stalled => "stalled",
+                () if line.socket.packets == 0 => "waiting",
+                () if is_silent => "silent",
+                () if line.is_put_aside => "put_aside",
+                () => "alive",
+            };
+            let group = self.description.lines.get(index).map(|line| line.group.clone());
+            LineState {
+                feed,
+                line: name,
+                group: group.unwrap_or_default(),
+                status,
+                age_ms: age_ns / 1_000_000,
+                received_packets: line.socket.packets,
+                received_bytes: line.socket.bytes,
+                packets_per_second: self.rate(|mark| mark.packets.get(index).copied().unwrap_or(0)),
+                bytes_per_second: self.rate(|mark| mark.bytes.get(index).copied().unwrap_or(0)),
+                dropped_packets: line.socket.dropped,
+                malformed_packets: line.input.malformed,
+                arbitration: line.arbitrated.map(|counters| Arbitration {
+                    first_packets: counters.first,
+                    duplicate_packets: counters.duplicate,
+                    late_packets: counters.late,
+                    unexpected_packets: counters.unexpected,
+                    out_of_order_packets: counters.out_of_order,
+                    differing_packets: counters.differing,
+                    lost_seq_nums: counters.lost,
+                }),
+            }
+        };
+        counts.lines.iter().enumerate().map(line).collect()
+    }
+
+    fn books(&self, counts: &Counts) -> BookCounts {
+        let mut stale = BTreeMap::new();
+        for state in counts.states.iter().filter(|state| **state != 0) {
+            if let Some(label) = StaleReason::LABELS.get(usize::from(*state) - 1) {
+                *stale.entry(*label).or_insert(0) += 1;
+            }
+        }
+        let all: u64 = stale.values().sum();
+        let stale_book = |(instrument, reason): &(Instrument, StaleReason)| StaleBook {
+            instrument: instrument.index(),
+            name: self.name(instrument.index()),
+            reason: reason.label(),
+            text: reason.to_string(),
+        };
+        let recovery = &counts.recovery;
+        BookCounts {
+            fresh: counts.states.len() as u64 - all,
+            stale,
+            stale_books: counts.stale.iter().map(stale_book).collect(),
+            waiting_updates: counts.updates_held,
+            applied_updates: recovery.applied,
+            recovered_books: recovery.recovered,
+            verified_snapshots: recovery.verified,
+            mismatched_snapshots: recovery.mismatches,
+            inconsistent_books: recovery.inconsistent,
+        }
+    }
+
+    fn latencies(&self) -> Vec<LatencyState> {
+        let of = |name, line: Option<String>, watched: &Watched| LatencyState {
+            name,
+            line,
+            quantiles: quantiles(watched.all()),
+            buckets: buckets(watched.all()),
+        };
+        let delays = self.description.lines.iter().zip(&self.delays);
+        let delays = delays.map(|(line, watched)| {
+            let (feed, name) = crate::line_names(line.source);
+            of("receive_delay", Some(format!("{feed} {name}")), watched)
+        });
+        delays.chain([of("decode_time", None, &self.decode_times)]).collect()
+    }
+
+    /// Growth a second over the last second that was published.
+    fn rate(&self, of: impl Fn(&Mark) -> u64) -> f64 {
+        let (Some(first), Some(last)) = (self.marks.front(), self.marks.back()) else { return 0.0 };
+        let ns = last.now_ns.saturating_sub(first.now_ns);
+        if ns == 0 {
+            return 0.0;
+        }
+        (of(last).saturating_sub(of(first)) as f64 * 1e9 / ns as f64 * 10.0).round() / 10.0
+    }
+
+    /// State of a book by the index of its instrument: 0 is fresh, else 1 and the index of the reason.
+    pub(crate) fn book_state(&self, index: usize) -> Option<u8> {
+        self.counts.as_ref()?.states.get(index).copied()
+    }
+
+    /// The reason why a book is stale, in words.
+    pub(crate) fn stale_text(&self, index: usize) -> Option<String> {
+        let counts = self.counts.as_ref()?;
+        let (_, reason) = counts.stale.iter().find(|(known, _)| known.index() == index)?;
+        Some(reason.to_string())
+    }
+}
+
+fn since(now: &[u64], before: &[u64], index: usize) -> u64 {
+    let count = now.get(index).copied().unwrap_or(0);
+    count.saturating_sub(before.get(index).copied().unwrap_or(0))
+}

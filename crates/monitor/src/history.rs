@@ -1,0 +1,95 @@
+//! The last hour, a second at a time.
+
+use std::collections::VecDeque;
+use std::fmt::Write;
+use std::sync::Arc;
+
+use crate::state::{Quantiles, Second};
+
+/// Seconds kept.
+pub const SECONDS_MAX: usize = 3600;
+
+/// A bounded history; the oldest second gives way.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    seconds: VecDeque<Arc<Second>>,
+}
+
+impl History {
+    pub(crate) fn push(&mut self, second: Second) {
+        if self.seconds.len() == SECONDS_MAX {
+            self.seconds.pop_front();
+        }
+        self.seconds.push_back(Arc::new(second));
+    }
+
+    pub(crate) fn last(&self) -> Option<&Second> {
+        self.seconds.back().map(|second| &**second)
+    }
+
+    /// The last `count` seconds, the oldest first.
+    pub(crate) fn seconds(&self, count: usize) -> Vec<Arc<Second>> {
+        let skipped = self.seconds.len().saturating_sub(count);
+        self.seconds.iter().skip(skipped).cloned().collect()
+    }
+}
+
+/// Returns seconds as comma-separated values with a line of names; buckets are left out.
+pub(crate) fn csv(seconds: &[Arc<Second>]) -> String {
+    let mut out = String::from(
+        "unix_seconds,packets_a,packets_b,lost_a,lost_b,messages,failed_packets,missing_seq_nums,\
+         fresh_books,stale_books,receive_delay_count,receive_delay_p50_ns,receive_delay_p99_ns,\
+         receive_delay_p999_ns,receive_delay_max_ns,decode_time_count,decode_time_p50_ns,\
+         decode_time_p99_ns,decode_time_p999_ns,decode_time_max_ns\n",
+    );
+    for second in seconds {
+        let Second { t, packets: [a, b], lost: [lost_a, lost_b], messages, failed, .. } = &**second;
+        let Second { missing, fresh, stale, receive_delay, decode_time, .. } = &**second;
+        // Writing to a text does not fail.
+        let _ = write!(
+            out,
+            "{t},{a},{b},{lost_a},{lost_b},{messages},{failed},{missing},{fresh},{stale}"
+        );
+        for times in [receive_delay, decode_time] {
+            let Quantiles { count, p50_ns, p99_ns, p999_ns, max_ns } = times;
+            let _ = write!(out, ",{count},{p50_ns},{p99_ns},{p999_ns},{max_ns}");
+        }
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn second(t: u64) -> Second {
+        Second {
+            t,
+            packets: [1, 2],
+            lost: [0, 3],
+            messages: 4,
+            failed: 0,
+            missing: 0,
+            fresh: 5,
+            stale: 6,
+            receive_delay: Quantiles { count: 3, ..Quantiles::default() },
+            decode_time: Quantiles::default(),
+            receive_buckets: vec![3],
+            decode_buckets: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_hour_is_kept() {
+        let mut history = History::default();
+        (0..5000).for_each(|t| history.push(second(t)));
+        let all = history.seconds(usize::MAX);
+        assert_eq!((all.len(), all[0].t, history.last().unwrap().t), (SECONDS_MAX, 1400, 4999));
+        assert_eq!(history.seconds(2).len(), 2);
+        let csv = csv(&history.seconds(1));
+        let lines: Vec<_> = csv.lines().map(|line| line.split(',').count()).collect();
+        assert_eq!(lines, [20, 20], "{csv}");
+        assert!(csv.ends_with("4999,1,2,0,3,4,0,0,5,6,3,0,0,0,0,0,0,0,0,0\n"), "{csv}");
+    }
+}

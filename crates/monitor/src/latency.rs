@@ -1,0 +1,124 @@
+//! Distributions of times as the API tells them.
+
+use hdrhistogram::Histogram;
+use tickwire_host::histogram;
+use tickwire_telemetry::metrics::Distribution;
+
+use crate::state::Quantiles;
+
+/// Upper bounds of the buckets of histograms and heat maps, in nanoseconds; a last bucket holds all above.
+pub const BOUNDS_NS: [u64; 22] = [
+    100,
+    250,
+    500,
+    1_000,
+    2_500,
+    5_000,
+    10_000,
+    25_000,
+    50_000,
+    100_000,
+    250_000,
+    500_000,
+    1_000_000,
+    2_500_000,
+    5_000_000,
+    10_000_000,
+    25_000_000,
+    50_000_000,
+    100_000_000,
+    250_000_000,
+    500_000_000,
+    1_000_000_000,
+];
+
+/// Quantiles of a distribution; all 0 if it is empty.
+pub(crate) fn quantiles(times: &Histogram<u64>) -> Quantiles {
+    let summary = histogram::Summary::from(times);
+    Quantiles {
+        count: summary.count,
+        p50_ns: summary.p50_ns,
+        p99_ns: summary.p99_ns,
+        p999_ns: summary.p999_ns,
+        max_ns: summary.max_ns,
+    }
+}
+
+/// Counts between the bounds, and above the last.
+pub(crate) fn buckets(times: &Histogram<u64>) -> Vec<u64> {
+    let mut counts = vec![0; BOUNDS_NS.len() + 1];
+    for recorded in times.iter_recorded() {
+        let value = recorded.value_iterated_to();
+        let at = BOUNDS_NS.partition_point(|bound| *bound < times.lowest_equivalent(value));
+        if let Some(count) = counts.get_mut(at) {
+            *count += recorded.count_at_value();
+        }
+    }
+    counts
+}
+
+/// A distribution, and what of it was there a second ago.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    distribution: Distribution,
+    now: Histogram<u64>,
+    second: Histogram<u64>,
+}
+
+impl Watched {
+    pub(crate) fn new(distribution: Distribution) -> Self {
+        Self { distribution, now: histogram::latency(), second: histogram::latency() }
+    }
+
+    /// Reads the distribution again; the times that came since the last call are those of the second.
+    pub(crate) fn end_second(&mut self) {
+        let now = self.distribution.copy();
+        self.second.clone_from(&now);
+        if self.second.subtract(&self.now).is_err() {
+            // Counts never fall; of a distribution that began anew everything is new.
+            self.second.clone_from(&now);
+        }
+        self.now = now;
+    }
+
+    /// All times.
+    pub(crate) const fn all(&self) -> &Histogram<u64> {
+        &self.now
+    }
+
+    /// Those of the last second.
+    pub(crate) const fn second(&self) -> &Histogram<u64> {
+        &self.second
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_hold_what_is_not_above_their_bounds() {
+        let mut times = histogram::latency();
+        for time_ns in [1, 100, 101, 1_000_000_000, 30_000_000_000] {
+            histogram::record(&mut times, time_ns);
+        }
+        let counts = buckets(&times);
+        assert_eq!((counts[0], counts[1], counts[21], counts[22]), (2, 1, 1, 1));
+        assert_eq!(counts.iter().sum::<u64>(), times.len());
+    }
+
+    #[test]
+    fn a_second_has_what_came_in_it() {
+        let distribution = Distribution::default();
+        let mut watched = Watched::new(distribution.clone());
+        distribution.record(100);
+        watched.end_second();
+        distribution.record(200);
+        distribution.record(200);
+        watched.end_second();
+        assert_eq!((watched.all().len(), watched.second().len()), (3, 2));
+        assert_eq!(quantiles(watched.second()).p50_ns, 200);
+        watched.end_second();
+        assert_eq!(quantiles(watched.second()), Quantiles::default());
+    }
+}

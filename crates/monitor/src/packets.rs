@@ -1,0 +1,189 @@
+//! Packets that can be explained: a bounded number of each kind.
+
+use std::collections::VecDeque;
+
+use serde::Serialize;
+use tickwire_feed::framing::{Framer, Framing};
+use tickwire_feed::handler::Source;
+
+use crate::published::{PacketCopy, Why};
+
+/// Packets kept of the last ones.
+const RECENT_MAX: usize = 128;
+/// Packets kept of those that failed, and of those around gaps.
+const MARKED_MAX: usize = 256;
+
+/// A packet that can be explained.
+#[derive(Debug)]
+pub(crate) struct Packet {
+    pub(crate) id: u64,
+    pub(crate) received_ns: u64,
+    pub(crate) source: Source,
+    pub(crate) bytes: Box<[u8]>,
+    pub(crate) seq_num: Option<u64>,
+    pub(crate) mark: Mark,
+}
+
+/// Why it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// It came before an error, or at the side of a gap.
+    Around,
+    /// It could not be decoded.
+    Failed(String),
+    /// One of the last.
+    Recent,
+}
+
+/// A packet in a list.
+#[derive(Clone, Debug, Serialize)]
+pub struct PacketSummary {
+    /// Number of the packet, by which it is asked for.
+    pub id: u64,
+    /// When it was received, in milliseconds since 1970.
+    pub at_ms: f64,
+    /// `incremental`, `snapshot` or `definitions`.
+    pub feed: &'static str,
+    /// `a` or `b`.
+    pub line: &'static str,
+    /// Its sequence number, if the preamble has one.
+    pub seq_num: Option<String>,
+    /// Its length in bytes.
+    pub len: usize,
+    /// `recent`, `around` (a gap or a fault) or `failed`.
+    pub kind: &'static str,
+    /// What is wrong with it.
+    pub error: Option<String>,
+}
+
+/// The packets of a channel.
+#[derive(Debug)]
+pub(crate) struct Packets {
+    framing: Option<Framing>,
+    next_id: u64,
+    recent: VecDeque<Packet>,
+    marked: VecDeque<Packet>,
+}
+
+impl Packets {
+    pub(crate) const fn new(framing: Option<Framing>) -> Self {
+        Self { framing, next_id: 1, recent: VecDeque::new(), marked: VecDeque::new() }
+    }
+
+    /// Keeps a packet and returns its id: that of an equal one that is kept already, if there is one.
+    pub(crate) fn add(&mut self, copy: PacketCopy) -> u64 {
+        let PacketCopy { received_ns, source, bytes, why } = copy;
+        let seq_num = self.seq_num(&bytes);
+        let mark = match why {
+            Why::Failed { text, seq_num: failed } if failed.is_some() && failed == seq_num => {
+                Mark::Failed(text)
+            }
+            Why::Failed { .. } | Why::Gap { .. } => Mark::Around,
+            Why::Recent => Mark::Recent,
+        };
+        let is_same = |packet: &&mut Packet| {
+            packet.received_ns == received_ns && packet.source == source && packet.bytes == bytes
+        };
+        if let Some(known) = self.marked.iter_mut().rev().find(is_same) {
+            if matches!(mark, Mark::Failed(_)) {
+                known.mark = mark;
+            }
+            return known.id;
+        }
+        let (packets, packets_max) = match mark {
+            Mark::Recent => (&mut self.recent, RECENT_MAX),
+            Mark::Around | Mark::Failed(_) => (&mut self.marked, MARKED_MAX),
+        };
+        if let Some(known) = packets.iter_mut().rev().find(is_same) {
+            return known.id;
+        }
+        if packets.len() == packets_max {
+            packets.pop_front();
+        }
+        let id = self.next_id;
+        self.next_id += 1;
+        packets.push_back(Packet { id, received_ns, source, bytes, seq_num, mark });
+        id
+    }
+
+    /// Marks the newest packet around a fault as the one that failed: nothing tells which it is.
+    pub(crate) fn fail(&mut self, id: u64, text: &str) {
+        if let Some(packet) = self.marked.iter_mut().find(|packet| packet.id == id) {
+            packet.mark = Mark::Failed(text.to_owned());
+        }
+    }
+
+    pub(crate) fn get(&self, id: u64) -> Option<&Packet> {
+        self.marked.iter().chain(&self.recent).find(|packet| packet.id == id)
+    }
+
+    /// All packets, the newest first; those that are marked come before the others.
+    pub(crate) fn summaries(&self, epoch_ns: u64) -> Vec<PacketSummary> {
+        let packets = self.marked.iter().rev().chain(self.recent.iter().rev());
+        packets.map(|packet| packet.summary(epoch_ns)).collect()
+    }
+
+    /// The number in the preamble.
+    fn seq_num(&self, bytes: &[u8]) -> Option<u64> {
+        let mut framer = Framer::new(self.framing?);
+        let first = framer.split(bytes).next()?;
+        first.ok()?.seq_num
+    }
+}
+
+impl Packet {
+    pub(crate) fn summary(&self, epoch_ns: u64) -> PacketSummary {
+        let (kind, error) = match &self.mark {
+            Mark::Around => ("around", None),
+            Mark::Failed(text) => ("failed", Some(text.clone())),
+            Mark::Recent => ("recent", None),
+        };
+        let (feed, line) = crate::line_names(self.source);
+        PacketSummary {
+            id: self.id,
+            at_ms: (epoch_ns.saturating_add(self.received_ns) / 1_000) as f64 / 1e3,
+            feed,
+            line,
+            seq_num: self.seq_num.map(|number| number.to_string()),
+            len: self.bytes.len(),
+            kind,
+            error,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tickwire_feed::arbiter::Line;
+    use tickwire_feed::framing::Preset;
+
+    fn copy(received_ns: u64, why: Why) -> PacketCopy {
+        let bytes = vec![0, 0, 0, received_ns as u8, 0, 0xC0].into();
+        PacketCopy { received_ns, source: Source::Incremental(Line::A), bytes, why }
+    }
+
+    #[test]
+    fn the_packet_of_a_fault_is_marked_and_others_lie_around_it() {
+        let mut packets = Packets::new(Some(Preset::Cme.framing()));
+        for number in 1..=4 {
+            packets.add(copy(number, Why::Failed { text: "D9".to_owned(), seq_num: Some(3) }));
+        }
+        let kinds: Vec<_> = packets.summaries(0).into_iter().map(|packet| packet.kind).collect();
+        assert_eq!(kinds, ["around", "failed", "around", "around"]);
+        let failed = &packets.summaries(0)[1];
+        assert_eq!((failed.seq_num.as_deref(), failed.error.as_deref()), (Some("3"), Some("D9")));
+        assert_eq!(packets.add(copy(3, Why::Recent)), failed.id);
+    }
+
+    #[test]
+    fn packets_are_bounded_in_number() {
+        let mut packets = Packets::new(None);
+        for number in 0..1000 {
+            packets.add(copy(number, Why::Recent));
+            packets.add(copy(number + 10_000, Why::Gap { first: 1 }));
+        }
+        assert_eq!(packets.summaries(0).len(), RECENT_MAX + MARKED_MAX);
+        assert!(packets.get(1).is_none());
+    }
+}

@@ -1,0 +1,65 @@
+//! The routes, and the API's table of them.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{MethodRouter, get, post};
+use tickwire_telemetry::http::Token;
+
+use crate::assets;
+use crate::guard::{BODY_BYTES_MAX, add_headers, check_length, check_site};
+use crate::monitor::{Monitor, Shared};
+use crate::requests;
+
+/// A route of the API.
+struct Endpoint {
+    method: &'static str,
+    path: &'static str,
+    handler: MethodRouter<Arc<Shared>>,
+}
+
+fn table() -> Vec<Endpoint> {
+    let get_of = |path, handler| Endpoint { method: "get", path, handler };
+    vec![
+        get_of("/api/v1/books", get(requests::books)),
+        get_of("/api/v1/books/{instrument}", get(requests::book)),
+        Endpoint { method: "post", path: "/api/v1/explain", handler: post(requests::explain) },
+        get_of("/api/v1/history", get(requests::history)),
+        get_of("/api/v1/openapi.json", get(requests::openapi)),
+        get_of("/api/v1/packets", get(requests::packets)),
+        get_of("/api/v1/packets/{id}", get(requests::packet)),
+        get_of("/api/v1/state", get(requests::state)),
+        get_of("/api/v1/stream", get(requests::events)),
+        get_of("/build", get(requests::build)),
+        get_of("/health", get(requests::health)),
+        get_of("/ready", get(requests::ready)),
+    ]
+}
+
+/// Method and path of each route of the API, in order.
+pub fn endpoints() -> Vec<(&'static str, &'static str)> {
+    table().into_iter().map(|endpoint| (endpoint.method, endpoint.path)).collect()
+}
+
+impl Monitor {
+    /// Returns the page and the API. With a token, whatever tells something of the process asks for it; the files of the page
+    /// are the same everywhere and tell nothing. `others` are routes that are guarded alike, such as those of metrics.
+    pub fn routes(&self, token: Option<Token>, others: Router) -> Router {
+        let api = table()
+            .into_iter()
+            .fold(Router::new(), |router, endpoint| router.route(endpoint.path, endpoint.handler));
+        let api = api.with_state(self.shared.clone()).merge(others);
+        let api = match token {
+            Some(token) => api.route_layer(from_fn_with_state(token, Token::check)),
+            None => api,
+        };
+        api.route_layer(from_fn(check_length))
+            .route_layer(from_fn(check_site))
+            .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+            .route("/", get(assets::page))
+            .route("/assets/{name}", get(assets::asset))
+            .layer(from_fn(add_headers))
+    }
+}

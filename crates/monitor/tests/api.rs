@@ -1,0 +1,276 @@
+//! What the API tells, and that its description is true.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{TEMPLATES, feed, get, message, post, wait};
+use serde_json::{Value, json};
+use tickwire_feed::arbiter::Line;
+use tickwire_monitor::endpoints;
+
+fn document() -> Value {
+    serde_json::from_str(include_str!("../openapi.json")).unwrap()
+}
+
+/// Follows a reference of the document.
+fn resolved<'d>(document: &'d Value, schema: &'d Value) -> &'d Value {
+    let all = schema.get("allOf").map_or(schema, |all| &all[0]);
+    match all.get("$ref").and_then(Value::as_str) {
+        Some(name) => document.pointer(name.trim_start_matches('#')).unwrap(),
+        None => all,
+    }
+}
+
+/// Compares a value with its schema: types, and that objects have all members and no other ones.
+fn check(document: &Value, schema: &Value, value: &Value, place: &str) {
+    let schema = resolved(document, schema);
+    if let Some(choices) = schema.get("oneOf").and_then(Value::as_array) {
+        if !value.is_null() {
+            check(document, &choices[0], value, place);
+        }
+        return;
+    }
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let Some(types) = schema.get("type") else { return };
+    let types = types.as_array().cloned().unwrap_or_else(|| vec![types.clone()]);
+    let is_number = kind == "integer" && types.contains(&json!("number"));
+    assert!(types.contains(&json!(kind)) || is_number, "{place}: {value} is not {types:?}");
+    for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+        check(document, &schema["items"], item, &format!("{place}[{index}]"));
+    }
+    let Some(object) = value.as_object() else { return };
+    if schema.get("properties").or(schema.get("additionalProperties")).is_none() {
+        // Any object.
+        return;
+    }
+    if let Some(items) = schema.get("additionalProperties") {
+        object
+            .iter()
+            .for_each(|(name, item)| check(document, items, item, &format!("{place}.{name}")));
+        return;
+    }
+    for required in schema["required"].as_array().into_iter().flatten() {
+        assert!(object.contains_key(required.as_str().unwrap()), "{place} lacks {required}");
+    }
+    for (name, item) in object {
+        let of = schema["properties"]
+            .get(name)
+            .unwrap_or_else(|| panic!("{place}.{name} is not described"));
+        check(document, of, item, &format!("{place}.{name}"));
+    }
+}
+
+#[test]
+fn the_document_has_the_routes() {
+    let document = document();
+    let paths = document["paths"].as_object().unwrap();
+    let described: Vec<(String, String)> = paths
+        .iter()
+        .flat_map(|(path, methods)| {
+            methods.as_object().unwrap().keys().map(|method| (method.clone(), path.clone()))
+        })
+        .collect();
+    let routes: Vec<(String, String)> = endpoints()
+        .into_iter()
+        .map(|(method, path)| (method.to_owned(), path.to_owned()))
+        .collect();
+    assert_eq!(described, routes);
+}
+
+#[test]
+fn answers_are_as_the_document_says() {
+    let (mut feed, served) = feed();
+    let address = served.server.address();
+    feed.receive(Line::A, 6, &message(6));
+    feed.give_up();
+    feed.receive(Line::A, 7, &[0xC0, 0x8F]);
+    feed.publish();
+    wait(address, |state| {
+        let channel = &state["channels"][0];
+        channel["failed_packets"] == 1 && !channel["second"].is_null()
+    });
+    let document = document();
+    let packet = get(address, "/api/v1/packets").json()["packets"][0]["id"].clone();
+    let mut checked = 0;
+    for (method, path) in endpoints() {
+        let asked = path.replace("{id}", &packet.to_string());
+        if method == "post" || path.ends_with("/stream") || path.contains("{instrument}") {
+            continue;
+        }
+        let answer = get(address, &asked);
+        assert!(
+            answer.status == 200 || path == "/ready",
+            "{path}: {} {}",
+            answer.status,
+            answer.body
+        );
+        let pointer = path.replace('/', "~1");
+        let status = answer.status;
+        let pointer =
+            format!("/paths/{pointer}/get/responses/{status}/content/application~1json/schema");
+        check(&document, document.pointer(&pointer).expect(path), &answer.json(), path);
+        checked += 1;
+    }
+    assert_eq!(checked, endpoints().len() - 3);
+    let body = json!({"templates": TEMPLATES, "hex": "c0 81 85"}).to_string();
+    let answer = post(address, "/api/v1/explain", "Content-Type: application/json\r\n", &body);
+    let schema = &document["components"]["schemas"]["Explanation"];
+    check(&document, schema, &answer.json()["explanation"], "explain");
+}
+
+#[test]
+fn counters_are_the_handlers() {
+    let (mut feed, served) = feed();
+    let address = served.server.address();
+    feed.receive(Line::B, 4, &message(4));
+    feed.publish();
+    let state = wait(address, |state| state["channels"][0]["delivered_packets"] == 4);
+    let channel = &state["channels"][0];
+    let lines = &channel["lines"];
+    assert_eq!((&channel["messages"], &channel["status"]), (&json!(4), &json!("live")));
+    assert_eq!(lines[0]["arbitration"]["first_packets"], 3);
+    assert_eq!(lines[1]["arbitration"]["duplicate_packets"], 3);
+    assert_eq!(lines[1]["received_packets"], 4);
+    assert_eq!(lines[0]["arbitration"]["lost_seq_nums"], 1);
+    assert_eq!(channel["next_seq_num"], "5");
+    // Nothing comes any more: the lines are silent, and the process says why it is not ready.
+    feed.publish();
+    let state = wait(address, |state| state["channels"][0]["lines"][0]["status"] == "silent");
+    assert_eq!(state["process"]["not_ready"][0], "futures: all lines are silent");
+    assert_eq!(get(address, "/ready").status, 503);
+    assert_eq!(get(address, "/health").status, 200);
+    // Nor does its handler publish.
+    wait(address, |state| state["channels"][0]["status"] == "stalled");
+    assert_eq!(get(address, "/health").status, 503);
+}
+
+#[test]
+fn a_gap_leads_to_its_packets_explained() {
+    let (mut feed, served) = feed();
+    let address = served.server.address();
+    feed.receive(Line::A, 6, &message(6));
+    feed.give_up();
+    feed.publish();
+    let state = wait(address, |state| !state["channels"][0]["gaps"].as_array().unwrap().is_empty());
+    let gap = &state["channels"][0]["gaps"][0];
+    assert_eq!(
+        (&gap["first"], &gap["count"], &gap["status"]),
+        (&json!("4"), &json!(2), &json!("open"))
+    );
+    let newest = gap["packets"].as_array().unwrap().last().unwrap();
+    let answer = get(address, &format!("/api/v1/packets/{newest}")).json();
+    assert_eq!(answer["packet"]["seq_num"], "6");
+    let lines = answer["explanation"]["parts"][1]["lines"].as_array().unwrap();
+    let field = lines.iter().find(|line| line["cells"][2] == "n").unwrap();
+    assert_eq!((&field["cells"][1], &field["cells"][6]), (&json!("86"), &json!("6")));
+}
+
+#[test]
+fn a_packet_that_failed_is_found_by_its_number() {
+    let (mut feed, served) = feed();
+    let address = served.server.address();
+    feed.receive(Line::A, 4, &[0xC0, 0x8F]);
+    feed.receive(Line::B, 4, &message(4));
+    feed.receive(Line::A, 5, &message(5));
+    feed.publish();
+    let has_fault = |event: &Value| event["kind"] == "fault" && !event["packet"].is_null();
+    let state = wait(address, |state| {
+        state["channels"][0]["events"].as_array().unwrap().iter().any(has_fault)
+    });
+    let events = state["channels"][0]["events"].as_array().unwrap();
+    let id = &events.iter().find(|event| has_fault(event)).unwrap()["packet"];
+    let answer = get(address, &format!("/api/v1/packets/{id}")).json();
+    assert_eq!(
+        (&answer["packet"]["kind"], &answer["packet"]["seq_num"]),
+        (&json!("failed"), &json!("4"))
+    );
+    assert_eq!(answer["explanation"]["is_right"], false);
+    let error = answer["explanation"]["parts"][1]["error"].as_str().unwrap();
+    assert!(error.contains("D9"), "{error}");
+}
+
+#[test]
+fn times_are_those_of_the_distribution() {
+    let (mut feed, served) = feed();
+    let address = served.server.address();
+    (1..=1000).for_each(|time_ns| feed.decode_times.record(time_ns));
+    feed.publish();
+    let is_counted = |state: &Value| state["channels"][0]["latencies"][2]["count"] == 1000;
+    let state = wait(address, is_counted);
+    let times = &state["channels"][0]["latencies"][2];
+    assert_eq!((&times["p50_ns"], &times["max_ns"]), (&json!(500), &json!(1000)));
+    let sum: u64 = times["buckets"].as_array().unwrap().iter().filter_map(Value::as_u64).sum();
+    assert_eq!(sum, 1000);
+    let history = get(address, "/api/v1/history?seconds=5").json();
+    let seconds = history["seconds"].as_array().unwrap();
+    let counted: u64 =
+        seconds.iter().filter_map(|second| second["decode_time"]["count"].as_u64()).sum();
+    assert_eq!(counted, 1000);
+    assert_eq!(
+        history["bounds_ns"].as_array().unwrap().len() + 1,
+        times["buckets"].as_array().unwrap().len()
+    );
+    let csv = get(address, "/api/v1/history?format=csv");
+    assert!(csv.head.contains("text/csv") && csv.body.starts_with("unix_seconds,"), "{}", csv.body);
+}
+
+#[test]
+fn own_packets_and_captures_are_explained_and_faults_of_them_told() {
+    let (_feed, served) = feed();
+    let address = served.server.address();
+    let explain = |body: Value| {
+        post(address, "/api/v1/explain", "Content-Type: application/json\r\n", &body.to_string())
+    };
+    let answer = explain(json!({"templates": TEMPLATES, "hex": "C0 81 85"}));
+    let parts = &answer.json()["explanation"]["parts"];
+    assert_eq!(parts[0]["lines"][2]["cells"][6], "5");
+    // Two packets behind their lengths.
+    let capture = "03000000c0818503000000c08186";
+    let answer =
+        explain(json!({"templates": TEMPLATES, "hex": capture, "is_capture": true, "packet": 1}));
+    assert_eq!(answer.json()["explanation"]["hex"], "c08186");
+    for (body, wanted) in [
+        (json!({"templates": "<nonsense", "hex": "c0"}), "templates: "),
+        (json!({"templates": TEMPLATES, "hex": "c"}), "hex: "),
+        (json!({"templates": TEMPLATES, "hex": "c0", "framing": "no such"}), "framing: "),
+        (json!({"templates": TEMPLATES, "hex": "c0", "reset": "sometimes"}), "reset: "),
+        (
+            json!({"templates": TEMPLATES, "hex": capture, "is_capture": true, "packet": 9}),
+            "the capture",
+        ),
+        (
+            json!({"templates": TEMPLATES, "hex": capture, "is_capture": true, "packet": 1_000_000_000}),
+            "packet: ",
+        ),
+    ] {
+        let answer = explain(body);
+        assert_eq!(answer.status, 422, "{}", answer.body);
+        let error = answer.json()["error"].as_str().unwrap().to_owned();
+        assert!(error.starts_with(wanted), "{error}");
+    }
+}
+
+#[test]
+fn a_handler_never_waits_for_a_monitor_that_does_not_run() {
+    let mut builder = tickwire_monitor::MonitorBuilder::new("test", "0.0.0");
+    let mut feed = common::Feed::new(&mut builder);
+    let begun = std::time::Instant::now();
+    for number in 0..10_000 {
+        feed.receive(Line::A, (number % 200) as u8, &message(1));
+        feed.publish();
+    }
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    let served = common::serve(builder, None);
+    feed.publish();
+    let dropped = |state: &Value| state["channels"][0]["dropped_events"].as_u64() > Some(1000);
+    wait(served.server.address(), dropped);
+}

@@ -1,0 +1,209 @@
+//! A monitored feed of small messages, and a client of the plainest kind.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tickwire_fast::{Decoder, DecoderOptions, Message, Program, TemplateSet};
+use tickwire_feed::arbiter::{Gap, Line};
+use tickwire_feed::framing::Preset;
+use tickwire_feed::handler::{
+    Delivery, Dynamic, Fault, Handler, HandlerOptions, SeqNumField, Sink, Source,
+};
+use tickwire_feed::market::NoBooks;
+use tickwire_host::clock::monotonic_ns;
+use tickwire_monitor::{
+    ChannelDescription, Explaining, Facts, LineDescription, Monitor, MonitorBuilder, SocketFacts,
+    Tap,
+};
+use tickwire_telemetry::http::{HttpServer, Token};
+use tickwire_telemetry::metrics::{Distribution, Metrics};
+
+pub const TEMPLATES: &str =
+    r#"<templates><template name="T" id="1"><uInt32 name="n"/></template></templates>"#;
+
+/// A sink that tells the monitor.
+struct Tapped<'t>(&'t mut Tap);
+
+impl Sink<Message> for Tapped<'_> {
+    fn handle_message(&mut self, _: &Delivery, _: &Message) {}
+
+    fn handle_gap(&mut self, gap: Gap) {
+        self.0.gap(gap);
+    }
+
+    fn handle_fault(&mut self, fault: &Fault<'_>) {
+        self.0.fault(fault);
+    }
+}
+
+/// A feed with its handler.
+pub struct Feed {
+    handler: Handler<Dynamic, NoBooks>,
+    pub tap: Tap,
+    packets: [u64; 2],
+    last_ns: [u64; 2],
+    pub decode_times: Distribution,
+}
+
+impl Feed {
+    pub fn new(builder: &mut MonitorBuilder) -> Self {
+        let set = TemplateSet::parse(TEMPLATES).unwrap();
+        let program = Arc::new(Program::compile(set.clone()).unwrap());
+        let framing = Preset::Cme.framing();
+        let decoding =
+            DecoderOptions { reset: framing.reset_policy().into(), ..DecoderOptions::default() };
+        let engine = || {
+            Dynamic::new(Decoder::with_options(program.clone(), decoding), &SeqNumField::default())
+        };
+        let options = HandlerOptions { framing, ..Default::default() };
+        let handler = Handler::new(options, engine, NoBooks).unwrap();
+        let decode_times = Distribution::default();
+        let line = |line, group: &str| LineDescription {
+            source: Source::Incremental(line),
+            group: group.to_owned(),
+            delays: Distribution::default(),
+        };
+        let tap = builder.add_channel(ChannelDescription {
+            name: "futures".to_owned(),
+            epoch_ns: 1_000_000_000_000_000_000,
+            silent_after_ns: 500_000_000,
+            lines: vec![line(Line::A, "239.1.1.1:5000"), line(Line::B, "239.1.1.1:5001")],
+            decode_times: decode_times.clone(),
+            explaining: Some(Explaining::new(set, decoding, framing).unwrap()),
+        });
+        Self { handler, tap, packets: [0; 2], last_ns: [monotonic_ns(); 2], decode_times }
+    }
+
+    /// Receives a packet of one message.
+    pub fn receive(&mut self, line: Line, seq_num: u8, message: &[u8]) {
+        let now_ns = monotonic_ns();
+        let packet = [&[0, 0, 0, seq_num, 0], message].concat();
+        let source = Source::Incremental(line);
+        self.packets[line.index()] += 1;
+        self.last_ns[line.index()] = now_ns;
+        self.tap.packet(now_ns, source, &packet);
+        self.handler.handle_packet(now_ns, source, &packet, &mut Tapped(&mut self.tap));
+    }
+
+    /// Waits no longer for packets that are missing.
+    pub fn give_up(&mut self) {
+        std::thread::sleep(Duration::from_millis(20));
+        self.handler.handle_timeout(monotonic_ns(), &mut Tapped(&mut self.tap));
+    }
+
+    pub fn publish(&mut self) {
+        let socket = |line: Line| SocketFacts {
+            source: Source::Incremental(line),
+            packets: self.packets[line.index()],
+            bytes: 8 * self.packets[line.index()],
+            dropped: 0,
+            last_packet_ns: self.last_ns[line.index()],
+        };
+        let events =
+            [("trade", 0), ("statistic", 0), ("status", 0), ("definition", 0), ("other", 0)];
+        let sockets = Line::ALL.map(socket).to_vec();
+        let facts = Facts { sockets, view: self.handler.view(), events };
+        self.tap.publish(monotonic_ns(), &facts);
+    }
+}
+
+/// A message of template 1.
+pub const fn message(n: u8) -> [u8; 3] {
+    [0xC0, 0x81, 0x80 | n]
+}
+
+pub struct Served {
+    // The server first: it asks the monitor.
+    pub server: HttpServer,
+    pub monitor: Monitor,
+}
+
+pub fn serve(builder: MonitorBuilder, token: Option<Token>) -> Served {
+    let monitor = builder.start().unwrap();
+    let routes = monitor.routes(token, Metrics::new().routes());
+    let server = HttpServer::serve("0".parse().unwrap(), routes).unwrap();
+    Served { server, monitor }
+}
+
+/// A feed of which some packets have come, and its monitor.
+pub fn feed() -> (Feed, Served) {
+    let mut builder = MonitorBuilder::new("test", "0.0.0");
+    let mut feed = Feed::new(&mut builder);
+    let served = serve(builder, None);
+    for number in 1..=3 {
+        feed.receive(Line::A, number, &message(number));
+        feed.receive(Line::B, number, &message(number));
+    }
+    feed.publish();
+    (feed, served)
+}
+
+pub struct Answer {
+    pub status: u16,
+    pub head: String,
+    pub body: String,
+}
+
+impl Answer {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
+    }
+}
+
+/// Sends a request as it is and reads the answer to its end.
+pub fn send(address: SocketAddr, request: &[u8]) -> Answer {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    // A server that refuses may close before all is sent.
+    let _ = stream.write_all(request);
+    let mut bytes = Vec::new();
+    let _ = stream.read_to_end(&mut bytes);
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+    let is_chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");
+    let body = if is_chunked { unchunked(body) } else { body.to_owned() };
+    Answer { status, head: head.to_ascii_lowercase(), body }
+}
+
+fn unchunked(mut text: &str) -> String {
+    let mut out = String::new();
+    while let Some((len, rest)) = text.split_once("\r\n") {
+        let len = usize::from_str_radix(len, 16).unwrap_or(0);
+        out.push_str(rest.get(..len).unwrap_or_default());
+        text = rest.get(len + 2..).unwrap_or_default();
+    }
+    out
+}
+
+pub fn get_with(address: SocketAddr, path: &str, headers: &str) -> Answer {
+    send(address, format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n").as_bytes())
+}
+
+pub fn get(address: SocketAddr, path: &str) -> Answer {
+    get_with(address, path, "")
+}
+
+pub fn post(address: SocketAddr, path: &str, headers: &str, body: &str) -> Answer {
+    let len = body.len();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len}\r\n{headers}\r\n"
+    );
+    send(address, format!("{head}{body}").as_bytes())
+}
+
+/// Waits until the state fulfils a condition, and returns it.
+pub fn wait(address: SocketAddr, is_met: impl Fn(&Value) -> bool) -> Value {
+    let end = Instant::now() + Duration::from_secs(10);
+    loop {
+        let state = get(address, "/api/v1/state").json();
+        if is_met(&state) {
+            return state;
+        }
+        assert!(Instant::now() < end, "{state:#}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,235 @@
+//! Clients that mean no good, or are only slow.
+
+mod common;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use common::{TEMPLATES, feed, get, get_with, message, post, send, serve};
+use serde_json::{Value, json};
+use tickwire_feed::arbiter::Line;
+use tickwire_monitor::MonitorBuilder;
+use tickwire_telemetry::http::Token;
+
+#[test]
+fn a_name_that_points_here_is_not_answered() {
+    let (_feed, served) = feed();
+    for host in ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "192.0.2.1"] {
+        let request = format!("GET /api/v1/state HTTP/1.1\r\nHost: {host}\r\n\r\n");
+        assert_eq!(send(served.server.address(), request.as_bytes()).status, 403, "{host}");
+    }
+}
+
+#[test]
+fn pages_of_other_sites_are_not_answered() {
+    let (_feed, served) = feed();
+    let address = served.server.address();
+    for headers in [
+        "Origin: http://evil.example\r\n",
+        "Origin: null\r\n",
+        "Origin: http://localhost:1\r\n",
+        "Sec-Fetch-Site: cross-site\r\n",
+        "Sec-Fetch-Site: same-site\r\n",
+    ] {
+        for path in ["/api/v1/state", "/api/v1/stream", "/metrics", "/health"] {
+            assert_eq!(get_with(address, path, headers).status, 403, "{path} {headers}");
+        }
+        let body = json!({"templates": TEMPLATES, "hex": "c08185"}).to_string();
+        let headers = format!("{headers}Content-Type: application/json\r\n");
+        assert_eq!(post(address, "/api/v1/explain", &headers, &body).status, 403, "{headers}");
+    }
+    assert_eq!(get_with(address, "/api/v1/state", "Origin: http://localhost\r\n").status, 200);
+    assert_eq!(get_with(address, "/api/v1/state", "Sec-Fetch-Site: same-origin\r\n").status, 200);
+    // What a form of another site can send without asking first.
+    for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"] {
+        let headers = format!("Content-Type: {kind}\r\n");
+        assert_eq!(post(address, "/api/v1/explain", &headers, "{}").status, 415, "{kind}");
+    }
+    let answer = get(address, "/api/v1/state");
+    assert!(!answer.head.contains("access-control-allow"), "{}", answer.head);
+    let page = get(address, "/");
+    for wanted in ["frame-ancestors 'none'", "script-src 'self'", "nosniff", "no-referrer"] {
+        assert!(page.head.contains(wanted), "{wanted}: {}", page.head);
+    }
+}
+
+#[test]
+fn no_path_leads_out_of_the_page() {
+    let (_feed, served) = feed();
+    let address = served.server.address();
+    for path in [
+        "/assets/../Cargo.toml",
+        "/assets/%2e%2e/Cargo.toml",
+        "/assets/..%2fCargo.toml",
+        "/assets/%2fetc%2fpasswd",
+        "/assets//etc/passwd",
+        "/assets/index.html%00.js",
+        "/../../etc/passwd",
+        "//evil.example/",
+        "/assets/",
+        "/api/v1/packets/%2e%2e",
+        "/api/v1/books/-1",
+    ] {
+        let answer = get(address, path);
+        assert!((400..500).contains(&answer.status), "{path}: {}", answer.status);
+        assert!(!answer.body.contains("root:") && !answer.body.contains("[package]"), "{path}");
+    }
+    for name in ["app.js", "style.css", "feed.js"] {
+        assert_eq!(get(address, &format!("/assets/{name}")).status, 200, "{name}");
+    }
+}
+
+#[test]
+fn a_token_is_not_guessed_or_left_out() {
+    let folder = std::env::temp_dir().join(format!("tickwire-monitor-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let token = Token::of_file(&folder.join("token")).unwrap();
+    std::fs::remove_dir_all(folder).unwrap();
+    let served = serve(MonitorBuilder::new("test", "0"), Some(token.clone()));
+    let address = served.server.address();
+    let right = token.expose().to_owned();
+    let almost = format!("{}0", &right[..right.len() - 1]);
+    let guesses = ["", "Bearer ", "Bearer x", "Basic eDp4"].map(str::to_owned);
+    let longer = format!("Bearer {right}0");
+    for guess in guesses.into_iter().chain([format!("Bearer {almost}"), longer]) {
+        if guess == format!("Bearer {right}") {
+            continue;
+        }
+        let header = format!("Authorization: {guess}\r\n");
+        for path in ["/api/v1/state", "/api/v1/stream", "/api/v1/history", "/metrics", "/build"] {
+            let answer = get_with(address, path, &header);
+            assert_eq!(answer.status, 401, "{path} {guess}");
+            assert!(!answer.body.contains(&right));
+        }
+    }
+    assert_eq!(get(address, &format!("/api/v1/state?token={right}")).status, 401);
+    let header = format!("Authorization: Bearer {right}\r\n");
+    assert_eq!(get_with(address, "/api/v1/state", &header).status, 200);
+    // The files of the page tell nothing, and are how a browser comes to ask for the token.
+    assert_eq!(get(address, "/").status, 200);
+}
+
+#[test]
+fn heads_and_bodies_are_bounded() {
+    let (_feed, served) = feed();
+    let address = served.server.address();
+    let many: String = (0..5000).map(|number| format!("X-{number}: y\r\n")).collect();
+    let answer = get_with(address, "/api/v1/state", &many);
+    assert!(answer.status == 431 || answer.status == 0, "{}", answer.status);
+    let long = format!("X: {}\r\n", "y".repeat(4 << 20));
+    let answer = get_with(address, "/api/v1/state", &long);
+    assert!(answer.status == 431 || answer.status == 0, "{}", answer.status);
+    let answer = get(address, &format!("/api/v1/books?search={}", "y".repeat(200_000)));
+    assert!((400..500).contains(&answer.status) || answer.status == 0, "{}", answer.status);
+    let request = "POST /api/v1/explain HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+                   Content-Length: 99999999999\r\n\r\n{";
+    let answer = send(address, request.as_bytes());
+    assert_eq!(answer.status, 413, "{}", answer.body);
+    assert_eq!(get(address, "/api/v1/state").status, 200);
+}
+
+#[test]
+fn templates_that_would_grow_without_bound_are_refused() {
+    let (_feed, served) = feed();
+    let entities: String =
+        (1..20).map(|at| format!("<!ENTITY e{at} \"&e{};&e{};\">", at - 1, at - 1)).collect();
+    let bomb =
+        format!("<!DOCTYPE x [<!ENTITY e0 \"aaaaaaaa\">{entities}]><templates>&e19;</templates>");
+    let body = json!({"templates": bomb, "hex": "c08185"}).to_string();
+    let begun = Instant::now();
+    let headers = "Content-Type: application/json\r\n";
+    let answer = post(served.server.address(), "/api/v1/explain", headers, &body);
+    assert_eq!(answer.status, 422, "{}", answer.body);
+    assert!(begun.elapsed() < Duration::from_secs(5));
+}
+
+/// Opens a stream and returns what reads it, behind the head.
+fn stream(address: std::net::SocketAddr, of: &str) -> BufReader<TcpStream> {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    write!(stream, "GET /api/v1/stream?of={of} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    while line != "\r\n" {
+        line.clear();
+        assert_ne!(reader.read_line(&mut line).unwrap(), 0);
+    }
+    reader
+}
+
+/// The data of the next event.
+fn next_event(reader: &mut impl BufRead) -> Value {
+    let mut line = String::new();
+    loop {
+        line.clear();
+        assert_ne!(reader.read_line(&mut line).unwrap(), 0, "the stream has ended");
+        if let Some(data) = line.strip_prefix("data: ") {
+            return serde_json::from_str(data).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_slow_reader_keeps_nobody_waiting_and_ends_at_the_newest_state() {
+    let (mut feed, served) = feed();
+    let address = served.server.address();
+    let mut slow = stream(address, "state");
+    let first = next_event(&mut slow)["version"].as_u64().unwrap();
+    let mut quick = stream(address, "state");
+    let mut longest = Duration::ZERO;
+    for number in 0..100_u8 {
+        feed.receive(Line::A, number.wrapping_add(4), &message(1));
+        let begun = Instant::now();
+        feed.publish();
+        longest = longest.max(begun.elapsed());
+        if number % 4 == 0 {
+            next_event(&mut quick);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // No publication takes as long as a reader that is waited for would.
+    assert!(longest < Duration::from_millis(500), "{longest:?}");
+    // What the kernel had buffered comes first; then the newest state, without those in between.
+    let newest = get(address, "/api/v1/state").json()["version"].as_u64().unwrap();
+    let end = Instant::now() + Duration::from_secs(10);
+    let mut seen = first;
+    while seen < newest {
+        let version = next_event(&mut slow)["version"].as_u64().unwrap();
+        assert!(version > seen && Instant::now() < end);
+        seen = version;
+    }
+}
+
+#[test]
+fn fifty_streams_are_served_at_once_with_others_beside() {
+    let (mut feed, served) = feed();
+    let address = served.server.address();
+    let mut streams: Vec<_> = (0..50).map(|_| stream(address, "state")).collect();
+    feed.publish();
+    for reader in &mut streams {
+        next_event(reader);
+    }
+    let begun = Instant::now();
+    assert_eq!(get(address, "/api/v1/state").status, 200);
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    feed.receive(Line::A, 4, &message(4));
+    feed.publish();
+    for reader in &mut streams {
+        while next_event(reader)["channels"][0]["delivered_packets"] != 4 {}
+    }
+}
+
+#[test]
+fn a_client_that_says_nothing_or_half_a_request_is_let_go() {
+    let (_feed, served) = feed();
+    let address = served.server.address();
+    let mut half = TcpStream::connect(address).unwrap();
+    half.write_all(b"GET /api/v1/state HTTP/1.1\r\nHost: local").unwrap();
+    half.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let begun = Instant::now();
+    let mut rest = Vec::new();
+    let _ = half.read_to_end(&mut rest);
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert_eq!(get(address, "/api/v1/state").status, 200);
+}

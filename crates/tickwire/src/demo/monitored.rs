@@ -1,0 +1,143 @@
+//! `tickwire demo --monitor`: a feed whose lines lose packets, received with a monitor to look at.
+
+use crate::console::tell;
+use crate::failure::{Failure, Outcome};
+use crate::receive::{self, ReceiveArgs};
+use clap::Parser;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Packets of the feed: a minute of it. Then it begins anew, with its numbers.
+const PACKETS: u32 = 60_000;
+/// Packets a second.
+const RATE: u32 = 1_000;
+/// Percent of packets that lines A and B lose.
+const LOSS: &str = "3,2";
+/// How often the sender is looked after.
+const TICK: Duration = Duration::from_millis(100);
+
+/// The command line of `receive`, for the demo to fill in.
+#[derive(Debug, Parser)]
+struct ReceiveLine {
+    #[command(flatten)]
+    args: ReceiveArgs,
+}
+
+/// Files that are removed when this is dropped.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn create() -> Result<Self, Failure> {
+        let path = std::env::temp_dir().join(format!("tickwire-demo-{}", std::process::id()));
+        std::fs::create_dir_all(&path)
+            .map_err(|error| Failure::file("create", path.display(), &error))?;
+        Ok(Self(path))
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        // What cannot be removed is a few megabytes among temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Sends the feed again and again until it is dropped.
+struct Feed {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Feed {
+    fn start(program: PathBuf, arguments: Vec<String>) -> Self {
+        let (stop, stopped) = channel::<()>();
+        let thread = thread::spawn(move || {
+            let mut sender = None;
+            // Dropping the other end ends it.
+            while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                if !is_running(&mut sender) {
+                    sender = start(&program, &arguments);
+                }
+            }
+            if let Some(mut sender) = sender {
+                // It has ended already at worst.
+                let _ = sender.kill();
+                let _ = sender.wait();
+            }
+        });
+        Self { stop: Some(stop), thread: Some(thread) }
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // It panicked at worst; that was printed.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn is_running(child: &mut Option<Child>) -> bool {
+    child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+}
+
+fn start(program: &Path, arguments: &[String]) -> Option<Child> {
+    let mut command = Command::new(program);
+    let started = command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+    started.inspect_err(|error| tell!("tickwire: the multicaster does not start: {error}")).ok()
+}
+
+fn words(line: &str) -> Vec<String> {
+    line.split(' ').map(str::to_owned).collect()
+}
+
+/// Makes a feed, sends it on loopback and receives it with a monitor at `port`, until the user stops it.
+pub fn run(port: u16, seed: u64) -> Result<Outcome, Failure> {
+    let failed = |error: std::io::Error| Failure::Usage(format!("demo: {error}"));
+    let program = std::env::current_exe().map_err(failed)?;
+    let directory = Directory::create()?;
+    let [feed, snapshots, templates] =
+        ["feed.bin", "snapshots.bin", "templates.xml"].map(|name| directory.file(name));
+    let made = Command::new(&program)
+        .args(words(&format!(
+            "generate cme -n {PACKETS} --seed {seed} --framing cme --snapshot-every 20 --force \
+             -o {feed} --snapshots {snapshots} --write-templates {templates}"
+        )))
+        .stdout(Stdio::null())
+        .status()
+        .map_err(failed)?;
+    if !made.success() {
+        return Err(Failure::Usage("demo: the feed was not made".to_owned()));
+    }
+    let [_, _, high, low] = std::process::id().to_be_bytes();
+    // Organisation-local, an even last number so that those of line B and of snapshots are in the same byte.
+    let lines =
+        format!("-a 239.193.{high}.{} -p {} --line-b", low & !3, 21_000 + u16::from(low) * 4);
+    let receive = format!(
+        "receive -t {templates} --framing cme {lines} --snapshots --heartbeat-interval 1s --hold 5ms \
+         --past-done --quiet --monitor {port}"
+    );
+    let receive = ReceiveLine::try_parse_from(words(&receive))
+        .map_err(|error| Failure::Usage(format!("demo: {error}")))?;
+    let _feed = Feed::start(
+        program,
+        words(&format!(
+            "multicast -f {feed} --snapshots {snapshots} {lines} --rate {RATE} --loss {LOSS} \
+             --duplicate 1 --reorder 1 --seed {seed} --json -"
+        )),
+    );
+    tell!(
+        "A feed of {RATE} packets a second on lines A and B, of which {LOSS} percent are lost. Ctrl-C ends it."
+    );
+    // Losses are what is shown: they are no flaw here.
+    receive::run(&receive.args).map(|_| Outcome::Clean)
+}

@@ -1,0 +1,270 @@
+//! Dashboards and alert rules are held against the metrics that exist.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tickwire_feed::arbiter::Line;
+use tickwire_feed::handler::Source;
+use tickwire_fix_engine::{FixMetrics, InitiatorOptions, Sessions};
+use tickwire_fix_session::{BeginString, Config, MemoryStore, Role, SessionId};
+use tickwire_telemetry::metrics::{FeedMetrics, LoopMetrics, Metrics, ReplayMetrics};
+
+/// Labels by the names of the samples that have them.
+type Samples = BTreeMap<String, BTreeSet<String>>;
+
+/// Labels that Prometheus adds.
+const OF_PROMETHEUS: [&str; 2] = ["instance", "job"];
+
+fn ops() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ops")
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Adds the samples of Prometheus text.
+fn add(samples: &mut Samples, text: &str) {
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let name = line.split(['{', ' ']).next().unwrap_or_default();
+        let of = samples.entry(name.to_owned()).or_default();
+        for piece in line.split(['{', ',']).skip(1) {
+            if let Some((label, rest)) = piece.split_once('=')
+                && rest.starts_with('"')
+            {
+                of.insert(label.to_owned());
+            }
+        }
+    }
+}
+
+/// Everything that processes of this program export.
+fn exported() -> Samples {
+    let metrics = Metrics::new();
+    let lines =
+        Line::ALL.into_iter().flat_map(|line| [Source::Incremental(line), Source::Snapshot(line)]);
+    let _feed = FeedMetrics::new(&metrics, Some("futures"), lines);
+    let _loop = LoopMetrics::new(&metrics, Some("0"));
+    let _replay = ReplayMetrics::new(&metrics, Some("futures"));
+    let _times = metrics.distribution("decode_time", "", &[("channel", "futures")]);
+    let mut sessions = Sessions::default();
+    let id = SessionId::new(BeginString::Fix42, "A", "B");
+    let store = Box::new(MemoryStore::new());
+    let options = InitiatorOptions::new(([127, 0, 0, 1], 1).into());
+    let added = sessions.add_initiator(Config::new(Role::Initiator, id), store, options);
+    assert!(added.is_ok());
+    FixMetrics::new(&metrics).publish(&sessions, 1);
+    let mut samples = Samples::from([("up".to_owned(), BTreeSet::new())]);
+    add(&mut samples, &metrics.encode());
+    #[cfg(feature = "dds")]
+    {
+        add(&mut samples, &crate::publish::metrics().all().encode());
+        add(&mut samples, &crate::subscribe::metrics().all().encode());
+    }
+    samples
+}
+
+/// What a query names.
+#[derive(Debug, Default)]
+struct Named {
+    /// Metrics with the labels that are matched.
+    metrics: Vec<(String, Vec<String>)>,
+    /// Labels that results are grouped by.
+    groups: Vec<String>,
+}
+
+/// The pieces of a query: words, texts in quotes, and single characters.
+fn tokens(query: &str) -> Vec<String> {
+    let is_word =
+        |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | ':' | '.');
+    let mut tokens = Vec::new();
+    let mut rest = query.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let len = match first {
+            '"' => {
+                let end =
+                    rest[1..].find('"').unwrap_or_else(|| panic!("no end of a text: {query}"));
+                end + 2
+            }
+            _ if is_word(first) => rest.find(|other| !is_word(other)).unwrap_or(rest.len()),
+            _ => first.len_utf8(),
+        };
+        tokens.push(rest[..len].to_owned());
+        rest = rest[len..].trim_start();
+    }
+    tokens
+}
+
+/// Words that are no metrics. Functions are followed by a parenthesis.
+const KEYWORDS: [&str; 6] = ["and", "bool", "offset", "or", "unless", "inf"];
+
+/// Reads a PromQL query as far as its names go.
+fn named(query: &str) -> Named {
+    let tokens = tokens(query);
+    let mut named = Named::default();
+    let mut at = 0;
+    let token = |at: usize| tokens.get(at).map_or("", String::as_str);
+    let is_name =
+        |text: &str| text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    while at < tokens.len() {
+        let (word, next) = (token(at), token(at + 1));
+        at += 1;
+        match word {
+            "by" | "without" | "on" | "ignoring" | "group_left" | "group_right" if next == "(" => {
+                at += 1;
+                while token(at) != ")" {
+                    if token(at) != "," {
+                        named.groups.push(token(at).to_owned());
+                    }
+                    at += 1;
+                }
+            }
+            "[" => {
+                while token(at) != "]" {
+                    at += 1;
+                }
+            }
+            _ if !is_name(word) || KEYWORDS.contains(&word) || next == "(" => {}
+            _ => {
+                let mut labels = Vec::new();
+                if next == "{" {
+                    at += 1;
+                    while token(at) != "}" {
+                        if is_name(token(at)) {
+                            labels.push(token(at).to_owned());
+                        }
+                        at += 1;
+                        assert!(at < tokens.len(), "no end of the labels: {query}");
+                    }
+                }
+                named.metrics.push((word.to_owned(), labels));
+            }
+        }
+    }
+    named
+}
+
+/// What is wrong with a query and the labels that are told of its results.
+fn faults(samples: &Samples, query: &str, told: &[String]) -> Vec<String> {
+    let named = named(query);
+    let mut faults = Vec::new();
+    let mut known: BTreeSet<&str> = OF_PROMETHEUS.into();
+    if named.metrics.is_empty() {
+        faults.push(format!("no metric in {query}"));
+    }
+    for (metric, labels) in &named.metrics {
+        let Some(of) = samples.get(metric) else {
+            faults.push(format!("{metric} is not exported: {query}"));
+            continue;
+        };
+        for label in labels
+            .iter()
+            .filter(|label| !of.contains(*label) && !OF_PROMETHEUS.contains(&label.as_str()))
+        {
+            faults.push(format!("{metric} has no label {label}: {query}"));
+        }
+        known.extend(of.iter().map(String::as_str));
+    }
+    let groups = named.groups.iter().chain(told);
+    for label in groups.filter(|label| !known.contains(label.as_str())) {
+        faults.push(format!("no metric has the label {label}: {query}"));
+    }
+    faults
+}
+
+/// The names between two texts, wherever they stand.
+fn between(text: &str, start: &str, end: &str) -> Vec<String> {
+    let pieces = text.split(start).skip(1);
+    pieces
+        .filter_map(|piece| piece.split_once(end))
+        .map(|(name, _)| name.trim().to_owned())
+        .collect()
+}
+
+#[test]
+fn queries_are_read_as_prometheus_reads_them() {
+    let read = named(
+        "histogram_quantile(0.99, sum by (instance, le) (rate(a_bucket{x=~\"$x\", y=\"by (z)\"}[1m]))) > 0.005 and b",
+    );
+    let metrics: Vec<_> =
+        read.metrics.iter().map(|(name, labels)| (name.as_str(), labels.len())).collect();
+    assert_eq!(metrics, [("a_bucket", 2), ("b", 0)]);
+    assert_eq!(read.groups, ["instance", "le"]);
+    let samples = Samples::from([("a_total".to_owned(), BTreeSet::from(["line".to_owned()]))]);
+    assert!(faults(&samples, "sum by (line) (rate(a_total{line=\"a\"}[5m]))", &[]).is_empty());
+    assert_eq!(faults(&samples, "rate(a_total{feed=\"a\"}[5m])", &[]).len(), 1);
+    assert_eq!(faults(&samples, "sum by (feed) (b_total)", &["feed".to_owned()]).len(), 3);
+    assert_eq!(faults(&samples, "1 + 2", &[]).len(), 1);
+}
+
+/// Samples of DDS are exported by a program that has it alone.
+fn is_left_out(query: &str) -> bool {
+    !cfg!(feature = "dds")
+        && (query.contains("tickwire_publish_") || query.contains("tickwire_subscribe_"))
+}
+
+#[test]
+fn dashboards_ask_for_metrics_that_exist() {
+    let samples = exported();
+    let mut queries = 0;
+    let mut wrong = Vec::new();
+    let directory = ops().join("grafana/dashboards");
+    for entry in std::fs::read_dir(&directory).unwrap() {
+        let path = entry.unwrap().path();
+        let dashboard: Value = serde_json::from_str(&read(&path)).unwrap();
+        for panel in dashboard["panels"].as_array().unwrap() {
+            for target in panel["targets"].as_array().unwrap() {
+                let query = target["expr"].as_str().unwrap();
+                let told = between(target["legendFormat"].as_str().unwrap(), "{{", "}}");
+                if is_left_out(query) {
+                    continue;
+                }
+                queries += 1;
+                let of = faults(&samples, query, &told).into_iter();
+                wrong.extend(
+                    of.map(|fault| format!("{} \"{}\": {fault}", path.display(), panel["title"])),
+                );
+            }
+        }
+        for variable in dashboard["templating"]["list"].as_array().unwrap() {
+            let Some(query) = variable["query"]["query"].as_str() else { continue };
+            let (metric, label) = query
+                .trim_start_matches("label_values(")
+                .trim_end_matches(')')
+                .rsplit_once(", ")
+                .unwrap();
+            // A selector of several names.
+            let names = metric.trim_start_matches("{__name__=~\"").trim_end_matches("\"}");
+            for name in names.split('|').filter(|name| !is_left_out(name)) {
+                wrong.extend(faults(&samples, name, &[label.to_owned()]));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(queries > 30, "{queries} queries");
+}
+
+#[test]
+fn alerts_ask_for_metrics_that_exist() {
+    let samples = exported();
+    let text = read(&ops().join("prometheus/alerts.yml"));
+    let rules: Vec<&str> = text.split("- alert: ").skip(1).collect();
+    assert!(rules.len() > 10, "{} rules", rules.len());
+    for rule in rules {
+        let name = rule.lines().next().unwrap();
+        let part = |key: &str| {
+            let line = rule.lines().find_map(|line| line.trim().strip_prefix(key));
+            line.unwrap_or_else(|| panic!("{name} has no {key}")).trim()
+        };
+        let severity = part("labels: { severity:").trim_end_matches('}').trim();
+        assert!(["page", "warning"].contains(&severity), "{name}: {severity}");
+        part("summary:");
+        part("description:");
+        if is_left_out(part("expr:")) {
+            continue;
+        }
+        let wrong = faults(&samples, part("expr:"), &between(rule, "$labels.", " "));
+        assert!(wrong.is_empty(), "{name}: {wrong:#?}");
+    }
+}

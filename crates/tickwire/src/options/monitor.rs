@@ -1,0 +1,83 @@
+//! Serving the monitor.
+
+use crate::console::tell;
+use crate::failure::Failure;
+use std::path::PathBuf;
+use tickwire_monitor::{Monitor, MonitorBuilder, Router};
+use tickwire_telemetry::http::{HttpAddress, HttpServer, Token};
+
+/// Whether and where the monitor is served.
+#[derive(Clone, Debug, clap::Args)]
+pub struct MonitorArgs {
+    /// Show what happens, live, in a browser: serve the monitor's page and its API at this port of the loopback
+    /// interface, or at ADDRESS:PORT. Any other address than one of the loopback interface needs --monitor-token.
+    #[arg(long, value_name = "PORT", help_heading = "Monitor")]
+    monitor: Option<HttpAddress>,
+    /// Answer only requests that show the token in this file, which is made if it does not exist.
+    #[arg(long, value_name = "FILE", requires = "monitor", help_heading = "Monitor")]
+    monitor_token: Option<PathBuf>,
+}
+
+/// A monitor that is served; it ends when this is dropped.
+pub struct ServedMonitor {
+    // The server first: it asks the monitor.
+    _server: HttpServer,
+    _monitor: Monitor,
+}
+
+impl MonitorArgs {
+    /// A monitor of a command, if one is wanted.
+    pub fn builder(&self, command: &str) -> Option<MonitorBuilder> {
+        self.monitor.map(|_| MonitorBuilder::new(command, env!("CARGO_PKG_VERSION")))
+    }
+
+    /// The token of the file, if one is named.
+    fn token(&self) -> Result<Option<Token>, Failure> {
+        let of_file = |path: &PathBuf| {
+            Token::of_file(path)
+                .map_err(|error| Failure::file("use the token of", path.display(), &error))
+        };
+        self.monitor_token.as_ref().map(of_file).transpose()
+    }
+
+    /// The token of those who change something through the monitor: that of the file, else a new one, which is printed.
+    pub fn administration_token(&self) -> Result<Token, Failure> {
+        if let Some(token) = self.token()? {
+            return Ok(token);
+        }
+        let token =
+            Token::random().map_err(|error| Failure::Usage(format!("--monitor: {error}")))?;
+        tell!("administration in the monitor: token {}", token.expose());
+        Ok(token)
+    }
+
+    /// Starts the monitor and begins to serve it, with `others` beside it, such as the metrics.
+    pub fn serve(
+        &self,
+        builder: Option<MonitorBuilder>,
+        others: Router,
+    ) -> Result<Option<ServedMonitor>, Failure> {
+        let (Some(address), Some(builder)) = (self.monitor, builder) else { return Ok(None) };
+        let failed = |text: String| Failure::Usage(format!("--monitor {}: {text}", address.0));
+        let token = match self.token()? {
+            Some(token) => Some(token),
+            None if address.0.ip().is_loopback() => None,
+            None => {
+                return Err(failed(
+                    "others than this machine may look: name a --monitor-token FILE, whose token they show"
+                        .to_owned(),
+                ));
+            }
+        };
+        if !address.0.ip().is_loopback() {
+            tracing::warn!("--monitor {}: the token travels in plain text", address.0);
+        }
+        let fragment = if token.is_some() { "#token=TOKEN" } else { "" };
+        let monitor = builder.start().map_err(|error| failed(error.to_string()))?;
+        let routes = monitor.routes(token, others);
+        let server =
+            HttpServer::serve(address, routes).map_err(|error| failed(error.to_string()))?;
+        tell!("monitor at http://{}/{fragment}", server.address());
+        Ok(Some(ServedMonitor { _server: server, _monitor: monitor }))
+    }
+}

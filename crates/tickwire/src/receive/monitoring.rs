@@ -1,0 +1,62 @@
+//! A channel as the monitor is told of it.
+
+use super::described::Described;
+use super::handler::{ChannelHandler, FeedSink};
+use crate::failure::Failure;
+use tickwire_feed::handler::Source;
+use tickwire_monitor::{
+    ChannelDescription, Explaining, Facts, LineDescription, MonitorBuilder, SocketFacts, Tap,
+};
+use tickwire_net::multicast::Receiver;
+use tickwire_net::reception::Channel;
+use tickwire_telemetry::metrics::{Distribution, FeedMetrics};
+
+type FeedChannel = Channel<Box<dyn ChannelHandler>, FeedSink>;
+
+/// Adds a channel to the monitor. `epoch_ns` makes times of its handler nanoseconds since 1970.
+pub fn add_channel(
+    monitor: &mut MonitorBuilder,
+    described: &Described,
+    inputs: &[(Source, Receiver)],
+    metrics: &FeedMetrics,
+    decode_times: &Distribution,
+    epoch_ns: u64,
+) -> Result<Tap, Failure> {
+    let line = |(source, receiver): &(Source, Receiver)| LineDescription {
+        source: *source,
+        group: receiver.endpoint().to_string(),
+        delays: metrics.delays(*source).unwrap_or_default(),
+    };
+    let (set, options) = (described.program.set().clone(), &described.options);
+    let explaining = Explaining::new(set, described.decoding, options.framing);
+    Ok(monitor.add_channel(ChannelDescription {
+        name: described.args.label().unwrap_or("feed").to_owned(),
+        epoch_ns,
+        silent_after_ns: options.arbiter.silent_after_ns,
+        lines: inputs.iter().map(line).collect(),
+        decode_times: decode_times.clone(),
+        explaining: Some(explaining.map_err(Failure::Usage)?),
+    }))
+}
+
+/// Publishes what a channel has counted, on its handler's thread.
+pub fn publish(now_ns: u64, channel: &mut FeedChannel) {
+    let socket = |(source, receiver): (Source, &Receiver)| {
+        let counters = receiver.counters();
+        SocketFacts {
+            source,
+            packets: counters.packets,
+            bytes: counters.bytes,
+            dropped: counters.dropped_by_kernel,
+            last_packet_ns: receiver.last_packet_ns(),
+        }
+    };
+    let sockets = channel.inputs().map(socket).collect();
+    let events = channel.sink.events().labelled();
+    let FeedChannel { handler, sink, .. } = channel;
+    let Some(tap) = sink.inner_mut().tap_mut() else { return };
+    if tap.wants_books() {
+        tap.share_books(handler.recovery_mut());
+    }
+    tap.publish(now_ns, &Facts { sockets, view: handler.view(), events });
+}
