@@ -1,16 +1,14 @@
 //! What the API tells, and that its description is true.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{TEMPLATES, feed, get, message, post, wait};
+use crate::common::{TEMPLATES, feed, get, message, post, wait};
 use serde_json::{Value, json};
 use tickwire_feed::arbiter::Line;
 use tickwire_monitor::endpoints;
 
 fn document() -> Value {
-    serde_json::from_str(include_str!("../openapi.json")).unwrap()
+    serde_json::from_str(include_str!("../../openapi.json")).unwrap()
 }
 
 /// Follows a reference of the document.
@@ -262,14 +260,14 @@ fn own_packets_and_captures_are_explained_and_faults_of_them_told() {
 #[test]
 fn a_handler_never_waits_for_a_monitor_that_does_not_run() {
     let mut builder = tickwire_monitor::MonitorBuilder::new("test", "0.0.0");
-    let mut feed = common::Feed::new(&mut builder);
+    let mut feed = crate::common::Feed::new(&mut builder);
     let begun = std::time::Instant::now();
     for number in 0..10_000 {
         feed.receive(Line::A, (number % 200) as u8, &message(1));
         feed.publish();
     }
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
-    let served = common::serve(builder, None);
+    let served = crate::common::serve(builder, None);
     feed.publish();
     let dropped = |state: &Value| state["channels"][0]["dropped_events"].as_u64() > Some(1000);
     wait(served.server.address(), dropped);

@@ -118,14 +118,14 @@ pub const fn message(n: u8) -> [u8; 3] {
 pub struct Served {
     // The server first: it asks the monitor.
     pub server: HttpServer,
-    pub monitor: Monitor,
+    _monitor: Monitor,
 }
 
 pub fn serve(builder: MonitorBuilder, token: Option<Token>) -> Served {
     let monitor = builder.start().unwrap();
     let routes = monitor.routes(token, Metrics::new().routes());
     let server = HttpServer::serve("0".parse().unwrap(), routes).unwrap();
-    Served { server, monitor }
+    Served { server, _monitor: monitor }
 }
 
 /// A feed of which some packets have come, and its monitor.

@@ -1,12 +1,10 @@
 //! Clients that mean no good, or are only slow.
 
-mod common;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use common::{TEMPLATES, feed, get, get_with, message, post, send, serve};
+use crate::common::{TEMPLATES, feed, get, get_with, message, post, send, serve};
 use serde_json::{Value, json};
 use tickwire_feed::arbiter::Line;
 use tickwire_monitor::MonitorBuilder;

@@ -1,0 +1,269 @@
+//! What a monitor costs the thread that receives: `cargo run --release -p tickwire-monitor --example cost -- RUNS`
+//!
+//! Lines A and B of a simulated feed go over loopback sockets to the loop and handler of `tickwire receive`. Without a
+//! monitor, with one that one client streams, and with one that fifty clients stream take turns. Prints the CPU time of
+//! the receiving thread for each packet: the least of the runs, and the ratios.
+
+use std::error::Error;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tickwire_exchange::{CmeShape, Generator, Options};
+use tickwire_fast::{Decoder, DecoderOptions, Message, Program, TemplateSet};
+use tickwire_feed::arbiter::{Gap, Line};
+use tickwire_feed::framing::{Framing, Preset};
+use tickwire_feed::handler::{
+    Delivery, Dynamic, Fault, Handler, HandlerOptions, PacketHandler, SeqNumField, Sink, Source,
+};
+use tickwire_feed::market::{AdapterOptions, MarketDataAdapter, MarketEvent};
+use tickwire_feed::recovery::Recovery;
+use tickwire_host::Stop;
+use tickwire_monitor::{
+    ChannelDescription, Explaining, Facts, LineDescription, Monitor, MonitorBuilder, SocketFacts,
+    Tap,
+};
+use tickwire_net::multicast::{Endpoint, Receiver, ReceiverOptions, Sender, SenderOptions};
+use tickwire_net::reception::{Reception, Wait};
+use tickwire_telemetry::http::HttpServer;
+use tickwire_telemetry::metrics::{Distribution, Metrics};
+
+/// Packets of one run, on each line.
+const PACKETS: usize = 60_000;
+/// Packets a second, on each line.
+const RATE: u64 = 20_000;
+/// Instruments of the feed.
+const SECURITIES: u32 = 5_000;
+
+type Failure = Box<dyn Error + Send + Sync>;
+
+/// Nanoseconds that this thread has run on a CPU.
+fn thread_ns() -> Result<u64, Failure> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
+    Ok(text.split(' ').next().unwrap_or_default().parse()?)
+}
+
+struct Tapped(Option<Tap>);
+
+impl Sink<Message> for Tapped {
+    fn handle_message(&mut self, _: &Delivery, _: &Message) {}
+
+    fn handle_gap(&mut self, gap: Gap) {
+        if let Some(tap) = &mut self.0 {
+            tap.gap(gap);
+        }
+    }
+
+    fn handle_event(&mut self, _: &Delivery, event: &MarketEvent<'_>, _: &Recovery) {
+        if let Some(tap) = &mut self.0 {
+            tap.market(event);
+        }
+    }
+
+    fn handle_fault(&mut self, fault: &Fault<'_>) {
+        if let Some(tap) = &mut self.0 {
+            tap.fault(fault);
+        }
+    }
+}
+
+type Books = Handler<Dynamic, MarketDataAdapter>;
+
+/// Keeps packets for the monitor, as `receive` does.
+struct Kept(Books);
+
+impl PacketHandler<Tapped> for Kept {
+    fn handle_packet(
+        &mut self,
+        received_ns: u64,
+        source: Source,
+        packet: &[u8],
+        sink: &mut Tapped,
+    ) {
+        if let Some(tap) = &mut sink.0 {
+            tap.packet(received_ns, source, packet);
+        }
+        self.0.handle_packet(received_ns, source, packet, sink);
+    }
+
+    fn handle_timeout(&mut self, now_ns: u64, sink: &mut Tapped) {
+        self.0.handle_timeout(now_ns, sink);
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        self.0.poll_timeout()
+    }
+}
+
+struct Feed {
+    set: TemplateSet,
+    packets: Vec<Vec<u8>>,
+}
+
+impl Feed {
+    fn new() -> Result<Self, Failure> {
+        let options = Options {
+            messages: PACKETS as u64,
+            securities: SECURITIES,
+            ..Options::cme(CmeShape::Average)
+        };
+        let set = TemplateSet::parse(options.feed.templates())?;
+        let mut generator = Generator::new(&options)?;
+        let mut packets = Vec::new();
+        while let Some(packet) = generator.next_packet()? {
+            packets.push(packet.bytes);
+        }
+        Ok(Self { set, packets })
+    }
+}
+
+fn decoding(framing: Framing) -> DecoderOptions {
+    DecoderOptions { reset: framing.reset_policy().into(), ..DecoderOptions::default() }
+}
+
+/// A monitor that so many clients stream.
+fn monitor(
+    feed: &Feed,
+    clients: usize,
+) -> Result<(Tap, HttpServer, Monitor, Distribution), Failure> {
+    let framing = Preset::Cme.framing();
+    let mut builder = MonitorBuilder::new("cost", "0");
+    let line = |line| LineDescription {
+        source: Source::Incremental(line),
+        group: String::new(),
+        delays: Distribution::default(),
+    };
+    let decode_times = Distribution::default();
+    let tap = builder.add_channel(ChannelDescription {
+        name: "feed".to_owned(),
+        epoch_ns: 0,
+        silent_after_ns: 60_000_000_000,
+        lines: Line::ALL.map(line).to_vec(),
+        decode_times: decode_times.clone(),
+        explaining: Some(Explaining::new(feed.set.clone(), decoding(framing), framing)?),
+    });
+    let monitor = builder.start()?;
+    let routes = monitor.routes(None, Metrics::new().routes());
+    let server = HttpServer::serve("0".parse()?, routes)?;
+    for client in 0..clients {
+        let (address, of) = (server.address(), if client % 2 == 0 { "state" } else { "books" });
+        thread::spawn(move || read_stream(address, of));
+    }
+    Ok((tap, server, monitor, decode_times))
+}
+
+/// Reads a stream until the server ends it.
+fn read_stream(address: SocketAddr, of: &str) {
+    let Ok(mut stream) = TcpStream::connect(address) else { return };
+    let request = format!("GET /api/v1/stream?of={of} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    if stream.write_all(request.as_bytes()).is_err() {
+        return;
+    }
+    let mut buffer = vec![0; 1 << 16];
+    while stream.read(&mut buffer).is_ok_and(|len| len > 0) {}
+}
+
+/// Sends the feed on both lines, evenly.
+fn send(feed: &Feed, endpoints: [Endpoint; 2]) -> Result<(), Failure> {
+    let options = SenderOptions::default();
+    let senders = [Sender::open(endpoints[0], options)?, Sender::open(endpoints[1], options)?];
+    let begun = Instant::now();
+    for (index, packet) in feed.packets.iter().enumerate() {
+        let due = Duration::from_nanos(index as u64 * 1_000_000_000 / RATE);
+        if let Some(left) = due.checked_sub(begun.elapsed())
+            && left > Duration::from_micros(200)
+        {
+            thread::sleep(left);
+        }
+        senders[0].send(packet)?;
+        senders[1].send(packet)?;
+    }
+    Ok(())
+}
+
+/// CPU time of the receiving thread for each packet, in nanoseconds, and packets received.
+fn run(feed: &Feed, port: u16, clients: Option<usize>) -> Result<(f64, u64), Failure> {
+    let endpoints = [
+        Endpoint::loopback(Ipv4Addr::new(239, 194, 7, 1), port),
+        Endpoint::loopback(Ipv4Addr::new(239, 194, 7, 2), port + 1),
+    ];
+    let framing = Preset::Cme.framing();
+    let program = Arc::new(Program::compile(feed.set.clone())?);
+    let engine = || {
+        Dynamic::new(
+            Decoder::with_options(program.clone(), decoding(framing)),
+            &SeqNumField::default(),
+        )
+    };
+    let books = MarketDataAdapter::new(program.clone(), &AdapterOptions::default());
+    let handler = Handler::new(HandlerOptions { framing, ..Default::default() }, engine, books)?;
+    let monitor = clients.map(|clients| monitor(feed, clients)).transpose()?;
+    let (tap, _served) = match monitor {
+        Some((tap, server, monitor, times)) => (Some(tap), Some((server, monitor, times))),
+        None => (None, None),
+    };
+    let open = |endpoint| Receiver::open(endpoint, ReceiverOptions::default());
+    let inputs = Line::ALL
+        .map(Source::Incremental)
+        .into_iter()
+        .zip([open(endpoints[0])?, open(endpoints[1])?]);
+    let mut reception = Reception::new(Wait::Block)?;
+    reception.add_channel(Kept(handler), Tapped(tap), inputs)?;
+    let stop = Stop::new();
+    thread::scope(|scope| {
+        let sending = scope.spawn(|| send(feed, endpoints));
+        let begun_ns = thread_ns()?;
+        reception.run(&stop, |reception, moment| {
+            let [channel] = reception.channels_mut() else { return };
+            let socket = |(source, receiver): (Source, &Receiver)| SocketFacts {
+                source,
+                packets: receiver.counters().packets,
+                bytes: receiver.counters().bytes,
+                dropped: receiver.counters().dropped_by_kernel,
+                last_packet_ns: receiver.last_packet_ns(),
+            };
+            if sending.is_finished() && moment.is_idle {
+                stop.set();
+            }
+            let is_due = channel.sink.0.as_ref().is_some_and(|tap| tap.is_due(moment.now_ns));
+            if !is_due {
+                return;
+            }
+            let sockets = channel.inputs().map(socket).collect();
+            let Some(tap) = &mut channel.sink.0 else { return };
+            tap.share_books(channel.handler.0.recovery_mut());
+            let events =
+                [("trade", 0), ("statistic", 0), ("status", 0), ("definition", 0), ("other", 0)];
+            tap.publish(moment.now_ns, &Facts { sockets, view: channel.handler.0.view(), events });
+        })?;
+        let spent_ns = thread_ns()? - begun_ns;
+        let inputs = reception.channels().iter().flat_map(|channel| channel.inputs());
+        let packets: u64 = inputs.map(|(_, receiver)| receiver.counters().packets).sum();
+        sending.join().map_err(|_| "the sender panicked")??;
+        Ok((spent_ns as f64 / packets as f64, packets))
+    })
+}
+
+fn main() -> Result<(), Failure> {
+    let runs: u16 = std::env::args().nth(1).map_or(Ok(10), |text| text.parse())?;
+    let feed = Feed::new()?;
+    let setups = [("no monitor", None), ("one client", Some(1)), ("50 clients", Some(50))];
+    let mut least = [f64::INFINITY; 3];
+    for turn in 0..runs {
+        for (at, (name, clients)) in setups.iter().enumerate() {
+            let (ns, packets) = run(&feed, 23_000 + turn * 6 + at as u16 * 2, *clients)?;
+            println!("{name}: {ns:.0} ns a packet, {packets} packets");
+            least[at] = least[at].min(ns);
+        }
+    }
+    for (at, (name, _)) in setups.iter().enumerate() {
+        println!(
+            "{name}: least {:.0} ns a packet, {:.3} of that without",
+            least[at],
+            least[at] / least[0]
+        );
+    }
+    Ok(())
+}
