@@ -17,7 +17,7 @@ struct Fields {
     /// Index in the user's segment, by index in the draft; `None` if it is left out there or a
     /// constant of its own.
     targets: Vec<Option<usize>>,
-    /// Fields of the entries, by index in the draft, for sequences.
+    /// Fields of the entries, by index in the draft, for sequences; of the group for groups.
     inner: Vec<Option<Fields>>,
     seq_num_at: Option<usize>,
 }
@@ -124,7 +124,8 @@ fn bind(
         let is_foreign_constant =
             !is_own && other.is_some_and(|other| matches!(other.storage, Storage::Constant(_)));
         let inner = match (&field.storage, other.map(|other| &other.storage)) {
-            (Storage::Sequence { segment, .. }, Some(Storage::Sequence { segment: other, .. })) => {
+            (Storage::Sequence { segment, .. }, Some(Storage::Sequence { segment: other, .. }))
+            | (Storage::Group(segment), Some(Storage::Group(other))) => {
                 let inner = bind(own, *segment, program, *other, is_own);
                 Some(inner.map_err(|path| format!("{}/{path}", field.name.local))?)
             }
@@ -148,9 +149,17 @@ fn set_fields(
         let Some(index) = *target else { continue };
         match value {
             Value::Absent => {}
+            Value::Bytes(bytes) => builder.set_bytes(index, bytes)?,
             Value::Decimal(mantissa, exponent) => {
                 let decimal = Decimal { mantissa: *mantissa, exponent: *exponent };
                 builder.set_decimal(index, decimal)?;
+            }
+            Value::Group(values) => {
+                builder.begin_group(index)?;
+                if let Some(inner) = inner {
+                    set_fields(builder, inner, values)?;
+                }
+                builder.end()?;
             }
             Value::Int(value) => builder.set_i64(index, *value)?,
             Value::Name(name) => builder.set_str(index, name)?,
@@ -188,6 +197,12 @@ fn differing_field(record: Record<'_>, fields: &Fields, values: &[Value]) -> Opt
                     Some(inside) => format!("/{inside}"),
                 }
             }
+            (FieldValue::Group(got), Value::Group(sent), Some(inner)) => {
+                match differing_field(got, inner, sent) {
+                    None => continue,
+                    Some(inside) => format!("/{inside}"),
+                }
+            }
             (got, sent, _) if is_same(got, sent) => continue,
             _ => String::new(),
         };
@@ -199,6 +214,7 @@ fn differing_field(record: Record<'_>, fields: &Fields, values: &[Value]) -> Opt
 fn is_same(got: FieldValue<'_>, sent: &Value) -> bool {
     match (got, sent) {
         (FieldValue::Absent, Value::Absent) => true,
+        (FieldValue::Bytes(got), Value::Bytes(sent)) => *got == **sent,
         (FieldValue::UInt(got), Value::UInt(sent)) => got == *sent,
         (FieldValue::Int(got), Value::Int(sent)) => got == *sent,
         (FieldValue::UInt(got), Value::Int(sent)) => i64::try_from(got) == Ok(*sent),

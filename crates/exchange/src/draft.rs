@@ -16,8 +16,12 @@ pub struct Draft {
 pub enum Value {
     /// No value.
     Absent,
+    /// Byte vector.
+    Bytes(Arc<[u8]>),
     /// Scaled number: mantissa, then exponent.
     Decimal(i64, i32),
+    /// Values of a group's fields.
+    Group(Vec<Value>),
     /// Signed integer.
     Int(i64),
     /// String made at run time.

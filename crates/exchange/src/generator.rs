@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::options::{Feed, Options};
 use crate::packer::Packer;
 use crate::random_cme::RandomCme;
+use crate::shaped::Shaped;
 use crate::simple::Simple;
 use crate::source::{Made, Source};
 use crate::templates;
@@ -93,6 +94,12 @@ impl Generator {
                 Box::new(Complex::new(options.securities, options.seed, entries_mean, split))
             }
             Feed::RandomCme => Box::new(RandomCme::new(options.seed)),
+            Feed::Shaped(shape) => Box::new(Shaped::new(
+                shape,
+                options.securities,
+                options.seed,
+                options.messages_per_packet_max.max(1),
+            )),
             Feed::Simple => Box::new(Simple::new(options.securities, options.seed)),
         };
         let bytes = options.packet_bytes_max;
@@ -245,6 +252,7 @@ impl Feed {
             Self::Cme { .. } => templates::CME,
             Self::Complex { .. } => templates::COMPLEX,
             Self::RandomCme => templates::RANDOM_CME,
+            Self::Shaped(shape) => shape.templates(),
             Self::Simple => templates::SIMPLE,
         }
     }

@@ -23,6 +23,51 @@ pub enum CmeShape {
     Channel11,
 }
 
+/// The exchange whose feed a shaped feed is like: its constructs, operators and sizes of templates, not its market.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FeedShape {
+    /// Moscow, ASTS: plain decimals with copy, strings longer than seven bytes, byte vectors in definitions, sequences
+    /// to depth 2; one message a packet.
+    Asts,
+    /// B3, UMDF: decimals in parts, defaults without value, long order ids, optional inner sequences; one message a packet.
+    B3,
+    /// BSE India, EMDI: packet headers with byte vectors, optional groups in entries, times of 64 bits; 16 messages a packet.
+    Bse,
+    /// Eurex T7, RDI: string deltas, optional groups, sequences to depth 3; 16 messages a packet.
+    Eurex,
+    /// MCX India, MDI: enums, sets and timestamps, optional groups; 16 messages a packet.
+    Mcx,
+    /// Shenzhen, STEP: operators that share entries by key, sequences with implicit length; up to three messages a packet.
+    Szse,
+}
+
+impl FeedShape {
+    /// All.
+    pub const ALL: [Self; 6] =
+        [Self::Asts, Self::B3, Self::Bse, Self::Eurex, Self::Mcx, Self::Szse];
+
+    /// Name in lower case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Asts => "asts",
+            Self::B3 => "b3",
+            Self::Bse => "bse",
+            Self::Eurex => "eurex",
+            Self::Mcx => "mcx",
+            Self::Szse => "szse",
+        }
+    }
+
+    /// Most messages of a packet.
+    fn packet_messages(self) -> usize {
+        match self {
+            Self::Asts | Self::B3 => 1,
+            Self::Bse | Self::Eurex | Self::Mcx => 16,
+            Self::Szse => 3,
+        }
+    }
+}
+
 /// The kind of feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feed {
@@ -49,6 +94,9 @@ pub enum Feed {
     /// [`templates::RANDOM_CME`](crate::templates::RANDOM_CME) with 1 to 12 entries, 2.9 on average,
     /// 12 % of them trades. Nothing in it is a book, so the truth has none; securities do not count.
     RandomCme,
+    /// Messages shaped as those of an exchange that still sends FAST, for benchmarks and tests of decoders. Books cannot be
+    /// rebuilt from it, so the truth has none.
+    Shaped(FeedShape),
     /// Every order: Quote, New, Change and Remove messages of [`templates::SIMPLE`](crate::templates::SIMPLE),
     /// about equally many.
     Simple,
@@ -128,6 +176,16 @@ impl Options {
             feed: Feed::RandomCme,
             packet_bytes_max: 1_472,
             messages_per_packet_max: 1,
+            ..Self::simple()
+        }
+    }
+
+    /// A feed shaped as that of an exchange, in packets as that sends them.
+    pub fn shaped(shape: FeedShape) -> Self {
+        Self {
+            feed: Feed::Shaped(shape),
+            packet_bytes_max: PACKET_BYTES_MAX,
+            messages_per_packet_max: shape.packet_messages(),
             ..Self::simple()
         }
     }

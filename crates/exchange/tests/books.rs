@@ -121,7 +121,9 @@ impl Handler {
 }
 
 fn depth_feeds() -> impl Iterator<Item = Options> {
-    let has_levels = |options: &Options| !matches!(options.feed, Feed::Simple | Feed::RandomCme);
+    let has_levels = |options: &Options| {
+        !matches!(options.feed, Feed::Simple | Feed::RandomCme | Feed::Shaped(_))
+    };
     feeds().into_iter().filter(has_levels)
 }
 

@@ -4,7 +4,8 @@ mod support;
 
 use std::collections::BTreeMap;
 use support::packets;
-use tickwire_exchange::{CmeShape, Draft, Feed, Options, Value};
+use tickwire_exchange::{CmeShape, Draft, Feed, FeedShape, Options, Value};
+use tickwire_fast::TemplateSet;
 
 /// What a feed is like on average.
 struct Figures {
@@ -118,6 +119,28 @@ fn simple_messages_are_of_four_kinds_about_equally() {
         assert!((6_500..9_000).contains(&counts[template]), "{counts:?}");
     }
     assert_eq!(counts["Done"], 1);
+}
+
+#[test]
+fn shaped_feeds_send_every_template_in_messages_of_the_right_size() {
+    // Bytes a message.
+    let wanted = [
+        (FeedShape::Asts, 150..180),
+        (FeedShape::B3, 100..125),
+        (FeedShape::Bse, 40..55),
+        (FeedShape::Eurex, 40..55),
+        (FeedShape::Mcx, 40..60),
+        (FeedShape::Szse, 40..55),
+    ];
+    for (shape, bytes_wanted) in wanted {
+        let options = Options { messages: 3_000, ..Options::shaped(shape) };
+        let counts = counts(&options);
+        let set = TemplateSet::parse(Feed::Shaped(shape).templates()).expect("valid");
+        assert_eq!(counts.len(), set.templates().len(), "{shape:?}: {counts:?}");
+        let bytes: usize = packets(&options).iter().map(|packet| packet.bytes.len()).sum();
+        let mean = bytes / 3_000;
+        assert!(bytes_wanted.contains(&mean), "{shape:?}: {mean} bytes a message");
+    }
 }
 
 fn counts(options: &Options) -> BTreeMap<&'static str, u32> {

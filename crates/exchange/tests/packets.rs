@@ -38,7 +38,7 @@ fn packets_decode_to_what_was_made_up_in_every_framing() {
 }
 
 fn has_done(options: &Options) -> bool {
-    !matches!(options.feed, Feed::Cme { .. } | Feed::RandomCme)
+    !matches!(options.feed, Feed::Cme { .. } | Feed::RandomCme | Feed::Shaped(_))
 }
 
 /// Decodes every packet and compares every value; returns the number of messages.

@@ -6,12 +6,18 @@
 use std::path::Path;
 use tickwire_fast_codegen::{Options, generate};
 
-const MODULES: [(&str, &str); 7] = [
+const MODULES: [(&str, &str); 13] = [
     ("cme_like", "crates/fast-generated/templates/cme_like.xml"),
     ("complex", "crates/fast-generated/templates/complex.xml"),
     ("exchange_cme", "crates/exchange/templates/cme.xml"),
     ("exchange_day", "crates/exchange/templates/day.xml"),
     ("exchange_complex", "crates/exchange/templates/complex.xml"),
+    ("exchange_asts", "crates/exchange/templates/asts.xml"),
+    ("exchange_b3", "crates/exchange/templates/b3.xml"),
+    ("exchange_bse", "crates/exchange/templates/bse.xml"),
+    ("exchange_eurex", "crates/exchange/templates/eurex.xml"),
+    ("exchange_mcx", "crates/exchange/templates/mcx.xml"),
+    ("exchange_szse", "crates/exchange/templates/szse.xml"),
     ("random_cme", "crates/exchange/templates/random-cme.xml"),
     ("simple", "crates/exchange/templates/simple.xml"),
 ];

@@ -1,7 +1,8 @@
 //! Generated decoders and encoders of the feeds that Tickwire measures itself by.
 //!
 //! Each module is what `tickwire templates generate` writes for a template file in this project; its
-//! head names the command. [`simple`], [`exchange_cme`], [`exchange_complex`] and [`random_cme`] are the simulated exchange's,
+//! head names the command. [`simple`], [`random_cme`] and those whose names
+//! begin with `exchange_` are the simulated exchange's,
 //! [`complex`] and [`cme_like`] lie in `templates`.
 //!
 //! All run the same way, by [`tickwire_fast::rt::Decoder`] and [`Encoder`](tickwire_fast::rt::Encoder)
@@ -58,6 +59,15 @@ pub mod cme_like;
 /// Market data and quote requests, many securities, several entries a message.
 #[rustfmt::skip]
 pub mod complex;
+/// A feed of the simulated exchange shaped as Moscow's ASTS.
+#[rustfmt::skip]
+pub mod exchange_asts;
+/// A feed of the simulated exchange shaped as B3's UMDF.
+#[rustfmt::skip]
+pub mod exchange_b3;
+/// A feed of the simulated exchange shaped as BSE India's EMDI.
+#[rustfmt::skip]
+pub mod exchange_bse;
 /// The cme feed of the simulated exchange.
 #[rustfmt::skip]
 pub mod exchange_cme;
@@ -68,6 +78,15 @@ pub mod exchange_complex;
 /// [`with_module`].
 #[rustfmt::skip]
 pub mod exchange_day;
+/// A feed of the simulated exchange shaped as Eurex T7's RDI.
+#[rustfmt::skip]
+pub mod exchange_eurex;
+/// A feed of the simulated exchange shaped as MCX India's MDI.
+#[rustfmt::skip]
+pub mod exchange_mcx;
+/// A feed of the simulated exchange shaped as Shenzhen's STEP.
+#[rustfmt::skip]
+pub mod exchange_szse;
 /// Market data of unpredictable lengths of the simulated exchange.
 #[rustfmt::skip]
 pub mod random_cme;
@@ -90,6 +109,12 @@ pub fn with_module<W: WithModule>(signature: &Signature, work: W) -> Option<W::O
     Some(match () {
         () if is(&cme_like::Templates::SIGNATURE) => work.with::<cme_like::Templates>(),
         () if is(&complex::Templates::SIGNATURE) => work.with::<complex::Templates>(),
+        () if is(&exchange_asts::Templates::SIGNATURE) => work.with::<exchange_asts::Templates>(),
+        () if is(&exchange_b3::Templates::SIGNATURE) => work.with::<exchange_b3::Templates>(),
+        () if is(&exchange_bse::Templates::SIGNATURE) => work.with::<exchange_bse::Templates>(),
+        () if is(&exchange_eurex::Templates::SIGNATURE) => work.with::<exchange_eurex::Templates>(),
+        () if is(&exchange_mcx::Templates::SIGNATURE) => work.with::<exchange_mcx::Templates>(),
+        () if is(&exchange_szse::Templates::SIGNATURE) => work.with::<exchange_szse::Templates>(),
         () if is(&exchange_cme::Templates::SIGNATURE) => work.with::<exchange_cme::Templates>(),
         () if is(&exchange_complex::Templates::SIGNATURE) => {
             work.with::<exchange_complex::Templates>()

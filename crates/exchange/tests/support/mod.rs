@@ -1,7 +1,7 @@
 //! Receives packets of the exchange: framing, reset and decoding as their readers do them.
 #![allow(dead_code)] // Each test file uses a part of it.
 
-use tickwire_exchange::{CmeShape, Feed, Generator, Options, Packet};
+use tickwire_exchange::{CmeShape, Feed, FeedShape, Generator, Options, Packet};
 use tickwire_fast::{Decoder, DecoderOptions, Message, ResetPolicy};
 use tickwire_feed::framing::{self, Framer, Framing};
 
@@ -67,6 +67,7 @@ pub fn feeds() -> Vec<Options> {
     ];
     feeds
         .into_iter()
+        .chain(FeedShape::ALL.map(Options::shaped))
         .map(|options| Options { messages: 2_000, securities: 20, ..options })
         .collect()
 }

@@ -6,7 +6,7 @@ use crate::files;
 use crate::options::{FramingArgs, reset_policy, with_reset_template};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tickwire_exchange::{CmeShape, Generator, Options};
+use tickwire_exchange::{CmeShape, FeedShape, Generator, Options};
 use tickwire_fast::{Decoder, DecoderOptions, Engine, Message, Program, ResetPolicy, TemplateSet};
 use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
 use tickwire_feed::framing::detect::PACKETS_MAX;
@@ -107,6 +107,12 @@ pub fn all(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<Corpus>, 
     for (name, options) in made {
         if wanted(name) {
             corpora.push(Corpus::make_up(name, &options)?);
+        }
+    }
+    for shape in FeedShape::ALL {
+        let name = format!("made/{}", shape.name());
+        if wanted(&name) {
+            corpora.push(Corpus::make_up(&name, &Options::shaped(shape))?);
         }
     }
     Ok(corpora)

@@ -7,9 +7,7 @@ use crate::failure::Failure;
 use std::hint::black_box;
 use tickwire_fast::rt::{self, Templates};
 use tickwire_fast::{Encoder, EncoderOptions, Engine, Entries, FieldValue, Message, Record};
-use tickwire_fast_generated::{
-    cme_like, complex, exchange_cme, exchange_complex, random_cme, simple,
-};
+use tickwire_fast_generated::{WithModule, with_module};
 
 /// Messages that are kept, whole packets: more would be read from memory, not from a cache.
 const MESSAGES_MAX: u64 = 2_000;
@@ -143,14 +141,19 @@ fn dynamic<'c>(decoded: &'c Decoded<'c>) -> Pass<'c> {
     })
 }
 
-/// Encodes by the first of the generated modules that is for these templates.
+/// Encodes by the generated module of these very templates.
 fn generated<'c>(decoded: &'c Decoded<'c>) -> Option<Result<Pass<'c>, Failure>> {
-    generated_by::<simple::Templates>(decoded)
-        .or_else(|| generated_by::<complex::Templates>(decoded))
-        .or_else(|| generated_by::<exchange_complex::Templates>(decoded))
-        .or_else(|| generated_by::<exchange_cme::Templates>(decoded))
-        .or_else(|| generated_by::<random_cme::Templates>(decoded))
-        .or_else(|| generated_by::<cme_like::Templates>(decoded))
+    with_module(&decoded.corpus.set.signature(), Known(decoded))?
+}
+
+struct Known<'c>(&'c Decoded<'c>);
+
+impl<'c> WithModule for Known<'c> {
+    type Output = Option<Result<Pass<'c>, Failure>>;
+
+    fn with<T: Templates>(self) -> Self::Output {
+        generated_by::<T>(self.0)
+    }
 }
 
 fn generated_by<'c, T: Templates + 'static>(

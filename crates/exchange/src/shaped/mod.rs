@@ -1,0 +1,209 @@
+//! Feeds shaped as those of exchanges that still send FAST: their constructs, operators and sizes in template files of
+//! our own, for benchmarks and tests of decoders.
+//!
+//! The market behind them is that of the other feeds, but books cannot be rebuilt from them, so the truth has none.
+
+mod asts;
+mod b3;
+mod bse;
+mod eurex;
+mod mcx;
+mod szse;
+mod t7;
+
+use crate::depth::{DepthMarket, ENTRIES_OF_EVENT_MAX, Entry, Wanted};
+use crate::draft::{Draft, Value};
+use crate::error::Error;
+use crate::market::Profile;
+use crate::options::FeedShape;
+use crate::source::{Made, Room, Source};
+use crate::templates;
+use crate::truth::TrueBook;
+use std::sync::Arc;
+
+/// Price levels a side that are told.
+const DEPTH: usize = 10;
+/// Most entries of a message.
+const ENTRIES_MAX: usize = 12;
+/// Midnight of the simulated day in nanoseconds since 1970: 9 March 2016.
+const DAY_NS: u64 = 1_457_481_600_000_000_000;
+/// The simulated day as FIX writes it.
+const DATE: u64 = 20_160_309;
+
+impl FeedShape {
+    /// The template file.
+    pub(crate) fn templates(self) -> &'static str {
+        match self {
+            Self::Asts => templates::ASTS,
+            Self::B3 => templates::B3,
+            Self::Bse => templates::BSE,
+            Self::Eurex => templates::EUREX,
+            Self::Mcx => templates::MCX,
+            Self::Szse => templates::SZSE,
+        }
+    }
+
+    /// Whether each packet begins with a packet header and a message that resets the dictionaries.
+    fn has_packet_header(self) -> bool {
+        matches!(self, Self::Bse | Self::Eurex | Self::Mcx)
+    }
+
+    /// In a hundred events, how many concern another security than the event before.
+    fn split_percent(self) -> u8 {
+        match self {
+            Self::Asts => 60,
+            Self::B3 | Self::Bse | Self::Mcx => 20,
+            Self::Eurex | Self::Szse => 0,
+        }
+    }
+
+    /// Most entries of an incremental message.
+    fn entries_max(self) -> usize {
+        match self {
+            Self::Asts => 8,
+            Self::B3 | Self::Bse | Self::Mcx => 5,
+            Self::Eurex => 1,
+            Self::Szse => 10,
+        }
+    }
+
+    fn draft(self, told: &Told<'_>) -> Draft {
+        match self {
+            Self::Asts => asts::draft(told),
+            Self::B3 => b3::draft(told),
+            Self::Bse => bse::draft(told),
+            Self::Eurex => eurex::draft(told),
+            Self::Mcx => mcx::draft(told),
+            Self::Szse => szse::draft(told),
+        }
+    }
+}
+
+/// The facts that one message is made of.
+struct Told<'a> {
+    entries: &'a [Entry],
+    time_ms: u64,
+    /// Counts the messages of the feed.
+    number: u64,
+    /// A number from 0 to 99 that chooses the kind of message.
+    choice: u8,
+}
+
+impl Told<'_> {
+    /// Microseconds since midnight, with digits below the millisecond.
+    fn time_us(&self) -> u64 {
+        self.time_ms * 1_000 + self.number * 37 % 1_000
+    }
+
+    /// Nanoseconds since 1970.
+    fn time_ns(&self) -> u64 {
+        DAY_NS + self.time_us() * 1_000 + self.number * 89 % 1_000
+    }
+
+    /// Time of day in digits, HHMMSSmmm.
+    fn clock(&self) -> u64 {
+        let (seconds, ms) = (self.time_ms / 1_000, self.time_ms % 1_000);
+        let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+        ((hours * 100 + minutes) * 100 + seconds) * 1_000 + ms
+    }
+}
+
+/// A string made at run time.
+fn name(text: impl Into<Arc<str>>) -> Value {
+    Value::Name(text.into())
+}
+
+/// A byte vector.
+fn bytes(bytes: &[u8]) -> Value {
+    Value::Bytes(bytes.into())
+}
+
+/// A feed of one of the shapes.
+#[derive(Debug)]
+pub(crate) struct Shaped {
+    shape: FeedShape,
+    depth: DepthMarket,
+    /// Messages of a packet, header and reset included.
+    packet_messages: u64,
+    number: u64,
+}
+
+impl Shaped {
+    pub(crate) fn new(
+        shape: FeedShape,
+        securities: u32,
+        seed: u64,
+        packet_messages: usize,
+    ) -> Self {
+        let profile = Profile {
+            securities,
+            first_id: 20_001,
+            id_step: 17,
+            depth: DEPTH,
+            price_ticks: 5_000..=200_000,
+            tick: 5,
+            exponent: |index| [-2, -2, -4, 0][index as usize % 4],
+            lots: 1..=40,
+            lot: 10,
+        };
+        let depth = DepthMarket::new(profile, seed);
+        Self { shape, depth, packet_messages: packet_messages as u64, number: 0 }
+    }
+
+    /// The packet header or the reset, if the next message is one of them.
+    fn opening(&self) -> Option<Draft> {
+        if !self.shape.has_packet_header() {
+            return None;
+        }
+        match self.number % self.packet_messages {
+            0 => Some(t7::packet_header(self.number, DAY_NS + self.time_ms() * 1_000_000)),
+            1 => Some(t7::reset()),
+            _ => None,
+        }
+    }
+}
+
+impl Source for Shaped {
+    fn next(&mut self, _: &mut Room<'_>) -> Result<Made, Error> {
+        let opening = self.opening();
+        self.number += 1;
+        let draft = match opening {
+            Some(draft) => draft,
+            None => {
+                let market = &mut self.depth.market;
+                market.advance(4);
+                let wanted = Wanted {
+                    entries: market.random.usize(1..=self.shape.entries_max()),
+                    entries_sure: usize::MAX,
+                    split_percent: self.shape.split_percent(),
+                };
+                let (time_ms, choice) = (market.time_ms, market.random.u8(0..100));
+                let entries = self.depth.entries(wanted, |_| Ok(None))?;
+                self.shape.draft(&Told { entries, time_ms, number: self.number, choice })
+            }
+        };
+        Ok(Made { draft, books: Vec::new(), time_ms: self.time_ms() })
+    }
+
+    fn largest(&self) -> Vec<Draft> {
+        let (time_ms, number) = (86_399_999, u32::MAX.into());
+        let of_choice = |choice| {
+            Entry::largest(ENTRIES_MAX + ENTRIES_OF_EVENT_MAX).map(|entries| {
+                self.shape.draft(&Told { entries: &entries, time_ms, number, choice })
+            })
+        };
+        (0..100).flat_map(of_choice).collect()
+    }
+
+    fn done(&self) -> Option<Draft> {
+        None
+    }
+
+    fn books(&self) -> Vec<TrueBook> {
+        Vec::new()
+    }
+
+    fn time_ms(&self) -> u64 {
+        self.depth.market.time_ms
+    }
+}
