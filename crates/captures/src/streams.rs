@@ -7,14 +7,12 @@ use crate::sink::{CaptureSink, Lost};
 use crate::work::Work;
 use std::fmt::Display;
 use std::ops::Add;
-use tickwire_fast::{Decoder, Findings, Step};
+use tickwire_fast::{Decoder, Findings, MissingBytes, Step};
 use tickwire_feed::capture::{Packet, StreamPosition};
 use tickwire_feed::framing::{Envelope, Framer, next_block};
 
 /// Longest message that is waited for.
 const HELD_BYTES_MAX: usize = 4 << 20;
-/// Bytes held up to which every new piece is tried; above, only growth by a quarter is.
-const TRIED_BYTES_MAX: usize = 4 << 10;
 /// Streams followed at the same time; the one longest silent is let go.
 const STREAMS_MAX: usize = 256;
 
@@ -33,8 +31,8 @@ struct Stream {
     held: Vec<u8>,
     /// Offset of the first of them in the stream.
     offset: u64,
-    /// Bytes to hold before decoding is tried again.
-    wanted: usize,
+    /// Where the message that is cut begins in what is held, and what it lacks.
+    cut: Option<(usize, MissingBytes)>,
     /// Nothing more is decoded: the place of the next message is lost.
     given_up: bool,
     last: PacketPlace,
@@ -82,7 +80,7 @@ impl Streams {
             return Ok(());
         }
         stream.held.extend_from_slice(packet.bytes);
-        if stream.held.len() >= stream.wanted {
+        if stream.may_go_on() {
             stream.decode(work)?;
         }
         Ok(())
@@ -136,7 +134,7 @@ impl Stream {
                 .then(|| Framer::new(work.setup.framing)),
             held: Vec::new(),
             offset: position.offset,
-            wanted: 0,
+            cut: None,
             given_up: false,
             last: place,
             packet: place.index,
@@ -170,6 +168,7 @@ impl Stream {
 
     fn decode<S: CaptureSink>(&mut self, work: &mut Work<'_, S>) -> Result<(), S::Error> {
         let mut at = 0;
+        self.cut = None;
         while work.sink.wants_more() && !self.given_up && at < self.held.len() {
             match self.block(work, at)? {
                 Some(end) if end > at => at = end,
@@ -189,11 +188,18 @@ impl Stream {
         if self.given_up {
             self.held = Vec::new();
         }
-        self.wanted = match self.held.len() {
-            len if len <= TRIED_BYTES_MAX => 0,
-            len => len + len / 4,
-        };
+        if let Some((start, _)) = &mut self.cut {
+            *start -= at;
+        }
         Ok(())
+    }
+
+    /// Whether what arrived may complete a message.
+    fn may_go_on(&mut self) -> bool {
+        match &mut self.cut {
+            Some((start, missing)) => missing.may_go_on(&self.held[*start..]),
+            None => true,
+        }
     }
 
     /// Decodes the block at `at` and returns where the next one starts; `None` if it is not whole, or
@@ -230,7 +236,10 @@ impl Stream {
                     work.sink.message(&packet.header(offset, decoded.len), &decoded)?;
                     at += decoded.len;
                 }
-                Ok(Step::NeedMore) => return Ok((!block.is_one_message).then_some(at)),
+                Ok(Step::NeedMore(missing)) => {
+                    self.cut = Some((at, missing));
+                    return Ok((!block.is_one_message).then_some(at));
+                }
                 Err(error) => {
                     let offset = self.offset + at as u64;
                     let place = MessagePlace { packet: self.last, origin: Origin::Stream, offset };

@@ -70,8 +70,8 @@ pub use builder::{FieldKey, MessageBuilder};
 pub use code::Code;
 pub use column_block::{BlockText, ColumnBlock};
 pub use decoder::{
-    Decoded, Decoder, DecoderOptions, Engine, MachineCode, MapBit, PacketMessages, PreviousValue,
-    ResetPolicy, Step, TraceEvent, TracedField, TracedPart, Visitor,
+    Decoded, Decoder, DecoderOptions, Engine, MachineCode, MapBit, MissingBytes, PacketMessages,
+    PreviousValue, ResetPolicy, Step, TraceEvent, TracedField, TracedPart, Visitor,
 };
 pub use encoder::{Encoder, EncoderOptions, PacketEncoder};
 pub use error::{Description, Error, ErrorKind};

@@ -16,7 +16,7 @@ pub struct Limits {
     /// Memory of one decoded message, words and strings each. Default 64 MiB. Strings count whether
     /// or not they are stored, so that a view, a visitor and a projection fail alike.
     pub message_bytes_max: usize,
-    /// Bytes of one message that a stream may hold back before it is whole. Default 16 MiB.
+    /// Bytes of one message that a stream may hold back before it is whole. Default 64 KiB.
     pub stream_bytes_max: usize,
 }
 
@@ -39,7 +39,7 @@ impl Default for Limits {
             string_max: 1 << 20,
             nesting_max: 16,
             message_bytes_max: 64 << 20,
-            stream_bytes_max: 16 << 20,
+            stream_bytes_max: 64 << 10,
         }
     }
 }

@@ -73,6 +73,8 @@ pub(crate) struct Reader<'b> {
     findings: &'b mut Findings,
     /// More bytes may come: what is too long must not be waited for.
     streaming: bool,
+    /// End of the vector that the input has only the beginning of.
+    field_end: Option<usize>,
 }
 
 impl<'b> Reader<'b> {
@@ -81,12 +83,17 @@ impl<'b> Reader<'b> {
         conformance: Conformance,
         findings: &'b mut Findings,
     ) -> Self {
-        Self { bytes, pos: 0, conformance, findings, streaming: false }
+        Self { bytes, pos: 0, conformance, findings, streaming: false, field_end: None }
     }
 
     /// A reader of what has arrived of a stream.
     pub(crate) fn streaming(self) -> Self {
         Self { streaming: true, ..self }
+    }
+
+    /// End of the vector that the input has only the beginning of; `None` if it ends in something else.
+    pub(crate) fn field_end(&self) -> Option<usize> {
+        self.field_end
     }
 
     /// Bytes not read yet.
@@ -368,7 +375,10 @@ impl<'b> Reader<'b> {
             return Err(ErrorKind::StringTooLong);
         }
         let rest = &self.bytes[self.pos..];
-        let value = rest.get(..len as usize).ok_or(ErrorKind::Truncated)?;
+        let Some(value) = rest.get(..len as usize) else {
+            self.field_end = Some(self.pos.saturating_add(len as usize));
+            return Err(ErrorKind::Truncated);
+        };
         if too_long {
             return Err(ErrorKind::StringTooLong);
         }

@@ -65,7 +65,7 @@ fn a_stream_cut_anywhere_gives_the_same_messages() {
                 for end in offset..offset + len {
                     let step = cut.decode_stream(&packet[offset..end]).expect("only short");
                     assert!(
-                        matches!(step, Step::NeedMore),
+                        matches!(step, Step::NeedMore(_)),
                         "{} packet {index} at {end}",
                         corpus.name
                     );

@@ -32,7 +32,7 @@ fn decoded(decoder: &mut Decoder, bytes: &[u8]) -> Outcome {
 
 fn streamed(decoder: &mut Decoder, bytes: &[u8]) -> Outcome {
     match decoder.decode_stream(bytes)? {
-        Step::NeedMore => Ok((0, Json::Null)),
+        Step::NeedMore(_) => Ok((0, Json::Null)),
         Step::Message(decoded) => {
             let message = decoded.message;
             let fields = record_json(message.root(), Absent::Null);

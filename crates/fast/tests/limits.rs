@@ -88,7 +88,7 @@ fn a_stream_is_not_waited_for_beyond_its_limit() {
     let program = program(SELF_REFERENCE, None);
     let limits = Limits { stream_bytes_max: 1000, ..Limits::default() };
     let mut decoder = decoder(&program, limits);
-    assert!(matches!(decoder.decode_stream(&[0; 1000]), Ok(Step::NeedMore)));
+    assert!(matches!(decoder.decode_stream(&[0; 1000]), Ok(Step::NeedMore(_))));
     let error = decoder.decode_stream(&[0; 1001]).expect_err("too long");
     assert_eq!(error.kind(), ErrorKind::MessageTooLarge);
 }

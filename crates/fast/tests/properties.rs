@@ -233,7 +233,7 @@ fn pieces_give_the_same_messages(seed: u64) {
                     start += decoded.len;
                     break;
                 }
-                Step::NeedMore => {
+                Step::NeedMore(_) => {
                     assert!(arrived < start + bytes.len(), "asks for more than there is");
                     arrived = whole.len().min(arrived + 1 + stream.choices.below(longest));
                 }

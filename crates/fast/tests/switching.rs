@@ -70,7 +70,7 @@ fn decoded(decoder: &mut Decoder, bytes: &[u8]) -> Outcome {
 
 fn streamed(decoder: &mut Decoder, bytes: &[u8]) -> Outcome {
     match decoder.decode_stream(bytes)? {
-        Step::NeedMore => Ok((0, Json::Null)),
+        Step::NeedMore(_) => Ok((0, Json::Null)),
         Step::Message(decoded) => {
             let fields = record_json(decoded.message.root(), Absent::Null);
             Ok((decoded.len, json!({"t": decoded.message.template_name(), "f": fields})))

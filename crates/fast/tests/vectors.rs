@@ -277,7 +277,7 @@ impl<'v> Run<'v> {
             assert_eq!(field.as_deref(), Some(path), "{place}: {error}");
         }
         match self.stream.decode_stream(wire) {
-            Ok(Step::NeedMore) => assert_eq!(name, "Truncated", "{place}: asks for more"),
+            Ok(Step::NeedMore(_)) => assert_eq!(name, "Truncated", "{place}: asks for more"),
             Ok(Step::Message(_)) => panic!("{place}: a message from the stream"),
             Err(in_stream) => assert_eq!(in_stream, error, "{place}"),
         }
@@ -296,7 +296,7 @@ impl<'v> Run<'v> {
         assert_eq!(self.decoder.findings().total() - before, findings, "{place}: findings");
         for cut in 0..wire.len() {
             let piece = self.stream.decode_stream(&wire[..cut]);
-            assert!(matches!(piece, Ok(Step::NeedMore)), "{place}, {cut} bytes: {piece:?}");
+            assert!(matches!(piece, Ok(Step::NeedMore(_))), "{place}, {cut} bytes: {piece:?}");
         }
         match self.stream.decode_stream(wire) {
             Ok(Step::Message(decoded)) => {

@@ -115,7 +115,7 @@ impl Run {
     /// What is an error for one way to decode is one for the others.
     fn fail_alike(&mut self, input: &[u8], error: Error) {
         match self.pieces.decode_stream(input) {
-            Ok(Step::NeedMore) => assert_eq!(error.kind(), ErrorKind::Truncated),
+            Ok(Step::NeedMore(_)) => assert_eq!(error.kind(), ErrorKind::Truncated),
             Ok(Step::Message(_)) => panic!("only whole: {error}"),
             Err(in_pieces) => {
                 assert!(in_pieces == error || is_limit(in_pieces.kind()), "{in_pieces}, {error}");
@@ -139,7 +139,7 @@ impl Run {
 fn decode_in_pieces(decoder: &mut Decoder, input: &[u8], len: usize, events: &[Event]) {
     for cut in (0..len).step_by(1 + len / 8) {
         match decoder.decode_stream(&input[..cut]) {
-            Ok(Step::NeedMore) => {}
+            Ok(Step::NeedMore(_)) => {}
             other => panic!("{cut} of {len} bytes: {other:?}"),
         }
     }

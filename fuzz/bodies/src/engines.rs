@@ -59,6 +59,6 @@ fn whole(decoder: &mut Decoder, input: &[u8]) -> Result<(usize, Vec<Event>), Err
 fn streamed(decoder: &mut Decoder, input: &[u8]) -> Result<(usize, Vec<Event>), Error> {
     Ok(match decoder.decode_stream(input)? {
         Step::Message(decoded) => (decoded.len, events::of_message(decoded.message)),
-        Step::NeedMore => (0, Vec::new()),
+        Step::NeedMore(_) => (0, Vec::new()),
     })
 }

@@ -257,7 +257,7 @@ impl Pair {
             loop {
                 let input = &bytes[from..to];
                 let expected = self.decoder.decode_stream(input).map(|step| match step {
-                    Step::NeedMore => None,
+                    Step::NeedMore(_) => None,
                     Step::Message(decoded) => Some((text(decoded.message), decoded.len)),
                 });
                 for generated in [&mut self.generated_decoder, &mut self.wide_decoder] {

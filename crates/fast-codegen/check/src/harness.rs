@@ -129,7 +129,7 @@ impl<T: Templates> Engine for Harness<T> {
         let [among_others, outcome] = [&mut self.among_others, &mut self.decoder].map(|decoder| {
             Ok(match decoder.decode_stream(bytes)? {
                 Step::Message(decoded) => Some(text(decoded)),
-                Step::NeedMore => None,
+                Step::NeedMore(_) => None,
             })
         });
         assert_eq!(among_others, outcome, "as a stream: {bytes:02x?}");

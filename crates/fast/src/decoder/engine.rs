@@ -80,6 +80,8 @@ pub(crate) struct Engine<'e, S, const JOURNAL: bool> {
     pub(super) nesting: u32,
     /// Groups, sequences and dynamic references around.
     pub(super) depth: u32,
+    /// Least count of bytes of the entries behind the one being decoded, in all sequences around; of streams only.
+    pub(super) owed: usize,
 }
 
 /// Whether a segment's run may be decoded as one.
@@ -513,10 +515,28 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         }
         for index in 0..count {
             self.sink.begin_entry(op, index);
-            self.segment(segment, op.field, first + index as usize * step, Runs::Tried)?;
+            let base = first + index as usize * step;
+            self.entry(segment, op.field, base, Runs::Tried, count - index - 1)?;
             self.sink.end_entry(op);
         }
         self.sink.end_sequence(op);
+        Ok(())
+    }
+
+    /// An entry of a sequence, `left` before the last.
+    pub(super) fn entry(
+        &mut self,
+        segment: &'e Segment,
+        field: u32,
+        base: usize,
+        runs: Runs,
+        left: u32,
+    ) -> Result<(), Error> {
+        let owed = if JOURNAL { left as usize * segment.entry_bytes_min as usize } else { 0 };
+        // An error leaves it as it is, for the caller to know what the message lacks.
+        self.owed += owed;
+        self.segment(segment, field, base, runs)?;
+        self.owed -= owed;
         Ok(())
     }
 

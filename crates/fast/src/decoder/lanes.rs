@@ -444,7 +444,7 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
             index += self.plain_entries(segment, run, (base, step), left, may_vectors).unwrap_or(0);
             if index < count {
                 let base = first + index as usize * step;
-                self.segment(segment, op.field, base, Runs::Refused)?;
+                self.entry(segment, op.field, base, Runs::Refused, count - index - 1)?;
                 index += 1;
             }
         }

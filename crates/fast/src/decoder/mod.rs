@@ -18,6 +18,7 @@ mod lanes;
 mod packet;
 mod quick;
 mod sink;
+mod stream;
 mod text;
 mod trace;
 #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
@@ -46,6 +47,7 @@ pub use packet::PacketMessages;
 use quick::Tail;
 use sink::Flat;
 use std::sync::Arc;
+pub use stream::MissingBytes;
 use vectors::Vectors;
 use visitor::Visiting;
 
@@ -173,14 +175,23 @@ pub struct Decoded<'d> {
     pub len: usize,
 }
 
+/// Where a message ends early.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cut {
+    /// End of the field that is cut, if its length is known.
+    field_end: Option<usize>,
+    /// Least count of bytes behind that field.
+    owed: usize,
+}
+
 /// What a stream held.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub enum Step<'d> {
     /// A whole message.
     Message(Decoded<'d>),
-    /// The input ends inside a message. Nothing has changed: call again with more bytes.
-    NeedMore,
+    /// The input ends inside a message. Nothing has changed: call again with the same bytes and more.
+    NeedMore(MissingBytes),
 }
 
 impl Decoder {
@@ -311,7 +322,7 @@ impl Decoder {
     fn decode_by_operations(&mut self, input: &[u8]) -> Result<Decoded<'_>, Error> {
         self.settle();
         self.prepare(input)?;
-        match self.run::<false>(input) {
+        match self.run::<false>(input, &mut Cut::default()) {
             Ok(len) => Ok(Decoded { message: &self.message, len }),
             Err(error) => Err(self.fail(error)),
         }
@@ -320,34 +331,33 @@ impl Decoder {
     /// Decodes the message at the start of what has arrived of a stream.
     ///
     /// # Errors
-    /// As [`decode`](Self::decode), but an early end is [`Step::NeedMore`], up to
-    /// [`Limits::stream_bytes_max`].
+    /// As [`decode`](Self::decode), but an early end is [`Step::NeedMore`]; [`ErrorKind::MessageTooLarge`] if the message
+    /// is longer than [`Limits::stream_bytes_max`], which is known once a length or a count says so.
     pub fn decode_stream(&mut self, input: &[u8]) -> Result<Step<'_>, Error> {
         if input.is_empty() {
-            return Ok(Step::NeedMore);
+            return Ok(Step::NeedMore(MissingBytes::default()));
         }
         self.settle();
         self.dictionary.begin_journal(&self.program);
         let findings = self.findings;
         let failed = self.failed;
-        let outcome = self.prepare(input).and_then(|()| self.run::<true>(input));
+        let mut cut = Cut::default();
+        let outcome = self.prepare(input).and_then(|()| self.run::<true>(input, &mut cut));
         match outcome {
-            Ok(len) => Ok(Step::Message(Decoded { message: &self.message, len })),
-            Err(error)
-                if error.kind() == ErrorKind::Truncated
-                    && input.len() <= self.options.limits.stream_bytes_max =>
-            {
-                self.dictionary.roll_back();
-                self.findings = findings;
-                self.failed = failed;
-                Ok(Step::NeedMore)
-            }
-            Err(error) if error.kind() == ErrorKind::Truncated => {
-                let len = u32::try_from(input.len()).unwrap_or(u32::MAX);
-                Err(self.fail(Error::new(ErrorKind::MessageTooLarge, 0).with_detail(len)))
-            }
-            Err(error) => Err(self.fail(error)),
+            Ok(len) => return Ok(Step::Message(Decoded { message: &self.message, len })),
+            Err(error) if error.kind() != ErrorKind::Truncated => return Err(self.fail(error)),
+            Err(_) => {}
         }
+        let limits = &self.options.limits;
+        let missing = MissingBytes::of(input, cut.field_end, cut.owed, limits);
+        if missing.bytes_min() - 1 > limits.stream_bytes_max {
+            let len = u32::try_from(missing.bytes_min() - 1).unwrap_or(u32::MAX);
+            return Err(self.fail(Error::new(ErrorKind::MessageTooLarge, 0).with_detail(len)));
+        }
+        self.dictionary.roll_back();
+        self.findings = findings;
+        self.failed = failed;
+        Ok(Step::NeedMore(missing))
     }
 
     /// Decodes the message at the start of `input` to a visitor and returns its length in bytes.
@@ -386,6 +396,7 @@ impl Decoder {
             text_left: self.options.limits.message_bytes_max,
             nesting: 0,
             depth: 0,
+            owed: 0,
         };
         match engine.message() {
             Ok(_) => Ok(engine.reader.position()),
@@ -472,7 +483,8 @@ impl Decoder {
         Some(len)
     }
 
-    fn run<const JOURNAL: bool>(&mut self, input: &[u8]) -> Result<usize, Error> {
+    /// Decodes a message by the operations. If it ends early, `cut` says where.
+    fn run<const JOURNAL: bool>(&mut self, input: &[u8], cut: &mut Cut) -> Result<usize, Error> {
         self.message.store.clear();
         let runs = self.may_run();
         let bytes_max = self.options.limits.message_bytes_max;
@@ -491,8 +503,13 @@ impl Decoder {
             text_left: self.options.limits.message_bytes_max,
             nesting: 0,
             depth: 0,
+            owed: 0,
         };
-        let (template, _) = engine.message()?;
+        let outcome = engine.message();
+        if JOURNAL && outcome.is_err() {
+            *cut = Cut { field_end: engine.reader.field_end(), owed: engine.owed };
+        }
+        let (template, _) = outcome?;
         let len = engine.reader.position();
         vectors::decoded(&mut self.vectors, &self.program, template);
         self.message.set_template(template);

@@ -162,6 +162,7 @@ impl Decoder {
             text_left: self.options.limits.message_bytes_max,
             nesting: 0,
             depth: 0,
+            owed: 0,
         };
         match engine.message() {
             Ok(_) => Ok(engine.reader.position()),

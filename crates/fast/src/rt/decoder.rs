@@ -14,7 +14,8 @@ use super::state::sealed::Handover;
 use super::visit::Building;
 use crate::builder::MessageBuilder;
 use crate::decoder::{
-    Decoded as DynamicDecoded, Decoder as Dynamic, DecoderOptions, ResetPolicy, Step as DynamicStep,
+    Decoded as DynamicDecoded, Decoder as Dynamic, DecoderOptions, MissingBytes, ResetPolicy,
+    Step as DynamicStep,
 };
 use crate::error::{Error, ErrorKind};
 use crate::message::Message as DynamicMessage;
@@ -81,8 +82,8 @@ pub struct Decoded<'d, T: Templates> {
 pub enum Step<'d, T: Templates> {
     /// A whole message.
     Message(Decoded<'d, T>),
-    /// The input ends inside a message. Nothing has changed: call again with more bytes.
-    NeedMore,
+    /// The input ends inside a message. Nothing has changed: call again with the same bytes and more.
+    NeedMore(MissingBytes),
 }
 
 impl<T: Templates> Decoder<T> {
@@ -244,7 +245,7 @@ impl<T: Templates> Decoder<T> {
     /// Those of [`Decoder::decode_stream`](crate::Decoder::decode_stream).
     pub fn decode_stream(&mut self, input: &[u8]) -> Result<Step<'_, T>, Error> {
         if input.is_empty() {
-            return Ok(Step::NeedMore);
+            return Ok(Step::NeedMore(MissingBytes::default()));
         }
         let Self { engines, messages, .. } = self;
         match engines.run(Packet::from(input), true, messages) {
@@ -252,8 +253,8 @@ impl<T: Templates> Decoder<T> {
                 Ok(Step::Message(Decoded { message: Message::Known(message), len }))
             }
             Err(messages) => Ok(match engines.decode_stream_left_over(input, messages)? {
-                Some(len) => Step::Message(engines.left_over(messages, len)),
-                None => Step::NeedMore,
+                Ok(len) => Step::Message(engines.left_over(messages, len)),
+                Err(missing) => Step::NeedMore(missing),
             }),
         }
     }
@@ -407,22 +408,23 @@ impl<T: Templates> Engines<T> {
         Ok(len)
     }
 
-    /// As [`decode_left_over`](Self::decode_left_over), of a stream; `None` if it ends inside the message.
+    /// As [`decode_left_over`](Self::decode_left_over), of a stream; what is missing if it ends inside the
+    /// message.
     #[cold]
     #[inline(never)]
     fn decode_stream_left_over(
         &mut self,
         input: &[u8],
         messages: &mut T::Messages,
-    ) -> Result<Option<usize>, Error> {
+    ) -> Result<Result<usize, MissingBytes>, Error> {
         self.release_excess(messages);
         let scope = self.lend(input);
         match self.dynamic.decode_stream(input)? {
-            DynamicStep::NeedMore => Ok(None),
+            DynamicStep::NeedMore(missing) => Ok(Err(missing)),
             DynamicStep::Message(decoded) => {
                 let len = decoded.len;
                 self.take_back(scope, messages);
-                Ok(Some(len))
+                Ok(Ok(len))
             }
         }
     }

@@ -173,7 +173,7 @@ impl Pair {
         for end in 1..=bytes.len() {
             let piece = &bytes[..end];
             let expected = self.stream.decode_stream(piece).map(|step| match step {
-                Step::NeedMore => None,
+                Step::NeedMore(_) => None,
                 Step::Message(decoded) => {
                     let message = decoded.message;
                     let text =

@@ -1,0 +1,148 @@
+//! Work that a stream causes which arrives byte by byte: counted, not timed.
+
+use std::sync::Arc;
+use tickwire_fast::{
+    Conformance, Decoder, DecoderOptions, ErrorKind, Limits, MissingBytes, Program, Step,
+    TemplateSet,
+};
+
+/// Bytes of the messages: the default limit.
+const BYTES: usize = 64 << 10;
+
+fn decoder(fields: &str) -> Decoder {
+    let xml = format!("<templates><template name='T' id='1'>{fields}</template></templates>");
+    let set = TemplateSet::parse(&xml).expect("valid");
+    let options = DecoderOptions { conformance: Conformance::Lenient, ..DecoderOptions::default() };
+    Decoder::with_options(Arc::new(Program::compile(set).expect("compiles")), options)
+}
+
+/// What came of a stream.
+#[derive(Debug)]
+struct Outcome {
+    /// Length of the message, or its error.
+    end: Result<usize, ErrorKind>,
+    /// Times it was tried.
+    tries: usize,
+    /// Bytes that were given to the decoder, all tries together.
+    bytes: usize,
+}
+
+/// Feeds bytes one by one until there is a message or an error. Each time it is not tried, it is tried in vain by another
+/// decoder now and then, to be sure that it would have been.
+fn feed(decoder: &mut Decoder, bytes: &[u8]) -> Outcome {
+    let mut missing = MissingBytes::default();
+    let (mut tries, mut given) = (0, 0);
+    for end in 1..=bytes.len() {
+        let input = &bytes[..end];
+        if !missing.may_go_on(input) {
+            if end.is_multiple_of(997) {
+                let step = decoder.clone().decode_stream(input).map(|step| match step {
+                    Step::Message(decoded) => Some(decoded.len),
+                    Step::NeedMore(_) => None,
+                });
+                assert_eq!(step, Ok(None), "{end} bytes were enough");
+            }
+            continue;
+        }
+        tries += 1;
+        given += end;
+        match decoder.decode_stream(input) {
+            Ok(Step::Message(decoded)) => {
+                return Outcome { end: Ok(decoded.len), tries, bytes: given };
+            }
+            Ok(Step::NeedMore(more)) => {
+                assert!(more.bytes_min() > end);
+                missing = more;
+            }
+            Err(error) => return Outcome { end: Err(error.kind()), tries, bytes: given },
+        }
+    }
+    panic!("neither a message nor an error after {tries} tries");
+}
+
+/// An unsigned integer of four bytes.
+fn four_bytes(value: usize) -> [u8; 4] {
+    std::array::from_fn(|at| {
+        let bits = (value >> (7 * (3 - at))) as u8 & 0x7f;
+        if at == 3 { bits | 0x80 } else { bits }
+    })
+}
+
+#[test]
+fn a_long_vector_is_tried_once_its_length_is_there_and_once_it_is() {
+    let mut bytes = vec![0xc0, 0x81];
+    bytes.extend(four_bytes(BYTES - 6));
+    bytes.extend([0x80].repeat(BYTES - 6));
+    let outcome = feed(&mut decoder("<byteVector name='v'/>"), &bytes);
+    assert_eq!((outcome.end, outcome.tries), (Ok(BYTES), 4));
+}
+
+#[test]
+fn a_long_string_is_tried_as_often_as_it_doubles() {
+    let mut bytes = vec![0xc0, 0x81];
+    bytes.extend([b'x'].repeat(BYTES - 3));
+    bytes.push(b'x' | 0x80);
+    let outcome = feed(&mut decoder("<string name='s'/>"), &bytes);
+    assert_eq!(outcome.end, Ok(BYTES));
+    assert!(outcome.tries <= 20 && outcome.bytes < 3 * BYTES, "{outcome:?}");
+}
+
+#[test]
+fn entries_are_counted_among_what_is_missing() {
+    // Entries of one byte, of four bytes, and of as many fields.
+    for (fields, entry) in [
+        ("<uInt32 name='a'/>", &[0x81_u8][..]),
+        ("<uInt32 name='a'/>", &[1, 1, 1, 0x81]),
+        ("<uInt32 name='a'/><string name='b'/><uInt32 name='c'/>", &[0x81, b'x' | 0x80, 0x82]),
+    ] {
+        let count = (BYTES - 6) / entry.len();
+        let mut bytes = vec![0xc0, 0x81];
+        bytes.extend(four_bytes(count));
+        bytes.extend(entry.repeat(count));
+        let outcome =
+            feed(&mut decoder(&format!("<sequence name='s'>{fields}</sequence>")), &bytes);
+        assert_eq!(outcome.end, Ok(bytes.len()));
+        assert!(outcome.tries <= 60 && outcome.bytes < 50 * BYTES, "{outcome:?}");
+    }
+}
+
+#[test]
+fn sequences_in_sequences_are_too() {
+    let inner = "<sequence name='t'><uInt32 name='a'/></sequence>";
+    let mut decoder = decoder(&format!("<sequence name='s'>{inner}</sequence>"));
+    let mut bytes = vec![0xc0, 0x81];
+    bytes.extend(four_bytes(200));
+    for _ in 0..200 {
+        bytes.extend(four_bytes(320));
+        bytes.extend([0x85].repeat(320));
+    }
+    let outcome = feed(&mut decoder, &bytes);
+    assert_eq!(outcome.end, Ok(bytes.len()));
+    assert!(outcome.tries <= 500 && outcome.bytes < 300 * BYTES, "{outcome:?}");
+}
+
+#[test]
+fn an_integer_without_end_is_an_error_once_the_limit_is_passed() {
+    let mut bytes = vec![0xc0, 0x81];
+    bytes.extend([0].repeat(BYTES));
+    let outcome = feed(&mut decoder("<uInt32 name='a'/>"), &bytes);
+    assert_eq!(outcome.end, Err(ErrorKind::MessageTooLarge));
+    assert!(outcome.tries <= 20 && outcome.bytes < 4 * BYTES, "{outcome:?}");
+}
+
+#[test]
+fn a_message_that_says_to_be_longer_than_the_limit_is_not_waited_for() {
+    let mut vector = vec![0xc0, 0x81];
+    vector.extend(four_bytes(BYTES));
+    let mut decoder_of_vectors = decoder("<byteVector name='v'/>");
+    let outcome = feed(&mut decoder_of_vectors, &vector);
+    assert_eq!(outcome.end, Err(ErrorKind::MessageTooLarge));
+    let mut entries = vec![0xc0, 0x81];
+    entries.extend(four_bytes(Limits::default().entries_max as usize));
+    entries.push(0x81);
+    let mut decoder_of_entries = decoder(
+        "<uInt32 name='n'><constant value='1'/></uInt32><sequence name='s'><uInt32 name='a'/></sequence>",
+    );
+    let outcome = feed(&mut decoder_of_entries, &entries);
+    assert_eq!(outcome.end, Err(ErrorKind::MessageTooLarge));
+}
