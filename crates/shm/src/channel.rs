@@ -7,6 +7,9 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
+/// Longest name of a channel.
+const NAME_LEN_MAX: usize = 200;
+
 /// A channel by directory and name. It has one writer and any number of readers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Channel {
@@ -56,7 +59,7 @@ impl Channel {
     /// [`Error::Name`].
     pub fn in_directory(directory: impl Into<PathBuf>, name: &str) -> Result<Self, Error> {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-        let is_valid = (1..=64).contains(&name.len())
+        let is_valid = (1..=NAME_LEN_MAX).contains(&name.len())
             && name.bytes().all(is_allowed)
             && !name.starts_with('.');
         match is_valid {

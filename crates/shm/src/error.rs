@@ -29,7 +29,7 @@ pub enum Error {
     },
     /// A key has no bytes or too many, the channel has no last values, or has no room for another key.
     Key,
-    /// A channel's name must have 1 to 64 letters, digits, `.`, `_` and `-`, and not begin with a `.`.
+    /// A channel's name must have 1 to 200 letters, digits, `.`, `_` and `-`, and not begin with a `.`.
     Name(String),
     /// Nobody has opened the channel for writing, or its writer has ended it.
     NoChannel {
@@ -139,7 +139,7 @@ impl fmt::Display for Error {
             ),
             Self::Name(name) => write!(
                 f,
-                "channel name {name:?}: 1 to 64 letters, digits, '.', '_' and '-' are allowed, the first not a '.'"
+                "channel name {name:?}: 1 to 200 letters, digits, '.', '_' and '-' are allowed, the first not a '.'"
             ),
             Self::NoChannel { path } => {
                 write!(f, "no such channel: {} is missing; start its writer first", path.display())

@@ -52,6 +52,8 @@ pub mod header {
     pub const PID_NAMESPACE: usize = 38;
     /// The boot's identifier, 16 bytes.
     pub const BOOT: usize = 40;
+    /// 1 if sleepers must run a barrier on the writer's CPU, 0 if the writer has a fence in each publish.
+    pub const BARRIER: usize = 42;
     /// Next sequence number to be published; on cache lines of its own, because every publish writes it.
     pub const HEAD: usize = 64;
     /// When the writer was last heard of, in ns of the monotonic clock.

@@ -18,7 +18,7 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, compiler_fence, fence};
 
 #[derive(Debug)]
 struct Region {
@@ -89,12 +89,29 @@ pub struct ReadMap(Region);
 
 /// A file mapped for reading and writing.
 #[derive(Debug)]
-pub struct WriteMap(Region);
+pub struct WriteMap(Region, Fence);
+
+/// Who pays for a full fence between writer and readers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fence {
+    /// Both sides have a fence of their own.
+    Both,
+    /// The rare side has the kernel run a barrier on the CPUs where writers run ([`system::barrier`]); the frequent one
+    /// only keeps the compiler from reordering.
+    Rare,
+}
 
 impl ReadMap {
     /// Maps the first `words` words.
     pub fn new(file: &File, path: &Path, words: usize) -> Result<Self, Error> {
         Region::new(file, path, words, libc::PROT_READ).map(Self)
+    }
+
+    /// Sleeps while each of these words, at an index of a mapping, is what is given; wakes up spuriously too, and after
+    /// `timeout_ns`.
+    pub fn sleep_any(words: &[(&Self, usize, u64)], timeout_ns: u64) {
+        let words = words.iter().map(|(map, index, value)| (&map.0.words()[*index], *value));
+        system::futex_wait_any(&words.collect::<Vec<_>>(), timeout_ns);
     }
 
     /// Whether somebody cut the file; its words read as zeros since.
@@ -106,7 +123,13 @@ impl ReadMap {
 impl WriteMap {
     /// Maps the first `words` words.
     pub fn new(file: &File, path: &Path, words: usize) -> Result<Self, Error> {
-        Region::new(file, path, words, libc::PROT_READ | libc::PROT_WRITE).map(Self)
+        let region = Region::new(file, path, words, libc::PROT_READ | libc::PROT_WRITE)?;
+        Ok(Self(region, Fence::Both))
+    }
+
+    /// The same with another way to fence.
+    pub fn with_fence(self, fence: Fence) -> Self {
+        Self(self.0, fence)
     }
 }
 
@@ -131,6 +154,21 @@ impl Memory for WriteMap {
     #[inline]
     fn load_bytes(&self, index: usize, bytes: &mut [u8]) {
         load_bytes(&self.0, index, bytes);
+    }
+
+    #[inline]
+    fn light_fence(&self) {
+        match self.1 {
+            Fence::Both => fence(Ordering::SeqCst),
+            Fence::Rare => compiler_fence(Ordering::SeqCst),
+        }
+    }
+
+    fn heavy_fence(&self) {
+        fence(Ordering::SeqCst);
+        if self.1 == Fence::Rare {
+            system::barrier();
+        }
     }
 }
 

@@ -27,8 +27,14 @@ pub trait Memory {
         fence(Ordering::Acquire);
     }
 
-    /// Full fence: orders the stores before it against the loads behind it.
-    fn full(&self) {
+    /// The frequent side of a full fence between two processes: orders the stores before it against the loads behind it,
+    /// with respect to whoever calls [`Memory::heavy_fence`].
+    fn light_fence(&self) {
+        fence(Ordering::SeqCst);
+    }
+
+    /// The rare side of it.
+    fn heavy_fence(&self) {
         fence(Ordering::SeqCst);
     }
 }

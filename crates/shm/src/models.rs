@@ -15,7 +15,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fence {
     Acquire,
-    Full,
+    Heavy,
+    Light,
     None,
     Release,
 }
@@ -59,8 +60,12 @@ impl Memory for Model {
         self.fence(Fence::Acquire, Ordering::Acquire);
     }
 
-    fn full(&self) {
-        self.fence(Fence::Full, Ordering::SeqCst);
+    fn light_fence(&self) {
+        self.fence(Fence::Light, Ordering::SeqCst);
+    }
+
+    fn heavy_fence(&self) {
+        self.fence(Fence::Heavy, Ordering::SeqCst);
     }
 }
 
@@ -250,8 +255,14 @@ fn sleepers_are_woken_by_the_next_sample() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn without_the_full_fence_a_sleeper_is_forgotten() {
-    bell_model(Fence::Full);
+fn without_the_writers_full_fence_a_sleeper_is_forgotten() {
+    bell_model(Fence::Light);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn without_the_readers_full_fence_a_sleeper_is_forgotten() {
+    bell_model(Fence::Heavy);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::channel::{self, Channel};
 use crate::error::{Attempt, Damage, Error};
 use crate::identity::{Identity, Presence};
 use crate::layout::{self, Geometry, NO_KEY, header, state};
-use crate::mapping::{ReadMap, WriteMap};
+use crate::mapping::{Fence, ReadMap, WriteMap};
 use crate::memory::Memory;
 use crate::ring::{self, Cursor, Step};
 use crate::schema::Schema;
@@ -152,7 +152,7 @@ impl Reader {
         }
         let (waiters, place) = match wait {
             Wait::Spin => (None, take_place(channel).ok().flatten()),
-            _ => (Some(open_waiters(channel)?), take_place(channel)?),
+            _ => (Some(open_waiters(channel, &ring)?), take_place(channel)?),
         };
         // The epoch first: a writer that takes over behind it is a restart that is told.
         let epoch = ring.load(header::EPOCH);
@@ -217,9 +217,7 @@ impl Reader {
     /// # Errors
     /// As [`Reader::poll`].
     pub fn wait(&mut self, timeout: Duration) -> Result<Option<Event<'_>>, Error> {
-        if !self.is_ready() {
-            self.wait_ready(timeout)?;
-        }
+        Self::wait_any(&mut [&mut *self], timeout)?;
         self.poll()
     }
 
@@ -250,47 +248,49 @@ impl Reader {
             || self.gone == Gone::Found
     }
 
-    /// Waits until [`Reader::poll`] may have something to say.
-    fn wait_ready(&mut self, timeout: Duration) -> Result<(), Error> {
+    /// Waits until one of these readers has an event for [`Reader::poll`], as the first of them was told to wait; false if
+    /// none comes within `timeout`.
+    ///
+    /// # Errors
+    /// As [`Reader::poll`].
+    pub fn wait_any(readers: &mut [&mut Self], timeout: Duration) -> Result<bool, Error> {
+        let Some(first) = readers.first() else {
+            std::thread::sleep(timeout);
+            return Ok(false);
+        };
         let begun = Instant::now();
-        let spin = match self.wait {
+        let spin = match first.wait {
             Wait::Block => Duration::ZERO,
             Wait::Spin => timeout,
             Wait::SpinThenBlock(spin) => spin.min(timeout),
         };
-        while !self.is_ready() {
+        while !readers.iter().any(|reader| reader.is_ready()) {
             let now = Instant::now();
             let left = timeout.saturating_sub(now - begun);
             if left.is_zero() {
-                return Ok(());
+                return Ok(false);
             }
-            if self.quiet.0 != self.cursor.next {
-                self.quiet = (self.cursor.next, now);
+            for reader in readers.iter_mut() {
+                reader.look_at_writer_when_quiet(now)?;
             }
-            if now - self.quiet.1 >= SLICE {
-                self.quiet.1 = now;
-                if self.look_at_writer()? {
-                    return Ok(());
-                }
-            }
-            match &self.waiters {
-                Some(waiters) if now - begun >= spin => {
-                    let slice_ns = left.min(SLICE).as_nanos() as u64;
-                    bell::sleep(&self.ring, waiters, self.cursor.next, slice_ns);
-                }
-                _ => self.spin(),
+            match now - begun < spin {
+                true => spin_on(readers),
+                false => sleep_on(readers, left.min(SLICE).as_nanos() as u64),
             }
         }
-        Ok(())
+        Ok(true)
     }
 
-    fn spin(&self) {
-        for _ in 0..POLLS_PER_CLOCK {
-            if self.is_ready() {
-                return;
-            }
-            std::hint::spin_loop();
+    /// Looks at the writer once for every slice of time without a sample.
+    fn look_at_writer_when_quiet(&mut self, now: Instant) -> Result<(), Error> {
+        if self.quiet.0 != self.cursor.next {
+            self.quiet = (self.cursor.next, now);
         }
+        if now - self.quiet.1 >= SLICE {
+            self.quiet.1 = now;
+            self.look_at_writer()?;
+        }
+        Ok(())
     }
 
     /// Tells what the control words say, once everything that was published before is read.
@@ -344,19 +344,21 @@ impl Reader {
             return Err(Damage::Head.into());
         }
         self.epoch = epoch;
+        let fence = fence(&self.ring);
+        self.waiters = self.waiters.take().map(|waiters| waiters.with_fence(fence));
         self.gone = Gone::No;
         self.seen.2 = Instant::now();
         Ok(Control::Event(Event::Restarted { epoch, at }))
     }
 
-    /// Looks whether the writer lives; true if it is newly known that it does not.
-    fn look_at_writer(&mut self) -> Result<bool, Error> {
+    /// Looks whether the writer lives.
+    fn look_at_writer(&mut self) -> Result<(), Error> {
         if self.ring.is_cut() {
             return Err(Damage::Truncated.into());
         }
         self.cursor.check_idle(&self.ring, &self.geometry)?;
         if self.is_over || self.gone != Gone::No {
-            return Ok(false);
+            return Ok(());
         }
         let (head, beat) = (ring::head(&self.ring)?, self.ring.load(header::HEARTBEAT));
         if (head, beat) != (self.seen.0, self.seen.1) {
@@ -373,15 +375,53 @@ impl Reader {
         if is_gone {
             self.gone = Gone::Found;
         }
-        Ok(is_gone)
+        Ok(())
     }
 }
 
-fn open_waiters(channel: &Channel) -> Result<WriteMap, Error> {
+/// Polls for a while without looking at the clock.
+fn spin_on(readers: &[&mut Reader]) {
+    for _ in 0..POLLS_PER_CLOCK {
+        if readers.iter().any(|reader| reader.is_ready()) {
+            return;
+        }
+        std::hint::spin_loop();
+    }
+}
+
+/// Sleeps until one of the channels' heads moves. A reader that was opened to spin has no flag to raise.
+fn sleep_on(readers: &[&mut Reader], timeout_ns: u64) {
+    if let [reader] = readers
+        && let Some(waiters) = &reader.waiters
+    {
+        bell::sleep(&reader.ring, waiters, reader.cursor.next, timeout_ns);
+        return;
+    }
+    let mut words = Vec::new();
+    for reader in readers {
+        if let Some(waiters) = &reader.waiters {
+            match bell::prepare_sleep(&reader.ring, waiters, reader.cursor.next) {
+                Some(head) => words.push((&reader.ring, header::HEAD, head)),
+                None => return,
+            }
+        }
+    }
+    ReadMap::sleep_any(&words, timeout_ns);
+}
+
+fn open_waiters(channel: &Channel, ring: &ReadMap) -> Result<WriteMap, Error> {
     let path = channel.waiters_path();
     let map = WriteMap::new(&channel::open(&path, true)?, &path, WAITERS_WORDS)?;
     layout::check_kind(&map, layout::WAITERS_MAGIC)?;
-    Ok(map)
+    Ok(map.with_fence(fence(ring)))
+}
+
+/// Who pays for the fence between raising the flag and looking at the head: the writer says.
+fn fence(ring: &ReadMap) -> Fence {
+    match ring.load(header::BARRIER) {
+        0 => Fence::Both,
+        _ => Fence::Rare,
+    }
 }
 
 /// Takes one of the places by which the writer counts readers; `None` if all are taken. The kernel gives it back when

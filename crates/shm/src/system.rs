@@ -35,6 +35,48 @@ pub fn futex_wait(word: &AtomicU64, value: u64, timeout_ns: u64) -> bool {
     result == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ETIMEDOUT)
 }
 
+/// A futex of 4 bytes, shared between processes; linux/futex.h.
+const FUTEX2_SIZE_U32: u32 = 2;
+
+/// Most words that [`futex_wait_any`] sleeps on.
+const FUTEXES_MAX: usize = 128;
+
+/// Sleeps while the low half of each word is that of its value; wakes up spuriously too, and after `timeout_ns`. Sleeps on
+/// the first [`FUTEXES_MAX`] words; a kernel that cannot wait for several (before 5.16) sleeps for a tenth of a millisecond.
+pub fn futex_wait_any(words: &[(&AtomicU64, u64)], timeout_ns: u64) {
+    let waiters: Vec<libc::futex_waitv> =
+        words.iter().take(FUTEXES_MAX).map(futex_waiter).collect();
+    let until = monotonic_ns().saturating_add(timeout_ns);
+    let timeout = libc::timespec {
+        tv_sec: (until / 1_000_000_000) as libc::time_t,
+        tv_nsec: (until % 1_000_000_000) as libc::c_long,
+    };
+    // SAFETY: the records and the time live through the call; the kernel reads the low halves of aligned words that the
+    // borrows in `words` keep mapped.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_futex_waitv,
+            waiters.as_ptr(),
+            waiters.len(),
+            0,
+            &raw const timeout,
+            libc::CLOCK_MONOTONIC,
+        )
+    };
+    if result == -1 && io::Error::last_os_error().raw_os_error() == Some(libc::ENOSYS) {
+        std::thread::sleep(std::time::Duration::from_nanos(timeout_ns.min(100_000)));
+    }
+}
+
+fn futex_waiter((word, value): &(&AtomicU64, u64)) -> libc::futex_waitv {
+    // SAFETY: a record of zeros is valid; its reserved field must be 0.
+    let mut waiter = unsafe { std::mem::zeroed::<libc::futex_waitv>() };
+    waiter.val = u64::from(*value as u32);
+    waiter.uaddr = word.as_ptr() as u64;
+    waiter.flags = FUTEX2_SIZE_U32;
+    waiter
+}
+
 /// Wakes everybody who sleeps on the word.
 pub fn futex_wake_all(word: &AtomicU64) {
     // SAFETY: the address is only a name to this operation; the arguments behind the count are unused.
@@ -49,6 +91,21 @@ pub fn futex_wake_all(word: &AtomicU64) {
             0,
         )
     };
+}
+
+/// Lets [`barrier`] of any process reach this one; false where the kernel has no such call.
+pub fn register_barrier() -> bool {
+    membarrier(libc::MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED)
+}
+
+/// Has every CPU that runs a registered process execute a full barrier before the call returns; false where the kernel refuses.
+pub fn barrier() -> bool {
+    membarrier(libc::MEMBARRIER_CMD_GLOBAL_EXPEDITED)
+}
+
+fn membarrier(command: i32) -> bool {
+    // SAFETY: numbers only; the call changes nothing that Rust knows of.
+    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
 /// Reserves memory for the whole file and sets its length, so that a full file system is an error here and not a fault

@@ -7,7 +7,7 @@ use crate::cell::Label;
 use crate::channel::{self, Channel, Readers, WriterLock};
 use crate::error::{Attempt, Damage, Error};
 use crate::layout::{self, Geometry, KEYS_MAX, NO_KEY, header, segment, state};
-use crate::mapping::WriteMap;
+use crate::mapping::{Fence, WriteMap};
 use crate::memory::{Memory, MemoryMut, Sleep};
 use crate::schema::Schema;
 use crate::system;
@@ -171,6 +171,7 @@ pub(crate) struct Engine<M> {
     ring: M,
     waiters: M,
     waiters_file: File,
+    fence: Fence,
     segments: Vec<M>,
     /// Makes a mapping the engine's memory.
     wrap: fn(WriteMap) -> M,
@@ -210,14 +211,16 @@ impl<M: MemoryMut + Sleep> Engine<M> {
                 open_waiters(channel, readers)?
             }
         };
+        let fence = if system::register_barrier() { Fence::Rare } else { Fence::Both };
         let mut engine = Self {
             channel: channel.clone(),
             lock,
             geometry,
             readers,
             ring: wrap(ring),
-            waiters: wrap(waiters),
+            waiters: wrap(waiters.with_fence(fence)),
             waiters_file,
+            fence,
             segments: Vec::new(),
             wrap,
             numbers: HashMap::new(),

@@ -229,3 +229,23 @@ fn readers_follow_a_fast_writer_without_a_wrong_sample() {
         writer.finish().unwrap();
     });
 }
+
+#[test]
+fn a_wait_for_several_channels_ends_with_the_first_sample() {
+    let scenes = ["several-a", "several-b", "several-c"].map(|name| Scene::new(name, 8));
+    let mut writers = scenes.each_ref().map(Scene::writer);
+    let mut readers = scenes.each_ref().map(|scene| scene.reader(Start::Now, Wait::Block));
+    let mut all = readers.each_mut();
+    assert!(!Reader::wait_any(&mut all, Duration::from_millis(5)).unwrap(), "timed out");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(20));
+            writers[1].publish(b"first").unwrap();
+        });
+        let begun = std::time::Instant::now();
+        assert!(Reader::wait_any(&mut all, SECOND).unwrap());
+        assert!(begun.elapsed() < SECOND / 2);
+    });
+    let found = readers.each_mut().map(|reader| text(reader.poll()));
+    assert_eq!(found, [None, Some((0, "first".into())), None]);
+}

@@ -23,6 +23,7 @@ mod grammar;
 mod handler;
 mod opra;
 mod sets;
+mod shm;
 mod template_xml;
 
 pub use capture::capture;
@@ -39,4 +40,5 @@ pub use generated::generated;
 pub use grammar::grammar;
 pub use handler::handler;
 pub use opra::opra;
+pub use shm::shm;
 pub use template_xml::template_xml;

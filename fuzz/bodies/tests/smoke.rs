@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use tickwire_fuzz_bodies::{
     capture, decoder, encoder, engines, fix_dictionary, fix_framer, fix_message, fix_session,
-    fix_settings, fix_store, generated, grammar, handler, opra, template_xml,
+    fix_settings, fix_store, generated, grammar, handler, opra, shm, template_xml,
 };
 
 /// Numbers from a seed (splitmix64).
@@ -146,4 +146,9 @@ fn fix_settings_keeps_its_promises() {
 #[test]
 fn fix_store_keeps_its_promises() {
     run("fix_store", fix_store, 1000);
+}
+
+#[test]
+fn shm_keeps_its_promises() {
+    run("shm", shm, 500);
 }

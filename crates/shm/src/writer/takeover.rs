@@ -16,7 +16,7 @@ use crate::channel::{self, Channel, Readers};
 use crate::error::{Damage, Error};
 use crate::identity::Identity;
 use crate::layout::{self, Geometry, KEYS_MAX, NAME_BYTES_MAX, NO_KEY, header, state};
-use crate::mapping::WriteMap;
+use crate::mapping::{Fence, WriteMap};
 use crate::memory::{Memory, MemoryMut, Sleep};
 use crate::schema::Schema;
 use crate::{ring, values};
@@ -87,6 +87,7 @@ impl<M: MemoryMut + Sleep> Engine<M> {
         // The epoch comes last: who sees it sees its writer.
         self.ring.store(header::FIRST, self.first);
         Identity::own()?.write(&self.ring);
+        self.ring.store(header::BARRIER, u64::from(self.fence == Fence::Rare));
         self.beat();
         self.epoch = self.ring.load(header::EPOCH).wrapping_add(1).max(1);
         self.ring.release();

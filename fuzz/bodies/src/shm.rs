@@ -1,0 +1,105 @@
+//! A channel's files with any words in them, under a reader that was there before, and a reader and a writer that come.
+
+use crate::choices::Choices;
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tickwire_shm::{Channel, Event, Reader, Readers, Schema, Start, Wait, Writer, WriterOptions};
+
+/// Bytes of a sample, slots and keys of the channel.
+const SAMPLE_BYTES: usize = 40;
+const SLOTS: u64 = 8;
+const KEYS: u8 = 6;
+
+/// Removes its folder at the end.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Overwrites words of the files of a channel whose writer was killed: everything is an error, or within bounds, and soon.
+pub fn shm(data: &[u8]) {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("tickwire-fuzz-shm-{}-{count}", std::process::id());
+    let folder = Folder(std::env::temp_dir().join(name));
+    let channel = Channel::in_directory(&folder.0, "c").expect("a name");
+    let schema = Schema::new("Bytes", b"bytes").expect("a name");
+    let options = WriterOptions {
+        sample_bytes: SAMPLE_BYTES,
+        slots: SLOTS,
+        key_bytes: 8,
+        keys: 4,
+        readers: Readers::Owner,
+    };
+    let mut choices = Choices::new(data);
+    let open = || Reader::open(&channel, &schema, Start::Oldest, Wait::Spin);
+
+    let mut writer = Writer::open(&channel, &schema, &options).expect("a channel");
+    for number in 0..choices.byte() % 40 {
+        let key = writer.key(&[b'a' + number % KEYS]).expect("room");
+        writer.publish_keyed(key, &[number; SAMPLE_BYTES]).expect("short enough");
+    }
+    drop(writer);
+    let mut attached = open().expect("a channel");
+    while !choices.is_used_up() {
+        overwrite(&folder.0, &mut choices);
+    }
+    read_all(&mut attached);
+    if let Ok(mut reader) = open() {
+        read_all(&mut reader);
+    }
+    if let Ok(mut writer) = Writer::open(&channel, &schema, &options) {
+        writer.publish(&[1; SAMPLE_BYTES]).expect("short enough");
+        writer.finish().expect("removable");
+    }
+    read_all(&mut attached);
+}
+
+/// Overwrites a word of a file, or cuts it.
+fn overwrite(folder: &std::path::Path, choices: &mut Choices<'_>) {
+    let file = choices.of(&["c.ring", "c.values.0", "c.values.1", "c.waiters"]);
+    let (word, high) = (u64::from(choices.byte()), choices.below(8));
+    // Headers, the head, and what is behind the header's page.
+    let word =
+        [word, 64, 512 + word, 512 + word, 512 + 256 + word, 32 + word % 10, word, word][high];
+    let how = choices.byte();
+    let value = match how % 4 {
+        0 => u64::from(choices.byte()),
+        1 => u64::MAX - u64::from(choices.byte()),
+        2 => 1 << choices.below(64),
+        _ => choices.word(),
+    };
+    let Ok(file) = OpenOptions::new().write(true).open(folder.join(file)) else { return };
+    match how {
+        255 => file.set_len(word * 8).expect("cut"),
+        _ => file.write_all_at(&value.to_le_bytes(), word * 8).expect("written"),
+    }
+}
+
+/// Reads what there is: at most a ring of samples and some events.
+fn read_all(reader: &mut Reader) {
+    for turn in 0.. {
+        assert!(turn < 100, "no end");
+        match reader.poll() {
+            Ok(Some(Event::Sample(sample))) => assert!(sample.bytes.len() <= SAMPLE_BYTES),
+            Ok(Some(Event::Gap { from, to })) => assert!(from < to),
+            Ok(Some(_)) => {}
+            Ok(None) | Err(_) => break,
+        }
+    }
+    let Ok(mut values) = reader.last_values() else { return };
+    // A forged number of keys ends where the files of their entries do.
+    while let Ok(Some(sample)) = values.next() {
+        assert!(sample.bytes.len() <= SAMPLE_BYTES);
+    }
+    for number in 0..u32::from(KEYS) {
+        if let Ok(key) = reader.key(number) {
+            assert!((1..=8).contains(&key.len()));
+        }
+    }
+}
