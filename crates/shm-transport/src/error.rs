@@ -1,0 +1,61 @@
+//! Why shared memory refuses.
+
+use std::fmt;
+use tickwire_distribution::TransportError;
+use tickwire_distribution::cdr::{DecodeError, EncodeError};
+
+/// What goes wrong with samples in shared memory.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// A sample has no bytes.
+    Encode(EncodeError),
+    /// The bytes of a sample are not of its type, so it has no key.
+    Key(DecodeError),
+    /// The channel refuses.
+    Shm(tickwire_shm::Error),
+    /// The directory of the channels cannot be read.
+    Directory(std::path::PathBuf, std::io::Error),
+    /// A writer in several partitions, or a partition with a wildcard.
+    Partitions,
+    /// Topic and partition have more than 80 bytes when written in a file's name.
+    TopicTooLong(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Encode(error) => error.fmt(out),
+            Self::Key(error) => write!(out, "a sample has no key: {error}"),
+            Self::Shm(error) => error.fmt(out),
+            Self::Directory(path, error) => write!(out, "cannot read {}: {error}", path.display()),
+            Self::Partitions => out.write_str(
+                "in shared memory a writer has at most one partition and names of partitions have no wildcards; name one partition",
+            ),
+            Self::TopicTooLong(topic) => write!(
+                out,
+                "topic {topic:?} and its partition are too long for a file's name; shorten them to 80 characters in all"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<EncodeError> for Error {
+    fn from(error: EncodeError) -> Self {
+        Self::Encode(error)
+    }
+}
+
+impl From<tickwire_shm::Error> for Error {
+    fn from(error: tickwire_shm::Error) -> Self {
+        Self::Shm(error)
+    }
+}
+
+impl TransportError for Error {
+    fn is_timed_out(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,93 @@
+//! Names of channels: topic, partition, participant and number of the writer, told apart by `-`.
+
+use crate::error::Error;
+use std::path::Path;
+use tickwire_distribution::{ParticipantId, Qos};
+use tickwire_shm::Channel;
+
+/// Longest topic and partition as they stand in a name.
+const PLACE_LEN_MAX: usize = 80;
+
+/// The partitions that a QoS names; the default one has no name.
+pub fn partitions(qos: &Qos) -> Result<Vec<&str>, Error> {
+    if qos.partitions.iter().any(|name| name.contains(['*', '?'])) {
+        return Err(Error::Partitions);
+    }
+    match qos.partitions.is_empty() {
+        true => Ok(vec![""]),
+        false => Ok(qos.partitions.iter().map(String::as_str).collect()),
+    }
+}
+
+/// What the names of all channels of a topic and partition begin with.
+pub fn prefix(topic: &str, partition: &str) -> Result<String, Error> {
+    let prefix = format!("t{}-{}-", escaped(topic), escaped(partition));
+    match prefix.len() <= PLACE_LEN_MAX {
+        true => Ok(prefix),
+        false => Err(Error::TopicTooLong(topic.to_owned())),
+    }
+}
+
+/// The text with everything but letters, digits and `_` as `.` and two hexadecimal digits.
+fn escaped(text: &str) -> String {
+    let escape = |byte: u8| match byte {
+        b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_' => char::from(byte).to_string(),
+        _ => format!(".{byte:02x}"),
+    };
+    text.bytes().map(escape).collect()
+}
+
+/// The channel of a writer.
+pub fn channel(
+    directory: &Path,
+    prefix: &str,
+    participant: ParticipantId,
+    number: u64,
+) -> Result<Channel, Error> {
+    Ok(Channel::in_directory(directory, &format!("{prefix}{participant}-{number}"))?)
+}
+
+/// The participant in the name of a channel with this prefix; `None` if it is not such a name.
+pub fn participant(name: &str, prefix: &str) -> Option<ParticipantId> {
+    let (participant, number) = name.strip_prefix(prefix)?.split_once('-')?;
+    number.parse::<u64>().ok()?;
+    let number =
+        (participant.len() == 32).then(|| u128::from_str_radix(participant, 16).ok())??;
+    Some(ParticipantId(number.to_be_bytes()))
+}
+
+/// The names of channels in a directory that have one of the prefixes; none if there is no such directory.
+pub fn list(directory: &Path, prefixes: &[String]) -> Result<Vec<(String, ParticipantId)>, Error> {
+    let failure = |error| Error::Directory(directory.to_owned(), error);
+    let entries = match directory.read_dir() {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failure(error)),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let file = entry.map_err(failure)?.file_name();
+        let Some(name) = file.to_str().and_then(|file| file.strip_suffix(".ring")) else {
+            continue;
+        };
+        let participant = prefixes.iter().find_map(|prefix| participant(name, prefix));
+        found.extend(participant.map(|participant| (name.to_owned(), participant)));
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{participant, prefix};
+    use tickwire_distribution::ParticipantId;
+
+    #[test]
+    fn names_of_topics_that_begin_alike_are_told_apart() {
+        let id = ParticipantId([0xab; 16]);
+        let name = format!("{}{id}-3", prefix("Quote", "").unwrap());
+        assert_eq!(participant(&name, &prefix("Quote", "").unwrap()), Some(id));
+        assert_eq!(participant(&name, &prefix("Quo", "").unwrap()), None);
+        assert_eq!(participant(&name, &prefix("Quote", "a").unwrap()), None);
+        assert_eq!(prefix("a/b-c", "x").unwrap(), "ta.2fb.2dc-x-");
+    }
+}

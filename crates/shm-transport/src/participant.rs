@@ -1,0 +1,104 @@
+//! A place in a directory of channels.
+
+use crate::config::ShmConfig;
+use crate::error::Error;
+use crate::listener::ShmListener;
+use crate::reader::ShmRawReader;
+use crate::wait_set::ShmWaitSet;
+use crate::writer::ShmRawWriter;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+use tickwire_distribution::types::StructType;
+use tickwire_distribution::{Participant, ParticipantId, Qos, RawSample};
+use tickwire_shm::Schema;
+
+/// Makes writers and readers in shared memory.
+#[derive(Clone, Debug)]
+pub struct ShmParticipant(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    config: ShmConfig,
+    id: ParticipantId,
+    writers: AtomicU64,
+}
+
+impl ShmParticipant {
+    /// Joins the participants whose channels are in the same directory.
+    #[must_use]
+    pub fn join(config: ShmConfig) -> Self {
+        Self(Arc::new(Inner { config, id: unique_id(), writers: AtomicU64::new(0) }))
+    }
+
+    /// What names it.
+    #[must_use]
+    pub fn id(&self) -> ParticipantId {
+        self.0.id
+    }
+
+    pub(crate) fn config(&self) -> &ShmConfig {
+        &self.0.config
+    }
+
+    /// A number for another writer.
+    pub(crate) fn writer_number(&self) -> u64 {
+        self.0.writers.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// Time, process and a count: no two participants of a host have the same.
+fn unique_id() -> ParticipantId {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let time = since.as_nanos() as u64;
+    let number =
+        u128::from(time) << 64 | u128::from(std::process::id()) << 32 | u128::from(count as u32);
+    ParticipantId(number.to_be_bytes())
+}
+
+/// A type as a channel states it: by name, and by all that it is made of.
+pub(crate) fn schema(of: &StructType) -> Result<Schema, Error> {
+    Ok(Schema::new(&of.name, format!("{of:?}").as_bytes())?)
+}
+
+impl Participant for ShmParticipant {
+    type Error = Error;
+    type RawWriter = ShmRawWriter;
+    type RawReader = ShmRawReader;
+    type Listener = ShmListener;
+    type WaitSet = ShmWaitSet;
+
+    fn raw_writer(
+        &self,
+        of: &Arc<StructType>,
+        topic: &str,
+        qos: &Qos,
+    ) -> Result<ShmRawWriter, Error> {
+        ShmRawWriter::new(self, of, topic, qos)
+    }
+
+    fn raw_reader(
+        &self,
+        of: &Arc<StructType>,
+        topic: &str,
+        qos: &Qos,
+    ) -> Result<ShmRawReader, Error> {
+        ShmRawReader::new(self, of, topic, qos)
+    }
+
+    fn raw_listen(
+        &self,
+        of: &Arc<StructType>,
+        topic: &str,
+        qos: &Qos,
+        on_sample: impl FnMut(&RawSample<'_>) + Send + 'static,
+    ) -> Result<ShmListener, Error> {
+        ShmListener::start(self.raw_reader(of, topic, qos)?, on_sample)
+    }
+
+    fn wait_set(&self) -> Result<ShmWaitSet, Error> {
+        Ok(ShmWaitSet::default())
+    }
+}

@@ -1,0 +1,104 @@
+//! A reader: all channels of a topic.
+
+use crate::error::Error;
+use crate::participant::{ShmParticipant, schema};
+use crate::sources::Sources;
+use crate::{name, wait_set};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tickwire_distribution::cdr::Encoding;
+use tickwire_distribution::types::StructType;
+use tickwire_distribution::{Durability, ParticipantId, Qos, RawReader, RawSample};
+
+/// Sleep between two looks for writers.
+const TICK: Duration = Duration::from_millis(5);
+
+/// Reads the bytes of samples of one type from one topic.
+#[derive(Debug)]
+pub struct ShmRawReader {
+    sources: SharedSources,
+    bytes: Vec<u8>,
+    encoding: Encoding,
+}
+
+/// Channels that a reader and a wait set look at.
+#[derive(Clone, Debug)]
+pub struct SharedSources(Arc<Mutex<Sources>>);
+
+impl SharedSources {
+    pub fn lock(&self) -> MutexGuard<'_, Sources> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ShmRawReader {
+    pub(crate) fn new(
+        participant: &ShmParticipant,
+        of: &Arc<StructType>,
+        topic: &str,
+        qos: &Qos,
+    ) -> Result<Self, Error> {
+        let partitions = name::partitions(qos)?.into_iter();
+        let prefixes = partitions.map(|partition| name::prefix(topic, partition));
+        let has_last_values = matches!(qos.durability, Durability::TransientLocal { .. });
+        let sources = Sources::new(
+            participant.config().clone(),
+            prefixes.collect::<Result<_, _>>()?,
+            schema(of)?,
+            has_last_values,
+        )?;
+        let sources = SharedSources(Arc::new(Mutex::new(sources)));
+        Ok(Self { sources, bytes: Vec::new(), encoding: of.encoding })
+    }
+
+    pub(crate) fn sources(&self) -> &SharedSources {
+        &self.sources
+    }
+}
+
+impl RawReader for ShmRawReader {
+    type Error = Error;
+
+    fn take(&mut self) -> Result<Option<RawSample<'_>>, Error> {
+        let mut sources = self.sources.lock();
+        if !sources.take()? {
+            return Ok(None);
+        }
+        let (bytes, info) = sources.taken();
+        self.bytes.clear();
+        self.bytes.extend_from_slice(bytes);
+        Ok(Some(RawSample { bytes: &self.bytes, encoding: self.encoding, info }))
+    }
+
+    fn wait(&mut self, timeout: Duration) -> Result<bool, Error> {
+        let mut ready = Vec::new();
+        wait_set::wait(std::slice::from_ref(&self.sources), &mut ready, timeout)?;
+        Ok(!ready.is_empty())
+    }
+
+    fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, Error> {
+        let begun = Instant::now();
+        loop {
+            self.sources.lock().scan()?;
+            if self.matched()? >= count {
+                return Ok(true);
+            }
+            if begun.elapsed() >= timeout {
+                return Ok(false);
+            }
+            std::thread::sleep(TICK);
+        }
+    }
+
+    fn matched(&self) -> Result<u32, Error> {
+        Ok(self.sources.lock().publishers().len() as u32)
+    }
+
+    fn publishers(&self) -> Result<Vec<ParticipantId>, Error> {
+        Ok(self.sources.lock().publishers())
+    }
+
+    fn lost(&self) -> Result<u64, Error> {
+        Ok(self.sources.lock().lost())
+    }
+}

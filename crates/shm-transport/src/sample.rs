@@ -1,0 +1,49 @@
+//! A sample in a channel: 16 bytes of ours, then the bytes of the sample.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 0 to 7 | time of writing, nanoseconds since the Unix epoch, little-endian |
+//! | 8 | 0: a sample; 1: its instance has ended, and the key alone follows |
+//! | 9 to 15 | 0 |
+
+use std::time::{SystemTime, UNIX_EPOCH};
+use tickwire_distribution::types::{MemberType, StructType};
+
+/// Bytes before those of the sample.
+pub const HEAD_BYTES: usize = 16;
+
+/// Writes a sample behind its head.
+pub fn encode(out: &mut Vec<u8>, source_timestamp_ns: Option<i64>, is_end: bool, bytes: &[u8]) {
+    out.clear();
+    out.extend_from_slice(&source_timestamp_ns.unwrap_or_else(now_ns).to_le_bytes());
+    out.extend_from_slice(&u64::from(is_end).to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
+/// Time of writing, whether the instance has ended, and the sample's bytes; `None` for bytes that no writer writes.
+pub fn decode(bytes: &[u8]) -> Option<(i64, bool, &[u8])> {
+    let (time, rest) = bytes.split_first_chunk()?;
+    let (kind, sample) = rest.split_first_chunk()?;
+    let is_end = match u64::from_le_bytes(*kind) {
+        0 => false,
+        1 => true,
+        _ => return None,
+    };
+    Some((i64::from_le_bytes(*time), is_end, sample))
+}
+
+fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// The most bytes that a sample of a type can have; `None` if it has strings or sequences.
+pub fn bytes_max(of: &StructType) -> Option<usize> {
+    // A value of at most 8 bytes, up to 7 of alignment, and a flag if it is optional.
+    let member = |of: &MemberType| match of {
+        MemberType::Struct(of) => bytes_max(of),
+        of if of.is_plain() => Some(16),
+        _ => None,
+    };
+    of.members.iter().map(|each| member(&each.of)).sum()
+}

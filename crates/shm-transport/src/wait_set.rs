@@ -1,0 +1,55 @@
+//! Waiting for the channels of several readers at once.
+
+use crate::error::Error;
+use crate::reader::{SharedSources, ShmRawReader};
+use std::time::{Duration, Instant};
+use tickwire_distribution::WaitSet;
+use tickwire_shm::Reader;
+
+/// Longest wait in one piece: writers that come are found between two.
+const PIECE: Duration = Duration::from_millis(20);
+
+/// Waits for several readers at once.
+#[derive(Debug, Default)]
+pub struct ShmWaitSet(Vec<SharedSources>);
+
+impl WaitSet<ShmRawReader> for ShmWaitSet {
+    type Error = Error;
+
+    fn attach(&mut self, reader: &ShmRawReader) -> Result<usize, Error> {
+        self.0.push(reader.sources().clone());
+        Ok(self.0.len() - 1)
+    }
+
+    fn wait(&mut self, ready: &mut Vec<usize>, timeout: Duration) -> Result<(), Error> {
+        wait(&self.0, ready, timeout)
+    }
+}
+
+/// Waits until something can be taken from at least one of these and puts their indexes into `ready`.
+pub fn wait(all: &[SharedSources], ready: &mut Vec<usize>, timeout: Duration) -> Result<(), Error> {
+    ready.clear();
+    let begun = Instant::now();
+    loop {
+        let mut locked: Vec<_> = all.iter().map(SharedSources::lock).collect();
+        for (index, sources) in locked.iter_mut().enumerate() {
+            let mut has_event = sources.has_values();
+            for reader in sources.readers() {
+                has_event |= Reader::wait_any(&mut [reader], Duration::ZERO)?;
+            }
+            if has_event {
+                ready.push(index);
+            }
+        }
+        let left = timeout.saturating_sub(begun.elapsed());
+        if !ready.is_empty() || left.is_zero() {
+            return Ok(());
+        }
+        let mut readers: Vec<&mut Reader> =
+            locked.iter_mut().flat_map(|sources| sources.readers()).collect();
+        if !Reader::wait_any(&mut readers, left.min(PIECE))? {
+            drop(readers);
+            locked.iter_mut().try_for_each(|sources| sources.scan())?;
+        }
+    }
+}
