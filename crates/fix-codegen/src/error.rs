@@ -13,7 +13,7 @@ pub enum Error {
     /// The dictionary has no header: FIX 5.0 takes it from the dictionary of FIXT 1.1.
     NoHeader,
     /// A header, message or group of that name has more fields, or larger tags, than a table of places holds:
-    /// see [`tickwire_fix::typed::Layout`].
+    /// see `Layout` of `tickwire_fix::rt`.
     TooLarge(String),
     /// A file could not be read or written, or is no dictionary; the text names it.
     File(String),

@@ -134,7 +134,7 @@ impl Page {
             return;
         }
         if block.above == "<!-- with columns -->" && !cfg!(feature = "columns") {
-            println!("SKIPPED: {place}: needs --features columns");
+            println!("{place}: shown only, as this program has no columns");
             return;
         }
         match block.language {

@@ -18,5 +18,6 @@ pages! {
     ComingFromMfast: "coming-from/mfast.md",
     Decode: "decode.md",
     FeedHandler: "feed-handler.md",
+    FixSessions: "fix-sessions.md",
     GeneratedCode: "generated-code.md",
 }
