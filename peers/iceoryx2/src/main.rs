@@ -154,7 +154,11 @@ fn publish(readers: u32) -> Outcome<Histogram<u64>> {
                     let subscriber = service::<25>(&node)?.subscriber_builder().create()?;
                     ready.fetch_add(1, Ordering::Release);
                     while !is_over.load(Ordering::Relaxed) {
-                        std::hint::black_box(subscriber.receive()?);
+                        for _ in 0..64 {
+                            std::hint::black_box(subscriber.receive()?);
+                        }
+                        // Subscribers share a CPU, also under a real-time priority.
+                        thread::yield_now();
                     }
                     Ok(())
                 };
