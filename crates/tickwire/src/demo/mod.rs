@@ -55,7 +55,7 @@ pub struct DemoArgs {
     loss: f64,
     /// Only receive a feed whose lines lose packets, and show it live in a browser at this port of the
     /// loopback interface, until Ctrl-C.
-    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "9100", help_heading = "Monitor")]
+    #[arg(long, value_name = "PORT", help_heading = "Monitor")]
     monitor: Option<u16>,
     /// Only run the simple feed at --rate for this time; print losses and memory.
     #[cfg(feature = "dds")]
