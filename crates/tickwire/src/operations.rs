@@ -125,7 +125,9 @@ fn named(query: &str) -> Named {
                     at += 1;
                 }
             }
-            _ if !is_name(word) || KEYWORDS.contains(&word) || next == "(" => {}
+            // A function, or an aggregation.
+            _ if matches!(next, "(" | "by" | "without") => {}
+            _ if !is_name(word) || KEYWORDS.contains(&word) => {}
             _ => {
                 let mut labels = Vec::new();
                 if next == "{" {
