@@ -62,13 +62,18 @@ struct tickwire_struct {
   uint32_t member_count;
 };
 
-static dds_dynamic_type_spec_t spec_of (dds_entity_t participant, const struct tickwire_member *member,
-                                        dds_dynamic_type_t *structs)
+static dds_dynamic_type_t create_struct (dds_entity_t participant, const struct tickwire_struct *structs, uint32_t index,
+                                         bool is_nested);
+
+/* The type of a member, for the structure that takes it over. It is created anew for each member: Cyclone replaces a type
+   that it knows already and frees what it was given, so that nothing may refer to it a second time. */
+static dds_dynamic_type_spec_t spec_of (dds_entity_t participant, const struct tickwire_struct *structs,
+                                        const struct tickwire_member *member)
 {
   switch (member->kind)
   {
     case DDS_DYNAMIC_STRUCTURE:
-      return DDS_DYNAMIC_TYPE_SPEC (dds_dynamic_type_ref (&structs[member->of]));
+      return DDS_DYNAMIC_TYPE_SPEC (create_struct (participant, structs, member->of, true));
     case DDS_DYNAMIC_STRING8:
       return DDS_DYNAMIC_TYPE_SPEC (dds_dynamic_type_create (
         participant, (dds_dynamic_type_descriptor_t) { .kind = DDS_DYNAMIC_STRING8 }));
@@ -77,11 +82,13 @@ static dds_dynamic_type_spec_t spec_of (dds_entity_t participant, const struct t
   }
 }
 
-static dds_return_t add_member (dds_entity_t participant, dds_dynamic_type_t *to, uint32_t id,
-                                const struct tickwire_member *member, dds_dynamic_type_t *structs)
+static dds_return_t add_member (dds_entity_t participant, const struct tickwire_struct *structs, dds_dynamic_type_t *to,
+                                uint32_t id, const struct tickwire_member *member)
 {
   dds_return_t code;
-  dds_dynamic_type_spec_t spec = spec_of (participant, member, structs);
+  dds_dynamic_type_spec_t spec = spec_of (participant, structs, member);
+  if (spec.kind == DDS_DYNAMIC_TYPE_KIND_DEFINITION && spec.type.type.ret != DDS_RETCODE_OK)
+    return spec.type.type.ret;
   if (member->is_sequence)
   {
     dds_dynamic_type_t sequence = dds_dynamic_type_create (participant, (dds_dynamic_type_descriptor_t) {
@@ -98,40 +105,41 @@ static dds_return_t add_member (dds_entity_t participant, dds_dynamic_type_t *to
   return code;
 }
 
-/* Creates the types of `structs`, each of which uses only those before it, and returns the last, or its error. */
-static dds_return_t create_types (dds_entity_t participant, const struct tickwire_struct *structs, uint32_t count,
-                                  dds_dynamic_type_t *created)
+/* Creates a structure; its `ret` tells whether that went well. */
+static dds_dynamic_type_t create_struct (dds_entity_t participant, const struct tickwire_struct *structs, uint32_t index,
+                                         bool is_nested)
 {
-  for (uint32_t i = 0; i < count; i++)
+  dds_return_t code;
+  dds_dynamic_type_t type = dds_dynamic_type_create (participant, (dds_dynamic_type_descriptor_t) {
+    .kind = DDS_DYNAMIC_STRUCTURE, .name = structs[index].name });
+  if (type.ret != DDS_RETCODE_OK)
+    return type;
+  code = dds_dynamic_type_set_extensibility (&type, DDS_DYNAMIC_TYPE_EXT_FINAL);
+  if (code == DDS_RETCODE_OK && is_nested)
+    code = dds_dynamic_type_set_nested (&type, true);
+  for (uint32_t m = 0; code == DDS_RETCODE_OK && m < structs[index].member_count; m++)
+    code = add_member (participant, structs, &type, m, &structs[index].members[m]);
+  if (code != DDS_RETCODE_OK)
   {
-    dds_return_t code;
-    created[i] = dds_dynamic_type_create (participant, (dds_dynamic_type_descriptor_t) {
-      .kind = DDS_DYNAMIC_STRUCTURE, .name = structs[i].name });
-    if ((code = created[i].ret) != DDS_RETCODE_OK)
-      return code;
-    if ((code = dds_dynamic_type_set_extensibility (&created[i], DDS_DYNAMIC_TYPE_EXT_FINAL)) != DDS_RETCODE_OK)
-      return code;
-    if (i + 1 < count && (code = dds_dynamic_type_set_nested (&created[i], true)) != DDS_RETCODE_OK)
-      return code;
-    for (uint32_t m = 0; m < structs[i].member_count; m++)
-      if ((code = add_member (participant, &created[i], m, &structs[i].members[m], created)) != DDS_RETCODE_OK)
-        return code;
+    dds_dynamic_type_unref (&type);
+    memset (&type, 0, sizeof (type));
+    type.ret = code;
   }
-  return DDS_RETCODE_OK;
+  return type;
 }
 
-/* Creates a topic whose type is the last of `structs`. Returns it, or an error. */
+/* Creates a topic whose type is the last of `structs`, each of which uses only those before it. Returns the topic, or an
+   error. */
 int32_t tickwire_create_topic (dds_entity_t participant, const struct tickwire_struct *structs, uint32_t count,
                                const char *name)
 {
   dds_typeinfo_t *type_info = NULL;
   dds_topic_descriptor_t *descriptor = NULL;
-  dds_dynamic_type_t *created = dds_alloc (count * sizeof (*created));
-  dds_return_t code;
-  memset (created, 0, count * sizeof (*created));
-  code = create_types (participant, structs, count, created);
-  if (code == DDS_RETCODE_OK)
-    code = dds_dynamic_type_register (&created[count - 1], &type_info);
+  dds_dynamic_type_t type = create_struct (participant, structs, count - 1, false);
+  dds_return_t code = type.ret;
+  if (code != DDS_RETCODE_OK)
+    return code;
+  code = dds_dynamic_type_register (&type, &type_info);
   if (code == DDS_RETCODE_OK)
     code = dds_create_topic_descriptor (DDS_FIND_SCOPE_LOCAL_DOMAIN, participant, type_info, 0, &descriptor);
   if (code == DDS_RETCODE_OK)
@@ -140,9 +148,6 @@ int32_t tickwire_create_topic (dds_entity_t participant, const struct tickwire_s
     dds_delete_topic_descriptor (descriptor);
   if (type_info != NULL)
     dds_free_typeinfo (type_info);
-  for (uint32_t i = 0; i < count; i++)
-    if (created[i].x[0] != NULL)
-      dds_dynamic_type_unref (&created[i]);
-  dds_free (created);
+  dds_dynamic_type_unref (&type);
   return code;
 }

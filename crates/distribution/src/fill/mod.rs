@@ -30,10 +30,12 @@ mod complex;
 mod error;
 mod grouping;
 mod number;
+mod publish;
 mod simple;
 mod source;
 
 pub use error::{FillError, Misfit, Misfits};
+pub use publish::{FilledTopics, filled_sets};
 
 use crate::{Change, MarketData, New, Quote, QuoteRequest, Remove, Sample};
 use bind::Binder;
@@ -108,9 +110,9 @@ impl Filler {
         self.plans.iter().any(|plan| matches!(plan, Plan::Done))
     }
 
-    /// Whether any template becomes samples of this type.
-    pub fn makes<S: Sample>(&self) -> bool {
-        self.plans.iter().any(|plan| plan.topic() == Some(S::TOPIC))
+    /// Whether any template becomes samples of this topic.
+    pub fn makes(&self, topic: &str) -> bool {
+        self.plans.iter().any(|plan| plan.topic() == Some(topic))
     }
 
     /// The samples of a message.

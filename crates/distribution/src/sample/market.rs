@@ -36,7 +36,7 @@ pub struct BookTop {
     pub channel: String,
     /// The instrument as the feed names it.
     pub instrument: String,
-    /// Which orders the book is made of: `outright`, `implied` or `consolidated`.
+    /// Which orders the book is made of: `outright` or `implied`.
     pub kind: String,
     /// Sequence number of the packet that changed it; 0 where packets have none.
     pub seq_num: u64,

@@ -1,25 +1,12 @@
 //! Options of the data bus.
 
-use super::topics::{SecurityList, TopicMode};
-use super::{Kind, dds_failure};
+use super::dds_failure;
 use crate::failure::Failure;
 use crate::units::{Span, span_in};
 use std::net::IpAddr;
 use std::str::FromStr;
-use std::time::Duration;
-use tickwire_dds::{CycloneParticipant, Domain, DomainConfig, Network, Qos};
-
-/// Samples that a topic without key holds for a slow subscriber, unless said otherwise.
-const DEPTH: u32 = 65_536;
-/// The same, for each security of a topic with key. The middleware sets aside 8 bytes a sample for each
-/// security when it is first written.
-const KEYED_DEPTH: u32 = 128;
-/// Samples of a security that wait for the program where delivery is not reliable.
-const KEYED_READER_DEPTH: u32 = 1_024;
-/// Samples that a reader holds for its program.
-const READER_SAMPLES: u32 = 65_536;
-/// How long the middleware waits for room before it hands a sample back, to be tried again.
-const WRITE_SLICE: Duration = Duration::from_millis(10);
+use tickwire_dds::{CycloneParticipant, Domain, DomainConfig, Network};
+use tickwire_distribution::{Delivery, Held, SecurityList};
 
 /// How samples travel.
 #[derive(Clone, Debug, clap::Args)]
@@ -40,15 +27,16 @@ pub struct DdsArgs {
     /// for none. Both sides must set it.
     #[arg(long, value_name = "DEPTH", default_value_t = 1)]
     last_values: u32,
-    /// Partition; may be repeated. Publisher and subscriber need one in common, or none.
+    /// Partition; may be repeated. Publisher and subscriber need one in common, or none. It selects; it keeps
+    /// nobody out.
     #[arg(long, value_name = "NAME")]
     partition: Vec<String>,
     /// Topics of market data: one with the security as key, or one a security.
     #[arg(long, value_name = "MODE", default_value = "keyed")]
-    pub topics: TopicMode,
+    topics: TopicMode,
     /// Securities, where they have topics of their own.
     #[arg(long, value_name = "FIRST-LAST,..", default_value = "1-100")]
-    pub securities: SecurityList,
+    securities: SecurityList,
     /// Network to use: "loopback" for this machine alone, "any" for the interface that the
     /// middleware chooses, or the address of an interface.
     #[arg(long, value_name = "WHERE", default_value = "loopback")]
@@ -61,6 +49,15 @@ pub struct DdsArgs {
     #[arg(long, value_name = "TIME", default_value = "10s")]
     #[arg(value_parser = span_in("100ms"..="1h"))]
     lease: Span,
+}
+
+/// Topics of samples that have the security as key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum TopicMode {
+    /// One topic; the security is its key.
+    Keyed,
+    /// One topic a security.
+    Security,
 }
 
 /// Samples held for a slow subscriber.
@@ -115,73 +112,22 @@ impl DdsArgs {
         domain.join().map_err(|error| dds_failure(&error))
     }
 
-    /// Whether what is lost on the way stays lost.
-    pub const fn is_best_effort(&self) -> bool {
-        self.best_effort
-    }
-
-    /// Whether subscribers that come late get last values.
-    pub const fn has_last_values(&self) -> bool {
-        self.last_values > 0
-    }
-
-    /// Whether a full history makes the publisher wait.
-    pub fn keeps_all(&self, default: bool) -> bool {
-        self.history.map_or(default, |history| history == History::All)
-    }
-
-    /// QoS of a writer of samples of this kind. `all` says what to hold where nothing is said.
-    pub fn writer_qos(&self, kind: Kind, all: bool) -> Qos {
-        let depth = match (self.history, all) {
-            (Some(History::Last(depth)), _) => Some(depth),
-            (Some(History::All), _) | (None, true) => None,
-            (None, false) => Some(Self::own_depth(kind)),
-        };
-        let qos = self.base().max_blocking(WRITE_SLICE);
-        let qos = match depth {
-            Some(depth) => qos.keep_last(depth),
-            None => qos.keep_all(READER_SAMPLES),
-        };
-        self.with_last_values(qos)
-    }
-
-    /// QoS of a reader of samples of this kind: what came and was not taken is never overwritten where
-    /// delivery is reliable.
-    pub fn reader_qos(&self, kind: Kind) -> Qos {
-        let qos = match self.best_effort {
-            true if kind.has_key() => self.base().keep_last(KEYED_READER_DEPTH),
-            true => self.base().keep_last(DEPTH),
-            false => self.base().keep_all(READER_SAMPLES),
-        };
-        self.with_last_values(qos)
-    }
-
-    /// QoS of the writers and readers of echoes: nobody comes late to them.
-    pub fn echo_qos(&self) -> Qos {
-        self.base().max_blocking(WRITE_SLICE).keep_last(DEPTH)
-    }
-
-    /// QoS of what ends a feed: always reliable, and told to those who come late.
-    pub fn done_qos(&self) -> Qos {
-        self.partitioned(Qos::reliable()).keep_last(1).transient_local(1)
-    }
-
-    fn own_depth(kind: Kind) -> u32 {
-        if kind.has_key() { KEYED_DEPTH } else { DEPTH }
-    }
-
-    fn base(&self) -> Qos {
-        self.partitioned(if self.best_effort { Qos::best_effort() } else { Qos::reliable() })
-    }
-
-    fn partitioned(&self, qos: Qos) -> Qos {
-        self.partition.iter().fold(qos, |qos, name| qos.partition(name))
-    }
-
-    fn with_last_values(&self, qos: Qos) -> Qos {
-        match self.last_values {
-            0 => qos,
-            depth => qos.transient_local(depth),
+    /// How samples are delivered. `all` says whether to hold all for a slow subscriber where nothing is said.
+    pub fn delivery(&self, all: bool) -> Delivery {
+        let held = self.history.map(|history| match history {
+            History::All => Held::All,
+            History::Last(depth) => Held::Last(depth),
+        });
+        Delivery {
+            best_effort: self.best_effort,
+            held: held.or(all.then_some(Held::All)),
+            last_values: self.last_values,
+            partitions: self.partition.clone(),
         }
+    }
+
+    /// Securities, where they have topics of their own.
+    pub fn securities(&self) -> Option<&SecurityList> {
+        (self.topics == TopicMode::Security).then_some(&self.securities)
     }
 }

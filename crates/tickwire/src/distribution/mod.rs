@@ -2,27 +2,29 @@
 
 mod args;
 mod latency;
-mod numbered;
 mod parent;
-mod station;
-mod topics;
 
 pub use args::DdsArgs;
 pub use latency::{DistributionMetrics, Latencies, Row, rows_json, table_of};
-pub use numbered::{ByKind, Kind, Numbered};
 pub use parent::{ParentArgs, stop_on_signals};
-pub use station::{Arrival, Role, Stations};
-pub use topics::topic_names;
 
 use crate::console::tell;
 use crate::failure::Failure;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::io::Write;
 use std::path::Path;
+use tickwire_distribution::TopicSet;
+use tickwire_distribution::templates::Misshape;
 
 /// The failure of a DDS call.
 pub fn dds_failure(error: &tickwire_dds::Error) -> Failure {
     Failure::Usage(error.to_string())
+}
+
+/// The failure of templates that do not become types.
+pub fn misshapen(all: &[Misshape]) -> Failure {
+    let told: Vec<String> = all.iter().map(|one| format!("  {one}")).collect();
+    Failure::Data(format!("the templates do not become types:\n{}", told.join("\n")))
 }
 
 /// Says how far things are: on standard output, or beside it where that is kept for the report.
@@ -42,4 +44,11 @@ pub fn write_json(report: &Value, path: Option<&Path>) -> Result<(), Failure> {
         out.flush()?;
     }
     Ok(())
+}
+
+/// Counts by topic set that are not 0, by name.
+pub fn counts_json(sets: &[TopicSet], counts: &[u64]) -> Value {
+    let counts = sets.iter().zip(counts).filter(|(_, count)| **count > 0);
+    let counts = counts.map(|(set, count)| (set.name.clone(), (*count).into()));
+    Value::Object(counts.collect::<Map<_, _>>())
 }

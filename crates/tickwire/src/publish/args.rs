@@ -12,7 +12,7 @@ use crate::output;
 use crate::units::{Size, Span, hold, span_in};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tickwire_fast::{MachineCode, TemplateSet};
+use tickwire_fast::{CompileOptions, MachineCode, TemplateSet};
 use tickwire_feed::arbiter::ArbiterOptions;
 use tickwire_feed::capture::{CaptureOptions, Format};
 use tickwire_feed::framing::Framing;
@@ -61,6 +61,17 @@ pub struct PublishArgs {
     pub framing: FramingArgs,
     #[command(flatten)]
     pub decoder: DecoderArgs,
+    /// What to publish: "orders", the samples of the templates Quote, New, Change, Remove, MarketData and
+    /// QuoteRequest; or "templates", every template as a type made of it, whatever it is called.
+    #[arg(long, value_name = "WHICH", default_value = "orders")]
+    samples: SampleChoice,
+    /// With --samples templates: the field that is the key of the templates that have it, so that each of its
+    /// values has a last value of its own.
+    #[arg(long, value_name = "FIELD")]
+    pub key: Option<String>,
+    /// With --samples templates: only these fields, by name; all unless given.
+    #[arg(long, value_name = "FIELD,..", value_delimiter = ',')]
+    fields: Option<Vec<String>>,
     /// Decode only; publish nothing (also -emptyBuilder).
     #[arg(long, alias = "emptyBuilder")]
     pub empty_builder: bool,
@@ -93,7 +104,35 @@ pub struct PublishArgs {
     settings: Option<ChannelSettings>,
 }
 
+/// Which samples messages become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum SampleChoice {
+    /// The samples of the IDL files, by the names of templates.
+    Orders,
+    /// Types made of the templates.
+    Templates,
+}
+
 impl PublishArgs {
+    /// Whether types are made of the templates.
+    pub fn of_templates(&self) -> bool {
+        self.samples == SampleChoice::Templates
+    }
+
+    /// Refuses options of samples that are not published.
+    pub fn check_samples(&self) -> Result<(), Failure> {
+        if !self.of_templates() && (self.key.is_some() || self.fields.is_some()) {
+            let text = "--key and --fields are for --samples templates";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Which fields of the templates are decoded.
+    pub fn compile_options(&self) -> CompileOptions {
+        CompileOptions { fields: self.fields.clone(), ..CompileOptions::default() }
+    }
+
     /// The same with everything that a feed file says of the channel.
     pub fn over_channel(&self) -> Result<Self, Failure> {
         let mut args = self.clone();

@@ -1,11 +1,12 @@
 //! Listening to the echoes of what was published.
 
-use crate::distribution::{DdsArgs, Kind, Latencies, Role, Stations};
+use crate::distribution::Latencies;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tickwire_dds::{CycloneParticipant, Error};
+use tickwire_distribution::{Delivery, Role, Stations, TopicSet};
 use tickwire_net::Stop;
 
 /// How often the thread looks whether it should end.
@@ -15,7 +16,7 @@ const QUIET: Duration = Duration::from_millis(500);
 
 /// The readers of echoes, before the first sample.
 pub struct Listener {
-    stations: Stations,
+    stations: Stations<CycloneParticipant>,
 }
 
 impl Listener {
@@ -25,10 +26,10 @@ impl Listener {
     /// What the middleware refuses.
     pub fn new(
         participant: &CycloneParticipant,
-        args: &DdsArgs,
-        kinds: &[Kind],
+        sets: &[TopicSet],
+        delivery: &Delivery,
     ) -> Result<Self, Error> {
-        Ok(Self { stations: Stations::new(participant, args, kinds, Role::Echoes)? })
+        Ok(Self { stations: Stations::new(participant, sets, delivery, Role::Echoes)? })
     }
 
     /// Waits `timeout` for the subscribers' writers, and starts to listen.
@@ -79,7 +80,11 @@ impl Echoes {
     }
 }
 
-fn measure(mut stations: Stations, count: &AtomicU64, over: &Stop) -> Result<Latencies, Error> {
+fn measure(
+    mut stations: Stations<CycloneParticipant>,
+    count: &AtomicU64,
+    over: &Stop,
+) -> Result<Latencies, Error> {
     let mut latencies = Latencies::default();
     let row = latencies.add("one way, round trip halved");
     while !over.is_set() {

@@ -1,11 +1,12 @@
 //! From packets to samples on the bus: what hangs on the feed handler.
 
-use super::outlet::Outlet;
+use super::samples::{Became, Refused, Samples};
 use crate::distribution::Latencies;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Instant;
-use tickwire_distribution::fill::{Filled, Filler};
+use tickwire_dds::CycloneParticipant;
+use tickwire_distribution::Publisher;
 use tickwire_fast::Message;
 use tickwire_feed::arbiter::Gap;
 use tickwire_feed::handler::{Decoded, Delivery, Engine, Fault, Packet, Sink};
@@ -85,9 +86,9 @@ pub struct FeedCounters {
 
 /// Makes samples of messages and writes them.
 pub struct Publishing {
-    filler: Filler,
+    samples: Samples,
     /// `None` decodes only.
-    outlet: Option<Outlet>,
+    publisher: Option<Publisher<CycloneParticipant>>,
     times: Rc<Times>,
     latencies: Latencies,
     rows: Rows,
@@ -106,8 +107,12 @@ struct Rows {
 }
 
 impl Publishing {
-    /// What writes to `outlet`, or without one decodes only.
-    pub fn new(filler: Filler, outlet: Option<Outlet>, times: Rc<Times>) -> Self {
+    /// What writes to `publisher`, or without one decodes only.
+    pub fn new(
+        samples: Samples,
+        publisher: Option<Publisher<CycloneParticipant>>,
+        times: Rc<Times>,
+    ) -> Self {
         let mut latencies = Latencies::default();
         let rows = Rows {
             decode: latencies.add("decode"),
@@ -115,8 +120,8 @@ impl Publishing {
             published: latencies.add("decode to published"),
         };
         Self {
-            filler,
-            outlet,
+            samples,
+            publisher,
             times,
             latencies,
             rows,
@@ -154,13 +159,13 @@ impl Publishing {
     }
 
     /// The writers.
-    pub fn outlet(&self) -> Option<&Outlet> {
-        self.outlet.as_ref()
+    pub fn publisher(&self) -> Option<&Publisher<CycloneParticipant>> {
+        self.publisher.as_ref()
     }
 
     /// The writers, to end with.
-    pub fn outlet_mut(&mut self) -> Option<&mut Outlet> {
-        self.outlet.as_mut()
+    pub fn publisher_mut(&mut self) -> Option<&mut Publisher<CycloneParticipant>> {
+        self.publisher.as_mut()
     }
 
     fn record(&mut self, row: usize, until: Instant) {
@@ -179,35 +184,37 @@ impl Sink<Message> for Publishing {
         }
         self.counters.messages += 1;
         self.record(self.rows.decode, self.times.decoded.get());
-        let filled = match self.filler.fill(message) {
-            Ok(Filled::Done) => {
+        let mut filled_at = None;
+        let done = match &mut self.publisher {
+            Some(publisher) => self.samples.publish(message, publisher, || {
+                filled_at = Some(Instant::now());
+            }),
+            None => self.samples.check(message),
+        };
+        let written_at = Instant::now();
+        match done {
+            Ok(Became::Done) => {
                 self.is_done = true;
                 self.over.set();
-                return;
             }
-            Ok(Filled::Other) => {
-                self.counters.passed_over += 1;
-                return;
+            Ok(Became::Nothing) => self.counters.passed_over += 1,
+            Ok(Became::Samples) => {
+                if let Some(filled_at) = filled_at {
+                    self.record(self.rows.filled, filled_at);
+                    self.record(self.rows.published, written_at);
+                }
             }
-            Ok(filled) => filled,
-            Err(error) => {
+            Err(Refused::Message(why)) => {
                 self.counters.refused += 1;
                 if let Some(held_back) = self.complaints.pass(monotonic_ns()) {
-                    tracing::warn!(held_back, "message not published: {error}");
+                    tracing::warn!(held_back, "message not published: {why}");
                 }
-                return;
             }
-        };
-        let Some(outlet) = &mut self.outlet else { return };
-        let filled_at = Instant::now();
-        let written = outlet.publish(filled);
-        let written_at = Instant::now();
-        if let Err(error) = written {
-            self.failure = Some(error);
-            self.over.set();
+            Err(Refused::Write(error)) => {
+                self.failure = Some(error);
+                self.over.set();
+            }
         }
-        self.record(self.rows.filled, filled_at);
-        self.record(self.rows.published, written_at);
     }
 
     fn handle_gap(&mut self, gap: Gap) {

@@ -1,7 +1,8 @@
 //! What a publisher counts, for Prometheus.
 
 use super::engine::Publishing;
-use crate::distribution::{DistributionMetrics, Kind};
+use crate::distribution::DistributionMetrics;
+use tickwire_distribution::TopicSet;
 use tickwire_telemetry::metrics::{Counter, Metrics};
 
 /// Counters and distributions of a publisher, beside those of its feed.
@@ -16,15 +17,15 @@ pub struct PublishMetrics {
 
 impl PublishMetrics {
     /// Names them all.
-    pub fn new() -> Self {
+    pub fn new(sets: &[TopicSet]) -> Self {
         let all = Metrics::new();
-        let written = |kind: Kind| {
-            let labels = [("kind", kind.name())];
+        let written = |set: &TopicSet| {
+            let labels = [("kind", set.name.as_str())];
             all.counter("publish_written_samples", "Samples written", &labels)
         };
         let counter = |name, help| all.counter(name, help, &[]);
         Self {
-            written: Kind::ALL.into_iter().map(written).collect(),
+            written: sets.iter().map(written).collect(),
             dropped: counter(
                 "publish_dropped_samples",
                 "Samples given up: no subscriber made room",
@@ -44,10 +45,10 @@ impl PublishMetrics {
     /// Publishes the counts as they are now.
     pub fn publish(&self, publishing: &Publishing) {
         self.refused.set(publishing.counters().refused);
-        if let Some(outlet) = publishing.outlet() {
-            let counters = outlet.counters();
-            for (counter, count) in self.written.iter().zip(counters.written.0) {
-                counter.set(count);
+        if let Some(publisher) = publishing.publisher() {
+            let counters = publisher.counters();
+            for (counter, count) in self.written.iter().zip(&counters.written) {
+                counter.set(*count);
             }
             self.dropped.set(counters.dropped);
             self.stalled.set(counters.stalls);

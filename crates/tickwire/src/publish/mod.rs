@@ -4,27 +4,28 @@ mod args;
 mod echoes;
 mod engine;
 mod metrics;
-mod outlet;
 mod report;
+mod samples;
 mod sources;
 
 pub use args::PublishArgs;
 
 use crate::console::tell;
-use crate::distribution::{self, Kind, Latencies, dds_failure};
+use crate::distribution::{self, Latencies, dds_failure};
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{reset_policy, with_reset_template};
 use echoes::{Echoes, Listener};
 use engine::{Publishing, Stamped, Times};
 use metrics::PublishMetrics;
-use outlet::Outlet;
 use report::Report;
+use samples::Samples;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tickwire_distribution::fill::Filler;
-use tickwire_fast::{CompileOptions, Decoder, DecoderOptions, Program};
+use tickwire_dds::CycloneParticipant;
+use tickwire_distribution::{Publisher, TopicSet};
+use tickwire_fast::{Decoder, DecoderOptions};
 use tickwire_feed::handler::{Dynamic, Handler, HandlerOptions};
 use tickwire_feed::market::NoBooks;
 use tickwire_feed::recovery::RecoveryOptions;
@@ -68,12 +69,14 @@ pub fn metrics() -> PublishMetrics {
 pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     let args = &args.over_channel()?;
     args.check_json()?;
+    args.check_samples()?;
     let stop = distribution::stop_on_signals(&args.parent)?;
     let framing = args.framing.framing()?;
     let set = with_reset_template(args.templates.read()?, &framing);
     let sequencing = args.sequencing(&framing, &set)?;
-    let program = Arc::new(files::compile(set, &CompileOptions::default())?);
-    let filler = bind(args, &program)?;
+    let program = Arc::new(files::compile(set, &args.compile_options())?);
+    let samples = Samples::bind(args, &program)?;
+    let sets = samples.sets().to_vec();
     if let Some(cpu) = args.cpu {
         affinity::pin_current_thread(cpu)
             .map_err(|error| Failure::Usage(format!("--cpu {cpu}: {error}")))?;
@@ -101,12 +104,12 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
 
     // Before anybody waits for subscribers: a name that is wrong is told at once.
     let file = args.file.as_deref().map(|path| args.open(path)).transpose()?;
-    let (outlet, echoes) = match args.empty_builder {
+    let (publisher, echoes) = match args.empty_builder {
         true => (None, None),
-        false => join(args, &Kind::of(&filler), &stop)?,
+        false => join(args, &sets, &stop)?,
     };
-    let mut publishing = Logged::new(Publishing::new(filler, outlet, times));
-    let metrics = PublishMetrics::new();
+    let mut publishing = Logged::new(Publishing::new(samples, publisher, times));
+    let metrics = PublishMetrics::new(&sets);
     let exporter = args.metrics.serve(metrics.all())?;
     let started = Instant::now();
     let ended = sources::run(args, file, &mut handler, &mut publishing, &metrics, &stop)?;
@@ -120,6 +123,7 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
         args,
         handler: &handler,
         publishing: &publishing,
+        sets: &sets,
         elapsed,
         ended,
         echoes,
@@ -130,32 +134,31 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::flawed_if(report.is_flawed()))
 }
 
-fn bind(args: &PublishArgs, program: &Program) -> Result<Filler, Failure> {
-    let name = args.templates.names();
-    Filler::bind(program).map_err(|misfits| {
-        Failure::Data(format!("the templates of {name} do not fit the samples:\n{misfits}"))
-    })
-}
-
 /// Makes writers and the readers of echoes, and waits for subscribers.
 fn join(
     args: &PublishArgs,
-    kinds: &[Kind],
+    sets: &[TopicSet],
     stop: &Stop,
-) -> Result<(Option<Outlet>, Option<Echoes>), Failure> {
+) -> Result<(Option<Publisher<CycloneParticipant>>, Option<Echoes>), Failure> {
     let patience = args.patience();
     let participant = args.dds.join()?;
-    let keep_all = args.dds.keeps_all(args.file.is_some());
+    let delivery = args.dds.delivery(args.file.is_some());
     let fail = |error: tickwire_dds::Error| dds_failure(&error);
     // Before the subscribers come, so that both directions are made at the same time.
     let listener = match args.no_echo {
         true => None,
-        false => Some(Listener::new(&participant, &args.dds, kinds).map_err(fail)?),
+        false => Some(Listener::new(&participant, sets, &delivery).map_err(fail)?),
     };
-    let outlet = Outlet::new(&participant, &args.dds, kinds, keep_all, patience, stop.clone());
-    let outlet = outlet.map_err(fail)?;
+    let over = stop.clone();
+    let publisher = Publisher::new(&participant, sets, &delivery, patience, move || over.is_set())
+        .map_err(fail)?;
     let count = args.subscribers();
-    let is_matched = outlet.wait_matched(count, patience).map_err(fail)?;
+    // Few want every template.
+    let is_matched = match args.of_templates() {
+        true => publisher.wait_subscribers(count, patience),
+        false => publisher.wait_matched(count, patience),
+    };
+    let is_matched = is_matched.map_err(fail)?;
     if !is_matched && !stop.is_set() {
         tell!(
             "tickwire: not {count} subscribers on all topics after {patience:?}: publishing all the \
@@ -165,7 +168,7 @@ fn join(
     let timeout = if count > 0 && is_matched { patience } else { Duration::ZERO };
     let echoes = listener.map(|listener| listener.start(timeout, stop)).transpose();
     let echoes = echoes.map_err(fail)?;
-    Ok((Some(outlet), echoes))
+    Ok((Some(publisher), echoes))
 }
 
 /// The echoes that came, and the round trips.
@@ -181,16 +184,16 @@ fn finish(
     stop: &Stop,
 ) -> Result<(Heard, bool), Failure> {
     let fail = |error: tickwire_dds::Error| dds_failure(&error);
-    let Some(outlet) = publishing.outlet_mut() else { return Ok((None, true)) };
+    let Some(publisher) = publishing.publisher_mut() else { return Ok((None, true)) };
     let is_whole = end != End::Stopped;
     let said = match is_whole {
         true => distribution::say(args.json.as_deref(), "Writing Done token."),
         false => Ok(()),
     };
-    let is_acknowledged = outlet.finish(is_whole, args.patience()).map_err(fail)?;
+    let is_acknowledged = publisher.finish(is_whole, args.patience()).map_err(fail)?;
     // Only now: subscribers are to know the end even where nobody reads this.
     said?;
-    let written = outlet.counters().written.sum();
+    let written = publisher.counters().written();
     let heard = echoes.map(|echoes| echoes.finish(written, stop)).transpose().map_err(fail)?;
     Ok((heard, is_acknowledged))
 }

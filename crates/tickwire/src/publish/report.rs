@@ -2,14 +2,14 @@
 
 use super::args::PublishArgs;
 use super::engine::Publishing;
-use super::outlet::OutletCounters;
 use super::{End, Ended, FeedHandler, Heard};
-use crate::distribution::{rows_json, table_of, write_json};
+use crate::distribution::{counts_json, rows_json, table_of, write_json};
 use crate::failure::Failure;
 use crate::files;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::time::Duration;
+use tickwire_distribution::{PublisherCounters, TopicSet};
 use tickwire_feed::arbiter::Line;
 
 /// What a publisher did.
@@ -17,6 +17,8 @@ pub struct Report<'r> {
     pub args: &'r PublishArgs,
     pub handler: &'r FeedHandler,
     pub publishing: &'r Publishing,
+    /// What it writes.
+    pub sets: &'r [TopicSet],
     /// From the first look for a packet to the last.
     pub elapsed: Duration,
     pub ended: Ended,
@@ -47,8 +49,9 @@ impl Report<'_> {
         Ok(())
     }
 
-    fn outlet(&self) -> OutletCounters {
-        self.publishing.outlet().map(|outlet| *outlet.counters()).unwrap_or_default()
+    fn outlet(&self) -> PublisherCounters {
+        let publisher = self.publishing.publisher();
+        publisher.map(|publisher| publisher.counters().clone()).unwrap_or_default()
     }
 
     fn rows(&self) -> Vec<crate::distribution::Row> {
@@ -62,7 +65,7 @@ impl Report<'_> {
         write!(out, "{}", table_of(&self.rows()))?;
         writeln!(out)?;
         let seconds = self.elapsed.as_secs_f64();
-        let written = outlet.written.sum();
+        let written = outlet.written();
         writeln!(
             out,
             "{} messages, {written} samples in {seconds:.3} s; {} sequence numbers lost on all lines",
@@ -137,8 +140,8 @@ impl Report<'_> {
             "seconds": self.elapsed.as_secs_f64(),
             "messages": feed.messages,
             "first_seq_num": feed.first_seq_num,
-            "published": outlet.written.sum(),
-            "samples": outlet.written.to_json(),
+            "published": outlet.written(),
+            "samples": counts_json(self.sets, &outlet.written),
             "gaps": feed.gaps,
             "dropped_by_kernel": self.ended.dropped_by_kernel,
             "too_long": self.ended.too_long,

@@ -184,6 +184,9 @@ pub struct ReceiveArgs {
     #[arg(long, help_heading = "End")]
     pub past_done: bool,
 
+    #[cfg(feature = "dds")]
+    #[command(flatten)]
+    pub bus: super::bus::BusArgs,
     #[command(flatten)]
     pub show: ShowArgs,
     #[command(flatten)]

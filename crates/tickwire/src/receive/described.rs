@@ -64,6 +64,11 @@ impl Described {
                 "--template-id is for the dynamic engine: leave --engine generated out".to_owned(),
             ));
         }
+        #[cfg(feature = "dds")]
+        if args.bus.publish && args.engine == EngineChoice::Generated {
+            let text = "--publish is for the dynamic engine: leave --engine generated out";
+            return Err(Failure::Usage(text.to_owned()));
+        }
         let instrument_key = key_tags(&args.instrument_key, &program)
             .map_err(|error| Failure::Usage(error.to_string()))?;
         let books = BookMaker { choice: args.book_choice(), instrument_key };

@@ -69,9 +69,10 @@ impl Session<'_> {
         let mut report = Report::new(self.reports(&loops), self.ending.end(), resident_at_start);
         recordings.into_iter().for_each(|recording| report.add_recording(recording));
         self.out.finish_tables()?;
+        let is_dropped = self.finish_publishing()?;
         self.write(&report)?;
         received?;
-        Ok(Outcome::flawed_if(report.is_flawed()))
+        Ok(Outcome::flawed_if(is_dropped || report.is_flawed()))
     }
 
     /// How many threads there are: at most one a channel.

@@ -1,6 +1,8 @@
 //! `tickwire receive`: the feed handler over sockets or captures.
 
 mod args;
+#[cfg(feature = "dds")]
+mod bus;
 mod captures;
 mod described;
 mod doubt;
@@ -54,6 +56,8 @@ struct Session<'a> {
     channels: Vec<Described>,
     show: Option<ShowOptions>,
     out: Output,
+    #[cfg(feature = "dds")]
+    bus: Option<bus::Bus>,
     stop: Stop,
     ending: Ending,
 }
@@ -84,7 +88,21 @@ impl<'a> Session<'a> {
             show::push_heading(show, several, &out);
         }
         let ending = Ending::new(args, stop.clone(), channels.len());
-        Ok(Self { args, channels, show, out, stop, ending })
+        #[cfg(feature = "dds")]
+        let bus = {
+            let is_captured = channels.iter().any(|channel| channel.args.captures.is_any());
+            bus::Bus::join(&args.bus, is_captured, &stop)?
+        };
+        Ok(Self {
+            #[cfg(feature = "dds")]
+            bus,
+            args,
+            channels,
+            show,
+            out,
+            stop,
+            ending,
+        })
     }
 
     /// The sink of a channel. `epoch_ns` makes times of its handler nanoseconds since 1970.
@@ -99,7 +117,13 @@ impl<'a> Session<'a> {
             };
             Printer::new(show, channel.args.label(), self.out.clone(), &feed, epoch_ns)
         });
-        Ok(Showing::new(Counting::new(self.ending.clone()), printer.transpose()?))
+        let showing = Showing::new(Counting::new(self.ending.clone()), printer.transpose()?);
+        #[cfg(feature = "dds")]
+        let showing = showing.publishing(self.bus.as_ref().map(|bus| {
+            let kinds = channel.args.shown_kinds();
+            bus.channel(channel.args.label(), epoch_ns, kinds)
+        }));
+        Ok(showing)
     }
 
     /// Refuses CPUs that are more or fewer than the threads.
@@ -111,6 +135,15 @@ impl<'a> Session<'a> {
                 "--cpu names {cpus} CPUs for {threads} threads: name one each"
             ))),
         }
+    }
+
+    /// Tells subscribers that this was all, if there are any; returns whether samples were lost.
+    fn finish_publishing(&self) -> Result<bool, Failure> {
+        #[cfg(feature = "dds")]
+        if let Some(bus) = &self.bus {
+            return bus.finish(!self.stop.is_set() || self.ending.end().is_some());
+        }
+        Ok(false)
     }
 
     /// Writes the report where it belongs.

@@ -137,9 +137,10 @@ impl Session<'_> {
             report.set_others(first.driver.others());
         }
         self.out.finish_tables()?;
+        let is_dropped = self.finish_publishing()?;
         self.write(&report)?;
         let lacks_data = pass.is_broken || !pass.missing.is_empty();
-        Ok(Outcome::flawed_if(lacks_data || report.is_flawed()))
+        Ok(Outcome::flawed_if(lacks_data || is_dropped || report.is_flawed()))
     }
 
     /// Reads the captures again with lines that were found in them, where no packet belonged to any.

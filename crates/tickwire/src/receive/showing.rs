@@ -1,5 +1,7 @@
 //! The sink of `receive`: counts, and shows what is asked for.
 
+#[cfg(feature = "dds")]
+use super::bus::BusChannel;
 use super::show::Printer;
 use super::sink::{Counting, Named};
 use crate::failure::Failure;
@@ -15,12 +17,20 @@ pub struct Showing {
     printer: Option<Printer>,
     /// Hands over to the monitor, if there is one.
     tap: Option<Tap>,
+    #[cfg(feature = "dds")]
+    publishing: Option<BusChannel>,
 }
 
 impl Showing {
     /// Counts and, with a printer, shows; stops if the output takes no more.
     pub const fn new(counting: Counting, printer: Option<Printer>) -> Self {
-        Self { counting, printer, tap: None }
+        Self {
+            counting,
+            printer,
+            tap: None,
+            #[cfg(feature = "dds")]
+            publishing: None,
+        }
     }
 
     /// The same that hands over to a monitor too.
@@ -40,6 +50,24 @@ impl Showing {
         }
     }
 
+    /// Publishes too.
+    #[cfg(feature = "dds")]
+    pub fn publishing(mut self, publishing: Option<BusChannel>) -> Self {
+        self.publishing = publishing;
+        self
+    }
+
+    #[cfg(feature = "dds")]
+    fn publish(&mut self, publish: impl FnOnce(&mut BusChannel)) {
+        let Some(publishing) = &mut self.publishing else { return };
+        if self.counting.end().is_none() && !publishing.has_failed() {
+            publish(publishing);
+            if publishing.has_failed() {
+                self.counting.stop();
+            }
+        }
+    }
+
     /// What counts.
     pub const fn counting_mut(&mut self) -> &mut Counting {
         &mut self.counting
@@ -52,6 +80,10 @@ impl Showing {
 
     /// Writes the rest at the end.
     pub fn finish(&mut self, recovery: &Recovery) -> Result<(), Failure> {
+        #[cfg(feature = "dds")]
+        if let Some(failure) = self.publishing.as_mut().and_then(BusChannel::take_failure) {
+            return Err(failure);
+        }
         let Some(printer) = &mut self.printer else { return Ok(()) };
         if !printer.has_failed() {
             printer.finish(recovery);
@@ -72,6 +104,8 @@ impl Showing {
 
 impl<M: Named + ?Sized> Sink<M> for Showing {
     fn handle_message(&mut self, delivery: &Delivery, message: &M) {
+        #[cfg(feature = "dds")]
+        self.publish(|publishing| publishing.note(delivery.seq_num, message.sending_time()));
         self.print(|printer| printer.message(delivery, message));
         Sink::<M>::handle_message(&mut self.counting, delivery, message);
     }
@@ -111,11 +145,15 @@ impl<M: Named + ?Sized> Sink<M> for Showing {
     }
 
     fn handle_book(&mut self, change: &BookChange, recovery: &Recovery) {
+        #[cfg(feature = "dds")]
+        self.publish(|publishing| publishing.book(change, recovery));
         self.print(|printer| printer.book(change, recovery));
     }
 
     fn handle_event(&mut self, delivery: &Delivery, event: &MarketEvent<'_>, recovery: &Recovery) {
         self.tap(|tap| tap.market(event));
+        #[cfg(feature = "dds")]
+        self.publish(|publishing| publishing.event(delivery.received_ns, event, recovery));
         self.print(|printer| printer.event(delivery, event, recovery));
     }
 

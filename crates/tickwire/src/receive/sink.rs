@@ -3,6 +3,8 @@
 use super::ReceiveArgs;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+#[cfg(feature = "dds")]
+use tickwire_fast::FieldValue;
 use tickwire_fast::rt::Templates;
 use tickwire_fast::{Error, Message, MessageBuilder, Program};
 use tickwire_feed::handler::{Delivery, GeneratedMessage, Sink};
@@ -10,6 +12,9 @@ use tickwire_net::Stop;
 
 /// Template that ends a generated feed.
 const DONE: &str = "Done";
+/// SendingTime.
+#[cfg(feature = "dds")]
+const SENDING_TIME: u32 = 52;
 
 /// How a reception ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,6 +152,10 @@ pub trait Named {
     /// The program of its template set.
     fn program(&self) -> &Arc<Program>;
 
+    /// SendingTime (52), in the digits of the feed.
+    #[cfg(feature = "dds")]
+    fn sending_time(&self) -> Option<u64>;
+
     /// The message with names and types, copied into `copy` if it has none itself.
     fn to_dynamic<'m>(&'m self, copy: &'m mut MessageBuilder) -> Result<&'m Message, Error>;
 }
@@ -158,6 +167,17 @@ impl Named for Message {
 
     fn program(&self) -> &Arc<Program> {
         self.program()
+    }
+
+    #[cfg(feature = "dds")]
+    fn sending_time(&self) -> Option<u64> {
+        let root = self.root();
+        let index = root.layouts().iter().position(|field| field.id == Some(SENDING_TIME))?;
+        match root.value(index) {
+            FieldValue::UInt(time) => Some(time),
+            FieldValue::Int(time) => u64::try_from(time).ok(),
+            _ => None,
+        }
     }
 
     fn to_dynamic<'m>(&'m self, _: &'m mut MessageBuilder) -> Result<&'m Message, Error> {
@@ -172,6 +192,12 @@ impl<T: Templates> Named for GeneratedMessage<T> {
 
     fn program(&self) -> &Arc<Program> {
         self.program()
+    }
+
+    /// Generated code does not find fields by tag; `--publish` refuses it.
+    #[cfg(feature = "dds")]
+    fn sending_time(&self) -> Option<u64> {
+        None
     }
 
     fn to_dynamic<'m>(&'m self, copy: &'m mut MessageBuilder) -> Result<&'m Message, Error> {

@@ -1,8 +1,8 @@
 //! What a subscriber counts, for Prometheus.
 
-use super::ledger::Ledger;
-use crate::distribution::{DistributionMetrics, Kind, Latencies};
+use crate::distribution::{DistributionMetrics, Latencies};
 use std::time::{Duration, Instant};
+use tickwire_distribution::{Ledger, TopicSet};
 use tickwire_telemetry::metrics::{Counter, Metrics};
 
 /// Least time between two publications.
@@ -19,15 +19,15 @@ pub struct SubscribeMetrics {
 
 impl SubscribeMetrics {
     /// Names them all.
-    pub fn new() -> Self {
+    pub fn new(sets: &[TopicSet]) -> Self {
         let all = Metrics::new();
-        let received = |kind: Kind| {
-            let labels = [("kind", kind.name())];
+        let received = |set: &TopicSet| {
+            let labels = [("kind", set.name.as_str())];
             all.counter("subscribe_received_samples", "Samples received", &labels)
         };
         let help = "Samples that came again or out of order";
         Self {
-            received: Kind::ALL.into_iter().map(received).collect(),
+            received: sets.iter().map(received).collect(),
             duplicates: all.counter("subscribe_duplicate_samples", help, &[]),
             times: DistributionMetrics::new(&all, "subscribe"),
             published: Instant::now(),
@@ -47,8 +47,8 @@ impl SubscribeMetrics {
         }
         self.published = Instant::now();
         let publishers = ledger.publishers();
-        for (kind, counter) in self.received.iter().enumerate() {
-            counter.set(publishers.iter().map(|one| one.samples.0[kind]).sum());
+        for (set, counter) in self.received.iter().enumerate() {
+            counter.set(publishers.iter().map(|one| one.samples[set]).sum());
         }
         self.duplicates.set(publishers.iter().map(|one| one.duplicates).sum());
         self.times.publish(latencies);

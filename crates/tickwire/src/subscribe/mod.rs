@@ -1,40 +1,72 @@
 //! `tickwire subscribe`: samples from the bus, counted, timed and echoed.
 
-mod ends;
-mod ledger;
 mod metrics;
+mod record;
 mod report;
+mod show;
 
-use crate::distribution::{DdsArgs, Kind, Latencies, Role, Stations, dds_failure};
+use crate::console::tell;
+use crate::distribution::{DdsArgs, Latencies, dds_failure};
 use crate::failure::{Failure, Outcome};
-use crate::options::MetricsArgs;
+use crate::files;
+use crate::options::{MetricsArgs, TemplateArgs};
 use crate::output;
-use ends::Ends;
-use ledger::{History, Ledger};
 use metrics::SubscribeMetrics;
+use record::Recorder;
 use report::Report;
+use show::Shower;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tickwire_dds::CycloneParticipant;
+use tickwire_distribution::fill::filled_sets;
+use tickwire_distribution::market::market_sets;
+use tickwire_distribution::templates::TemplateSamples;
+use tickwire_distribution::{Arrival, Subscriber, SubscriberOptions, TopicSet};
+use tickwire_fast::CompileOptions;
 use tickwire_net::{Stop, affinity};
 
 /// Longest sleep of the loop.
 const TICK: Duration = Duration::from_millis(20);
-/// How long to wait for samples behind the publisher's word that it has ended.
-const QUIET: Duration = Duration::from_millis(500);
 
 /// Take samples from DDS, echo them to the publisher and print how long they took.
 ///
-/// Takes orders (Quote, New, Change, Remove) and market data (MarketData, QuoteRequest) until a publisher
-/// says that its feed is done. Publishers may come and go meanwhile. Exit status 1: samples were lost, or it is
-/// unknown how many. It is unknown after a publisher that was killed or is still running at the end, because a
-/// publisher says only when it ends how many samples it wrote. With --best-effort, samples missing before the
-/// first one may have been lost or written before this command started.
+/// Takes orders (Quote, New, Change, Remove), market data (MarketData, QuoteRequest) and what `receive --publish`
+/// publishes of any feed (BookTop, Book, Trade, Status, Definition) until a publisher says that its feed is
+/// done. Publishers may come and go meanwhile. Exit status 1: samples were lost, or it is unknown how many. It is
+/// unknown after a publisher that was killed or is still running at the end, because a publisher says only when it
+/// ends how many samples it wrote. With --best-effort, samples missing before the first one may have been lost or
+/// written before this command started.
 #[derive(Debug, clap::Args)]
 pub struct SubscribeArgs {
     /// Do not echo samples; name it on both sides.
     #[arg(long, alias = "noecho")]
     no_echo: bool,
+    /// Only samples of these topics: Quote, New, Change, Remove, MarketData, QuoteRequest, BookTop, Book,
+    /// Trade, Status, Definition; all unless given.
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
+    topic: Vec<String>,
+    #[command(flatten)]
+    templates: TemplateArgs,
+    /// With --templates: the field that is the key of the templates that have it.
+    #[arg(long, value_name = "FIELD", requires = "templates")]
+    key: Option<String>,
+    /// With --templates: only these fields, by name; all unless given.
+    #[arg(long, value_name = "FIELD,..", value_delimiter = ',', requires = "templates")]
+    fields: Option<Vec<String>>,
+    /// Print each sample as a line of JSON; the table of times goes to standard error.
+    #[arg(long)]
+    show: bool,
+    /// Write samples to Parquet files in this directory, a folder a topic.
+    #[arg(long, value_name = "DIRECTORY")]
+    record: Option<PathBuf>,
+    /// With --record: rows of a file, after which the next begins; 1,000,000 unless given.
+    #[arg(long, value_name = "ROWS", requires = "record")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    record_rows: Option<u64>,
+    /// Conflate: of each key take the last sample, so many times a second at most. What is skipped is not lost.
+    #[arg(long, value_name = "PER SECOND")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    max_rate: Option<u32>,
     /// Ask for samples again and again instead of waiting: quicker, and a CPU busy.
     #[arg(long)]
     spin: bool,
@@ -59,12 +91,32 @@ pub struct SubscribeArgs {
 }
 
 impl SubscribeArgs {
-    fn history(&self) -> History {
-        match (self.dds.is_best_effort(), self.dds.has_last_values()) {
-            (true, _) => History::BestEffort,
-            (false, true) => History::LastValues,
-            (false, false) => History::None,
+    /// What to read: everything that `publish` may write, as far as it is wanted.
+    fn sets(&self) -> Result<Vec<TopicSet>, Failure> {
+        let mut sets = match self.templates.is_any() {
+            true => {
+                let set = self.templates.read()?;
+                let options = CompileOptions { fields: self.fields.clone(), ..Default::default() };
+                let program = files::compile(set, &options)?;
+                let samples = TemplateSamples::bind(&program, self.key.as_deref());
+                let samples = samples.map_err(|all| crate::distribution::misshapen(&all))?;
+                samples.sets().to_vec()
+            }
+            false => {
+                let mut sets = filled_sets(self.dds.securities());
+                sets.extend(market_sets());
+                sets
+            }
+        };
+        if let Some(wanted) =
+            self.topic.iter().find(|name| !sets.iter().any(|set| set.name == **name))
+        {
+            let names: Vec<&str> = sets.iter().map(|set| set.name.as_str()).collect();
+            let names = names.join(", ");
+            return Err(Failure::Usage(format!("--topic {wanted}: there are {names}")));
         }
+        sets.retain(|set| self.topic.is_empty() || self.topic.contains(&set.name));
+        Ok(sets)
     }
 }
 
@@ -82,84 +134,101 @@ pub fn run(args: &SubscribeArgs) -> Result<Outcome, Failure> {
         affinity::pin_current_thread(cpu)
             .map_err(|error| Failure::Usage(format!("--cpu {cpu}: {error}")))?;
     }
-    let metrics = SubscribeMetrics::new();
-    let exporter = args.metrics.serve(metrics.all())?;
+    let sets = args.sets()?;
+    let record = args.record.as_deref();
+    let recorder = record.map(|directory| Recorder::new(directory, args.record_rows, &sets));
+    let mut subscription = Subscription {
+        shower: args.show.then(|| Shower::new(&sets)),
+        recorder: recorder.transpose()?,
+        latencies: Latencies::default(),
+        metrics: SubscribeMetrics::new(&sets),
+        sets,
+        args,
+        stop,
+    };
+    let exporter = args.metrics.serve(subscription.metrics.all())?;
     let participant = args.dds.join()?;
-    let subscription = Subscription::new(&participant, args, metrics, stop);
-    let mut subscription = subscription.map_err(|error| dds_failure(&error))?;
-    crate::distribution::say(args.json.as_deref(), "Subscribed; waiting for samples.")?;
-    let report = subscription.run().map_err(|error| dds_failure(&error))?;
-    report.write(args.json.as_deref())?;
+    let options = SubscriberOptions {
+        some_topics: !args.topic.is_empty(),
+        echo: !args.no_echo,
+        every: args.max_rate.map(|rate| Duration::from_secs(1) / rate),
+    };
+    let delivery = args.dds.delivery(false);
+    let subscriber = Subscriber::new(&participant, &subscription.sets, &delivery, &options);
+    let mut subscriber = subscriber.map_err(|error| dds_failure(&error))?;
+    let text = "Subscribed; waiting for samples.";
+    match args.show {
+        true => tell!("{text}"),
+        false => crate::distribution::say(args.json.as_deref(), text)?,
+    }
+    let report = subscription.run(&mut subscriber)?;
+    report.write(args.json.as_deref(), args.show)?;
     drop(exporter);
     Ok(Outcome::flawed_if(report.is_flawed()))
 }
 
 struct Subscription<'a> {
     args: &'a SubscribeArgs,
+    sets: Vec<TopicSet>,
     stop: Stop,
-    stations: Stations,
-    ends: Ends,
-    ledger: Ledger,
+    shower: Option<Shower>,
+    recorder: Option<Recorder>,
     latencies: Latencies,
     metrics: SubscribeMetrics,
 }
 
-impl<'a> Subscription<'a> {
-    fn new(
-        participant: &CycloneParticipant,
-        args: &'a SubscribeArgs,
-        metrics: SubscribeMetrics,
-        stop: Stop,
-    ) -> Result<Self, tickwire_dds::Error> {
-        let role = Role::Samples { echo: !args.no_echo };
-        Ok(Self {
-            stop,
-            stations: Stations::new(participant, &args.dds, &Kind::ALL, role)?,
-            ends: Ends::new(participant, &args.dds)?,
-            ledger: Ledger::new(args.history()),
-            latencies: Latencies::default(),
-            metrics,
-            args,
-        })
-    }
-
-    fn run(&mut self) -> Result<Report, tickwire_dds::Error> {
+impl Subscription<'_> {
+    fn run(&mut self, subscriber: &mut Subscriber<CycloneParticipant>) -> Result<Report, Failure> {
         let row = self.latencies.add("one way, shared clock");
         let (mut first, mut last) = (None, Instant::now());
+        let fail = |error: tickwire_dds::Error| dds_failure(&error);
         loop {
-            let Self { stations, ledger, latencies, .. } = self;
-            let take = |arrival: &_| take(arrival, ledger, latencies, row);
-            let count = match self.args.spin {
-                true => stations.poll(take)?,
-                false => stations.receive(TICK, take)?,
+            let Self { shower, recorder, latencies, .. } = self;
+            let mut failed = None;
+            let take = |arrival: &Arrival<'_>| {
+                if let Some(age_ns) = arrival.age_ns() {
+                    latencies.record(row, age_ns);
+                }
+                let shown = shower.as_mut().map_or(Ok(()), |shower| shower.show(arrival));
+                let mut recorded = || recorder.as_mut().map_or(Ok(()), |to| to.record(arrival));
+                if let Err(error) = shown.and_then(|()| recorded()) {
+                    failed.get_or_insert(error);
+                }
             };
+            let count = match self.args.spin {
+                true => subscriber.poll(take),
+                false => subscriber.receive(TICK, take),
+            };
+            let count = count.map_err(fail)?;
+            if let Some(error) = failed {
+                return Err(error.into());
+            }
             if count > 0 {
                 last = Instant::now();
                 first.get_or_insert(last);
-            } else {
-                self.ends.take(&mut self.ledger)?;
+            } else if let Some(shower) = &mut self.shower {
+                shower.flush()?;
             }
-            self.ends.watch(&mut self.ledger)?;
-            self.metrics.publish(&self.ledger, &self.latencies);
-            let is_over =
-                self.ledger.is_complete() || (self.ledger.has_end() && last.elapsed() > QUIET);
-            if self.stop.is_set() || (is_over && !self.args.stay && count == 0) {
+            for id in subscriber.take_gone() {
+                tracing::warn!(
+                    "publisher {id} has gone without a word: what it wrote last may be lost"
+                );
+            }
+            self.metrics.publish(subscriber.ledger(), &self.latencies);
+            let is_over = subscriber.is_over() && !self.args.stay && count == 0;
+            if self.stop.is_set() || is_over {
                 break;
             }
         }
+        if let Some(shower) = &mut self.shower {
+            shower.flush()?;
+        }
+        if let Some(recorder) = self.recorder.take() {
+            recorder.finish()?;
+        }
         let elapsed = first.map_or(Duration::ZERO, |first| last - first);
-        Report::of(&self.ledger, &self.stations, &self.latencies, elapsed, self.stop.is_set())
+        let (ledger, stations) = (subscriber.ledger(), subscriber.stations());
+        let is_stopped = self.stop.is_set();
+        Report::of(&self.sets, ledger, stations, &self.latencies, elapsed, is_stopped).map_err(fail)
     }
-}
-
-fn take(
-    arrival: &crate::distribution::Arrival,
-    ledger: &mut Ledger,
-    latencies: &mut Latencies,
-    row: usize,
-) {
-    if let Some(age_ns) = arrival.age_ns() {
-        latencies.record(row, age_ns);
-    }
-    ledger.count(arrival);
 }

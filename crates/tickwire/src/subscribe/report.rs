@@ -1,28 +1,33 @@
 //! What a subscriber received, as a table and as JSON. Loss that nobody knows is `null`.
 
-use super::ledger::{Ledger, Received, Standing};
-use crate::distribution::{Latencies, Row, Stations, rows_json, table_of, write_json};
+use crate::console::tell;
+use crate::distribution::{Latencies, Row, counts_json, rows_json, table_of, write_json};
 use crate::failure::Failure;
 use crate::files;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
+use tickwire_dds::CycloneParticipant;
+use tickwire_distribution::{FromPublisher, Ledger, Standing, Stations, TopicSet};
 
 /// What a subscriber received.
 pub struct Report {
-    publishers: Vec<FromPublisher>,
+    sets: Vec<TopicSet>,
+    publishers: Vec<Account>,
     rows: Vec<Row>,
     elapsed: Duration,
     lost_on_the_way: u64,
     not_utf8: u64,
     echoes_refused: u64,
     is_stopped: bool,
+    /// Whether samples are skipped on purpose.
+    skips: bool,
 }
 
 /// What came from one publisher, and what did not.
-struct FromPublisher {
-    received: Received,
+struct Account {
+    received: FromPublisher,
     /// `None` where that is unknown.
     lost: Option<u64>,
 }
@@ -33,35 +38,41 @@ impl Report {
     /// # Errors
     /// What the middleware refuses.
     pub fn of(
+        sets: &[TopicSet],
         ledger: &Ledger,
-        stations: &Stations,
+        stations: &Stations<CycloneParticipant>,
         latencies: &Latencies,
         elapsed: Duration,
         is_stopped: bool,
     ) -> Result<Self, tickwire_dds::Error> {
         let with_loss =
-            |received: Received| FromPublisher { lost: ledger.lost(&received), received };
+            |received: FromPublisher| Account { lost: ledger.lost(&received), received };
         Ok(Self {
+            sets: sets.to_vec(),
+            skips: ledger.skips(),
             publishers: ledger.publishers().into_iter().map(with_loss).collect(),
             rows: latencies.rows(),
             elapsed,
             lost_on_the_way: stations.lost()?,
-            not_utf8: stations.not_utf8(),
+            not_utf8: stations.unreadable(),
             echoes_refused: stations.echoes_refused(),
             is_stopped,
         })
     }
 
-    fn sum(&self, count: impl Fn(&Received) -> u64) -> u64 {
+    fn sum(&self, count: impl Fn(&FromPublisher) -> u64) -> u64 {
         self.publishers.iter().map(|one| count(&one.received)).sum()
     }
 
     fn received(&self) -> u64 {
-        self.sum(|received| received.samples.sum())
+        self.sum(|received| received.received())
     }
 
     /// Samples known to be lost.
     fn known_lost(&self) -> u64 {
+        if self.skips {
+            return 0;
+        }
         self.publishers.iter().map(|one| one.lost.unwrap_or(one.received.holes)).sum()
     }
 
@@ -81,7 +92,13 @@ impl Report {
 
     /// Writes the table to standard output, and JSON to the file if one is named; JSON alone if that is
     /// standard output too.
-    pub fn write(&self, json: Option<&Path>) -> Result<(), Failure> {
+    pub fn write(&self, json: Option<&Path>, is_shown: bool) -> Result<(), Failure> {
+        if is_shown {
+            let mut table = Vec::new();
+            self.write_table(&mut table)?;
+            tell!("{}", String::from_utf8_lossy(&table));
+            return write_json(&self.to_json(), json);
+        }
         write_json(&self.to_json(), json)?;
         if json.is_none_or(|path| !files::is_standard(path)) {
             let mut out = files::create(None)?;
@@ -101,6 +118,10 @@ impl Report {
         };
         writeln!(out, "{received} samples of {publishers} in {seconds:.3} s")?;
         match (self.known_lost(), self.unknown()) {
+            (0, 0) if self.skips => {
+                let skipped = self.sum(|one| one.holes);
+                writeln!(out, "{skipped} samples or more were skipped (--max-rate).")?;
+            }
             (0, 0) => writeln!(out, "Nothing was lost.")?,
             (lost, 0) => writeln!(out, "{lost} samples were written and did not come")?,
             (lost, unknown) => writeln!(
@@ -130,7 +151,7 @@ impl Report {
     }
 
     fn write_publishers(&self, out: &mut impl Write) -> Result<(), Failure> {
-        for (index, FromPublisher { received, .. }) in self.publishers.iter().enumerate() {
+        for (index, Account { received, .. }) in self.publishers.iter().enumerate() {
             let seq_nums = match received.seq_nums {
                 Some((first, last)) => format!("sequence numbers {first} to {last}"),
                 None => "no sample but last values".to_owned(),
@@ -150,10 +171,10 @@ impl Report {
         let publishers: Vec<Value> = self
             .publishers
             .iter()
-            .map(|FromPublisher { received, lost }| {
+            .map(|Account { received, lost }| {
                 json!({
-                    "received": received.samples.sum(),
-                    "samples": received.samples.to_json(),
+                    "received": received.received(),
+                    "samples": counts_json(&self.sets, &received.samples),
                     "last_values": received.last_values,
                     "duplicates": received.duplicates,
                     "first_seq_num": received.seq_nums.map(|(first, _)| first),
@@ -172,6 +193,7 @@ impl Report {
         json!({
             "received": self.received(),
             "last_values": self.sum(|one| one.last_values),
+            "skipped": self.skips.then(|| self.sum(|one| one.holes)),
             "duplicates": self.sum(|one| one.duplicates),
             "lost": self.lost(),
             "lost_at_least": self.known_lost(),

@@ -94,7 +94,8 @@ pub struct ShownKinds {
 }
 
 impl ShownKinds {
-    const fn shows(self, kind: BookKind) -> bool {
+    /// Whether books of this kind are shown.
+    pub const fn shows(self, kind: BookKind) -> bool {
         match kind {
             BookKind::Outright => self.outright,
             BookKind::Implied => self.implied,

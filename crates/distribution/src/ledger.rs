@@ -1,8 +1,9 @@
 //! What a subscriber received, by publisher, and what it knows to be lost.
 
-use crate::distribution::{Arrival, ByKind, Kind};
 use std::collections::HashMap;
-use tickwire_dds::ParticipantId;
+
+use crate::stations::Arrival;
+use crate::transport::ParticipantId;
 
 /// Publishers told apart; of more, the rest are one of which nobody knows what was lost.
 const PUBLISHERS_MAX: usize = 64;
@@ -16,24 +17,30 @@ pub enum Standing {
     #[default]
     Present,
     /// It said that its feed is done, after writing so many samples.
-    Done { written: u64 },
+    Done {
+        /// Samples.
+        written: u64,
+    },
     /// It said that it was stopped, after writing so many samples.
-    Stopped { written: u64 },
+    Stopped {
+        /// Samples.
+        written: u64,
+    },
     /// It went without a word.
     Gone,
 }
 
 /// What came from one publisher.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Received {
-    /// Samples, by kind, repeated ones too.
-    pub samples: ByKind,
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FromPublisher {
+    /// Samples, by topic set, repeated ones too.
+    pub samples: Vec<u64>,
     /// Samples that it had written before we met: the last values that a late subscriber gets.
     pub last_values: u64,
-    /// Samples whose number was not above that of the one before of the same writer and security.
+    /// Samples whose number was not above that of the one before of the same writer and key.
     pub duplicates: u64,
     /// Sequence numbers of the feed in its samples, lowest and highest, last values apart.
-    pub seq_nums: Option<(u32, u32)>,
+    pub seq_nums: Option<(u64, u64)>,
     /// How it stands.
     pub standing: Standing,
     /// Samples that are missing between those that came.
@@ -46,7 +53,13 @@ pub struct Received {
     is_partly_followed: bool,
 }
 
-impl Received {
+impl FromPublisher {
+    /// All samples that came.
+    #[must_use]
+    pub fn received(&self) -> u64 {
+        self.samples.iter().sum()
+    }
+
     /// Samples that it says it wrote, once it has ended.
     pub fn written(&self) -> Option<u64> {
         match self.standing {
@@ -71,77 +84,90 @@ struct WriterRow {
 /// Counts samples by publisher.
 #[derive(Debug)]
 pub struct Ledger {
-    publishers: Vec<(Option<ParticipantId>, Received)>,
-    writers: HashMap<(Kind, u64), WriterRow>,
-    /// By writer and security, the last sequence number.
-    last: HashMap<(u64, Option<u32>), u32>,
-    history: History,
+    publishers: Vec<(Option<ParticipantId>, FromPublisher)>,
+    /// By topic set and writer.
+    writers: HashMap<(usize, u64), WriterRow>,
+    /// By writer and key, the last sequence number.
+    last: HashMap<(u64, u64), u64>,
+    known: Known,
+    sets: usize,
 }
 
 /// What a subscriber knows of samples from before it came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum History {
+pub enum Known {
     /// It gets last values of every writer that wrote, and with them how many there were.
     LastValues,
     /// It gets none, so of a writer that is silent it does not know whether it ever wrote.
     None,
+    /// It reads some of the topics only. Publishers say how much they wrote to all, so it does not learn of samples
+    /// that are lost behind the last that came.
+    SomeTopics,
+    /// It skips samples: whether one that did not come was skipped or lost is unknown, and not counted as lost.
+    Conflated,
     /// Delivery is not reliable: what came before the first that came may be lost or from before.
     BestEffort,
 }
 
 impl Ledger {
-    /// An empty ledger.
-    pub fn new(history: History) -> Self {
-        Self { publishers: Vec::new(), writers: HashMap::new(), last: HashMap::new(), history }
+    /// An empty ledger of a subscriber of so many topic sets.
+    #[must_use]
+    pub fn new(known: Known, sets: usize) -> Self {
+        let (writers, last) = (HashMap::new(), HashMap::new());
+        Self { publishers: Vec::new(), writers, last, known, sets }
     }
 
     /// Counts a sample.
-    pub fn count(&mut self, arrival: &Arrival) {
+    pub fn count(&mut self, arrival: &Arrival<'_>) {
         let publisher = self.follow(arrival);
         let is_repeated = self.is_repeated(arrival);
         let received = &mut self.publishers[publisher].1;
-        received.samples.add(arrival.kind);
+        received.samples[arrival.set] += 1;
         received.duplicates += u64::from(is_repeated);
-        if arrival.is_history {
+        if arrival.raw.info.is_history() {
             received.last_values += 1;
-        } else {
-            let seq_num = arrival.seq_num;
+        } else if let Some(seq_num) = arrival.seq_num {
             let (first, last) = received.seq_nums.unwrap_or((seq_num, seq_num));
             received.seq_nums = Some((first.min(seq_num), last.max(seq_num)));
         }
     }
 
     /// Enters the sample in its writer's row; returns the index of its publisher.
-    fn follow(&mut self, arrival: &Arrival) -> usize {
-        let key = (arrival.kind, arrival.writer);
-        let number = arrival.writer_seq_num;
+    fn follow(&mut self, arrival: &Arrival<'_>) -> usize {
+        let info = &arrival.raw.info;
+        let key = (arrival.set, info.writer);
+        let number = info.writer_seq_num;
         if let Some(row) = self.writers.get_mut(&key) {
             row.last = row.last.max(number);
             row.live += u64::from(number > row.history_end);
             return row.publisher;
         }
-        let publisher = self.index_of(arrival.publisher);
+        let publisher = self.index_of(arrival.publisher());
         if self.writers.len() >= ROWS_MAX {
             self.publishers[publisher].1.is_partly_followed = true;
             return publisher;
         }
-        let history_end = match self.history {
-            History::BestEffort => number.saturating_sub(1),
-            History::LastValues | History::None => arrival.history_end,
+        let history_end = match self.known {
+            Known::BestEffort => number.saturating_sub(1),
+            Known::Conflated | Known::LastValues | Known::None | Known::SomeTopics => {
+                info.history_end
+            }
         };
         let live = u64::from(number > history_end);
         self.writers.insert(key, WriterRow { publisher, history_end, last: number, live });
         publisher
     }
 
-    fn is_repeated(&mut self, arrival: &Arrival) -> bool {
-        let row = (arrival.writer, arrival.security);
+    fn is_repeated(&mut self, arrival: &Arrival<'_>) -> bool {
+        let Some(seq_num) = arrival.seq_num else { return false };
+        let row = (arrival.raw.info.writer, arrival.key);
         let room = self.last.len() < ROWS_MAX;
         match self.last.get_mut(&row) {
-            Some(last) if arrival.seq_num <= *last => return true,
-            Some(last) => *last = arrival.seq_num,
+            Some(last) if seq_num < *last => return true,
+            Some(last) if seq_num == *last => return !arrival.is_of_packet,
+            Some(last) => *last = seq_num,
             None if room => {
-                self.last.insert(row, arrival.seq_num);
+                self.last.insert(row, seq_num);
             }
             None => {}
         }
@@ -175,8 +201,10 @@ impl Ledger {
     }
 
     /// What came, by publisher, in the order in which they were first heard.
-    pub fn publishers(&self) -> Vec<Received> {
-        let mut all: Vec<_> = self.publishers.iter().map(|(_, received)| *received).collect();
+    #[must_use]
+    pub fn publishers(&self) -> Vec<FromPublisher> {
+        let mut all: Vec<_> =
+            self.publishers.iter().map(|(_, received)| received.clone()).collect();
         for row in self.writers.values() {
             let received = &mut all[row.publisher];
             let beyond = row.last.saturating_sub(row.history_end);
@@ -189,21 +217,38 @@ impl Ledger {
 
     /// Samples that a publisher wrote after we met and that did not come; `None` where that is not known. One
     /// that has not said that it ended may have written more, also while its lease lasts.
-    pub fn lost(&self, received: &Received) -> Option<u64> {
+    #[must_use]
+    pub fn lost(&self, received: &FromPublisher) -> Option<u64> {
+        match self.known {
+            Known::Conflated => return received.written().map(|_| 0),
+            Known::SomeTopics => return received.written().map(|_| received.holes),
+            Known::BestEffort | Known::LastValues | Known::None => {}
+        }
         let tail = received.written()?.saturating_sub(received.accounted);
-        let is_certain = match self.history {
-            History::LastValues => true,
+        let is_certain = match self.known {
+            Known::LastValues => true,
             // The tail may be of writers that were silent since we met.
-            History::None => tail == 0 || !received.is_met_late,
+            Known::None => tail == 0 || !received.is_met_late,
             // So may it be here, and the head may be lost.
-            History::BestEffort => !received.is_met_late,
+            Known::BestEffort | Known::Conflated | Known::SomeTopics => !received.is_met_late,
         };
         (is_certain && !received.is_partly_followed).then_some(received.holes + tail)
     }
 
+    /// Whether samples are skipped on purpose.
+    #[must_use]
+    pub fn skips(&self) -> bool {
+        self.known == Known::Conflated
+    }
+
     /// Whether some publisher's feed is done, and everything has come that those wrote who have ended.
+    #[must_use]
     pub fn is_complete(&self) -> bool {
-        let has_ended = |received: &Received| received.written().is_some();
+        if matches!(self.known, Known::Conflated | Known::SomeTopics) {
+            // Samples of those that have ended may still wait to be taken.
+            return false;
+        }
+        let has_ended = |received: &FromPublisher| received.written().is_some();
         self.has_end()
             && self
                 .publishers()
@@ -214,7 +259,7 @@ impl Ledger {
 
     /// Whether some publisher's feed is done.
     pub fn has_end(&self) -> bool {
-        let is_done = |received: &Received| matches!(received.standing, Standing::Done { .. });
+        let is_done = |received: &FromPublisher| matches!(received.standing, Standing::Done { .. });
         self.publishers.iter().any(|(_, received)| is_done(received))
     }
 
@@ -226,7 +271,8 @@ impl Ledger {
                 self.publishers[PUBLISHERS_MAX - 1].1.is_partly_followed = true;
                 return PUBLISHERS_MAX - 1;
             }
-            self.publishers.push((owner, Received::default()));
+            let samples = vec![0; self.sets];
+            self.publishers.push((owner, FromPublisher { samples, ..Default::default() }));
             self.publishers.len() - 1
         })
     }
@@ -236,19 +282,32 @@ impl Ledger {
 mod tests {
     use super::*;
 
-    fn arrival(kind: Kind, seq_num: u32, security: Option<u32>, writer: u64) -> Arrival {
-        Arrival {
-            publisher: publisher(1),
-            kind,
-            seq_num,
-            security,
-            written_ns: 0,
-            taken_ns: 0,
+    use crate::cdr::Encoding;
+    use crate::transport::{RawSample, SampleInfo};
+    use crate::{Fields, Quote};
+
+    fn arrival(seq_num: u64, key: u64, writer: u64) -> Arrival<'static> {
+        let info = SampleInfo {
+            has_data: true,
             writer,
-            writer_seq_num: u64::from(seq_num),
-            history_end: 0,
-            is_history: false,
+            writer_seq_num: seq_num,
+            participant: publisher(1),
+            ..SampleInfo::default()
+        };
+        Arrival {
+            set: 0,
+            of: Quote::struct_type(),
+            raw: RawSample { bytes: &[], encoding: Encoding::Xcdr1, info },
+            seq_num: Some(seq_num),
+            is_of_packet: false,
+            key,
+            taken_ns: 0,
         }
+    }
+
+    fn of_publisher(number: u8, mut arrival: Arrival<'static>) -> Arrival<'static> {
+        arrival.raw.info.participant = publisher(number);
+        arrival
     }
 
     fn publisher(number: u8) -> Option<ParticipantId> {
@@ -256,16 +315,16 @@ mod tests {
     }
 
     fn ledger() -> Ledger {
-        Ledger::new(History::LastValues)
+        Ledger::new(Known::LastValues, 1)
     }
 
     /// A ledger in which samples with these numbers of one writer have come, met after `history_end`.
-    fn heard(history: History, history_end: u64, numbers: &[u64]) -> Ledger {
-        let mut ledger = Ledger::new(history);
+    fn heard(known: Known, history_end: u64, numbers: &[u64]) -> Ledger {
+        let mut ledger = Ledger::new(known, 1);
         for &number in numbers {
-            let is_history = number <= history_end;
-            let base = arrival(Kind::Quote, number as u32, None, 10);
-            ledger.count(&Arrival { history_end, is_history, ..base });
+            let mut arrival = arrival(number, 0, 10);
+            arrival.raw.info.history_end = history_end;
+            ledger.count(&arrival);
         }
         ledger
     }
@@ -278,11 +337,10 @@ mod tests {
     fn a_number_again_is_a_duplicate_and_another_writer_counts_anew() {
         let mut ledger = ledger();
         for (seq_num, writer) in [(1, 10), (5, 10), (5, 10), (2, 10), (1, 11)] {
-            let publisher = publisher((writer - 9) as u8);
-            ledger.count(&Arrival { publisher, ..arrival(Kind::Quote, seq_num, None, writer) });
+            ledger.count(&of_publisher((writer - 9) as u8, arrival(seq_num, 0, writer)));
         }
         let counts: Vec<_> =
-            ledger.publishers().iter().map(|one| (one.samples.sum(), one.duplicates)).collect();
+            ledger.publishers().iter().map(|one| (one.received(), one.duplicates)).collect();
         assert_eq!(counts, [(4, 2), (1, 0)]);
     }
 
@@ -290,14 +348,14 @@ mod tests {
     fn securities_of_one_message_share_its_number() {
         let mut ledger = ledger();
         for security in [1, 2, 3] {
-            ledger.count(&arrival(Kind::MarketData, 7, Some(security), 10));
+            ledger.count(&arrival(7, security, 10));
         }
         assert_eq!(ledger.publishers()[0].duplicates, 0);
     }
 
     #[test]
     fn holes_are_lost_and_so_is_what_was_written_after_the_last_that_came() {
-        let mut ledger = heard(History::LastValues, 0, &[1, 2, 4]);
+        let mut ledger = heard(Known::LastValues, 0, &[1, 2, 4]);
         assert_eq!(ledger.publishers()[0].holes, 1, "known before it ends");
         assert_eq!(lost(&ledger), None, "it may have written more");
         assert!(!ledger.has_end());
@@ -308,21 +366,21 @@ mod tests {
 
     #[test]
     fn what_was_written_before_a_late_subscriber_came_is_not_lost() {
-        let mut ledger = heard(History::LastValues, 100, &[40, 97, 101, 102]);
+        let mut ledger = heard(Known::LastValues, 100, &[40, 97, 101, 102]);
         ledger.end(publisher(1), Standing::Done { written: 102 });
         assert_eq!(lost(&ledger), Some(0));
         assert!(ledger.is_complete());
-        let received = ledger.publishers()[0];
+        let received = &ledger.publishers()[0];
         assert_eq!((received.last_values, received.seq_nums), (2, Some((101, 102))));
     }
 
     #[test]
     fn with_best_effort_the_loss_of_a_head_is_unknown() {
-        let mut headless = heard(History::BestEffort, 0, &[101, 103]);
+        let mut headless = heard(Known::BestEffort, 0, &[101, 103]);
         headless.end(publisher(1), Standing::Done { written: 103 });
         assert_eq!(headless.publishers()[0].holes, 1);
         assert_eq!(lost(&headless), None, "the first hundred may be lost, or from before we met");
-        let mut whole = heard(History::BestEffort, 0, &[1, 3]);
+        let mut whole = heard(Known::BestEffort, 0, &[1, 3]);
         whole.end(publisher(1), Standing::Done { written: 4 });
         assert_eq!(lost(&whole), Some(2));
     }
@@ -332,8 +390,7 @@ mod tests {
         let mut ledger = ledger();
         let count = PUBLISHERS_MAX as u8 + 1;
         for number in 1..=count {
-            let sample = arrival(Kind::Quote, 1, None, u64::from(number));
-            ledger.count(&Arrival { publisher: publisher(number), ..sample });
+            ledger.count(&of_publisher(number, arrival(1, 0, u64::from(number))));
             ledger.end(publisher(number), Standing::Done { written: 1 });
         }
         let all = ledger.publishers();
@@ -348,7 +405,7 @@ mod tests {
 
     #[test]
     fn the_loss_of_one_that_went_without_a_word_is_unknown() {
-        let mut ledger = heard(History::LastValues, 0, &[1, 2]);
+        let mut ledger = heard(Known::LastValues, 0, &[1, 2]);
         assert!(ledger.note_present(&[ParticipantId([1; 16])]).is_empty());
         assert_eq!(lost(&ledger), None, "killed, it is still there until its lease is over");
         assert_eq!(ledger.note_present(&[]), [ParticipantId([1; 16])]);
@@ -359,7 +416,7 @@ mod tests {
 
     #[test]
     fn a_publisher_that_was_stopped_ends_nothing_and_its_loss_is_known() {
-        let mut ledger = heard(History::LastValues, 0, &[1, 2]);
+        let mut ledger = heard(Known::LastValues, 0, &[1, 2]);
         ledger.end(publisher(1), Standing::Stopped { written: 3 });
         assert!(!ledger.has_end() && !ledger.is_complete());
         assert_eq!(lost(&ledger), Some(1));
@@ -368,11 +425,37 @@ mod tests {
 
     #[test]
     fn without_last_values_the_share_of_silent_writers_is_unknown() {
-        let mut late = heard(History::None, 100, &[101, 102]);
+        let mut late = heard(Known::None, 100, &[101, 102]);
         late.end(publisher(1), Standing::Done { written: 110 });
         assert_eq!(lost(&late), None);
-        let mut early = heard(History::None, 0, &[1, 2]);
+        let mut early = heard(Known::None, 0, &[1, 2]);
         early.end(publisher(1), Standing::Done { written: 3 });
         assert_eq!(lost(&early), Some(1));
+    }
+
+    #[test]
+    fn samples_of_one_packet_are_no_duplicates() {
+        let mut ledger = ledger();
+        for seq_num in [7, 7, 8, 6] {
+            ledger.count(&Arrival { is_of_packet: true, ..arrival(seq_num, 1, 10) });
+        }
+        assert_eq!(ledger.publishers()[0].duplicates, 1, "the one out of order");
+    }
+
+    #[test]
+    fn a_subscriber_of_some_topics_knows_of_holes_alone() {
+        let mut ledger = heard(Known::SomeTopics, 0, &[1, 3]);
+        ledger.end(publisher(1), Standing::Done { written: 50 });
+        assert_eq!(lost(&ledger), Some(1));
+    }
+
+    #[test]
+    fn what_a_conflating_subscriber_skips_is_not_lost() {
+        let mut ledger = heard(Known::Conflated, 0, &[1, 9]);
+        assert_eq!(lost(&ledger), None, "it may have written more");
+        ledger.end(publisher(1), Standing::Done { written: 20 });
+        assert_eq!(lost(&ledger), Some(0));
+        assert_eq!(ledger.publishers()[0].holes, 7);
+        assert!(ledger.has_end() && !ledger.is_complete(), "last values may still wait");
     }
 }

@@ -1,0 +1,26 @@
+//! A publisher over DDS on this machine: `cargo run --release -p tickwire-dds --example publisher`, with the
+//! example `subscriber` beside it.
+
+use std::error::Error;
+use std::time::Duration;
+use tickwire_dds::{Domain, DomainConfig, Quote};
+use tickwire_distribution::{Delivery, Publisher, TopicSet};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let place = Domain::open(0, &DomainConfig::default())?.join()?;
+    let sets = [TopicSet::of::<Quote>()];
+    let mut publisher = Publisher::new(&place, &sets, &Delivery::default(), PATIENCE, || false)?;
+    if !publisher.wait_matched(1, PATIENCE)? {
+        println!("Nobody subscribes: publishing all the same.");
+    }
+    for sequence_number in 1..=1000 {
+        let quote = Quote { sequence_number, price: 13_331, volume: 5, ..Quote::default() };
+        publisher.publish(0, &quote)?;
+    }
+    // Tells subscribers how many there were, so that they know what was lost.
+    let has_all = publisher.finish(true, PATIENCE)?;
+    println!("{} quotes; subscribers have all: {has_all}", publisher.counters().written());
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! A subscriber over DDS on this machine: `cargo run --release -p tickwire-dds --example subscriber`, with the
+//! example `publisher` beside it.
+
+use std::error::Error;
+use std::time::Duration;
+use tickwire_dds::{Domain, DomainConfig, Quote, Received};
+use tickwire_distribution::{Delivery, Subscriber, SubscriberOptions, TopicSet};
+
+const TICK: Duration = Duration::from_millis(20);
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let place = Domain::open(0, &DomainConfig::default())?.join()?;
+    let sets = [TopicSet::of::<Quote>()];
+    // With `every: Some(time)` it conflates: the last sample of each key, no more often than that.
+    let options = SubscriberOptions::default();
+    let mut subscriber = Subscriber::new(&place, &sets, &Delivery::default(), &options)?;
+    let mut quote = Received::<Quote>::default();
+    let mut volume = 0;
+    while !subscriber.is_over() {
+        subscriber.receive(TICK, |arrival| {
+            if arrival.load(&mut quote).is_ok() {
+                volume += u64::from(quote.sample.volume);
+            }
+        })?;
+        for publisher in subscriber.take_gone() {
+            println!("Publisher {publisher} has gone without a word.");
+        }
+    }
+    let ledger = subscriber.ledger();
+    for publisher in ledger.publishers() {
+        let lost = ledger.lost(&publisher);
+        println!("{} quotes, volume {volume}, lost: {lost:?}", publisher.received());
+    }
+    Ok(())
+}

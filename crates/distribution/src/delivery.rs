@@ -1,0 +1,212 @@
+//! How a publisher's samples are delivered, and what their topics are called.
+
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::sample::Sample;
+use crate::types::StructType;
+use crate::{Done, Qos};
+
+/// Samples that a topic without key holds for a slow subscriber, unless said otherwise.
+const DEPTH: u32 = 65_536;
+/// The same, for each instance of a topic with key. DDS sets aside 8 bytes a sample for each instance when
+/// it is first written.
+const KEYED_DEPTH: u32 = 128;
+/// Samples of an instance that wait for the program where delivery is not reliable.
+const KEYED_READER_DEPTH: u32 = 1_024;
+/// Samples that a reader holds for its program.
+const READER_SAMPLES: u32 = 65_536;
+/// How long the transport waits for room before it hands a sample back, to be tried again.
+const WRITE_SLICE: Duration = Duration::from_millis(10);
+/// Most securities with topics of their own.
+const SECURITIES_MAX: usize = 10_000;
+
+/// Samples held for a slow subscriber.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// All; a full history makes the publisher wait.
+    All,
+    /// The last of each instance, or of a topic without key; the oldest gives way.
+    Last(u32),
+}
+
+/// How samples are delivered. Publisher and subscriber need the same `best_effort`, `last_values` and
+/// partitions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// What is lost on the way stays lost.
+    pub best_effort: bool,
+    /// Samples held for a slow subscriber; `None` for 128 of an instance, or 65,536 of a topic without key.
+    pub held: Option<Held>,
+    /// Samples of an instance kept for subscribers that come late; 0 for none.
+    pub last_values: u32,
+    /// Partitions. They select what is delivered; they are no access control.
+    pub partitions: Vec<String>,
+}
+
+impl Default for Delivery {
+    /// Reliable, with the last value of each instance for those who come late.
+    fn default() -> Self {
+        Self { best_effort: false, held: None, last_values: 1, partitions: Vec::new() }
+    }
+}
+
+impl Delivery {
+    /// QoS of a writer.
+    #[must_use]
+    pub fn writer_qos(&self, has_key: bool) -> Qos {
+        let own = if has_key { KEYED_DEPTH } else { DEPTH };
+        let qos = self.base().max_blocking(WRITE_SLICE);
+        self.with_last_values(match self.held {
+            Some(Held::All) => qos.keep_all(READER_SAMPLES),
+            Some(Held::Last(depth)) => qos.keep_last(depth),
+            None => qos.keep_last(own),
+        })
+    }
+
+    /// QoS of a reader: what came and was not taken is never overwritten where delivery is reliable, unless
+    /// the reader `conflates`, which keeps the last sample of each instance.
+    #[must_use]
+    pub fn reader_qos(&self, has_key: bool, conflates: bool) -> Qos {
+        let qos = self.base();
+        self.with_last_values(match (conflates, self.best_effort, has_key) {
+            (true, ..) => qos.keep_last(1),
+            (false, true, true) => qos.keep_last(KEYED_READER_DEPTH),
+            (false, true, false) => qos.keep_last(DEPTH),
+            (false, false, _) => qos.keep_all(READER_SAMPLES),
+        })
+    }
+
+    /// QoS of the writers and readers of echoes: nobody comes late to them.
+    #[must_use]
+    pub fn echo_qos(&self) -> Qos {
+        self.base().max_blocking(WRITE_SLICE).keep_last(DEPTH)
+    }
+
+    /// QoS of what ends a feed: always reliable, and told to those who come late.
+    #[must_use]
+    pub fn done_qos(&self) -> Qos {
+        self.partitioned(Qos::reliable()).keep_last(1).transient_local(1)
+    }
+
+    fn base(&self) -> Qos {
+        self.partitioned(if self.best_effort { Qos::best_effort() } else { Qos::reliable() })
+    }
+
+    fn partitioned(&self, qos: Qos) -> Qos {
+        self.partitions.iter().fold(qos, |qos, name| qos.partition(name))
+    }
+
+    fn with_last_values(&self, qos: Qos) -> Qos {
+        match self.last_values {
+            0 => qos,
+            depth => qos.transient_local(depth),
+        }
+    }
+}
+
+/// Samples of one type, and the topics they are written to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicSet {
+    /// Name of the topic, or of the set.
+    pub name: String,
+    /// Type of the samples.
+    pub of: Arc<StructType>,
+    /// Securities with a topic each, ascending; `None` for one topic.
+    pub securities: Option<Vec<u32>>,
+}
+
+impl TopicSet {
+    /// One topic of samples of a type.
+    #[must_use]
+    pub fn of<S: Sample>() -> Self {
+        Self { name: S::TOPIC.to_owned(), of: S::struct_type().clone(), securities: None }
+    }
+
+    /// A topic for each security, for samples whose key is the number of a security; others have one topic.
+    #[must_use]
+    pub fn by_security<S: Sample>(securities: &SecurityList) -> Self {
+        let has_security = S::default().security().is_some();
+        let securities = has_security.then(|| securities.0.clone());
+        Self { securities, ..Self::of::<S>() }
+    }
+
+    /// Names of the topics, each with its security if it is of one.
+    pub fn topics(&self) -> impl Iterator<Item = (Option<u32>, String)> {
+        let alone = self.securities.is_none().then(|| (None, self.name.clone()));
+        let securities = self.securities.iter().flatten();
+        let each = securities.map(|&number| (Some(number), format!("{}/{number}", self.name)));
+        alone.into_iter().chain(each)
+    }
+}
+
+/// The topic on which a subscriber echoes what it takes from `topic`.
+#[must_use]
+pub fn echo_topic(topic: &str) -> String {
+    format!("{topic}/Echo")
+}
+
+/// The topics on which a publisher says that its feed is done, and that it was stopped before.
+pub(crate) const END_TOPICS: [&str; 2] = [Done::TOPIC, Done::STOPPED_TOPIC];
+
+/// Securities with topics of their own, ascending.
+///
+/// # Examples
+/// ```
+/// use tickwire_distribution::SecurityList;
+/// assert_eq!("3-5,1,4".parse(), Ok(SecurityList(vec![1, 3, 4, 5])));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecurityList(pub Vec<u32>);
+
+impl FromStr for SecurityList {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let number = |text: &str| {
+            text.trim().parse::<u32>().map_err(|_| format!("{text} is no number of a security"))
+        };
+        let mut securities = Vec::new();
+        for range in text.split(',') {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let (first, last) = (number(first)?, number(last)?);
+            if first > last {
+                return Err(format!("{range} ends before it begins"));
+            }
+            if (last - first) as usize >= SECURITIES_MAX - securities.len().min(SECURITIES_MAX - 1)
+            {
+                return Err(format!("more than {SECURITIES_MAX} securities"));
+            }
+            securities.extend(first..=last);
+        }
+        securities.sort_unstable();
+        securities.dedup();
+        Ok(Self(securities))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MarketData, Quote};
+
+    #[test]
+    fn securities_are_ranges_and_numbers() {
+        let list = |text: &str| text.parse::<SecurityList>();
+        assert!(list("5-3").unwrap_err().contains("ends before"));
+        assert!(list("x").unwrap_err().contains("no number"));
+        assert!(list("0-4294967295").unwrap_err().contains("more than 10000"));
+        assert!(list("1-9000,10001-19000").unwrap_err().contains("more than 10000"));
+    }
+
+    #[test]
+    fn only_samples_of_a_security_have_topics_by_security() {
+        let list = SecurityList(vec![7, 9]);
+        let names = |set: &TopicSet| set.topics().collect::<Vec<_>>();
+        let each = [(Some(7), "MarketData/7".to_owned()), (Some(9), "MarketData/9".to_owned())];
+        assert_eq!(names(&TopicSet::by_security::<MarketData>(&list)), each);
+        let one = [(None, "Quote".to_owned())];
+        assert_eq!(names(&TopicSet::by_security::<Quote>(&list)), one);
+    }
+}

@@ -1,0 +1,90 @@
+//! The samples of the order and market-data templates on their topics.
+
+use super::{Filled, Filler};
+use crate::delivery::{SecurityList, TopicSet};
+use crate::publisher::Publisher;
+use crate::transport::Participant;
+use crate::{Change, MarketData, New, Quote, QuoteRequest, Remove};
+
+/// The topic sets of all samples that a filler can make: one topic each, or by security where `securities` are
+/// given and the sample has one.
+#[must_use]
+pub fn filled_sets(securities: Option<&SecurityList>) -> Vec<TopicSet> {
+    let keyed = |alone: TopicSet, by_security: fn(&SecurityList) -> TopicSet| {
+        securities.map_or(alone, by_security)
+    };
+    vec![
+        TopicSet::of::<Quote>(),
+        TopicSet::of::<New>(),
+        TopicSet::of::<Change>(),
+        TopicSet::of::<Remove>(),
+        keyed(TopicSet::of::<MarketData>(), TopicSet::by_security::<MarketData>),
+        keyed(TopicSet::of::<QuoteRequest>(), TopicSet::by_security::<QuoteRequest>),
+    ]
+}
+
+/// Writes what a filler fills to a publisher of [`sets`](Self::sets).
+#[derive(Debug)]
+pub struct FilledTopics {
+    sets: Vec<TopicSet>,
+    change: usize,
+    market_data: usize,
+    new: usize,
+    quote: usize,
+    quote_request: usize,
+    remove: usize,
+}
+
+impl FilledTopics {
+    /// The topics of the samples that `filler` makes.
+    #[must_use]
+    pub fn of(filler: &Filler, securities: Option<&SecurityList>) -> Self {
+        let mut sets = filled_sets(securities);
+        sets.retain(|set| filler.makes(&set.name));
+        // What the filler does not make has no index that anybody asks for.
+        let index = |name| sets.iter().position(|set| set.name == name).unwrap_or(usize::MAX);
+        Self {
+            change: index("Change"),
+            market_data: index("MarketData"),
+            new: index("New"),
+            quote: index("Quote"),
+            quote_request: index("QuoteRequest"),
+            remove: index("Remove"),
+            sets,
+        }
+    }
+
+    /// The topic sets, in the order of their indexes.
+    #[must_use]
+    pub fn sets(&self) -> &[TopicSet] {
+        &self.sets
+    }
+
+    /// Writes the samples of one message.
+    ///
+    /// # Errors
+    /// What the transport refuses; not that there was no room, which is counted.
+    ///
+    /// # Panics
+    /// If the publisher is not one of these sets, or the filler another.
+    #[inline]
+    pub fn publish<P: Participant>(
+        &self,
+        publisher: &mut Publisher<P>,
+        filled: Filled<'_>,
+    ) -> Result<(), P::Error> {
+        match filled {
+            Filled::Change(sample) => publisher.publish(self.change, &sample),
+            Filled::MarketData(samples) => {
+                samples.iter().try_for_each(|sample| publisher.publish(self.market_data, sample))
+            }
+            Filled::New(sample) => publisher.publish(self.new, &sample),
+            Filled::Quote(sample) => publisher.publish(self.quote, &sample),
+            Filled::QuoteRequest(samples) => {
+                samples.iter().try_for_each(|sample| publisher.publish(self.quote_request, sample))
+            }
+            Filled::Remove(sample) => publisher.publish(self.remove, &sample),
+            Filled::Done | Filled::Other => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! The feed handler's books and events as [`BookTop`], [`Book`], [`Trade`], [`Status`] and [`Definition`] samples.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use tickwire_feed::book::{Amount, Level, Side};
+use tickwire_feed::market::{
+    BookKind, Instrument, MarketEvent, StatusScope, Trade as FeedTrade, TradeAction,
+};
+use tickwire_feed::recovery::{BookChange, Recovery};
+
+use crate::delivery::TopicSet;
+use crate::publisher::Publisher;
+use crate::transport::Participant;
+use crate::{Book, BookLevel, BookTop, Decimal, Definition, Status, Trade};
+
+/// The topic sets of the samples of any feed, in the order of [`MarketSamples`].
+#[must_use]
+pub fn market_sets() -> Vec<TopicSet> {
+    vec![
+        TopicSet::of::<BookTop>(),
+        TopicSet::of::<Book>(),
+        TopicSet::of::<Trade>(),
+        TopicSet::of::<Status>(),
+        TopicSet::of::<Definition>(),
+    ]
+}
+
+const BOOK_TOP: usize = 0;
+const BOOK: usize = 1;
+const TRADE: usize = 2;
+const STATUS: usize = 3;
+const DEFINITION: usize = 4;
+
+/// What is told of the message that books and events come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// Sequence number of its packet; `None` where packets have none.
+    pub seq_num: Option<u64>,
+    /// When the exchange sent it, in the digits of the feed; `None` where it does not tell.
+    pub sending_time: Option<u64>,
+    /// When it was received, in nanoseconds since 1970.
+    pub received_ns: u64,
+}
+
+/// Fills the samples of one channel and writes them. Samples are reused: once warm, filling allocates nothing.
+pub struct MarketSamples {
+    /// Levels of a side that are published.
+    levels_max: usize,
+    top: BookTop,
+    book: Book,
+    trade: Trade,
+    status: Status,
+    definition: Definition,
+    /// The best prices and the state published last.
+    tops: HashMap<(Instrument, BookKind), BookTop>,
+}
+
+/// Sets the members that all samples begin with.
+macro_rules! set_head {
+    ($sample:expr, $instrument:expr, $origin:expr) => {{
+        set($instrument, &mut $sample.instrument);
+        $sample.seq_num = $origin.seq_num.unwrap_or(0);
+        $sample.sending_time = $origin.sending_time.unwrap_or(0);
+        $sample.received_ns = $origin.received_ns;
+    }};
+}
+
+impl MarketSamples {
+    /// Samples of a channel of a source, with at most `levels_max` levels a side.
+    #[must_use]
+    pub fn new(source: &str, channel: &str, levels_max: Option<u32>) -> Self {
+        let (source, channel) = (source.to_owned(), channel.to_owned());
+        let all = (source.clone(), channel.clone());
+        Self {
+            levels_max: levels_max.map_or(usize::MAX, |levels| levels as usize),
+            top: BookTop { source: all.0.clone(), channel: all.1.clone(), ..BookTop::default() },
+            book: Book { source: all.0.clone(), channel: all.1.clone(), ..Book::default() },
+            trade: Trade { source: all.0.clone(), channel: all.1.clone(), ..Trade::default() },
+            status: Status { source: all.0, channel: all.1, ..Status::default() },
+            definition: Definition { source, channel, ..Definition::default() },
+            tops: HashMap::new(),
+        }
+    }
+
+    /// Publishes a book that changed, or became fresh or stale: all its levels, and the best prices if they or
+    /// the state changed.
+    ///
+    /// # Errors
+    /// What the transport refuses.
+    pub fn publish_book<P: Participant>(
+        &mut self,
+        publisher: &mut Publisher<P>,
+        change: &BookChange,
+        recovery: &Recovery,
+        origin: &Origin,
+    ) -> Result<(), P::Error> {
+        let Some(levels) = recovery.last_known_book(change.instrument, change.kind) else {
+            return Ok(());
+        };
+        let name = recovery.instruments().name(change.instrument);
+        let reason = match recovery.book(change.instrument, change.kind) {
+            Ok(_) => "",
+            Err(reason) => reason.label(),
+        };
+
+        let Self { top, book, tops, levels_max, .. } = self;
+        set_head!(top, name, origin);
+        set(change.kind.name(), &mut top.kind);
+        set(reason, &mut top.stale_reason);
+        (top.has_bid, top.bid) = best(levels.best(Side::Bid));
+        (top.has_offer, top.offer) = best(levels.best(Side::Offer));
+        match tops.get_mut(&(change.instrument, change.kind)) {
+            Some(last) if is_same(last, top) => {}
+            Some(last) => {
+                publisher.publish(BOOK_TOP, top)?;
+                last.clone_from(top);
+            }
+            None => {
+                publisher.publish(BOOK_TOP, top)?;
+                tops.insert((change.instrument, change.kind), top.clone());
+            }
+        }
+
+        set_head!(book, name, origin);
+        set(change.kind.name(), &mut book.kind);
+        set(reason, &mut book.stale_reason);
+        for (side, out) in [(Side::Bid, &mut book.bids), (Side::Offer, &mut book.offers)] {
+            out.clear();
+            out.extend(levels.levels(side).take(*levels_max).map(level));
+        }
+        publisher.publish(BOOK, book)
+    }
+
+    /// Publishes a trade, a status or a definition; nothing of other events.
+    ///
+    /// # Errors
+    /// What the transport refuses.
+    pub fn publish_event<P: Participant>(
+        &mut self,
+        publisher: &mut Publisher<P>,
+        event: &MarketEvent<'_>,
+        recovery: &Recovery,
+        origin: &Origin,
+    ) -> Result<(), P::Error> {
+        let instruments = recovery.instruments();
+        match event {
+            MarketEvent::Trade(told) => {
+                set_head!(self.trade, instruments.name(told.instrument), origin);
+                fill_trade(&mut self.trade, told);
+                publisher.publish(TRADE, &self.trade)
+            }
+            MarketEvent::Status(told) => {
+                let name = match told.scope {
+                    StatusScope::Instrument(instrument) => instruments.name(instrument),
+                    StatusScope::Channel => "",
+                };
+                set_head!(self.status, name, origin);
+                self.status.code = told.code;
+                self.status.may_cross = told.may_cross();
+                publisher.publish(STATUS, &self.status)
+            }
+            MarketEvent::Definition(instrument, told) => {
+                let definition = &mut self.definition;
+                // All that is known by now, not only what is new.
+                let known = instruments.definition(*instrument).unwrap_or(told);
+                set_head!(definition, instruments.name(*instrument), origin);
+                set(known.symbol.as_deref().unwrap_or_default(), &mut definition.symbol);
+                (definition.has_tick, definition.tick) = optional(known.tick);
+                set(known.expiry.as_deref().unwrap_or_default(), &mut definition.expiry);
+                publisher.publish(DEFINITION, definition)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether best prices and state are those published last.
+fn is_same(last: &BookTop, top: &BookTop) -> bool {
+    last.stale_reason == top.stale_reason
+        && (last.has_bid, last.has_offer) == (top.has_bid, top.has_offer)
+        && is_same_level(&last.bid, &top.bid)
+        && is_same_level(&last.offer, &top.offer)
+}
+
+/// Whether levels are the same by value: 1333 x 10^1 is 13330.
+fn is_same_level(last: &BookLevel, level: &BookLevel) -> bool {
+    amount(last.price) == amount(level.price)
+        && amount(last.size) == amount(level.size)
+        && last.orders == level.orders
+}
+
+fn amount(decimal: Decimal) -> Amount {
+    Amount { mantissa: decimal.mantissa, exponent: decimal.exponent }
+}
+
+fn fill_trade(trade: &mut Trade, told: &FeedTrade<'_>) {
+    trade.exchange_date = told.time.date.unwrap_or(0);
+    trade.has_exchange_time = told.time.time.is_some();
+    trade.exchange_time = told.time.time.unwrap_or(0);
+    let action = match told.action {
+        TradeAction::New => "new",
+        TradeAction::Change => "change",
+        TradeAction::Delete => "delete",
+    };
+    set(action, &mut trade.action);
+    (trade.has_price, trade.price) = optional(told.price);
+    (trade.has_size, trade.size) = optional(told.size);
+    trade.id.clear();
+    if let Some(id) = told.id {
+        // Writing to a string does not fail.
+        let _ = write!(trade.id, "{id}");
+    }
+    let aggressor = match told.aggressor {
+        Some(Side::Bid) => "bid",
+        Some(Side::Offer) => "offer",
+        None => "",
+    };
+    set(aggressor, &mut trade.aggressor);
+    set(&String::from_utf8_lossy(told.conditions), &mut trade.conditions);
+}
+
+/// Replaces a string in its memory; characters that end strings on the wire are left out.
+fn set(value: &str, text: &mut String) {
+    text.clear();
+    text.extend(value.split('\0'));
+}
+
+fn decimal(amount: Amount) -> Decimal {
+    Decimal { mantissa: amount.mantissa, exponent: amount.exponent }
+}
+
+fn optional(amount: Option<Amount>) -> (bool, Decimal) {
+    (amount.is_some(), amount.map(decimal).unwrap_or_default())
+}
+
+fn level(level: &Level) -> BookLevel {
+    BookLevel {
+        price: decimal(level.price),
+        size: decimal(level.size),
+        orders: level.orders.unwrap_or(0),
+    }
+}
+
+fn best(best: Option<&Level>) -> (bool, BookLevel) {
+    (best.is_some(), best.map(level).unwrap_or_default())
+}

@@ -1,0 +1,284 @@
+//! The writers of a publisher, and what it does when a subscriber is slow.
+
+use std::time::{Duration, Instant};
+
+use crate::cdr::Encoder;
+use crate::delivery::{Delivery, END_TOPICS, TopicSet};
+use crate::transport::{Participant, RawWriter, TransportError};
+use crate::{Done, Sample, Writer};
+
+/// Longest sleep of a loop that waits for subscribers.
+const TICK: Duration = Duration::from_millis(20);
+
+/// What became of samples.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PublisherCounters {
+    /// Written, by topic set.
+    pub written: Vec<u64>,
+    /// Abandoned because no room came in the time allowed.
+    pub dropped: u64,
+    /// Of a security without topic.
+    pub unlisted: u64,
+    /// Writes that had to wait for room.
+    pub stalls: u64,
+    /// Time they waited, in nanoseconds.
+    pub stalled_ns: u64,
+}
+
+impl PublisherCounters {
+    /// All samples written.
+    #[must_use]
+    pub fn written(&self) -> u64 {
+        self.written.iter().sum()
+    }
+}
+
+/// How long to wait for room.
+struct Patience {
+    is_over: Box<dyn Fn() -> bool + Send>,
+    max: Duration,
+    /// The last sample waited in vain: until one succeeds, each is tried only once.
+    is_exhausted: bool,
+}
+
+/// Writers of the topics of one set.
+enum Writers<W> {
+    One(W),
+    /// Ascending by security.
+    BySecurity(Vec<(u32, W)>),
+}
+
+impl<W> Writers<W> {
+    #[inline]
+    fn of(&mut self, security: Option<u32>) -> Option<&mut W> {
+        match self {
+            Self::One(writer) => Some(writer),
+            Self::BySecurity(writers) => {
+                let security = security?;
+                let found = writers.binary_search_by_key(&security, |(security, _)| *security);
+                found.ok().map(|index| &mut writers[index].1)
+            }
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &W> {
+        let (one, many) = match self {
+            Self::One(writer) => (Some(writer), &[][..]),
+            Self::BySecurity(writers) => (None, &writers[..]),
+        };
+        one.into_iter().chain(many.iter().map(|(_, writer)| writer))
+    }
+}
+
+/// Writes samples to the topics of some sets, and says when that is over.
+///
+/// # Examples
+/// A publisher over any transport:
+/// ```
+/// use std::time::Duration;
+/// use tickwire_distribution::{Delivery, Participant, Publisher, Quote, TopicSet};
+///
+/// fn publish<P: Participant>(place: &P, quotes: &[Quote]) -> Result<(), P::Error> {
+///     let sets = [TopicSet::of::<Quote>()];
+///     let patience = Duration::from_secs(10);
+///     let mut publisher = Publisher::new(place, &sets, &Delivery::default(), patience, || false)?;
+///     publisher.wait_matched(1, patience)?;
+///     for quote in quotes {
+///         publisher.publish(0, quote)?;
+///     }
+///     publisher.finish(true, patience)?;
+///     Ok(())
+/// }
+/// ```
+pub struct Publisher<P: Participant> {
+    sets: Vec<Writers<P::RawWriter>>,
+    /// By whether the feed was stopped.
+    ends: [Writer<Done, P::RawWriter>; 2],
+    patience: Patience,
+    counters: PublisherCounters,
+    bytes: Vec<u8>,
+}
+
+impl<P: Participant> Publisher<P> {
+    /// Writers of the topics of `sets`. A write that finds no room is tried again for `wait_max`, unless
+    /// `is_over` says that the publisher is to end.
+    ///
+    /// # Errors
+    /// What the transport refuses.
+    pub fn new(
+        participant: &P,
+        sets: &[TopicSet],
+        delivery: &Delivery,
+        wait_max: Duration,
+        is_over: impl Fn() -> bool + Send + 'static,
+    ) -> Result<Self, P::Error> {
+        let made = sets.iter().map(|set| Self::writers(participant, set, delivery));
+        let sets: Vec<Writers<P::RawWriter>> = made.collect::<Result<_, _>>()?;
+        let [done, stopped] = END_TOPICS;
+        let end = |topic| participant.writer(topic, &delivery.done_qos());
+        Ok(Self {
+            ends: [end(done)?, end(stopped)?],
+            patience: Patience { is_over: Box::new(is_over), max: wait_max, is_exhausted: false },
+            counters: PublisherCounters { written: vec![0; sets.len()], ..Default::default() },
+            bytes: Vec::new(),
+            sets,
+        })
+    }
+
+    fn writers(
+        participant: &P,
+        set: &TopicSet,
+        delivery: &Delivery,
+    ) -> Result<Writers<P::RawWriter>, P::Error> {
+        let qos = delivery.writer_qos(set.of.has_key());
+        let mut by_security = Vec::new();
+        for (security, topic) in set.topics() {
+            let writer = participant.raw_writer(&set.of, &topic, &qos)?;
+            match security {
+                Some(security) => by_security.push((security, writer)),
+                None => return Ok(Writers::One(writer)),
+            }
+        }
+        Ok(Writers::BySecurity(by_security))
+    }
+
+    /// What became of the samples so far.
+    pub fn counters(&self) -> &PublisherCounters {
+        &self.counters
+    }
+
+    /// Waits until every topic has `count` subscribers; false where `timeout` passed first or the publisher
+    /// is to end.
+    ///
+    /// # Errors
+    /// What the transport refuses.
+    pub fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, P::Error> {
+        let started = Instant::now();
+        while !self.is_matched(count)? {
+            if started.elapsed() >= timeout || (self.patience.is_over)() {
+                return Ok(false);
+            }
+            std::thread::sleep(TICK);
+        }
+        Ok(true)
+    }
+
+    /// As [`wait_matched`](Self::wait_matched) for subscribers that read some of the topics only: waits for so many
+    /// readers of the topic Done, which a [`Subscriber`](crate::Subscriber) makes last.
+    ///
+    /// # Errors
+    /// What the transport refuses.
+    pub fn wait_subscribers(&self, count: u32, timeout: Duration) -> Result<bool, P::Error> {
+        let started = Instant::now();
+        while self.ends[0].matched()? < count {
+            if started.elapsed() >= timeout || (self.patience.is_over)() {
+                return Ok(false);
+            }
+            std::thread::sleep(TICK);
+        }
+        Ok(true)
+    }
+
+    fn is_matched(&self, count: u32) -> Result<bool, P::Error> {
+        for writer in self.sets.iter().flat_map(Writers::all) {
+            if writer.matched()? < count {
+                return Ok(false);
+            }
+        }
+        Ok(self.ends[0].matched()? >= count)
+    }
+
+    /// Writes a sample to the set of this index, which is of its type. Once warm it does not allocate.
+    ///
+    /// # Errors
+    /// What the transport refuses; not that there was no room, which is counted.
+    ///
+    /// # Panics
+    /// If there is no such set.
+    #[inline]
+    pub fn publish<S: Sample>(&mut self, set: usize, sample: &S) -> Result<(), P::Error> {
+        let mut encoder = Encoder::new(&mut self.bytes, S::struct_type().encoding);
+        sample.encode_members(&mut encoder)?;
+        self.write(set, sample.security())
+    }
+
+    /// Writes the bytes of a sample to the set of this index, whose type and encoding they are of.
+    ///
+    /// # Errors
+    /// What the transport refuses; not that there was no room, which is counted.
+    ///
+    /// # Panics
+    /// If there is no such set.
+    #[inline]
+    pub fn publish_bytes(&mut self, set: usize, bytes: &[u8]) -> Result<(), P::Error> {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(bytes);
+        self.write(set, None)
+    }
+
+    #[inline]
+    fn write(&mut self, set: usize, security: Option<u32>) -> Result<(), P::Error> {
+        let Some(writer) = self.sets[set].of(security) else {
+            self.counters.unlisted += 1;
+            return Ok(());
+        };
+        match writer.write(&self.bytes, None) {
+            Ok(()) => self.patience.is_exhausted = false,
+            Err(error) if error.is_timed_out() => {
+                let (patience, counters) = (&mut self.patience, &mut self.counters);
+                if !write_again(writer, &self.bytes, patience, counters)? {
+                    self.counters.dropped += 1;
+                    return Ok(());
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        self.counters.written[set] += 1;
+        Ok(())
+    }
+
+    /// Waits until the subscribers have everything, and tells them how much it was: as the whole feed, or as
+    /// what was written before the publisher was stopped. False where they did not get there in `timeout`.
+    ///
+    /// # Errors
+    /// What the transport refuses.
+    pub fn finish(&mut self, is_whole: bool, timeout: Duration) -> Result<bool, P::Error> {
+        let until = Instant::now() + timeout;
+        let left = || until.saturating_duration_since(Instant::now());
+        let mut all = self.sets.iter().flat_map(Writers::all);
+        let acknowledged = is_in_time(all.try_for_each(|writer| writer.wait_acknowledged(left())))?;
+        let end = &mut self.ends[usize::from(!is_whole)];
+        end.write(&Done { samples: self.counters.written() })?;
+        Ok(is_in_time(end.wait_acknowledged(left().max(TICK)))? && acknowledged)
+    }
+}
+
+fn is_in_time<E: TransportError>(result: Result<(), E>) -> Result<bool, E> {
+    match result {
+        Ok(()) => Ok(true),
+        Err(error) if error.is_timed_out() => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Tries until there is room; false where there was none in time.
+#[cold]
+fn write_again<W: RawWriter>(
+    writer: &mut W,
+    bytes: &[u8],
+    patience: &mut Patience,
+    counters: &mut PublisherCounters,
+) -> Result<bool, W::Error> {
+    counters.stalls += 1;
+    if patience.is_exhausted {
+        return Ok(false);
+    }
+    let started = Instant::now();
+    let mut is_written = false;
+    while !is_written && started.elapsed() < patience.max && !(patience.is_over)() {
+        is_written = is_in_time(writer.write(bytes, None))?;
+    }
+    patience.is_exhausted = !is_written;
+    counters.stalled_ns += started.elapsed().as_nanos() as u64;
+    Ok(is_written)
+}

@@ -1,0 +1,229 @@
+//! A subscriber: samples of all its topics, how their publishers end, and what was lost.
+
+use std::time::{Duration, Instant};
+
+use crate::delivery::{Delivery, END_TOPICS, TopicSet};
+use crate::ledger::{Known, Ledger, Standing};
+use crate::stations::{Arrival, Role, Stations};
+use crate::transport::{Participant, ParticipantId, Received};
+use crate::{Done, Reader};
+
+/// How often to look who is there.
+const WATCH_EVERY: Duration = Duration::from_millis(100);
+/// How long to wait for samples behind the publisher's word that it has ended.
+const QUIET: Duration = Duration::from_millis(500);
+
+/// How a subscriber reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SubscriberOptions {
+    /// The topics are some of those that publishers write. Otherwise what publishers say they wrote tells how much was
+    /// lost, also behind the last sample that came.
+    pub some_topics: bool,
+    /// Write each sample back, so that the publisher can time it.
+    pub echo: bool,
+    /// Conflate: take samples no more often than this apart, and of each key the last one then. Samples in
+    /// between are skipped and not counted as lost.
+    pub every: Option<Duration>,
+}
+
+/// Reads the topics of some sets from all publishers, and keeps account of what was lost.
+///
+/// # Examples
+/// A subscriber over any transport:
+/// ```
+/// use std::time::Duration;
+/// use tickwire_distribution::{
+///     Delivery, Participant, Quote, Received, Subscriber, SubscriberOptions, TopicSet,
+/// };
+///
+/// fn subscribe<P: Participant>(place: &P) -> Result<bool, P::Error> {
+///     let sets = [TopicSet::of::<Quote>()];
+///     let options = SubscriberOptions::default();
+///     let mut subscriber = Subscriber::new(place, &sets, &Delivery::default(), &options)?;
+///     let mut quote = Received::<Quote>::default();
+///     while !subscriber.is_over() {
+///         subscriber.receive(Duration::from_millis(20), |arrival| {
+///             if arrival.load(&mut quote).is_ok() {
+///                 println!("{:?}", quote.sample);
+///             }
+///         })?;
+///     }
+///     Ok(subscriber.ledger().is_complete())
+/// }
+/// ```
+pub struct Subscriber<P: Participant> {
+    stations: Stations<P>,
+    /// What publishers say when they are done, and when they were stopped.
+    ends: [Reader<Done, P::RawReader>; 2],
+    watched: Instant,
+    ledger: Ledger,
+    /// When a sample came last.
+    last: Instant,
+    every: Option<Duration>,
+    /// When samples were taken last; conflating only.
+    turn: Option<Instant>,
+    gone: Vec<ParticipantId>,
+}
+
+impl<P: Participant> Subscriber<P> {
+    /// Readers of the topics of `sets`.
+    ///
+    /// # Errors
+    /// What the transport refuses.
+    pub fn new(
+        participant: &P,
+        sets: &[TopicSet],
+        delivery: &Delivery,
+        options: &SubscriberOptions,
+    ) -> Result<Self, P::Error> {
+        let known = match (options.every, delivery.best_effort, delivery.last_values) {
+            (Some(_), ..) => Known::Conflated,
+            (None, true, _) => Known::BestEffort,
+            (None, false, _) if options.some_topics => Known::SomeTopics,
+            (None, false, 0) => Known::None,
+            (None, false, _) => Known::LastValues,
+        };
+        let role = Role::Samples { echo: options.echo, conflate: options.every.is_some() };
+        let [done, stopped] = END_TOPICS;
+        let end = |topic| participant.reader(topic, &delivery.done_qos());
+        Ok(Self {
+            stations: Stations::new(participant, sets, delivery, role)?,
+            ends: [end(done)?, end(stopped)?],
+            watched: Instant::now(),
+            ledger: Ledger::new(known, sets.len()),
+            last: Instant::now(),
+            every: options.every,
+            turn: None,
+            gone: Vec::new(),
+        })
+    }
+
+    /// Waits for samples, `timeout` at most, and hands those that came to `take`; conflating, when their turn
+    /// has come. Returns how many.
+    ///
+    /// # Errors
+    /// What the transport refuses.
+    pub fn receive(
+        &mut self,
+        timeout: Duration,
+        take: impl FnMut(&Arrival<'_>),
+    ) -> Result<usize, P::Error> {
+        match self.every {
+            Some(every) => self.take_turn(every, timeout, take),
+            None => self.step(Some(timeout), take),
+        }
+    }
+
+    /// As [`receive`](Self::receive) without waiting.
+    ///
+    /// # Errors
+    /// What the transport refuses.
+    pub fn poll(&mut self, take: impl FnMut(&Arrival<'_>)) -> Result<usize, P::Error> {
+        match self.every {
+            Some(every) => self.take_turn(every, Duration::ZERO, take),
+            None => self.step(None, take),
+        }
+    }
+
+    /// Sleeps until samples may be taken, `timeout` at most, and takes all that are there if it is time.
+    fn take_turn(
+        &mut self,
+        every: Duration,
+        timeout: Duration,
+        mut take: impl FnMut(&Arrival<'_>),
+    ) -> Result<usize, P::Error> {
+        let left = self.turn.map_or(Duration::ZERO, |turn| every.saturating_sub(turn.elapsed()));
+        if left > timeout {
+            std::thread::sleep(timeout);
+            self.watch()?;
+            return Ok(0);
+        }
+        std::thread::sleep(left);
+        self.turn = Some(Instant::now());
+        let mut sum = 0;
+        loop {
+            let count = self.step(None, &mut take)?;
+            sum += count;
+            // New ones that come meanwhile wait for the next turn.
+            if count == 0 || self.turn.is_some_and(|turn| turn.elapsed() >= every) {
+                return Ok(sum);
+            }
+        }
+    }
+
+    fn step(
+        &mut self,
+        timeout: Option<Duration>,
+        mut take: impl FnMut(&Arrival<'_>),
+    ) -> Result<usize, P::Error> {
+        let Self { stations, ledger, .. } = self;
+        let counted = |arrival: &Arrival<'_>| {
+            ledger.count(arrival);
+            take(arrival);
+        };
+        let count = match timeout {
+            Some(timeout) => stations.receive(timeout, counted)?,
+            None => stations.poll(counted)?,
+        };
+        if count > 0 {
+            self.last = Instant::now();
+        } else {
+            self.take_ends()?;
+        }
+        self.watch()?;
+        Ok(count)
+    }
+
+    /// Enters what publishers have said.
+    fn take_ends(&mut self) -> Result<(), P::Error> {
+        let Self { ends: [done, stopped], ledger, .. } = self;
+        let mut received = Received::<Done>::default();
+        while stopped.take(&mut received)? {
+            if received.has_data {
+                let written = received.sample.samples;
+                ledger.end(received.participant, Standing::Stopped { written });
+            }
+        }
+        while done.take(&mut received)? {
+            if received.has_data {
+                let written = received.sample.samples;
+                ledger.end(received.participant, Standing::Done { written });
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks from time to time who is there.
+    fn watch(&mut self) -> Result<(), P::Error> {
+        if self.watched.elapsed() < WATCH_EVERY {
+            return Ok(());
+        }
+        self.watched = Instant::now();
+        let present = self.ends[0].publishers()?;
+        // What one said before it went comes first.
+        self.take_ends()?;
+        self.gone.extend(self.ledger.note_present(&present));
+        Ok(())
+    }
+
+    /// Publishers that have gone without a word since this was asked last: what they wrote last may be lost.
+    pub fn take_gone(&mut self) -> impl Iterator<Item = ParticipantId> {
+        std::mem::take(&mut self.gone).into_iter()
+    }
+
+    /// Whether a publisher's feed is done and everything of it has come, or nothing more comes.
+    pub fn is_over(&self) -> bool {
+        let is_quiet = self.last.elapsed() > QUIET.max(self.every.unwrap_or_default());
+        self.ledger.is_complete() || (self.ledger.has_end() && is_quiet)
+    }
+
+    /// What came, and what is known to be lost.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// The readers.
+    pub fn stations(&self) -> &Stations<P> {
+        &self.stations
+    }
+}

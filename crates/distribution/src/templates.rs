@@ -1,0 +1,428 @@
+//! Samples of any template: a type made of the template, and its messages as samples of that type.
+//!
+//! What a template has becomes a structure of the same shape: numbers, text and bytes as they are, decimals as
+//! `tickwire::Decimal`, groups as structures, sequences as sequences, and what is optional as an optional member,
+//! so that nothing absent looks like a value. The type is told to readers at run time; a generic tool shows the
+//! samples without an IDL file.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tickwire_fast::template::{FieldType, Width};
+use tickwire_fast::{
+    Decimal, FieldLayout, FieldValue, Message, Program, Record, SegmentRef, Storage,
+};
+
+use crate::cdr::{EncodeError, Encoder, Encoding};
+use crate::delivery::TopicSet;
+use crate::field::Fields;
+use crate::sample;
+use crate::types::{Member, MemberType, StructType};
+
+/// Module of the types.
+const MODULE: &str = "templates";
+/// Longest name of a member. Spec: DDS-XTypes 1.3 §7.3.4.2 (MemberName).
+const NAME_MAX: usize = 255;
+
+/// Why a template has no samples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Misshape {
+    /// The field refers to a template by the stream, so that its type is not known before.
+    Dynamic {
+        /// The template.
+        template: String,
+        /// The field.
+        field: String,
+    },
+    /// No template has the field that is to be the key.
+    NoKey {
+        /// The field.
+        field: String,
+    },
+    /// A key has to be there in every message, and to be a number or text.
+    NotKey {
+        /// The template.
+        template: String,
+        /// The field.
+        field: String,
+    },
+    /// Two fields of a structure, or two templates, have names that are the same as members or topics.
+    SameName {
+        /// The template.
+        template: String,
+        /// The name.
+        name: String,
+    },
+}
+
+impl fmt::Display for Misshape {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dynamic { template, field } => write!(
+                out,
+                "template {template}: {field} is a reference to any template: leave it out of the fields"
+            ),
+            Self::NoKey { field } => write!(out, "no template has a field {field} to be the key"),
+            Self::NotKey { template, field } => write!(
+                out,
+                "template {template}: {field} cannot be the key: it needs a mandatory number or string outside of \
+                 sequences"
+            ),
+            Self::SameName { template, name } => {
+                write!(out, "template {template}: the name {name} is there twice")
+            }
+        }
+    }
+}
+
+/// A value that the type of its member cannot hold: a string with NUL or not of UTF-8, or too long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnfitValue {
+    /// The topic set.
+    pub set: String,
+    /// The member.
+    pub member: String,
+}
+
+impl fmt::Display for UnfitValue {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            out,
+            "{}: the value of {} is no text without NUL, or too long",
+            self.set, self.member
+        )
+    }
+}
+
+impl std::error::Error for UnfitValue {}
+
+/// Topic sets of the templates of a program, and the samples of its messages. Once warm nothing is allocated.
+#[derive(Debug)]
+pub struct TemplateSamples {
+    sets: Vec<TopicSet>,
+    /// By index of the template: its set, unless no field is left of it.
+    plans: Vec<Option<(usize, Plan)>>,
+}
+
+/// Members of a structure, each from the field of an index.
+#[derive(Debug)]
+struct Plan {
+    members: Vec<(usize, Source)>,
+}
+
+#[derive(Debug)]
+struct Source {
+    kind: Kind,
+    is_optional: bool,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Bytes,
+    Decimal,
+    Flag,
+    Group(Plan),
+    I32,
+    I64,
+    Sequence(Plan),
+    Text,
+    U32,
+    U64,
+}
+
+/// Members that do not become a value, by index.
+type Refused = usize;
+
+impl TemplateSamples {
+    /// Types and topics of all templates. Templates with the field named `key` have it as their key: samples of
+    /// each of its values have a last value of their own.
+    ///
+    /// # Errors
+    /// Everything that does not fit.
+    pub fn bind(program: &Program, key: Option<&str>) -> Result<Self, Vec<Misshape>> {
+        let mut binder =
+            Binder { program, template: "", key, has_key: false, misshapes: Vec::new() };
+        let (mut sets, mut plans) = (Vec::<TopicSet>::new(), Vec::new());
+        for template in program.templates() {
+            binder.template = &template.name.local;
+            let name = identifier(binder.template);
+            let (of, plan) = binder.structure(template.segment, &format!("{MODULE}::{name}"), true);
+            if of.members.is_empty() {
+                plans.push(None);
+                continue;
+            }
+            if sets.iter().any(|set| set.name == name) {
+                let name = name.clone();
+                binder.tell(|template| Misshape::SameName { template, name });
+            }
+            plans.push(Some((sets.len(), plan)));
+            sets.push(TopicSet { name, of, securities: None });
+        }
+        if let Some(field) = key.filter(|_| !binder.has_key) {
+            binder.misshapes.push(Misshape::NoKey { field: field.to_owned() });
+        }
+        if binder.misshapes.is_empty() { Ok(Self { sets, plans }) } else { Err(binder.misshapes) }
+    }
+
+    /// The topic sets, one a template that has fields, in the order of the program.
+    #[must_use]
+    pub fn sets(&self) -> &[TopicSet] {
+        &self.sets
+    }
+
+    /// Encodes a message as a sample; returns the index of its set, or `None` where its template has no fields.
+    ///
+    /// # Errors
+    /// A value that the sample cannot hold; nothing of the message is to be published then.
+    ///
+    /// # Panics
+    /// If the message belongs to another program.
+    pub fn encode(
+        &self,
+        message: &Message,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<usize>, UnfitValue> {
+        let Some((index, plan)) = &self.plans[message.template_index()] else { return Ok(None) };
+        let mut encoder = Encoder::new(out, Encoding::Xcdr2);
+        let encoded = plan.encode(&message.root(), &mut encoder);
+        encoded.map(|()| Some(*index)).map_err(|member| {
+            let set = &self.sets[*index];
+            let member = set.of.members.get(member);
+            UnfitValue {
+                set: set.name.clone(),
+                member: member.map(|member| member.name.clone()).unwrap_or_default(),
+            }
+        })
+    }
+}
+
+struct Binder<'p> {
+    program: &'p Program,
+    template: &'p str,
+    key: Option<&'p str>,
+    has_key: bool,
+    misshapes: Vec<Misshape>,
+}
+
+impl Binder<'_> {
+    fn tell(&mut self, misshape: impl FnOnce(String) -> Misshape) {
+        self.misshapes.push(misshape(self.template.to_owned()));
+    }
+
+    fn structure(
+        &mut self,
+        segment: SegmentRef,
+        name: &str,
+        is_top: bool,
+    ) -> (Arc<StructType>, Plan) {
+        let program = self.program;
+        let mut members: Vec<Member> = Vec::new();
+        let mut plan = Plan { members: Vec::new() };
+        for (index, field) in program.fields_of(segment).iter().enumerate() {
+            let Some((of, kind)) = self.member(field, name) else { continue };
+            let field_name = identifier(&field.name.local);
+            if members.iter().any(|member| member.name == field_name) {
+                let name = field_name.clone();
+                self.tell(|template| Misshape::SameName { template, name });
+            }
+            let is_key = is_top && self.key == Some(&*field.name.local);
+            let is_optional = field.optional;
+            let member = Member { name: field_name, of, is_key, is_optional };
+            let source = (index, Source { kind, is_optional });
+            if is_key {
+                self.check_key(field, &member);
+                members.insert(0, member);
+                plan.members.insert(0, source);
+            } else {
+                members.push(member);
+                plan.members.push(source);
+            }
+        }
+        let of = StructType { name: name.to_owned(), members, encoding: Encoding::Xcdr2 };
+        (Arc::new(of), plan)
+    }
+
+    fn check_key(&mut self, field: &FieldLayout, member: &Member) {
+        self.has_key = true;
+        let is_plain = member.of.is_plain() || member.of == MemberType::Str;
+        if !is_plain || member.is_optional {
+            let field = field.name.local.to_string();
+            self.tell(|template| Misshape::NotKey { template, field });
+        }
+    }
+
+    /// The type of a field's member; `None` where the field is left out.
+    fn member(&mut self, field: &FieldLayout, outer: &str) -> Option<(MemberType, Kind)> {
+        let name = || format!("{outer}_{}", identifier(&field.name.local));
+        match &field.storage {
+            Storage::Discarded => return None,
+            Storage::Dynamic(_) => {
+                let field = field.name.local.to_string();
+                self.tell(|template| Misshape::Dynamic { template, field });
+                return None;
+            }
+            Storage::Group(segment) => {
+                let (of, plan) = self.structure(*segment, &name(), false);
+                // A structure without members is no type.
+                return (!of.members.is_empty())
+                    .then_some((MemberType::Struct(of), Kind::Group(plan)));
+            }
+            Storage::Sequence { segment, .. } => {
+                let (of, plan) = self.structure(*segment, &name(), false);
+                let of = Box::new(MemberType::Struct(of.clone()));
+                return (!plan.members.is_empty())
+                    .then_some((MemberType::Sequence(of), Kind::Sequence(plan)));
+            }
+            Storage::Constant(_) | Storage::OptionalConstant(_) | Storage::Slot(_) => {}
+        }
+        Some(match field.field_type.as_ref()? {
+            FieldType::UInt(Width::W64) | FieldType::Enum(_) | FieldType::Set(_) => {
+                (MemberType::U64, Kind::U64)
+            }
+            FieldType::UInt(_) => (MemberType::U32, Kind::U32),
+            FieldType::Int(Width::W64) | FieldType::Timestamp(_) => (MemberType::I64, Kind::I64),
+            FieldType::Int(_) => (MemberType::I32, Kind::I32),
+            FieldType::Boolean => (MemberType::Bool, Kind::Flag),
+            FieldType::Ascii | FieldType::Unicode => (MemberType::Str, Kind::Text),
+            FieldType::ByteVector => (MemberType::Bytes, Kind::Bytes),
+            FieldType::Decimal => {
+                let of = MemberType::Struct(decimal_type());
+                (of, Kind::Decimal)
+            }
+        })
+    }
+}
+
+/// The type of decimals, which are told to readers as all else is.
+fn decimal_type() -> Arc<StructType> {
+    let of = sample::Decimal::struct_type();
+    Arc::new(StructType { encoding: Encoding::Xcdr2, ..StructType::clone(of) })
+}
+
+/// A name of letters, digits and underscores that is not empty and does not begin with a digit.
+fn identifier(name: &str) -> String {
+    let sound = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let mut identifier: String = name.chars().map(sound).take(NAME_MAX).collect();
+    if identifier.chars().next().is_none_or(|first| first.is_ascii_digit()) {
+        identifier.insert(0, '_');
+    }
+    identifier
+}
+
+impl Plan {
+    fn encode(&self, record: &Record<'_>, encoder: &mut Encoder<'_>) -> Result<(), Refused> {
+        for (member, (field, source)) in self.members.iter().enumerate() {
+            let value = record.value(*field);
+            if source.is_optional {
+                let is_there = !matches!(value, FieldValue::Absent);
+                encoder.put_bool(is_there);
+                if !is_there {
+                    continue;
+                }
+            }
+            source.kind.encode(value, encoder).map_err(|Unfit| member)?;
+        }
+        Ok(())
+    }
+}
+
+/// A value is not one that its member holds.
+struct Unfit;
+
+impl From<EncodeError> for Unfit {
+    fn from(_: EncodeError) -> Self {
+        Self
+    }
+}
+
+impl Kind {
+    #[inline]
+    fn encode(&self, value: FieldValue<'_>, encoder: &mut Encoder<'_>) -> Result<(), Unfit> {
+        match (self, value) {
+            (Self::U32, FieldValue::UInt(value)) => {
+                encoder.put_u32(u32::try_from(value).map_err(|_| Unfit)?);
+            }
+            (Self::U64, FieldValue::UInt(value)) => encoder.put_u64(value),
+            (Self::I32, FieldValue::Int(value)) => {
+                encoder.put_i32(i32::try_from(value).map_err(|_| Unfit)?);
+            }
+            (Self::I64, FieldValue::Int(value)) => encoder.put_i64(value),
+            (Self::Flag, FieldValue::UInt(value @ 0..=1)) => encoder.put_bool(value == 1),
+            (Self::Decimal, FieldValue::Decimal(Decimal { mantissa, exponent })) => {
+                encoder.put_i64(mantissa);
+                encoder.put_i32(exponent);
+            }
+            (Self::Text, FieldValue::Ascii(text) | FieldValue::Unicode(text)) => {
+                encoder.put_str(std::str::from_utf8(text).map_err(|_| Unfit)?)?;
+            }
+            (Self::Bytes, FieldValue::Bytes(bytes)) => encoder.put_bytes(bytes)?,
+            (Self::Group(plan), FieldValue::Group(record)) => {
+                plan.encode(&record, encoder).map_err(|_| Unfit)?;
+            }
+            (Self::Sequence(plan), FieldValue::Sequence(entries)) => {
+                encoder.put_sequence(entries.len(), |encoder| {
+                    entries
+                        .iter()
+                        .try_for_each(|entry| plan.encode(&entry, encoder).map_err(|_| Unfit))
+                })?;
+            }
+            _ => return Err(Unfit),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tickwire_fast::{Decoder, TemplateSet};
+
+    const XML: &str = r#"<templates><template name="Tick" id="1">
+        <uInt32 name="Number"/>
+        <string name="Sym-bol"/>
+        <decimal name="Price" presence="optional"/>
+        <int64 name="Size" presence="optional"/>
+        <sequence name="Legs"><length name="NoLegs"/><uInt32 name="Leg"/></sequence>
+    </template></templates>"#;
+
+    fn bound(key: Option<&str>) -> (Arc<Program>, Result<TemplateSamples, Vec<Misshape>>) {
+        let program = Arc::new(Program::compile(TemplateSet::parse(XML).unwrap()).unwrap());
+        let samples = TemplateSamples::bind(&program, key);
+        (program, samples)
+    }
+
+    #[test]
+    fn a_message_becomes_a_sample_whose_key_stands_first_and_whose_absent_fields_are_absent() {
+        let (program, samples) = bound(Some("Sym-bol"));
+        let samples = samples.unwrap();
+        // Presence map, template 1; 7, "AB", no price, size 5, two legs.
+        let bytes = [0xc0, 0x81, 0x87, b'A', 0xc2, 0x80, 0x86, 0x82, 0x83, 0x84];
+        let mut decoder = Decoder::new(program);
+        let decoded = decoder.decode(&bytes).unwrap();
+        let mut out = Vec::new();
+        samples.encode(decoded.message, &mut out).unwrap();
+        let names: Vec<&str> =
+            samples.sets()[0].of.members.iter().map(|member| member.name.as_str()).collect();
+        assert_eq!(names, ["Sym_bol", "Number", "Price", "Size", "Legs"]);
+        let expected = [
+            &[3, 0, 0, 0, b'A', b'B', 0, 0][..],
+            &[7, 0, 0, 0],
+            &[0, 1, 0, 0],
+            &[5, 0, 0, 0, 0, 0, 0, 0],
+            &[12, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0],
+        ];
+        assert_eq!(out, expected.concat());
+        let of = &samples.sets()[0].of;
+        assert_eq!(of.check(&out, Encoding::Xcdr2), Ok(()));
+        assert_eq!(of.key(&out, Encoding::Xcdr2), Ok(&out[..7]));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told() {
+        let misshapes = bound(Some("Size")).1.unwrap_err();
+        assert!(matches!(&misshapes[..], [Misshape::NotKey { field, .. }] if field == "Size"));
+        let misshapes = bound(Some("Nothing")).1.unwrap_err();
+        assert!(matches!(&misshapes[..], [Misshape::NoKey { .. }]));
+    }
+}

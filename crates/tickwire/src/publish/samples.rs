@@ -1,0 +1,160 @@
+//! Which samples messages become: those of the IDL files, by the names of templates, or those of the templates
+//! themselves.
+
+use super::args::PublishArgs;
+use crate::distribution::misshapen;
+use crate::failure::Failure;
+use tickwire_dds::CycloneParticipant;
+use tickwire_distribution::fill::{FillError, Filled, FilledTopics, Filler};
+use tickwire_distribution::templates::{TemplateSamples, UnfitValue};
+use tickwire_distribution::{Publisher, TopicSet};
+use tickwire_fast::{Message, Program};
+
+/// Template that ends a feed.
+const DONE: &str = "Done";
+
+/// Makes samples of messages.
+pub enum Samples {
+    /// Samples of the IDL files.
+    Filled(Filler, FilledTopics),
+    /// Samples of types made from the templates; `done` is the index of the template that ends the feed.
+    Templates {
+        /// What makes them.
+        samples: TemplateSamples,
+        /// Their bytes.
+        bytes: Vec<u8>,
+        /// Index of the template that ends the feed.
+        done: Option<usize>,
+    },
+}
+
+/// What a message became.
+pub enum Became {
+    /// The feed ends here.
+    Done,
+    /// No sample.
+    Nothing,
+    /// Samples, which are written.
+    Samples,
+}
+
+/// Why a message did not become samples that are written.
+pub enum Refused {
+    /// No sample can hold a value of it.
+    Message(WhyRefused),
+    /// The transport refuses.
+    Write(tickwire_dds::Error),
+}
+
+/// Why no sample can hold a message.
+#[derive(Debug)]
+pub enum WhyRefused {
+    /// A value of a sample of the IDL files.
+    Fill(FillError),
+    /// A value of a template's sample.
+    Template(UnfitValue),
+}
+
+impl std::fmt::Display for WhyRefused {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Fill(error) => error.fmt(out),
+            Self::Template(error) => error.fmt(out),
+        }
+    }
+}
+
+impl From<tickwire_dds::Error> for Refused {
+    fn from(error: tickwire_dds::Error) -> Self {
+        Self::Write(error)
+    }
+}
+
+impl Samples {
+    /// Binds templates to samples.
+    pub fn bind(args: &PublishArgs, program: &Program) -> Result<Self, Failure> {
+        let name = args.templates.names();
+        if args.of_templates() {
+            let samples = TemplateSamples::bind(program, args.key.as_deref())
+                .map_err(|all| misshapen(&all))?;
+            let is_done = |template: &tickwire_fast::TemplateLayout| &*template.name.local == DONE;
+            let done = program.templates().iter().position(is_done);
+            return Ok(Self::Templates { samples, bytes: Vec::new(), done });
+        }
+        let filler = Filler::bind(program).map_err(|misfits| {
+            Failure::Data(format!(
+                "the templates of {name} do not fit the samples; --samples templates publishes any:\n{misfits}"
+            ))
+        })?;
+        let topics = FilledTopics::of(&filler, args.dds.securities());
+        Ok(Self::Filled(filler, topics))
+    }
+
+    /// The topics that are written.
+    pub fn sets(&self) -> &[TopicSet] {
+        match self {
+            Self::Filled(_, topics) => topics.sets(),
+            Self::Templates { samples, .. } => samples.sets(),
+        }
+    }
+
+    /// Writes the samples of a message; `filled` is called when they are ready to be written.
+    #[inline]
+    pub fn publish(
+        &mut self,
+        message: &Message,
+        publisher: &mut Publisher<CycloneParticipant>,
+        filled: impl FnOnce(),
+    ) -> Result<Became, Refused> {
+        match self {
+            Self::Filled(filler, topics) => match filler.fill(message) {
+                Ok(Filled::Done) => Ok(Became::Done),
+                Ok(Filled::Other) => Ok(Became::Nothing),
+                Ok(samples) => {
+                    filled();
+                    topics.publish(publisher, samples)?;
+                    Ok(Became::Samples)
+                }
+                Err(error) => Err(Refused::Message(WhyRefused::Fill(error))),
+            },
+            Self::Templates { done, .. } if *done == Some(message.template_index()) => {
+                Ok(Became::Done)
+            }
+            Self::Templates { samples, bytes, .. } => {
+                let Some(set) = encode(samples, message, bytes)? else {
+                    return Ok(Became::Nothing);
+                };
+                filled();
+                publisher.publish_bytes(set, bytes)?;
+                Ok(Became::Samples)
+            }
+        }
+    }
+
+    /// Makes the samples of a message and writes none.
+    pub fn check(&mut self, message: &Message) -> Result<Became, Refused> {
+        match self {
+            Self::Filled(filler, _) => match filler.fill(message) {
+                Ok(Filled::Done) => Ok(Became::Done),
+                Ok(Filled::Other) => Ok(Became::Nothing),
+                Ok(_) => Ok(Became::Samples),
+                Err(error) => Err(Refused::Message(WhyRefused::Fill(error))),
+            },
+            Self::Templates { done, .. } if *done == Some(message.template_index()) => {
+                Ok(Became::Done)
+            }
+            Self::Templates { samples, bytes, .. } => {
+                let set = encode(samples, message, bytes)?;
+                Ok(if set.is_some() { Became::Samples } else { Became::Nothing })
+            }
+        }
+    }
+}
+
+fn encode(
+    samples: &TemplateSamples,
+    message: &Message,
+    bytes: &mut Vec<u8>,
+) -> Result<Option<usize>, Refused> {
+    samples.encode(message, bytes).map_err(|error| Refused::Message(WhyRefused::Template(error)))
+}

@@ -1,0 +1,160 @@
+//! What `receive --publish` publishes: the books and events of all channels.
+
+use super::show::ShownKinds;
+use crate::console::tell;
+use crate::distribution::{DdsArgs, dds_failure};
+use crate::failure::Failure;
+use crate::units::{Span, span_in};
+use std::sync::{Arc, Mutex, PoisonError};
+use tickwire_dds::CycloneParticipant;
+use tickwire_distribution::Publisher;
+use tickwire_distribution::market::{MarketSamples, Origin, market_sets};
+use tickwire_feed::market::MarketEvent;
+use tickwire_feed::recovery::{BookChange, Recovery};
+use tickwire_net::Stop;
+
+/// Publishing of books and events.
+#[derive(Clone, Debug, clap::Args)]
+pub struct BusArgs {
+    /// Publish best prices, books, trades, status and definitions over DDS, on the topics BookTop, Book, Trade,
+    /// Status and Definition, with the instrument as key.
+    #[arg(long, help_heading = "Publishing")]
+    pub publish: bool,
+    /// Name of the feed in the samples.
+    #[arg(long, value_name = "NAME", default_value = "", help_heading = "Publishing")]
+    source_name: String,
+    /// Levels a side that are published; all of the book unless given.
+    #[arg(long, value_name = "LEVELS", help_heading = "Publishing")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    publish_depth: Option<u32>,
+    /// Subscribers to wait for before the first packet; 1 for captures, 0 for groups unless given.
+    #[arg(long, value_name = "COUNT", help_heading = "Publishing")]
+    subscribers: Option<u32>,
+    /// Longest wait for subscribers: for them to come, to make room, and to have everything.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = span_in("0"..="1h"))]
+    #[arg(help_heading = "Publishing")]
+    patience: Span,
+    #[command(flatten)]
+    dds: DdsArgs,
+}
+
+/// The publisher of all channels. Clones are the same.
+#[derive(Clone)]
+pub struct Bus {
+    publisher: Arc<Mutex<Publisher<CycloneParticipant>>>,
+    args: BusArgs,
+}
+
+impl Bus {
+    /// Joins and waits for subscribers, if anything is to be published.
+    pub fn join(args: &BusArgs, is_captured: bool, stop: &Stop) -> Result<Option<Self>, Failure> {
+        if !args.publish {
+            return Ok(None);
+        }
+        let fail = |error: tickwire_dds::Error| dds_failure(&error);
+        let participant = args.dds.join()?;
+        let (delivery, patience) = (args.dds.delivery(is_captured), args.patience.duration());
+        let over = stop.clone();
+        let is_over = move || over.is_set();
+        let publisher = Publisher::new(&participant, &market_sets(), &delivery, patience, is_over);
+        let publisher = publisher.map_err(fail)?;
+        let count = args.subscribers.unwrap_or(u32::from(is_captured));
+        if !publisher.wait_subscribers(count, patience).map_err(fail)? && !stop.is_set() {
+            tracing::warn!("not {count} subscribers after {patience:?}: publishing all the same");
+        }
+        let publisher = Arc::new(Mutex::new(publisher));
+        Ok(Some(Self { publisher, args: args.clone() }))
+    }
+
+    /// What publishes a channel. `epoch_ns` is added to the times of its handler.
+    pub fn channel(&self, name: Option<&str>, epoch_ns: u64, kinds: ShownKinds) -> BusChannel {
+        let args = &self.args;
+        let name = name.unwrap_or_default();
+        BusChannel {
+            bus: self.clone(),
+            samples: MarketSamples::new(&args.source_name, name, args.publish_depth),
+            origin: Origin::default(),
+            kinds,
+            epoch_ns,
+            failure: None,
+        }
+    }
+
+    /// Tells subscribers that this was all, or that it was stopped before. Returns whether samples did not reach a
+    /// subscriber.
+    pub fn finish(&self, is_whole: bool) -> Result<bool, Failure> {
+        let mut publisher = self.publisher.lock().unwrap_or_else(PoisonError::into_inner);
+        let finished = publisher.finish(is_whole, self.args.patience.duration());
+        let is_acknowledged = finished.map_err(|error| dds_failure(&error))?;
+        let counters = publisher.counters();
+        let (written, dropped) = (counters.written(), counters.dropped);
+        tell!("tickwire: {written} samples published, {dropped} dropped");
+        if !is_acknowledged {
+            tell!("tickwire: not all subscribers said in --patience that they have everything");
+        }
+        Ok(dropped > 0 || !is_acknowledged)
+    }
+}
+
+/// Publishes the books and events of one channel.
+pub struct BusChannel {
+    bus: Bus,
+    samples: MarketSamples,
+    /// The message in hand.
+    origin: Origin,
+    /// Kinds of books that are published.
+    kinds: ShownKinds,
+    epoch_ns: u64,
+    failure: Option<tickwire_dds::Error>,
+}
+
+impl BusChannel {
+    /// Notes the message that what follows comes from.
+    pub fn note(&mut self, seq_num: Option<u64>, sending_time: Option<u64>) {
+        self.origin.seq_num = seq_num;
+        self.origin.sending_time = sending_time;
+    }
+
+    /// Publishes a book that changed.
+    pub fn book(&mut self, change: &BookChange, recovery: &Recovery) {
+        if !self.kinds.shows(change.kind) {
+            return;
+        }
+        self.origin.received_ns = recovery.now_ns().saturating_add(self.epoch_ns);
+        self.with(|samples, publisher, origin| {
+            samples.publish_book(publisher, change, recovery, origin)
+        });
+    }
+
+    /// Publishes an event that was received at `handler_ns`.
+    pub fn event(&mut self, handler_ns: u64, event: &MarketEvent<'_>, recovery: &Recovery) {
+        self.origin.received_ns = handler_ns.saturating_add(self.epoch_ns);
+        self.with(|samples, publisher, origin| {
+            samples.publish_event(publisher, event, recovery, origin)
+        });
+    }
+
+    fn with(
+        &mut self,
+        publish: impl FnOnce(
+            &mut MarketSamples,
+            &mut Publisher<CycloneParticipant>,
+            &Origin,
+        ) -> Result<(), tickwire_dds::Error>,
+    ) {
+        let mut publisher = self.bus.publisher.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = publish(&mut self.samples, &mut publisher, &self.origin) {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    /// Whether the transport refused a sample, after which the reception is to end.
+    pub fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// Why the transport refused.
+    pub fn take_failure(&mut self) -> Option<Failure> {
+        self.failure.take().map(|error| dds_failure(&error))
+    }
+}

@@ -1,0 +1,345 @@
+//! Samples as Parquet files, a directory a topic set.
+//!
+//! A file appears under its name when it is whole, and another begins after so many rows, so that a recorder that
+//! is killed leaves whole files and loses what the last one would have had.
+
+#[cfg(feature = "columns")]
+pub use with_columns::Recorder;
+#[cfg(not(feature = "columns"))]
+pub use without_columns::Recorder;
+
+#[cfg(feature = "columns")]
+mod with_columns {
+    use super::super::show::{is_decimal, push_sample};
+    use crate::failure::Failure;
+    use serde_json::Value;
+    use std::collections::HashMap;
+    use std::io;
+    use std::path::{Path, PathBuf};
+    use tickwire_arrow::{FileFormat, PartialFile, RowMisfit, RowTable, RowType, RowValue};
+    use tickwire_distribution::types::{Member, MemberType, StructType};
+    use tickwire_distribution::{Arrival, TopicSet};
+
+    /// Rows of a batch.
+    const BATCH_ROWS: usize = 8192;
+    /// Rows of a file, unless said otherwise; a sample's rows are in one file.
+    const FILE_ROWS: u64 = 1_000_000;
+    /// Bytes of a file that wait in memory before they become a row group.
+    const WAITING_BYTES: usize = 32 << 20;
+
+    /// Columns that all tables begin with: number of the sample in this recording, times, writer.
+    const HEAD: [(&str, RowType); 4] = [
+        ("sample", RowType::Number),
+        ("taken", RowType::Time),
+        ("written", RowType::Time),
+        ("publisher", RowType::Text),
+    ];
+
+    /// Writes samples.
+    pub struct Recorder {
+        directory: PathBuf,
+        rows_max: u64,
+        sets: Vec<Recorded>,
+        samples: u64,
+        json: Vec<u8>,
+    }
+
+    /// What is recorded of a topic set.
+    struct Recorded {
+        set: TopicSet,
+        columns: Vec<(String, RowType)>,
+        file: Option<OpenFile>,
+        /// Number of the next file.
+        next: u32,
+        /// Rows that are not there, as a column cannot hold a value, and what the first one was.
+        left_out: Option<(u64, RowMisfit)>,
+    }
+
+    struct OpenFile {
+        rows: RowTable,
+        file: PartialFile,
+        count: u64,
+    }
+
+    impl Recorder {
+        /// Records samples of these sets in a directory; a file begins with the first sample of its set.
+        pub fn new(
+            directory: &Path,
+            rows_max: Option<u64>,
+            sets: &[TopicSet],
+        ) -> Result<Self, Failure> {
+            let recorded = |set: &TopicSet| Recorded {
+                columns: columns(&set.of),
+                set: set.clone(),
+                file: None,
+                next: 0,
+                left_out: None,
+            };
+            std::fs::create_dir_all(directory).map_err(|error| {
+                Failure::Usage(format!("--record {}: {error}", directory.display()))
+            })?;
+            Ok(Self {
+                directory: directory.to_owned(),
+                rows_max: rows_max.unwrap_or(FILE_ROWS),
+                sets: sets.iter().map(recorded).collect(),
+                samples: 0,
+                json: Vec::new(),
+            })
+        }
+
+        /// Writes one sample: a row for each element of its sequences, or one row without any.
+        pub fn record(&mut self, arrival: &Arrival<'_>) -> io::Result<()> {
+            let recorded = &mut self.sets[arrival.set];
+            self.json.clear();
+            push_sample(&mut self.json, arrival)?;
+            let sample: Value = serde_json::from_slice(&self.json).map_err(io::Error::other)?;
+            let rows = Rows::of(&sample);
+            let number = self.samples;
+            self.samples += 1;
+            let info = &arrival.raw.info;
+            let written_ns = u64::try_from(info.source_timestamp_ns).unwrap_or(0);
+            let publisher = info.participant.map(|id| id.to_string());
+            let types: HashMap<&str, RowType> =
+                recorded.columns.iter().map(|(name, of)| (name.as_str(), *of)).collect();
+            let file = opened(
+                &mut recorded.file,
+                &mut recorded.next,
+                &recorded.set,
+                &recorded.columns,
+                &self.directory,
+            )?;
+            let mut misfit = None;
+            for element in &rows.elements {
+                let pushed = file.rows.push(|column| match column {
+                    "sample" => Some(RowValue::Number(number)),
+                    "taken" => Some(RowValue::Number(arrival.taken_ns)),
+                    "written" => Some(RowValue::Number(written_ns)),
+                    "publisher" => publisher.as_deref().map(RowValue::Text),
+                    column => {
+                        let text = element.get(column).or_else(|| rows.top.get(column))?;
+                        cell(text, *types.get(column)?)
+                    }
+                });
+                match pushed {
+                    Ok(()) => file.count += 1,
+                    Err(error) => misfit = Some(error),
+                }
+            }
+            if file.rows.rows() >= BATCH_ROWS {
+                file.write()?;
+            }
+            let is_full = file.count >= self.rows_max;
+            if let Some(misfit) = misfit {
+                recorded.left_out.get_or_insert((0, misfit)).0 += 1;
+            }
+            if is_full { recorded.publish() } else { Ok(()) }
+        }
+
+        /// Ends the files and gives them their names; an error tells of rows that are not there.
+        pub fn finish(self) -> io::Result<()> {
+            let ended = self.sets.into_iter().map(|mut recorded| {
+                recorded.publish()?;
+                recorded.left_out.map_or(Ok(()), |(count, first)| {
+                    let name = recorded.set.name;
+                    Err(io::Error::other(format!(
+                        "{name}: {count} rows are left out, of the first of which {first}"
+                    )))
+                })
+            });
+            // All of them, also after an error.
+            ended.collect::<Vec<_>>().into_iter().collect()
+        }
+    }
+
+    impl Recorded {
+        fn publish(&mut self) -> io::Result<()> {
+            let Some(mut file) = self.file.take() else { return Ok(()) };
+            file.write()?;
+            file.file.publish()
+        }
+    }
+
+    /// The file in hand, begun with a number that no file has.
+    fn opened<'f>(
+        file: &'f mut Option<OpenFile>,
+        next: &mut u32,
+        set: &TopicSet,
+        columns: &[(String, RowType)],
+        directory: &Path,
+    ) -> io::Result<&'f mut OpenFile> {
+        if file.is_none() {
+            let suffix = FileFormat::Parquet.suffix();
+            let path = loop {
+                let path = directory.join(&set.name).join(format!("{:06}.{suffix}", *next));
+                *next += 1;
+                if !path.exists() {
+                    break path;
+                }
+            };
+            let rows = RowTable::new(columns.iter().map(|(name, of)| (name.as_str(), *of)));
+            let partial = PartialFile::create(path, FileFormat::Parquet, rows.schema())?;
+            *file = Some(OpenFile { rows, file: partial, count: 0 });
+        }
+        file.as_mut().ok_or_else(|| io::Error::other("no file"))
+    }
+
+    impl OpenFile {
+        fn write(&mut self) -> io::Result<()> {
+            let batch = self.rows.take_batch().map_err(io::Error::other)?;
+            self.file.write(&batch)?;
+            if self.file.waiting_bytes() >= WAITING_BYTES { self.file.flush() } else { Ok(()) }
+        }
+    }
+
+    /// Columns of a type: those of its structures and sequences by the path, with underscores.
+    fn columns(of: &StructType) -> Vec<(String, RowType)> {
+        let mut columns: Vec<(String, RowType)> =
+            HEAD.into_iter().map(|(name, of)| (name.to_owned(), of)).collect();
+        push_columns("", of, 0, &mut columns);
+        columns
+    }
+
+    fn push_columns(
+        prefix: &str,
+        of: &StructType,
+        depth: usize,
+        columns: &mut Vec<(String, RowType)>,
+    ) {
+        for Member { name, of, .. } in &of.members {
+            let name = format!("{prefix}{name}");
+            let row_type = match of {
+                MemberType::Struct(of) if is_decimal(of) => RowType::Decimal,
+                MemberType::Struct(of) => {
+                    push_columns(&format!("{name}_"), of, depth, columns);
+                    continue;
+                }
+                // Sequences inside of sequences are text.
+                MemberType::Sequence(element) if depth == 0 => {
+                    columns.push((format!("{name}_index"), RowType::Number));
+                    match &**element {
+                        MemberType::Struct(of) if !is_decimal(of) => {
+                            push_columns(&format!("{name}_"), of, depth + 1, columns);
+                        }
+                        element => columns.push((name, scalar_type(element))),
+                    }
+                    continue;
+                }
+                MemberType::U64 if name == "received_ns" => RowType::Time,
+                of => scalar_type(of),
+            };
+            columns.push((name, row_type));
+        }
+    }
+
+    fn scalar_type(of: &MemberType) -> RowType {
+        match of {
+            MemberType::Bool
+            | MemberType::U8
+            | MemberType::U16
+            | MemberType::U32
+            | MemberType::U64 => RowType::Number,
+            MemberType::I32 | MemberType::I64 => RowType::Decimal,
+            MemberType::Struct(of) if is_decimal(of) => RowType::Decimal,
+            _ => RowType::Text,
+        }
+    }
+
+    /// The rows of one sample: what stands outside of its sequences, and each of their elements.
+    #[derive(Default)]
+    struct Rows {
+        top: HashMap<String, String>,
+        elements: Vec<HashMap<String, String>>,
+    }
+
+    impl Rows {
+        /// The rows of a sample, given as the JSON that is shown of it.
+        fn of(sample: &Value) -> Self {
+            let mut rows = Self::default();
+            flatten("", sample, &mut |path, value| match value {
+                Value::Array(elements) => {
+                    for (index, element) in elements.iter().enumerate() {
+                        let mut row = HashMap::new();
+                        row.insert(format!("{path}_index"), index.to_string());
+                        flatten(path, element, &mut |path, value| {
+                            // A sequence inside of a sequence is text.
+                            row.insert(path.to_owned(), text(value));
+                        });
+                        rows.elements.push(row);
+                    }
+                }
+                Value::Null => {}
+                value => {
+                    rows.top.insert(path.to_owned(), text(value));
+                }
+            });
+            if rows.elements.is_empty() {
+                rows.elements.push(HashMap::new());
+            }
+            rows
+        }
+    }
+
+    /// Tells of all that is no structure, with its path.
+    fn flatten(path: &str, value: &Value, tell: &mut dyn FnMut(&str, &Value)) {
+        match value {
+            Value::Object(members) => {
+                for (name, value) in members {
+                    let inner =
+                        if path.is_empty() { name.clone() } else { format!("{path}_{name}") };
+                    flatten(&inner, value, tell);
+                }
+            }
+            value => tell(path, value),
+        }
+    }
+
+    fn text(value: &Value) -> String {
+        match value {
+            Value::String(text) => text.clone(),
+            Value::Bool(flag) => u8::from(*flag).to_string(),
+            other => other.to_string(),
+        }
+    }
+
+    /// Text as what a column holds; `None` for no number in a column of numbers.
+    fn cell(text: &str, of: RowType) -> Option<RowValue<'_>> {
+        match of {
+            RowType::Number | RowType::Time => text.parse().ok().map(RowValue::Number),
+            RowType::Decimal | RowType::Text => Some(RowValue::Text(text)),
+        }
+    }
+}
+
+/// What is there in a program that was built without columns.
+#[cfg(not(feature = "columns"))]
+mod without_columns {
+    use crate::failure::Failure;
+    use std::convert::Infallible;
+    use std::io;
+    use std::path::Path;
+    use tickwire_distribution::{Arrival, TopicSet};
+
+    /// There is none.
+    pub struct Recorder(Infallible);
+
+    impl Recorder {
+        /// Says how to get one.
+        pub fn new(_: &Path, _: Option<u64>, _: &[TopicSet]) -> Result<Self, Failure> {
+            Err(Failure::Usage(
+                "--record: this program was built without columns: build it with cargo build --release \
+                 --features columns; --show works without"
+                    .to_owned(),
+            ))
+        }
+
+        /// There is no file.
+        pub fn record(&mut self, _: &Arrival<'_>) -> io::Result<()> {
+            match self.0 {}
+        }
+
+        /// There is no file.
+        pub fn finish(self) -> io::Result<()> {
+            match self.0 {}
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Books and events of real captures on the bus: what subscribers have is what `receive --show` says.
+#![cfg(feature = "dds")]
+
+mod support;
+
+use serde_json::{Map, Value, json};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use support::tickwire;
+use tickwire_testing::{Need, skip};
+
+/// Python to run where it is not the one on the path.
+const PYTHON: &str = "TICKWIRE_PYTHON";
+
+/// Captures with their options.
+const CAPTURES: [(&str, &str); 2] = [
+    ("cme_2012/cme_2012_sampleMD.bin", "--framing cme"),
+    (
+        "moex_forts/moex_forts_2013.increment_a.bin",
+        "--framing moex-forts --natural-refresh --starts-empty true",
+    ),
+];
+
+fn shared(name: &str) -> Option<PathBuf> {
+    support::shared(&format!("corpus/{name}"))
+}
+
+fn arguments(capture: &Path, options: &str) -> String {
+    let templates = capture.with_file_name("templates.xml");
+    format!("-t {} {options} --capture-line a={} -q", templates.display(), capture.display())
+}
+
+/// A domain that other tests are unlikely to use at the same time.
+fn domain(test: u32) -> u32 {
+    100 + std::process::id().wrapping_mul(11).wrapping_add(test) % 120
+}
+
+/// A process that is killed when the test ends before it.
+struct Process(Child);
+
+impl Process {
+    fn start(command: &mut Command) -> Self {
+        let piped = command.stdin(Stdio::null()).stdout(Stdio::piped());
+        Self(piped.spawn().expect("it starts"))
+    }
+
+    /// What it wrote, after it has ended well.
+    fn output(mut self) -> String {
+        let mut text = String::new();
+        let out = self.0.stdout.as_mut().expect("piped");
+        out.read_to_string(&mut text).expect("UTF-8");
+        assert!(self.0.wait().expect("a status").success(), "{text}");
+        text
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// Best prices and trades as `receive` shows them, apart.
+fn shown(arguments: &str) -> [Vec<Value>; 2] {
+    ["bbo", "trades"].map(|what| {
+        let run = tickwire(&format!("receive {arguments} --show {what}"));
+        run.json_lines()
+    })
+}
+
+/// A level as `receive` shows it: price, size and orders.
+fn level(sample: &Value, has: &str, of: &str) -> Value {
+    if sample[has] != json!(true) {
+        return Value::Null;
+    }
+    let orders = sample[of]["orders"].as_u64().filter(|orders| *orders > 0);
+    json!([sample[of]["price"], sample[of]["size"], orders])
+}
+
+fn told(sample: &Value, has: &str, member: &str) -> Value {
+    if sample[has] == json!(true) { sample[member].clone() } else { Value::Null }
+}
+
+fn or_null(value: &Value) -> Value {
+    if *value == json!("") || *value == json!(0) { Value::Null } else { value.clone() }
+}
+
+/// A sample that `subscribe --show` printed, in the form of `receive --show`.
+fn as_received(sample: &Value) -> Value {
+    if sample["topic"] == "BookTop" {
+        let reason = or_null(&sample["stale_reason"]);
+        return json!({
+            "time": sample["received_ns"],
+            "instrument": sample["instrument"],
+            "state": if reason.is_null() { "fresh" } else { "stale" },
+            "reason": reason,
+            "kind": sample["kind"],
+            "bid": level(sample, "has_bid", "bid"),
+            "offer": level(sample, "has_offer", "offer"),
+        });
+    }
+    json!({
+        "event": "trade",
+        "time": sample["received_ns"],
+        "instrument": sample["instrument"],
+        "action": sample["action"],
+        "price": told(sample, "has_price", "price"),
+        "size": told(sample, "has_size", "size"),
+        "exchange_date": or_null(&sample["exchange_date"]),
+        "exchange_time": told(sample, "has_exchange_time", "exchange_time"),
+        "id": or_null(&sample["id"]),
+        "aggressor": or_null(&sample["aggressor"]),
+        "conditions": or_null(&sample["conditions"]),
+    })
+}
+
+/// Without what is null, which one side may leave out.
+fn without_nulls(row: &Value) -> Value {
+    let members = row.as_object().expect("an object").clone();
+    Value::Object(members.into_iter().filter(|(_, value)| !value.is_null()).collect::<Map<_, _>>())
+}
+
+fn assert_same(samples: Vec<Value>, expected: &[Value], what: &str) {
+    // Samples of one key come in their order, those of several keys in any.
+    let sorted = |rows: &[Value]| {
+        let mut rows: Vec<Value> = rows.iter().map(without_nulls).collect();
+        rows.sort_by_key(|row| row["instrument"].to_string());
+        rows
+    };
+    let (samples, expected) = (sorted(&samples), sorted(expected));
+    assert_eq!(samples.len(), expected.len(), "{what}");
+    for (index, (sample, expected)) in samples.iter().zip(&expected).enumerate() {
+        assert_eq!(sample, expected, "{what} {index}");
+    }
+}
+
+fn split(all: Vec<Value>) -> [Vec<Value>; 2] {
+    let (trades, tops) = all.into_iter().partition(|row| row["event"] == "trade");
+    [tops, trades]
+}
+
+#[test]
+fn subscribers_have_the_best_prices_and_trades_that_receive_shows() {
+    for (test, (capture, options)) in (0..).zip(CAPTURES) {
+        let Some(capture) = shared(capture) else { continue };
+        let (arguments, domain) = (arguments(&capture, options), domain(test));
+        let subscriber = Process::start(
+            Command::new(env!("CARGO_BIN_EXE_tickwire"))
+                .args(["subscribe", "--show", "--topic", "BookTop,Trade", "--no-echo"])
+                .args(["--domain", &domain.to_string()]),
+        );
+        let run = tickwire(&format!("receive {arguments} --publish --domain {domain}"));
+        assert!(run.err.contains("samples published, 0 dropped"), "{}", run.err);
+        let samples = lines(&subscriber.output());
+        let [tops, trades] = split(samples.iter().map(as_received).collect());
+        let [bbo, told] = shown(&arguments);
+        assert!(bbo.len() + told.len() > 100, "{} {}", bbo.len(), told.len());
+        assert_same(tops, &bbo, "best prices");
+        assert_same(trades, &told, "trades");
+    }
+}
+
+#[test]
+fn a_python_subscriber_has_them_too() {
+    let python = std::env::var(PYTHON).unwrap_or_else(|_| "python3".to_owned());
+    let mut check = Command::new(&python);
+    let check = check.args(["-c", "import cyclonedds"]).stderr(Stdio::null()).status();
+    if !check.is_ok_and(|status| status.success()) {
+        return skip(Need::Peers, "no Python with the package cyclonedds");
+    }
+    for (test, (capture, options)) in (10..).zip(CAPTURES) {
+        let Some(capture) = shared(capture) else { continue };
+        let (arguments, domain) = (arguments(&capture, options), domain(test));
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/market_peer.py");
+        let peer = Process::start(Command::new(&python).arg(script).arg(domain.to_string()));
+        // Python takes its time to start.
+        let run =
+            tickwire(&format!("receive {arguments} --publish --domain {domain} --patience 30s"));
+        assert!(run.err.contains("samples published, 0 dropped"), "{}", run.err);
+        let [tops, trades] = split(lines(&peer.output()));
+        let [bbo, told] = shown(&arguments);
+        assert_same(tops, &bbo, "best prices");
+        assert_same(trades, &told, "trades");
+    }
+}
+
+#[test]
+fn any_template_is_published_and_shown() {
+    let Some(capture) = shared("cme_2012/cme_2012_sampleMD.bin") else { return };
+    let templates = capture.with_file_name("templates.xml");
+    let (templates, domain) = (templates.display(), domain(20));
+    let subscriber = Process::start(
+        Command::new(env!("CARGO_BIN_EXE_tickwire"))
+            .args(["subscribe", "--show", "--no-echo", "-t", &templates.to_string()])
+            .args(["--domain", &domain.to_string()]),
+    );
+    let file = capture.display();
+    let run = tickwire(&format!(
+        "publish -t {templates} --framing cme -f {file} --samples templates --no-echo --domain {domain}"
+    ));
+    assert_eq!(run.status, 0, "{}{}", run.out, run.err);
+    let samples = lines(&subscriber.output());
+    let decoded = tickwire(&format!("decode -t {templates} --framing cme {file} --format jsonl"));
+    assert_eq!(samples.len(), decoded.json_lines().len());
+}
