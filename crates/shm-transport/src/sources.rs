@@ -22,7 +22,10 @@ struct Source {
     history_end: u64,
     /// Last values that are still to be handed out, by sequence number.
     last_values: VecDeque<(u64, Vec<u8>)>,
+    /// Its writer has ended it; nothing follows.
     is_over: bool,
+    /// Its writer has gone without a word, or cannot be seen from here and is silent: samples may still follow.
+    is_gone: bool,
 }
 
 /// All channels of a reader.
@@ -75,6 +78,9 @@ impl Sources {
         let is_first = self.scanned.is_none();
         self.scanned = Some(Instant::now());
         let names = name::list(&self.config.directory, &self.prefixes)?;
+        // The next writer of the topic removes the files of one that was killed.
+        self.sources
+            .retain(|source| !source.is_gone || names.iter().any(|(name, _)| *name == source.name));
         self.left.retain(|left| names.iter().any(|(name, _)| name == left));
         for (name, participant) in names {
             let is_known =
@@ -119,6 +125,7 @@ impl Sources {
             history_end,
             last_values: last_values.into(),
             is_over: false,
+            is_gone: false,
         }))
     }
 
@@ -155,6 +162,7 @@ impl Sources {
         loop {
             match source.reader.poll()? {
                 Some(Event::Sample(sample)) => {
+                    source.is_gone = false;
                     if load(sample.bytes, sample.seq_num, known, bytes, info) {
                         return Ok(true);
                     }
@@ -162,9 +170,8 @@ impl Sources {
                 }
                 Some(Event::Gap { from, to }) => *lost += to - from,
                 Some(Event::Restarted { .. }) => {}
-                Some(Event::Done { .. } | Event::Replaced | Event::WriterGone) => {
-                    source.is_over = true;
-                }
+                Some(Event::WriterGone) => source.is_gone = true,
+                Some(Event::Done { .. } | Event::Replaced) => source.is_over = true,
                 None => return Ok(false),
             }
         }
@@ -195,9 +202,9 @@ impl Sources {
         self.sources.iter_mut().map(|source| &mut source.reader)
     }
 
-    /// Participants of the channels that have not ended.
+    /// Participants of the channels whose writers are there.
     pub fn publishers(&self) -> Vec<ParticipantId> {
-        let open = self.sources.iter().filter(|source| !source.is_over);
+        let open = self.sources.iter().filter(|source| !source.is_over && !source.is_gone);
         open.map(|source| source.participant).collect()
     }
 
