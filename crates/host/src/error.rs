@@ -23,6 +23,8 @@ pub enum Action {
     Pin,
     /// Receiving.
     Receive,
+    /// Redirecting packets from an interface to this process.
+    Redirect,
     /// Sending.
     Send,
     /// Starting the thread of a TCP replay client.
@@ -43,6 +45,7 @@ impl fmt::Display for Action {
             Self::Open => "open a socket for",
             Self::Pin => "stay on that CPU, which is not there or not allowed",
             Self::Receive => "receive from",
+            Self::Redirect => "redirect the packets of",
             Self::Send => "send to",
             Self::StartReplay => "start the TCP replay client",
             Self::StartWatch => "start to watch a file",

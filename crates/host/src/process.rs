@@ -1,8 +1,11 @@
-//! What the system says of this process.
+//! What the system says of this process and its threads.
 
 use std::fs;
 
+use nix::time::{ClockId, clock_gettime};
 use nix::unistd::{SysconfVar, sysconf};
+
+use crate::clock::SECOND_NS;
 
 /// Memory of this process that is in RAM, in bytes; `None` where the system does not say.
 pub fn resident_bytes() -> Option<u64> {
@@ -12,9 +15,28 @@ pub fn resident_bytes() -> Option<u64> {
     pages.checked_mul(u64::try_from(page_bytes).ok()?)
 }
 
+/// CPU time that the calling thread has taken, in nanoseconds; 0 where the system does not say.
+pub fn thread_cpu_ns() -> u64 {
+    let Ok(time) = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID) else { return 0 };
+    let part = |part: i64| u64::try_from(part).unwrap_or(0);
+    part(time.tv_sec()).saturating_mul(SECOND_NS).saturating_add(part(time.tv_nsec()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn work_takes_cpu_time_and_sleep_does_not() {
+        let begin_ns = thread_cpu_ns();
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let slept_ns = thread_cpu_ns() - begin_ns;
+        let mut sum = 0_u64;
+        while thread_cpu_ns() < begin_ns + slept_ns + 10_000_000 {
+            sum = std::hint::black_box(sum + 1);
+        }
+        assert!(slept_ns < 40_000_000, "{slept_ns}");
+    }
 
     #[test]
     fn memory_in_use_is_in_ram() {

@@ -11,6 +11,7 @@ pub mod file_watch;
 pub mod inject;
 pub mod log;
 pub mod multicast;
+pub mod packets;
 #[cfg(feature = "playback")]
 pub mod playback;
 pub mod reception;
@@ -21,4 +22,6 @@ pub mod replaying;
 #[cfg(feature = "tcp-replay")]
 pub mod tcp_replay;
 
-pub use tickwire_host::{Action, Error, Stop, affinity, clock, histogram, process};
+pub use tickwire_host::{
+    Action, Error, Step, Stop, Wait, Waiting, affinity, clock, histogram, process,
+};

@@ -2,9 +2,11 @@
 
 use std::error::Error;
 use std::fmt;
+use std::io;
 use std::net::Ipv4Addr;
 
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
+use nix::net::if_::if_nametoindex;
 
 /// No interface of this host has this name or address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +47,22 @@ pub fn interface_address(wanted: &str) -> Result<Ipv4Addr, UnknownInterface> {
             found: interfaces.iter().map(|(name, address)| format!("{name} {address}")).collect(),
         }),
     }
+}
+
+/// The index of the interface that has this IPv4 address; any of 127.0.0.0/8 is that of loopback.
+///
+/// # Errors
+/// `NotFound` with the address, or what the system says.
+pub fn interface_index(address: Ipv4Addr) -> io::Result<u32> {
+    let name = if address.is_loopback() {
+        "lo".to_owned()
+    } else {
+        let mut interfaces = getifaddrs()?.filter_map(named_address);
+        let found = interfaces.find(|(_, own)| *own == address);
+        let text = || format!("no interface has the address {address}");
+        found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, text()))?.0
+    };
+    Ok(if_nametoindex(name.as_str())?)
 }
 
 fn named_address(interface: InterfaceAddress) -> Option<(String, Ipv4Addr)> {

@@ -6,13 +6,16 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::socket::{setsockopt, sockopt};
-use socket2::{Domain, Protocol, Socket, Type};
 
 use super::Endpoint;
-use super::batch::{BATCH_MAX, Batch};
+#[cfg(feature = "xdp")]
+use super::interface::interface_index;
 use crate::clock::{KernelTimes, StampWindow, SystemClocks, monotonic_ns, unix_ns};
 use crate::histogram;
+use crate::packets::socket::SocketPackets;
+#[cfg(feature = "xdp")]
+use crate::packets::xdp::{XdpOptions, XdpPackets};
+use crate::packets::{BATCH_MAX, Packets};
 use crate::{Action, Error};
 
 /// Longest packet received unless set otherwise, in bytes: a jumbo frame.
@@ -34,6 +37,23 @@ pub struct ReceiverOptions {
     pub packet_bytes_max: usize,
     /// [`Receiver::delays`] records one packet in this many; 1 records all, 0 none.
     pub measure_every: u32,
+    /// Asks the network card for its stamps. They count where the card gives any and its clock keeps the host's
+    /// time; the kernel's do else. [`ReceiverCounters::hardware_stamps`] tells which.
+    pub hardware_stamps: bool,
+    /// Where packets are taken.
+    pub back_end: BackEnd,
+}
+
+/// Where a receiver takes its packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BackEnd {
+    /// A UDP socket.
+    #[default]
+    Socket,
+    /// AF_XDP at the interface: see [`crate::packets::xdp`], above all whom it takes packets from.
+    #[cfg(feature = "xdp")]
+    Xdp(XdpOptions),
 }
 
 impl Default for ReceiverOptions {
@@ -42,6 +62,8 @@ impl Default for ReceiverOptions {
             receive_buffer_bytes: RECEIVE_BUFFER_BYTES_DEFAULT,
             packet_bytes_max: PACKET_BYTES_MAX_DEFAULT,
             measure_every: MEASURE_EVERY_DEFAULT,
+            hardware_stamps: false,
+            back_end: BackEnd::Socket,
         }
     }
 }
@@ -73,16 +95,19 @@ pub struct ReceiverCounters {
     /// does so with the next packet it delivers.
     pub dropped_by_kernel: u64,
     /// Packets whose stamp could not be converted: the time of day was stepped more than once between
-    /// two batches. Their time is that at which they were taken.
+    /// two batches, or the card's clock does not keep the host's time. Their time is that at which they were taken.
     pub implausible_stamps: u64,
+    /// Packets stamped by the network card.
+    pub hardware_stamps: u64,
+    /// Packets refused by a back end that checks what the kernel checks for sockets: lengths, checksums.
+    pub refused: u64,
 }
 
 /// Receives packets of one endpoint.
 #[derive(Debug)]
 pub struct Receiver {
-    socket: Socket,
     endpoint: Endpoint,
-    batch: Batch,
+    packets: Box<dyn Packets>,
     receive_buffer_bytes: usize,
     counters: ReceiverCounters,
     /// The kernel's own count of drops at the last packet.
@@ -109,17 +134,16 @@ impl Receiver {
     /// # Errors
     /// An [`Error`] whose action says what the system refused.
     pub fn open(endpoint: Endpoint, options: ReceiverOptions) -> Result<Self, Error> {
-        let address = endpoint.address();
-        let at = |action| move |source| Error::at(action, address, source);
-        let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))
-            .map_err(at(Action::Open))?;
-        let given = configure(&socket, endpoint, options).map_err(at(Action::Configure))?;
-        socket.bind(&address.into()).map_err(at(Action::Bind))?;
-        join(&socket, endpoint).map_err(at(Action::Join))?;
+        let socket = SocketPackets::open(endpoint, options)?;
+        let given = socket.receive_buffer_bytes();
+        let packets: Box<dyn Packets> = match options.back_end {
+            BackEnd::Socket => Box::new(socket),
+            #[cfg(feature = "xdp")]
+            BackEnd::Xdp(xdp) => Box::new(redirect(endpoint, xdp, socket)?),
+        };
         Ok(Self {
-            socket,
             endpoint,
-            batch: Batch::new(options.packet_bytes_max),
+            packets,
             receive_buffer_bytes: given,
             counters: ReceiverCounters::default(),
             dropped: 0,
@@ -146,9 +170,19 @@ impl Receiver {
         self.receive_buffer_bytes
     }
 
-    /// What was received so far.
-    pub const fn counters(&self) -> ReceiverCounters {
-        self.counters
+    /// Packets handed out so far.
+    pub const fn packets(&self) -> u64 {
+        self.counters.packets
+    }
+
+    /// What was received so far; some back ends are asked by a system call.
+    pub fn counters(&self) -> ReceiverCounters {
+        let told = self.packets.dropped();
+        ReceiverCounters {
+            dropped_by_kernel: told.unwrap_or(0) + self.counters.dropped_by_kernel,
+            refused: self.packets.refused(),
+            ..self.counters
+        }
     }
 
     /// How long packets lay in the kernel: from its stamp to the call that took their batch, in
@@ -165,7 +199,7 @@ impl Receiver {
     pub fn fill(&mut self, times: &mut KernelTimes) -> Result<usize, Error> {
         self.next = 0;
         self.asked_ns = monotonic_ns();
-        self.count = match self.batch.receive(self.socket.as_fd()) {
+        self.count = match self.packets.receive() {
             Ok(count) => count,
             Err(error) if is_nothing_there(&error) => 0,
             Err(source) => {
@@ -210,7 +244,7 @@ impl Receiver {
         let index = self.next;
         self.next += 1;
         self.pass_cut();
-        let (meta, buffer) = self.batch.datagram(index)?;
+        let (meta, buffer) = self.packets.datagram(index)?;
         self.last_packet_ns = received_ns;
         self.counters.packets += 1;
         self.counters.bytes += meta.len as u64;
@@ -228,12 +262,13 @@ impl Receiver {
         self.counters.batches += 1;
         let window = StampWindow { empty_ns: self.empty_ns, taken_ns: self.taken_ns };
         for (index, time_ns) in self.times_ns.iter_mut().enumerate().take(self.count) {
-            let Some(meta) = self.batch.meta(index) else { return };
+            let Some(meta) = self.packets.meta(index) else { return };
             if let Some(dropped) = meta.dropped {
                 let since = dropped.wrapping_sub(self.dropped);
                 self.counters.dropped_by_kernel += u64::from(since);
                 self.dropped = dropped;
             }
+            self.counters.hardware_stamps += u64::from(meta.is_hardware_stamp);
             let stamp = meta.received_unix_ns;
             let stamp_ns = stamp.and_then(|stamp| times.monotonic_ns(stamp, window));
             self.counters.implausible_stamps += u64::from(stamp.is_some() && stamp_ns.is_none());
@@ -243,7 +278,7 @@ impl Receiver {
 
     /// Passes over packets that were cut.
     fn pass_cut(&mut self) {
-        while self.batch.meta(self.next).is_some_and(|meta| meta.is_cut) {
+        while self.packets.meta(self.next).is_some_and(|meta| meta.is_cut) {
             self.counters.too_long += 1;
             self.next += 1;
         }
@@ -252,33 +287,20 @@ impl Receiver {
 
 impl AsFd for Receiver {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.packets.descriptor()
     }
 }
 
-/// Sets the options and returns the receive buffer given, without the kernel's doubling.
-fn configure(socket: &Socket, endpoint: Endpoint, options: ReceiverOptions) -> io::Result<usize> {
-    // Any number of sockets may receive a group. Of two that receive the port of a host one would get
-    // nothing, so the second is refused.
-    socket.set_reuse_address(endpoint.group.is_multicast())?;
-    socket.set_nonblocking(true)?;
-    // Without this a socket gets every group that any process of this host has joined.
-    socket.set_multicast_all_v4(false)?;
-    setsockopt(socket, sockopt::ReceiveTimestampns, &true)?;
-    setsockopt(socket, sockopt::RxqOvfl, &1)?;
-    socket.set_recv_buffer_size(options.receive_buffer_bytes)?;
-    Ok(socket.recv_buffer_size()? / 2)
-}
-
-/// Joins the group: for packets of one source where the endpoint names it (SSM), else of any.
-fn join(socket: &Socket, endpoint: Endpoint) -> io::Result<()> {
-    let Endpoint { group, interface, source, .. } = endpoint;
-    match source {
-        Some(source) if group.is_multicast() => socket.join_ssm_v4(&source, &group, &interface),
-        Some(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "a source needs a group")),
-        None if group.is_multicast() => socket.join_multicast_v4(&group, &interface),
-        None => Ok(()),
-    }
+/// Redirects the packets of an endpoint to AF_XDP sockets, beside the ordinary one.
+#[cfg(feature = "xdp")]
+fn redirect(
+    endpoint: Endpoint,
+    options: XdpOptions,
+    socket: SocketPackets,
+) -> Result<XdpPackets, Error> {
+    let at = |source| Error::at(Action::Redirect, endpoint.address(), source);
+    let interface = interface_index(endpoint.interface).map_err(at)?;
+    XdpPackets::open(interface, endpoint.into(), options, Box::new(socket)).map_err(at)
 }
 
 fn is_nothing_there(error: &io::Error) -> bool {

@@ -151,6 +151,7 @@ impl<H: PacketHandler<S>, S> Channel<H, S> {
         let Some((_, index)) = front else { return Ok(false) };
         let Some(socket) = self.sockets.get_mut(index) else { return Ok(false) };
         if let Some(datagram) = socket.receiver.take() {
+            taking.packets += 1;
             if let Some(recorder) = &mut taking.recorder {
                 recorder.record(socket.line, datagram.received_unix_ns, datagram.bytes);
             }

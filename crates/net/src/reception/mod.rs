@@ -4,31 +4,24 @@
 //! each of its lines. [`Reception::run`] hands the packets of a channel to its handler in the order in
 //! which the kernel received them, whatever the order in which the sockets are read, so that a
 //! line whose socket is read later is not judged late. Any number of channels share a thread; run a
-//! reception on each of several threads to use more cores. The loop waits blocking, or spins: lower
-//! latency for a CPU kept busy.
+//! reception on each of several threads to use more cores. [`Wait`] says how the loop waits.
 
 mod channel;
 
 pub use channel::Channel;
+pub use tickwire_host::Wait;
 
 use std::time::Duration;
 
 use tickwire_feed::handler::{PacketHandler, Source};
+use tickwire_host::{Step, Waiting};
 
 use crate::clock::{KernelTimes, monotonic_ns};
 use crate::multicast::{Poller, Receiver};
-use crate::record::{RecordError, RecordOptions, RecordedLine, Recorder};
+use crate::record::{
+    RecordCounters, RecordError, RecordOptions, RecordedLine, Recorder, TapError, TapRecorder,
+};
 use crate::{Error, Stop};
-
-/// How a loop waits for packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Wait {
-    /// Sleeping in the kernel.
-    #[default]
-    Block,
-    /// Looking again and again.
-    Spin,
-}
 
 /// Longest wait in one piece, so that a stop is noticed.
 const WAIT_MAX: Duration = Duration::from_millis(50);
@@ -46,8 +39,10 @@ pub struct Reception<H, S> {
     /// Sockets of all channels.
     sockets: usize,
     poller: Poller,
-    wait: Wait,
+    waiting: Waiting,
     taking: Taking,
+    /// Records beside the reception.
+    tap: Option<TapRecorder>,
     observed_ns: u64,
 }
 
@@ -56,6 +51,8 @@ pub struct Reception<H, S> {
 struct Taking {
     times: KernelTimes,
     recorder: Option<Recorder>,
+    /// Packets handed on.
+    packets: u64,
 }
 
 /// When an observer is called.
@@ -73,9 +70,10 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
     /// # Errors
     /// [`Action::Open`](crate::Action::Open) with what the system says.
     pub fn new(wait: Wait) -> Result<Self, Error> {
-        let taking = Taking { times: KernelTimes::new(), recorder: None };
+        let taking = Taking { times: KernelTimes::new(), recorder: None, packets: 0 };
         let (channels, poller) = (Vec::new(), Poller::new()?);
-        Ok(Self { channels, sockets: 0, poller, wait, taking, observed_ns: 0 })
+        let waiting = Waiting::new(wait);
+        Ok(Self { channels, sockets: 0, poller, waiting, taking, tap: None, observed_ns: 0 })
     }
 
     /// Adds a channel and returns its index, from 0. Handlers that differ in type share a loop as
@@ -138,21 +136,41 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
                 endpoint: receiver.endpoint(),
             })
         });
-        let recorder = Recorder::start(options, &lines.collect::<Vec<_>>())?;
-        self.taking.recorder = Some(recorder);
+        let lines: Vec<_> = lines.collect();
+        if options.from_rings {
+            match TapRecorder::start(options, &lines) {
+                Ok(tap) => {
+                    self.tap = Some(tap);
+                    return Ok(());
+                }
+                Err(TapError::Record(error)) => return Err(error),
+                Err(TapError::Ring(error)) => tracing::warn!(
+                    "cannot record from packet rings ({error}; it takes CAP_NET_RAW): what the sockets receive is \
+                     recorded"
+                ),
+            }
+        }
+        self.taking.recorder = Some(Recorder::start(options, &lines)?);
         Ok(())
     }
 
-    /// The recorder, if datagrams are recorded.
-    pub const fn recorder(&self) -> Option<&Recorder> {
-        self.taking.recorder.as_ref()
+    /// What has been recorded, if datagrams are recorded.
+    pub fn recorded(&self) -> Option<RecordCounters> {
+        let of_sockets = self.taking.recorder.as_ref().map(Recorder::counters);
+        of_sockets.or_else(|| self.tap.as_ref().map(TapRecorder::counters))
     }
 
-    /// Ends the recording, if there is one: writes all that was received.
-    pub fn finish_recording(&mut self) -> Option<Recorder> {
-        let mut recorder = self.taking.recorder.take()?;
-        recorder.finish();
-        Some(recorder)
+    /// Ends the recording, if there is one: writes all that was received, and returns what was recorded.
+    pub fn finish_recording(&mut self) -> Option<RecordCounters> {
+        if let Some(recorder) = &mut self.taking.recorder {
+            recorder.finish();
+        }
+        if let Some(tap) = &mut self.tap {
+            tap.finish();
+        }
+        let recorded = self.recorded();
+        (self.taking.recorder, self.tap) = (None, None);
+        recorded
     }
 
     /// Receives until `stop` is set. `observe` is called whenever all that had arrived has been handed
@@ -171,7 +189,11 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
             let polled_ns = monotonic_ns();
             let timeout = if is_idle { self.timeout(polled_ns) } else { Duration::ZERO };
             self.poll(timeout)?;
+            let packets = self.taking.packets;
             is_idle = self.hand_on(polled_ns)?;
+            if self.taking.packets != packets {
+                self.waiting.arrived();
+            }
             let now_ns = monotonic_ns();
             if let Some(recorder) = &mut self.taking.recorder {
                 recorder.flush(now_ns);
@@ -186,7 +208,8 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
 
     /// Waits and marks the sockets that are readable.
     fn poll(&mut self, timeout: Duration) -> Result<(), Error> {
-        if self.wait == Wait::Spin && self.sockets <= SPIN_DIRECTLY_MAX {
+        let is_spinning = timeout.is_zero() && self.waiting.wait() != Wait::Block;
+        if is_spinning && self.sockets <= SPIN_DIRECTLY_MAX {
             self.channels.iter_mut().for_each(Channel::set_all_ready);
             return Ok(());
         }
@@ -208,9 +231,8 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
     }
 
     /// How long to wait for packets.
-    fn timeout(&self, now_ns: u64) -> Duration {
-        if self.wait == Wait::Spin {
-            std::hint::spin_loop();
+    fn timeout(&mut self, now_ns: u64) -> Duration {
+        if self.waiting.next(|| now_ns) == Step::Look {
             return Duration::ZERO;
         }
         let due_ns = self.channels.iter().filter_map(|channel| channel.handler.poll_timeout());

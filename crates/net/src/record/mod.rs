@@ -12,15 +12,20 @@
 //! [`RecordOptions::rotate_bytes`], or when it spans [`RecordOptions::rotate_time`]. A file that exists
 //! is never overwritten: numbers go on behind the highest there is.
 //!
+//! With [`RecordOptions::from_rings`] a [`TapRecorder`] takes copies at the interfaces instead: the reception
+//! copies nothing, and the files have what the sockets lose, too.
+//!
 //! A datagram longer than its receiver's limit is not received, so it is not recorded; the receiver
 //! counts it. The sender's address is not asked of the kernel: frames carry the line's SSM source, or
 //! 0.0.0.0, and port 0.
 
 mod chunk;
 mod files;
+mod tap;
 mod writer;
 
 pub use files::{DirectoryFiles, RecordFile, RecordFiles};
+pub use tap::{TapError, TapRecorder};
 
 use std::error;
 use std::fmt;
@@ -54,6 +59,9 @@ pub struct RecordOptions {
     pub queue_bytes_max: usize,
     /// How long to wait when all of them are in use. Default 100 ms.
     pub wait_max: Duration,
+    /// Takes copies of packets at the interfaces ([`TapRecorder`]) in place of what the sockets receive. Default
+    /// false.
+    pub from_rings: bool,
 }
 
 impl RecordOptions {
@@ -66,6 +74,7 @@ impl RecordOptions {
             rotate_time: Duration::from_secs(3600),
             queue_bytes_max: 64 << 20,
             wait_max: Duration::from_millis(100),
+            from_rings: false,
         }
     }
 }

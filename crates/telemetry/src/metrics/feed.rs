@@ -329,8 +329,7 @@ impl LoopMetrics {
     /// Publishes the counters.
     pub fn publish<H: PacketHandler<S>, S>(&self, reception: &Reception<H, S>) {
         self.clock_steps.set(reception.clock_steps());
-        if let Some(recorder) = reception.recorder() {
-            let counters = recorder.counters();
+        if let Some(counters) = reception.recorded() {
             self.recording.publish(&counters);
             self.waited.set_ns(counters.waited_ns);
         }

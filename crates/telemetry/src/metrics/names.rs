@@ -22,7 +22,7 @@ macro_rules! named {
     };
 }
 
-pub(super) const SOCKET: [Named<ReceiverCounters>; 5] = named! {
+pub(super) const SOCKET: [Named<ReceiverCounters>; 7] = named! {
     "net_received_packets", "Packets received", |c| c.packets;
     "net_received_bytes", "Bytes received", |c| c.bytes;
     "net_dropped_packets", "Packets the kernel dropped: the receive buffer was full",
@@ -30,6 +30,8 @@ pub(super) const SOCKET: [Named<ReceiverCounters>; 5] = named! {
     "net_too_long_packets", "Packets dropped because they were longer than the limit", |c| c.too_long;
     "net_implausible_stamps", "Packets whose kernel time fits no setting of the clock",
         |c| c.implausible_stamps;
+    "net_hardware_stamps", "Packets stamped by the network card", |c| c.hardware_stamps;
+    "net_refused_packets", "Packets refused by AF_XDP: wrong lengths or checksums", |c| c.refused;
 };
 
 pub(super) const INPUT: [Named<InputCounters>; 3] = named! {

@@ -5,7 +5,7 @@ use super::print::{Lines, MessageFormat, Report};
 use super::show::{Market, Shown};
 use super::style::{Place, Style};
 use crate::failure::{Failure, Outcome};
-use crate::options::{MetricsArgs, RecordArgs, recorded_text};
+use crate::options::{MetricsArgs, RecordArgs, recorded_text, wait};
 use crate::output::{OutputArgs, SharedOutput};
 use crate::progress::Progress;
 use crate::units::{Size, Span, hold};
@@ -20,7 +20,7 @@ use tickwire_net::Stop;
 use tickwire_net::multicast::{
     Endpoint, RECEIVE_BUFFER_BYTES_DEFAULT, Receiver, ReceiverOptions, interface_address,
 };
-use tickwire_net::reception::{Channel, Moment, Reception, Wait};
+use tickwire_net::reception::{Channel, Moment, Reception};
 use tickwire_opra::Message;
 use tickwire_telemetry::metrics::{LoopMetrics, Metrics};
 
@@ -65,9 +65,10 @@ pub struct ReceiveArgs {
     /// Longest wait for a missing packet once one behind it has come
     #[arg(long, value_name = "TIME", default_value = "2ms", value_parser = hold)]
     hold: Span,
-    /// Spin instead of sleeping while nothing comes: lower latency, a CPU busy
-    #[arg(long)]
-    spin: bool,
+    /// Spin while nothing comes instead of sleeping: lower latency, a CPU busy. With a time, such as 50us, spin so
+    /// long after the last packet, then sleep
+    #[arg(long, value_name = "TIME")]
+    spin: Option<Option<Span>>,
     /// Receive buffer of each socket
     #[arg(long, value_name = "BYTES", default_value_t = Size(RECEIVE_BUFFER_BYTES_DEFAULT as u64))]
     receive_buffer: Size,
@@ -116,8 +117,7 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
         stop: stop.clone(),
     };
     let output = Rc::new(RefCell::new(output));
-    let wait = if args.spin { Wait::Spin } else { Wait::Block };
-    let mut reception = Reception::new(wait).map_err(fail)?;
+    let mut reception = Reception::new(wait(args.spin)).map_err(fail)?;
     let metrics = Metrics::new();
     let _exporter = args.metrics.serve(&metrics)?;
     let mut line_metrics = Vec::new();
@@ -158,7 +158,7 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
         // Nothing comes any more: what is held is delivered, what is missing is lost.
         PacketHandler::handle_timeout(&mut channel.handler, u64::MAX, &mut channel.sink);
     }
-    let recording = reception.finish_recording().map(|recorder| recorder.counters());
+    let recording = reception.finish_recording();
     let handlers: Vec<_> = reception.channels().iter().map(|channel| &channel.handler).collect();
     let mut output = output.borrow_mut();
     output.flush();

@@ -16,6 +16,7 @@ mod record;
 mod sequence;
 mod sources;
 mod templates;
+mod wait;
 
 pub use admin::AdminArgs;
 pub use channel::ChannelArgs;
@@ -37,3 +38,4 @@ pub use record::{RecordArgs, recorded_json, recorded_text};
 pub use sequence::sequencing;
 pub use sources::SourceArgs;
 pub use templates::TemplateArgs;
+pub use wait::wait;

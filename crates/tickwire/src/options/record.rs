@@ -15,6 +15,10 @@ pub struct RecordArgs {
     #[arg(long, value_name = "DIRECTORY")]
     #[arg(help_heading = "Recording")]
     record: Option<PathBuf>,
+    /// Record copies that the kernel makes at the interfaces (packet rings) in place of what the sockets receive:
+    /// less CPU, and also what the sockets lose. Needs CAP_NET_RAW; without it what the sockets receive is recorded.
+    #[arg(long, requires = "record", help_heading = "Recording")]
+    record_ring: bool,
     /// Begin the next file before one gets longer than this.
     #[arg(long, value_name = "BYTES", default_value = "1GB", requires = "record")]
     #[arg(help_heading = "Recording")]
@@ -46,6 +50,7 @@ impl RecordArgs {
             ),
             rotate_bytes: self.record_rotate_size.0,
             rotate_time: self.record_rotate_time.duration(),
+            from_rings: self.record_ring,
             ..RecordOptions::new(directory)
         };
         let started = reception.record(&options, name);

@@ -53,9 +53,10 @@ pub struct PublishArgs {
     #[arg(long, value_name = "BYTES", default_value_t = Size(RECEIVE_BUFFER_BYTES_DEFAULT as u64))]
     #[arg(help_heading = "Lines")]
     pub receive_buffer: Size,
-    /// Spin instead of sleeping while nothing comes: lower latency, a CPU busy.
-    #[arg(long, help_heading = "Lines")]
-    pub spin: bool,
+    /// Spin while nothing comes instead of sleeping: lower latency, a CPU busy. With a time, such as 50us, spin so
+    /// long after the last packet, then sleep.
+    #[arg(long, value_name = "TIME", help_heading = "Lines")]
+    pub spin: Option<Option<Span>>,
 
     #[command(flatten)]
     pub framing: FramingArgs,

@@ -6,6 +6,7 @@ use super::{End, Ended, FeedHandler, FeedSink};
 use crate::distribution;
 use crate::failure::Failure;
 use crate::files;
+use crate::options;
 use std::io::Read;
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::capture::CaptureReader;
@@ -13,7 +14,7 @@ use tickwire_feed::handler::{PacketHandler, Source};
 use tickwire_net::Stop;
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::multicast::{Receiver, ReceiverOptions};
-use tickwire_net::reception::{Channel, Reception, Wait};
+use tickwire_net::reception::{Channel, Reception};
 use tickwire_telemetry::metrics::{FeedCounts, FeedMetrics};
 
 /// Least time between two publications of metrics while a file is read.
@@ -87,8 +88,7 @@ fn lines(
         inputs.push((Source::Incremental(line), receiver));
         distribution::say(args.json.as_deref(), &format!("Listening to {endpoint}."))?;
     }
-    let wait = if args.spin { Wait::Spin } else { Wait::Block };
-    let mut reception = Reception::new(wait).map_err(fail)?;
+    let mut reception = Reception::new(options::wait(args.spin)).map_err(fail)?;
     let over = sink.inner().over().clone();
     let observed = over.clone();
     let sources = inputs.iter().map(|(source, _)| *source);

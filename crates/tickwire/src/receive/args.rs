@@ -7,7 +7,7 @@ use super::show::{ShowArgs, ShownKinds};
 use crate::failure::Failure;
 use crate::options::{
     ChannelsArgs, DecoderArgs, DefinitionArgs, EndpointArgs, Endpoints, FramingArgs, MetricsArgs,
-    MonitorArgs, RecordArgs, SourceArgs, TemplateArgs, WhenCompiled, sequencing,
+    MonitorArgs, RecordArgs, SourceArgs, TemplateArgs, WhenCompiled, sequencing, wait,
 };
 use crate::output;
 use crate::units::{Size, Span, hold};
@@ -25,8 +25,11 @@ use tickwire_feed::replay::ReplayOptions;
 use tickwire_feed_config::{BookKind, BooksBy, Instrument, KeyField, SKEW_MAX};
 use tickwire_net::channel_settings::{ChannelSettings, handler_options, heartbeat_of};
 use tickwire_net::multicast::{
-    MEASURE_EVERY_DEFAULT, PACKET_BYTES_MAX_DEFAULT, RECEIVE_BUFFER_BYTES_DEFAULT, ReceiverOptions,
+    BackEnd, MEASURE_EVERY_DEFAULT, PACKET_BYTES_MAX_DEFAULT, RECEIVE_BUFFER_BYTES_DEFAULT,
+    ReceiverOptions,
 };
+#[cfg(feature = "xdp")]
+use tickwire_net::packets::xdp::XdpOptions;
 use tickwire_net::reception::Wait;
 
 /// Options that only sockets have, apart from those that say so themselves: other commands share them.
@@ -151,9 +154,10 @@ pub struct ReceiveArgs {
     #[arg(long, help_heading = "Books")]
     natural_refresh: bool,
 
-    /// Spin instead of sleeping while nothing comes: lower latency, a CPU busy.
-    #[arg(long, conflicts_with = "captures", help_heading = "Sockets")]
-    spin: bool,
+    /// Spin while nothing comes instead of sleeping: lower latency, a CPU busy. With a time, such as 50us, spin so
+    /// long after the last packet, then sleep.
+    #[arg(long, value_name = "TIME", conflicts_with = "captures", help_heading = "Sockets")]
+    spin: Option<Option<Span>>,
     /// Run on this CPU alone, counted from 0; with several threads, one each.
     #[arg(long, value_name = "NUMBER,..", value_delimiter = ',', help_heading = "Sockets")]
     pub cpu: Vec<usize>,
@@ -169,6 +173,16 @@ pub struct ReceiveArgs {
     #[arg(long, value_name = "BYTES", default_value_t = PACKET_BYTES_MAX_DEFAULT as u16)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..), help_heading = "Sockets")]
     packet_max: u16,
+    /// Ask the network card for its time stamps; where it gives none, or its clock does not keep the host's time, the
+    /// kernel's are used, and a warning says so.
+    #[arg(long, conflicts_with = "captures", help_heading = "Sockets")]
+    pub hardware_stamps: bool,
+    /// Take packets by AF_XDP, before the kernel's network stack: a fifth of the CPU. Every other socket of this host
+    /// loses these packets. Needs root, and one interface a line.
+    #[cfg(feature = "xdp")]
+    #[arg(long, conflicts_with_all = ["captures", "hardware_stamps", "record_ring"])]
+    #[arg(help_heading = "Sockets")]
+    xdp: bool,
     /// Measure decoding and delay of one message and packet in so many: 1 measures all, 0 none.
     #[arg(long, value_name = "COUNT", default_value_t = MEASURE_EVERY_DEFAULT)]
     #[arg(conflicts_with = "captures", help_heading = "Sockets")]
@@ -467,12 +481,26 @@ impl ReceiveArgs {
             receive_buffer_bytes: self.receive_buffer.bytes(),
             packet_bytes_max: self.packet_max as usize,
             measure_every: self.measure_every,
+            hardware_stamps: self.hardware_stamps,
+            back_end: self.back_end(),
         }
     }
 
+    /// Where packets are taken.
+    #[cfg(feature = "xdp")]
+    fn back_end(&self) -> BackEnd {
+        if self.xdp { BackEnd::Xdp(XdpOptions::default()) } else { BackEnd::Socket }
+    }
+
+    /// Where packets are taken.
+    #[cfg(not(feature = "xdp"))]
+    const fn back_end(&self) -> BackEnd {
+        BackEnd::Socket
+    }
+
     /// How packets are waited for.
-    pub const fn wait(&self) -> Wait {
-        if self.spin { Wait::Spin } else { Wait::Block }
+    pub fn wait(&self) -> Wait {
+        wait(self.spin)
     }
 
     /// How long nothing may come.

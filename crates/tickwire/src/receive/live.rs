@@ -35,6 +35,8 @@ struct Watched<'s> {
     described: &'s Described,
     reload: Option<Reload>,
     differing: DifferingWatch,
+    /// Whether stamps of network cards were asked for and nobody has looked whether they come.
+    awaits_stamps: bool,
     /// Judges the framing by the first packets.
     judging: Option<JoinHandle<()>>,
     published: FeedMetrics,
@@ -56,8 +58,8 @@ impl Session<'_> {
         let monitor = self.args.monitor.serve(monitor, metrics.routes())?;
         let received = self.run(&mut loops, exporter.is_some() || monitor.is_some());
         drop((exporter, monitor));
-        let recordings = loops.iter_mut().filter_map(|of| of.reception.finish_recording());
-        let recordings: Vec<_> = recordings.map(|recorder| recorder.counters()).collect();
+        let recordings: Vec<_> =
+            loops.iter_mut().filter_map(|of| of.reception.finish_recording()).collect();
         for Loop { reception, watched, .. } in &mut loops {
             for (channel, watched) in reception.channels_mut().iter_mut().zip(watched) {
                 let FeedChannel { handler, sink, .. } = channel;
@@ -196,6 +198,7 @@ impl<'s> Watched<'s> {
             described,
             reload: Reload::start(described)?,
             differing: DifferingWatch::new(label),
+            awaits_stamps: described.args.hardware_stamps,
             judging: None,
             replayed: has_replay.then(|| ReplayMetrics::new(metrics, label)),
             published: FeedMetrics::new(metrics, label, sources),
@@ -214,7 +217,11 @@ impl<'s> Watched<'s> {
     /// Looks after a channel; returns whether its metrics were published.
     fn observe(&mut self, moment: Moment, channel: &mut FeedChannel, is_served: bool) -> bool {
         let Moment { now_ns, is_idle } = moment;
-        let packets = channel.inputs().map(|(_, socket)| socket.counters().packets).sum();
+        let packets = channel.inputs().map(|(_, socket)| socket.packets()).sum();
+        if self.awaits_stamps && packets > 0 {
+            self.awaits_stamps = false;
+            warn_without_stamps(channel);
+        }
         let sink = channel.sink.inner_mut();
         sink.counting_mut().observe(now_ns, is_idle, packets);
         if is_idle {
@@ -250,6 +257,18 @@ impl<'s> Watched<'s> {
             }
         }
         is_due
+    }
+}
+
+/// Warns of lines whose first packets have no stamp of the network card.
+fn warn_without_stamps(channel: &FeedChannel) {
+    for (source, receiver) in channel.inputs() {
+        let counters = receiver.counters();
+        if counters.packets > 0 && counters.hardware_stamps == 0 {
+            tracing::warn!(
+                "{source}: the network card gives no time stamps; the kernel's are used (hwstamp_ctl -r 1 may turn them on)"
+            );
+        }
     }
 }
 

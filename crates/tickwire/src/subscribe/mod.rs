@@ -9,8 +9,9 @@ use crate::console::tell;
 use crate::distribution::{DdsArgs, Latencies, dds_failure};
 use crate::failure::{Failure, Outcome};
 use crate::files;
-use crate::options::{MetricsArgs, TemplateArgs};
+use crate::options::{self, MetricsArgs, TemplateArgs};
 use crate::output;
+use crate::units::Span;
 use metrics::SubscribeMetrics;
 use record::Recorder;
 use report::Report;
@@ -23,7 +24,8 @@ use tickwire_distribution::market::market_sets;
 use tickwire_distribution::templates::TemplateSamples;
 use tickwire_distribution::{Arrival, Subscriber, SubscriberOptions, TopicSet};
 use tickwire_fast::CompileOptions;
-use tickwire_net::{Stop, affinity};
+use tickwire_host::clock::monotonic_ns;
+use tickwire_host::{Step, Stop, Waiting, affinity};
 
 /// Longest sleep of the loop.
 const TICK: Duration = Duration::from_millis(20);
@@ -67,9 +69,10 @@ pub struct SubscribeArgs {
     #[arg(long, value_name = "PER SECOND")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     max_rate: Option<u32>,
-    /// Ask for samples again and again instead of waiting: quicker, and a CPU busy.
-    #[arg(long)]
-    spin: bool,
+    /// Ask for samples again and again instead of sleeping: lower latency, a CPU busy. With a time, such as 50us, ask
+    /// so long after the last sample, then sleep.
+    #[arg(long, value_name = "TIME")]
+    spin: Option<Option<Span>>,
     /// Go on when a publisher says that its feed is done.
     #[arg(long)]
     stay: bool,
@@ -181,6 +184,7 @@ impl Subscription<'_> {
     fn run(&mut self, subscriber: &mut Subscriber<CycloneParticipant>) -> Result<Report, Failure> {
         let row = self.latencies.add("one way, shared clock");
         let (mut first, mut last) = (None, Instant::now());
+        let mut waiting = Waiting::new(options::wait(self.args.spin));
         let fail = |error: tickwire_dds::Error| dds_failure(&error);
         loop {
             let Self { shower, recorder, latencies, .. } = self;
@@ -195,15 +199,16 @@ impl Subscription<'_> {
                     failed.get_or_insert(error);
                 }
             };
-            let count = match self.args.spin {
-                true => subscriber.poll(take),
-                false => subscriber.receive(TICK, take),
+            let count = match waiting.next(monotonic_ns) {
+                Step::Look => subscriber.poll(take),
+                Step::Sleep => subscriber.receive(TICK, take),
             };
             let count = count.map_err(fail)?;
             if let Some(error) = failed {
                 return Err(error.into());
             }
             if count > 0 {
+                waiting.arrived();
                 last = Instant::now();
                 first.get_or_insert(last);
             } else if let Some(shower) = &mut self.shower {

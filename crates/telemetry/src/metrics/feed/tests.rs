@@ -43,8 +43,10 @@ fn every_count_of_a_line_and_of_arbitration_is_published() {
         too_long: 3,
         dropped_by_kernel: 4,
         implausible_stamps: 5,
+        hardware_stamps: 6,
+        refused: 7,
     };
-    assert_each_published(&SOCKET, &socket, &[1, 2, 3, 4, 5]);
+    assert_each_published(&SOCKET, &socket, &[1, 2, 3, 4, 5, 6, 7]);
     // Packets and bytes are those of the socket.
     let input = InputCounters { packets: 0, bytes: 0, malformed: 1, no_seq_num: 2, unnumbered: 3 };
     assert_each_published(&INPUT, &input, &[1, 2, 3]);

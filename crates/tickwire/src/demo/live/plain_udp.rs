@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use tickwire_net::clock::monotonic_ns;
-use tickwire_net::reception::Wait;
 use tickwire_net::replay::Waiter;
 use tickwire_net::{Action, Error, Stop, affinity, histogram};
 
@@ -24,8 +23,8 @@ pub struct PlainUdp {
     pub packet_bytes: usize,
     /// Least time from one packet to the next. Default 100 microseconds.
     pub gap: Duration,
-    /// How both ends wait.
-    pub wait: Wait,
+    /// Whether both ends spin instead of blocking.
+    pub spins: bool,
     /// CPUs of the two ends; `None` leaves them to the system.
     pub cpus: Option<[usize; 2]>,
 }
@@ -36,7 +35,7 @@ impl Default for PlainUdp {
             packets: 10_000,
             packet_bytes: 32,
             gap: Duration::from_micros(100),
-            wait: Wait::Block,
+            spins: false,
             cpus: None,
         }
     }
@@ -62,8 +61,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// # Errors
 /// What the system says; [`Action::Receive`] if an answer does not come within a second.
 pub fn plain_udp(options: PlainUdp, stop: &Stop) -> Result<UdpLatency, Error> {
-    let near = open(options.wait)?;
-    let far = open(options.wait)?;
+    let near = open(options.spins)?;
+    let far = open(options.spins)?;
     let (near_address, far_address) = (address_of(&near)?, address_of(&far)?);
     let over = Stop::new();
     let mut latency =
@@ -94,12 +93,12 @@ fn pin(cpu: Option<usize>) -> Result<(), Error> {
         .map_err(|source| Error::of(Action::Configure, source))
 }
 
-fn open(wait: Wait) -> Result<UdpSocket, Error> {
+fn open(spins: bool) -> Result<UdpSocket, Error> {
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let socket = UdpSocket::bind(any).map_err(|source| Error::at(Action::Bind, any, source))?;
-    let configured = match wait {
-        Wait::Block => socket.set_read_timeout(Some(PATIENCE)),
-        Wait::Spin => socket.set_nonblocking(true),
+    let configured = match spins {
+        false => socket.set_read_timeout(Some(PATIENCE)),
+        true => socket.set_nonblocking(true),
     };
     configured.map_err(|source| Error::at(Action::Configure, any, source))?;
     Ok(socket)
@@ -200,9 +199,9 @@ mod tests {
 
     #[test]
     fn every_packet_is_measured_both_ways() {
-        for wait in [Wait::Block, Wait::Spin] {
+        for spins in [false, true] {
             let options =
-                PlainUdp { packets: 50, gap: Duration::ZERO, wait, ..PlainUdp::default() };
+                PlainUdp { packets: 50, gap: Duration::ZERO, spins, ..PlainUdp::default() };
             let latency = plain_udp(options, &Stop::new()).unwrap();
             assert_eq!((latency.one_way.len(), latency.round_trip_halved.len()), (50, 50));
             assert!(latency.round_trip_halved.min() > 100, "not even a system call is that quick");

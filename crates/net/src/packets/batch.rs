@@ -1,4 +1,4 @@
-//! Many datagrams by one call: `recvmmsg`, the only `unsafe` of this crate.
+//! Many datagrams by one call: `recvmmsg`.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -7,33 +7,20 @@ use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::{self, NonNull};
 
+use super::{BATCH_MAX, Meta};
 use crate::clock::SECOND_NS;
-
-/// Datagrams taken by one call at most.
-pub(super) const BATCH_MAX: usize = 32;
 
 /// Bytes behind the last slot that decoders may read ahead into. `tickwire_fast::Packet` uses as many
 /// at most.
 const ROOM_BEHIND: usize = 1024;
 
-/// Room for the control messages of one datagram: a time stamp (16 bytes) and a drop count (4), each
-/// behind a header of 16 bytes, with room to spare.
-const CONTROL_BYTES: usize = 128;
+/// Room for the control messages of one datagram: a time stamp (16 bytes), three stamps of card and kernel (48)
+/// and a drop count (4), each behind a header of 16 bytes, with room to spare.
+const CONTROL_BYTES: usize = 192;
+/// A `timespec`.
+const TIME_BYTES: usize = 16;
 /// Length, level and type in front of each control message, as 64-bit Linux has them.
 const CONTROL_HEADER_BYTES: usize = size_of::<libc::cmsghdr>();
-
-/// Metadata of one datagram.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Meta {
-    /// Bytes in the buffer.
-    pub(super) len: usize,
-    /// Whether the datagram was longer than the buffer.
-    pub(super) is_cut: bool,
-    /// When the kernel received it, nanoseconds since 1970.
-    pub(super) received_unix_ns: Option<u64>,
-    /// Datagrams the socket has dropped so far, modulo 2^32; told only once some are.
-    pub(super) dropped: Option<u32>,
-}
 
 /// Control messages, aligned as the kernel's headers in it are.
 #[repr(C, align(8))]
@@ -108,8 +95,10 @@ impl Ring {
         }
     }
 
-    fn receive(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
-        // SAFETY: `headers` holds BATCH_MAX headers. Each has its own vector, slot and control room with
+    /// Takes at most `limit` datagrams.
+    fn receive(&mut self, socket: BorrowedFd<'_>, limit: usize) -> io::Result<usize> {
+        let limit = limit.min(BATCH_MAX);
+        // SAFETY: `headers` holds BATCH_MAX headers, and `limit` is not above that. Each has its own vector, slot and control room with
         // their true lengths, set up in `new`; all live as long as `self`, which is borrowed mutably, so
         // nothing else touches them during the call. No address is asked for, no timeout given: null
         // is allowed for both. The descriptor is open for as long as it is borrowed.
@@ -117,13 +106,13 @@ impl Ring {
             libc::recvmmsg(
                 socket.as_raw_fd(),
                 (&raw mut (*self.arguments.as_ptr()).headers).cast(),
-                BATCH_MAX as libc::c_uint,
+                limit as libc::c_uint,
                 libc::MSG_DONTWAIT as _,
                 ptr::null_mut(),
             )
         };
         let received = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
-        Ok(received.min(BATCH_MAX))
+        Ok(received.min(limit))
     }
 
     fn header(&self, index: usize) -> Option<(&libc::mmsghdr, &Control)> {
@@ -175,10 +164,10 @@ impl Batch {
         }
     }
 
-    /// Takes the datagrams that have arrived without waiting and returns how many.
-    pub(super) fn receive(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
+    /// Takes the datagrams that have arrived, at most `limit`, without waiting and returns how many.
+    pub(super) fn receive(&mut self, socket: BorrowedFd<'_>, limit: usize) -> io::Result<usize> {
         self.ring.reset(mem::take(&mut self.received));
-        self.received = self.ring.receive(socket)?;
+        self.received = self.ring.receive(socket, limit)?;
         for (index, meta) in self.metas.iter_mut().enumerate().take(self.received) {
             let Some((header, Control(controls))) = self.ring.header(index) else { break };
             *meta = Meta {
@@ -216,7 +205,16 @@ impl Meta {
             let kind = number::<4>(header, 12).map(libc::c_int::from_ne_bytes);
             match (level, kind) {
                 (Some(libc::SOL_SOCKET), Some(libc::SO_TIMESTAMPNS)) => {
-                    self.received_unix_ns = time_of(content);
+                    // A stamp of the card, where there is one, is nearer to the cable.
+                    self.received_unix_ns = self.received_unix_ns.or(time_of(content));
+                }
+                (Some(libc::SOL_SOCKET), Some(libc::SO_TIMESTAMPING)) => {
+                    // Three times: the kernel's, one that is no longer used, the card's.
+                    let of_card = content.get(2 * TIME_BYTES..).and_then(time_of);
+                    if let Some(stamp) = of_card.filter(|stamp| *stamp != 0) {
+                        self.received_unix_ns = Some(stamp);
+                        self.is_hardware_stamp = true;
+                    }
                 }
                 (Some(libc::SOL_SOCKET), Some(libc::SO_RXQ_OVFL)) => {
                     self.dropped = number::<4>(content, 0).map(u32::from_ne_bytes);
@@ -274,6 +272,27 @@ mod tests {
             Meta { received_unix_ns: Some(3_000_000_007), dropped: Some(9), ..Meta::default() };
         assert_eq!(read(&[&time[..], &other, &drops].concat()), expected);
         assert_eq!(read(&[&drops[..], &time].concat()), expected);
+    }
+
+    #[test]
+    fn a_stamp_of_the_card_counts_and_one_that_is_zero_does_not() {
+        let time = |seconds: i64| [seconds.to_ne_bytes(), 7_i64.to_ne_bytes()].concat();
+        let none = vec![0; TIME_BYTES];
+        let kernel = control(libc::SO_TIMESTAMPNS, &time(3));
+        let stamps = |card: &[u8]| {
+            let three = [&time(3)[..], &none, card].concat();
+            control(libc::SO_TIMESTAMPING, &three)
+        };
+        let (with, without) = (stamps(&time(2)), stamps(&none));
+        for order in [[&kernel, &with], [&with, &kernel]] {
+            let meta = read(&order.map(Vec::as_slice).concat());
+            assert_eq!(
+                (meta.received_unix_ns, meta.is_hardware_stamp),
+                (Some(2_000_000_007), true)
+            );
+        }
+        let meta = read(&[&kernel[..], &without].concat());
+        assert_eq!((meta.received_unix_ns, meta.is_hardware_stamp), (Some(3_000_000_007), false));
     }
 
     #[test]

@@ -1,0 +1,68 @@
+//! Back ends of reception: sockets, packet rings and AF_XDP behind one trait.
+//!
+//! | back end | what it takes | what it needs |
+//! |---|---|---|
+//! | [`socket`] | datagrams of its own socket, 32 a call | nothing |
+//! | [`ring`] | copies of packets, block by block: least CPU, a millisecond late | `CAP_NET_RAW` |
+//! | `xdp` (feature `xdp`) | packets themselves, before the kernel's network stack | `CAP_NET_ADMIN`, `CAP_NET_RAW`, `CAP_BPF` |
+
+mod batch;
+pub mod datagram;
+pub mod frames;
+pub mod ring;
+pub mod socket;
+#[cfg(feature = "xdp")]
+pub mod xdp;
+
+use std::fmt;
+use std::io;
+use std::os::fd::BorrowedFd;
+
+/// Datagrams taken by one call at most.
+pub const BATCH_MAX: usize = 32;
+
+/// Metadata of one datagram.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Meta {
+    /// Bytes in the buffer.
+    pub len: usize,
+    /// Whether the datagram was longer than the buffer.
+    pub is_cut: bool,
+    /// When the kernel or the card received it, nanoseconds since 1970.
+    pub received_unix_ns: Option<u64>,
+    /// Whether that stamp is the card's.
+    pub is_hardware_stamp: bool,
+    /// Datagrams dropped so far for want of room, modulo 2^32; told only once some are.
+    pub dropped: Option<u32>,
+}
+
+/// Datagrams of one endpoint, taken in batches.
+pub trait Packets: fmt::Debug + Send {
+    /// Takes the datagrams that have arrived, without waiting, up to [`BATCH_MAX`], and returns how many.
+    /// The batch before is gone.
+    ///
+    /// # Errors
+    /// What the system says; `WouldBlock` if nothing has arrived.
+    fn receive(&mut self) -> io::Result<usize>;
+
+    /// Metadata of a datagram of the last batch.
+    fn meta(&self, index: usize) -> Option<&Meta>;
+
+    /// A datagram of the last batch, and the buffer from its first byte on, which may go on behind it.
+    fn datagram(&self, index: usize) -> Option<(&Meta, &[u8])>;
+
+    /// Becomes readable when something has arrived.
+    fn descriptor(&self) -> BorrowedFd<'_>;
+
+    /// Packets that were refused so far: wrong lengths, fragments, wrong checksums. The kernel counts those of
+    /// sockets.
+    fn refused(&self) -> u64 {
+        0
+    }
+
+    /// Datagrams that found no room so far, where the back end is asked; `None` where it tells with a datagram
+    /// ([`Meta::dropped`]).
+    fn dropped(&self) -> Option<u64> {
+        None
+    }
+}

@@ -1,0 +1,183 @@
+//! A packet ring (`AF_PACKET`, `TPACKET_V3`): copies of the datagrams of one endpoint, block by block.
+//!
+//! The kernel writes packets one behind the other into blocks of memory that it shares with the process, and
+//! hands over a block when it is full or [`RingOptions::retire`] old. A packet takes some 50 ns of the process,
+//! without a system call of its own, and is stamped by the kernel; in exchange it is up to that time late. The
+//! ring sees copies: sockets of the host get theirs as before. What the kernel checks for sockets is checked
+//! here ([`super::datagram`]); fragments are refused, because nobody has put them together yet.
+//!
+//! A ring joins no group and changes nothing at the interface: somebody, such as a
+//! [`Receiver`](crate::multicast::Receiver), must have joined. It needs `CAP_NET_RAW`.
+
+mod block;
+mod filter;
+mod sys;
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::datagram::{Verified, Wanted, datagram};
+use super::{BATCH_MAX, Meta, Packets};
+use block::Entry;
+use sys::Mapping;
+
+/// How a ring is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RingOptions {
+    /// Bytes of a block, a multiple of the page size. The longest packet must fit. Default 1 MiB.
+    pub block_bytes: usize,
+    /// Blocks. Default 32.
+    pub blocks: usize,
+    /// When a block that is not full is handed over, in whole milliseconds. Default 1 ms.
+    pub retire: Duration,
+}
+
+impl Default for RingOptions {
+    fn default() -> Self {
+        Self { block_bytes: 1 << 20, blocks: 32, retire: Duration::from_millis(1) }
+    }
+}
+
+/// Where a datagram of the batch is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    meta: Meta,
+    offset: usize,
+}
+
+/// Receives copies of the datagrams of one endpoint.
+#[derive(Debug)]
+pub struct PacketRing {
+    mapping: Mapping,
+    wanted: Wanted,
+    /// The block that is read, or will be handed over next.
+    block: usize,
+    /// Where the next packet of the block is, and how many are left; `None` while the kernel owns it.
+    reading: Option<Reading>,
+    places: [Place; BATCH_MAX],
+    count: usize,
+    refused: u64,
+    /// What the kernel has told so far.
+    dropped: AtomicU64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    offset: usize,
+    left: u32,
+}
+
+impl PacketRing {
+    /// Opens a ring for what is `wanted` at the interface with this index.
+    ///
+    /// # Errors
+    /// What the system says; `PermissionDenied` without `CAP_NET_RAW`.
+    pub fn open(interface: u32, wanted: Wanted, options: RingOptions) -> io::Result<Self> {
+        let mapping = Mapping::open(interface, &filter::datagrams(&wanted), options)?;
+        Ok(Self {
+            mapping,
+            wanted,
+            block: 0,
+            reading: None,
+            places: [Place::default(); BATCH_MAX],
+            count: 0,
+            refused: 0,
+            dropped: AtomicU64::new(0),
+        })
+    }
+
+    /// Begins to read the next block if the kernel has handed it over; gives back one that has been read.
+    fn begin_block(&mut self) -> bool {
+        if let Some(Reading { left: 0, .. }) = self.reading {
+            self.mapping.release(self.block);
+            self.block = (self.block + 1) % self.mapping.blocks();
+            self.reading = None;
+        }
+        if self.reading.is_none()
+            && let Some(bytes) = self.mapping.block(self.block)
+        {
+            let (offset, left) = block::packets(bytes);
+            self.reading = Some(Reading { offset, left });
+        }
+        self.reading.is_some()
+    }
+
+    /// Takes what the block has, as far as the batch has room.
+    fn read_block(&mut self) {
+        let Some(reading) = &mut self.reading else { return };
+        let Some(bytes) = self.mapping.block(self.block) else { return };
+        while reading.left > 0 && self.count < BATCH_MAX {
+            let Some(entry) = block::entry(bytes, reading.offset) else {
+                // Never by the kernel's hand: what is left of the block cannot be found.
+                self.refused += u64::from(reading.left);
+                reading.left = 0;
+                return;
+            };
+            reading.left -= 1;
+            reading.offset += entry.next_offset;
+            match place(bytes, &entry, &self.wanted) {
+                Some(found) => {
+                    self.places[self.count] = found;
+                    self.count += 1;
+                }
+                None => self.refused += u64::from(!entry.is_for_others),
+            }
+        }
+    }
+}
+
+/// Where the datagram of a packet is, if it is wanted and right.
+fn place(block: &[u8], entry: &Entry, wanted: &Wanted) -> Option<Place> {
+    let packet = block.get(entry.packet..)?.get(..entry.captured_bytes)?;
+    let verified = if entry.is_verified { Verified::Yes } else { Verified::No };
+    if entry.is_for_others {
+        return None;
+    }
+    let payload = datagram(packet, wanted, verified).ok()?;
+    let offset = payload.as_ptr().addr().checked_sub(block.as_ptr().addr())?;
+    let meta = Meta {
+        len: payload.len(),
+        received_unix_ns: Some(entry.received_unix_ns),
+        ..Meta::default()
+    };
+    Some(Place { meta, offset })
+}
+
+impl Packets for PacketRing {
+    fn receive(&mut self) -> io::Result<usize> {
+        self.count = 0;
+        // A block may hold none that is wanted.
+        while self.count == 0 && self.begin_block() {
+            self.read_block();
+        }
+        if self.count == 0 {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        Ok(self.count)
+    }
+
+    fn meta(&self, index: usize) -> Option<&Meta> {
+        self.places.get(..self.count)?.get(index).map(|place| &place.meta)
+    }
+
+    fn datagram(&self, index: usize) -> Option<(&Meta, &[u8])> {
+        let Place { meta, offset } = self.places.get(..self.count)?.get(index)?;
+        Some((meta, self.mapping.block(self.block)?.get(*offset..)?))
+    }
+
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        self.mapping.as_fd()
+    }
+
+    fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    fn dropped(&self) -> Option<u64> {
+        // The kernel forgets what it has told.
+        let since = self.mapping.drops().ok()?;
+        Some(self.dropped.fetch_add(since.into(), Ordering::Relaxed) + u64::from(since))
+    }
+}

@@ -1,0 +1,99 @@
+//! Datagrams of a socket, by `recvmmsg`.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use nix::sys::socket::{TimestampingFlag, setsockopt, sockopt};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::batch::Batch;
+use super::{BATCH_MAX, Meta, Packets};
+use crate::multicast::{Endpoint, ReceiverOptions};
+use crate::{Action, Error};
+
+/// A UDP socket that has joined its group.
+#[derive(Debug)]
+pub struct SocketPackets {
+    socket: Socket,
+    batch: Batch,
+    batch_max: usize,
+    receive_buffer_bytes: usize,
+}
+
+impl SocketPackets {
+    /// Opens a socket for `endpoint` and joins the group on its interface.
+    ///
+    /// # Errors
+    /// An [`Error`] whose action says what the system refused.
+    pub fn open(endpoint: Endpoint, options: ReceiverOptions) -> Result<Self, Error> {
+        let address = endpoint.address();
+        let at = |action| move |source| Error::at(action, address, source);
+        let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))
+            .map_err(at(Action::Open))?;
+        let given = configure(&socket, endpoint, options).map_err(at(Action::Configure))?;
+        socket.bind(&address.into()).map_err(at(Action::Bind))?;
+        join(&socket, endpoint).map_err(at(Action::Join))?;
+        let batch = Batch::new(options.packet_bytes_max);
+        Ok(Self { socket, batch, batch_max: BATCH_MAX, receive_buffer_bytes: given })
+    }
+
+    /// The same that takes at most so many datagrams by one call, at least one.
+    #[must_use]
+    pub fn batch_max(self, batch_max: usize) -> Self {
+        Self { batch_max: batch_max.clamp(1, BATCH_MAX), ..self }
+    }
+
+    /// The receive buffer the kernel gave, in bytes, in the unit it was asked for: the kernel keeps
+    /// as much again for its own bookkeeping.
+    pub const fn receive_buffer_bytes(&self) -> usize {
+        self.receive_buffer_bytes
+    }
+}
+
+impl Packets for SocketPackets {
+    fn receive(&mut self) -> io::Result<usize> {
+        self.batch.receive(self.socket.as_fd(), self.batch_max)
+    }
+
+    fn meta(&self, index: usize) -> Option<&Meta> {
+        self.batch.meta(index)
+    }
+
+    fn datagram(&self, index: usize) -> Option<(&Meta, &[u8])> {
+        self.batch.datagram(index)
+    }
+
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// Sets the options and returns the receive buffer given, without the kernel's doubling.
+fn configure(socket: &Socket, endpoint: Endpoint, options: ReceiverOptions) -> io::Result<usize> {
+    // Any number of sockets may receive a group. Of two that receive the port of a host one would get
+    // nothing, so the second is refused.
+    socket.set_reuse_address(endpoint.group.is_multicast())?;
+    socket.set_nonblocking(true)?;
+    // Without this a socket gets every group that any process of this host has joined.
+    socket.set_multicast_all_v4(false)?;
+    setsockopt(socket, sockopt::ReceiveTimestampns, &true)?;
+    if options.hardware_stamps {
+        let flags = TimestampingFlag::SOF_TIMESTAMPING_RX_HARDWARE
+            | TimestampingFlag::SOF_TIMESTAMPING_RAW_HARDWARE;
+        setsockopt(socket, sockopt::Timestamping, &flags)?;
+    }
+    setsockopt(socket, sockopt::RxqOvfl, &1)?;
+    socket.set_recv_buffer_size(options.receive_buffer_bytes)?;
+    Ok(socket.recv_buffer_size()? / 2)
+}
+
+/// Joins the group: for packets of one source where the endpoint names it (SSM), else of any.
+fn join(socket: &Socket, endpoint: Endpoint) -> io::Result<()> {
+    let Endpoint { group, interface, source, .. } = endpoint;
+    match source {
+        Some(source) if group.is_multicast() => socket.join_ssm_v4(&source, &group, &interface),
+        Some(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "a source needs a group")),
+        None if group.is_multicast() => socket.join_multicast_v4(&group, &interface),
+        None => Ok(()),
+    }
+}

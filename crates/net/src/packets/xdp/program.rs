@@ -1,0 +1,156 @@
+//! The program at the interface: it hands the datagrams of one endpoint to the sockets and passes all else.
+//!
+//! Assembled here, instruction by instruction, because compiling it elsewhere would take a BPF toolchain. Only
+//! Ethernet frames with an IPv4 header without options, no VLAN tag and no fragment are redirected: the kernel
+//! knows better what to do with all others, and they reach the endpoint's ordinary socket.
+
+use super::super::datagram::Wanted;
+
+/// One instruction as the kernel reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(super) struct Instruction {
+    code: u8,
+    /// The destination register in the low half, the source register in the high half.
+    registers: u8,
+    offset: i16,
+    operand: i32,
+}
+
+/// Operation codes (`linux/bpf.h`): class, size or source, operation.
+mod op {
+    /// dst = the byte at src + offset.
+    pub(super) const LOAD_8: u8 = 0x71;
+    /// dst = the 16 bits at src + offset, in the byte order of this machine.
+    pub(super) const LOAD_16: u8 = 0x69;
+    /// dst = the 32 bits at src + offset.
+    pub(super) const LOAD_32: u8 = 0x61;
+    /// dst = a map; takes the place of two instructions.
+    pub(super) const LOAD_MAP: u8 = 0x18;
+    /// dst = src.
+    pub(super) const MOVE: u8 = 0xBF;
+    /// dst = operand.
+    pub(super) const MOVE_OPERAND: u8 = 0xB7;
+    /// dst += operand.
+    pub(super) const ADD_OPERAND: u8 = 0x07;
+    /// dst &= operand.
+    pub(super) const AND_OPERAND: u8 = 0x57;
+    /// Jumps if dst > src.
+    pub(super) const JUMP_IF_ABOVE: u8 = 0x2D;
+    /// Jumps if the lower 32 bits of dst differ from the operand.
+    pub(super) const JUMP_IF_NOT: u8 = 0x56;
+    /// Calls a helper of the kernel.
+    pub(super) const CALL: u8 = 0x85;
+    /// Returns r0.
+    pub(super) const EXIT: u8 = 0x95;
+}
+
+/// Says that the operand of [`op::LOAD_MAP`] is a descriptor.
+const PSEUDO_MAP_DESCRIPTOR: u8 = 1;
+/// `bpf_redirect_map(map, key, flags)`.
+const REDIRECT_MAP: i32 = 51;
+/// What the program returns for packets that go on through the kernel.
+const XDP_PASS: i32 = 2;
+
+/// Bytes of the headers of Ethernet, IPv4 without options, and UDP.
+const HEADERS_BYTES: i32 = 14 + 20 + 8;
+
+/// Returns the program for the datagrams that are `wanted`, with the descriptor of the map of sockets by queue.
+pub(super) fn redirect(wanted: &Wanted, sockets: i32) -> Vec<Instruction> {
+    // r1 context, r2 the packet, r3 its end, r4 and r5 what is compared.
+    let mut program = vec![
+        load(op::LOAD_32, 2, 1, 0), // r2 = context.data
+        load(op::LOAD_32, 3, 1, 4), // r3 = context.data_end
+        Instruction { code: op::MOVE, registers: 4 | 2 << 4, offset: 0, operand: 0 }, // r4 = r2
+        with(op::ADD_OPERAND, 4, HEADERS_BYTES), // r4 += the headers
+        Instruction { code: op::JUMP_IF_ABOVE, registers: 4 | 3 << 4, offset: TO_PASS, operand: 0 }, // if r4 > r3: pass
+        load(op::LOAD_16, 5, 2, 12),         // r5 = the type of the frame
+        unless(5, network_order_16(0x0800)), // if r5 is not IPv4: pass (VLAN tags too)
+        load(op::LOAD_8, 5, 2, 14),          // r5 = version and length of the header
+        unless(5, 0x45),                     // if r5 is not 4 and 5 words: pass (options)
+        load(op::LOAD_8, 5, 2, 23),          // r5 = the protocol
+        unless(5, 17),                       // if r5 is not UDP: pass
+        load(op::LOAD_16, 5, 2, 20),         // r5 = flags and fragment offset
+        with(op::AND_OPERAND, 5, network_order_16(0x3FFF)), // r5 &= more fragments, offset
+        unless(5, 0),                        // if r5 is not 0: pass (fragments)
+        load(op::LOAD_32, 5, 2, 30),         // r5 = the destination
+        unless(5, address(wanted.group)),    // if r5 is not the group: pass
+        load(op::LOAD_16, 5, 2, 36),         // r5 = the destination's port
+        unless(5, network_order_16(wanted.port)), // if r5 is not the port: pass
+    ];
+    if let Some(source) = wanted.source {
+        program.push(load(op::LOAD_32, 5, 2, 26)); // r5 = the sender
+        program.push(unless(5, address(source))); // if r5 is another: pass
+    }
+    program.extend([
+        load(op::LOAD_32, 2, 1, 16), // r2 = context.rx_queue_index, the key
+        Instruction {
+            code: op::LOAD_MAP,
+            registers: 1 | PSEUDO_MAP_DESCRIPTOR << 4,
+            offset: 0,
+            operand: sockets,
+        }, // r1 = the map of sockets,
+        Instruction { code: 0, registers: 0, offset: 0, operand: 0 }, // second half of the same
+        with(op::MOVE_OPERAND, 3, XDP_PASS), // r3 = pass if the map has no such key
+        with(op::CALL, 0, REDIRECT_MAP), // r0 = bpf_redirect_map(r1, r2, r3)
+        with(op::EXIT, 0, 0),        // return r0
+        with(op::MOVE_OPERAND, 0, XDP_PASS), // pass: r0 = pass
+        with(op::EXIT, 0, 0),        // return r0
+    ]);
+    let pass = program.len() - 2;
+    for (index, instruction) in program.iter_mut().enumerate() {
+        if instruction.offset == TO_PASS {
+            // A jump counts from the instruction behind it.
+            instruction.offset = (pass - index - 1) as i16;
+        }
+    }
+    program
+}
+
+/// Stands for the distance to the pass until the length of the program is known.
+const TO_PASS: i16 = i16::MAX;
+
+const fn load(code: u8, to: u8, from: u8, offset: i16) -> Instruction {
+    Instruction { code, registers: to | from << 4, offset, operand: 0 }
+}
+
+const fn with(code: u8, register: u8, operand: i32) -> Instruction {
+    Instruction { code, registers: register, offset: 0, operand }
+}
+
+const fn unless(register: u8, operand: i32) -> Instruction {
+    Instruction { code: op::JUMP_IF_NOT, registers: register, offset: TO_PASS, operand }
+}
+
+/// 16 bits as a load of them gives them: in the order of the network.
+const fn network_order_16(value: u16) -> i32 {
+    value.to_be() as i32
+}
+
+fn address(address: std::net::Ipv4Addr) -> i32 {
+    i32::from_ne_bytes(address.octets())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn every_comparison_jumps_to_the_pass() {
+        let wanted = Wanted {
+            group: Ipv4Addr::new(239, 1, 2, 3),
+            port: 13014,
+            source: Some(Ipv4Addr::new(10, 0, 0, 1)),
+        };
+        let program = redirect(&wanted, 7);
+        assert_eq!(size_of::<Instruction>(), 8);
+        let pass = program.len() - 2;
+        assert_eq!(program[pass], with(op::MOVE_OPERAND, 0, XDP_PASS));
+        let is_jump = |code| code == op::JUMP_IF_NOT || code == op::JUMP_IF_ABOVE;
+        let jumps = program.iter().enumerate().filter(|(_, step)| is_jump(step.code));
+        let targets: Vec<usize> =
+            jumps.map(|(index, step)| index + 1 + step.offset as usize).collect();
+        assert_eq!(targets, [pass; 8]);
+    }
+}

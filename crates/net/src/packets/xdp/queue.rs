@@ -1,0 +1,318 @@
+//! The socket of one queue of an interface: the frames that it shares with the kernel, and their rings.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::super::BATCH_MAX;
+use super::bpf::Mode;
+
+/// Memory that was mapped, and is unmapped with this value.
+struct Mapped {
+    base: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: the mapping belongs to this value alone; nothing in it is tied to a thread.
+unsafe impl Send for Mapped {}
+
+impl Mapped {
+    /// Maps `bytes` of `socket` at `offset`, or fresh memory without one.
+    fn new(bytes: usize, socket: Option<(&OwnedFd, libc::off_t)>) -> io::Result<Self> {
+        let (descriptor, offset) =
+            socket.map_or((-1, 0), |(socket, offset)| (socket.as_raw_fd(), offset));
+        let kind = if socket.is_some() {
+            libc::MAP_SHARED
+        } else {
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS
+        };
+        // SAFETY: asks for a new mapping at an address of the kernel's choice.
+        let base = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                kind | libc::MAP_POPULATE,
+                descriptor,
+                offset,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let base =
+            NonNull::new(base.cast()).ok_or_else(|| io::Error::other("mapped at address 0"))?;
+        Ok(Self { base, bytes })
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new` with this length; whatever points into it is a neighbour in the same struct.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}
+
+/// A ring of `T` that kernel and process share: one of them produces, the other consumes. Both count without
+/// end; the place of a count is its remainder by the size, a power of two.
+struct Ring<T> {
+    mapped: Mapped,
+    offsets: libc::xdp_ring_offset,
+    size: u32,
+    /// The count that this process moves: entries produced, or consumed.
+    count: u32,
+    entries: std::marker::PhantomData<T>,
+}
+
+impl<T: Copy> Ring<T> {
+    fn map(
+        socket: &OwnedFd,
+        offsets: libc::xdp_ring_offset,
+        size: u32,
+        page_offset: libc::off_t,
+    ) -> io::Result<Self> {
+        let bytes = offsets.desc as usize + size as usize * size_of::<T>();
+        let mapped = Mapped::new(bytes, Some((socket, page_offset)))?;
+        Ok(Self { mapped, offsets, size, count: 0, entries: std::marker::PhantomData })
+    }
+
+    fn word(&self, offset: u64) -> &AtomicU32 {
+        // SAFETY: the kernel gave the offset of a word of this mapping, aligned as a word; both sides access it
+        // as one word of 32 bits. It lives as long as `self`.
+        unsafe { AtomicU32::from_ptr(self.mapped.base.as_ptr().add(offset as usize).cast()) }
+    }
+
+    fn produced(&self) -> &AtomicU32 {
+        self.word(self.offsets.producer)
+    }
+
+    fn consumed(&self) -> &AtomicU32 {
+        self.word(self.offsets.consumer)
+    }
+
+    /// The place of a count.
+    fn entry(&self, count: u32) -> *mut T {
+        let index = (count & (self.size - 1)) as usize;
+        // SAFETY: the remainder is below the size, and `map` has mapped as many entries behind `desc`.
+        unsafe { self.mapped.base.as_ptr().add(self.offsets.desc as usize).cast::<T>().add(index) }
+    }
+}
+
+/// How often and how long apart a queue is asked for that another socket still has: the kernel closes one some
+/// time after its process is done with it.
+const BIND_ATTEMPTS: u32 = 50;
+const BIND_PAUSE: Duration = Duration::from_millis(10);
+
+/// The socket of a queue.
+pub(super) struct Queue {
+    // Fields are dropped in order: the socket goes before the memory that the kernel uses through it.
+    socket: OwnedFd,
+    /// Frames that the kernel may fill: this process produces.
+    fill: Ring<u64>,
+    /// Frames that it has filled: this process consumes.
+    filled: Ring<libc::xdp_desc>,
+    /// Required by the kernel; nothing is sent.
+    _completed: Ring<u64>,
+    frames: Mapped,
+    frame_bytes: usize,
+    /// Frames taken by the last `receive`, which are given back by the next.
+    held: [libc::xdp_desc; BATCH_MAX],
+    held_count: usize,
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue").field("held", &self.held_count).finish_non_exhaustive()
+    }
+}
+
+impl Queue {
+    /// Makes the socket of a queue with `count` frames, a power of two, each of `frame_bytes`: 2048 or 4096.
+    pub(super) fn open(
+        interface: u32,
+        queue: u32,
+        (count, frame_bytes): (u32, usize),
+        mode: Mode,
+    ) -> io::Result<Self> {
+        // SAFETY: a plain system call.
+        let socket = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
+        if socket < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor was just made and belongs to nobody else.
+        let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+        let frames = Mapped::new(count as usize * frame_bytes, None)?;
+        let area = libc::xdp_umem_reg {
+            addr: frames.base.as_ptr().addr() as u64,
+            len: frames.bytes as u64,
+            chunk_size: frame_bytes as u32,
+            headroom: 0,
+            flags: 0,
+            tx_metadata_len: 0,
+        };
+        set(&socket, libc::XDP_UMEM_REG, &area)?;
+        set(&socket, libc::XDP_UMEM_FILL_RING, &count)?;
+        set(&socket, libc::XDP_UMEM_COMPLETION_RING, &COMPLETED)?;
+        set(&socket, libc::XDP_RX_RING, &count)?;
+        let offsets = offsets(&socket)?;
+        let fill =
+            Ring::map(&socket, offsets.fr, count, libc::XDP_UMEM_PGOFF_FILL_RING as libc::off_t)?;
+        let filled = Ring::map(&socket, offsets.rx, count, libc::XDP_PGOFF_RX_RING)?;
+        let completion = libc::XDP_UMEM_PGOFF_COMPLETION_RING as libc::off_t;
+        let completed = Ring::map(&socket, offsets.cr, COMPLETED, completion)?;
+        let none = libc::xdp_desc { addr: 0, len: 0, options: 0 };
+        let held = [none; BATCH_MAX];
+        let mut opened = Self {
+            socket,
+            fill,
+            filled,
+            _completed: completed,
+            frames,
+            frame_bytes,
+            held,
+            held_count: 0,
+        };
+        (0..count).for_each(|frame| opened.offer(u64::from(frame) * frame_bytes as u64));
+        opened.publish_offers();
+        for _ in 1..BIND_ATTEMPTS {
+            match opened.bind(interface, queue, mode) {
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                    thread::sleep(BIND_PAUSE)
+                }
+                bound => return bound.map(|()| opened),
+            }
+        }
+        opened.bind(interface, queue, mode)?;
+        Ok(opened)
+    }
+
+    fn bind(&self, interface: u32, queue: u32, mode: Mode) -> io::Result<()> {
+        let address = libc::sockaddr_xdp {
+            sxdp_family: libc::AF_XDP as u16,
+            // A generic program has no driver to fill frames without a copy.
+            sxdp_flags: if mode == Mode::Generic { libc::XDP_COPY } else { 0 },
+            sxdp_ifindex: interface,
+            sxdp_queue_id: queue,
+            sxdp_shared_umem_fd: 0,
+        };
+        // SAFETY: the address is a `sockaddr_xdp` of that length, read during the call only.
+        let bound = unsafe {
+            libc::bind(
+                self.socket.as_raw_fd(),
+                (&raw const address).cast(),
+                size_of::<libc::sockaddr_xdp>() as libc::socklen_t,
+            )
+        };
+        if bound == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Gives back the frames of the last call, takes those that have been filled, and returns how many.
+    pub(super) fn receive(&mut self) -> usize {
+        if self.held_count > 0 {
+            for index in 0..self.held_count {
+                // Frames begin at multiples of their size, a power of two; packets somewhat later.
+                self.offer(self.held[index].addr & !(self.frame_bytes as u64 - 1));
+            }
+            self.publish_offers();
+        }
+        // The kernel writes entries before it moves its count.
+        let arrived =
+            self.filled.produced().load(Ordering::Acquire).wrapping_sub(self.filled.count);
+        self.held_count = (arrived as usize).min(BATCH_MAX);
+        for held in &mut self.held[..self.held_count] {
+            // SAFETY: `entry` points into the ring. The kernel has produced this entry and does not touch it
+            // until the consumed count, which is moved below, has passed it.
+            *held = unsafe { self.filled.entry(self.filled.count).read() };
+            self.filled.count = self.filled.count.wrapping_add(1);
+        }
+        if self.held_count > 0 {
+            self.filled.consumed().store(self.filled.count, Ordering::Release);
+        }
+        self.held_count
+    }
+
+    /// A packet of the last batch.
+    pub(super) fn packet(&self, index: usize) -> Option<&[u8]> {
+        let held = self.held.get(..self.held_count)?.get(index)?;
+        let (offset, len) = (usize::try_from(held.addr).ok()?, held.len as usize);
+        if offset.checked_add(len)? > self.frames.bytes {
+            return None;
+        }
+        // SAFETY: within the frames, as just checked. The kernel writes to a frame only while it is on offer;
+        // this one is held until the next `receive`, which borrows `self` mutably and so ends the life of the
+        // slice.
+        Some(unsafe { std::slice::from_raw_parts(self.frames.base.as_ptr().add(offset), len) })
+    }
+
+    /// Writes a frame into the fill ring. It never overflows: it has room for all frames there are.
+    fn offer(&mut self, frame: u64) {
+        // SAFETY: `entry` points into the ring, and the kernel reads entries only below the produced count,
+        // which is moved afterwards.
+        unsafe { self.fill.entry(self.fill.count).write(frame) };
+        self.fill.count = self.fill.count.wrapping_add(1);
+    }
+
+    fn publish_offers(&self) {
+        self.fill.produced().store(self.fill.count, Ordering::Release);
+    }
+
+    /// Packets that found no frame or no room so far.
+    pub(super) fn dropped(&self) -> io::Result<u64> {
+        // SAFETY: a C struct of integers, for which all zeros is a value.
+        let mut statistics: libc::xdp_statistics = unsafe { std::mem::zeroed() };
+        get(&self.socket, libc::XDP_STATISTICS, &mut statistics)?;
+        Ok(statistics.rx_dropped + statistics.rx_ring_full)
+    }
+}
+
+impl AsFd for Queue {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// Entries of the completion ring, which stays empty.
+const COMPLETED: u32 = 2;
+
+fn offsets(socket: &OwnedFd) -> io::Result<libc::xdp_mmap_offsets> {
+    // SAFETY: a C struct of integers, for which all zeros is a value.
+    let mut offsets: libc::xdp_mmap_offsets = unsafe { std::mem::zeroed() };
+    get(socket, libc::XDP_MMAP_OFFSETS, &mut offsets)?;
+    Ok(offsets)
+}
+
+/// Sets an option of the socket.
+fn set<T>(socket: &OwnedFd, name: i32, value: &T) -> io::Result<()> {
+    // SAFETY: the value lives during the call, and the length is its own.
+    let set = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_XDP,
+            name,
+            ptr::from_ref(value).cast(),
+            size_of::<T>() as libc::socklen_t,
+        )
+    };
+    if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Reads an option of the socket.
+fn get<T>(socket: &OwnedFd, name: i32, value: &mut T) -> io::Result<()> {
+    let mut len = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `len` bytes, as many as the value has; it writes integers only.
+    let told = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_XDP,
+            name,
+            ptr::from_mut(value).cast(),
+            &raw mut len,
+        )
+    };
+    if told == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

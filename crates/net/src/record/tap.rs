@@ -1,0 +1,161 @@
+//! Recording from packet rings, on a thread of its own beside the reception.
+//!
+//! Each line has a ring at its interface, into which the kernel copies the line's datagrams with their stamps.
+//! The recording has all that the interface got, also what the sockets lose while the reception is slow; the
+//! reception copies nothing. Datagrams that find no room in a ring are counted as unrecorded.
+
+use std::error;
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use nix::poll::{PollFd, PollFlags, ppoll};
+
+use super::{RecordCounters, RecordError, RecordOptions, RecordedLine, Recorder};
+use crate::Stop;
+use crate::clock::{monotonic_ns, unix_ns};
+use crate::multicast::interface_index;
+use crate::packets::Packets;
+use crate::packets::ring::{PacketRing, RingOptions};
+
+/// Longest wait in one piece, so that the end is noticed.
+const WAIT_MAX: Duration = Duration::from_millis(50);
+/// How long after the end blocks are waited for that were not full: the kernel hands them over within some
+/// milliseconds.
+const LAST_BLOCKS_NS: u64 = 20_000_000;
+
+/// Why recording from packet rings did not begin.
+#[derive(Debug)]
+pub enum TapError {
+    /// A file or directory cannot be made.
+    Record(RecordError),
+    /// A ring cannot be opened, as without `CAP_NET_RAW`.
+    Ring(io::Error),
+}
+
+impl fmt::Display for TapError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Record(error) => error.fmt(f),
+            Self::Ring(error) => write!(f, "cannot open a packet ring: {error}"),
+        }
+    }
+}
+
+impl error::Error for TapError {}
+
+/// Records what comes at the interfaces of several lines. See the [module](self).
+#[derive(Debug)]
+pub struct TapRecorder {
+    over: Stop,
+    counters: Arc<Mutex<RecordCounters>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl TapRecorder {
+    /// Opens a ring for each line, makes the directory and begins the first file. Somebody else has joined the
+    /// lines' groups, and stays joined.
+    ///
+    /// # Errors
+    /// [`TapError`]; no file has been made if it is that of a ring.
+    pub fn start(options: &RecordOptions, lines: &[RecordedLine]) -> Result<Self, TapError> {
+        let open = |line: &RecordedLine| {
+            let interface = interface_index(line.endpoint.interface)?;
+            PacketRing::open(interface, line.endpoint.into(), RingOptions::default())
+        };
+        let rings =
+            lines.iter().map(open).collect::<io::Result<Vec<_>>>().map_err(TapError::Ring)?;
+        let recorder = Recorder::start(options, lines).map_err(TapError::Record)?;
+        let over = Stop::new();
+        let counters = Arc::new(Mutex::new(recorder.counters()));
+        let mut tap = Tap { rings, recorder, over: over.clone(), counters: counters.clone() };
+        let thread = thread::Builder::new().name("tap".to_owned()).spawn(move || tap.run());
+        let thread = thread.map_err(TapError::Ring)?;
+        Ok(Self { over, counters, thread: Some(thread) })
+    }
+
+    /// What was recorded until the rings were last found empty.
+    pub fn counters(&self) -> RecordCounters {
+        *self.counters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records what came until now and closes the file.
+    pub fn finish(&mut self) {
+        self.over.set();
+        if let Some(thread) = self.thread.take()
+            && let Err(panic) = thread.join()
+        {
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+impl Drop for TapRecorder {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// What the thread works with.
+struct Tap {
+    rings: Vec<PacketRing>,
+    recorder: Recorder,
+    over: Stop,
+    counters: Arc<Mutex<RecordCounters>>,
+}
+
+impl Tap {
+    fn run(&mut self) {
+        let mut ends_ns = None;
+        loop {
+            let now_ns = monotonic_ns();
+            if self.over.is_set() {
+                ends_ns.get_or_insert(now_ns + LAST_BLOCKS_NS);
+            }
+            let count = self.take();
+            self.recorder.flush(now_ns);
+            if count > 0 {
+                continue;
+            }
+            self.publish();
+            if ends_ns.is_some_and(|ends_ns| now_ns >= ends_ns) {
+                break;
+            }
+            self.wait(if ends_ns.is_some() { Duration::from_millis(1) } else { WAIT_MAX });
+        }
+        self.recorder.finish();
+        self.publish();
+    }
+
+    /// Records a batch of each ring; returns how many datagrams.
+    fn take(&mut self) -> usize {
+        let mut taken = 0;
+        for (line, ring) in self.rings.iter_mut().enumerate() {
+            // The only error is that nothing has come.
+            let Ok(count) = ring.receive() else { continue };
+            taken += count;
+            for index in 0..count {
+                let Some((meta, buffer)) = ring.datagram(index) else { continue };
+                let stamp = meta.received_unix_ns.unwrap_or_else(unix_ns);
+                self.recorder.record(line, stamp, buffer.get(..meta.len).unwrap_or_default());
+            }
+        }
+        taken
+    }
+
+    fn publish(&self) {
+        let mut counters = self.recorder.counters();
+        counters.unrecorded += self.rings.iter().filter_map(|ring| ring.dropped()).sum::<u64>();
+        *self.counters.lock().unwrap_or_else(PoisonError::into_inner) = counters;
+    }
+
+    fn wait(&self, timeout: Duration) {
+        let descriptors = self.rings.iter().map(|ring| ring.descriptor());
+        let mut descriptors: Vec<_> =
+            descriptors.map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN)).collect();
+        // A signal ends the wait early, and an error makes it none: the rings are looked at either way.
+        let _ = ppoll(&mut descriptors, Some(timeout.into()), None);
+    }
+}

@@ -1,0 +1,152 @@
+//! Packets through a real interface to AF_XDP.
+
+#[path = "support/cable.rs"]
+mod cable;
+
+use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
+use std::time::{Duration, Instant};
+
+use cable::{ADDRESS, with_cable};
+use tickwire_net::multicast::{
+    BackEnd, Endpoint, Receiver, ReceiverCounters, ReceiverOptions, wait_readable,
+};
+use tickwire_net::packets::frames::{FrameSender, multicast_frame};
+use tickwire_net::packets::xdp::{Mode, XdpOptions};
+use tickwire_net::{Action, clock::KernelTimes};
+
+const GROUP: Ipv4Addr = Ipv4Addr::new(239, 7, 7, 7);
+const TO: SocketAddrV4 = SocketAddrV4::new(GROUP, 13014);
+const FROM: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 77, 0, 9), 5000);
+const MODES: [Option<Mode>; 3] = [None, Some(Mode::Driver), Some(Mode::Generic)];
+
+fn endpoint() -> Endpoint {
+    Endpoint { group: GROUP, port: TO.port(), interface: ADDRESS, source: None }
+}
+
+fn options(mode: Option<Mode>) -> ReceiverOptions {
+    let back_end = BackEnd::Xdp(XdpOptions { frames: 256, mode, ..XdpOptions::default() });
+    ReceiverOptions { back_end, ..ReceiverOptions::default() }
+}
+
+/// Takes datagrams until `count` have come, or nothing came for a second.
+fn take(receiver: &mut Receiver, count: usize) -> Vec<Vec<u8>> {
+    let mut times = KernelTimes::new();
+    let mut taken = Vec::new();
+    let mut end = Instant::now() + Duration::from_secs(1);
+    while taken.len() < count && Instant::now() < end {
+        if receiver.fill(&mut times).unwrap() > 0 {
+            end = Instant::now() + Duration::from_secs(1);
+        }
+        while let Some(datagram) = receiver.take() {
+            taken.push(datagram.bytes.to_vec());
+        }
+    }
+    taken
+}
+
+fn send(sender: &FrameSender, frames: &[Vec<u8>]) {
+    let frames: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
+    assert_eq!(sender.send(&frames).unwrap(), frames.len());
+}
+
+#[test]
+fn datagrams_come_once_and_in_order_and_frames_are_used_again() {
+    for mode in MODES {
+        with_cable(|cable| {
+            let mut receiver = Receiver::open(endpoint(), options(mode)).unwrap();
+            let sender = FrameSender::open(cable.near).unwrap();
+            for round in 0..40_u32 {
+                let payload = |n: u32| {
+                    [&round.to_be_bytes()[..], &vec![n as u8; 1 + n as usize * 20]].concat()
+                };
+                let sent: Vec<Vec<u8>> = (0..50).map(payload).collect();
+                let frames: Vec<_> =
+                    sent.iter().map(|payload| multicast_frame(FROM, TO, payload)).collect();
+                send(&sender, &frames);
+                assert_eq!(take(&mut receiver, 50), sent, "{mode:?}, round {round}");
+            }
+            let ReceiverCounters { packets, dropped_by_kernel, refused, .. } = receiver.counters();
+            assert_eq!((packets, dropped_by_kernel, refused), (2_000, 0, 0), "{mode:?}");
+        });
+    }
+}
+
+#[test]
+fn packets_without_a_frame_are_counted() {
+    for mode in MODES {
+        with_cable(|cable| {
+            let mut receiver = Receiver::open(endpoint(), options(mode)).unwrap();
+            let sender = FrameSender::open(cable.near).unwrap();
+            let frames = vec![multicast_frame(FROM, TO, &[7; 1000]); 50];
+            (0..20).for_each(|_| send(&sender, &frames));
+            let taken = take(&mut receiver, 1_000).len() as u64;
+            assert!((200..=256).contains(&taken), "{mode:?}: {taken}");
+            assert_eq!(taken + receiver.counters().dropped_by_kernel, 1_000, "{mode:?}");
+        });
+    }
+}
+
+#[test]
+fn wrong_packets_are_refused_and_what_the_program_passes_comes_by_the_socket() {
+    with_cable(|cable| {
+        let mut receiver = Receiver::open(endpoint(), options(None)).unwrap();
+        let sender = FrameSender::open(cable.near).unwrap();
+        let right = multicast_frame(FROM, TO, b"right");
+        let mut wrong_sum = right.clone();
+        *wrong_sum.last_mut().unwrap() ^= 1;
+        let mut wrong_length = right.clone();
+        wrong_length[14 + 20 + 4] = 0xFF;
+        send(&sender, &[wrong_sum, wrong_length, right]);
+        assert_eq!(take(&mut receiver, 1), [b"right"]);
+        assert_eq!(receiver.counters().refused, 2);
+
+        // Two fragments of one datagram: the kernel puts them together, for the ordinary socket.
+        let whole = multicast_frame(FROM, TO, &[5; 64]);
+        let fragments = [fragment(&whole, 0..40, 0x2000), fragment(&whole, 40..72, 5)];
+        send(&sender, &fragments);
+        assert_eq!(take(&mut receiver, 1), [[5; 64]]);
+    });
+}
+
+/// A piece of the IP payload of a frame, with these flags and offset.
+fn fragment(whole: &[u8], part: std::ops::Range<usize>, flags: u16) -> Vec<u8> {
+    let mut frame = whole[..14 + 20].to_vec();
+    frame[16..18].copy_from_slice(&((20 + part.len()) as u16).to_be_bytes());
+    // The identification, which fragments share.
+    frame[18..20].copy_from_slice(&[0, 9]);
+    frame[20..22].copy_from_slice(&flags.to_be_bytes());
+    frame[24..26].copy_from_slice(&[0, 0]);
+    let checksum = tickwire_net::packets::datagram::ip_checksum(&frame[14..34]);
+    frame[24..26].copy_from_slice(&checksum.to_be_bytes());
+    frame.extend(&whole[34..][part]);
+    frame
+}
+
+#[test]
+fn a_receiver_wakes_up_and_leaves_the_rest_of_the_interface_alone() {
+    with_cable(|cable| {
+        let mut receiver = Receiver::open(endpoint(), options(None)).unwrap();
+        let sender = FrameSender::open(cable.near).unwrap();
+        let other = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 99)).unwrap();
+        other.join_multicast_v4(&GROUP, &ADDRESS).unwrap();
+        other.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        send(&sender, &[multicast_frame(FROM, SocketAddrV4::new(GROUP, 99), b"other")]);
+        assert_eq!(other.recv(&mut [0; 100]).unwrap(), 5);
+        assert!(!wait_readable(std::slice::from_ref(&receiver), Duration::ZERO).unwrap());
+        send(&sender, &[multicast_frame(FROM, TO, b"this")]);
+        assert!(wait_readable(std::slice::from_ref(&receiver), Duration::from_secs(5)).unwrap());
+        assert_eq!(take(&mut receiver, 1), [b"this"]);
+    });
+}
+
+#[test]
+fn an_interface_has_one_such_receiver_and_nothing_stays_behind() {
+    with_cable(|_| {
+        let receiver = Receiver::open(endpoint(), options(None)).unwrap();
+        let error = Receiver::open(endpoint(), options(None)).unwrap_err();
+        assert_eq!(error.action, Action::Redirect);
+        assert!(error.to_string().contains("is another one there?"), "{error}");
+        drop(receiver);
+        Receiver::open(endpoint(), options(None)).unwrap();
+    });
+}
