@@ -3,6 +3,7 @@
 use crate::bench::BenchArgs;
 use crate::decode::DecodeArgs;
 use crate::demo::DemoArgs;
+use crate::doctor::DoctorArgs;
 use crate::encode::EncodeArgs;
 use crate::explain::ExplainArgs;
 use crate::export::ExportArgs;
@@ -47,6 +48,7 @@ pub enum Command {
     Completions(CompletionsArgs),
     Decode(Box<DecodeArgs>),
     Demo(DemoArgs),
+    Doctor(DoctorArgs),
     Encode(Box<EncodeArgs>),
     Explain(Box<ExplainArgs>),
     Export(Box<ExportArgs>),

@@ -55,6 +55,14 @@ tickwire demo
 tickwire demo --live-messages 0 --save feed",
     ),
     (
+        "doctor",
+        "\
+# What on this machine costs latency, and what would change it:
+tickwire doctor
+# What costs something, for a script:
+tickwire doctor --json - | jq '.findings[] | select(.verdict == \"costs\")'",
+    ),
+    (
         "encode",
         "\
 # Decode, edit, encode:

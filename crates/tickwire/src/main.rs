@@ -12,6 +12,7 @@ mod decode;
 mod demo;
 #[cfg(feature = "dds")]
 mod distribution;
+mod doctor;
 mod encode;
 mod examples;
 mod explain;
@@ -78,6 +79,7 @@ fn run(command: Command) -> Result<Outcome, Failure> {
         Command::Completions(args) => shell::completions(&args),
         Command::Decode(args) => decode::run(&args),
         Command::Demo(args) => demo::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Encode(args) => encode::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Export(args) => export::run(&args),

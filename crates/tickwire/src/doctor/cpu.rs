@@ -1,0 +1,219 @@
+//! Sleep states, frequencies, isolation, clocks and memory of the CPUs.
+
+use super::finding::Finding;
+use super::machine::Machine;
+
+const CPU: &str = "sys/devices/system/cpu";
+const HALT_POLL: &str = "sys/module/haltpoll/parameters/guest_halt_poll_ns";
+/// Longest wake-up of a sleep state that is no matter, in microseconds.
+const SLEEP_US_MAX: u64 = 2;
+
+/// Examines the CPUs.
+pub fn examine(machine: &Machine) -> Vec<Finding> {
+    let one = [idle, governors, isolation, clock_source, transparent_huge_pages, huge_pages];
+    let mut found: Vec<Finding> = one.iter().map(|examine| examine(machine)).collect();
+    found.extend(shared_cores(machine));
+    found.extend(numa_balancing(machine));
+    found
+}
+
+/// How deeply an idle CPU sleeps: a blocked thread waits until it is awake.
+fn idle(machine: &Machine) -> Finding {
+    let name = "idle CPUs";
+    let command_line = machine.text("proc/cmdline").unwrap_or_default();
+    if command_line.split(' ').any(|word| word == "idle=poll") {
+        return Finding::good(name, "idle=poll", "idle CPUs never sleep");
+    }
+    let driver = machine.text(&format!("{CPU}/cpuidle/current_driver"));
+    if driver.as_deref() == Some("haltpoll") {
+        return halt_polling(machine);
+    }
+    let states = machine.names(&format!("{CPU}/cpu0/cpuidle"), "state");
+    let deepest =
+        states.iter().filter_map(|state| sleep_state(machine, state)).max_by_key(|(us, _)| *us);
+    match (driver, deepest) {
+        (Some(driver), Some((us, state))) if us > SLEEP_US_MAX => Finding::costs(
+            name,
+            format!("{driver}, down to {state}"),
+            format!("a blocked thread waits up to {us} us longer"),
+            format!(
+                "--spin, or keep the states out: cpupower idle-set -D {SLEEP_US_MAX}, or the kernel's \
+                 parameter idle=poll"
+            ),
+        ),
+        (Some(driver), Some((us, state))) => Finding::good(
+            name,
+            format!("{driver}, down to {state} ({us} us)"),
+            "sleep states wake at once",
+        ),
+        _ => Finding::unknown(
+            name,
+            "no idle driver is told; a virtual CPU without one halts at once, which makes a wake-up 20 to 40 us",
+            "--spin; in a virtual machine also the kernel's parameter cpuidle_haltpoll.force=1",
+        ),
+    }
+}
+
+/// The longest wake-up of a state that is in use, and its name.
+fn sleep_state(machine: &Machine, state: &str) -> Option<(u64, String)> {
+    let of = |file: &str| format!("{CPU}/cpu0/cpuidle/{state}/{file}");
+    if machine.number(&of("disable")) == Some(1) {
+        return None;
+    }
+    Some((machine.number(&of("latency"))?, machine.text(&of("name"))?))
+}
+
+/// A virtual CPU that halts has to be entered again by the host.
+fn halt_polling(machine: &Machine) -> Finding {
+    let name = "idle CPUs";
+    match machine.number(HALT_POLL) {
+        Some(0) => Finding::costs(
+            name,
+            "haltpoll, guest_halt_poll_ns 0",
+            "a blocked thread wakes 35 us later: UDP from one CPU to another took 37.9 us instead of 3.5 (p50)",
+            format!("--spin, or: echo 200000 > /{HALT_POLL}"),
+        ),
+        Some(ns) => Finding::good(
+            name,
+            format!("haltpoll, guest_halt_poll_ns {ns}"),
+            "idle virtual CPUs look for work for that long before they halt",
+        ),
+        None => Finding::unknown(name, "haltpoll without its parameter", "--spin"),
+    }
+}
+
+/// How quickly a CPU gets to its full frequency.
+fn governors(machine: &Machine) -> Finding {
+    let name = "frequency governor";
+    let mut governors: Vec<String> = machine
+        .names(CPU, "cpu")
+        .iter()
+        .filter_map(|cpu| machine.text(&format!("{CPU}/{cpu}/cpufreq/scaling_governor")))
+        .collect();
+    governors.sort();
+    governors.dedup();
+    let found = governors.join(", ");
+    match governors.as_slice() {
+        [] => Finding::unknown(
+            name,
+            "frequencies are the firmware's or the hypervisor's",
+            "in a virtual machine, ask who runs the host",
+        ),
+        [governor] if governor == "performance" => {
+            Finding::good(name, found, "CPUs stay at their full frequency")
+        }
+        _ => Finding::costs(
+            name,
+            found,
+            "a CPU that was idle runs slowly until the governor notices, tens of microseconds to milliseconds",
+            "cpupower frequency-set -g performance",
+        ),
+    }
+}
+
+/// Whether a spinning thread has its CPU to itself.
+fn isolation(machine: &Machine) -> Finding {
+    let name = "isolated CPUs";
+    match machine.text(&format!("{CPU}/isolated")) {
+        Some(cpus) if !cpus.is_empty() => Finding::good(
+            name,
+            cpus,
+            "pin threads there with --cpu: nothing else is scheduled on them",
+        ),
+        Some(_) => Finding::costs(
+            name,
+            "none",
+            "other tasks take turns with a pinned thread, milliseconds at a time; the timer interrupts it",
+            "the kernel's parameters isolcpus=N nohz_full=N rcu_nocbs=N, and --cpu N",
+        ),
+        None => Finding::unknown(name, "the kernel does not tell", ""),
+    }
+}
+
+/// Whether reading the clock takes a system call: every packet and every decision is stamped.
+fn clock_source(machine: &Machine) -> Finding {
+    let name = "clock source";
+    let path = "sys/devices/system/clocksource/clocksource0/current_clocksource";
+    match machine.text(path).as_deref() {
+        Some(
+            source @ ("tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page" | "arch_sys_counter"),
+        ) => Finding::good(name, source, "read without a system call, 20 to 30 ns"),
+        Some(source) => Finding::costs(
+            name,
+            source,
+            "each reading is a system call, 0.2 to 1 us, and there are several a packet",
+            format!("echo tsc > /{path}, if available_clocksource beside it has it"),
+        ),
+        None => Finding::unknown(name, "the kernel does not tell", ""),
+    }
+}
+
+/// Whether the kernel may move memory about in the background.
+fn transparent_huge_pages(machine: &Machine) -> Finding {
+    let name = "transparent huge pages";
+    let path = "sys/kernel/mm/transparent_hugepage/enabled";
+    let Some(text) = machine.text(path) else {
+        return Finding::unknown(name, "the kernel does not tell", "");
+    };
+    // The choice in force is in brackets.
+    let chosen = text.split(['[', ']']).nth(1).unwrap_or_default().to_owned();
+    match chosen.as_str() {
+        "always" => Finding::costs(
+            name,
+            chosen,
+            "the kernel compacts memory while it is in use: rare stalls of up to milliseconds",
+            format!("echo madvise > /{path}"),
+        ),
+        _ => Finding::good(name, chosen, "memory is compacted only for those who ask"),
+    }
+}
+
+/// Memory in large pages: fewer entries of the page tables in the caches.
+fn huge_pages(machine: &Machine) -> Finding {
+    let name = "huge pages";
+    let path = "proc/sys/vm/nr_hugepages";
+    match machine.number(path) {
+        Some(0) => Finding::good(
+            name,
+            "none reserved",
+            "nothing here asks for them; books and rings fit the caches of small pages",
+        ),
+        Some(pages) => Finding::good(
+            name,
+            format!("{pages} reserved"),
+            "no matter: nothing here asks for them",
+        ),
+        None => Finding::unknown(name, "the kernel does not tell", ""),
+    }
+}
+
+/// Whether two threads share a core.
+fn shared_cores(machine: &Machine) -> Option<Finding> {
+    let name = "threads a core (SMT)";
+    match machine.number(&format!("{CPU}/smt/active"))? {
+        0 => Some(Finding::good(name, "one", "no other thread takes part of a core")),
+        _ => Some(Finding::costs(
+            name,
+            "two or more",
+            "a busy neighbour on the same core takes a third to a half of its speed",
+            format!(
+                "leave the siblings of pinned CPUs idle ({CPU}/cpu*/topology/thread_siblings_list)"
+            ),
+        )),
+    }
+}
+
+/// Whether the kernel moves memory between nodes by making pages fault.
+fn numa_balancing(machine: &Machine) -> Option<Finding> {
+    let path = "proc/sys/kernel/numa_balancing";
+    let is_on = machine.number(path)? != 0;
+    let nodes = machine.names("sys/devices/system/node", "node").len();
+    (is_on && nodes > 1).then(|| {
+        Finding::costs(
+            "NUMA balancing",
+            format!("on, {nodes} nodes"),
+            "page faults on purpose, some microseconds each, to find out which node uses a page",
+            "sysctl -w kernel.numa_balancing=0, and memory and threads of one node: numactl -N 0 -m 0",
+        )
+    })
+}

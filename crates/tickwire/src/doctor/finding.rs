@@ -1,0 +1,77 @@
+//! What was found of one setting.
+
+use serde_json::{Value, json};
+
+/// What a setting does to latency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It costs nothing.
+    Good,
+    /// It costs something that can be had back.
+    Costs,
+    /// This machine does not say.
+    Unknown,
+}
+
+impl Verdict {
+    /// As tables and JSON have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Costs => "costs",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// One setting: what it is, what it costs, and what would change it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The setting.
+    pub name: String,
+    /// Its value.
+    pub found: String,
+    /// What it does to latency.
+    pub verdict: Verdict,
+    /// The figure, or the reason where there is none.
+    pub cost: String,
+    /// What would change it; empty where nothing has to.
+    pub change: String,
+}
+
+impl Finding {
+    /// A setting that is as it should be.
+    pub fn good(name: impl Into<String>, found: impl Into<String>, reason: &str) -> Self {
+        let (name, found) = (name.into(), found.into());
+        Self { name, found, verdict: Verdict::Good, cost: reason.to_owned(), change: String::new() }
+    }
+
+    /// A setting that costs something.
+    pub fn costs(
+        name: impl Into<String>,
+        found: impl Into<String>,
+        cost: impl Into<String>,
+        change: impl Into<String>,
+    ) -> Self {
+        let (name, found) = (name.into(), found.into());
+        Self { name, found, verdict: Verdict::Costs, cost: cost.into(), change: change.into() }
+    }
+
+    /// A setting that this machine does not tell.
+    pub fn unknown(name: impl Into<String>, reason: &str, change: impl Into<String>) -> Self {
+        let (name, found) = (name.into(), "not readable".to_owned());
+        let cost = reason.to_owned();
+        Self { name, found, verdict: Verdict::Unknown, cost, change: change.into() }
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "found": self.found,
+            "verdict": self.verdict.name(),
+            "cost": self.cost,
+            "change": self.change,
+        })
+    }
+}

@@ -1,0 +1,42 @@
+//! What the kernel says of this machine, in files under a root: `/`, or a tree that a test has made.
+
+use std::fs;
+use std::path::PathBuf;
+
+/// The files of a machine.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    root: PathBuf,
+}
+
+impl Machine {
+    /// The machine whose `proc` and `sys` are in this directory.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The text of a file, such as `proc/cmdline`, without blanks around it; `None` if it cannot be read.
+    pub fn text(&self, path: &str) -> Option<String> {
+        Some(fs::read_to_string(self.root.join(path)).ok()?.trim().to_owned())
+    }
+
+    /// The number in a file.
+    pub fn number(&self, path: &str) -> Option<u64> {
+        self.text(path)?.parse().ok()
+    }
+
+    /// The names in a directory that begin so, in order: numbers by their value.
+    pub fn names(&self, directory: &str, prefix: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.root.join(directory)).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> = names.filter(|name| name.starts_with(prefix)).collect();
+        let number = |name: &str| name[prefix.len()..].parse::<u64>().unwrap_or(u64::MAX);
+        names.sort_by(|a, b| number(a).cmp(&number(b)).then_with(|| a.cmp(b)));
+        names
+    }
+
+    /// Whether a file or directory is there.
+    pub fn has(&self, path: &str) -> bool {
+        self.root.join(path).exists()
+    }
+}

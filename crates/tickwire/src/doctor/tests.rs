@@ -1,0 +1,169 @@
+//! Machines made of files.
+
+use super::*;
+use std::fs;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A directory with these files, removed at the end.
+struct Tree(PathBuf);
+
+impl Tree {
+    fn new(files: &[(&str, &str)]) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let root =
+            std::env::temp_dir().join(format!("tickwire-doctor-{}-{number}", std::process::id()));
+        for (path, text) in files {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, format!("{text}\n")).unwrap();
+        }
+        Self(root)
+    }
+
+    fn finding(&self, name: &str) -> Finding {
+        let found = examine(&Machine::new(&self.0));
+        let of_name: Vec<Finding> =
+            found.into_iter().filter(|finding| finding.name == name).collect();
+        assert_eq!(of_name.len(), 1, "{name}: {of_name:?}");
+        of_name[0].clone()
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+const IDLE: &str = "sys/devices/system/cpu/cpuidle/current_driver";
+const STATES: &str = "sys/devices/system/cpu/cpu0/cpuidle";
+
+#[test]
+fn a_guest_that_halts_at_once_is_told_what_it_costs() {
+    let halt_poll = "sys/module/haltpoll/parameters/guest_halt_poll_ns";
+    let machine = Tree::new(&[(IDLE, "haltpoll"), (halt_poll, "0")]);
+    let Finding { verdict, cost, change, .. } = machine.finding("idle CPUs");
+    assert_eq!(verdict, Verdict::Costs);
+    assert!(cost.contains("37.9 us instead of 3.5"), "{cost}");
+    assert!(change.contains("echo 200000 > /sys/module/haltpoll/"), "{change}");
+    let polling = Tree::new(&[(IDLE, "haltpoll"), (halt_poll, "200000")]);
+    assert_eq!(polling.finding("idle CPUs").verdict, Verdict::Good);
+    let awake =
+        Tree::new(&[(IDLE, "haltpoll"), (halt_poll, "0"), ("proc/cmdline", "quiet idle=poll")]);
+    assert_eq!(awake.finding("idle CPUs").verdict, Verdict::Good);
+}
+
+#[test]
+fn the_deepest_sleep_state_in_use_counts() {
+    let state = |number: u32, file: &str| format!("{STATES}/state{number}/{file}");
+    let files = |is_disabled: &'static str| {
+        [
+            (IDLE.to_owned(), "intel_idle"),
+            (state(0, "name"), "POLL"),
+            (state(0, "latency"), "0"),
+            (state(1, "name"), "C1"),
+            (state(1, "latency"), "2"),
+            (state(2, "name"), "C6"),
+            (state(2, "latency"), "133"),
+            (state(2, "disable"), is_disabled),
+        ]
+    };
+    let machine = |is_disabled| {
+        let files = files(is_disabled);
+        let files: Vec<(&str, &str)> =
+            files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+        Tree::new(&files).finding("idle CPUs")
+    };
+    let deep = machine("0");
+    assert_eq!(deep.verdict, Verdict::Costs);
+    assert!(deep.found.contains("C6") && deep.cost.contains("133 us"), "{deep:?}");
+    assert_eq!(machine("1").verdict, Verdict::Good);
+}
+
+#[test]
+fn governors_of_all_cpus_are_compared() {
+    let of = |cpu: u32| format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
+    let (first, second) = (of(0), of(1));
+    let machine =
+        |one, other| Tree::new(&[(&first, one), (&second, other)]).finding("frequency governor");
+    assert_eq!(machine("performance", "performance").verdict, Verdict::Good);
+    let mixed = machine("performance", "powersave");
+    assert_eq!((mixed.verdict, mixed.found.as_str()), (Verdict::Costs, "performance, powersave"));
+    assert_eq!(Tree::new(&[]).finding("frequency governor").verdict, Verdict::Unknown);
+}
+
+#[test]
+fn clocks_that_take_a_system_call_cost() {
+    let path = "sys/devices/system/clocksource/clocksource0/current_clocksource";
+    let machine = |source| Tree::new(&[(path, source)]).finding("clock source").verdict;
+    assert_eq!(["tsc", "kvm-clock"].map(machine), [Verdict::Good; 2]);
+    assert_eq!(["hpet", "acpi_pm"].map(machine), [Verdict::Costs; 2]);
+}
+
+#[test]
+fn memory_and_isolation_are_read() {
+    let huge = "sys/kernel/mm/transparent_hugepage/enabled";
+    let machine = |text| Tree::new(&[(huge, text)]).finding("transparent huge pages").verdict;
+    assert_eq!(machine("[always] madvise never"), Verdict::Costs);
+    assert_eq!(machine("always [madvise] never"), Verdict::Good);
+    let isolated = "sys/devices/system/cpu/isolated";
+    let machine = |text| Tree::new(&[(isolated, text)]).finding("isolated CPUs");
+    assert_eq!(machine("").verdict, Verdict::Costs);
+    assert_eq!((machine("2-3").verdict, machine("2-3").found.as_str()), (Verdict::Good, "2-3"));
+}
+
+#[test]
+fn receive_buffers_are_told_in_packets() {
+    let path = "proc/sys/net/core/rmem_max";
+    let small = Tree::new(&[(path, "212992")]).finding("receive buffer, most");
+    assert_eq!(small.verdict, Verdict::Costs);
+    assert!(small.cost.ends_with("554 small packets"), "{}", small.cost);
+    assert!(small.change.contains("net.core.rmem_max=4194304"), "{}", small.change);
+    assert_eq!(
+        Tree::new(&[(path, "4194304")]).finding("receive buffer, most").verdict,
+        Verdict::Good
+    );
+    let path = "proc/sys/net/core/skb_defer_max";
+    let machine =
+        |count| Tree::new(&[(path, count)]).finding("packets freed by another CPU").verdict;
+    assert_eq!((machine("64"), machine("0")), (Verdict::Costs, Verdict::Good));
+}
+
+#[test]
+fn cards_are_told_one_by_one_and_interfaces_without_a_device_are_not() {
+    let machine = Tree::new(&[
+        ("sys/class/net/lo/mtu", "65536"),
+        ("sys/class/net/eth0/device/uevent", ""),
+        ("sys/class/net/eth0/queues/rx-0/rps_cpus", "00"),
+        ("sys/class/net/eth0/queues/rx-1/rps_cpus", "0000,00000003"),
+        ("sys/class/net/eth0/gro_flush_timeout", "20000"),
+        (
+            "proc/interrupts",
+            "  CPU0 CPU1\n  9: 1 0 IO-APIC acpi\n 27: 5 8 PCI-MSI eth0-rx-0\n 28: 1 1 PCI-MSI eth01",
+        ),
+        ("proc/irq/27/effective_affinity_list", "1"),
+        ("proc/irq/28/effective_affinity_list", "0"),
+    ]);
+    assert_eq!(machine.finding("eth0: interrupts").found, "CPU 1");
+    let steering = machine.finding("eth0: packet steering (RPS)");
+    assert_eq!(
+        (steering.verdict, steering.found.as_str()),
+        (Verdict::Costs, "CPUs 0000,00000003 (mask)")
+    );
+    assert!(machine.finding("eth0: coalescing").cost.contains("20 us"));
+    let all = examine(&Machine::new(&machine.0));
+    assert!(!all.iter().any(|finding| finding.name.starts_with("lo:")));
+}
+
+#[test]
+fn text_and_json_have_every_finding() {
+    let machine = Tree::new(&[(IDLE, "haltpoll"), ("proc/sys/net/core/skb_defer_max", "64")]);
+    let findings = examine(&Machine::new(&machine.0));
+    let text = text(&findings);
+    for finding in &findings {
+        assert!(text.contains(&finding.name), "{text}");
+        assert_eq!(finding.json()["verdict"], finding.verdict.name());
+    }
+    assert!(text.contains("Change: sysctl -w net.core.skb_defer_max=0"), "{text}");
+}
