@@ -21,6 +21,14 @@ tickwire bench fast -f day.pcap -t templates.xml --framing cme",
 tickwire bench instructions --record before.txt
 tickwire bench instructions --check before.txt",
     ),
+    (
+        "bench receive",
+        "\
+# All receivers, as root:
+tickwire bench receive
+# Two of them, two lines, ten messages a packet:
+tickwire bench receive --receivers recvmmsg,ring --messages 10 --lines 2 --json figures.json",
+    ),
     ("bench seed-000", "taskset -c 1 tickwire bench seed-000 --json times.json"),
     ("bench seed-001", "taskset -c 1 tickwire bench seed-001 --time 20s"),
     ("bench seed-003", "taskset -c 1 tickwire bench seed-003"),

@@ -7,6 +7,7 @@ pub mod counted;
 mod fast;
 mod instructions;
 mod plot;
+mod receive;
 mod report;
 mod seed_000;
 mod seed_001;
@@ -31,6 +32,7 @@ pub struct BenchArgs {
 enum Subject {
     Fast(Box<fast::FastArgs>),
     Instructions(instructions::InstructionsArgs),
+    Receive(receive::ReceiveArgs),
     #[command(name = "seed-000")]
     Seed000(seed_000::Seed000Args),
     #[command(name = "seed-001")]
@@ -46,6 +48,7 @@ pub fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     match &args.subject {
         Subject::Fast(args) => fast::run(args),
         Subject::Instructions(args) => instructions::run(args),
+        Subject::Receive(args) => receive::run(args),
         Subject::Seed000(args) => seed_000::run(args),
         Subject::Seed001(args) => seed_001::run(args),
         Subject::Seed003(args) => seed_003::run(args),

@@ -1,0 +1,105 @@
+//! Two network namespaces with a cable between them for each line, made for the measurement and removed after it.
+
+use crate::failure::Failure;
+use nix::sched::{CloneFlags, setns};
+use std::fs::File;
+use std::net::Ipv4Addr;
+use std::process::{self, Command};
+
+/// Name of the end that sends, with the number of its cable behind it.
+const NEAR: &str = "near";
+/// Name of the end that receives.
+const FAR: &str = "far";
+
+/// The namespaces. Removed with this value, and with them all that is in them.
+#[derive(Debug)]
+pub struct Cables {
+    sending: String,
+    receiving: String,
+}
+
+impl Cables {
+    /// Makes the namespaces and `lines` cables, whose receiving ends have addresses.
+    pub fn new(lines: usize) -> Result<Self, Failure> {
+        let name = |what: &str| format!("tickwire-{}-{what}", process::id());
+        let cables = Self { sending: name("sending"), receiving: name("receiving") };
+        for namespace in [&cables.sending, &cables.receiving] {
+            ip(&["netns", "add", namespace])?;
+        }
+        for line in 0..lines {
+            let (near, far) = (format!("{NEAR}{line}"), format!("{FAR}{line}"));
+            let Self { sending, receiving } = &cables;
+            let pair =
+                ["netns", "exec", sending, "ip", "link", "add", "name", &near, "type", "veth"];
+            ip(&[&pair[..], &["peer", "name", &far, "netns", receiving]].concat())?;
+            ip(&["-n", sending, "link", "set", &near, "up"])?;
+            let address = format!("{}/24", address(line));
+            ip(&["-n", receiving, "addr", "add", &address, "dev", &far])?;
+            ip(&["-n", receiving, "link", "set", &far, "up"])?;
+        }
+        Ok(cables)
+    }
+
+    /// Has the network stack of the receiving ends run on this CPU alone, as if the card's interrupts went there.
+    pub fn steer(&self, lines: usize, cpu: usize) -> Result<(), Failure> {
+        for line in 0..lines {
+            let file = format!("/sys/class/net/{FAR}{line}/queues/rx-0/rps_cpus");
+            let command = format!("echo {:x} > {file}", 1_u64 << cpu);
+            // `ip netns exec` shows the namespace's own /sys.
+            ip(&["netns", "exec", &self.receiving, "sh", "-c", &command])?;
+        }
+        Ok(())
+    }
+
+    /// Moves the calling thread to the sending side.
+    pub fn enter_sending(&self) -> Result<(), Failure> {
+        enter(&self.sending)
+    }
+
+    /// Moves the calling thread to the receiving side.
+    pub fn enter_receiving(&self) -> Result<(), Failure> {
+        enter(&self.receiving)
+    }
+}
+
+/// The address of the receiving end of a line.
+pub fn address(line: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 77, line as u8, 1)
+}
+
+/// The name of the sending end of a line.
+pub fn near(line: usize) -> String {
+    format!("{NEAR}{line}")
+}
+
+impl Drop for Cables {
+    fn drop(&mut self) {
+        for namespace in [&self.sending, &self.receiving] {
+            // One that was not made cannot be removed.
+            let _ = Command::new("ip").args(["netns", "del", namespace]).output();
+        }
+    }
+}
+
+fn enter(namespace: &str) -> Result<(), Failure> {
+    let path = format!("/run/netns/{namespace}");
+    let file = File::open(&path).map_err(|error| Failure::file("open", &path, &error))?;
+    setns(file, CloneFlags::CLONE_NEWNET).map_err(|error| {
+        Failure::Usage(format!("cannot enter the network namespace {path}: {error}"))
+    })
+}
+
+fn ip(arguments: &[&str]) -> Result<(), Failure> {
+    let said = |text: &str| {
+        Failure::Usage(format!(
+            "cannot make a network namespace: ip {}: {text}. This takes root and the package iproute2",
+            arguments.join(" ")
+        ))
+    };
+    let done =
+        Command::new("ip").args(arguments).output().map_err(|error| said(&error.to_string()))?;
+    if done.status.success() {
+        return Ok(());
+    }
+    Err(said(String::from_utf8_lossy(&done.stderr).trim()))
+}

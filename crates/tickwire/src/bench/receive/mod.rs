@@ -1,0 +1,247 @@
+//! `tickwire bench receive`: what a packet costs by the way in which it is received.
+//!
+//! Packets of a made-up feed go from one network namespace to another over a virtual cable for each line. The
+//! sender has CPU 0; the network stack of the receiving end and the receiver share CPU 1, as with a card whose
+//! interrupts go to the reader's CPU. What is sent is counted, and so is what arrives: the difference is lost.
+
+mod cable;
+mod cpu;
+mod feed;
+mod receiver;
+mod trial;
+
+use crate::console::tell;
+use crate::failure::{Failure, Outcome};
+use crate::files;
+use crate::table::{Align, Table};
+use cable::Cables;
+use clap::Args;
+use feed::Feed;
+use receiver::{Application, ReceiverKind};
+use serde_json::{Value, json};
+use std::io::Write;
+use trial::{Case, RECEIVING_CPU, Sending};
+
+/// Packets a second that every receiver takes, and that no sender here gives.
+const RATES: [f64; 2] = [50_000.0, 2_000_000.0];
+/// Steps of the search: each halves what is unknown of the highest rate.
+const STEPS: u32 = 7;
+/// Trials of which the best counts: a neighbour's turn on the CPU loses packets that the receiver would not.
+const TRIALS: u32 = 2;
+/// Packets of a drain: fewer than the default receive buffer holds.
+const DRAINED: usize = 2_000;
+
+/// Packets a second without loss, and CPU a packet, by receiver
+///
+/// Makes two network namespaces with a cable for each line and removes them at the end. Needs root, the command
+/// ip and two CPUs: the sender has CPU 0, network stack and receiver share CPU 1.
+#[derive(Debug, Args)]
+pub struct ReceiveArgs {
+    /// The receivers to measure; all unless given
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
+    receivers: Vec<ReceiverKind>,
+    /// Messages of each packet
+    #[arg(long, value_name = "COUNT,..", value_delimiter = ',', default_value = "1,10")]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=20))]
+    messages: Vec<u16>,
+    /// Lines
+    #[arg(long, value_name = "COUNT,..", value_delimiter = ',', default_value = "1,2")]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=2))]
+    lines: Vec<u16>,
+    /// Packets of each trial and line
+    #[arg(long, value_name = "COUNT", default_value_t = 200_000)]
+    #[arg(value_parser = clap::value_parser!(u32).range(10_000..=5_000_000))]
+    packets: u32,
+    /// Write the figures to this file as JSON; - is standard output, in place of the table
+    #[arg(long, value_name = "FILE")]
+    json: Option<std::path::PathBuf>,
+}
+
+/// The figures of one receiver.
+struct Row {
+    kind: ReceiverKind,
+    application: Application,
+    messages: u16,
+    lines: u16,
+    mean_bytes: usize,
+    /// The highest rate without loss, and the trial at that rate; `None` if the lowest rate lost packets.
+    highest: Option<trial::Outcome>,
+    /// Packets that waited in the receiver's queue, taken at once.
+    drain: trial::Outcome,
+}
+
+/// Runs `tickwire bench receive`.
+pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
+    let kinds = match args.receivers.as_slice() {
+        [] => <ReceiverKind as clap::ValueEnum>::value_variants(),
+        chosen => chosen,
+    };
+    let mut rows = Vec::new();
+    for &lines in &args.lines {
+        let cables = Cables::new(lines.into())?;
+        cables.steer(lines.into(), RECEIVING_CPU)?;
+        for &messages in &args.messages {
+            let feed = Feed::new(args.packets as usize, messages.into(), lines.into())?;
+            for &kind in kinds {
+                for application in [Application::Bare, Application::Handler] {
+                    if application == Application::Handler && !kind.has_handler() {
+                        continue;
+                    }
+                    tell!("{kind}, {application}: {messages} messages a packet, {lines} lines");
+                    let case = Case {
+                        cables: &cables,
+                        feed: &feed,
+                        lines: lines.into(),
+                        kind,
+                        application,
+                    };
+                    rows.push(measure(&case, messages, lines)?);
+                }
+            }
+        }
+    }
+    write(args, &rows)?;
+    Ok(Outcome::Clean)
+}
+
+fn measure(case: &Case<'_>, messages: u16, lines: u16) -> Result<Row, Failure> {
+    let drain = trial::run(case, DRAINED, Sending::Before)?;
+    Ok(Row {
+        kind: case.kind,
+        application: case.application,
+        messages,
+        lines,
+        mean_bytes: case.feed.mean_bytes(),
+        highest: highest(case)?,
+        drain,
+    })
+}
+
+/// Searches for the highest rate without loss.
+fn highest(case: &Case<'_>) -> Result<Option<trial::Outcome>, Failure> {
+    let [mut low, mut high] = RATES;
+    let mut best = lossless(case, low)?;
+    if best.is_none() {
+        return Ok(None);
+    }
+    for _ in 0..STEPS {
+        // Halfway by ratio: all rates are known equally well.
+        let middle = (low * high).sqrt();
+        match lossless(case, middle)? {
+            Some(outcome) => {
+                // Beyond what the sender gives there is nothing to find.
+                let is_limit = outcome.rate() < middle * 0.9;
+                (low, best) = (middle, Some(outcome));
+                if is_limit {
+                    break;
+                }
+            }
+            None => high = middle,
+        }
+    }
+    Ok(best)
+}
+
+/// A trial at this rate without loss, if one of some has none.
+fn lossless(case: &Case<'_>, rate: f64) -> Result<Option<trial::Outcome>, Failure> {
+    for _ in 0..TRIALS {
+        let outcome = trial::run(case, case.feed.packets(), Sending::Paced(rate))?;
+        if outcome.lost() == 0 {
+            return Ok(Some(outcome));
+        }
+    }
+    Ok(None)
+}
+
+impl Row {
+    fn cells(&self) -> Vec<String> {
+        let Self { kind, application, messages, lines, mean_bytes, highest, drain } = self;
+        let of_highest = |figure: fn(&trial::Outcome) -> String| {
+            highest.as_ref().map_or_else(|| "-".to_owned(), figure)
+        };
+        vec![
+            kind.to_string(),
+            application.to_string(),
+            lines.to_string(),
+            messages.to_string(),
+            mean_bytes.to_string(),
+            of_highest(|trial| format!("{:.2}", trial.rate() / 1e6)),
+            of_highest(|trial| machine_ns(trial).0),
+            of_highest(|trial| machine_ns(trial).1),
+            if drain.lost() == 0 {
+                format!("{:.0}", drain.application_ns())
+            } else {
+                "-".to_owned()
+            },
+        ]
+    }
+
+    fn json(&self) -> Value {
+        let Self { kind, application, messages, lines, mean_bytes, highest, drain } = self;
+        let trial = |trial: &trial::Outcome| {
+            json!({
+                "sent": trial.sent,
+                "received": trial.received,
+                "lost": trial.lost(),
+                "packets_per_second": trial.rate(),
+                "application_ns": trial.application_ns(),
+                "machine_busy_us": trial.machine.0.as_micros() as u64,
+                "machine_softirq_us": trial.machine.1.as_micros() as u64,
+                "messages": trial.messages,
+            })
+        };
+        json!({
+            "receiver": kind.to_string(),
+            "application": application.to_string(),
+            "lines": lines,
+            "messages_per_packet": messages,
+            "mean_bytes": mean_bytes,
+            "highest": highest.as_ref().map(trial),
+            "drain": trial(drain),
+        })
+    }
+}
+
+/// CPU time of the machine a packet, and that of its software interrupts, in nanoseconds.
+fn machine_ns(trial: &trial::Outcome) -> (String, String) {
+    let a_packet = |time: std::time::Duration| {
+        format!("{:.0}", time.as_nanos() as f64 / trial.received.max(1) as f64)
+    };
+    (a_packet(trial.machine.0), a_packet(trial.machine.1))
+}
+
+fn write(args: &ReceiveArgs, rows: &[Row]) -> Result<(), Failure> {
+    if let Some(path) = &args.json {
+        let to = Some(path.as_path()).filter(|path| *path != "-");
+        let mut out = files::create(to)?;
+        let rows: Vec<Value> = rows.iter().map(Row::json).collect();
+        writeln!(out, "{:#}", json!({ "rows": rows }))?;
+        out.flush()?;
+        if to.is_none() {
+            return Ok(());
+        }
+    }
+    let columns = [
+        ("receiver", Align::Left),
+        ("application", Align::Left),
+        ("lines", Align::Right),
+        ("messages", Align::Right),
+        ("bytes", Align::Right),
+        ("M packets/s", Align::Right),
+        ("machine ns", Align::Right),
+        ("softirq ns", Align::Right),
+        ("drain ns", Align::Right),
+    ];
+    let mut table = Table::new(&columns);
+    rows.iter().for_each(|row| table.row(row.cells()));
+    let mut out = files::create(None)?;
+    write!(out, "{table}")?;
+    writeln!(
+        out,
+        "\nM packets/s: highest rate without loss, all lines together. machine: busy CPU time of the whole machine a \
+         packet\nat that rate, sender included; softirq: its network stack. drain: CPU time of the receiver's thread a \
+         packet,\nof {DRAINED} packets that wait in its queue."
+    )?;
+    out.flush()?;
+    Ok(())
+}
