@@ -62,7 +62,7 @@ enum End {
 /// The metrics of this command before it runs.
 #[cfg(test)]
 pub fn metrics() -> PublishMetrics {
-    PublishMetrics::new()
+    PublishMetrics::new(&tickwire_distribution::market::market_sets())
 }
 
 /// Runs the command.

@@ -126,7 +126,7 @@ impl SubscribeArgs {
 /// The metrics of this command before it runs.
 #[cfg(test)]
 pub fn metrics() -> SubscribeMetrics {
-    SubscribeMetrics::new()
+    SubscribeMetrics::new(&market_sets())
 }
 
 /// Runs the command.
