@@ -7,7 +7,9 @@
 use crate::decoder::Visitor;
 use crate::dictionary::{INLINE_MAX, OUTSIDE, Word, inline_word};
 use crate::error::ErrorKind;
-use crate::program::{FieldLayout, FieldRef, LANES_MAX, Program, Segment, SegmentRef, Storage};
+use crate::program::{
+    FieldLayout, FieldRef, FieldView, LANES_MAX, Program, SegmentRef, Storage, ViewKind,
+};
 use crate::template::{Decimal, FieldType, TemplateId, Value};
 use std::sync::Arc;
 
@@ -221,10 +223,6 @@ pub enum FieldValue<'m> {
 }
 
 impl<'m> Record<'m> {
-    fn layout(&self) -> &'m Segment {
-        self.program.segment(self.segment)
-    }
-
     /// The layout of this record's segment.
     pub fn segment(&self) -> SegmentRef {
         self.segment
@@ -253,7 +251,9 @@ impl<'m> Record<'m> {
     /// Fields with their values, in template order.
     pub fn fields(&self) -> impl Iterator<Item = (&'m FieldLayout, FieldValue<'m>)> + use<'m> {
         let record = *self;
-        record.layouts().iter().map(move |field| (field, record.value_of(field)))
+        let views = self.program.views_of(self.segment);
+        let fields = record.layouts().iter().zip(views);
+        fields.map(move |(field, view)| (field, record.value_by(field, view)))
     }
 
     /// The value of a field by its index in this segment.
@@ -261,7 +261,7 @@ impl<'m> Record<'m> {
     /// # Panics
     /// If the segment has no field of that index.
     pub fn value(&self, index: usize) -> FieldValue<'m> {
-        self.value_of(&self.layouts()[index])
+        self.value_by(&self.layouts()[index], &self.program.views_of(self.segment)[index])
     }
 
     /// The first words of the record, and some behind it where it is shorter; `None` in a message that was
@@ -314,87 +314,77 @@ impl<'m> Record<'m> {
         Record { segment, words: &self.store.words[first..], ..*self }
     }
 
-    fn is_present(&self, field: &FieldLayout) -> bool {
-        let (word, bit) = field.presence;
-        let at = (self.layout().presence_at + word) as usize;
-        self.word(at) >> bit & 1 != 0
-    }
-
-    fn value_of(&self, field: &'m FieldLayout) -> FieldValue<'m> {
-        if let Storage::Constant(value) = &field.storage {
-            return FieldValue::of_constant(field, value);
-        }
-        if field.storage == Storage::Discarded {
-            return FieldValue::Discarded;
-        }
-        if !self.is_present(field) {
-            return FieldValue::Absent;
-        }
-        match &field.storage {
-            Storage::Constant(value) | Storage::OptionalConstant(value) => {
-                FieldValue::of_constant(field, value)
+    /// The value of a field that is read by this view.
+    #[inline]
+    fn value_by(&self, field: &'m FieldLayout, view: &FieldView) -> FieldValue<'m> {
+        match view.kind {
+            ViewKind::Constant => return constant_of(field),
+            ViewKind::Discarded => return FieldValue::Discarded,
+            _ if self.word(view.presence as usize) >> view.bit & 1 == 0 => {
+                return FieldValue::Absent;
             }
-            Storage::Discarded => FieldValue::Discarded,
-            Storage::Slot(slot) => self.scalar(field, *slot),
-            Storage::Group(segment) => FieldValue::Group(Record { segment: *segment, ..*self }),
-            Storage::Sequence { slot, segment } => {
-                FieldValue::Sequence(self.entries(*slot as usize, *segment))
-            }
-            Storage::Dynamic(slot) => {
-                let (template, first) = pair_of(self.words[*slot as usize]);
+            _ => {}
+        }
+        let at = view.slot as usize;
+        match view.kind {
+            ViewKind::UInt => FieldValue::UInt(self.word(at)),
+            ViewKind::Int => FieldValue::Int(self.word(at) as i64),
+            ViewKind::Decimal => FieldValue::Decimal(Decimal {
+                exponent: self.word(at) as i32,
+                mantissa: self.word(at + 1) as i64,
+            }),
+            ViewKind::Ascii => FieldValue::Ascii(self.bytes(at)),
+            ViewKind::Unicode => FieldValue::Unicode(self.bytes(at)),
+            ViewKind::Bytes => FieldValue::Bytes(self.bytes(at)),
+            ViewKind::Constant | ViewKind::OptionalConstant => constant_of(field),
+            ViewKind::Discarded => FieldValue::Discarded,
+            ViewKind::Group => FieldValue::Group(Record { segment: view.segment, ..*self }),
+            ViewKind::Sequence => FieldValue::Sequence(self.entries(at, view.segment)),
+            ViewKind::Dynamic => {
+                let (template, first) = pair_of(self.words[at]);
                 let segment = self.program.templates()[template as usize].segment;
                 FieldValue::Dynamic(template as usize, self.of(segment, first as usize))
             }
         }
     }
 
-    /// Hands out the fields of a record that is a run, and of the sequence of such records that may
-    /// be its last field, as a visitor sees them while they are decoded.
-    pub(crate) fn show_plain(&self, visitor: &mut impl Visitor) {
+    /// Hands out the fields of the record as a visitor sees them while they are decoded.
+    pub(crate) fn show(&self, visitor: &mut impl Visitor) {
         let shows_constants = self.program.constants;
-        let presence = self.word(self.layout().presence_at as usize);
-        for field in self.layouts() {
-            let is_present = presence >> field.presence.1 & 1 != 0;
-            let value = match &field.storage {
-                Storage::Discarded => continue,
-                Storage::Constant(_) if !shows_constants => continue,
-                Storage::Constant(value) => FieldValue::of_constant(field, value),
-                _ if !is_present => FieldValue::Absent,
-                Storage::OptionalConstant(value) => FieldValue::of_constant(field, value),
-                Storage::Slot(slot) => self.scalar(field, *slot),
-                Storage::Sequence { slot, segment } => {
-                    let entries = self.entries(*slot as usize, *segment);
+        let views = self.program.views_of(self.segment);
+        for (field, view) in self.layouts().iter().zip(views) {
+            match self.value_by(field, view) {
+                FieldValue::Discarded => {}
+                FieldValue::Group(group) => {
+                    visitor.begin_group(field);
+                    group.show(visitor);
+                    visitor.end_group(field);
+                }
+                FieldValue::Sequence(entries) => {
                     visitor.begin_sequence(field, entries.len());
                     for (index, entry) in entries.iter().enumerate() {
                         visitor.begin_entry(field, index);
-                        entry.show_plain(visitor);
+                        entry.show(visitor);
                         visitor.end_entry(field);
                     }
                     visitor.end_sequence(field);
-                    continue;
                 }
-                Storage::Group(_) | Storage::Dynamic(_) => continue,
-            };
-            visitor.field(field, value);
+                FieldValue::Dynamic(template, record) => {
+                    visitor.begin_message(&self.program.templates()[template]);
+                    record.show(visitor);
+                    visitor.end_message();
+                }
+                _ if view.kind == ViewKind::Constant && !shows_constants => {}
+                value => visitor.field(field, value),
+            }
         }
     }
+}
 
-    #[inline]
-    fn scalar(&self, field: &FieldLayout, slot: u32) -> FieldValue<'m> {
-        let at = slot as usize;
-        let word = self.word(at);
-        match field.field_type {
-            Some(FieldType::Int(_) | FieldType::Timestamp(_)) => FieldValue::Int(word as i64),
-            Some(FieldType::Ascii) => FieldValue::Ascii(self.bytes(at)),
-            Some(FieldType::Unicode) => FieldValue::Unicode(self.bytes(at)),
-            Some(FieldType::ByteVector) => FieldValue::Bytes(self.bytes(at)),
-            Some(FieldType::Decimal) => FieldValue::Decimal(Decimal {
-                exponent: word as i32,
-                mantissa: self.word(at + 1) as i64,
-            }),
-            _ => FieldValue::UInt(word),
-        }
-    }
+/// The value of a constant field.
+#[inline(never)]
+fn constant_of(field: &FieldLayout) -> FieldValue<'_> {
+    field.constant().unwrap_or(FieldValue::Absent)
 }
 
 impl FieldLayout {

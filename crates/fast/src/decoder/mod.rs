@@ -376,7 +376,7 @@ impl Decoder {
             && let Some(len) = self.decode_quickly(input)
         {
             visitor.begin_message(&self.program.templates[self.message.template_index()]);
-            self.message.root().show_plain(visitor);
+            self.message.root().show(visitor);
             visitor.end_message();
             return Ok(len);
         }

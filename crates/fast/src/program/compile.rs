@@ -5,7 +5,7 @@ use super::codes::{whole_code, wire_type};
 use super::entries::{Entries, type_tag};
 use super::layout::{FieldLayout, FieldRef, Segment, SegmentRef, Storage, TemplateLayout};
 use super::op::{Code, Initial, Op, WireType};
-use super::{homes, outgoing, quick, runs};
+use super::{homes, outgoing, quick, runs, view};
 use crate::dictionary::inline_word;
 use crate::template::{
     Field, FieldType, Group, Instruction, Name, Operator, OperatorKind, Operators, Presence,
@@ -30,11 +30,13 @@ pub struct CompileOptions {
     pub constants: bool,
     /// Most operations after references are expanded. Default 4,194,304.
     pub operations_max: usize,
+    /// Most bytes of tables that engines decode by. They grow with the segments of the expanded set. Default 256 MiB.
+    pub table_bytes_max: usize,
 }
 
 impl Default for CompileOptions {
     fn default() -> Self {
-        Self { fields: None, constants: false, operations_max: 1 << 22 }
+        Self { fields: None, constants: false, operations_max: 1 << 22, table_bytes_max: 256 << 20 }
     }
 }
 
@@ -46,6 +48,13 @@ pub enum CompileError {
     TooManyOperations {
         /// The limit.
         operations_max: usize,
+    },
+    /// The tables would take more bytes than [`CompileOptions::table_bytes_max`].
+    TablesTooLarge {
+        /// The template with whose tables they do.
+        template: String,
+        /// The limit.
+        table_bytes_max: usize,
     },
     /// Groups, sequences and references nest too deep.
     NestingTooDeep {
@@ -66,6 +75,11 @@ impl fmt::Display for CompileError {
                 f,
                 "the template set expands to more than {operations_max} operations; \
                  look for references that multiply, or raise operations_max"
+            ),
+            Self::TablesTooLarge { template, table_bytes_max } => write!(
+                f,
+                "template \"{template}\": with its tables the set takes more than {table_bytes_max} bytes; \
+                 look for references that multiply, or raise table_bytes_max"
             ),
             Self::NestingTooDeep { template } => write!(
                 f,
@@ -89,7 +103,8 @@ pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Prog
     }
     compiler.check_projection()?;
     let Compiler { code, initials, mut segments, fields, templates, entries, .. } = compiler;
-    let mut runs = runs::find(&code, &initials, &mut segments, &fields);
+    let budget = &mut Budget { set: &set, bytes_max: options.table_bytes_max, bytes: 0 };
+    let mut runs = runs::find(&code, &initials, &mut segments, &fields, budget)?;
     let homes = homes::assign(&code, &segments, &mut runs);
     #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
     super::plan::make(&mut runs, &segments);
@@ -99,6 +114,7 @@ pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Prog
     let mut program = Program {
         code,
         initials,
+        views: view::make(&fields, &segments),
         segments,
         runs,
         homes,
@@ -119,6 +135,28 @@ pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Prog
     };
     program.index_ids();
     Ok(program)
+}
+
+/// Bytes that the tables of a program may take.
+pub(super) struct Budget<'s> {
+    set: &'s TemplateSet,
+    bytes_max: usize,
+    bytes: usize,
+}
+
+impl Budget<'_> {
+    /// Counts bytes of a segment of this template.
+    ///
+    /// # Errors
+    /// [`CompileError::TablesTooLarge`] if they are too many.
+    pub(super) fn take(&mut self, template: u32, bytes: usize) -> Result<(), CompileError> {
+        self.bytes += bytes;
+        if self.bytes <= self.bytes_max {
+            return Ok(());
+        }
+        let template = self.set.templates()[template as usize].name.to_string();
+        Err(CompileError::TablesTooLarge { template, table_bytes_max: self.bytes_max })
+    }
 }
 
 /// Words of the record under construction.

@@ -19,6 +19,7 @@ mod outgoing;
 mod plan;
 mod quick;
 mod runs;
+mod view;
 
 pub use compile::{CompileError, CompileOptions};
 pub(crate) use entries::{Entries, type_tag};
@@ -31,6 +32,7 @@ pub(crate) use plan::{BLOCK, Bytes, LaneBytes, Narrow, Plan, VectorPlan};
 pub(crate) use quick::{Quick, QuickSequence};
 pub use runs::LaneKind;
 pub(crate) use runs::{LANES_MAX, LaneCode, Run};
+pub(crate) use view::{FieldView, ViewKind};
 
 #[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
 use crate::decoder::Compiled;
@@ -50,6 +52,8 @@ pub struct Program {
     pub(crate) quick: Vec<Option<Quick>>,
     pub(crate) outgoing: outgoing::Outgoing,
     pub(crate) fields: Vec<FieldLayout>,
+    /// How each field is read.
+    views: Vec<FieldView>,
     pub(crate) templates: Vec<TemplateLayout>,
     pub(crate) entry_count: u32,
     /// Number of dictionary entries whose values are strings or byte vectors.
@@ -135,6 +139,13 @@ impl Program {
     pub fn fields_of(&self, segment: SegmentRef) -> &[FieldLayout] {
         let fields = &self.segment(segment).fields;
         &self.fields[fields.start as usize..fields.end as usize]
+    }
+
+    /// How the fields of a segment are read, in template order.
+    #[inline]
+    pub(crate) fn views_of(&self, segment: SegmentRef) -> &[FieldView] {
+        let fields = &self.segment(segment).fields;
+        &self.views[fields.start as usize..fields.end as usize]
     }
 
     /// The path of a field from its template, such as `MDEntries/MDEntryPx`.

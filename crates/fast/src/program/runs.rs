@@ -12,9 +12,12 @@
 //! needed, long strings, the end of the bytes) is left to the operations, which decode the same
 //! fields again and know every error.
 
+use super::compile::{Budget, CompileError};
 use super::layout::{FieldLayout, Segment, Storage};
 use super::op::{Code, Initial, Op, WireType};
 use crate::template::{OperatorKind, Width};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Most lanes of a run.
 pub(crate) const LANES_MAX: usize = 32;
@@ -79,7 +82,7 @@ pub(crate) struct LaneEntry {
 }
 
 /// What presence-map bits say of lanes: two sets in one word.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct MapLanes(u64);
 
 impl MapLanes {
@@ -132,8 +135,8 @@ pub(crate) struct Run {
     pub increments: u32,
     pub deltas: u32,
     /// For eight bits of the map each.
-    pub tables: [Box<Table>; 3],
-    pub more_tables: Vec<Table>,
+    pub tables: [Arc<Table>; 3],
+    pub more_tables: Vec<Arc<Table>>,
     /// A lane that is not in the stream is `before & keep + add`.
     pub keep: [u64; LANES_MAX],
     pub add: [u64; LANES_MAX],
@@ -159,7 +162,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    fn empty() -> Self {
+    fn empty(tables: &mut Tables) -> Self {
         Self {
             ops: 0,
             whole: false,
@@ -176,7 +179,7 @@ impl Run {
             required: 0,
             increments: 0,
             deltas: 0,
-            tables: std::array::from_fn(|_| Box::new([MapLanes::default(); 1 << TABLE_BITS])),
+            tables: std::array::from_fn(|_| tables.shared([MapLanes::default(); 1 << TABLE_BITS])),
             more_tables: Vec::new(),
             keep: [0; LANES_MAX],
             add: [0; LANES_MAX],
@@ -198,6 +201,15 @@ impl Run {
     #[inline(always)]
     pub(crate) fn takes(&self, lane: usize, value: u64) -> bool {
         value.wrapping_add(self.bias[lane]) <= self.limit[lane]
+    }
+
+    /// Memory that it takes, without tables, which runs share.
+    fn bytes(&self) -> usize {
+        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+        let plan = if self.fits_vectors() { size_of::<super::plan::Plan>() } else { 0 };
+        #[cfg(not(all(target_arch = "x86_64", not(feature = "portable"))))]
+        let plan = 0;
+        size_of::<Self>() + plan + self.entries.capacity() * size_of::<LaneEntry>()
     }
 
     /// Whether it is of a size that vectors take.
@@ -252,15 +264,19 @@ pub(super) fn find(
     initials: &[Initial],
     segments: &mut [Segment],
     fields: &[FieldLayout],
-) -> Vec<Run> {
-    let mut runs = Vec::new();
+    budget: &mut Budget<'_>,
+) -> Result<Vec<Run>, CompileError> {
+    let (mut runs, mut tables) = (Vec::new(), Tables::default());
     for index in 0..segments.len() {
         let parent = segments[index].parent.map(|parent| &fields[parent.index()].storage);
         if parent == Some(&Storage::Discarded) {
             continue;
         }
         let ops = &code[segments[index].ops.start as usize..segments[index].ops.end as usize];
-        let Some(run) = Finder::new(ops, initials).run() else { continue };
+        let tables_before = tables.0.len();
+        let Some(run) = Finder::new(ops, initials, &mut tables).run(&mut tables) else { continue };
+        let new_tables = (tables.0.len() - tables_before) * size_of::<Table>();
+        budget.take(segments[index].template, run.bytes() + new_tables)?;
         #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
         let run = Run { index: runs.len() as u32, ..run };
         let owner = owner_of_record(segments, fields, index);
@@ -269,7 +285,22 @@ pub(super) fn find(
         segments[index].run = Some(runs.len() as u32);
         runs.push(run);
     }
-    runs
+    Ok(runs)
+}
+
+/// The tables of all runs: equal ones are one. References that are expanded again and again have equal runs.
+#[derive(Default)]
+struct Tables(HashSet<Arc<Table>>);
+
+impl Tables {
+    fn shared(&mut self, table: Table) -> Arc<Table> {
+        if let Some(known) = self.0.get(&table) {
+            return Arc::clone(known);
+        }
+        let table = Arc::new(table);
+        self.0.insert(Arc::clone(&table));
+        table
+    }
 }
 
 /// The segment whose record holds the fields of this one: itself, or what a group is in.
@@ -299,11 +330,11 @@ struct Draft<'o> {
 }
 
 impl<'p> Finder<'p> {
-    fn new(ops: &'p [Op], initials: &'p [Initial]) -> Self {
-        Self { ops, initials, run: Run::empty(), bits: Vec::new() }
+    fn new(ops: &'p [Op], initials: &'p [Initial], tables: &mut Tables) -> Self {
+        Self { ops, initials, run: Run::empty(tables), bits: Vec::new() }
     }
 
-    fn run(mut self) -> Option<Run> {
+    fn run(mut self, tables: &mut Tables) -> Option<Run> {
         let mut at = 0;
         while let Some(taken) = self.ops.get(at).and_then(|op| self.take(op, self.ops.get(at + 1)))
         {
@@ -317,11 +348,11 @@ impl<'p> Finder<'p> {
         run.words = run.count.next_power_of_two().max(8);
         run.whole = at == self.ops.len();
         run.map_bits = self.bits.len() as u32;
-        let mut tables = self.bits.chunks(TABLE_BITS).map(table);
-        for (table, found) in run.tables.iter_mut().zip(&mut tables) {
-            **table = found;
+        let mut found = self.bits.chunks(TABLE_BITS).map(|bits| tables.shared(table(bits)));
+        for (table, found) in run.tables.iter_mut().zip(&mut found) {
+            *table = found;
         }
-        run.more_tables = tables.collect();
+        run.more_tables = found.collect();
         Some(self.run)
     }
 
