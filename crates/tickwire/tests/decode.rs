@@ -154,7 +154,11 @@ fn a_message_longer_than_many_reads_is_put_together() {
     let mut bytes = vec![0xc0, 0x81, 0x0c, 0x1a, 0xc0];
     bytes.resize(5 + 200_000, b'x');
     let stream = [&bytes[..], &[0x80, 0x81, b'y']].concat();
-    let arguments = ["decode", "-", "-t", &templates, "--input-format", "raw", "-q"];
+    let mut arguments = vec!["decode", "-", "-t", &templates, "--input-format", "raw", "-q"];
+    let run = tickwire_with(&arguments, &stream);
+    assert_eq!(run.status, 1);
+    assert!(run.err.contains("the limit is --stream-bytes-max 65536"), "{}", run.err);
+    arguments.extend(["--stream-bytes-max", "1MiB"]);
     let run = tickwire_with(&arguments, &stream);
     assert_eq!((run.status, run.err.as_str()), (0, ""));
     let lines = run.json_lines();

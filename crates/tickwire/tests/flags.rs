@@ -7,8 +7,10 @@ use support::tickwire;
 
 /// Names that take a value on some commands only, or values of different kinds, and why that is
 /// one meaning all the same.
-const SEVERAL_FORMS: [(&str, &str); 1] =
-    [("--snapshots", "a feed of snapshots: a file to write or to send, or the live feed")];
+const SEVERAL_FORMS: [(&str, &str); 2] = [
+    ("--show", "prints what arrives: the kinds where there are several, samples otherwise"),
+    ("--snapshots", "a feed of snapshots: a file to write or to send, or the live feed"),
+];
 
 /// Short flags that stand for another long one on one command, and why. A short flag stands for the
 /// same long one on all other commands.

@@ -26,11 +26,12 @@ use super::lanes::{Place, Progress};
 use super::wide::{Wide, WideCall};
 use crate::dictionary::{Dictionary, Home, LaneState, Lanes, Word};
 use crate::program::{Plan, Program, Run};
+use cranelift_codegen::CodegenError;
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{FuncId, Module, default_libcall_names};
+use cranelift_module::{FuncId, Module, ModuleError, default_libcall_names};
 use hand_over::Vectors;
 use message::{Fresh, MessageCall, MessageEnd, MessageFrame};
 use record::Frame;
@@ -450,7 +451,13 @@ fn define(module: &mut JITModule, build: impl FnOnce(&mut Function)) -> Option<F
     let mut context = module.make_context();
     build(&mut context.func);
     let id = module.declare_anonymous_function(&context.func.signature).ok()?;
-    module.define_function(id, &mut context).ok()?;
+    let defined = module.define_function(id, &mut context);
+    // Invalid code would pass for no code, which is decoded otherwise: tests of machine code could not fail.
+    debug_assert!(
+        !matches!(&defined, Err(ModuleError::Compilation(CodegenError::Verifier(_)))),
+        "invalid code was built: {defined:?}"
+    );
+    defined.ok()?;
     Some(id)
 }
 
