@@ -80,7 +80,8 @@ impl SequenceGaps {
 
     /// How many numbers are missing in them; `None` if no packet had a number.
     pub fn missing(&self) -> Option<u64> {
-        self.is_numbered.then(|| self.tallies().map(|tally| tally.numbers).sum())
+        self.is_numbered
+            .then(|| self.tallies().fold(0, |sum: u64, tally| sum.saturating_add(tally.numbers)))
     }
 
     fn tallies(&self) -> impl Iterator<Item = Tally> {
@@ -110,7 +111,7 @@ impl Channel {
             let Missing { first, last, is_certain } = self.missing.swap_remove(at);
             let tally = self.tally(is_certain);
             tally.gaps -= 1;
-            tally.numbers -= last - first + 1;
+            tally.numbers = tally.numbers.saturating_sub((last - first).saturating_add(1));
             for (first, last) in [(first, seq_num - 1), (seq_num + 1, last)] {
                 if first <= last {
                     self.add(Missing { first, last, is_certain });
@@ -123,7 +124,8 @@ impl Channel {
     fn add(&mut self, missing: Missing) {
         let tally = self.tally(missing.is_certain);
         tally.gaps += 1;
-        tally.numbers += missing.last - missing.first + 1;
+        tally.numbers =
+            tally.numbers.saturating_add((missing.last - missing.first).saturating_add(1));
         if self.missing.len() == RANGES_MAX {
             self.missing.remove(0);
         }
@@ -149,6 +151,11 @@ mod tests {
         let mut gaps = SequenceGaps::default();
         numbers.iter().for_each(|number| gaps.note(None, *number));
         (gaps.gaps(), gaps.missing())
+    }
+
+    #[test]
+    fn numbers_that_leap_do_not_overflow() {
+        assert_eq!(counted(&[0, u64::MAX, 0, u64::MAX]), (Some(2), Some(u64::MAX)));
     }
 
     #[test]

@@ -241,6 +241,12 @@ impl Ledger {
         self.known == Known::Conflated
     }
 
+    /// Whether some topics only are read, so that losses behind the last sample of a topic are not learnt of.
+    #[must_use]
+    pub fn is_of_some_topics(&self) -> bool {
+        self.known == Known::SomeTopics
+    }
+
     /// Whether some publisher's feed is done, and everything has come that those wrote who have ended.
     #[must_use]
     pub fn is_complete(&self) -> bool {

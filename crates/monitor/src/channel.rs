@@ -314,10 +314,13 @@ impl Channel {
         let published_ns = now_ns.saturating_sub(counts.now_ns);
         let is_stalled = published_ns > STALLED_NS;
         let lines = self.lines(counts, now_ns, is_stalled);
-        let is_silent = !lines.is_empty() && lines.iter().all(|line| line.status == "silent");
+        let is_waiting = lines.iter().all(|line| line.status == "waiting");
+        // A line that never brought a packet does not make a silent feed live.
+        let is_quiet = |line: &LineState| matches!(line.status, "silent" | "waiting");
+        let is_silent = !is_waiting && lines.iter().all(is_quiet);
         let status = match () {
             () if is_stalled => "stalled",
-            () if lines.iter().all(|line| line.status == "waiting") => "waiting",
+            () if is_waiting => "waiting",
             () if is_silent => "silent",
             () => "live",
         };

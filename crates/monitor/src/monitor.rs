@@ -173,8 +173,11 @@ impl Shared {
     }
 
     pub(crate) fn state(&self) -> State {
+        self.state_of(*self.version.borrow())
+    }
+
+    fn state_of(&self, version: u64) -> State {
         let now_ns = monotonic_ns();
-        let version = *self.version.borrow();
         let channels: Vec<ChannelState> =
             self.channels().iter().map(|channel| channel.state(now_ns)).collect();
         let uptime_ms = self.begun.elapsed().as_millis() as u64;
@@ -194,7 +197,7 @@ impl Shared {
         let mut cached = locked(&self.cached);
         let version = *self.version.borrow();
         if cached.0 != version {
-            *cached = (version, to_json(&self.state()).into());
+            *cached = (version, to_json(&self.state_of(version)).into());
         }
         cached.1.clone()
     }

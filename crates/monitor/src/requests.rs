@@ -1,6 +1,6 @@
 //! What is asked for, and the answers.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
@@ -287,16 +287,21 @@ pub(crate) async fn explain(Json(request): Json<ExplainRequest>) -> Response {
 }
 
 /// One explanation at a time: the threads of handlers have the CPUs.
-static EXPLAINING: Semaphore = Semaphore::const_new(1);
+static EXPLAINING: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(1)));
 
 /// Does work beside the server's thread.
 async fn beside(
     work: impl FnOnce() -> Result<serde_json::Value, String> + Send + 'static,
 ) -> Response {
-    let Ok(_permit) = EXPLAINING.acquire().await else {
+    let Ok(permit) = EXPLAINING.clone().acquire_owned().await else {
         return refused(StatusCode::SERVICE_UNAVAILABLE, "the server ends");
     };
-    match tokio::task::spawn_blocking(work).await {
+    let permitted = move || {
+        // The work goes on when the request is gone, so the permit is the work's.
+        let _permit = permit;
+        work()
+    };
+    match tokio::task::spawn_blocking(permitted).await {
         Ok(Ok(value)) => Json(value).into_response(),
         Ok(Err(error)) => refused(StatusCode::UNPROCESSABLE_ENTITY, error),
         Err(_) => {

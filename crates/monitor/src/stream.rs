@@ -24,6 +24,8 @@ struct Streaming<F> {
     shared: Arc<Shared>,
     changes: watch::Receiver<u64>,
     tell: F,
+    /// The data of the last event.
+    sent: Option<Arc<str>>,
     last: Option<Instant>,
     ends: Instant,
 }
@@ -37,18 +39,25 @@ where
 {
     let changes = shared.version.subscribe();
     let ends = Instant::now() + LASTS;
-    let streaming = Streaming { shared, changes, tell, last: None, ends };
+    let streaming = Streaming { shared, changes, tell, sent: None, last: None, ends };
     let events = stream::unfold(streaming, move |mut streaming| async move {
         let first = streaming.last.is_none();
-        if let Some(last) = streaming.last {
-            sleep_until(last + SPACING).await;
-            let changed = timeout_at(streaming.ends, streaming.changes.changed()).await;
-            // Over time, or the monitor has ended.
-            changed.ok()?.ok()?;
-        }
-        streaming.changes.borrow_and_update();
-        streaming.last = Some(Instant::now());
-        let data = (streaming.tell)(&streaming.shared)?;
+        let data = loop {
+            if let Some(last) = streaming.last {
+                sleep_until(last + SPACING).await;
+                let changed = timeout_at(streaming.ends, streaming.changes.changed()).await;
+                // Over time, or the monitor has ended.
+                changed.ok()?.ok()?;
+            }
+            streaming.changes.borrow_and_update();
+            streaming.last = Some(Instant::now());
+            let data = (streaming.tell)(&streaming.shared)?;
+            // A change between the two lines above has been told already.
+            if streaming.sent.as_ref() != Some(&data) {
+                break data;
+            }
+        };
+        streaming.sent = Some(data.clone());
         let retry = if first { RETRY } else { "" };
         let event = format!("{retry}event: {name}\ndata: {data}\n\n");
         Some((Ok::<_, Infallible>(event), streaming))

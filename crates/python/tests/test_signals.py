@@ -14,7 +14,7 @@ import tickwire
 from tickwire import fix, opra
 
 # What is wrong in each file: errors are counted while it is read.
-COUNT = 300_000
+COUNT = 1_000_000
 
 
 class Counting(Protocol):

@@ -164,14 +164,19 @@ fn killed_writers_are_followed() {
     assert_eq!(line(&mut output), "open");
     let reader = Reader::open(&channel, &schema, Start::Now, Wait::Block).unwrap();
     let mut follower = Follower { next: reader.next_seq_num(), reader, restarts: 0, gone: 0 };
-    for turn in 0..12 {
+    for turn in 0..12_u64 {
         // At another place of the writer's loop each time.
         follower.follow(Duration::from_micros(9_137 * (turn % 4 + 1)));
         end(child);
         (child, output) = start(&["write", directory]);
         assert_eq!(line(&mut output), "open");
+        // A reader that looks less often than writers start is told of the newest alone.
+        let begun = Instant::now();
+        while follower.restarts <= turn {
+            assert!(begun.elapsed() < SECOND, "a restart was not told");
+            follower.follow(Duration::from_millis(1));
+        }
     }
-    follower.follow(Duration::from_millis(20));
     assert_eq!((follower.restarts, follower.gone), (12, 0));
     end(child);
     follower.follow(Duration::from_millis(400));
@@ -191,6 +196,20 @@ fn killed_writers_are_followed() {
     assert_eq!(std::fs::read_dir(&scene.directory).unwrap().count(), 0);
 }
 
+/// A signal to another process takes effect some time later.
+fn until_stopped(pid: Pid) {
+    let begun = Instant::now();
+    loop {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        let (_, state) = stat.rsplit_once(") ").unwrap();
+        if state.starts_with('T') {
+            return;
+        }
+        assert!(begun.elapsed() < SECOND, "{pid} does not stop: {state}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 fn a_stopped_reader_has_a_gap() {
     let scene = Scene::new("stopped", 0);
     let (channel, schema) = place(&scene.directory);
@@ -201,6 +220,7 @@ fn a_stopped_reader_has_a_gap() {
     assert_eq!(line(&mut output), "0");
     let pid = Pid::from_raw(child.id() as i32);
     kill(pid, Signal::SIGSTOP).unwrap();
+    until_stopped(pid);
     for number in 1..5000 {
         writer.publish(format!("{number}").as_bytes()).unwrap();
     }

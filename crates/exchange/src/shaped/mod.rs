@@ -185,6 +185,8 @@ impl Source for Shaped {
         Ok(Made { draft, books: Vec::new(), time_ms: self.time_ms() })
     }
 
+    /// Messages of every kind with one message number. Reference data (Eurex) vary with the number, so that a message of the
+    /// feed may be a few bytes longer; one that does not fit its packet is refused with `PacketTooSmall` when it is made.
     fn largest(&self) -> Vec<Draft> {
         let (time_ms, number) = (86_399_999, u32::MAX.into());
         let of_choice = |choice| {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::{TEMPLATES, feed, get, message, post, wait};
+use crate::common::{TEMPLATES, feed, get, message, post, wait, wait_while};
 use serde_json::{Value, json};
 use tickwire_feed::arbiter::Line;
 use tickwire_monitor::endpoints;
@@ -141,8 +141,8 @@ fn counters_are_the_handlers() {
     assert_eq!(lines[0]["arbitration"]["lost_seq_nums"], 1);
     assert_eq!(channel["next_seq_num"], "5");
     // Nothing comes any more: the lines are silent, and the process says why it is not ready.
-    feed.publish();
-    let state = wait(address, |state| state["channels"][0]["lines"][0]["status"] == "silent");
+    let is_silent = |state: &Value| state["channels"][0]["status"] == "silent";
+    let state = wait_while(address, || feed.publish(), is_silent);
     assert_eq!(state["process"]["not_ready"][0], "futures: all lines are silent");
     assert_eq!(get(address, "/ready").status, 503);
     assert_eq!(get(address, "/health").status, 200);
@@ -158,7 +158,10 @@ fn a_gap_leads_to_its_packets_explained() {
     feed.receive(Line::A, 6, &message(6));
     feed.give_up();
     feed.publish();
-    let state = wait(address, |state| !state["channels"][0]["gaps"].as_array().unwrap().is_empty());
+    let has_packets = |gap: &Value| !gap["packets"].as_array().unwrap().is_empty();
+    let state = wait(address, |state| {
+        state["channels"][0]["gaps"].as_array().unwrap().first().is_some_and(has_packets)
+    });
     let gap = &state["channels"][0]["gaps"][0];
     assert_eq!(
         (&gap["first"], &gap["count"], &gap["status"]),

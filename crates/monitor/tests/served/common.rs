@@ -69,7 +69,7 @@ impl Feed {
         let tap = builder.add_channel(ChannelDescription {
             name: "futures".to_owned(),
             epoch_ns: 1_000_000_000_000_000_000,
-            silent_after_ns: 500_000_000,
+            silent_after_ns: 3_000_000_000,
             lines: vec![line(Line::A, "239.1.1.1:5000"), line(Line::B, "239.1.1.1:5001")],
             decode_times: decode_times.clone(),
             explaining: Some(Explaining::new(set, decoding, framing).unwrap()),
@@ -197,8 +197,18 @@ pub fn post(address: SocketAddr, path: &str, headers: &str, body: &str) -> Answe
 
 /// Waits until the state fulfils a condition, and returns it.
 pub fn wait(address: SocketAddr, is_met: impl Fn(&Value) -> bool) -> Value {
+    wait_while(address, || (), is_met)
+}
+
+/// As [`wait`], and does something before each look.
+pub fn wait_while(
+    address: SocketAddr,
+    mut meanwhile: impl FnMut(),
+    is_met: impl Fn(&Value) -> bool,
+) -> Value {
     let end = Instant::now() + Duration::from_secs(10);
     loop {
+        meanwhile();
         let state = get(address, "/api/v1/state").json();
         if is_met(&state) {
             return state;

@@ -60,18 +60,22 @@ impl Session<'_> {
         drop((exporter, monitor));
         let recordings: Vec<_> =
             loops.iter_mut().filter_map(|of| of.reception.finish_recording()).collect();
+        let mut shown = Ok(());
         for Loop { reception, watched, .. } in &mut loops {
             for (channel, watched) in reception.channels_mut().iter_mut().zip(watched) {
                 let FeedChannel { handler, sink, .. } = channel;
-                sink.inner_mut().finish(handler.view().recovery)?;
+                shown = shown.and(sink.inner_mut().finish(handler.view().recovery));
                 watched.described.warn_of_doubt(&handler.first_packets().take());
                 watched.finish();
             }
         }
         let mut report = Report::new(self.reports(&loops), self.ending.end(), resident_at_start);
         recordings.into_iter().for_each(|recording| report.add_recording(recording));
-        self.out.finish_tables()?;
+        let tables = self.out.finish_tables();
+        // Whatever became of the outputs, subscribers are to know that this was all.
         let is_dropped = self.finish_publishing()?;
+        shown?;
+        tables?;
         self.write(&report)?;
         received?;
         Ok(Outcome::flawed_if(is_dropped || report.is_flawed()))

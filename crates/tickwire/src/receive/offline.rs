@@ -111,6 +111,13 @@ impl Driven {
 impl Session<'_> {
     /// Receives all channels from captures.
     pub(super) fn receive_captures(&self) -> Result<Outcome, Failure> {
+        let read = self.read_captures();
+        // Whatever became of the outputs, subscribers are to know that this was all.
+        let is_dropped = self.finish_publishing()?;
+        Ok(Outcome::flawed_if(is_dropped || read? == Outcome::Flawed))
+    }
+
+    fn read_captures(&self) -> Result<Outcome, Failure> {
         self.check_cpus(1)?;
         pin(self.args, 0)?;
         let resident_at_start = resident_bytes();
@@ -137,10 +144,9 @@ impl Session<'_> {
             report.set_others(first.driver.others());
         }
         self.out.finish_tables()?;
-        let is_dropped = self.finish_publishing()?;
         self.write(&report)?;
         let lacks_data = pass.is_broken || !pass.missing.is_empty();
-        Ok(Outcome::flawed_if(lacks_data || is_dropped || report.is_flawed()))
+        Ok(Outcome::flawed_if(lacks_data || report.is_flawed()))
     }
 
     /// Reads the captures again with lines that were found in them, where no packet belonged to any.

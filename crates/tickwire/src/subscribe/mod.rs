@@ -164,9 +164,10 @@ pub fn run(args: &SubscribeArgs) -> Result<Outcome, Failure> {
         true => tell!("{text}"),
         false => crate::distribution::say(args.json.as_deref(), text)?,
     }
-    let report = subscription.run(&mut subscriber)?;
+    let (report, recorded) = subscription.run(&mut subscriber)?;
     report.write(args.json.as_deref(), args.show)?;
     drop(exporter);
+    recorded?;
     Ok(Outcome::flawed_if(report.is_flawed()))
 }
 
@@ -181,7 +182,26 @@ struct Subscription<'a> {
 }
 
 impl Subscription<'_> {
-    fn run(&mut self, subscriber: &mut Subscriber<CycloneParticipant>) -> Result<Report, Failure> {
+    /// Takes samples to the end. The report comes with what became of the recording, which is kept whatever else fails.
+    fn run(
+        &mut self,
+        subscriber: &mut Subscriber<CycloneParticipant>,
+    ) -> Result<(Report, Result<(), Failure>), Failure> {
+        let taken = self.take_all(subscriber);
+        let recorded = self.recorder.take().map_or(Ok(()), Recorder::finish);
+        let elapsed = taken?;
+        let (ledger, stations) = (subscriber.ledger(), subscriber.stations());
+        let is_stopped = self.stop.is_set();
+        let report = Report::of(&self.sets, ledger, stations, &self.latencies, elapsed, is_stopped);
+        let report = report.map_err(|error: tickwire_dds::Error| dds_failure(&error))?;
+        Ok((report, recorded.map_err(Failure::from)))
+    }
+
+    /// Takes samples until the feed is done or the process is stopped; returns the time from the first to the last.
+    fn take_all(
+        &mut self,
+        subscriber: &mut Subscriber<CycloneParticipant>,
+    ) -> Result<Duration, Failure> {
         let row = self.latencies.add("one way, shared clock");
         let (mut first, mut last) = (None, Instant::now());
         let mut waiting = Waiting::new(options::wait(self.args.spin));
@@ -228,12 +248,6 @@ impl Subscription<'_> {
         if let Some(shower) = &mut self.shower {
             shower.flush()?;
         }
-        if let Some(recorder) = self.recorder.take() {
-            recorder.finish()?;
-        }
-        let elapsed = first.map_or(Duration::ZERO, |first| last - first);
-        let (ledger, stations) = (subscriber.ledger(), subscriber.stations());
-        let is_stopped = self.stop.is_set();
-        Report::of(&self.sets, ledger, stations, &self.latencies, elapsed, is_stopped).map_err(fail)
+        Ok(first.map_or(Duration::ZERO, |first| last - first))
     }
 }
