@@ -110,7 +110,7 @@ fn packets_too_small_for_a_message_are_refused_with_the_least_size() {
             let below = Options { packet_bytes_max: bytes_min - 1, ..options.clone() };
             assert!(Generator::new(&below).is_err());
             // Shaped feeds know their longest message but for a few bytes: see `Shaped::largest`.
-            let spare = if matches!(options.feed, Feed::Shaped(_)) { 32 } else { 0 };
+            let spare = if matches!(options.feed, Feed::Shaped(_)) { 16 } else { 0 };
             let least = Options { packet_bytes_max: bytes_min + spare, ..options };
             check_all(&Options { messages: 300, messages_per_packet_max: usize::MAX, ..least });
         }

@@ -79,6 +79,9 @@ impl FeedShape {
     }
 }
 
+/// Message numbers after which the optional parts of Eurex reference data repeat: the least common multiple of 3, 20 and 64.
+const NUMBERS: u64 = 960;
+
 /// The facts that one message is made of.
 struct Told<'a> {
     entries: &'a [Entry],
@@ -185,13 +188,22 @@ impl Source for Shaped {
         Ok(Made { draft, books: Vec::new(), time_ms: self.time_ms() })
     }
 
-    /// Messages of every kind with one message number. Reference data (Eurex) vary with the number, so that a message of the
-    /// feed may be a few bytes longer; one that does not fit its packet is refused with `PacketTooSmall` when it is made.
+    /// Messages of every kind. Reference data (Eurex) vary with the message's number, whatever is chosen: of them those of
+    /// `NUMBERS` in a row, in which parts that come and go do so in every combination. Another number may still make a
+    /// message a few bytes longer; one that does not fit its packet is refused with `PacketTooSmall` when it is made.
     fn largest(&self) -> Vec<Draft> {
-        let (time_ms, number) = (86_399_999, u32::MAX.into());
+        let time_ms = 86_399_999;
+        let last = u64::from(u32::MAX);
+        if self.shape == FeedShape::Eurex {
+            let told = |number| {
+                [0, 99]
+                    .map(|choice| self.shape.draft(&Told { entries: &[], time_ms, number, choice }))
+            };
+            return (last - NUMBERS..last).flat_map(told).collect();
+        }
         let of_choice = |choice| {
             Entry::largest(ENTRIES_MAX + ENTRIES_OF_EVENT_MAX).map(|entries| {
-                self.shape.draft(&Told { entries: &entries, time_ms, number, choice })
+                self.shape.draft(&Told { entries: &entries, time_ms, number: last, choice })
             })
         };
         (0..100).flat_map(of_choice).collect()
