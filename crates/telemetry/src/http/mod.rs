@@ -85,6 +85,8 @@ impl HttpServer {
                         _ = stopped => {}
                     }
                 });
+                // Work beside the server, such as an explanation, does not hold up the end of the process.
+                runtime.shutdown_background();
             })
             .map_err(failed)?;
         Ok(Self { address, stop: Some(stop), thread: Some(thread) })
