@@ -46,7 +46,7 @@ pub const SINGLY: &str = include_str!("../grammar/opra2_singly.dsp");
 
 /// The program of the 2009 study for packets of version 2.0. It says nothing of the closing byte, which
 /// the decoder holds back, and takes no message of 255 bytes or more.
-pub const PAPER: &str = include_str!("../../dsparser/grammars/opra2.dsp");
+pub const PAPER: &str = include_str!("../grammar/paper.dsp");
 
 /// The grammar of packets of version 1.03.
 pub const GRAMMAR_V1: &str = include_str!("../grammar/opra1.dsp");
