@@ -24,19 +24,19 @@ use crate::templates::TemplatesArgs;
 use crate::vectors::VectorsArgs;
 use clap::{Parser, Subcommand};
 
-/// One toolkit for the wires that market data travels on.
+/// Decodes, encodes, receives and publishes market data; runs FIX sessions.
 ///
-/// Exit status: 0 if all is well, 1 if the data have errors, 2 if the command line is wrong or a
-/// file cannot be opened.
+/// Exit status: 0 on success, 1 if the data has errors, 2 if the command line is wrong or a file
+/// cannot be opened.
 #[derive(Debug, Parser)]
 #[command(name = "tickwire", version, arg_required_else_help = true)]
 #[command(after_help = "-? asks for help like --help. Start with: tickwire demo")]
 pub struct CommandLine {
-    /// Level of the log on standard error: off, error, warn, info, debug or trace; by part, as in
-    /// warn,tickwire_net=debug. Default: the variable TICKWIRE_LOG, else warn.
+    /// Log level on standard error: off, error, warn, info, debug or trace; per module:
+    /// warn,tickwire_net=debug. Default: the environment variable TICKWIRE_LOG, else warn.
     #[arg(long, global = true, value_name = "LEVEL", help_heading = "Logs")]
     pub log: Option<String>,
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 }

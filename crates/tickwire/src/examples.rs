@@ -26,7 +26,7 @@ tickwire bench instructions --check before.txt",
         "\
 # All receivers, as root:
 tickwire bench receive
-# Two of them, two lines, ten messages a packet:
+# Two of them, two lines, ten messages per packet:
 tickwire bench receive --receivers recvmmsg,ring --messages 10 --lines 2 --json figures.json",
     ),
     ("bench seed-000", "taskset -c 1 tickwire bench seed-000 --json times.json"),
@@ -46,9 +46,9 @@ tickwire completions fish > ~/.config/fish/completions/tickwire.fish",
     (
         "decode",
         "\
-# One JSON object a message:
+# One JSON object per message:
 tickwire decode day.pcap.zst -t templates.xml --framing cme
-# Find framing and reset from the packets:
+# Detect framing and reset from the packets:
 tickwire decode day.pcap -t templates.xml --framing auto --format summary
 # Two fields of one template as CSV, on all cores:
 tickwire decode day.pcap -t templates.xml --framing cme --threads 0 \\
@@ -65,9 +65,9 @@ tickwire demo --live-messages 0 --save feed",
     (
         "doctor",
         "\
-# What on this machine costs latency, and what would change it:
+# Settings of this machine that cost latency, and how to change them:
 tickwire doctor
-# What costs something, for a script:
+# Only the costly settings, for a script:
 tickwire doctor --json - | jq '.findings[] | select(.verdict == \"costs\")'",
     ),
     (
@@ -88,7 +88,7 @@ tickwire explain -t templates.xml --hex 'c0 81 85'",
     (
         "export",
         "\
-# A directory of Parquet files, one table a template:
+# A directory of Parquet files, one table per template:
 tickwire export day.pcap.zst -t templates.xml --framing cme -o day --threads 0
 # FIX logs and OPRA captures:
 tickwire export --fix orders.log -o orders
@@ -118,15 +118,15 @@ tickwire fix acceptance --port 0",
     (
         "fix client",
         "\
-# 1000 orders to `tickwire fix server`, nothing lost over restarts of either side:
+# 1000 orders to `tickwire fix server`; nothing is lost if either side restarts:
 tickwire fix client --orders 1000 --store client-store --reliable
-# Round trips one by one:
+# Single round trips:
 tickwire fix client --orders 1000 --window 1",
     ),
     (
         "fix decode",
         "\
-# Any log with FIX in it, or a capture:
+# Any log that contains FIX, or a capture:
 tickwire fix decode orders.log
 tickwire fix decode session.pcap --format jsonl
 # One message:
@@ -144,7 +144,7 @@ tickwire fix generate counterparty.xml -o counterparty.rs",
         "\
 # Keep messages on disk, serve metrics and administration:
 tickwire fix server --store server-store --metrics 9100 --admin 9101
-# Sessions of a settings file in QuickFIX's form:
+# Sessions of a settings file in QuickFIX's format:
 tickwire fix server --config acceptor.cfg",
     ),
     ("fix soak", "tickwire fix soak --sessions 10 --time 1m --kill-every 5s"),
@@ -168,13 +168,13 @@ tickwire generate cme -o cme.bin --snapshots snapshots.bin --framing cme \\
     (
         "generate complex",
         "\
-# A feed with the true books beside it:
+# A feed, and its true books:
 tickwire generate complex -o complex.bin --truth books.jsonl --write-templates complex.xml",
     ),
     (
         "generate day",
         "\
-# A day whose lines lose packets, then the feed handler over it:
+# A day whose lines lose packets, then the feed handler:
 tickwire generate day -o day.pcap --write-templates day.xml --truth books.jsonl --loss 1
 tickwire receive -t day.xml --framing cme --capture day.pcap --line-b --snapshots \\
     --show books --at-end",
@@ -252,7 +252,7 @@ tickwire opra receive -a 233.43.202.1 --group-b 233.43.202.129 --lines 4 --inter
     (
         "publish",
         "\
-# A file to one subscriber, which is waited for:
+# A file to one subscriber; waits for the subscriber:
 tickwire subscribe &
 tickwire publish -f feed/simple.bin -t feed/simple.xml --reset packet
 # From lines A and B on loopback:
@@ -264,9 +264,9 @@ tickwire publish -t feed/simple.xml --reset packet --line-b --subscribers 1",
 # Live, best prices:
 tickwire receive -t templates.xml --framing cme -a 239.1.1.1 -p 5000 --interface eth0 \\
     --line-b --snapshots --show bbo
-# A capture, the books at its end:
+# A capture, and the books at its end:
 tickwire receive -t templates.xml --framing cme --capture day.pcap.zst --show books --at-end
-# Length-prefixed files, one a line:
+# Length-prefixed files, one per line:
 tickwire receive -t templates.xml --framing moex-forts --capture-line a=a.bin \\
     --capture-line b=b.bin --show messages --instrument 49634118 --format csv
 # Channels of a feed file on two threads:
@@ -278,7 +278,7 @@ tickwire receive --feed feed.toml --threads 2 --show bbo",
         "subscribe",
         "\
 tickwire subscribe
-# Polling on a CPU of its own, lowest latency:
+# Busy-polling on a dedicated CPU, for the lowest latency:
 tickwire subscribe --spin --cpu 1",
     ),
     ("templates", "tickwire templates check templates.xml"),
@@ -382,6 +382,6 @@ mod tests {
         let mut command = command_line();
         let decode = command.find_subcommand_mut("decode").expect("it is there");
         let help = decode.render_long_help().to_string();
-        assert!(help.contains("Examples:\n  # One JSON object a message:\n"), "{help}");
+        assert!(help.contains("Examples:\n  # One JSON object per message:\n"), "{help}");
     }
 }

@@ -18,10 +18,11 @@ use tickwire_text::json::parse_hex;
 
 /// Explain one packet byte by byte.
 ///
-/// For each message: the presence map and what each bit is for, the template id, and for each field
-/// its offset, bytes, type (? is optional), operator, presence-map bit (index:value), value, and the
-/// dictionary entry before and after. The packets before it to the same address and port are decoded
-/// first, so that dictionaries are as they were. An error is shown where it happens.
+/// Prints for each message the presence map with the meaning of each bit, and the template id. For
+/// each field it prints the offset, bytes, type (? is optional), operator, presence-map bit
+/// (index:value), value, and the dictionary entry before and after. Earlier packets to the same
+/// address and port are decoded first to restore the dictionaries. An error is shown at its
+/// position.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("templates", |arg| arg.required(true)))]
 pub struct ExplainArgs {
@@ -29,10 +30,10 @@ pub struct ExplainArgs {
     input: InputArgs,
     #[command(flatten)]
     templates: TemplateArgs,
-    /// Which packet of the file, from 0.
+    /// Index of the packet in the file, from 0.
     #[arg(long, value_name = "INDEX", default_value_t = 0)]
     packet: u64,
-    /// The bytes of a packet in hexadecimal, instead of a file.
+    /// Explain these bytes, in hexadecimal, and read no file.
     #[arg(long, value_name = "BYTES", conflicts_with_all = ["input", "file", "packet"])]
     hex: Option<String>,
     /// Explain at most this many messages.

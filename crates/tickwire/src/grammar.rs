@@ -18,7 +18,7 @@ const INPUT_BYTES_MAX: u64 = 64 << 20;
 /// Bytes of a stream read at once.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Check, show, run and generate packet grammars
+/// Check, show, run and generate code from packet grammars
 #[derive(Debug, Args)]
 pub struct GrammarArgs {
     #[command(subcommand)]
@@ -38,10 +38,10 @@ enum Action {
     Show {
         /// The grammar
         grammar: PathBuf,
-        /// As a Graphviz graph instead of text
+        /// Print a Graphviz graph, not text
         #[arg(long)]
         dot: bool,
-        /// What the compiler makes of each pattern, stage by stage, instead
+        /// Print the compilation stages of each pattern, not the automaton
         #[arg(long, conflicts_with = "dot")]
         stages: bool,
     },
@@ -55,10 +55,11 @@ enum Action {
         grammar: PathBuf,
         /// The packet; - is standard input
         packet: PathBuf,
-        /// Read the bytes of an action as its value: be, le (most or least significant byte first) or decimal
+        /// How the value of an action is read from its bytes: be (big-endian), le (little-endian)
+        /// or decimal
         #[arg(long, value_name = "ACTION=HOW", value_parser = value_of)]
         value: Vec<(String, Reading)>,
-        /// Take the input as a stream that comes in pieces: print what is certain as it comes
+        /// Read the input as a stream and print each action as soon as it is certain
         #[arg(long)]
         stream: bool,
     },

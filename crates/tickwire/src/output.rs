@@ -16,10 +16,10 @@ const LINKS_MAX: usize = 40;
 /// The file that standard input was redirected from.
 const STANDARD_INPUT: &str = "/dev/stdin";
 
-/// The file that a command writes.
+/// The output file of a command.
 #[derive(Clone, Debug, clap::Args)]
 pub struct OutputArgs {
-    /// Where to write, compressed if it ends in .gz or .zst; standard output unless given.
+    /// Output file, compressed if it ends in .gz or .zst. Default: standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace the output file if it exists.

@@ -11,15 +11,15 @@ use std::path::PathBuf;
 /// Print a completion script for a shell.
 #[derive(Debug, clap::Args)]
 pub struct CompletionsArgs {
-    /// The shell.
+    /// Shell to complete for.
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }
 
-/// Write man pages, one for each command, to a directory.
+/// Write man pages, one per command, to a directory.
 #[derive(Debug, clap::Args)]
 pub struct ManArgs {
-    /// Directory, created if it does not exist. Pages of the same names are replaced.
+    /// Directory, created if it does not exist. Existing pages are replaced.
     #[arg(value_name = "DIRECTORY")]
     directory: PathBuf,
 }

@@ -12,12 +12,12 @@ use tickwire_text::json::{Form, parse_hex, push_record, push_string};
 
 /// Decode conformance cases and print the results.
 ///
-/// FILE has one JSON object a line: "name", "template_xml" and "hex", a list of buffers that one
-/// strict decoder decodes in order; a buffer that starts with ! is preceded by a reset. Each case
-/// gives one line {"name": .., "messages": [{"t": template, "f": {field: value}}], "error": ..}.
-/// Absent fields are left out; "error" is null, a code of the specification such as "D5",
-/// "truncated", or the name of the limit that was reached. Nothing is judged: compare the lines
-/// with what you expect.
+/// FILE has one JSON object per line: "name", "template_xml" and "hex", a list of buffers that one
+/// strict decoder decodes in order. A buffer that starts with ! is preceded by a reset. Each case
+/// prints one line {"name": .., "messages": [{"t": template, "f": {field: value}}], "error": ..}.
+/// Absent fields are omitted. "error" is null, a code of the specification such as "D5",
+/// "truncated", or the name of the exceeded limit. The command does not judge the results: compare
+/// the lines with the expected ones.
 #[derive(Debug, clap::Args)]
 pub struct VectorsArgs {
     /// File of conformance cases, JSON lines; - is standard input.

@@ -38,10 +38,7 @@ const WORDS_OF_TIMES: [&str; 9] = [
 ];
 
 /// Options whose help text has such words, and whose value is no single time, and why.
-const NO_TIMES: [(&str, &str); 2] = [
-    ("--fsync", "a policy: from time to time is one"),
-    ("--silence", "from one time to another, both with units"),
-];
+const NO_TIMES: [(&str, &str); 1] = [("--silence", "from one time to another, both with units")];
 
 /// What an option's lines in a help text show: its names, its value and its description.
 #[derive(Clone, Debug, PartialEq, Eq)]

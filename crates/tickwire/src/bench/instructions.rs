@@ -15,21 +15,21 @@ use tickwire_kernels::{COMPILER, Counts, Kernel};
 /// Longest file of recorded counts.
 const RECORD_BYTES_MAX: u64 = 1 << 20;
 
-/// Instructions of the key kernels, portable code, counted by callgrind
+/// Count the instructions of the key kernels (portable code) with callgrind
 ///
-/// Needs valgrind. The feeds are made up here, the same each time.
+/// Needs valgrind. The input is generated from a fixed seed.
 #[derive(Debug, Args)]
 pub struct InstructionsArgs {
-    /// Compare with the counts recorded in this file; status 1 if one is off by more than 3 %
+    /// Compare with the counts in this file; status 1 if one differs by more than 3 %
     #[arg(long, value_name = "FILE", conflicts_with = "record")]
     check: Option<PathBuf>,
-    /// Record the counts in this file
+    /// Write the counts to this file
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Run one kernel, and nothing else
+    /// Run one kernel and exit
     #[arg(long, value_name = "NAME", hide = true, requires = "passes")]
     kernel: Option<String>,
-    /// How often to run it
+    /// Number of runs
     #[arg(long, value_name = "COUNT", hide = true)]
     passes: Option<u64>,
 }

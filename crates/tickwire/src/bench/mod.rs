@@ -20,8 +20,8 @@ use clap::{Args, Subcommand};
 
 /// Measure the engines on this machine
 ///
-/// Times are the least of many short passes, all cases turn by turn. Pin the command to one core:
-/// taskset -c 1 tickwire bench ...
+/// Times are the minimum of many short passes; the cases are interleaved. Pin the command to one
+/// core: taskset -c 1 tickwire bench ...
 #[derive(Debug, Args)]
 pub struct BenchArgs {
     #[command(subcommand)]

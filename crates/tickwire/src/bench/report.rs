@@ -9,13 +9,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long to measure and where to write what was found.
+/// Measurement time and output of the results.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Time to measure, all cases together
+    /// Time to measure, for all cases together
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = measured)]
     pub time: Duration,
-    /// Also write the times as a JSON list; - is standard output, instead of the tables
+    /// Also write the times as a JSON list; with - to standard output, without the tables
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Replace output files that exist

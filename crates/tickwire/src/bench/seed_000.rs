@@ -17,7 +17,7 @@ use tickwire_exchange::{CmeShape, Options};
 /// CME: incremental refreshes, packets and entries, with and without order books
 #[derive(Debug, Args)]
 pub struct Seed000Args {
-    /// Packets to make up
+    /// Packets to generate
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 100_000)]
     packets: u64,
     #[command(flatten)]

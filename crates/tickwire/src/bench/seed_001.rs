@@ -15,7 +15,7 @@ use clap::Args;
 use serde_json::json;
 use tickwire_exchange::{CmeShape, Options};
 
-/// CME: a message of channel 11 and one of channel 9, throughput and latency
+/// CME: one message of channel 11 and one of channel 9, throughput and latency
 #[derive(Debug, Args)]
 pub struct Seed001Args {
     #[command(flatten)]

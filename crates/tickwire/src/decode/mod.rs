@@ -38,18 +38,18 @@ const THREADS_MAX: usize = 256;
 /// First packets whose values are judged.
 const DOUBTED_PACKETS: usize = 200;
 
-/// How messages are written.
+/// Output format of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum OutputFormat {
-    /// One JSON object a message; absent fields are null.
+    /// One JSON object per message; absent fields are null.
     Jsonl,
-    /// One row a sequence entry; the message's own fields are repeated on each.
+    /// One row per sequence entry; the fields of the message are repeated in each row.
     Csv,
-    /// FIX tag=value text, one line a message.
+    /// FIX tag=value text, one line per message.
     Fix,
-    /// A heading and one line for each entry, to read.
+    /// Text for people: a heading per message and one line per entry.
     Text,
-    /// A table of counts by template, and the speed.
+    /// A table of message counts by template, and the decoding speed.
     Summary,
 }
 
@@ -79,24 +79,24 @@ fn is_of_columns(path: &Path) -> bool {
 ///
 /// JSON lines are {"pkt": packet index, "pre": preamble in hex, "off": offset in the packet, "len":
 /// bytes, "time": capture time in nanoseconds since 1970, "source": "IP:PORT", "destination":
-/// "IP:PORT", "t": template id, "n": template name, "msg": {field: value}}; time and addresses only
-/// where the file has them. Decimals are {"m": mantissa, "e": exponent}, byte vectors {"hex": ".."},
-/// sequences lists, groups objects, enumerations the name of their element.
+/// "IP:PORT", "t": template id, "n": template name, "msg": {field: value}}. time and addresses are
+/// present only if the file has them. Decimals are {"m": mantissa, "e": exponent}, byte vectors
+/// {"hex": ".."}, sequences lists, groups objects, enumerations the name of their element.
 ///
-/// CSV columns are pkt, off, t, n, time, source, destination, entry and then the paths of all fields
-/// of the selected templates (--template), each once. A message gives one row for each innermost
-/// sequence entry, with the fields around it repeated, or one row if it has no entries; "entry"
+/// CSV columns are pkt, off, t, n, time, source, destination, entry and then the paths of all
+/// fields of the selected templates (--template), each once. A message has one row per innermost
+/// sequence entry, with the enclosing fields repeated, or one row if it has no entries; "entry"
 /// counts entries from 0. An empty cell is an absent field, "" an empty string; 13331e1 is mantissa
 /// 13331 and exponent 1.
 ///
-/// FIX text begins with time=, source= and destination= where the file has them. With --entry-index
-/// entry=0, entry=1 and so on stand before the entries of a sequence, entry=1.0 before those of a sequence in
-/// entry 1.
+/// FIX text begins with time=, source= and destination= if the file has them. --entry-index writes
+/// entry=0, entry=1 and so on before the entries of a sequence, and entry=1.0 before those of a
+/// sequence inside entry 1.
 ///
-/// A packet that cannot be decoded is reported and skipped from there, or to the end of the block
-/// where headers tell lengths; decoding goes on after the next reset. Datagrams to each address and
-/// port are a channel of their own, with its own dictionaries, and so is each TCP stream. The last
-/// line on standard error counts packets, messages and bytes.
+/// If a message cannot be decoded, the error is reported and the rest of the packet is skipped, or
+/// the rest of the block if headers contain lengths. Decoding continues after the next reset. Each
+/// destination address and port is a separate channel with its own dictionaries, and so is each TCP
+/// stream. The last line on standard error counts packets, messages and bytes.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("templates", |arg| arg.required(true)))]
 pub struct DecodeArgs {
@@ -108,34 +108,34 @@ pub struct DecodeArgs {
     framing: FramingArgs,
     #[command(flatten)]
     decoder: DecoderArgs,
-    /// How to write messages; the suffix of --output (.jsonl, .csv, .fix, .txt) tells unless given,
-    /// else jsonl.
+    /// Output format. Default: by the suffix of --output (.jsonl, .csv, .fix, .txt), else jsonl.
     #[arg(long, value_name = "FORMAT")]
     format: Option<OutputFormat>,
     #[command(flatten)]
     output: OutputArgs,
-    /// Stop after this many messages written.
+    /// Stop after writing this many messages.
     #[arg(short = 'n', long, visible_alias = "head", value_name = "COUNT")]
     limit: Option<u64>,
-    /// Write only these fields: names, paths such as MDEntries/MDEntryPx, or ids; a group or
-    /// sequence brings all in it.
+    /// Write only these fields: names, paths such as MDEntries/MDEntryPx, or ids. A group or
+    /// sequence includes all its fields.
     #[arg(long, value_name = "FIELD,..", value_delimiter = ',')]
     fields: Option<Vec<String>>,
-    /// Write only messages of this template, by name or id; may be repeated.
+    /// Write only messages of this template, by name or id. May be repeated.
     #[arg(long, value_name = "NAME|ID")]
     template: Vec<String>,
-    /// Separate FIX fields by SOH (byte 1) instead of |.
+    /// Separate FIX fields by SOH (byte 1), not by |.
     #[arg(long)]
     soh: bool,
-    /// Number the entries of sequences in FIX text; CSV and text always do, and JSON has lists.
+    /// Number the entries of sequences in FIX text. The other formats always show entries.
     #[arg(long)]
     entry_index: bool,
-    /// Decode on this many threads, 0 for one a core; the order of the output stays. Packets go to
-    /// any thread where dictionaries are emptied at each (--reset packet or message), otherwise the
-    /// packets of a channel to one. Streams, --limit and --format summary use one; 256 is the most.
+    /// Decode on this many threads, at most 256; 0 is one per core. The output order does not
+    /// change. If dictionaries are reset in each packet (--reset packet or message), packets are
+    /// distributed over all threads, otherwise channels are. Streams, --limit and --format summary
+    /// use one thread.
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     threads: usize,
-    /// Print the counts at the end only if something was not decoded.
+    /// Print the final counts only if something was not decoded.
     #[arg(short, long)]
     quiet: bool,
 }

@@ -19,53 +19,56 @@ use tickwire_exchange::Options;
 /// Names of the feeds.
 const FEEDS: [&str; 2] = ["Simple", "Complex"];
 
-/// Show it all: codecs, and the chain from a simulated exchange to a subscriber.
+/// Demonstrate the codecs and the whole chain from a simulated exchange to a subscriber.
 ///
-/// First two feeds are generated, encoded and decoded, every value checked, and the speed shown:
-/// Simple, order messages with 1024-byte packets whose dictionaries start empty, and Complex, market
-/// data with several entries a message and one message a packet. Then each feed runs live on
-/// loopback: a multicaster sends it on lines A and B, which both lose packets; a publisher makes one
-/// feed of them, decodes it and publishes it over DDS; a subscriber takes the samples and echoes
-/// them. The same seed gives the same feed and the same losses.
+/// First the command generates, encodes and decodes two feeds, checks every value and prints the
+/// speed. Simple has order messages in 1024-byte packets with a dictionary reset each; Complex has
+/// market data with several entries per message and one message per packet.
+///
+/// Then each feed runs live on loopback. A multicaster sends lines A and B, which both lose
+/// packets. A publisher arbitrates the lines, decodes the feed and publishes it over DDS. A
+/// subscriber receives the samples and echoes them. The same seed gives the same feed and the same
+/// losses.
 #[derive(Debug, clap::Args)]
 pub struct DemoArgs {
-    /// Messages of each feed.
+    /// Messages per feed.
     #[arg(long, value_name = "COUNT", default_value_t = 30_000)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     messages: u32,
-    /// Seed of the feeds.
+    /// Random seed of the feeds.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
-    /// Directory to write the feeds and their template files to, to try other commands on.
+    /// Also write the feeds and their template files to this directory, for use with other
+    /// commands.
     #[arg(long, value_name = "DIRECTORY")]
     save: Option<PathBuf>,
-    /// Messages of each feed that run live; 0 for none.
+    /// Messages per feed in the live part; 0 skips it.
     #[cfg(feature = "dds")]
     #[arg(long, value_name = "COUNT", default_value_t = 10_000, help_heading = "Live")]
     #[arg(value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
     live_messages: u64,
-    /// Messages a second.
+    /// Messages per second.
     #[cfg(feature = "dds")]
     #[arg(long, value_name = "COUNT", default_value_t = 2_000, help_heading = "Live")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     rate: u64,
-    /// Percent of packets that each line loses.
+    /// Packets lost on each line, in percent.
     #[cfg(feature = "dds")]
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, help_heading = "Live")]
     loss: f64,
-    /// Only receive a feed whose lines lose packets, and show it live in a browser at this port of the
-    /// loopback interface, until Ctrl-C.
+    /// Only receive a feed whose lines lose packets, and show it live in a browser at this port of
+    /// the loopback interface, until Ctrl-C.
     #[arg(long, value_name = "PORT", help_heading = "Monitor")]
     monitor: Option<u16>,
-    /// Only run the simple feed at --rate for this time; print losses and memory.
+    /// Only run the simple feed at --rate for this time, and print losses and memory use.
     #[cfg(feature = "dds")]
     #[arg(long, value_name = "TIME", help_heading = "Live", value_parser = span_in("1s"..="24h"))]
     soak: Option<Span>,
-    /// Write the live table and counters to this file as JSON.
+    /// Write the live table and the counters to this file as JSON.
     #[cfg(feature = "dds")]
     #[arg(long, value_name = "FILE", help_heading = "Live")]
     json: Option<PathBuf>,
-    /// Replace files that exist.
+    /// Replace existing files.
     #[arg(long)]
     force: bool,
 }

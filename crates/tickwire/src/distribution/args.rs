@@ -8,41 +8,41 @@ use std::str::FromStr;
 use tickwire_dds::{CycloneParticipant, Domain, DomainConfig, Network};
 use tickwire_distribution::{Delivery, Held, SecurityList};
 
-/// How samples travel.
+/// Options of the DDS transport.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "DDS")]
 pub struct DdsArgs {
-    /// Domain; publisher and subscriber must name the same.
+    /// DDS domain; must be the same for publisher and subscriber.
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     #[arg(value_parser = clap::value_parser!(u32).range(..=i64::from(tickwire_dds::DOMAIN_ID_MAX)))]
     domain: u32,
     /// Do not retransmit lost samples.
     #[arg(long)]
     best_effort: bool,
-    /// Samples held for a slow subscriber, by topic, or by security if that is the key. DEPTH: the
-    /// oldest is dropped. "all": the publisher waits when the history is full.
+    /// Samples buffered for a slow subscriber, per topic, or per security if that is the key.
+    /// DEPTH: the oldest is dropped. "all": the publisher waits when the buffer is full.
     #[arg(long, value_name = "DEPTH|all")]
     history: Option<History>,
-    /// Samples kept for subscribers that join late, by topic, or by security if that is the key; 0
-    /// for none. Both sides must set it.
+    /// Samples kept for subscribers that join late, per topic, or per security if that is the key;
+    /// 0 for none. Set the same value on both sides.
     #[arg(long, value_name = "DEPTH", default_value_t = 1)]
     last_values: u32,
-    /// Partition; may be repeated. Publisher and subscriber need one in common, or none. It selects; it keeps
-    /// nobody out.
+    /// Partition; may be repeated. Publisher and subscriber must share one, or have none.
+    /// Partitions select data; they are not access control.
     #[arg(long, value_name = "NAME")]
     partition: Vec<String>,
-    /// Topics of market data: one with the security as key, or one a security.
+    /// Topics of market data: one keyed by security, or one per security.
     #[arg(long, value_name = "MODE", default_value = "keyed")]
     topics: TopicMode,
-    /// Securities, where they have topics of their own.
+    /// Securities that have topics of their own.
     #[arg(long, value_name = "FIRST-LAST,..", default_value = "1-100")]
     securities: SecurityList,
-    /// Network to use: "loopback" for this machine alone, "any" for the interface that the
-    /// middleware chooses, or the address of an interface.
+    /// Network to use: "loopback" for this machine only, "any" for an interface chosen by the
+    /// middleware, or the address of an interface.
     #[arg(long, value_name = "WHERE", default_value = "loopback")]
     network: NetworkArg,
-    /// Host to look for peers on; may be repeated. Default: discovery by multicast, on loopback by
-    /// the known ports of this machine.
+    /// Host on which to look for peers; may be repeated. Default: discovery by multicast; on
+    /// loopback by the known ports of this machine.
     #[arg(long, value_name = "ADDRESS")]
     peer: Vec<IpAddr>,
     /// Time without a sign of life after which a peer counts as gone.
@@ -51,12 +51,12 @@ pub struct DdsArgs {
     lease: Span,
 }
 
-/// Topics of samples that have the security as key.
+/// Topics of samples that are keyed by security.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum TopicMode {
-    /// One topic; the security is its key.
+    /// One topic with the security as key.
     Keyed,
-    /// One topic a security.
+    /// One topic per security.
     Security,
 }
 

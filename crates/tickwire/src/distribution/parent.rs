@@ -4,10 +4,10 @@ use crate::failure::Failure;
 use std::io::{Read, stdin};
 use tickwire_net::Stop;
 
-/// What a process that starts this one may ask for.
+/// Options for a process that is started by another.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct ParentArgs {
-    /// End in order when standard input ends, as it does when the process at its other end goes.
+    /// Exit cleanly when standard input ends, which happens when the parent process exits.
     #[arg(long, hide = true)]
     end_with_input: bool,
 }

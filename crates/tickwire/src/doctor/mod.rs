@@ -17,17 +17,17 @@ use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Tell what on this machine costs latency
+/// Report the settings of this machine that cost latency
 ///
-/// Reads settings of CPUs and network from /proc and /sys: what was found, what it costs, as a figure where it was
-/// measured, and what would change it. Changes nothing. Figures are of a virtual machine with two CPUs of 3.6
-/// GHz; the order of magnitude holds elsewhere.
+/// Reads the settings of CPUs and network from /proc and /sys. Reports what was found, its cost (a
+/// figure if it was measured) and how to change it. Changes nothing. The figures are from a virtual
+/// machine with two 3.6 GHz CPUs; elsewhere they give the order of magnitude.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Write the findings to this file as JSON; - is standard output, in place of the text
+    /// Write the findings to this file as JSON, not as text; - is standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Read proc and sys in this directory, as of a machine that somebody else has copied
+    /// Read proc and sys in this directory, for example copied from another machine
     #[arg(long, value_name = "DIRECTORY", default_value = "/")]
     root: PathBuf,
 }

@@ -23,36 +23,37 @@ use tickwire_text::json::{Json, build_message, error_text, parse_hex};
 
 /// Encode JSON lines as FAST messages.
 ///
-/// Lines have the form that `decode` prints; "t" or "n", and "msg", are needed. Lines with the same
-/// "pkt" make one packet that starts with the preamble "pre"; lines without it, and all lines with
-/// --packet-bytes, fill packets of that size, without preambles. Lengths and chunk counts in a
-/// preamble are set to what is written. The first line that cannot be encoded ends
-/// the run, and no file is left.
+/// Lines have the format that `decode` prints; "t" or "n", and "msg", are required. Lines with the
+/// same "pkt" form one packet that starts with the preamble "pre". Lines without "pkt" fill packets
+/// of --packet-bytes, without preambles; with --packet-bytes all lines do. Lengths and chunk counts
+/// in a preamble are updated. The first line that cannot be encoded ends the run, and no output
+/// file is left.
 ///
-/// Which template a dynamic reference, "#dyn", is to, is found by its fields; where several
-/// templates have the same, put "#dyn.t": template id beside it in the same object. Of several in one
-/// object, the first id is for the first reference, and so on; null leaves one to be found.
+/// The template of a dynamic reference, "#dyn", is found by its fields. If several templates have
+/// the same fields, write "#dyn.t": template id beside it in the same object. If an object has
+/// several references, repeat "#dyn.t" in their order; null means that the template is found by
+/// its fields.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("templates", |arg| arg.required(true)))]
 pub struct EncodeArgs {
     /// JSON lines, plain or compressed (gzip, zstd); - is standard input.
     #[arg(value_name = "FILE", required_unless_present = "file")]
     input: Option<PathBuf>,
-    /// Same as the argument FILE, as older FAST tools spell it.
+    /// Same as the argument FILE; the spelling of older FAST tools.
     #[arg(short, long, value_name = "FILE", conflicts_with = "input")]
     file: Option<PathBuf>,
     #[command(flatten)]
     templates: TemplateArgs,
-    /// Where to write; - is standard output.
+    /// Output file; - is standard output.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Replace the output file if it exists.
     #[arg(long)]
     force: bool,
-    /// Layout of the file.
+    /// Format of the output file.
     #[arg(long, value_name = "FORMAT", default_value = "u32be")]
     output_format: PacketFormat,
-    /// Fill packets up to this many bytes instead of keeping "pkt".
+    /// Fill packets up to this many bytes and ignore "pkt".
     #[arg(long, value_name = "BYTES")]
     packet_bytes: Option<usize>,
     #[command(flatten)]

@@ -8,26 +8,26 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use tickwire_feed::Endian;
 use tickwire_feed::capture::{PcapWriter, PrefixedWriter};
 
-/// Layout of the file.
+/// Format of the output file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PacketFormat {
-    /// Each packet behind its length, big-endian.
+    /// Each packet with a big-endian 32-bit length prefix.
     U32be,
-    /// Each packet behind its length, little-endian.
+    /// Each packet with a little-endian 32-bit length prefix.
     U32le,
-    /// The packets back to back.
+    /// Packets without separators.
     Raw,
-    /// UDP datagrams of a pcap file, a microsecond apart.
+    /// UDP datagrams in a pcap file, one microsecond apart.
     Pcap,
 }
 
 /// Writes packets.
 pub enum PacketWriter {
-    /// Behind their lengths.
+    /// With length prefixes.
     Prefixed(PrefixedWriter<Box<dyn Write>>),
-    /// Back to back.
+    /// Without separators.
     Raw(Box<dyn Write>),
-    /// As datagrams; the number of those written.
+    /// As datagrams; the number of datagrams written.
     Pcap(PcapWriter<Box<dyn Write>>, u64),
 }
 

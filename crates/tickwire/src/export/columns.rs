@@ -26,7 +26,7 @@ use tickwire_fast::{CompileOptions, Program};
 /// Threads used at most.
 const THREADS_MAX: usize = 256;
 
-/// File formats, as options name them.
+/// File formats of the option --format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum ExportFormat {
     /// Parquet, compressed by zstd.
@@ -35,39 +35,44 @@ pub(super) enum ExportFormat {
     Arrow,
 }
 
-/// Columns of decimals, as options name them.
+/// Column types of decimals of the option --decimals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum DecimalColumns {
-    /// Decimal128 where the template fixes the exponent, otherwise mantissa and exponent.
+    /// Decimal128 if the template fixes the exponent, otherwise mantissa and exponent.
     Exact,
     /// The nearest 64-bit floating-point number.
     Float64,
 }
 
-/// Write the messages of captures, or of FIX logs, to Parquet or Arrow files, a table a template
+/// Write the messages of captures, or of FIX logs, to Parquet or Arrow files, one table per
+/// template
 ///
-/// A message is a row for each innermost sequence entry with the fields around it repeated, or one row if it
-/// has no entries. Columns are named by the paths of fields; X.length counts the entries of the sequence X and
-/// X.entry tells which one the row is of; a decimal whose exponent the template does not fix is X.mantissa and
-/// X.exponent. Before them stand pkt, off, time, source, destination and line. An absent field is null.
+/// A message has one row per innermost sequence entry with the enclosing fields repeated, or one
+/// row if it has no entries. Columns are named by the paths of fields. X.length is the number of
+/// entries of the sequence X and X.entry the index of the row's entry. A decimal without a fixed
+/// exponent is X.mantissa and X.exponent. The first columns are pkt, off, time, source, destination
+/// and line. An absent field is null.
 ///
-/// A directory gets TEMPLATE/CAPTURE.parquet, errors/CAPTURE.parquet with a row for all that was not decoded,
-/// and manifest.json with the counts of each capture. Files appear whole: each is written beside its place
-/// and renamed. A run that was ended goes on with --resume, which leaves out captures that the manifest has.
+/// A directory gets TEMPLATE/CAPTURE.parquet, errors/CAPTURE.parquet with one row per error, and
+/// manifest.json with the counts of each capture. Each file is written under a temporary name and
+/// renamed when complete. --resume continues an interrupted run: it skips captures that are in the
+/// manifest.
 ///
-/// With --partition date,security the files are TEMPLATE/date=2012-02-10/security=20518/CAPTURE.parquet.
+/// With --partition date,security the files are
+/// TEMPLATE/date=2012-02-10/security=20518/CAPTURE.parquet.
 ///
-/// A file that ends in .parquet or .arrow gets the rows of one template of one capture, one that ends in .csv or
-/// .jsonl, also with .gz or .zst, the text that decode writes.
+/// An output file that ends in .parquet or .arrow gets the rows of one template of one capture. One
+/// that ends in .csv or .jsonl, also with .gz or .zst, gets the text that decode writes.
 ///
-/// With --fix the inputs are FIX logs or captures of FIX. A table has the messages of a type, a row a message and a
-/// column a field of the dictionary; groups are lists, and the column other keeps what has no column.
+/// With --fix the inputs are FIX logs or captures of FIX. There is one table per message type, with
+/// one row per message and one column per field of the dictionary. Groups are lists. The column
+/// other contains the fields that have no column.
 ///
-/// With --opra the captures hold OPRA FAST. A table has the messages of a category, a row a message or an entry of an
-/// underlying value; prices have their denominators applied.
+/// With --opra the captures contain OPRA FAST. There is one table per message category, with one
+/// row per message or per entry of an underlying value. Denominators are applied to prices.
 #[derive(Debug, clap::Args)]
 pub struct ExportArgs {
-    /// Capture files, also .gz or .zst; with --fix also text that has FIX messages.
+    /// Capture files, also .gz or .zst; with --fix also text that contains FIX messages.
     #[arg(value_name = "CAPTURE", required = true)]
     pub(super) captures: Vec<PathBuf>,
     #[command(flatten)]
@@ -78,46 +83,49 @@ pub struct ExportArgs {
     framing: FramingArgs,
     #[command(flatten)]
     decoder: DecoderArgs,
-    /// The inputs hold FIX messages.
+    /// The inputs contain FIX messages.
     #[arg(long, conflicts_with = "templates")]
     fix: bool,
-    /// The captures hold OPRA FAST, version 2.0 or 1.03.
+    /// The captures contain OPRA FAST, version 2.0 or 1.03.
     #[arg(long, conflicts_with_all = ["templates", "fix"])]
     opra: bool,
     #[command(flatten)]
     pub(super) dictionary: DictionaryArgs,
-    /// With --fix, what stands between fields, as in fix decode.
+    /// With --fix: the field separator, as in fix decode.
     #[arg(long, value_name = "TEXT", default_value = "auto", requires = "fix")]
     pub(super) separator: Separator,
-    /// Directory, or a file that ends in .parquet, .arrow, .csv or .jsonl; the last two also with .gz or .zst.
+    /// Output directory, or a file that ends in .parquet, .arrow, .csv or .jsonl; the last two also
+    /// with .gz or .zst.
     #[arg(short, long, value_name = "DIR|FILE")]
     output: PathBuf,
-    /// Part the rows of a directory's tables by these keys, a directory a value: date (UTC, of the capture time or of
-    /// SendingTime), security (SecurityID, else Symbol), or the path, name or id of a field.
+    /// Partition the tables of a directory by these keys, one subdirectory per value: date (UTC, of
+    /// the capture time or of SendingTime), security (SecurityID, else Symbol), or the path, name
+    /// or id of a field.
     #[arg(long, value_name = "KEY,..", value_delimiter = ',')]
     pub(super) partition: Vec<String>,
     /// Format of the files in a directory.
     #[arg(long, value_name = "FORMAT", default_value = "parquet")]
     pub(super) format: ExportFormat,
-    /// Replace files that exist; in a directory that was exported to with other templates or options, all that its
-    /// manifest has.
+    /// Replace existing files. If a directory was exported with other templates or options,
+    /// replaces all files of its manifest.
     #[arg(long)]
     force: bool,
-    /// Leave out captures that the directory's manifest has with the same size and time of change.
+    /// Skip captures that the directory's manifest contains with the same size and modification
+    /// time.
     #[arg(long, conflicts_with = "force")]
     resume: bool,
-    /// Only these fields: names, paths such as MDEntries/MDEntryPx, or ids; a group or sequence brings all in
-    /// it.
+    /// Only these fields: names, paths such as MDEntries/MDEntryPx, or ids. A group or sequence
+    /// includes all its fields.
     #[arg(long, value_name = "FIELD,..", value_delimiter = ',')]
     pub(super) fields: Option<Vec<String>>,
-    /// Only messages of this template, by name or id, or with --fix of this type, by name or MsgType, or with --opra
-    /// of this category, by the name of its table or its code; may be repeated.
+    /// Only messages of this template, by name or id; with --fix of this type, by name or MsgType;
+    /// with --opra of this category, by table name or code. May be repeated.
     #[arg(long, value_name = "NAME|ID")]
     pub(super) template: Vec<String>,
-    /// How decimals become columns.
+    /// Column type of decimals.
     #[arg(long, value_name = "HOW", default_value = "exact")]
     pub(super) decimals: DecimalColumns,
-    /// Export so many captures of a directory at a time, 0 for one a core.
+    /// Export this many captures of a directory in parallel; 0 is one per core.
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     threads: usize,
     /// Print nothing but errors.

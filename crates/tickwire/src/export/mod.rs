@@ -35,7 +35,8 @@ pub use without_columns::{ExportArgs, run};
 mod without_columns {
     use crate::failure::{Failure, Outcome};
 
-    /// Write the messages of captures to Parquet and Arrow files (in programs built with --features columns).
+    /// Write the messages of captures to Parquet and Arrow files (in programs built with --features
+    /// columns).
     #[derive(Debug, clap::Args)]
     pub struct ExportArgs {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]

@@ -8,22 +8,22 @@ use std::io::Write;
 use std::path::PathBuf;
 use tickwire_feed_config::import::{XML_BYTES_MAX, import};
 
-/// Make a feed file from an exchange's configuration XML: CME's config.xml, MOEX's configuration.xml
-/// (SPECTRA and ASTS) or libtrading's.
+/// Create a feed file from an exchange's configuration XML: CME's config.xml, MOEX's
+/// configuration.xml (SPECTRA and ASTS) or libtrading's.
 ///
-/// What has no place in a feed file is left out and reported on standard error.
+/// Parts that a feed file cannot describe are left out and reported on standard error.
 #[derive(Debug, clap::Args)]
 pub struct ImportArgs {
     /// Configuration XML; - is standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Write the feed file here; - is standard output.
+    /// Feed file to write; - is standard output.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
     /// Replace the output file if it exists.
     #[arg(long)]
     force: bool,
-    /// Template file that the feed file names, relative to it.
+    /// Template file to name in the feed file, relative to it.
     #[arg(short, long, value_name = "FILE", default_value = "templates.xml")]
     templates: PathBuf,
 }

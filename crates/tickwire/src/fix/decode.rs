@@ -12,17 +12,17 @@ use tickwire_fix_text::{examined, explained};
 
 /// Print messages with the names of their fields and values
 ///
-/// Finds messages in whatever holds them: logs, mails, JSON, captures; any separator, quotes and brackets,
-/// lines without BeginString. A message whose CheckSum, BodyLength or last delimiter is wrong is printed all
-/// the same, with what is wrong before it, and the exit status is 1.
+/// Finds messages in logs, mails, JSON and captures, with any separator, quotes or brackets, and in
+/// lines without BeginString. A message with a wrong CheckSum, BodyLength or last delimiter is
+/// printed after the error, and the exit status is 1.
 #[derive(Debug, Args)]
 pub struct DecodeArgs {
     #[command(flatten)]
     messages: MessagesArgs,
     #[command(flatten)]
     dictionary: DictionaryArgs,
-    /// text: header, body and trailer, a field a line; jsonl: an object a message, numbers and flags as such,
-    /// groups as lists of entries
+    /// text: header, body and trailer, one field per line. jsonl: one object per message, with
+    /// numbers and flags as JSON types and groups as lists of entries
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }

@@ -8,25 +8,25 @@ use std::io::Write;
 use std::path::PathBuf;
 use tickwire_fix_codegen::{Error, Generator};
 
-/// Write a dictionary's messages as Rust types
+/// Generate Rust types for the messages of a dictionary
 ///
-/// The source needs the crate tickwire-fix and nothing else. For build scripts there is
+/// The generated source depends only on the crate tickwire-fix. In build scripts use
 /// tickwire_fix_codegen::build.
 #[derive(Debug, Args)]
 pub struct GenerateArgs {
-    /// Dictionary: a QuickFIX or Orchestra file, or the name of one that is built in, such as FIX44
+    /// Dictionary: a QuickFIX or Orchestra file, or the name of a built-in one, such as FIX44
     #[arg(value_name = "DICT")]
     dictionary: PathBuf,
-    /// Dictionary of header and trailer, for FIX 5.0 and later; FIXT11 unless given
+    /// Dictionary of header and trailer, for FIX 5.0 and later. Default: FIXT11
     #[arg(long, value_name = "DICT")]
     session: Option<PathBuf>,
-    /// Refuse dictionaries with flaws that other engines pass over, which are warned of otherwise
+    /// Refuse dictionaries with flaws that other engines ignore. Default: warn about them
     #[arg(long)]
     strict: bool,
     /// Only these messages, by name or MsgType
     #[arg(long, value_name = "NAME", value_delimiter = ',', num_args = 1..)]
     only: Vec<String>,
-    /// File to write; standard output unless given
+    /// Output file. Default: standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace the output file if it exists

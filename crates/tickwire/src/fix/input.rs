@@ -14,12 +14,12 @@ const SOH: u8 = 1;
 /// Where messages come from.
 #[derive(Debug, Args)]
 pub struct MessagesArgs {
-    /// Messages, a log that holds some, or a capture (pcap, pcapng, also .gz and .zst) of TCP; - is
+    /// File with messages: text, a log, or a capture of TCP (pcap, pcapng, also .gz and .zst); - is
     /// standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// What stands between fields: soh (the byte 1), pipe, caret (^A), tab, or any other text. auto takes
-    /// what stands after the BeginString of each message
+    /// Field separator: soh (byte 1), pipe, caret (^A), tab, or any other text; auto uses the text
+    /// after the BeginString of each message
     #[arg(long, value_name = "TEXT", default_value = "auto")]
     separator: Separator,
 }
@@ -27,9 +27,9 @@ pub struct MessagesArgs {
 /// What stands between fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Separator {
-    /// Whatever follows BeginString, in each message.
+    /// The text after BeginString, in each message.
     Auto,
-    /// Always this.
+    /// A fixed separator.
     Is(Vec<u8>),
 }
 

@@ -13,17 +13,17 @@ use tickwire_fix_text::{Versions, explained};
 
 /// Print message logs of sessions with the names of fields and values
 ///
-/// A log is made by sessions that are configured to (FileLogPath). What is wrong is told on standard
-/// error with its line, and the exit status is then 1. For logs of other engines there is `fix decode`.
+/// Sessions write these logs if FileLogPath is configured. Errors are printed to standard error
+/// with their line, and the exit status is then 1. For logs of other engines use `fix decode`.
 #[derive(Debug, Args)]
 pub struct LogArgs {
-    /// Logs
+    /// Log files
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Only messages of these types, as D,8
+    /// Only messages of these types, for example D,8
     #[arg(long = "type", value_name = "TYPES", value_delimiter = ',')]
     types: Vec<String>,
-    /// One line a message, delimiters as |
+    /// One line per message, with | as separator
     #[arg(long)]
     raw: bool,
     #[command(flatten)]

@@ -20,7 +20,7 @@ pub use versions::DictionaryArgs;
 use crate::failure::{Failure, Outcome};
 use clap::{Args, Subcommand};
 
-/// Decode and validate FIX messages
+/// FIX: decode, validate, generate code, run sessions
 #[derive(Debug, Args)]
 pub struct FixArgs {
     #[command(subcommand)]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tickwire_fix::UtcTimestamp;
 use tickwire_fix_session::{StoreError, StoreReport, check_store, cut_store, store_files};
 
-/// Look at message stores
+/// Inspect and repair message stores
 #[derive(Debug, Args)]
 pub struct StoreArgs {
     #[command(subcommand)]
@@ -21,9 +21,9 @@ enum StoreAction {
     Cut(CutArgs),
 }
 
-/// Read the journals of message stores and tell their numbers and what is damaged
+/// Read the journals of message stores and report their numbers and any damage
 ///
-/// Nothing is changed, and a journal may be in use. The exit status is 1 if one is damaged.
+/// Changes nothing; a journal may be in use. The exit status is 1 if one is damaged.
 #[derive(Debug, Args)]
 struct CheckArgs {
     /// Journals
@@ -31,20 +31,22 @@ struct CheckArgs {
     files: Vec<PathBuf>,
 }
 
-/// List the journals of a folder: those in use, archives of sequence numbers before a reset, and damaged parts that were moved aside
+/// List the journals of a folder: those in use, archives from before a reset, and damaged parts
+/// that were moved away
 ///
-/// Nothing is changed, and journals may be in use. The exit status is 1 if one is damaged.
+/// Changes nothing; journals may be in use. The exit status is 1 if one is damaged.
 #[derive(Debug, Args)]
 struct ListArgs {
-    /// The folder, as in FileStorePath
+    /// The folder of FileStorePath
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
 }
 
-/// Give up what is damaged at the end of a journal, so that the store opens again
+/// Discard the damaged end of a journal, so that its store can be opened
 ///
-/// What follows the last whole commit is moved to a file beside the journal. Numbers that only those bytes told are used
-/// again: agree with the counterparty on sequence numbers before the session connects. The journal must not be in use.
+/// Moves everything after the last complete commit to a file beside the journal. Sequence numbers
+/// recorded only there are used again: agree on sequence numbers with the counterparty before the
+/// session connects. The journal must not be in use.
 #[derive(Debug, Args)]
 struct CutArgs {
     /// The journal

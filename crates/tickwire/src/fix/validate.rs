@@ -11,8 +11,8 @@ use tickwire_fix_text::{Versions, examined, explained};
 
 /// Check messages against the dictionary of their version
 ///
-/// For each message that is garbled or invalid, one line says where, which field, what was found, what was
-/// expected, and with which reason a session would reject it.
+/// Prints one line per garbled or invalid message: the position, the field, the value found and the
+/// value expected, and the reason with which a session would reject it.
 #[derive(Debug, Args)]
 pub struct ValidateArgs {
     #[command(flatten)]

@@ -12,18 +12,18 @@ use tickwire_fix_text::Versions;
 /// Longest dictionary read: above the standard's largest by a factor of five.
 const DICTIONARY_BYTES_MAX: u64 = 50 << 20;
 
-/// Dictionaries named by the user, instead of those that come with the product.
+/// Dictionaries that the user names; they replace the built-in ones.
 #[derive(Debug, Args)]
 pub struct DictionaryArgs {
-    /// Dictionary: a QuickFIX or Orchestra file, or the name of one that is built in, such as FIX44; by
-    /// BeginString and application version unless given
+    /// Dictionary: a QuickFIX or Orchestra file, or the name of a built-in one, such as FIX44.
+    /// Default: by BeginString and application version
     #[arg(short, long, value_name = "DICT")]
     dictionary: Option<PathBuf>,
-    /// Dictionary of header, trailer and session messages, for FIX 5.0 and later; FIXT11 unless given
+    /// Dictionary of header, trailer and session messages, for FIX 5.0 and later. Default: FIXT11
     #[arg(long, value_name = "DICT")]
     session: Option<PathBuf>,
-    /// Refuse dictionaries with flaws that other engines pass over, which are warned of otherwise: a tag or
-    /// name that is defined twice, an undefined name in a component that nothing uses
+    /// Refuse dictionaries with flaws that other engines ignore: a tag or name defined twice, an
+    /// undefined name in an unused component. Default: warn about them
     #[arg(long)]
     strict: bool,
 }

@@ -22,11 +22,11 @@ use tickwire_feed::capture::{PrefixedWriteError, PrefixedWriter};
 use tickwire_feed::framing::Preset;
 use truth::TruthWriter;
 
-/// Make a feed of the simulated exchange
+/// Generate a feed of the simulated exchange
 ///
-/// The same seed gives the same bytes. Packets are written behind their lengths (u32be), as decode
-/// reads them; dictionaries are reset before every packet (decode --reset packet). Without --templates
-/// messages are encoded by templates of the feed's own; others have to have their names.
+/// The same seed gives the same bytes. Packets have length prefixes (u32be), as decode reads them.
+/// Dictionaries are reset before every packet (decode --reset packet). Messages are encoded with
+/// the feed's own templates, or with those of --templates, which must have the same names.
 #[derive(Debug, Args)]
 pub struct GenerateArgs {
     #[command(subcommand)]
@@ -35,8 +35,8 @@ pub struct GenerateArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// A trading day on lines A and B, with snapshots and definitions on lines of their own, as one
-    /// capture with times, faults included
+    /// A trading day on lines A and B, with separate lines for snapshots and instrument
+    /// definitions, as one capture with times, including faults
     Day(Box<DayArgs>),
     #[command(flatten)]
     Feed(FeedArgs),
@@ -44,14 +44,14 @@ enum What {
 
 #[derive(Debug, Subcommand)]
 enum FeedArgs {
-    /// Price levels, trades and statistics: MDIncrementalRefresh messages, one a packet, and
-    /// snapshots in a file of their own
+    /// Price levels, trades and statistics: MDIncrementalRefresh messages, one per packet, and
+    /// snapshots in a separate file
     Cme(CmeArgs),
-    /// Price levels and trades: MarketData and QuoteRequest messages, one a packet, then Done
+    /// Price levels and trades: MarketData and QuoteRequest messages, one per packet, then Done
     Complex(ComplexArgs),
-    /// Market data with values of unpredictable lengths, for benchmarks; nothing in it is a book
+    /// Market data with values of unpredictable lengths, for benchmarks; contains no books
     RandomCme(CommonArgs),
-    /// Every order: Quote, New, Change and Remove messages, many in a packet, then Done
+    /// Single orders: Quote, New, Change and Remove messages, many per packet, then Done
     Simple(CommonArgs),
 }
 
@@ -59,23 +59,23 @@ enum FeedArgs {
 struct CmeArgs {
     #[command(flatten)]
     common: CommonArgs,
-    /// Messages as those of this channel: 9 has 4 entries and 79 bytes on average, 11 has 1 and 36;
-    /// default: as a whole day, 4.83 entries
+    /// Messages like those of this channel: on average 9 has 4 entries and 79 bytes, 11 has 1 entry
+    /// and 36 bytes. Default: a whole day, 4.83 entries
     #[arg(long, value_name = "NUMBER")]
     channel: Option<Channel>,
-    /// Begin with full books, so that receivers need a snapshot; channels 9 and 11 always do
+    /// Start with full books, so that receivers need a snapshot; always with channels 9 and 11
     #[arg(long)]
     mid_session: bool,
-    /// Write packets with snapshots, their sequence numbers from 1
+    /// Write snapshot packets to this file, with sequence numbers from 1
     #[arg(long, value_name = "FILE")]
     snapshots: Option<PathBuf>,
-    /// Take the snapshot of one security after so many packets, each in turn
+    /// Write the snapshot of one security after this many packets, of each security in turn
     #[arg(long, value_name = "PACKETS", default_value_t = 20)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     snapshot_every: u32,
 }
 
-/// Channels whose average messages are known.
+/// Channels with known average messages.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Channel {
     /// 4 entries, 79 bytes.
@@ -104,58 +104,59 @@ impl CmeArgs {
 struct ComplexArgs {
     #[command(flatten)]
     common: CommonArgs,
-    /// Average number of entries of a MarketData message
+    /// Average number of entries per MarketData message
     #[arg(long, value_name = "COUNT", default_value_t = 3)]
     seq: u32,
-    /// One security in each message
+    /// Put only one security into each message
     #[arg(long)]
     nosplit: bool,
 }
 
 #[derive(Debug, Args)]
 struct CommonArgs {
-    /// Where to write the packets; - is standard output
+    /// Output file; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Replace files that exist
+    /// Replace existing files
     #[arg(long)]
     force: bool,
     // Their names are those of the feed's own templates, which are used unless others are named.
     #[command(flatten)]
     templates: TemplateArgs,
-    /// Number of messages, without Done
+    /// Number of messages, not counting Done
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 30_000)]
     messages: u64,
-    /// Most bytes of a packet, which is filled with messages as they fit
+    /// Most bytes per packet; packets are filled with messages up to this size
     #[arg(long, value_name = "BYTES")]
     packet_size: Option<usize>,
-    /// Most messages of a packet
+    /// Most messages per packet
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     messages_per_packet: Option<u32>,
-    /// Seed of the random choices
+    /// Random seed
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
     /// Number of securities
     #[arg(long, value_name = "COUNT")]
     securities: Option<u32>,
-    /// Put the preamble of this framing, with the packet's sequence number, before each packet:
+    /// Write the preamble of this framing, with the packet's sequence number, before each packet:
     /// cme, moex-asts, moex-spectra, b3-umdf
     #[arg(long, value_name = "NAME")]
     framing: Option<Preset>,
-    /// Number of the first packet
+    /// Sequence number of the first packet
     #[arg(long, value_name = "NUMBER")]
     first_seq_num: Option<u64>,
-    /// Leave the Done message out
+    /// Omit the Done message
     #[arg(long)]
     no_done: bool,
-    /// Write the true books as JSON lines: those changed after each packet, all at the end
+    /// Write the true books as JSON lines: the changed books after each packet, all books at the
+    /// end
     ///
-    /// Each line has the packet's index ("pkt") and sequence number ("seq_num"), the messages so
-    /// far, and "books": security, rpt_seq, bids and offers, best level first, with price (mantissa
-    /// m, exponent e), size and orders. The last line has "final" and no "pkt".
+    /// Each line has the packet's index ("pkt") and sequence number ("seq_num"), the number of
+    /// messages so far, and "books": security, rpt_seq, bids and offers, best level first, with
+    /// price (mantissa m, exponent e), size and orders. The last line has "final" and no "pkt".
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
-    /// Write the feed's own templates, to decode with
+    /// Write the feed's templates to this file
     #[arg(long, value_name = "FILE")]
     write_templates: Option<PathBuf>,
 }

@@ -15,31 +15,30 @@ use tickwire_net::replay::Pace;
 
 /// Send the packets of a capture to a multicast group, on loopback unless an interface is named.
 ///
-/// Line B, if asked for, carries the same packets as line A or those of its own file. Each line may
-/// lose, duplicate, reorder and delay packets, drift or be silent, and snapshots may be lost or late; the
-/// same seed makes the same faults. Options that take A[,B] say it for line A and for line B, one value
-/// for both.
+/// Line B (--line-b) carries the packets of line A, or those of --file-b. Each line can lose,
+/// duplicate, reorder and delay packets, drift or be silent. Snapshots can be lost or late. The
+/// same seed gives the same faults. An option A[,B] takes one value for both lines or one for each.
 #[derive(Clone, Debug, clap::Args)]
 pub struct MulticastArgs {
-    /// Capture file: lengths in front of packets, pcap or pcapng, also .gz or .zst.
+    /// Capture file: length-prefixed packets, pcap or pcapng, also .gz or .zst.
     #[arg(short, long, value_name = "FILE")]
     pub file: PathBuf,
     #[command(flatten)]
     channel: ChannelArgs,
     #[command(flatten)]
     endpoints: EndpointArgs,
-    /// Routers that packets may pass.
+    /// Most routers that packets may pass (TTL).
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     pub hops: u32,
 
-    /// Capture of line B, if it differs from A's.
+    /// Capture of line B, if it differs from line A's.
     #[arg(long, value_name = "FILE", help_heading = "Line B and snapshots")]
     pub file_b: Option<PathBuf>,
-    /// Capture of the snapshot feed, sent beside the lines.
+    /// Capture of the snapshot feed, sent in addition to the lines.
     #[arg(long, value_name = "FILE", help_heading = "Line B and snapshots")]
     pub snapshots: Option<PathBuf>,
-    /// Send one packet of the snapshots after so many of the first capture; with --original they keep
-    /// their own times.
+    /// Send one snapshot packet after this many packets of the first capture. With --original
+    /// snapshots keep their own times.
     #[arg(
         long,
         value_name = "PACKETS",
@@ -49,26 +48,26 @@ pub struct MulticastArgs {
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub snapshot_every: u32,
 
-    /// Time between packets; 1ms unless another pace is given (-s 1000 is 1000us, as older tools
-    /// have it).
+    /// Time between packets. Default: 1ms, if no other pace is given. -s 1000 is 1000us, as in
+    /// older tools.
     #[arg(short, long, value_name = "TIME", help_heading = "Pace")]
     #[arg(conflicts_with_all = ["original", "rate", "maximum"])]
     sleep: Option<Span>,
-    /// Keep the times of the capture, SPEED times as fast (1 unless given).
+    /// Keep the times of the capture, accelerated by the factor SPEED (default 1).
     #[arg(long, value_name = "SPEED", num_args = 0..=1, default_missing_value = "1")]
     #[arg(help_heading = "Pace", conflicts_with_all = ["rate", "maximum"])]
     original: Option<Speed>,
-    /// Packets a second, evenly. Where each packet is one message these are messages.
+    /// Packets per second, evenly spaced. With one message per packet this is the message rate.
     #[arg(long, value_name = "PACKETS", help_heading = "Pace", conflicts_with = "maximum")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     rate: Option<u64>,
-    /// As fast as the kernel takes them.
+    /// Send as fast as the kernel accepts packets.
     #[arg(long, help_heading = "Pace")]
     maximum: bool,
-    /// Spin instead of sleeping for so long before each packet: exact, and a CPU busy.
+    /// Busy-wait for this time before each packet is due: exact times, one CPU fully used.
     #[arg(long, value_name = "TIME", help_heading = "Pace", default_value = "0")]
     spin_for: Span,
-    /// Run on this CPU alone, counted from 0.
+    /// CPU to run on, counted from 0.
     #[arg(long, value_name = "NUMBER", help_heading = "Pace")]
     pub cpu: Option<usize>,
 
@@ -76,26 +75,26 @@ pub struct MulticastArgs {
     faults: FaultArgs,
     #[command(flatten)]
     snapshot_faults: SnapshotFaultArgs,
-    /// Seed of the faults.
+    /// Random seed of the faults.
     #[arg(long, value_name = "NUMBER", help_heading = "Faults", default_value_t = 1)]
     pub seed: u64,
 
-    /// Layout of the files: u32be, u32le or pcap; guessed unless given.
+    /// Format of the files: u32be, u32le or pcap. Default: detected.
     #[arg(long, value_name = "FORMAT", help_heading = "Input")]
     pub input_format: Option<Format>,
-    /// Take only packets that were sent to this port (pcap and pcapng).
+    /// Read only packets sent to this port (pcap and pcapng).
     #[arg(long, value_name = "PORT", help_heading = "Input")]
     pub capture_port: Option<u16>,
-    /// Take only packets that were sent to this address (pcap and pcapng).
+    /// Read only packets sent to this address (pcap and pcapng).
     #[arg(long, value_name = "IP", help_heading = "Input")]
     pub capture_address: Option<std::net::IpAddr>,
 
     #[command(flatten)]
     metrics: MetricsArgs,
-    /// Write the counters to this file as JSON; - is standard output, in place of the table.
+    /// Write the counters to this file as JSON; with - to standard output, without the table.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Replace the file of the counters if it exists.
+    /// Replace the --json file if it exists.
     #[arg(long, requires = "json")]
     force: bool,
 }

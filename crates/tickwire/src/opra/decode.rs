@@ -22,17 +22,17 @@ const THREADS_MAX: usize = 256;
 
 /// Print the messages of a capture
 ///
-/// One message a line: "pkt", the index of its packet; "captured", when that came, in nanoseconds since
-/// 1970, where the file says it; then its fields. A packet that cannot be decoded is reported, its
-/// messages before the failing one are printed, and the next packet starts afresh. A raw file is one
-/// packet.
+/// Each line is one message: "pkt", the index of its packet; "captured", the capture time in
+/// nanoseconds since 1970, if the file has it; then the fields of the message. If a packet cannot
+/// be decoded, the error is reported, its messages before the error are printed, and decoding
+/// continues with the next packet. A raw file is one packet.
 ///
-/// CSV has a column for each field, empty where a message does not have it; an underlying value has
-/// a row for each entry of its group, which "entry" counts from 0.
+/// CSV has one column per field, empty if the message does not have it. An underlying value has one
+/// row per entry of its group; "entry" counts entries from 0.
 ///
-/// With --file-b or --lines, copies of packets are dropped: messages come out in the order of their
-/// numbers and once, line by line, and numbers that came on neither side are reported. "pkt" then
-/// counts the packets that came out.
+/// With --file-b or --lines, duplicate packets are dropped. Each message is printed once, in the
+/// order of its line's sequence numbers, and numbers missing on both sides are reported. "pkt" then
+/// counts the packets without duplicates.
 #[derive(Debug, clap::Args)]
 pub struct DecodeArgs {
     #[command(flatten)]
@@ -42,8 +42,8 @@ pub struct DecodeArgs {
     pub decoder: DecoderName,
     #[command(flatten)]
     style: StyleArgs,
-    /// Write market events in place of messages, as JSON lines by line: best prices of each series, trades,
-    /// or events such as series that become fresh or stale
+    /// Write market events, not messages, as JSON lines, line by line: best prices of each series,
+    /// trades, or events such as a series that becomes fresh or stale
     #[arg(long, value_name = "WHAT,..", value_delimiter = ',')]
     #[arg(conflicts_with_all = ["format", "decoder", "category", "symbol", "fields", "names", "prices", "limit"])]
     pub show: Vec<Shown>,
@@ -51,13 +51,14 @@ pub struct DecodeArgs {
     pub sides: LineArgs,
     #[command(flatten)]
     pub output: OutputArgs,
-    /// Stop after this many messages written
+    /// Stop after writing this many messages
     #[arg(short = 'n', long, visible_alias = "head", value_name = "COUNT")]
     limit: Option<u64>,
-    /// Decode on this many threads, 0 for one a core; the order of the output stays. Lines use one
+    /// Decode on this many threads; 0 is one per core. The output order does not change. With
+    /// --lines or --file-b one thread is used
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     threads: usize,
-    /// Print the counts at the end only if something was wrong
+    /// Print the final counts only if something was wrong
     #[arg(short, long)]
     pub quiet: bool,
 }
@@ -124,7 +125,7 @@ struct Piece {
 enum End {
     Decoded(Summary),
     Failed(Error),
-    /// It is no whole datagram.
+    /// Not a complete datagram.
     Refused(String),
 }
 

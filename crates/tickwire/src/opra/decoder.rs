@@ -6,21 +6,21 @@ use std::fmt;
 use tickwire_opra::bottom_up::Engine;
 use tickwire_opra::{Decode, Error, Message, Summary, bottom_up, grammar, reference};
 
-/// A decoder by name; all give the same messages and errors.
+/// A decoder by name; all return the same messages and errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DecoderName {
     /// Field by field in wire order.
     Reference,
-    /// Whole messages by masks, with the best instructions of this CPU.
+    /// Whole messages by bit masks, with the best instructions of this CPU.
     BottomUp,
-    /// The same, with instructions that every CPU has.
+    /// The same, with instructions of every x86-64 CPU.
     BottomUpPortable,
     /// The same, with 512-bit vectors.
     BottomUpAvx512,
-    /// Driven by a packet grammar, compiled to Rust beforehand.
+    /// A packet grammar, compiled to Rust at build time.
     #[value(alias = "grammar-generated")]
     Grammar,
-    /// Driven by a packet grammar, as tables made when the command starts.
+    /// A packet grammar, compiled to tables when the command starts.
     GrammarRuntime,
 }
 

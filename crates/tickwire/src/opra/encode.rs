@@ -14,26 +14,26 @@ const PACKET_BYTES: usize = 430;
 
 /// Encode messages from JSON lines
 ///
-/// FILE has one message a line, as decode prints it without --names and --prices. A new packet begins
-/// where "pkt" changes; messages without it follow one another in a packet until it has --packet-bytes.
-/// Packets are written behind their lengths (u32be). Stops at the first line that is no message, or has
-/// a field that its category lacks.
+/// FILE has one message per line, as decode prints it without --names and --prices. A new packet
+/// begins when "pkt" changes; messages without "pkt" share a packet until it has --packet-bytes.
+/// Packets are written with length prefixes (u32be). The command stops at the first line that is
+/// not a message or has a field that its category lacks.
 #[derive(Debug, clap::Args)]
 pub struct EncodeArgs {
     /// Messages, JSON lines; - is standard input
     #[arg(value_name = "FILE")]
     input: PathBuf,
-    /// Where to write; - is standard output
+    /// Output file; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Replace the output file if it exists
     #[arg(long)]
     force: bool,
-    /// A packet ends with the message that brings it to this length, whatever "pkt" says; 430 unless given
-    /// for messages without it
+    /// End each packet with the message that brings it to this size, and ignore "pkt". Default for
+    /// messages without "pkt": 430
     #[arg(long, value_name = "BYTES")]
     packet_bytes: Option<usize>,
-    /// Version of the packets
+    /// OPRA version of the packets
     #[arg(long, value_name = "VERSION", default_value = "2.0")]
     opra_version: VersionName,
 }

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use tickwire_opra::generate::Generator;
 use tickwire_opra::{Decode, EncodeError, Encoder, Version, bottom_up};
 
-/// Write a trace with the message and packet sizes of real lines
+/// Generate a trace with the message and packet sizes of real lines
 ///
-/// The same seed gives the same bytes. Packets are written behind their lengths (u32be).
+/// The same seed gives the same bytes. Packets are written with length prefixes (u32be).
 #[derive(Debug, clap::Args)]
 pub struct GenerateArgs {
-    /// Where to write; - is standard output
+    /// Output file; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Replace the output file if it exists
@@ -21,10 +21,10 @@ pub struct GenerateArgs {
     /// Number of messages
     #[arg(long, value_name = "COUNT", default_value_t = 100_000)]
     messages: u64,
-    /// Seed of the random choices
+    /// Random seed
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
-    /// Version of the packets
+    /// OPRA version of the packets
     #[arg(long, value_name = "VERSION", default_value = "2.0")]
     opra_version: VersionName,
 }

@@ -19,23 +19,22 @@ use tickwire_feed::opra::{Event, LineHandler, Ports};
 /// Most lines: more than any feed had.
 const LINES_MAX: i64 = 256;
 
-/// Where the sides of lines are.
+/// Addresses of the sides of lines in captures.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LineArgs {
-    /// Capture of the B side; the first file is the A side. Packets of both are taken in the order of
-    /// their times
+    /// Capture of the B side; the first file is the A side. The packets of both are merged by time
     #[arg(long, value_name = "FILE")]
     file_b: Option<PathBuf>,
-    /// Number of lines in the captures (pcap and pcapng), told apart by the port they are sent to
+    /// Number of lines in the captures (pcap and pcapng), distinguished by destination port
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=LINES_MAX))]
     lines: Option<u16>,
-    /// Port of the A side of the first line; the others follow
+    /// Port of the A side of the first line; further lines use the next ports
     #[arg(long, value_name = "PORT", default_value_t = Ports::default().first_a, requires = "lines")]
     first_port_a: u16,
-    /// Port of the B side of the first line; the others follow
+    /// Port of the B side of the first line; further lines use the next ports
     #[arg(long, value_name = "PORT", default_value_t = Ports::default().first_b, requires = "lines")]
     first_port_b: u16,
-    /// Longest wait for a missing packet once one behind it has come, by the times of the captures
+    /// Longest wait for a missing packet after a later packet has arrived, by capture time
     #[arg(long, value_name = "TIME", default_value = "2ms", value_parser = hold)]
     hold: Span,
 }

@@ -52,7 +52,7 @@ pub fn run(args: &OpraArgs) -> Result<Outcome, Failure> {
     }
 }
 
-/// Version of the packets written.
+/// OPRA version of the packets to write.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum VersionName {
     /// Packets with a header.

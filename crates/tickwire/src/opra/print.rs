@@ -8,12 +8,12 @@ use tickwire_opra::{Message, Summary};
 /// Errors printed one by one, and as many warnings; the rest is only counted.
 const REMARKS_SHOWN_MAX: u64 = 20;
 
-/// How to write messages.
+/// Output format of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum MessageFormat {
-    /// One JSON object a line
+    /// One JSON object per line
     Jsonl,
-    /// One row a message or group entry
+    /// One row per message or group entry
     Csv,
     /// The ASCII form of the specification
     Ascii,

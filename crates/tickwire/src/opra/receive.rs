@@ -30,59 +30,59 @@ const LINES_MAX: i64 = 256;
 /// Output is written at once when so much is waiting.
 const WRITE_BYTES: usize = 64 << 10;
 
-/// Print the messages of lines from sockets
+/// Receive lines from sockets and print their messages
 ///
-/// Messages of each line come in the order of their numbers and once, as `opra decode` prints them. Gaps
-/// and packets that cannot be decoded are reported as they come, and all counts at the end: by
+/// The messages of each line are printed once and in order, as by `opra decode`. Gaps and packets
+/// that cannot be decoded are reported at once, the counts at the end. The command ends after
 /// --idle, --messages or Ctrl-C.
 #[derive(Debug, clap::Args)]
 pub struct ReceiveArgs {
-    /// Group of the A sides, or the address of one host for unicast
+    /// Multicast group of the A sides, or the address of one host for unicast
     #[arg(short = 'a', long, value_name = "GROUP")]
     group: Ipv4Addr,
-    /// Group of the B sides; without it only the A sides are received
+    /// Multicast group of the B sides. Without it only the A sides are received
     #[arg(long, value_name = "GROUP")]
     group_b: Option<Ipv4Addr>,
-    /// Number of lines; their ports follow one another
+    /// Number of lines, on consecutive ports
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=LINES_MAX))]
     lines: u16,
-    /// Port of the A side of the first line
+    /// Port of the A side of the first line; further lines use the next ports
     #[arg(long, value_name = "PORT", default_value_t = Ports::default().first_a)]
     first_port_a: u16,
-    /// Port of the B side of the first line
+    /// Port of the B side of the first line; further lines use the next ports
     #[arg(long, value_name = "PORT", default_value_t = Ports::default().first_b)]
     first_port_b: u16,
-    /// Name or address of the interface to use
+    /// Name or address of the local interface
     #[arg(long, value_name = "INTERFACE", default_value = "127.0.0.1")]
     interface: String,
-    /// Receive the A sides from this sender alone (source-specific multicast)
+    /// Receive the A sides only from this sender (source-specific multicast)
     #[arg(long, value_name = "IP")]
     source: Option<Ipv4Addr>,
-    /// Receive the B sides from this sender alone
+    /// Receive the B sides only from this sender (source-specific multicast)
     #[arg(long, value_name = "IP", requires = "group_b")]
     source_b: Option<Ipv4Addr>,
-    /// Longest wait for a missing packet once one behind it has come
+    /// Longest wait for a missing packet after a later packet has arrived
     #[arg(long, value_name = "TIME", default_value = "2ms", value_parser = hold)]
     hold: Span,
-    /// Spin while nothing comes instead of sleeping: lower latency, a CPU busy. With a time, such as 50us, spin so
-    /// long after the last packet, then sleep
+    /// Busy-poll while no packets arrive: lower latency, one CPU fully used. With a time, such as
+    /// 50us, busy-poll for this time after the last packet, then sleep
     #[arg(long, value_name = "TIME")]
     spin: Option<Option<Span>>,
-    /// Receive buffer of each socket
+    /// Receive buffer of each socket, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = Size(RECEIVE_BUFFER_BYTES_DEFAULT as u64))]
     receive_buffer: Size,
-    /// End after so many messages
+    /// Exit after this many messages
     #[arg(long, value_name = "COUNT")]
     messages: Option<u64>,
-    /// End after this time without packets, counted from the first packet
+    /// Exit after this time without packets, counted from the first packet
     #[arg(long, value_name = "TIME")]
     idle: Option<Span>,
-    /// How to write messages
+    /// Output format of messages
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     format: MessageFormat,
-    /// Write market events in place of messages, as JSON lines: best prices of each series, trades, or
-    /// events such as series that become fresh or stale
+    /// Write market events, not messages, as JSON lines: best prices of each series, trades, or
+    /// events such as a series that becomes fresh or stale
     #[arg(long, value_name = "WHAT,..", value_delimiter = ',', conflicts_with = "format")]
     show: Vec<Shown>,
     #[command(flatten)]
@@ -91,7 +91,7 @@ pub struct ReceiveArgs {
     record: RecordArgs,
     #[command(flatten)]
     metrics: MetricsArgs,
-    /// Print the counts at the end only if something was wrong
+    /// Print the final counts only if something was wrong
     #[arg(short, long)]
     quiet: bool,
 }

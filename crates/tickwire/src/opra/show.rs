@@ -14,25 +14,25 @@ use tickwire_opra::Message;
 /// Most series of a line.
 const SERIES_MAX: usize = 1 << 20;
 
-/// What can be shown of a line.
+/// The kinds of market events of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Shown {
-    /// Best bid and offer of a series, each time they change.
+    /// Best bid and offer of a series, at each change.
     Bbo,
     /// Last sales.
     Trades,
-    /// Best prices that become fresh or stale, gaps, resets, statistics, status.
+    /// Fresh and stale best prices, gaps, resets, statistics, status.
     Events,
 }
 
 /// Why best prices are stale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stale {
-    /// Not both of them were told yet.
+    /// The line has not sent both of them yet.
     NotTold,
-    /// Messages were lost since.
+    /// The line has lost messages since then.
     Gap,
-    /// The numbers began anew, or the day did.
+    /// The sequence numbers or the day were reset.
     Reset,
 }
 

@@ -8,10 +8,10 @@ use std::path::Path;
 use tickwire_opra::{Decimal, Entry, Field, Kind, Message, Price, ascii};
 use tickwire_text::json::{Members, push_string, push_unsigned};
 
-/// Which messages are written, and how.
+/// Selection and format of messages.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct StyleArgs {
-    /// How to write messages; the suffix of --output (.jsonl, .csv) tells unless given, else jsonl
+    /// Output format. Default: by the suffix of --output (.jsonl, .csv), else jsonl
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<MessageFormat>,
     /// Write only messages of these categories, by their codes
@@ -23,11 +23,11 @@ pub struct StyleArgs {
     /// Write only these fields (jsonl and csv)
     #[arg(long, value_name = "FIELD,..", value_delimiter = ',', value_parser = field_named)]
     fields: Vec<Field>,
-    /// Write codes by name, or as their character where they have none (jsonl and csv)
+    /// Write codes by name, or as characters if they have no name (jsonl and csv)
     #[arg(long)]
     names: bool,
-    /// Write prices as decimals, by their denominators; null where a denominator is no code of one (jsonl
-    /// and csv)
+    /// Write prices as decimals, with their denominators applied; null if the denominator code is
+    /// unknown (jsonl and csv)
     #[arg(long)]
     prices: bool,
 }

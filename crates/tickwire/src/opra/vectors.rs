@@ -12,10 +12,10 @@ use tickwire_text::json::{parse_hex, push_string};
 
 /// Decode conformance cases and print the results
 ///
-/// FILE has one JSON object a line with "name" and "hex", the bytes of one packet. Each case gives
-/// one line {"name": .., "messages": [..], "error": ..}; "error" is null or the verdict in a few
-/// fixed words, and the messages before the failing one are printed. Nothing is judged: compare the
-/// lines with what you expect.
+/// FILE has one JSON object per line with "name" and "hex", the bytes of one packet. Each case
+/// prints one line {"name": .., "messages": [..], "error": ..}. "error" is null or one of a few
+/// fixed texts; the messages before an error are printed. The command does not judge the results:
+/// compare the lines with the expected ones.
 #[derive(Debug, clap::Args)]
 pub struct VectorsArgs {
     /// File of conformance cases, JSON lines; - is standard input

@@ -6,15 +6,17 @@ use std::path::PathBuf;
 use tickwire_fix_engine::EngineHandle;
 use tickwire_telemetry::http::{HttpAddress, HttpServer, Token};
 
-/// Whether and where sessions are administered.
+/// Administration of sessions over HTTP.
 #[derive(Clone, Debug, clap::Args)]
 pub struct AdminArgs {
-    /// Administer sessions over HTTP at this port of the loopback interface, or at ADDRESS:PORT: GET
-    /// /sessions lists them with their numbers, queues and states; POST /sessions/NAME/logout, reset,
-    /// enable, disable and numbers change them. Requests show a token: Authorization: Bearer TOKEN
+    /// Serve an administration interface over HTTP on this port of the loopback interface, or on
+    /// ADDRESS:PORT. GET /sessions lists the sessions with their numbers, queues and states. POST
+    /// /sessions/NAME/logout, reset, enable, disable and numbers change them. Requests need the
+    /// token: Authorization: Bearer TOKEN
     #[arg(long, value_name = "PORT")]
     admin: Option<HttpAddress>,
-    /// The file with the token, made if it does not exist. Without it a new token is printed at each start
+    /// File with the token, created if it does not exist. Default: a new token is printed at each
+    /// start
     #[arg(long, value_name = "FILE", requires = "admin")]
     admin_token: Option<PathBuf>,
 }

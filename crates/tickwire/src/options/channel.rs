@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use tickwire_feed_config::FeedConfig;
 use tickwire_net::channel_settings::{ChannelSettings, channel_settings};
 
-/// Which channel of which feed file.
+/// A channel of a feed file.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ChannelArgs {
-    /// Feed file (TOML) that describes the channel; other options override what it says.
+    /// Feed file (TOML) that describes the channel; other options override it.
     #[arg(long, value_name = "FILE", help_heading = "Feed file")]
     feed: Option<PathBuf>,
-    /// Channel of the feed file; needed if it has several.
+    /// Channel of the feed file; required if it has several.
     #[arg(long, value_name = "NAME", help_heading = "Feed file", requires = "feed")]
     channel: Option<String>,
 }

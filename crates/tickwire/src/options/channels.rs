@@ -6,13 +6,13 @@ use crate::feed;
 use std::path::{Path, PathBuf};
 use tickwire_net::channel_settings::ChannelSettings;
 
-/// Which channels of which feed file.
+/// Channels of a feed file.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ChannelsArgs {
-    /// Feed file (TOML) that describes channels; other options override what it says.
+    /// Feed file (TOML) that describes the channels; other options override it.
     #[arg(long, value_name = "FILE", help_heading = "Feed file")]
     feed: Option<PathBuf>,
-    /// Channel of the feed file; may be repeated. All channels unless given.
+    /// Channel of the feed file; may be repeated. Default: all channels.
     #[arg(long, value_name = "NAME,..", value_delimiter = ',', requires = "feed")]
     #[arg(help_heading = "Feed file")]
     channel: Vec<String>,

@@ -6,12 +6,12 @@ use clap::ValueEnum;
 use tickwire_fast::{Conformance, DecoderOptions, Limits, Program, ResetPolicy, TemplateId};
 use tickwire_feed::framing;
 
-/// When dictionaries are emptied.
+/// When dictionaries are reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Reset {
-    /// Never, whatever the templates say.
+    /// Never, even if a template has the reset attribute.
     Never,
-    /// Before every packet, and by template.
+    /// Before every packet, and before messages whose template has the reset attribute.
     Packet,
     /// Before every message.
     Message,
@@ -41,47 +41,47 @@ impl From<Reset> for framing::ResetPolicy {
     }
 }
 
-/// What happens to errors that the specification calls reportable (R codes).
+/// Handling of the errors that the specification calls reportable (R codes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Judgement {
-    /// Count them all and go on with the best reading.
+    /// Count them all and continue with the best interpretation.
     Lenient,
-    /// Refuse what leaves a value in doubt, count what is only longer than needed.
+    /// Errors that leave a value in doubt end the message; redundant encodings are counted.
     Strict,
-    /// Refuse them all: only what a canonical encoder writes passes.
+    /// All of them end the message: only canonical encodings are accepted.
     Canonical,
 }
 
-/// How messages are decoded.
+/// Options of the decoder.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DecoderArgs {
-    /// Which reportable errors (R1 to R9) end a message; the others are counted.
+    /// Which reportable errors (R1 to R9) end a message; the others are only counted.
     #[arg(long, value_name = "LEVEL", default_value = "strict")]
     conformance: Judgement,
-    /// Template of messages without a template id, for feeds that never send one.
+    /// Template id of messages without one, for feeds that never send it.
     #[arg(long, value_name = "ID")]
     template_id: Option<u32>,
-    /// Most entries to accept in one sequence.
+    /// Most entries accepted in one sequence.
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().entries_max)]
     #[arg(help_heading = "Limits")]
     entries_max: u32,
-    /// Most entries to accept in all sequences of a message together.
+    /// Most entries accepted in all sequences of one message.
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().entries_total_max)]
     #[arg(help_heading = "Limits")]
     entries_total_max: u32,
-    /// Longest string or byte vector to accept.
+    /// Longest string or byte vector accepted, in bytes.
     #[arg(long, value_name = "BYTES", default_value_t = Size(Limits::default().string_max.into()))]
     #[arg(help_heading = "Limits")]
     string_max: Size,
-    /// Deepest nesting of dynamic template references to accept.
+    /// Deepest nesting of dynamic template references accepted.
     #[arg(long, value_name = "DEPTH", default_value_t = Limits::default().nesting_max)]
     #[arg(help_heading = "Limits")]
     nesting_max: u32,
-    /// Most memory for one decoded message.
+    /// Most memory for one decoded message, in bytes.
     #[arg(long, value_name = "BYTES", default_value_t = Size(Limits::default().message_bytes_max as u64))]
     #[arg(help_heading = "Limits")]
     message_bytes_max: Size,
-    /// Most bytes of one message of a stream that may wait for the rest of it.
+    /// Most bytes of an incomplete message that are buffered in a stream.
     #[arg(long, value_name = "BYTES", default_value_t = Size(Limits::default().stream_bytes_max as u64))]
     #[arg(help_heading = "Limits")]
     stream_bytes_max: Size,

@@ -9,41 +9,41 @@ use tickwire_feed::handler::Source;
 use tickwire_net::channel_settings::ChannelSettings;
 use tickwire_net::multicast::{Endpoint, interface_address};
 
-/// Where lines A and B of a channel are.
+/// Addresses of lines A and B of a channel.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LineArgs {
-    /// Group of line A, or the address of one host for unicast; 224.1.2.133 unless given.
+    /// Multicast group of line A, or the address of one host for unicast. Default: 224.1.2.133.
     #[arg(short = 'a', long, value_name = "GROUP")]
     group: Option<Ipv4Addr>,
-    /// Port of line A; 13014 unless given.
+    /// Port of line A. Default: 13014.
     #[arg(short, long, value_name = "PORT")]
     port: Option<u16>,
-    /// Name or address of the interface to use; 127.0.0.1 unless given.
+    /// Name or address of the local interface. Default: 127.0.0.1.
     #[arg(long, value_name = "INTERFACE")]
     interface: Option<String>,
-    /// Use line B too.
+    /// Also use line B.
     #[arg(long, help_heading = "Line B and snapshots")]
     line_b: bool,
-    /// Group of line B; default: the address after line A's.
+    /// Multicast group of line B. Default: the address after line A's.
     #[arg(long, value_name = "GROUP", help_heading = "Line B and snapshots")]
     group_b: Option<Ipv4Addr>,
-    /// Port of line B; default: line A's plus 1.
+    /// Port of line B. Default: line A's plus 1.
     #[arg(long, value_name = "PORT", help_heading = "Line B and snapshots")]
     port_b: Option<u16>,
-    /// What a feed file says; the options above override it.
+    /// The channel of the feed file; the options above override it.
     #[arg(skip)]
     channel: Option<Endpoints>,
 }
 
-/// Where lines A and B and the snapshots of a channel are.
+/// Addresses of lines A and B and the snapshots of a channel.
 #[derive(Clone, Debug, clap::Args)]
 pub struct EndpointArgs {
     #[command(flatten)]
     lines: LineArgs,
-    /// Group of the snapshot feed; default: the second address after line A's.
+    /// Multicast group of the snapshot feed. Default: the second address after line A's.
     #[arg(long, value_name = "GROUP", help_heading = "Line B and snapshots")]
     snapshot_group: Option<Ipv4Addr>,
-    /// Port of the snapshot feed; default: line A's plus 2.
+    /// Port of the snapshot feed. Default: line A's plus 2.
     #[arg(long, value_name = "PORT", help_heading = "Line B and snapshots")]
     snapshot_port: Option<u16>,
 }

@@ -5,37 +5,37 @@ use std::fmt::Display;
 use std::str::FromStr;
 use tickwire_net::inject::{Faults, Window};
 
-/// Faults of lines A and B. Options that take A[,B] say it for line A and for line B, one value for both.
+/// Faults of lines A and B. An option A[,B] takes one value for both lines or one for each.
 #[derive(Clone, Debug, clap::Args)]
 pub struct FaultArgs {
-    /// Percent of packets lost.
+    /// Packets lost, in percent.
     #[arg(long, value_name = "A[,B]", help_heading = "Faults", default_value = "0")]
     loss: PerLine<Percent>,
-    /// Percent of packets sent twice.
+    /// Packets sent twice, in percent.
     #[arg(long, value_name = "A[,B]", help_heading = "Faults", default_value = "0")]
     duplicate: PerLine<Percent>,
-    /// Percent of packets overtaken by others.
+    /// Packets that are overtaken by later ones, in percent.
     #[arg(long, value_name = "A[,B]", help_heading = "Faults", default_value = "0")]
     reorder: PerLine<Percent>,
-    /// Packets that may overtake one.
+    /// Most packets that overtake one packet.
     #[arg(long, value_name = "A[,B]", help_heading = "Faults", default_value = "8")]
     reorder_max: PerLine<u32>,
-    /// Longest time that an overtaken packet waits for others.
+    /// Longest delay of an overtaken packet.
     #[arg(long, value_name = "TIME[,TIME]", help_heading = "Faults", default_value = "1ms")]
     reorder_wait: PerLine<Span>,
-    /// Delay of every packet: the skew of a line.
+    /// Constant delay of every packet: the skew of the line.
     #[arg(long, value_name = "TIME[,TIME]", help_heading = "Faults", default_value = "0")]
     delay: PerLine<Span>,
-    /// Longest additional delay of a packet, drawn at random.
+    /// Largest random additional delay of a packet.
     #[arg(long, value_name = "TIME[,TIME]", help_heading = "Faults", default_value = "0")]
     jitter: PerLine<Span>,
-    /// Longest additional delay by drift: it grows from 0 to this and falls back.
+    /// Largest additional delay by drift, which grows from 0 to this value and falls back.
     #[arg(long, value_name = "TIME[,TIME]", help_heading = "Faults", default_value = "0")]
     drift: PerLine<Span>,
-    /// Time from one smallest drift to the next.
+    /// Period of the drift, from minimum to minimum.
     #[arg(long, value_name = "TIME[,TIME]", help_heading = "Faults", default_value = "1m")]
     drift_period: PerLine<Span>,
-    /// When a line is silent, since its first packet, such as 2s..5s; never for not at all.
+    /// Period of silence of a line, counted from its first packet, such as 2s..5s, or never.
     #[arg(long, value_name = "FROM..TO[,..]", help_heading = "Faults", default_value = "never")]
     silence: PerLine<Interval>,
 }
@@ -64,16 +64,16 @@ impl FaultArgs {
 /// Faults of the snapshot feed.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SnapshotFaultArgs {
-    /// Percent of snapshots lost.
+    /// Snapshots lost, in percent.
     #[arg(long, value_name = "PERCENT", help_heading = "Faults", default_value = "0")]
     snapshot_loss: Percent,
-    /// Delay of every snapshot.
+    /// Constant delay of every snapshot.
     #[arg(long, value_name = "TIME", help_heading = "Faults", default_value = "0")]
     snapshot_delay: Span,
-    /// Percent of snapshots that come late, passed by those behind them.
+    /// Snapshots that arrive late, after later ones, in percent.
     #[arg(long, value_name = "PERCENT", help_heading = "Faults", default_value = "0")]
     late_snapshots: Percent,
-    /// How late they come.
+    /// Delay of late snapshots.
     #[arg(long, value_name = "TIME", help_heading = "Faults", default_value = "1s")]
     late_by: Span,
 }

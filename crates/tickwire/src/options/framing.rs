@@ -13,7 +13,7 @@ use tickwire_net::channel_settings::ChannelSettings;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FramingChoice {
     Auto,
-    /// The framing, and the preset that it was described by, if any.
+    /// The framing, and the preset that it is based on, if any.
     Named(Framing, Option<Preset>),
 }
 
@@ -29,43 +29,43 @@ impl FromStr for FramingChoice {
     }
 }
 
-/// What stands around the messages of a packet.
+/// The bytes around the messages of a packet.
 #[derive(Clone, Debug, clap::Args)]
 pub struct FramingArgs {
-    /// What surrounds the FAST messages of a packet. A preset: cme, moex-asts, moex-spectra,
-    /// moex-forts, b3-umdf, eurex-t7, cqg, szse-step or none, the default. A description, such as
-    /// preamble=5,seq=0:4:be,reset=packet. Or auto: framing and reset are found from the packets of a
-    /// capture and printed; if several fit, nothing is decoded. cme,envelope=counted is CME's TCP
-    /// replay: packets behind their encoded lengths.
+    /// The bytes around the FAST messages of a packet. A preset: cme, moex-asts, moex-spectra,
+    /// moex-forts, b3-umdf, eurex-t7, cqg, szse-step, or none (the default). A description, such as
+    /// preamble=5,seq=0:4:be,reset=packet. cme,envelope=counted is CME's TCP replay, with an
+    /// encoded length before each packet. auto detects framing and reset from the packets of a
+    /// capture and prints them; if several fit, nothing is decoded.
     #[arg(long, value_name = "PRESET|TEXT|auto")]
     framing: Option<FramingChoice>,
-    /// When all dictionaries are reset; default: as the framing says.
+    /// When dictionaries are reset. Default: defined by the framing.
     #[arg(long, value_name = "WHEN")]
     reset: Option<Reset>,
-    /// Bytes before the messages of each packet, passed over (also -pfix).
+    /// Bytes to skip before the messages of each packet (also -pfix).
     #[arg(long, value_name = "BYTES", default_value_t = 0, hide_default_value = true)]
     #[arg(help_heading = "Headers, as QuickFAST names them")]
     pfix: usize,
-    /// More bytes before those of --pfix (also -pprefix).
+    /// Further bytes to skip, before those of --pfix (also -pprefix).
     #[arg(long, value_name = "BYTES", default_value_t = 0, hide_default_value = true)]
     #[arg(help_heading = "Headers, as QuickFAST names them")]
     pprefix: usize,
-    /// More bytes behind those of --pfix (also -psuffix).
+    /// Further bytes to skip, after those of --pfix (also -psuffix).
     #[arg(long, value_name = "BYTES", default_value_t = 0, hide_default_value = true)]
     #[arg(help_heading = "Headers, as QuickFAST names them")]
     psuffix: usize,
-    /// A header of fixed size before each message, with a block length of this many bytes, 0 for
+    /// A header of fixed size before each message, whose block length has this many bytes; 0 for
     /// none (also -hfix).
     #[arg(long, value_name = "BYTES", help_heading = "Headers, as QuickFAST names them")]
     hfix: Option<usize>,
-    /// A header of FAST-encoded fields before each message, with a block length among them (also -hfast).
+    /// A header of FAST-encoded fields before each message, including a block length (also -hfast).
     #[arg(long, help_heading = "Headers, as QuickFAST names them", conflicts_with = "hfix")]
     hfast: bool,
-    /// Bytes, without --hfix encoded fields, before the block length (also -hprefix).
+    /// Bytes, or encoded fields without --hfix, before the block length (also -hprefix).
     #[arg(long, value_name = "COUNT", default_value_t = 0, hide_default_value = true)]
     #[arg(help_heading = "Headers, as QuickFAST names them")]
     hprefix: usize,
-    /// Bytes, without --hfix encoded fields, behind the block length (also -hsuffix).
+    /// Bytes, or encoded fields without --hfix, after the block length (also -hsuffix).
     #[arg(long, value_name = "COUNT", default_value_t = 0, hide_default_value = true)]
     #[arg(help_heading = "Headers, as QuickFAST names them")]
     hsuffix: usize,

@@ -23,27 +23,27 @@ pub struct Replay(Vec<u8>);
 /// A capture file.
 #[derive(Clone, Debug, clap::Args)]
 pub struct InputArgs {
-    /// Capture file, also .gz or .zst; - is standard input, decoded as it comes.
+    /// Capture file, also .gz or .zst; - is standard input, which is decoded as it arrives.
     #[arg(value_name = "FILE")]
     input: Option<PathBuf>,
-    /// Same as the argument FILE, as older FAST tools spell it.
+    /// Same as the argument FILE; the spelling of older FAST tools.
     #[arg(short, long, value_name = "FILE", conflicts_with = "input")]
     file: Option<PathBuf>,
     #[command(flatten)]
     capture: CaptureArgs,
 }
 
-/// How captures are laid out, and what is taken of them.
+/// Format of captures, and which of their packets are read.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CaptureArgs {
-    /// Layout of the file: u32be, u32le (lengths in front of packets), raw, pcap or pcapng;
-    /// guessed from its first bytes, then its suffix (.pcap, .pcapng, .bin, .fast) unless given.
+    /// Format of the file: u32be, u32le (length-prefixed packets), raw, pcap or pcapng. Default:
+    /// detected from its first bytes, then its suffix (.pcap, .pcapng, .bin, .fast).
     #[arg(long, value_name = "FORMAT")]
     input_format: Option<Format>,
-    /// Take only UDP and TCP sent to this port (pcap and pcapng).
+    /// Read only UDP and TCP sent to this port (pcap and pcapng).
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
-    /// Take only UDP and TCP sent to this address, of a host or a multicast group (pcap and pcapng).
+    /// Read only UDP and TCP sent to this host or multicast group (pcap and pcapng).
     #[arg(long, value_name = "IP")]
     address: Option<IpAddr>,
 }

@@ -4,11 +4,11 @@ use crate::failure::Failure;
 use tickwire_telemetry::http::{HttpAddress, HttpServer};
 use tickwire_telemetry::metrics::Metrics;
 
-/// Whether and where metrics are served.
+/// The metrics server.
 #[derive(Clone, Debug, clap::Args)]
 pub struct MetricsArgs {
-    /// Serve counters and times as Prometheus text at this port of the loopback interface, or at
-    /// ADDRESS:PORT, path /metrics.
+    /// Serve counters and histograms as Prometheus text at /metrics on this port of the loopback
+    /// interface, or on ADDRESS:PORT.
     #[arg(long, value_name = "PORT")]
     metrics: Option<HttpAddress>,
 }

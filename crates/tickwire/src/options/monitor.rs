@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use tickwire_monitor::{Monitor, MonitorBuilder, Router};
 use tickwire_telemetry::http::{HttpAddress, HttpServer, Token};
 
-/// Whether and where the monitor is served.
+/// The monitor server.
 #[derive(Clone, Debug, clap::Args)]
 pub struct MonitorArgs {
-    /// Show what happens, live, in a browser: serve the monitor's page and its API at this port of the loopback
-    /// interface, or at ADDRESS:PORT. Any other address than one of the loopback interface needs --monitor-token.
+    /// Serve a live view for the browser: the monitor's page and API on this port of the loopback
+    /// interface, or on ADDRESS:PORT. An address outside loopback needs --monitor-token.
     #[arg(long, value_name = "PORT", help_heading = "Monitor")]
     monitor: Option<HttpAddress>,
-    /// Answer only requests that show the token in this file, which is made if it does not exist.
+    /// Answer only requests with the token in this file, which is created if it does not exist.
     #[arg(long, value_name = "FILE", requires = "monitor", help_heading = "Monitor")]
     monitor_token: Option<PathBuf>,
 }

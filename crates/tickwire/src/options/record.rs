@@ -8,26 +8,28 @@ use tickwire_feed::handler::{PacketHandler, Source};
 use tickwire_net::reception::Reception;
 use tickwire_net::record::{RecordCounters, RecordOptions};
 
-/// Whether and where datagrams are recorded.
+/// Recording of datagrams.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RecordArgs {
-    /// Record every datagram of every line into files of this directory, as pcapng with the kernel's times.
+    /// Record every datagram of every line to pcapng files in this directory, with the kernel's
+    /// receive times.
     #[arg(long, value_name = "DIRECTORY")]
     #[arg(help_heading = "Recording")]
     record: Option<PathBuf>,
-    /// Record copies that the kernel makes at the interfaces (packet rings) in place of what the sockets receive:
-    /// less CPU, and also what the sockets lose. Needs CAP_NET_RAW; without it what the sockets receive is recorded.
+    /// Record copies that the kernel takes at the interfaces (packet rings): less CPU, and
+    /// including packets that the sockets drop. Needs CAP_NET_RAW; without it the packets of the
+    /// sockets are recorded.
     #[arg(long, requires = "record", help_heading = "Recording")]
     record_ring: bool,
-    /// Begin the next file before one gets longer than this.
+    /// Start a new file before the current one exceeds this size, in bytes.
     #[arg(long, value_name = "BYTES", default_value = "1GB", requires = "record")]
     #[arg(help_heading = "Recording")]
     record_rotate_size: Size,
-    /// Begin the next file when one spans this time.
+    /// Start a new file when the current one spans this time.
     #[arg(long, value_name = "TIME", default_value = "1h", requires = "record")]
     #[arg(help_heading = "Recording")]
     record_rotate_time: Span,
-    /// What the names of the files begin with.
+    /// Prefix of the file names.
     #[arg(long, value_name = "NAME", default_value = "record", requires = "record")]
     #[arg(help_heading = "Recording")]
     record_name: String,

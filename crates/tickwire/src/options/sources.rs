@@ -6,13 +6,13 @@ use std::net::Ipv4Addr;
 /// Source-specific multicast.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SourceArgs {
-    /// Receive line A from this sender alone (source-specific multicast).
+    /// Receive line A only from this sender (source-specific multicast).
     #[arg(long, value_name = "IP", help_heading = "Sockets")]
     source: Option<Ipv4Addr>,
-    /// Receive line B from this sender alone.
+    /// Receive line B only from this sender.
     #[arg(long, value_name = "IP", help_heading = "Sockets")]
     source_b: Option<Ipv4Addr>,
-    /// Receive snapshots from this sender alone.
+    /// Receive snapshots only from this sender.
     #[arg(long, value_name = "IP", help_heading = "Sockets")]
     snapshot_source: Option<Ipv4Addr>,
 }

@@ -8,7 +8,8 @@ use tickwire_fast::TemplateSet;
 /// The template files of a feed.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct TemplateArgs {
-    /// Template file of the feed (FAST 1.1 or 1.2 XML); may be repeated where its templates are in several.
+    /// Template file of the feed (FAST 1.1 or 1.2 XML). Repeat it if the templates are in several
+    /// files.
     #[arg(short, long, value_name = "FILE")]
     templates: Vec<PathBuf>,
 }

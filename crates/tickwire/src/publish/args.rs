@@ -23,8 +23,8 @@ use tickwire_net::multicast::RECEIVE_BUFFER_BYTES_DEFAULT;
 /// Decode a FAST feed and publish its messages over DDS.
 ///
 /// The feed comes from a multicast group, on loopback unless an interface is named, or from a file.
-/// Messages Quote, New, Change and Remove become samples of topics of these names; MarketData and
-/// QuoteRequest become one sample for each security of a message; Done ends the feed. Subscribers
+/// Quote, New, Change and Remove messages become samples of the topics of these names. MarketData
+/// and QuoteRequest become one sample per security of a message. Done ends the feed. Subscribers
 /// echo the samples. The table at the end has the times of decoding, publishing and transport.
 #[derive(Clone, Debug, clap::Args)]
 pub struct PublishArgs {
@@ -32,29 +32,30 @@ pub struct PublishArgs {
     pub templates: TemplateArgs,
     #[command(flatten)]
     channel: ChannelArgs,
-    /// Read packets from this capture file, also .gz or .zst, instead of a group; - is standard
+    /// Read packets from this capture file, also .gz or .zst, not from a group; - is standard
     /// input.
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Layout of the file: u32be, u32le or pcap; guessed unless given.
+    /// Format of the file: u32be, u32le or pcap. Default: detected.
     #[arg(long, value_name = "FORMAT", requires = "file")]
     input_format: Option<Format>,
 
     #[command(flatten)]
     lines: LineArgs,
-    /// Field that numbers messages, where no preamble numbers packets; MsgSeqNum (34) or
-    /// SequenceNumber unless given.
+    /// Field with the message sequence number, by name or tag, if no preamble numbers the packets.
+    /// Default: MsgSeqNum (34) or SequenceNumber.
     #[arg(long, value_name = "FIELD", help_heading = "Lines")]
     seq_num: Option<SeqNumField>,
-    /// Longest wait for a missing packet once one behind it has come; at most 10s, 2ms unless given.
+    /// Longest wait for a missing packet after a later packet has arrived; at most 10s. Default:
+    /// 2ms.
     #[arg(long, value_name = "TIME", help_heading = "Lines", value_parser = hold)]
     hold: Option<Span>,
-    /// Receive buffer of each socket.
+    /// Receive buffer of each socket, in bytes.
     #[arg(long, value_name = "BYTES", default_value_t = Size(RECEIVE_BUFFER_BYTES_DEFAULT as u64))]
     #[arg(help_heading = "Lines")]
     pub receive_buffer: Size,
-    /// Spin while nothing comes instead of sleeping: lower latency, a CPU busy. With a time, such as 50us, spin so
-    /// long after the last packet, then sleep.
+    /// Busy-poll while no packets arrive: lower latency, one CPU fully used. With a time, such as
+    /// 50us, busy-poll for this time after the last packet, then sleep.
     #[arg(long, value_name = "TIME", help_heading = "Lines")]
     pub spin: Option<Option<Span>>,
 
@@ -62,55 +63,57 @@ pub struct PublishArgs {
     pub framing: FramingArgs,
     #[command(flatten)]
     pub decoder: DecoderArgs,
-    /// What to publish: "orders", the samples of the templates Quote, New, Change, Remove, MarketData and
-    /// QuoteRequest; or "templates", every template as a type made of it, whatever it is called.
+    /// Samples to publish. "orders": the samples of the templates Quote, New, Change, Remove,
+    /// MarketData and QuoteRequest. "templates": a generated type for every template, whatever its
+    /// name.
     #[arg(long, value_name = "WHICH", default_value = "orders")]
     samples: SampleChoice,
-    /// With --samples templates: the field that is the key of the templates that have it, so that each of its
-    /// values has a last value of its own.
+    /// With --samples templates: the key field, for the templates that have it. Each value of the
+    /// key has its own last value.
     #[arg(long, value_name = "FIELD")]
     pub key: Option<String>,
-    /// With --samples templates: only these fields, by name; all unless given.
+    /// With --samples templates: only these fields, by name. Default: all.
     #[arg(long, value_name = "FIELD,..", value_delimiter = ',')]
     fields: Option<Vec<String>>,
-    /// Decode only; publish nothing (also -emptyBuilder).
+    /// Only decode; publish nothing (also -emptyBuilder).
     #[arg(long, alias = "emptyBuilder")]
     pub empty_builder: bool,
-    /// Expect no echoes; name it on both sides (also -noecho).
+    /// Expect no echoes; use it on both sides (also -noecho).
     #[arg(long, alias = "noecho")]
     pub no_echo: bool,
-    /// Subscribers to wait for before the first packet; 1 for a file, 0 for a group unless given.
+    /// Subscribers to wait for before the first packet. Default: 1 for a file, 0 for a group.
     #[arg(long, value_name = "COUNT")]
     subscribers: Option<u32>,
-    /// Longest wait for subscribers: for them to come, to make room, and to have everything.
+    /// Longest wait for subscribers: until they connect, until they make room, and until they have
+    /// received everything.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = span_in("0"..="1h"))]
     patience: Span,
     #[command(flatten)]
     pub dds: DdsArgs,
-    /// Run on this CPU alone, counted from 0.
+    /// CPU to run on, counted from 0.
     #[arg(long, value_name = "NUMBER")]
     pub cpu: Option<usize>,
     #[command(flatten)]
     pub metrics: MetricsArgs,
-    /// Write counters and times to this file as JSON; - is standard output, in place of the table.
+    /// Write counters and times to this file as JSON; with - to standard output, without the table.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Replace the file of the report if it exists.
+    /// Replace the --json file if it exists.
     #[arg(long, requires = "json")]
     force: bool,
     #[command(flatten)]
     pub parent: ParentArgs,
-    /// What a feed file says of the channel.
+    /// Settings of the channel in the feed file.
     #[arg(skip)]
     settings: Option<ChannelSettings>,
 }
 
-/// Which samples messages become.
+/// The choice of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum SampleChoice {
-    /// The samples of the IDL files, by the names of templates.
+    /// The samples of the IDL files, by template name.
     Orders,
-    /// Types made of the templates.
+    /// Types generated from the templates.
     Templates,
 }
 

@@ -51,9 +51,9 @@ struct Ended {
 /// How the feed ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// The exchange said that it is done.
+    /// The exchange sent the Done message.
     Done,
-    /// The file was at its end.
+    /// The file ended.
     File,
     /// The user stopped it, or the middleware failed.
     Stopped,

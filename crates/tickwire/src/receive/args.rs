@@ -52,21 +52,22 @@ fn refused_with_captures(arg: Arg) -> Arg {
     }
 }
 
-/// Receive a feed: arbitrate lines A and B, decode, recover, keep books, show results.
+/// Receive a feed: arbitrate lines A and B, decode, recover, keep books, print results.
 ///
-/// The input is multicast sockets, or captures (--capture), whose times then are the clock. Live
-/// reception ends with the Done message, --messages, --idle or Ctrl-C; a table of counters follows.
-/// With --feed, all channels of a feed file or those of --channel are received together, and each
-/// line of output names its channel. Faults of the feed are logged. Exit status 1: a packet was not
-/// decoded, a message not understood, an instrument had no room, or a snapshot differed from its
-/// book. The book's page "Receiving" (docs/receive.md) describes the output.
+/// The input is multicast sockets, or captures (--capture), whose times are then the clock. Live
+/// reception ends with the Done message, --messages, --idle or Ctrl-C. A table of counters follows.
+///
+/// --feed receives all channels of a feed file, or those of --channel. Each line of output then
+/// names its channel. Faults of the feed are logged. Exit status 1: a packet was not decoded, a
+/// message was not understood, an instrument was refused, or a snapshot differed from its book. The
+/// page "Receiving" of the book (docs/receive.md) describes the output.
 #[derive(Clone, Debug, clap::Args)]
 #[command(mut_args(refused_with_captures))]
 pub struct ReceiveArgs {
     #[command(flatten)]
     pub templates: TemplateArgs,
-    /// Watch the template files: a changed one is checked beside the running templates and takes effect
-    /// at the next reset of the feed. SIGHUP looks at once.
+    /// Reload changed template files: a new file is checked while the current templates stay in
+    /// use, and takes effect at the next reset of the feed. SIGHUP triggers the check at once.
     #[arg(long, conflicts_with = "captures")]
     pub watch_templates: bool,
     #[command(flatten)]
@@ -79,18 +80,18 @@ pub struct ReceiveArgs {
     sources: SourceArgs,
     #[command(flatten)]
     pub record: RecordArgs,
-    /// Receive snapshots too.
+    /// Also receive snapshots.
     #[arg(long, help_heading = "Line B and snapshots")]
     snapshots: bool,
-    /// Receive instrument definitions too: symbol, price step, expiry, depth of books.
+    /// Also receive instrument definitions: symbol, price step, expiry, depth of books.
     #[arg(long, help_heading = "Line B and snapshots")]
     definitions: bool,
     #[command(flatten)]
     definition_lines: DefinitionArgs,
     #[command(flatten)]
     pub framing: FramingArgs,
-    /// Field with the sequence number, by name or tag, where it is inside messages. Found by itself
-    /// unless given: in the preamble, else MsgSeqNum (34), else SequenceNumber.
+    /// Field with the sequence number, by name or tag, if it is inside messages. Default: the
+    /// preamble, else MsgSeqNum (34), else SequenceNumber.
     #[arg(long, value_name = "FIELD")]
     seq_num: Option<SeqNumField>,
     #[command(flatten)]
@@ -98,103 +99,107 @@ pub struct ReceiveArgs {
     /// Decoding engine.
     #[arg(long, value_name = "ENGINE", default_value = "dynamic")]
     pub engine: EngineChoice,
-    /// When the dynamic engine compiles a frequent template to machine code: "thread", in the background;
-    /// "eager", all templates at the start; "off", never; or COUNT, at this message, which then waits.
+    /// When the dynamic engine compiles frequent templates to machine code: "thread", in the
+    /// background; "eager", all templates at the start; "off", never; or COUNT, while decoding the
+    /// message with this number, which is delayed.
     #[arg(long, value_name = "thread|eager|off|COUNT", default_value = "thread")]
     machine_code: WhenCompiled,
 
-    /// Longest wait for a missing packet once one behind it has come; at most 10s, 2ms unless given.
+    /// Longest wait for a missing packet after a later packet has arrived; at most 10s. Default:
+    /// 2ms.
     #[arg(long, value_name = "TIME", help_heading = "Arbitration", value_parser = hold)]
     hold: Option<Span>,
-    /// How far one line may be behind the other when sequence numbers restart, and a snapshot ahead
-    /// of the lines; at most 30s, 1s unless given.
+    /// Largest delay of one line behind the other when sequence numbers restart, and of the lines
+    /// behind a snapshot; at most 30s. Default: 1s.
     #[arg(long, value_name = "TIME", help_heading = "Arbitration", value_parser = skew)]
     skew: Option<Span>,
-    /// Sequence numbers held while one is waited for.
+    /// Most sequence numbers held while one is missing.
     #[arg(long, value_name = "COUNT", help_heading = "Arbitration")]
     #[arg(value_parser = clap::value_parser!(u32).range(..=1 << 20))]
     held_max: Option<u32>,
-    /// The first sequence number, if it is known: what is missing before the first packet is a gap
-    /// then.
+    /// First sequence number of the feed, if known. Packets missing before the first received one
+    /// are then a gap.
     #[arg(long, value_name = "NUMBER", help_heading = "Arbitration")]
     first: Option<u64>,
-    /// Accept sequence numbers that restart only after a message of the feed (SequenceReset).
+    /// Accept a restart of the sequence numbers only after a SequenceReset message.
     #[arg(long, help_heading = "Arbitration")]
     keep_numbering: bool,
 
     #[command(flatten)]
     handling: HandlingArgs,
 
-    /// How books name their levels; auto unless given.
+    /// Key of book levels. Default: auto.
     #[arg(long, value_name = "HOW", help_heading = "Books")]
     books: Option<Books>,
-    /// Levels a side that the feed publishes. Learnt unless given: from MarketDepth (264) and
-    /// definitions; where these say nothing, only levels that are known to be published are shown.
+    /// Levels per side that the feed publishes. Default: from MarketDepth (264) and instrument
+    /// definitions. If these do not give it, only levels that are certainly published are shown.
     #[arg(long, value_name = "LEVELS", help_heading = "Books")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000))]
     depth: Option<u32>,
-    /// Fields that name an instrument, by FIX tag or name, such as 55,336. Found by itself unless
-    /// given: SecurityID (48), else Symbol (55) with TradingSessionID (336), else Symbol.
+    /// Fields that identify an instrument, by FIX tag or name, such as 55,336. Default: SecurityID
+    /// (48), else Symbol (55) with TradingSessionID (336), else Symbol.
     #[arg(long, value_name = "FIELDS", value_delimiter = ',', help_heading = "Books")]
     #[arg(value_parser = instrument_key::parse)]
     pub instrument_key: Vec<KeyField>,
-    /// Keep implied books (QuoteCondition K) beside outright ones.
+    /// Also keep implied books (QuoteCondition K).
     #[arg(long, help_heading = "Books")]
     implied: bool,
-    /// Show books of outright and implied orders together.
+    /// Show consolidated books: outright and implied orders together.
     #[arg(long, requires = "show", help_heading = "Books")]
     consolidated: bool,
-    /// Do not check books after each message.
+    /// Do not check the books after each message.
     #[arg(long, help_heading = "Books")]
     no_checks: bool,
-    /// The feed does not count the updates of each instrument (RptSeq), though its templates could.
+    /// The feed does not number the updates of each instrument (RptSeq), although its templates
+    /// have the field.
     #[arg(long, help_heading = "Books")]
     no_rpt_seq: bool,
-    /// Books become fresh again by updates alone once these have named every level.
+    /// A stale book becomes fresh without a snapshot once updates have set every level.
     #[arg(long, help_heading = "Books")]
     natural_refresh: bool,
 
-    /// Spin while nothing comes instead of sleeping: lower latency, a CPU busy. With a time, such as 50us, spin so
-    /// long after the last packet, then sleep.
+    /// Busy-poll while no packets arrive: lower latency, one CPU fully used. With a time, such as
+    /// 50us, busy-poll for this time after the last packet, then sleep.
     #[arg(long, value_name = "TIME", conflicts_with = "captures", help_heading = "Sockets")]
     spin: Option<Option<Span>>,
-    /// Run on this CPU alone, counted from 0; with several threads, one each.
+    /// CPU to run on, counted from 0; with several threads, one CPU each.
     #[arg(long, value_name = "NUMBER,..", value_delimiter = ',', help_heading = "Sockets")]
     pub cpu: Vec<usize>,
-    /// Threads that the channels of a feed file are shared among.
+    /// Number of threads for the channels of a feed file.
     #[arg(long, value_name = "COUNT", default_value_t = 1, conflicts_with = "captures")]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Sockets")]
     pub threads: u16,
-    /// Receive buffer of each socket.
+    /// Receive buffer of each socket, in bytes.
     #[arg(long, value_name = "BYTES", default_value_t = Size(RECEIVE_BUFFER_BYTES_DEFAULT as u64))]
     #[arg(conflicts_with = "captures", help_heading = "Sockets")]
     receive_buffer: Size,
-    /// Longest packet.
+    /// Longest packet, in bytes.
     #[arg(long, value_name = "BYTES", default_value_t = PACKET_BYTES_MAX_DEFAULT as u16)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..), help_heading = "Sockets")]
     packet_max: u16,
-    /// Ask the network card for its time stamps; where it gives none, or its clock does not keep the host's time, the
-    /// kernel's are used, and a warning says so.
+    /// Use the time stamps of the network card. If the card gives none, or its clock does not
+    /// follow the host's, the kernel's time stamps are used and a warning is logged.
     #[arg(long, conflicts_with = "captures", help_heading = "Sockets")]
     pub hardware_stamps: bool,
-    /// Take packets by AF_XDP, before the kernel's network stack: a fifth of the CPU. Every other socket of this host
-    /// loses these packets. Needs root, and one interface a line.
+    /// Receive by AF_XDP, before the kernel's network stack, with a fifth of the CPU. Every other
+    /// socket of this host loses these packets. Needs root, and one interface per line.
     #[cfg(feature = "xdp")]
     #[arg(long, conflicts_with_all = ["captures", "hardware_stamps", "record_ring"])]
     #[arg(help_heading = "Sockets")]
     xdp: bool,
-    /// Measure decoding and delay of one message and packet in so many: 1 measures all, 0 none.
+    /// Measure decoding time and delay of one in this many messages and packets: 1 measures all, 0
+    /// none.
     #[arg(long, value_name = "COUNT", default_value_t = MEASURE_EVERY_DEFAULT)]
     #[arg(conflicts_with = "captures", help_heading = "Sockets")]
     pub measure_every: u32,
 
-    /// End after so many messages, of all channels together.
+    /// Exit after this many messages of all channels together.
     #[arg(long, value_name = "COUNT", help_heading = "End")]
     pub messages: Option<u64>,
-    /// End after this time without packets, counted from the first packet.
+    /// Exit after this time without packets, counted from the first packet.
     #[arg(long, value_name = "TIME", conflicts_with = "captures", help_heading = "End")]
     idle: Option<Span>,
-    /// Continue after a Done message. Captures are always read to their ends.
+    /// Continue after a Done message. Captures are always read to their end.
     #[arg(long, help_heading = "End")]
     pub past_done: bool,
 
@@ -207,19 +212,19 @@ pub struct ReceiveArgs {
     pub metrics: MetricsArgs,
     #[command(flatten)]
     pub monitor: MonitorArgs,
-    /// Write the counters to this file as JSON; - is standard output, in place of the table.
+    /// Write the counters to this file as JSON; with - to standard output, without the table.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Replace the file of the counters if it exists.
+    /// Replace the --json file if it exists.
     #[arg(long, requires = "json")]
     force: bool,
-    /// Leave the table out.
+    /// Do not print the table.
     #[arg(short, long)]
     pub quiet: bool,
-    /// What a feed file says of the channel.
+    /// Settings of the channel in the feed file.
     #[arg(skip)]
     settings: Option<ChannelSettings>,
-    /// The name of the channel, where several are received.
+    /// Name of the channel if several are received.
     #[arg(skip)]
     label: Option<String>,
 }
@@ -232,33 +237,34 @@ impl ReceiveArgs {
     }
 }
 
-/// What decodes.
+/// The decoding engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EngineChoice {
-    /// The dynamic engine, with vectors where this CPU has them, and in the long run machine code.
+    /// Dynamic engine, with SIMD if this CPU supports it, and JIT compilation of frequent
+    /// templates.
     Dynamic,
-    /// The dynamic engine, portable code.
+    /// Dynamic engine, portable code only.
     Scalar,
-    /// The dynamic engine with 512-bit vectors, portable code where they are missing.
+    /// Dynamic engine with 512-bit vectors, or portable code if the CPU lacks them.
     Wide,
-    /// The dynamic engine that makes machine code of the templates when it starts.
+    /// Dynamic engine with all templates compiled to machine code at the start.
     Compiled,
-    /// Code generated from these very templates, where it is built in.
+    /// Code generated from exactly these templates, if it is built in.
     Generated,
 }
 
-/// How books are made.
+/// The key of book levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Books {
-    /// As the templates suggest.
+    /// By the fields of the templates.
     Auto,
-    /// By the number of a level (MDPriceLevel).
+    /// Level number (MDPriceLevel).
     Level,
     /// No books.
     None,
-    /// From single orders.
+    /// Single orders.
     Order,
-    /// By price.
+    /// Price.
     Price,
 }
 

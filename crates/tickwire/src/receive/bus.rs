@@ -16,21 +16,22 @@ use tickwire_net::Stop;
 /// Publishing of books and events.
 #[derive(Clone, Debug, clap::Args)]
 pub struct BusArgs {
-    /// Publish best prices, books, trades, status and definitions over DDS, on the topics BookTop, Book, Trade,
-    /// Status and Definition, with the instrument as key.
+    /// Publish best prices, books, trades, status and definitions over DDS on the topics BookTop,
+    /// Book, Trade, Status and Definition, keyed by instrument.
     #[arg(long, help_heading = "Publishing")]
     pub publish: bool,
     /// Name of the feed in the samples.
     #[arg(long, value_name = "NAME", default_value = "", help_heading = "Publishing")]
     source_name: String,
-    /// Levels a side that are published; all of the book unless given.
+    /// Levels per side to publish. Default: the whole book.
     #[arg(long, value_name = "LEVELS", help_heading = "Publishing")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     publish_depth: Option<u32>,
-    /// Subscribers to wait for before the first packet; 1 for captures, 0 for groups unless given.
+    /// Subscribers to wait for before the first packet. Default: 1 for captures, 0 for groups.
     #[arg(long, value_name = "COUNT", help_heading = "Publishing")]
     subscribers: Option<u32>,
-    /// Longest wait for subscribers: for them to come, to make room, and to have everything.
+    /// Longest wait for subscribers: until they connect, until they make room, and until they have
+    /// received everything.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = span_in("0"..="1h"))]
     #[arg(help_heading = "Publishing")]
     patience: Span,

@@ -22,39 +22,37 @@ const DESTINATIONS_SHOWN_MAX: usize = 20;
 /// What to do with packets that have no addresses.
 const NAME_THE_LINE: &str = "Name the line of a file without addresses: --capture-line a=FILE";
 
-/// Captures in place of sockets.
+/// Captures that replace sockets.
 #[derive(Clone, Debug, clap::Args)]
 #[group(id = "captures", multiple = true)]
 pub struct CaptureArgs {
-    /// Read these captures instead of sockets: pcap or pcapng, also .gz or .zst; - is standard
-    /// input. Lines are told apart by group and port as live. Several files are merged by time,
+    /// Read these captures, not sockets: pcap or pcapng, also .gz or .zst; - is standard input.
+    /// Group and port assign packets to lines, as live. Several files are merged by capture time,
     /// which is the clock.
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "record")]
     #[arg(help_heading = "Captures")]
     capture: Vec<PathBuf>,
-    /// Read a capture whose packets are all of one line: a, b, snapshots, snapshots-b, definitions or
-    /// definitions-b. For length-prefixed files, which have no groups; those without times take turns, one packet of
-    /// each.
+    /// Read a capture that has packets of one line only: a, b, snapshots, snapshots-b, definitions
+    /// or definitions-b. For length-prefixed files, which have no groups. Files without times
+    /// alternate, one packet each.
     #[arg(long, value_name = "LINE=FILE", conflicts_with = "record", help_heading = "Captures")]
     capture_line: Vec<LineFile>,
-    /// Find line A and line B by themselves: the only destination, or the two that carry equal
-    /// packets.
+    /// Detect lines A and B: a single destination, or two with equal packets.
     #[arg(long, value_name = "HOW", default_value = "named", hide_default_value = true)]
     #[arg(hide_possible_values = true, requires = "capture", help_heading = "Captures")]
     lines: LineChoice,
-    /// Layout of the captures: u32be, u32le (lengths in front of packets) or pcap; guessed unless
-    /// given.
+    /// Format of the captures: u32be, u32le (length-prefixed packets) or pcap. Default: detected.
     #[arg(long, value_name = "FORMAT", requires = "captures", help_heading = "Captures")]
     input_format: Option<Format>,
 }
 
-/// How lines are found in captures.
+/// How the lines in captures are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum LineChoice {
-    /// By the groups and ports that options name.
+    /// By the groups and ports of options.
     #[default]
     Named,
-    /// By the packets themselves.
+    /// By comparing the packets.
     Auto,
 }
 

@@ -8,36 +8,37 @@ use tickwire_feed::recovery::RecoveryOptions;
 use tickwire_feed_config::{INSTRUMENTS_LIMIT, SILENCE_MAX, UPDATES_HELD_LIMIT};
 use tickwire_net::channel_settings::ChannelSettings;
 
-/// Options of arbiter and recovery that few feeds need; absent ones are as the feed file says, else the
-/// defaults.
+/// Options of arbiter and recovery that few feeds need. Default: the feed file, else the built-in
+/// values.
 #[derive(Clone, Debug, clap::Args)]
 pub struct HandlingArgs {
-    /// Longest wait for a missing packet that one line alone can bring, because the other is missing or
-    /// silent: for packets out of order; at most --hold, 200us unless given.
+    /// Longest wait for a missing packet while the other line is absent or silent, which allows for
+    /// reordering; at most --hold. Default: 200us.
     #[arg(long, value_name = "TIME", help_heading = "Arbitration", value_parser = hold)]
     single_line_hold: Option<Span>,
-    /// Longest time between packets of a line that is alive: a line that is silent for longer is not waited
-    /// for; as the framing says, else 60s, unless given.
+    /// Longest time between two packets of a live line. A line that is silent for longer counts as
+    /// down, and the arbiter does not wait for it. Default: defined by the framing, else 60s.
     #[arg(long, value_name = "TIME", help_heading = "Arbitration", value_parser = silence)]
     heartbeat_interval: Option<Span>,
-    /// Books are stale once no line has brought anything for so long; twice the heartbeat interval
-    /// unless given.
+    /// Books become stale when all lines are silent for this time. Default: twice the heartbeat
+    /// interval.
     #[arg(long, value_name = "TIME", help_heading = "Books", value_parser = silence)]
     silent_after: Option<Span>,
-    /// Whether books are empty before sequence number 1, so that they need no snapshot where the feed is
-    /// seen from its start; false where orders are carried over from the day before. True unless
-    /// given for feeds of single orders in messages of their own, else false.
+    /// true: books are empty before sequence number 1 and need no snapshot. false: orders are
+    /// carried over from the day before, so books wait for a snapshot. Default: true for order
+    /// feeds with one order per message, else false.
     #[arg(long, value_name = "true|false", hide_possible_values = true, help_heading = "Books")]
     starts_empty: Option<bool>,
-    /// Most instruments; 65536 unless given. Updates of further ones are counted and dropped.
+    /// Most instruments per channel; updates of further instruments are counted and dropped.
+    /// Default: 65536.
     #[arg(long, value_name = "COUNT", help_heading = "Books")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(INSTRUMENTS_LIMIT)))]
     instruments_max: Option<u32>,
-    /// Most updates held for one stale book, the oldest giving way; 1024 unless given.
+    /// Most updates held for one stale book; further ones displace the oldest. Default: 1024.
     #[arg(long, value_name = "COUNT", help_heading = "Books")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(UPDATES_HELD_LIMIT)))]
     updates_held_max: Option<u32>,
-    /// Most updates held for all stale books of a channel together; 262144 unless given.
+    /// Most updates held for all stale books of a channel. Default: 262144.
     #[arg(long, value_name = "COUNT", help_heading = "Books")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(UPDATES_HELD_LIMIT)))]
     updates_held_total_max: Option<u32>,

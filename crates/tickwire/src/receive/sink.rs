@@ -19,13 +19,13 @@ const SENDING_TIME: u32 = 52;
 /// How a reception ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// By the Done message.
+    /// The Done message arrived.
     Done,
-    /// Nothing came for long enough.
+    /// No packet arrived for the time of --idle.
     Idle,
-    /// As many messages as were wanted.
+    /// The number of messages of --messages was reached.
     Messages,
-    /// The captures were read to their ends.
+    /// The captures ended.
     Captures,
 }
 

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tickwire_net::Stop;
 
-/// Run parts of the toolkit for a long time and check results and memory
+/// Run parts of Tickwire for a long time and check results and memory
 #[derive(Debug, Args)]
 pub struct SoakArgs {
     #[command(subcommand)]
@@ -32,33 +32,34 @@ enum What {
 
 /// Send trading days on loopback, receive them, and compare the books
 ///
-/// Days follow one another: tickwire multicast sends lines A and B with losses and the snapshots, tickwire
-/// receive keeps the books. Each receiver has a feed of its own: books by level, price or order, implied ones, keys, fragments, with
-/// RptSeq or without; days differ in resets, status, empty books and heartbeats. Either process is killed now and then and started again. Books that are fresh at the
-/// end of a day must be the exchange's. Exit status 1 if one is not, or if memory grows.
+/// tickwire multicast sends lines A and B with losses, and snapshots; tickwire receive keeps the
+/// books. Each receiver has a different feed: books by level, price or order, implied books, keys,
+/// fragments, with or without RptSeq. The days differ in resets, status, empty books and
+/// heartbeats. Either process is killed and restarted at random times. Books that are fresh at the
+/// end of a day must equal the exchange's. Exit status 1 if one differs or if memory grows.
 #[derive(Debug, Args)]
 struct FeedSoakArgs {
-    /// How long to run; the day in hand is finished
+    /// Time to run; a day that has begun is finished
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = span_in("1s"..="1700h"))]
     time: Span,
-    /// The same as a number of minutes
+    /// The same in minutes
     #[arg(long, hide = true, value_name = "MINUTES", conflicts_with = "time")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=100_000))]
     minutes: Option<u64>,
-    /// End after so many days at the latest
+    /// Exit after at most this many days
     #[arg(long, value_name = "COUNT")]
     days: Option<u64>,
-    /// Packets of a day
+    /// Packets per day
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 5_000)]
     #[arg(value_parser = clap::value_parser!(u64).range(100..=10_000_000))]
     packets: u64,
-    /// Seed of the days, faults and kills
+    /// Random seed of the days, faults and kills
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
-    /// Write the sums to this file as JSON; - is standard output, in place of the text
+    /// Write the totals to this file as JSON, not as text; - is standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Replace the file of the sums if it exists
+    /// Replace the --json file if it exists
     #[arg(long, requires = "json")]
     force: bool,
 }

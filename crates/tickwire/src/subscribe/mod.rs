@@ -30,63 +30,66 @@ use tickwire_host::{Step, Stop, Waiting, affinity};
 /// Longest sleep of the loop.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Take samples from DDS, echo them to the publisher and print how long they took.
+/// Receive samples from DDS, echo them to the publisher and print their latency.
 ///
-/// Takes orders (Quote, New, Change, Remove), market data (MarketData, QuoteRequest) and what `receive --publish`
-/// publishes of any feed (BookTop, Book, Trade, Status, Definition) until a publisher says that its feed is
-/// done. Publishers may come and go meanwhile. Exit status 1: samples were lost, or it is unknown how many. It is
-/// unknown after a publisher that was killed or is still running at the end, because a publisher says only when it
-/// ends how many samples it wrote. With --best-effort, samples missing before the first one may have been lost or
-/// written before this command started.
+/// Receives orders (Quote, New, Change, Remove), market data (MarketData, QuoteRequest) and the
+/// samples of `receive --publish` for any feed (BookTop, Book, Trade, Status, Definition), until a
+/// publisher announces the end of its feed. Publishers may come and go.
+///
+/// Exit status 1: samples were lost, or the number lost is unknown. A publisher announces the
+/// number of its samples when it ends, so the number lost is unknown if a publisher was killed or
+/// is still running at the end. With --best-effort, samples missing before the first received one
+/// may have been lost, or written before this command started.
 #[derive(Debug, clap::Args)]
 pub struct SubscribeArgs {
-    /// Do not echo samples; name it on both sides.
+    /// Do not echo samples; use it on both sides.
     #[arg(long, alias = "noecho")]
     no_echo: bool,
-    /// Only samples of these topics: Quote, New, Change, Remove, MarketData, QuoteRequest, BookTop, Book,
-    /// Trade, Status, Definition; all unless given.
+    /// Only samples of these topics: Quote, New, Change, Remove, MarketData, QuoteRequest, BookTop,
+    /// Book, Trade, Status, Definition. Default: all.
     #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
     topic: Vec<String>,
     #[command(flatten)]
     templates: TemplateArgs,
-    /// With --templates: the field that is the key of the templates that have it.
+    /// With --templates: the key field, for the templates that have it.
     #[arg(long, value_name = "FIELD", requires = "templates")]
     key: Option<String>,
-    /// With --templates: only these fields, by name; all unless given.
+    /// With --templates: only these fields, by name. Default: all.
     #[arg(long, value_name = "FIELD,..", value_delimiter = ',', requires = "templates")]
     fields: Option<Vec<String>>,
     /// Print each sample as a line of JSON; the table of times goes to standard error.
     #[arg(long)]
     show: bool,
-    /// Write samples to Parquet files in this directory, a folder a topic.
+    /// Write samples to Parquet files in this directory, one folder per topic.
     #[arg(long, value_name = "DIRECTORY")]
     record: Option<PathBuf>,
-    /// With --record: rows of a file, after which the next begins; 1,000,000 unless given.
+    /// With --record: most rows per file. Default: 1,000,000.
     #[arg(long, value_name = "ROWS", requires = "record")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     record_rows: Option<u64>,
-    /// Conflate: of each key take the last sample, so many times a second at most. What is skipped is not lost.
+    /// Conflate: take only the last sample of each key, at most this many times per second. Skipped
+    /// samples do not count as lost.
     #[arg(long, value_name = "PER SECOND")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     max_rate: Option<u32>,
-    /// Ask for samples again and again instead of sleeping: lower latency, a CPU busy. With a time, such as 50us, ask
-    /// so long after the last sample, then sleep.
+    /// Busy-poll while no samples arrive: lower latency, one CPU fully used. With a time, such as
+    /// 50us, busy-poll for this time after the last sample, then sleep.
     #[arg(long, value_name = "TIME")]
     spin: Option<Option<Span>>,
-    /// Go on when a publisher says that its feed is done.
+    /// Continue when a publisher announces the end of its feed.
     #[arg(long)]
     stay: bool,
     #[command(flatten)]
     dds: DdsArgs,
-    /// Run on this CPU alone, counted from 0.
+    /// CPU to run on, counted from 0.
     #[arg(long, value_name = "NUMBER")]
     cpu: Option<usize>,
     #[command(flatten)]
     metrics: MetricsArgs,
-    /// Write counters and times to this file as JSON; - is standard output, in place of the table.
+    /// Write counters and times to this file as JSON; with - to standard output, without the table.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Replace the file of the report if it exists.
+    /// Replace the --json file if it exists.
     #[arg(long, requires = "json")]
     force: bool,
     #[command(flatten)]

@@ -6,20 +6,20 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use tickwire_fast_codegen::{GenerateError, Options, generate, generate_set};
 
-/// What to generate, and where to.
+/// The input and output of the generator.
 #[derive(Debug, clap::Args)]
 pub struct GenerateArgs {
-    /// Template files; several are one set.
+    /// Template files; several form one set.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// File for the module; standard output without it.
+    /// Output file. Default: standard output.
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
     /// Replace the output file if it exists.
     #[arg(long)]
     force: bool,
-    /// Store only these fields, by name, path (MDEntries/MDEntryPx) or id, separated by commas. The
-    /// rest is decoded, so that dictionaries stay right, but has no place in the structs.
+    /// Store only these fields, by name, path (MDEntries/MDEntryPx) or id. The other fields are
+    /// decoded, so that dictionaries stay correct, but are not in the structs.
     #[arg(long, value_name = "FIELDS", value_delimiter = ',')]
     fields: Option<Vec<String>>,
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use tickwire_fast::template::{Instruction, Template, diff};
 use tickwire_fast::{CompileOptions, TemplateId, TemplateSet};
 
-/// Check, show, compare, sign and generate from template files.
+/// Check, show, compare and sign template files, and generate code from them.
 #[derive(Debug, clap::Args)]
 pub struct TemplatesArgs {
     #[command(subcommand)]
@@ -33,26 +33,26 @@ enum TemplatesCommand {
         /// The new file.
         #[arg(value_name = "NEW")]
         new: PathBuf,
-        /// Only what makes the same bytes decode to something else.
+        /// Show only differences that decode the same bytes to other values.
         #[arg(long)]
         decoding: bool,
     },
-    /// Write templates as Rust source: structs, a decoder and an encoder.
+    /// Generate Rust source from templates: structs, a decoder and an encoder.
     Generate(generate::GenerateArgs),
     /// Print templates as a table: presence-map bit, type, operator and dictionary entry of each
     /// field.
     Show {
-        /// Template files; several are one set.
+        /// Template files; several form one set.
         #[arg(value_name = "FILE", required = true)]
         files: Vec<PathBuf>,
-        /// Only this template, by name or id; may be repeated.
+        /// Only this template, by name or id. May be repeated.
         #[arg(long, value_name = "NAME|ID")]
         template: Vec<String>,
     },
     /// Print the signature of a set of templates and of each template: equal signatures decode
     /// equally, whatever the comments and the layout of the files.
     Signature {
-        /// Template files; several are one set.
+        /// Template files; several form one set.
         #[arg(value_name = "FILE", required = true)]
         files: Vec<PathBuf>,
     },

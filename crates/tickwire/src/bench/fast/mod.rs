@@ -23,45 +23,46 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use tickwire_feed::capture::Format;
 
-/// FAST: decode and encode captures and feeds made up here with every engine
+/// FAST: decode and encode captures and generated feeds with every engine
 ///
-/// Every field of every message is stored, or handed to a visitor that uses it; errors are checked.
-/// What is encoded is what the first packets held, and in the caches: encode-generated, encode-dynamic.
+/// Every field of every message is stored, or passed to a visitor that uses it; errors are checked.
+/// The cases encode-generated and encode-dynamic encode the messages of the first packets, from
+/// cache.
 #[derive(Debug, Args)]
 pub struct FastArgs {
-    /// Folder of captures, one folder in it for each feed
+    /// Folder of captures, with one subfolder per feed
     #[arg(long, value_name = "FOLDER", default_value = "../shared/corpus")]
     corpora: PathBuf,
-    /// Measure this capture of yours instead; -t names its templates
+    /// Measure this capture, not the corpora; -t names its templates
     #[arg(short, long, value_name = "FILE", requires = "templates")]
     #[arg(conflicts_with_all = ["corpora", "corpus", "instructions", "peers"])]
     file: Option<PathBuf>,
     #[command(flatten)]
     templates: TemplateArgs,
-    /// Layout of that capture: u32be, u32le, raw or pcap; guessed unless given
+    /// Format of that capture: u32be, u32le, raw or pcap. Default: detected
     #[arg(long, value_name = "FORMAT", requires = "file")]
     input_format: Option<Format>,
     #[command(flatten)]
     framing: FramingArgs,
-    /// Only corpora whose name contains this, or is this behind a =
+    /// Only corpora whose name contains NAME; =NAME matches the whole name
     #[arg(long, value_name = "NAME")]
     corpus: Option<String>,
-    /// Only engines whose name contains this, or is this behind a =
+    /// Only engines whose name contains NAME; =NAME matches the whole name
     #[arg(long, value_name = "NAME")]
     engine: Option<String>,
-    /// Also measure other decoders: the folder of their programs, `peers` in the source tree
+    /// Also measure other decoders: the folder of their drivers, `peers` in the source tree
     #[arg(long, value_name = "FOLDER")]
     peers: Option<PathBuf>,
-    /// Also decode on this many threads, 2 or more, where packets stand alone
+    /// Also decode on this many threads, at least 2, if packets are independent
     #[arg(long, value_name = "COUNT")]
     threads: Option<usize>,
-    /// Also count instructions, by callgrind: minutes
+    /// Also count instructions with callgrind, which takes several minutes
     #[arg(long)]
     instructions: bool,
-    /// Also draw the times, as SVG
+    /// Also write a plot of the times, as SVG
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// Decode everything so many times, and nothing else
+    /// Decode everything this many times and exit
     #[arg(long, value_name = "COUNT", hide = true)]
     passes: Option<u64>,
     #[command(flatten)]

@@ -31,28 +31,29 @@ const TRIALS: u32 = 2;
 /// Packets of a drain: fewer than the default receive buffer holds.
 const DRAINED: usize = 2_000;
 
-/// Packets a second without loss, and CPU a packet, by receiver
+/// Measure the loss-free packet rate and the CPU time per packet of each receive method
 ///
-/// Makes two network namespaces with a cable for each line and removes them at the end. Needs root, the command
-/// ip and two CPUs: the sender has CPU 0, network stack and receiver share CPU 1.
+/// Creates two network namespaces with one virtual cable per line and removes them at the end.
+/// Needs root, the command ip and two CPUs: the sender runs on CPU 0, network stack and receiver
+/// share CPU 1.
 #[derive(Debug, Args)]
 pub struct ReceiveArgs {
-    /// The receivers to measure; all unless given
+    /// Receive methods to measure. Default: all
     #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
     receivers: Vec<ReceiverKind>,
-    /// Messages of each packet
+    /// Messages per packet
     #[arg(long, value_name = "COUNT,..", value_delimiter = ',', default_value = "1,10")]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=20))]
     messages: Vec<u16>,
-    /// Lines
+    /// Number of lines
     #[arg(long, value_name = "COUNT,..", value_delimiter = ',', default_value = "1,2")]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=2))]
     lines: Vec<u16>,
-    /// Packets of each trial and line
+    /// Packets per trial and line
     #[arg(long, value_name = "COUNT", default_value_t = 200_000)]
     #[arg(value_parser = clap::value_parser!(u32).range(10_000..=5_000_000))]
     packets: u32,
-    /// Write the figures to this file as JSON; - is standard output, in place of the table
+    /// Write the figures to this file as JSON, not as a table; - is standard output
     #[arg(long, value_name = "FILE")]
     json: Option<std::path::PathBuf>,
 }

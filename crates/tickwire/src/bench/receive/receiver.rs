@@ -30,11 +30,11 @@ const FRAMES: u32 = 1 << 16;
 /// How packets are received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ReceiverKind {
-    /// A socket, one packet a call, spinning
+    /// A socket, one packet per call, busy-polling
     Recvmsg,
-    /// A socket, 32 packets a call, blocking
+    /// A socket, 32 packets per call, blocking
     Recvmmsg,
-    /// A socket, 32 packets a call, spinning
+    /// A socket, 32 packets per call, busy-polling
     Spinning,
     /// A packet ring (TPACKET_V3), blocking
     Ring,
@@ -73,9 +73,9 @@ impl ReceiverKind {
 /// What is done with packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Application {
-    /// They are counted, and their first bytes looked at.
+    /// Packets are counted and their first bytes read.
     Bare,
-    /// They are arbitrated and decoded.
+    /// Packets are arbitrated and decoded.
     Handler,
 }
 

@@ -18,12 +18,12 @@ use tickwire_fix_messages::fix42::{ExecutionReport, Header, NewOrderSingle};
 
 /// FIX: encode, parse, read typed and validate an order and an execution report
 ///
-/// parse finds all fields and verifies BodyLength and CheckSum; typed does that and decodes every field of
-/// header and body to its type, where generated-alike remembers the tags of the messages before; validate
-/// checks a message that has been parsed against the dictionary.
+/// parse finds all fields and verifies BodyLength and CheckSum. typed also decodes every field of
+/// header and body to its type; generated-alike remembers the tag order of earlier messages.
+/// validate checks a parsed message against the dictionary.
 #[derive(Debug, Args)]
 pub struct Seed004Args {
-    /// Also measure other engines: the folder of their programs, `peers/fix` in the source tree
+    /// Also measure other engines: the folder of their drivers, `peers/fix` in the source tree
     #[arg(long, value_name = "FOLDER")]
     peers: Option<PathBuf>,
     #[command(flatten)]

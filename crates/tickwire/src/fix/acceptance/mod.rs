@@ -14,25 +14,25 @@ use tickwire_fix_session::settings::ConnectionSettings;
 use tickwire_fix_session::{BeginString, Config, Fsync, MemoryStore, Role, SessionId};
 use tickwire_net::Stop;
 
-/// Be the acceptor of the FIX session acceptance suite: all versions on one port of this machine
+/// Run an acceptor for the FIX session acceptance suite, all versions on one local port
 ///
-/// SenderCompID is ISLD; TargetCompID TW40 to TW44 for FIX 4.0 to 4.4, TW50, TW50SP1 and TW50SP2 over
-/// FIXT.1.1, and TW and NO_CHECK_FIELDS_HAVE_VALUES for FIX 4.4. Orders, security definitions and
-/// e-mails are echoed, all else is an unsupported message type.
+/// SenderCompID is ISLD. TargetCompID is TW40 to TW44 for FIX 4.0 to 4.4; TW50, TW50SP1 and TW50SP2
+/// over FIXT.1.1; and TW and NO_CHECK_FIELDS_HAVE_VALUES for FIX 4.4. Orders, security definitions
+/// and e-mails are echoed; all other message types are unsupported.
 #[derive(Debug, Args)]
 pub struct AcceptanceArgs {
-    /// The port to listen on; 0 for any that is free
+    /// Port to listen on; 0 chooses a free port
     #[arg(long, value_name = "N", required_unless_present = "config", conflicts_with = "config")]
     port: Option<u16>,
-    /// Sessions of a settings file in QuickFIX's form, such as those beside the definitions of quickfixgo and
-    /// QuickFIX/n, instead of --port
+    /// Sessions of a settings file in QuickFIX's format, such as those beside the definitions of
+    /// quickfixgo and QuickFIX/n; replaces --port
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Whether a tag without a value is refused
+    /// Reject a tag without a value
     #[arg(long, value_name = "yes|no", default_value = "yes")]
     validate_fields_have_values: YesNo,
-    /// Whose definitions are played. Those of the other engines expect no DefaultApplVerID in a Business Message
-    /// Reject, quickfixgo's other words before FIX 4.2
+    /// Engine whose definitions are run. Those of the other engines expect no DefaultApplVerID in a
+    /// Business Message Reject, those of quickfixgo other texts before FIX 4.2
     #[arg(long, value_name = "ENGINE", default_value = "quickfix")]
     suite: Suite,
 }

@@ -27,29 +27,29 @@ use tickwire_net::{Error, Stop};
 use tickwire_telemetry::http::HttpServer;
 use tickwire_telemetry::metrics::{Distribution, Metrics};
 
-/// Answer orders of `tickwire fix client`: a reject, a cancel or a confirmation, then fills
+/// Answer the orders of `tickwire fix client` with a reject, a cancel, or a confirmation and fills
 ///
-/// Which of them is drawn at random from a seed. Counterparties are accepted whatever their
-/// SenderCompID. At the end it prints how long encoding and decoding took.
+/// The answer is chosen at random from a seed. Any SenderCompID is accepted. At the end the server
+/// prints the times of encoding and decoding.
 #[derive(Debug, Args)]
 pub struct ServerArgs {
-    /// The port to listen on; 0 for any that is free
+    /// Port to listen on; 0 chooses a free port
     #[arg(long, value_name = "N", default_value_t = 11_002)]
     port: u16,
-    /// The address to listen on
+    /// Address to listen on
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     address: IpAddr,
     /// SenderCompID
     #[arg(long, value_name = "ID", default_value = "TEX_DLD")]
     sender: String,
-    /// What is drawn at random is the same for the same seed
+    /// Random seed; the same seed gives the same answers
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Sessions of a settings file in QuickFIX's form instead of --port, --address and --sender. Orders
-    /// and reports are those of FIX 4.2 in every session
+    /// Use the sessions of a settings file in QuickFIX's format; replaces --port, --address and
+    /// --sender. Orders and reports are FIX 4.2 in every session
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// End when the first counterparty has logged out
+    /// Exit when the first counterparty has logged out
     #[arg(long)]
     once: bool,
     #[command(flatten)]

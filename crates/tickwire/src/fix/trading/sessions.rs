@@ -12,24 +12,24 @@ use tickwire_fix_session::{
 };
 use tickwire_net::clock::monotonic_ns;
 
-/// What server and client have in common.
+/// Options that server and client share.
 #[derive(Clone, Debug, Args)]
 pub struct SessionArgs {
-    /// Keep messages in files of this folder, so that nothing is lost when the process ends; without it
-    /// they are kept in memory, and both sides begin anew with every logon
+    /// Keep messages in files of this folder, so that nothing is lost when the process ends.
+    /// Without it messages are kept in memory, and each logon resets both sequence numbers
     #[arg(long, value_name = "FOLDER")]
     pub store: Option<PathBuf>,
-    /// When to wait for the disk: with every commit, from time to time, or never. Whatever is chosen,
-    /// nothing is lost when the process is killed; the choice is about a loss of power
+    /// When to wait for the disk: at every commit, periodically, or never. The policy matters only
+    /// for a loss of power; killing the process loses nothing
     #[arg(long, value_name = "POLICY", default_value = "batch")]
     pub fsync: FsyncArg,
     /// Check every message against the FIX 4.2 dictionary
     #[arg(long)]
     pub validate: bool,
-    /// Poll sockets instead of sleeping: lower latency, one core busy
+    /// Poll sockets and never sleep: lower latency, one core fully used
     #[arg(long)]
     pub busy_poll: bool,
-    /// The CPU to stay on, counted from 0
+    /// CPU to run on, counted from 0
     #[arg(long, value_name = "N")]
     pub cpu: Option<usize>,
     #[command(flatten)]
@@ -39,12 +39,12 @@ pub struct SessionArgs {
     pub heartbeat: u32,
 }
 
-/// When the disk is waited for.
+/// When a commit waits for the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FsyncArg {
-    /// With every commit.
+    /// At every commit.
     Always,
-    /// From time to time.
+    /// Periodically.
     Batch,
     /// Never.
     None,

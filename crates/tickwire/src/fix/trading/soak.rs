@@ -23,26 +23,27 @@ use tickwire_net::clock::monotonic_ns;
 use tickwire_net::histogram::{self, Summary};
 use tickwire_net::{Error, Stop};
 
-/// Run many sessions for some time and check that nothing is lost and memory does not grow
+/// Run many sessions and check that nothing is lost and that memory does not grow
 ///
-/// Server and clients are in one process, each on a thread of its own, and talk over loopback. With
-/// --kill-every they are processes that are killed, and what both sides kept is compared at the end.
+/// Server and clients run in one process, each on its own thread, and communicate over loopback.
+/// With --kill-every they are processes that are killed; at the end the records of both sides are
+/// compared.
 #[derive(Debug, Args)]
 pub struct SoakArgs {
-    /// Sessions; 100 if not given, 4 with --kill-every
+    /// Number of sessions. Default: 100, or 4 with --kill-every
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     sessions: Option<u32>,
-    /// Orders a second of each session
+    /// Orders per second and session
     #[arg(long, value_name = "N", default_value_t = 200)]
     rate: u32,
     /// Time to run
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = span_in("1s"..="720h"))]
     time: Span,
-    /// Kill the server or a client (kill -9) about this often and start it again. Orders and reports are in
-    /// files of --store, which must be empty, or of a temporary folder
+    /// Kill the server or a client (kill -9) at about this interval and restart it. Orders and
+    /// reports are in files of --store, which must be empty, or of a temporary folder
     #[arg(long, value_name = "TIME", value_parser = span_in("10ms"..="1h"))]
     kill_every: Option<Span>,
-    /// Moments and sides of kills are drawn from it
+    /// Random seed of the kills
     #[arg(long, value_name = "N", default_value_t = 1, requires = "kill_every")]
     seed: u64,
     #[command(flatten)]

@@ -17,95 +17,98 @@ use tickwire_net::inject::{ClockStep, Faults};
 
 #[derive(Debug, clap::Args)]
 pub struct DayArgs {
-    /// Where to write the capture with all lines: pcapng if its name ends so, else pcap
+    /// Capture file to write, with all lines: pcapng if its name ends so, else pcap
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Replace files that exist
+    /// Replace existing files
     #[arg(long)]
     pub force: bool,
-    /// Write the true books at the end as JSON lines, ordered by name
+    /// Write the true books at the end as JSON lines, sorted by name
     #[arg(long, value_name = "FILE")]
     pub truth: Option<PathBuf>,
-    /// Write the templates of the feed, to decode with
+    /// Write the templates of the feed to this file
     #[arg(long, value_name = "FILE")]
     pub write_templates: Option<PathBuf>,
 
-    /// Seed of the random choices
+    /// Random seed
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub seed: u64,
-    /// Packets of updates
+    /// Number of update packets
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 10_000)]
     pub packets: u64,
     /// Number of instruments
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     instruments: u32,
-    /// How messages describe books: levels by position, levels by price, or every order
+    /// Form of book updates: levels by position, levels by price, or single orders
     #[arg(long, value_name = "FORM", default_value = "levels", help_heading = "Feed")]
     books: Books,
-    /// Levels a side; several values apply to instruments in turn. Default: 10 by position, else all
+    /// Levels per side; several values apply to the instruments in turn. Default: 10 by position,
+    /// else all
     #[arg(long, value_name = "COUNT[,COUNT..]", value_delimiter = ',', help_heading = "Feed")]
     depth: Vec<u32>,
-    /// How messages name instruments
+    /// Fields that identify instruments
     #[arg(long, value_name = "KEY", default_value = "security-id", help_heading = "Feed")]
     key: Key,
-    /// Leave RptSeq out: only sequence numbers say that something is missing
+    /// Omit RptSeq, so that gaps are visible only in the sequence numbers
     #[arg(long, help_heading = "Feed")]
     no_rpt_seq: bool,
-    /// What sequence numbers count: packets, in a preamble, or messages, which have no preamble
+    /// Unit of sequence numbers: packets, in a preamble, or messages, without a preamble
     #[arg(long, value_name = "WHAT", default_value = "packets", help_heading = "Feed")]
     sequence: Sequence,
-    /// Preamble where packets are numbered: cme, moex-asts, moex-spectra, b3-umdf
+    /// Preamble if packets are numbered: cme, moex-asts, moex-spectra, b3-umdf
     #[arg(long, value_name = "NAME", default_value = "cme", help_heading = "Feed")]
     framing: Preset,
-    /// Number of the first packet or message
+    /// Sequence number of the first packet or message
     #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Feed")]
     first_seq_num: u64,
-    /// Most messages of a packet
+    /// Most messages per packet
     #[arg(long, value_name = "COUNT", default_value_t = 1, help_heading = "Feed")]
     messages_per_packet: u32,
-    /// Send implied levels (QuoteCondition K) beside outright ones
+    /// Also send implied levels (QuoteCondition K)
     #[arg(long, help_heading = "Feed")]
     implied: bool,
-    /// Leave order counts of levels out
+    /// Omit the order counts of levels
     #[arg(long, help_heading = "Feed")]
     no_order_counts: bool,
-    /// Leave trades and statistics out
+    /// Omit trades and statistics
     #[arg(long, help_heading = "Feed")]
     no_trades: bool,
 
-    /// One snapshot after so many packets of updates, each instrument in turn; 0 for none
+    /// Send one snapshot after this many update packets, of each instrument in turn; 0 for none
     #[arg(long, value_name = "PACKETS", default_value_t = 5, help_heading = "Snapshots")]
     snapshot_every: u64,
-    /// Most entries of a snapshot message: larger books come in fragments (LastFragment)
+    /// Most entries per snapshot message; larger books are split into fragments (LastFragment)
     #[arg(long, value_name = "ENTRIES", help_heading = "Snapshots")]
     fragments: Option<usize>,
-    /// Reset the numbers of snapshots after each round (SequenceReset)
+    /// Reset the sequence numbers of snapshots after each round (SequenceReset)
     #[arg(long, help_heading = "Snapshots")]
     reset_snapshots: bool,
-    /// Put MarketDepth into snapshots
+    /// Include MarketDepth in snapshots
     #[arg(long, help_heading = "Snapshots")]
     snapshot_depth: bool,
-    /// One definition after so many packets of updates, each instrument in turn, and all at the start; 0 for none
+    /// Send one instrument definition after this many update packets, of each instrument in turn,
+    /// and all of them at the start; 0 for none
     #[arg(long, value_name = "PACKETS", default_value_t = 50, help_heading = "Snapshots")]
     definition_every: u64,
 
-    /// Change the status of instruments: auctions with crossed books, halts
+    /// Change the trading status of instruments: auctions with crossed books, halts
     #[arg(long, help_heading = "Day")]
     status: bool,
-    /// Percent of messages that empty books (MDEntryType J) of an instrument, a session or the channel
+    /// Messages that empty the books (MDEntryType J) of an instrument, a session or the channel, in
+    /// percent
     #[arg(long, value_name = "PERCENT", default_value = "0", help_heading = "Day")]
     empty_books: Percent,
-    /// A day change in the middle (SequenceReset); the first number of the new session, with :keep if
-    /// RptSeq goes on. Several are spread evenly
+    /// Change the trading day in the middle (SequenceReset). NUMBER is the first sequence number of
+    /// the new day; :keep continues RptSeq. Several changes are spread evenly
     #[arg(long, value_name = "NUMBER[:keep]", help_heading = "Day")]
     day_change: Vec<Change>,
-    /// Begin with full books, so that receivers need a snapshot
+    /// Start with full books, so that receivers need a snapshot
     #[arg(long, help_heading = "Day")]
     mid_session: bool,
-    /// Mean time between packets of updates
+    /// Mean time between update packets
     #[arg(long, value_name = "TIME", default_value = "1ms", help_heading = "Day")]
     gap: Span,
-    /// What an idle channel sends: nothing, heartbeats with numbers, or heartbeats without
+    /// What an idle channel sends: nothing, heartbeats with sequence numbers, or heartbeats without
     #[arg(long, value_name = "KIND", default_value = "none", help_heading = "Day")]
     heartbeats: HeartbeatKind,
     /// Longest silence before a heartbeat
@@ -114,7 +117,7 @@ pub struct DayArgs {
 
     #[command(flatten)]
     endpoints: EndpointArgs,
-    /// Leave line B out
+    /// Omit line B
     #[arg(long, help_heading = "Line B and snapshots", conflicts_with = "line_b")]
     no_line_b: bool,
     #[command(flatten)]
@@ -122,15 +125,15 @@ pub struct DayArgs {
 
     #[command(flatten)]
     faults: FaultArgs,
-    /// Seed of the faults; that of the feed unless given
+    /// Random seed of the faults. Default: the seed of the feed
     #[arg(long, value_name = "NUMBER", help_heading = "Faults")]
     fault_seed: Option<u64>,
-    /// When line B carries another channel, such as 2s..5s
+    /// Period in which line B carries another channel, such as 2s..5s
     #[arg(long, value_name = "FROM..TO", help_heading = "Faults", default_value = "never")]
     wrong_line: Interval,
     #[command(flatten)]
     snapshot_faults: SnapshotFaultArgs,
-    /// A step of the capture's clock: when since the start, and by how much, such as 2s:-500ms
+    /// Step of the capture's clock: time since the start and size of the step, such as 2s:-500ms
     #[arg(long, value_name = "AT:BY", help_heading = "Faults")]
     clock_step: Vec<Step>,
 }

@@ -22,46 +22,46 @@ const THREADS_MAX: u16 = 256;
 
 /// Measure the decoders and the encoder on this machine
 ///
-/// All packets lie in memory; each message is a struct at the end, and nothing of it is optimised
-/// away. The decoders run in turn, again and again, and the shortest pass of each counts. Before
-/// that their messages are compared. The encoder's time is that of decoding and encoding again,
-/// without that of decoding.
+/// All packets are in memory. Each message ends up as a struct, and the compiler cannot remove any
+/// of the work. First the messages of the decoders are compared. Then the decoders run alternately,
+/// and the shortest pass of each is reported. The encoder's time is the time of decoding and
+/// re-encoding minus that of decoding.
 #[derive(Debug, clap::Args)]
 pub struct BenchArgs {
     #[command(flatten)]
     input: InputArgs,
-    /// Messages to generate, if no file is named
+    /// Messages to generate if no file is given
     #[arg(long, value_name = "COUNT", default_value_t = 200_000)]
     messages: u64,
-    /// Seed of the generated trace
+    /// Random seed of the generated trace
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
-    /// Measure with 1 thread, 2 threads and so on up to this many
+    /// Measure with 1 to this many threads
     #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=i64::from(THREADS_MAX)))]
     threads: u16,
-    /// Time to measure, all cases together
+    /// Time to measure, for all cases together
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = span_in("0"..="24h"))]
     time: Span,
-    /// Write the figures there as a JSON list; - is standard output, instead of the tables
+    /// Write the figures to this file as a JSON list; with - to standard output, without the tables
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Also show where the time goes: building blocks, grammar and actions apart, latency. Counts
+    /// Also analyse the cost: building blocks, grammar and actions separately, latency. Counts
     /// instructions if valgrind is installed
     #[arg(long)]
     analysis: bool,
     /// Do not count instructions, which takes a minute
     #[arg(long, requires = "analysis")]
     no_instructions: bool,
-    /// Draw the rates there, by decoder and by threads, as SVG
+    /// Write a plot of the rates by decoder and by threads, as SVG
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// Replace output files that exist
     #[arg(long)]
     force: bool,
-    /// Run one building block, and nothing else
+    /// Run one building block and exit
     #[arg(long, value_name = "NAME", hide = true, requires = "passes")]
     block: Option<String>,
-    /// How often to run it
+    /// Number of runs
     #[arg(long, value_name = "COUNT", hide = true)]
     passes: Option<u64>,
 }

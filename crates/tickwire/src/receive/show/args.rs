@@ -5,42 +5,43 @@ use clap::ValueEnum;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
-/// What is shown of what came.
+/// Selection and format of the output.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ShowArgs {
-    /// Write what comes to standard output: messages, books, best prices, trades, or events such
-    /// as gaps and books that become fresh or stale. The table goes to standard error then.
+    /// Write these to standard output: messages, books, best prices, trades, or events such as gaps
+    /// and books that become fresh or stale. The table then goes to standard error.
     #[arg(long, value_name = "WHAT,..", value_delimiter = ',', help_heading = "Output")]
     show: Vec<Shown>,
-    /// Form of what is shown: jsonl unless given, text on a terminal.
+    /// Output format. Default: text on a terminal, else jsonl.
     #[arg(long, value_name = "FORM", requires = "show", help_heading = "Output")]
     format: Option<ShowFormat>,
-    /// Show only this instrument, by SecurityID or Symbol (SYMBOL:SESSION where feeds name both);
-    /// may be repeated.
+    /// Show only this instrument, by SecurityID or Symbol (SYMBOL:SESSION if the feed has both).
+    /// May be repeated.
     #[arg(long, value_name = "NAME", requires = "show", help_heading = "Output")]
     instrument: Vec<String>,
     /// Show only these fields of messages: names, paths such as MDEntries/MDEntryPx, or ids.
     #[arg(long, value_name = "FIELD,..", value_delimiter = ',', requires = "show")]
     #[arg(help_heading = "Output")]
     fields: Option<Vec<String>>,
-    /// Show books and best prices once, at the end, by name.
+    /// Show books and best prices once, at the end, sorted by name.
     #[arg(long, requires = "show", help_heading = "Output")]
     at_end: bool,
-    /// Write what is shown to Parquet files DIR/trades.parquet, bbo, books (a row a level) and events, in place of standard
-    /// output; in programs built with --features columns. Files get their names at the end.
+    /// Write the rows to Parquet files and not to standard output: DIR/trades.parquet, bbo, books
+    /// (one row per level) and events. Only in programs built with --features columns. Files are
+    /// renamed to these names at the end.
     #[arg(long, value_name = "DIR", requires = "show", conflicts_with = "format")]
     #[arg(help_heading = "Output")]
     tables: Option<PathBuf>,
 }
 
-/// What can be shown.
+/// The kinds of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Shown {
     /// Messages as `decode` writes them, with receive time and line.
     Messages,
-    /// Whole books, each time one changes or becomes fresh or stale.
+    /// Whole books, at each change of a book or of its state.
     Books,
-    /// Best bid and offer, each time they change.
+    /// Best bid and offer, at each change.
     Bbo,
     /// Trades.
     Trades,
@@ -48,14 +49,14 @@ pub enum Shown {
     Events,
 }
 
-/// How it is shown.
+/// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ShowFormat {
-    /// One JSON object a line.
+    /// One JSON object per line.
     Jsonl,
-    /// Comma-separated values under a heading; one WHAT at a time.
+    /// Comma-separated values with a header, for a single WHAT.
     Csv,
-    /// To read: lines, and for books a ladder that is redrawn on a terminal.
+    /// Text for people; books are a ladder that is redrawn on a terminal.
     Text,
 }
 

@@ -23,11 +23,11 @@ use tickwire_telemetry::metrics::Metrics;
 
 /// Send orders to `tickwire fix server` and count its execution reports
 ///
-/// Without --orders it is operated by a menu: N, a, b, l, n, p, x and ? for help. At the end it prints
-/// how long encoding, decoding and round trips took.
+/// Without --orders a menu controls the client: N, a, b, l, n, p, x and ? for help. At the end it
+/// prints the times of encoding, decoding and round trips.
 #[derive(Debug, Args)]
 pub struct ClientArgs {
-    /// The server's address
+    /// Address of the server
     #[arg(value_name = "ADDRESS", default_value = "127.0.0.1:11002")]
     address: SocketAddr,
     /// SenderCompID
@@ -36,35 +36,36 @@ pub struct ClientArgs {
     /// TargetCompID
     #[arg(long, value_name = "ID", default_value = "TEX_DLD")]
     target: String,
-    /// The first session of a settings file in QuickFIX's form instead of address, --sender and --target
+    /// Use the first session of a settings file in QuickFIX's format; replaces address, --sender
+    /// and --target
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Send that many orders, wait for all reports, log out and end, without a menu. With --store,
-    /// orders sent by earlier runs count
+    /// Send this many orders, wait for all reports, log out and exit, without a menu. With --store,
+    /// orders of earlier runs are included in the count
     #[arg(long, value_name = "N")]
     orders: Option<u64>,
-    /// Preload that many orders before connecting
+    /// Encode this many orders before connecting
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     preload: u64,
-    /// Orders sent in a row before received messages are handled
+    /// Orders to send before received messages are read
     #[arg(short = 'u', long, value_name = "N", default_value_t = 500)]
     batch: u64,
-    /// Orders a second; as fast as possible if not given
+    /// Orders per second. Default: as fast as possible
     #[arg(long, value_name = "N")]
     rate: Option<u32>,
-    /// Most open orders; 1 measures round trips one by one
+    /// Most open orders; 1 measures single round trips
     #[arg(long, value_name = "N")]
     window: Option<u64>,
-    /// Go on after a disconnection; needs --store to lose nothing
+    /// Reconnect after a disconnection; without --store messages can be lost
     #[arg(short, long)]
     reliable: bool,
-    /// A file to note every execution report in, so that none is handled twice
+    /// Record every execution report in this file, so that none is handled twice
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
-    /// Time before the first attempt to connect again
+    /// Time before the first attempt to reconnect
     #[arg(long, value_name = "TIME", default_value = "1s")]
     reconnect: Span,
-    /// Orders are the same for the same seed
+    /// Random seed; the same seed gives the same orders
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
