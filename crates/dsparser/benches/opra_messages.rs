@@ -1,7 +1,7 @@
-//! OPRA messages a second through the grammar, with light actions: each sums what it gets.
+//! OPRA messages per second through the grammar, with light actions: each sums its values.
 //!
-//! `cargo bench -p tickwire-dsparser`. The packets are made here from a fixed seed: 20 messages each,
-//! about 22 bytes and 9 fields a message, lengths spread as the 2009 paper reports.
+//! `cargo bench -p tickwire-dsparser`. The packets are generated from a fixed seed: 20 messages
+//! each, about 22 bytes and 9 fields a message, with lengths distributed as the 2009 paper reports.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;

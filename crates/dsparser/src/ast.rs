@@ -1,28 +1,28 @@
-//! A grammar as it is written: statements in blocks, nothing resolved yet.
+//! The syntax tree of a grammar: statements in blocks, with names not yet resolved.
 
 use crate::diagnostic::Span;
 
-/// Text between quotes, and where its first character stands.
+/// Text between quotes, with the position of its first character.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatternText {
     /// The text between the quotes.
     pub text: String,
-    /// Where it begins.
+    /// Position of its first character.
     pub span: Span,
 }
 
 /// One statement, with its block if it opens one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
-    /// What it says.
+    /// The statement itself.
     pub kind: StatementKind,
-    /// Where its keyword stands.
+    /// Position of its keyword.
     pub span: Span,
-    /// Its number in the order of the text, from 0; the index errors use.
+    /// Its number in the order of the text, from 0; errors report this index.
     pub index: u32,
 }
 
-/// What a statement says.
+/// A statement, with its operands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StatementKind {
@@ -30,73 +30,73 @@ pub enum StatementKind {
     Block {
         /// Its name.
         name: String,
-        /// What `CALL` puts in its place.
+        /// The statements that replace each `CALL`.
         body: Vec<Statement>,
     },
     /// `CALL name`
     Call {
         /// The block's name.
         name: String,
-        /// Where the name stands.
+        /// Position of the name.
         span: Span,
     },
     /// `SWITCH [operand] .. ENDSWITCH`
     Choose {
-        /// The number that selects a case; none where the bytes at the position do.
+        /// The number that selects a case; `None` for a switch by the bytes at the position.
         selector: Option<Operand>,
         /// The cases in the order of the text.
         cases: Vec<Case>,
-        /// What is done if no case fits.
+        /// Statements to run if no case fits; `None` if there is no `DEFAULT`.
         default: Option<Vec<Statement>>,
     },
     /// `EXECUTE name [FROM MARK]`
     Execute {
         /// The action's name.
         action: String,
-        /// Where the name stands.
+        /// Position of the name.
         span: Span,
-        /// Whether its bytes begin at the second mark.
+        /// True if the action's bytes begin at the second mark (`FROM MARK`).
         from_mark: bool,
     },
     /// `IF condition .. [ELSE ..] ENDIF`
     If {
-        /// What must hold.
+        /// The condition.
         condition: Condition,
-        /// What is done if it does.
+        /// Statements to run if the condition holds.
         body: Vec<Statement>,
-        /// What is done if not.
+        /// Statements to run if it does not hold.
         otherwise: Vec<Statement>,
     },
     /// `MARK`
     Mark,
     /// `LOOP [UNTIL [LAST] "re"] .. ENDLOOP`
     Loop {
-        /// What ends the loop, if it says so.
+        /// The pattern that ends the loop, if there is an `UNTIL`.
         until: Option<Until>,
-        /// What is repeated.
+        /// Statements to repeat.
         body: Vec<Statement>,
     },
     /// `MATCH "re"`
     Match {
-        /// What the bytes at the position must match.
+        /// The pattern that the bytes at the position must match.
         pattern: PatternText,
     },
     /// `PUSH`
     Push,
     /// `READ type name`
     Read {
-        /// How its bytes are found and read.
+        /// The type of the number and the bytes it is read from.
         source: ReadSource,
         /// The name the number is bound to.
         name: String,
-        /// Where the name stands.
+        /// Position of the name.
         span: Span,
     },
     /// `REPEAT count .. ENDREPEAT`
     Repeat {
-        /// How often.
+        /// Number of repetitions.
         count: Count,
-        /// What is repeated.
+        /// Statements to repeat.
         body: Vec<Statement>,
     },
     /// `SEND code value`
@@ -108,9 +108,9 @@ pub enum StatementKind {
     },
     /// `WHILECNT count .. ENDWHILECNT`
     WhileCount {
-        /// How many bytes.
+        /// Number of bytes.
         count: Count,
-        /// What is repeated until they are used up.
+        /// Statements to repeat until these bytes are consumed.
         body: Vec<Statement>,
     },
     /// `WSWITCH .. ENDWSWITCH`
@@ -120,51 +120,51 @@ pub enum StatementKind {
     },
 }
 
-/// What ends a `LOOP UNTIL`.
+/// The end condition of a `LOOP UNTIL`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Until {
     /// The pattern that ends the loop and is consumed.
     pub pattern: PatternText,
-    /// Whether it must be the last of the input.
+    /// True if the match must reach the end of the input (`LAST`).
     pub last: bool,
 }
 
 /// A number in a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
-    /// One that `READ` bound.
+    /// A number that `READ` bound to a name.
     Name {
         /// The name.
         name: String,
-        /// Where it stands.
+        /// Position of the name.
         span: Span,
     },
-    /// Itself.
+    /// A literal number.
     Number(i128),
     /// The value the last action returned.
     Value {
-        /// Where the word stands.
+        /// Position of the word `VALUE`.
         span: Span,
     },
 }
 
-/// What an `IF` asks.
+/// The condition of an `IF`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// How two numbers compare.
+    /// A comparison of two numbers.
     Compare {
-        /// On the left.
+        /// The left operand.
         left: Operand,
-        /// How.
+        /// The comparison operator.
         comparison: Comparison,
-        /// On the right.
+        /// The right operand.
         right: Operand,
     },
-    /// Whether the bytes at the position match, which are then consumed.
+    /// A pattern that must match the bytes at the position; a match is consumed.
     Matches(PatternText),
 }
 
-/// How two numbers compare.
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
     /// `==`
@@ -179,20 +179,20 @@ pub enum Comparison {
     Greater,
     /// `>=`
     GreaterOrEqual,
-    /// `&`: some bit is set in both.
+    /// `&`: at least one bit is set in both.
     CommonBits,
 }
 
-/// How `READ` makes a number of bytes.
+/// The source of the number that `READ` binds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadSource {
     /// A binary integer of a fixed size, such as `u16le`.
     Integer(IntegerType),
-    /// As a count: an encoding and a pattern.
+    /// An encoding and a pattern, as for a count.
     Bytes {
-        /// How the matched bytes are read.
+        /// Encoding of the matched bytes.
         encoding: CountEncoding,
-        /// Which bytes they are.
+        /// Pattern that matches the number's bytes.
         pattern: PatternText,
     },
 }
@@ -202,77 +202,77 @@ pub enum ReadSource {
 pub struct IntegerType {
     /// Bytes, 1 to 8.
     pub bytes: u8,
-    /// Whether the highest bit is a sign.
+    /// True for a signed (two's complement) type.
     pub is_signed: bool,
-    /// Whether the least significant byte comes first.
+    /// True if the least significant byte comes first.
     pub is_little: bool,
 }
 
-/// A count with what is added to it.
+/// A count with its adjustment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Count {
-    /// Where the number comes from.
+    /// Source of the number.
     pub source: CountFrom,
-    /// What is added: negative after `MINUS`.
+    /// Number added to it; negative after `MINUS`.
     pub adjust: i128,
 }
 
-/// Where a count comes from.
+/// The source of a count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CountFrom {
-    /// From bytes of the packet.
+    /// A number in the packet's bytes.
     Bytes {
-        /// How the matched bytes are read.
+        /// Encoding of the matched bytes.
         encoding: CountEncoding,
-        /// Which bytes are the count.
+        /// Pattern that matches the count's bytes.
         pattern: PatternText,
     },
     /// A number that `READ` bound.
     Name {
         /// The name.
         name: String,
-        /// Where it stands.
+        /// Position of the name.
         span: Span,
     },
-    /// Itself.
+    /// A literal number.
     Number(u64),
     /// The value the last action returned.
     Value {
-        /// Where the word stands.
+        /// Position of the word `VALUE`.
         span: Span,
     },
 }
 
-/// How the bytes of a count are read. All counts are unsigned.
+/// The encoding of a count's bytes. All counts are unsigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountEncoding {
-    /// Most significant byte first: the plain form.
+    /// Most significant byte first; the default.
     BigEndian,
-    /// `DECIMAL`: the ASCII digits the match begins with; what follows them is a separator.
+    /// `DECIMAL`: leading ASCII digits of the match; the rest of the match is a separator.
     Decimal,
     /// `LITTLE`: least significant byte first.
     LittleEndian,
-    /// `STOPBIT`: the low seven bits of each byte, most significant first.
+    /// `STOPBIT`: the low seven bits of each byte, most significant group first.
     StopBit,
 }
 
-/// What selects a case.
+/// The selector of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaseHead {
-    /// A pattern, which is consumed.
+    /// A pattern; a match is consumed.
     Pattern(PatternText),
-    /// Any of these numbers.
+    /// Numbers, any of which selects the case.
     Numbers(Vec<i128>),
 }
 
 /// One `CASE head .. ENDCASE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// What selects the case.
+    /// The selector of the case.
     pub head: CaseHead,
-    /// What follows the match.
+    /// Statements to run after the match.
     pub body: Vec<Statement>,
-    /// Where its keyword stands.
+    /// Position of its keyword.
     pub span: Span,
     /// Its number in the order of the text.
     pub index: u32,

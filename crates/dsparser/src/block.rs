@@ -1,4 +1,4 @@
-//! The checked program: what every engine runs and the generator prints.
+//! The checked program, which every engine runs and the generator prints.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use crate::pattern::{ByteSet, Pattern, Shape, Union};
 pub(crate) struct Node {
     pub(crate) statement: u32,
     pub(crate) kind: NodeKind,
-    /// What lies between the mark and the position before the statement; for a loop or a switch,
-    /// before every round of it.
+    /// State of the bytes between the mark and the position before the statement; for a loop or a
+    /// switch, before each of its rounds.
     pub(crate) before: Since,
 }
 
@@ -33,9 +33,9 @@ pub(crate) enum NodeKind {
     },
     Execute {
         action: ActionId,
-        /// Whether the bytes are always exactly one stop-bit item.
+        /// True if the bytes are always exactly one stop-bit item.
         stop_bit: bool,
-        /// Whether the bytes begin at the second mark.
+        /// True if the bytes begin at the second mark.
         from_mark: bool,
     },
     If {
@@ -45,7 +45,7 @@ pub(crate) enum NodeKind {
     },
     Loop {
         until: Option<End>,
-        /// The bytes the body can start at.
+        /// The bytes that can start the body.
         first: ByteSet,
         body: Vec<Node>,
     },
@@ -59,7 +59,7 @@ pub(crate) enum NodeKind {
     Repeat {
         count: CountNode,
         body: Vec<Node>,
-        /// Whether a round may consume nothing, so that the engine has to count such rounds.
+        /// True if a round may consume nothing, so that the engine must count such rounds.
         may_stall: bool,
     },
     Send {
@@ -73,7 +73,7 @@ pub(crate) enum NodeKind {
     WhileCount {
         count: CountNode,
         body: Vec<Node>,
-        /// Whether a round of the body may consume nothing, so that the engine has to look.
+        /// True if a round of the body may consume nothing, so that the engine must check.
         may_stall: bool,
     },
 }
@@ -82,11 +82,11 @@ pub(crate) enum NodeKind {
 #[derive(Clone, Debug)]
 pub(crate) struct End {
     pub(crate) pattern: Arc<Pattern>,
-    /// Whether it must reach the end of the input.
+    /// True if the match must reach the end of the input.
     pub(crate) last: bool,
 }
 
-/// A count, and what is added to it.
+/// A count with its adjustment.
 #[derive(Clone, Debug)]
 pub(crate) struct CountNode {
     pub(crate) source: CountSource,
@@ -129,7 +129,7 @@ pub(crate) enum ReadNode {
 }
 
 impl Comparison {
-    /// As it is written, in a grammar and in Rust where that has it.
+    /// Returns the operator's text, which is the same in grammars and, where it exists, in Rust.
     pub(crate) const fn symbol(self) -> &'static str {
         match self {
             Self::Equal => "==",
@@ -142,7 +142,7 @@ impl Comparison {
         }
     }
 
-    /// Whether it holds.
+    /// True if `left` and `right` satisfy the comparison.
     pub(crate) const fn holds(self, left: i128, right: i128) -> bool {
         match self {
             Self::Equal => left == right,
@@ -162,23 +162,22 @@ pub(crate) struct CaseNode {
     pub(crate) body: Vec<Node>,
 }
 
-/// What is known of the bytes between the mark and the position.
+/// Static knowledge about the bytes between the mark and the position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Since {
-    /// There are none.
+    /// No bytes.
     Empty,
-    /// None has the top bit; there may be none.
+    /// Zero or more bytes, none with the top bit.
     Open,
     /// Exactly one stop-bit item.
     Item,
-    /// Anything.
+    /// Any bytes.
     Other,
 }
 
 impl Node {
-    /// What happens to the stop-bit items that the statement hands out, one after the other to the end
-    /// of the input; `None` if it is no switch on the top bit, each case of which gives its item to an
-    /// action.
+    /// Returns the actions for the stop-bit items of this statement if it is a switch on the top
+    /// bit that hands each item to an action up to the end of the input; `None` otherwise.
     pub(crate) fn item_actions(&self) -> Option<ItemActions> {
         let NodeKind::Switch { cases, .. } = &self.kind else { return None };
         let [first, second] = cases.as_slice() else { return None };
@@ -205,7 +204,8 @@ impl Node {
     }
 }
 
-/// An action with at most one event before it, if that is all that a case does with its item.
+/// Returns the action, and the event before it if there is one, of a case that does nothing else
+/// with its item.
 fn item_action(body: &[Node]) -> Option<ItemAction> {
     let (send, body) = match body {
         [Node { kind: NodeKind::Send { code, value }, .. }, rest @ ..] => {
@@ -223,10 +223,10 @@ fn item_action(body: &[Node]) -> Option<ItemAction> {
     }
 }
 
-/// Whether a round of `body` may consume nothing.
+/// True if a round of `body` may consume nothing.
 ///
-/// `in_count` says that it is a round of `WHILECNT`, which has bytes left: there, loops, switches and
-/// counts inside are trusted to take some, and the engine reports the case in which they do not.
+/// `in_count` is true for a round of `WHILECNT`, which has bytes left: loops, switches and counts
+/// inside it are assumed to consume some of them, and the engine reports an error if they do not.
 pub(crate) fn can_match_nothing(body: &[Node], in_count: bool) -> bool {
     body.iter().all(|node| node_can_match_nothing(node, in_count))
 }
@@ -236,7 +236,7 @@ fn node_can_match_nothing(node: &Node, in_count: bool) -> bool {
     match &node.kind {
         NodeKind::Execute { .. } | NodeKind::Mark | NodeKind::Push | NodeKind::Send { .. } => true,
         NodeKind::If { body, otherwise, .. } => nothing(body) || nothing(otherwise),
-        // A case by pattern takes bytes.
+        // A case by pattern consumes bytes.
         NodeKind::Choose { default, .. } => default.as_ref().is_some_and(|body| nothing(body)),
         NodeKind::ChooseNumber { cases, default, .. } => {
             cases.iter().any(|(_, body)| nothing(body))
@@ -304,7 +304,7 @@ pub(crate) fn patterns(node: &Node) -> Vec<&Arc<Pattern>> {
     }
 }
 
-/// Shows every pattern of `body`, in the order of the text as near as statements have one.
+/// Calls `show` with every pattern of `body`, approximately in the order of the text.
 pub(crate) fn each_pattern(body: &[Node], show: &mut dyn FnMut(&Pattern)) {
     for node in body {
         patterns(node).into_iter().for_each(|pattern| show(pattern));
@@ -312,7 +312,7 @@ pub(crate) fn each_pattern(body: &[Node], show: &mut dyn FnMut(&Pattern)) {
     }
 }
 
-/// The bytes `body` can start at.
+/// Returns the bytes that can start `body`.
 pub(crate) fn first(body: &[Node]) -> ByteSet {
     let mut set = ByteSet::EMPTY;
     for node in body {
@@ -324,7 +324,7 @@ pub(crate) fn first(body: &[Node]) -> ByteSet {
     set
 }
 
-/// The bytes a statement can start at.
+/// Returns the bytes that can start a statement.
 fn first_of(node: &Node) -> ByteSet {
     let all = |sets: &mut dyn Iterator<Item = ByteSet>| {
         sets.fold(ByteSet::EMPTY, |all, set| all.union(&set))

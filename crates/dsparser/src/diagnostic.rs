@@ -1,11 +1,11 @@
-//! What is wrong with a grammar text, for people.
+//! Diagnostics: mistakes in a grammar text, described for people.
 
 use std::fmt;
 
-/// Where something stands in a grammar text. Line and column count from 1, columns in characters.
+/// A position in a grammar text. Line and column count from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
-    /// 0 for the grammar itself, else the included file, in the order in which they are included.
+    /// 0 for the grammar itself; included files count from 1 in the order of their inclusion.
     pub file: u32,
     /// Line, from 1.
     pub line: u32,
@@ -13,52 +13,52 @@ pub struct Span {
     pub column: u32,
 }
 
-/// What sort of mistake a [`Diagnostic`] is about.
+/// The kind of mistake in a [`Diagnostic`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DiagnosticKind {
     /// Two cases of a switch can match the same bytes.
     AmbiguousCases,
-    /// A pattern that is not a byte regular expression of this language.
+    /// A pattern is not a byte regular expression of this language.
     BadPattern,
     /// A case after one that takes every byte.
     CaseAfterCatchAll,
-    /// A case or a loop body that can match nothing, so it could repeat for ever.
+    /// A case or a loop body can match nothing, so it could repeat for ever.
     CanMatchNothing,
-    /// A count of more bytes than 64 bits can need.
+    /// A count is longer than any 64-bit number needs.
     CountTooWide,
     /// Words or punctuation where they do not belong.
     Syntax,
-    /// A limit of [`Limits`](crate::Limits) is reached.
+    /// A limit of [`Limits`](crate::Limits) is exceeded.
     TooLarge,
     /// A block without its end, or an end without its block.
     UnbalancedBlock,
-    /// An action name the host does not have.
+    /// The host has no action of this name.
     UnknownAction,
-    /// A block that calls itself, or a file that includes itself.
+    /// A block calls itself, or a file includes itself.
     Recursion,
-    /// A pattern that can read far past its match; a warning.
+    /// A pattern can read far past its match; a warning.
     ScansPastMatch,
-    /// A name that nothing was read into, or a block that is nowhere.
+    /// No number was read into the name, or no block has it.
     UnknownName,
-    /// The first word of a line is no keyword.
+    /// The first word of a line is not a keyword.
     UnknownKeyword,
     /// `VALUE` before any action has run.
     ValueWithoutAction,
 }
 
-/// One mistake: where, what and what to do about it.
+/// One mistake: its position, a description and a remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Where it stands.
+    /// Position of the mistake.
     pub span: Span,
-    /// The included file, if it stands in one.
+    /// Name of the included file; `None` for the grammar itself.
     pub file: Option<String>,
-    /// What sort of mistake it is.
+    /// Kind of mistake.
     pub kind: DiagnosticKind,
-    /// What is wrong.
+    /// Description of the mistake.
     pub message: String,
-    /// What to do about it.
+    /// Suggested remedy.
     pub help: String,
 }
 
@@ -72,7 +72,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// Everything that is wrong with a grammar, in the order of the text. Never empty.
+/// All mistakes of a grammar, in the order of the text. Never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramErrors {
     pub(crate) diagnostics: Vec<Diagnostic>,
@@ -85,7 +85,7 @@ impl ProgramErrors {
         &self.diagnostics
     }
 
-    /// How many more there are than [`Limits::errors_max`](crate::Limits::errors_max) let through.
+    /// Number of mistakes dropped because of [`Limits::errors_max`](crate::Limits::errors_max).
     pub fn left_out(&self) -> usize {
         self.left_out
     }
@@ -110,12 +110,12 @@ impl std::error::Error for ProgramErrors {}
 #[derive(Debug, Default)]
 pub(crate) struct Diagnostics {
     list: Vec<Diagnostic>,
-    /// The included files, by their number less one.
+    /// The included files; file number n is at index n - 1.
     pub(crate) files: Vec<String>,
 }
 
 impl Diagnostics {
-    /// An empty list for a text that includes these files.
+    /// Creates an empty list for a text that includes these files.
     pub(crate) fn of_files(files: Vec<String>) -> Self {
         Self { list: Vec::new(), files }
     }
@@ -135,7 +135,7 @@ impl Diagnostics {
         self.list.is_empty()
     }
 
-    /// The mistakes in the order of the text, each with the file it stands in.
+    /// Returns the mistakes in the order of the text, each with the name of its file.
     fn sorted(&mut self) -> Vec<Diagnostic> {
         let mut list = std::mem::take(&mut self.list);
         list.sort_by_key(|diagnostic| diagnostic.span);
@@ -147,7 +147,7 @@ impl Diagnostics {
         list
     }
 
-    /// What was noted, where it is no mistake.
+    /// Returns the list as warnings.
     pub(crate) fn into_warnings(mut self) -> Vec<Diagnostic> {
         self.sorted()
     }
@@ -160,7 +160,7 @@ impl Diagnostics {
     }
 }
 
-/// The word of `known` that `word` was probably meant to be.
+/// Returns the word of `known` that is closest to `word`, if any is close enough.
 pub(crate) fn suggestion<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str>,

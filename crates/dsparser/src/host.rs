@@ -1,37 +1,35 @@
-//! What a grammar talks to: named actions and the [`Host`] that carries them out.
+//! The interface between grammar and application: named actions and the [`Host`] that carries them
+//! out.
 
 use crate::rt;
 
-/// The number of a user action: its place in the [`ActionNames`] the program was parsed with.
+/// The number of a user action: its index in the [`ActionNames`] that the program was parsed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ActionId(pub u16);
 
-/// The number of a name that `READ` binds, in the order of the text: its place in
+/// The number of a name that `READ` binds, in the order of the text: its index in
 /// [`Program::names`](crate::Program::names).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NameId(pub u8);
 
-/// What an action hands back to the grammar, for `WHILECNT VALUE` and `REPEAT VALUE`.
+/// The number that an action returns to the grammar, for `VALUE`.
 ///
-/// An action that has nothing to say returns `ActionValue::default()`, which is 0.
+/// An action without a result returns `ActionValue::default()`, which is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ActionValue(pub u64);
 
-/// Why an action refused its bytes: a code whose meaning belongs to the host.
+/// The reason why an action refused its bytes: a code defined by the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActionError(pub u32);
 
-/// The state and the actions of whoever runs a grammar.
+/// The application's side of a grammar: its actions and their state.
 ///
-/// Every engine (tables, generated source, reference) makes the same calls in the same order.
+/// Every engine (machine, generated source, reference) makes the same calls in the same order.
 pub trait Host {
     /// Carries out `action` on the bytes between the mark and the position.
     ///
-    /// `offset` is where `bytes` begin in the packet. The value is what `VALUE` means until the next
-    /// action returns.
-    ///
-    /// # Errors
-    /// Any [`ActionError`]; the run stops and reports action, code and offset.
+    /// `offset` is the offset of `bytes` in the packet. `VALUE` refers to the returned value until
+    /// the next action returns.
     fn execute(
         &mut self,
         action: ActionId,
@@ -39,15 +37,12 @@ pub trait Host {
         offset: usize,
     ) -> Result<ActionValue, ActionError>;
 
-    /// Carries out `action` where the grammar proves that `bytes` are exactly one stop-bit item:
-    /// bytes without the top bit, then one with it.
+    /// Carries out `action` on exactly one stop-bit item: bytes without the top bit, then one with
+    /// it. Engines call it where the grammar proves this form.
     ///
     /// `integer` is the item as an unsigned integer, seven bits a byte, most significant first,
-    /// modulo 2^64. Override this to save a second walk over the bytes; by default it calls
+    /// modulo 2^64. Override this method to save a second walk over the bytes; the default calls
     /// [`execute`](Self::execute).
-    ///
-    /// # Errors
-    /// As [`execute`](Self::execute).
     #[inline]
     fn execute_stop_bit(
         &mut self,
@@ -62,12 +57,12 @@ pub trait Host {
 
     /// Carries out the actions of a run of stop-bit items, in order.
     ///
-    /// Engines call it where a switch hands every item up to the end of the innermost count to an action.
-    /// Override it to take all items at once; by default it calls [`send`](Self::send) and
-    /// [`execute_stop_bit`](Self::execute_stop_bit) for each. The value is that of the last action.
+    /// Engines call it for a switch that hands every item up to the end of the innermost count to
+    /// an action. Override it to take all items at once; the default calls [`send`](Self::send) and
+    /// [`execute_stop_bit`](Self::execute_stop_bit) for each. Returns the value of the last action.
     ///
     /// # Errors
-    /// [`ItemError`]: which item was refused; nothing is called for those after it.
+    /// [`ItemError`] with the refused item; later items are not handed out.
     #[inline]
     fn execute_stop_bit_run(&mut self, run: StopBitRun<'_>) -> Result<ActionValue, ItemError> {
         let mut value = ActionValue::default();
@@ -83,43 +78,44 @@ pub trait Host {
         Ok(value)
     }
 
-    /// Takes a number that `READ` bound to a name; its bytes begin at `offset`. By default it is ignored.
+    /// Takes a number that `READ` bound to a name; its bytes begin at `offset`. The default ignores
+    /// it.
     #[inline]
     fn number(&mut self, name: NameId, number: i128, offset: usize) {
         let _ = (name, number, offset);
     }
 
-    /// Takes the event of a `SEND code value` statement. By default it is ignored.
+    /// Takes the event of a `SEND code value` statement. The default ignores it.
     #[inline]
     fn send(&mut self, code: u32, value: u64) {
         let _ = (code, value);
     }
 }
 
-/// A run of whole stop-bit items, each of which goes to an action: one for items of one byte, one for
-/// longer ones.
+/// A run of whole stop-bit items, each of which goes to an action: items of one byte to one action,
+/// longer items to another.
 #[derive(Clone, Copy, Debug)]
 pub struct StopBitRun<'a> {
     /// The items, at least one; the last byte has the top bit.
     pub bytes: &'a [u8],
-    /// Where `bytes` begin in the packet.
+    /// Offset of `bytes` in the packet.
     pub offset: usize,
-    /// What happens to the items.
+    /// The actions for the items.
     pub actions: &'a ItemActions,
 }
 
-/// What happens to the items of a [`StopBitRun`].
+/// The actions for the items of a [`StopBitRun`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ItemActions {
     /// For items of one byte.
     pub short: ItemAction,
-    /// For longer ones.
+    /// For items of two or more bytes.
     pub long: ItemAction,
-    /// The statement that walks a longer item.
+    /// The statement that matches the rest of a longer item.
     pub walk_statement: u32,
 }
 
-/// What happens to one item.
+/// The action for one item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ItemAction {
     /// Code and value of an event before the action.
@@ -130,10 +126,10 @@ pub struct ItemAction {
     pub statement: u32,
 }
 
-/// Why a run of items was refused.
+/// The refusal of an item in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ItemError {
-    /// Where the refused item begins in the packet.
+    /// Offset of the refused item in the packet.
     pub offset: usize,
     /// The host's code.
     pub error: ActionError,
@@ -152,14 +148,14 @@ impl<'a> StopBitRun<'a> {
         })
     }
 
-    /// What happens to `item`.
+    /// Returns the action for `item`.
     #[inline]
     pub fn action_of(&self, item: &[u8]) -> &'a ItemAction {
         if item.len() == 1 { &self.actions.short } else { &self.actions.long }
     }
 }
 
-/// The action names a grammar may use, in the order of their [`ActionId`]s.
+/// The action names that a grammar may use, in the order of their [`ActionId`]s.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActionNames {
     pub(crate) names: Vec<String>,
@@ -167,7 +163,7 @@ pub struct ActionNames {
 }
 
 impl ActionNames {
-    /// Creates the list of names a host knows. The first name is `ActionId(0)`.
+    /// Creates the list of the host's action names. The first name is `ActionId(0)`.
     pub fn new<I>(names: I) -> Self
     where
         I: IntoIterator,
@@ -176,7 +172,7 @@ impl ActionNames {
         Self { names: names.into_iter().map(Into::into).collect(), open: false }
     }
 
-    /// Accepts any name, numbered by first appearance: for looking at a grammar without its host.
+    /// Accepts any name, numbered by first appearance: for inspecting a grammar without its host.
     pub fn any() -> Self {
         Self { names: Vec::new(), open: true }
     }

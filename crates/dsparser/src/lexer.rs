@@ -1,4 +1,4 @@
-//! One line of a grammar into words, patterns and their columns.
+//! The lexer: splits a line of a grammar into words and patterns with their columns.
 
 use crate::diagnostic::{DiagnosticKind, Diagnostics, Span};
 
@@ -13,11 +13,11 @@ pub(crate) struct Token<'t> {
 pub(crate) enum TokenKind<'t> {
     /// A keyword, an action name or a number.
     Word(&'t str),
-    /// What stands between quotes; the token's column is that of the first character inside.
+    /// The text between quotes; the token's column is that of the first character inside.
     Pattern(&'t str),
 }
 
-/// Splits one line; comments and blanks vanish. A mistake ends the line.
+/// Splits a line into tokens and drops comments and blanks. A mistake ends the line.
 pub(crate) fn tokens<'t>(
     line: &'t str,
     (file, number): (u32, u32),
@@ -70,8 +70,8 @@ fn is_typographic(character: char) -> bool {
     matches!(character, '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{201f}')
 }
 
-/// Bytes up to the quote that closes a pattern opened by `opening`; a backslash keeps the next
-/// character from closing it.
+/// Returns the length in bytes up to the quote that closes a pattern opened by `opening`. A
+/// backslash escapes the next character.
 fn pattern_length(text: &str, opening: char) -> Option<usize> {
     let mut escaped = false;
     for (at, character) in text.char_indices() {

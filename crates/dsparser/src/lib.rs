@@ -1,10 +1,12 @@
-//! A packet grammar language: byte patterns joined by plain control statements, with actions between
+//! A packet grammar language: byte patterns joined by control statements, with actions between
 //! them.
 //!
-//! [`Program::parse`] checks a grammar and reports everything that is wrong with it at once.
-//! [`Machine`] is the program as one automaton and runs over packets; [`generate()`] writes the same
-//! program as Rust source. Both drive a [`Host`], which holds the actions and their state, and
-//! [`reference`] says the same once more, plainly.
+//! [`Program::parse`] checks a grammar and reports all mistakes at once. Three engines run a
+//! program and drive a [`Host`], which holds the actions and their state:
+//!
+//! - [`Machine`] interprets it as one automaton.
+//! - [`generate()`] writes it as Rust source.
+//! - [`reference`] interprets it statement by statement; tests compare the other two with it.
 //!
 //! ```
 //! use tickwire_dsparser::{ActionError, ActionId, ActionNames, ActionValue, Host, Program};
@@ -70,7 +72,7 @@ pub use program::Program;
 pub use run_error::{RunError, RunErrorKind, StatementText};
 pub use stages::Stage;
 
-/// The tutorial's Rust is compiled and run with the tests.
+/// Compiles and runs the tutorial's Rust with the tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/grammar-tutorial.md")]
 struct Tutorial;

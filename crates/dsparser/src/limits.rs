@@ -1,6 +1,7 @@
-//! How large a grammar may be.
+//! Limits on the size of a grammar.
 
-/// Bounds on what a grammar text can ask of the compiler. Reaching one is an error of the program.
+/// Limits on the work that a grammar text can demand of the compiler. Exceeding one is an error of
+/// the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -8,7 +9,7 @@ pub struct Limits {
     pub text_bytes_max: usize,
     /// Statements of the grammar. Default 4096.
     pub statements_max: usize,
-    /// Blocks open at the same time. Default 32, and never more than 32.
+    /// Blocks open at the same time. Default 32, which is also the maximum.
     pub nesting_max: usize,
     /// Bytes of one pattern. Default 1024.
     pub pattern_bytes_max: usize,
@@ -16,23 +17,23 @@ pub struct Limits {
     pub pattern_states_max: usize,
     /// Automaton states of the whole program. Default 32768.
     pub states_max: usize,
-    /// Files included, all together. Default 64.
+    /// Included files in total. Default 64.
     pub files_max: usize,
-    /// Names that numbers are read into. Default 32, and never more than 32.
+    /// Names that numbers are read into. Default 32, which is also the maximum.
     pub names_max: usize,
-    /// Statements, with those of its block for every `CALL`. Default 65536.
+    /// Statements after expanding every `CALL`. Default 65536.
     pub expanded_max: usize,
-    /// Errors reported; the rest is counted. Default 100.
+    /// Errors reported; further ones are only counted. Default 100.
     pub errors_max: usize,
 }
 
-/// What no setting exceeds: the engines keep their counts in arrays of this size.
+/// Maximum nesting depth of any setting: the engines keep their counters in arrays of this size.
 pub(crate) const NESTING_MAX: usize = 32;
 
-/// What no setting exceeds: the engines keep numbers in arrays of this size.
+/// Maximum number of names of any setting: the engines keep the numbers in arrays of this size.
 pub(crate) const NAMES_MAX: usize = 32;
 
-/// Files inside one another.
+/// Maximum nesting depth of included files.
 pub(crate) const INCLUDE_DEPTH_MAX: usize = 8;
 
 impl Default for Limits {

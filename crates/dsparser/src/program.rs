@@ -14,7 +14,7 @@ use crate::machine::Machine;
 use crate::parser::parse;
 use crate::run_error::StatementText;
 
-/// A checked grammar: every name known, every pattern compiled, every loop certain to end.
+/// A checked grammar: every name is known, every pattern is compiled, every loop terminates.
 #[derive(Clone, Debug)]
 pub struct Program {
     text: String,
@@ -29,18 +29,19 @@ pub struct Program {
 }
 
 impl Program {
-    /// Parses and checks `text`, which includes no files; the host's action names are `actions`.
+    /// Parses and checks `text`, which must not include files. `actions` are the host's action
+    /// names.
     ///
     /// # Errors
-    /// All errors of the text together, each with line, column, reason and what to do.
+    /// All errors of the text together, each with line, column, reason and remedy.
     pub fn parse(text: &str, actions: &ActionNames) -> Result<Self, ProgramErrors> {
         Self::parse_with(text, actions, &Limits::default())
     }
 
-    /// As [`parse`](Self::parse), with limits of the caller's choice.
+    /// As [`parse`](Self::parse), with custom limits.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse); reaching a limit is an error of its own.
+    /// As [`parse`](Self::parse); exceeding a limit is an error as well.
     pub fn parse_with(
         text: &str,
         actions: &ActionNames,
@@ -50,8 +51,8 @@ impl Program {
         Self::parse_including(text, actions, limits, &mut none)
     }
 
-    /// As [`parse_with`](Self::parse_with); `files` gives the text of an included file by the name that
-    /// stands in the grammar, or says why there is none.
+    /// As [`parse_with`](Self::parse_with). `files` returns the text of an included file by the
+    /// name in the grammar, or the reason why there is none.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
@@ -88,13 +89,13 @@ impl Program {
         })
     }
 
-    /// The grammar as it was given.
+    /// Returns the text of the grammar.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// SHA-256 of the text, and of all it includes, in hexadecimal: `GRAMMAR_SHA256` of a module generated
-    /// from it.
+    /// Returns the SHA-256 of the text and of all included files, in hexadecimal. It is
+    /// `GRAMMAR_SHA256` of a module generated from the program.
     pub fn sha256(&self) -> String {
         let mut digest = Sha256::new_with_prefix(self.text.as_bytes());
         for (name, text) in &self.files {
@@ -110,33 +111,33 @@ impl Program {
         })
     }
 
-    /// The statements as a tree, as written.
+    /// Returns the syntax tree.
     pub fn syntax(&self) -> &[Statement] {
         &self.ast
     }
 
-    /// The action names, by [`ActionId`](crate::ActionId).
+    /// Returns the action names, indexed by [`ActionId`](crate::ActionId).
     pub fn actions(&self) -> &[String] {
         &self.actions
     }
 
-    /// The names that numbers are read into, by [`NameId`](crate::NameId).
+    /// Returns the names that numbers are read into, indexed by [`NameId`](crate::NameId).
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// What is no mistake but costs more than it seems, in the order of the text.
+    /// Returns the warnings, in the order of the text: constructs that are valid but can be costly.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
     }
 
-    /// The statements in the order of the text, for
+    /// Returns the statements in the order of the text, for
     /// [`RunError::describe`](crate::RunError::describe).
     pub fn statements(&self) -> &[StatementText] {
         &self.statements
     }
 
-    /// The program as one automaton.
+    /// Compiles the program into one automaton.
     pub fn machine(&self) -> Machine {
         Machine::compile(self)
     }

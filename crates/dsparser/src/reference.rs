@@ -1,7 +1,7 @@
-//! The language said once more, as plainly as possible: the checked program walked statement by
-//! statement, patterns matched on their syntax.
+//! The reference engine: walks the checked program statement by statement and matches patterns on
+//! their syntax trees.
 //!
-//! Slow. It exists to be read, and to be compared with the engines.
+//! It is slow. It exists to be read, and to be compared with the other engines.
 
 use std::collections::BTreeSet;
 
@@ -38,16 +38,16 @@ struct Walk<'a, H> {
     pos: usize,
     mark: usize,
     second_mark: usize,
-    /// What the last action returned.
+    /// The value that the last action returned.
     value: u64,
     /// The numbers bound to names.
     names: [u64; NAMES_MAX],
-    /// Rounds of repetitions that took nothing.
+    /// Number of rounds of repetitions that consumed nothing.
     empty_rounds: u32,
 }
 
 impl<H: Host> Walk<'_, H> {
-    /// `input` is the packet up to the end of the innermost count.
+    /// Runs the statements of a block. `input` is the packet up to the end of the innermost count.
     fn block(&mut self, body: &[Node], input: &[u8]) -> Result<(), RunError> {
         body.iter().try_for_each(|node| self.statement(node, input))
     }
@@ -151,7 +151,7 @@ impl<H: Host> Walk<'_, H> {
         Ok(())
     }
 
-    /// Consumes what ends a loop, if it is there.
+    /// Consumes the end pattern of a loop if it matches.
     fn ends(&mut self, end: &End, input: &[u8]) -> bool {
         match longest(&end.pattern.hir, input, self.pos) {
             Ok(after) if !end.last || after == input.len() => {
@@ -162,7 +162,7 @@ impl<H: Host> Walk<'_, H> {
         }
     }
 
-    /// Consumes the match of a case, if one matches before the innermost count is used up.
+    /// Consumes the match of a case, if one matches within the innermost count.
     fn select<'c>(&mut self, cases: &'c [CaseNode], input: &[u8]) -> Option<&'c CaseNode> {
         cases.iter().find(|case| match longest(&case.pattern.hir, input, self.pos) {
             Ok(after) => {
@@ -173,7 +173,7 @@ impl<H: Host> Walk<'_, H> {
         })
     }
 
-    /// A number as a condition sees it.
+    /// Returns the value of an operand of a condition.
     fn number(&self, operand: &OperandNode) -> i128 {
         match operand {
             OperandNode::Name(name) => self.bound(*name),
@@ -212,7 +212,7 @@ impl<H: Host> Walk<'_, H> {
         Ok(())
     }
 
-    /// A number in the bytes that a pattern matches.
+    /// Reads a number from the bytes that a pattern matches.
     fn encoded(
         &mut self,
         encoding: CountEncoding,
@@ -233,7 +233,7 @@ impl<H: Host> Walk<'_, H> {
         number.map_err(|kind| rt::error(kind, start, self.program.statements(), statement))
     }
 
-    /// A count, and where it stands.
+    /// Reads a count. Returns it with the position at which it begins.
     fn count(
         &mut self,
         count: &CountNode,
@@ -263,13 +263,14 @@ impl<H: Host> Walk<'_, H> {
     }
 }
 
-/// Where the longest match that begins at `pos` ends, or the furthest byte that could not be matched.
+/// Returns the end of the longest match that begins at `pos`, or the furthest byte that did not
+/// match.
 fn longest(hir: &Hir, input: &[u8], pos: usize) -> Result<usize, usize> {
     let mut furthest = pos;
     ends(hir, input, pos, &mut furthest).last().copied().ok_or(furthest)
 }
 
-/// Every place where a match that begins at `pos` can end.
+/// Returns every position at which a match that begins at `pos` can end.
 fn ends(hir: &Hir, input: &[u8], pos: usize, furthest: &mut usize) -> BTreeSet<usize> {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => BTreeSet::from([pos]),

@@ -1,18 +1,19 @@
-//! What the engines and generated source share: the parts with a rule of the language in them.
+//! The rules of the language that all engines and the generated source share.
 //!
-//! Positions count from the start of the packet; `input` is the packet up to the end of the innermost
-//! count, so nothing reads past it.
+//! Positions count from the start of the packet. `input` is the packet up to the end of the
+//! innermost count, so reads cannot go past it.
 
 use crate::host::{ActionError, ActionId, ActionValue, Host, StopBitRun};
 
 pub use crate::host::{ItemAction, ItemActions};
 use crate::run_error::{RunError, RunErrorKind, StatementText};
 
-/// The most rounds of `REPEAT` in a run that take no byte, all together: without it a count could make
-/// the host loop nearly for ever.
+/// Limit per run on rounds of `REPEAT` that consume no byte. Without it a large count could keep
+/// the host in a loop almost for ever.
 pub const EMPTY_ROUNDS_MAX: u32 = 65_536;
 
-/// The binary integer of `N` bytes at `pos`, and the position after it.
+/// Reads the binary integer of `bytes` bytes at `pos`. Returns the position after it and the
+/// integer; `None` if the input is too short.
 #[inline]
 pub fn integer(
     input: &[u8],
@@ -29,27 +30,24 @@ pub fn integer(
         false => item.iter().fold(0, push),
     };
     let unused = 64 - 8 * bytes.clamp(1, 8);
-    // Shifting right spreads the sign.
+    // The arithmetic right shift extends the sign.
     let extended = ((number << unused) as i64 >> unused) as u64;
     Some((end, if is_signed { extended } else { number }))
 }
 
-/// A bound number as what it means.
+/// Returns a bound number with its sign.
 #[inline]
 pub const fn meaning(number: u64, is_signed: bool) -> i128 {
     if is_signed { number as i64 as i128 } else { number as i128 }
 }
 
-/// Whether some bit is set in both.
+/// True if at least one bit is set in both.
 #[inline]
 pub const fn have_common_bits(left: i128, right: i128) -> bool {
     left & right != 0
 }
 
-/// A count with its constant added.
-///
-/// # Errors
-/// [`RunErrorKind::CountBelowZero`] and [`RunErrorKind::CountRange`].
+/// Returns a count with its adjustment added.
 #[inline]
 pub fn adjusted(count: i128, adjust: i128) -> Result<u64, RunErrorKind> {
     let sum = count.saturating_add(adjust);
@@ -60,16 +58,13 @@ pub fn adjusted(count: i128, adjust: i128) -> Result<u64, RunErrorKind> {
     }
 }
 
-/// The position after `bytes` bytes of any kind.
+/// Returns the position after `bytes` arbitrary bytes; `None` if the input is too short.
 #[inline(always)]
 pub fn any(input: &[u8], pos: usize, bytes: usize) -> Option<usize> {
     (input.len().checked_sub(pos)? >= bytes).then_some(pos + bytes)
 }
 
-/// The position after exactly `expected`, or that of the first byte that differs.
-///
-/// # Errors
-/// The offset of the first byte that differs or is missing.
+/// Returns the position after exactly `expected`.
 #[inline]
 pub fn literal(input: &[u8], pos: usize, expected: &[u8]) -> Result<usize, usize> {
     let rest = input.get(pos..).unwrap_or_default();
@@ -79,8 +74,8 @@ pub fn literal(input: &[u8], pos: usize, expected: &[u8]) -> Result<usize, usize
     }
 }
 
-/// Hands the stop-bit items from `pos` to the end of the input to their actions; returns the position
-/// and the value of the last action, or `value` if there is no item.
+/// Hands the stop-bit items from `pos` to the end of the input to their actions. Returns the
+/// position and the value of the last action, or `value` if there is no item.
 ///
 /// # Errors
 /// The input ends inside an item, after the actions of those before it; or an action fails.
@@ -100,7 +95,8 @@ pub fn items<H: Host>(
         Some(last) if *last >= 0x80 => rest,
         Some(_) => whole_items(rest),
     };
-    // One call for both cases: a host that is looked at in one place only can stay in registers.
+    // The only call site for runs of items: the compiler can inline the host once and keep its
+    // state in registers.
     let taken = match bytes {
         [] => Ok(ActionValue::default()),
         _ => host.execute_stop_bit_run(StopBitRun { bytes, offset: pos, actions }),
@@ -114,7 +110,7 @@ pub fn items<H: Host>(
     }
 }
 
-/// The items of `bytes` before the last, which is not whole.
+/// Returns the whole items of `bytes`, without the incomplete item at the end.
 #[cold]
 fn whole_items(bytes: &[u8]) -> &[u8] {
     let whole = bytes.iter().rposition(|byte| *byte >= 0x80).map_or(0, |last| last + 1);
@@ -134,17 +130,19 @@ fn item_failed(
     action_failed(to.action, code, offset, statements, to.statement)
 }
 
-/// The position after one stop-bit item and the item as an integer, modulo 2^64; `None` if the input
-/// ends first.
+/// Returns the position after one stop-bit item and the item as an integer, modulo 2^64; `None` if
+/// the input ends first.
 #[inline(always)]
 pub fn stop_bit(input: &[u8], pos: usize) -> Option<(usize, u64)> {
     stop_bit_from(input, pos, 0)
 }
 
-/// As [`stop_bit`], after bytes of the item whose integer is `head`.
+/// As [`stop_bit`], for the rest of an item; `head` is the integer of its bytes before `pos`.
 ///
-/// One byte is the commonest length by far, so it has a branch of its own. How much longer an item is, is
-/// hard to predict: up to eight bytes are taken without a look at each.
+/// One byte is by far the commonest length and has a branch of its own. The length of longer items
+/// is hard to predict, so items of up to eight bytes are decoded without a branch per byte: the
+/// lowest top bit that is set in the little-endian word gives the length, and `squeeze` joins the
+/// groups.
 #[inline(always)]
 pub fn stop_bit_from(input: &[u8], pos: usize, head: u64) -> Option<(usize, u64)> {
     let rest = input.get(pos..)?;
@@ -160,11 +158,18 @@ pub fn stop_bit_from(input: &[u8], pos: usize, head: u64) -> Option<(usize, u64)
     let len = stops.trailing_zeros() / 8 + 1;
     let groups = squeeze(u64::from_be_bytes(*bytes) >> (64 - 8 * len));
     let end = pos + len as usize;
-    // Always so, but nothing else tells the compiler, which then looks where the item is used.
+    // Always true; without the check the compiler would add a bounds check at each use of `end`.
     (end <= input.len()).then_some((end, head << (7 * len) | groups))
 }
 
-/// Puts the low seven bits of eight bytes together.
+/// Joins the low seven bits of eight bytes, most significant byte first, to 56 bits.
+///
+/// Each step halves the number of groups:
+/// 1. `2 x 7` bits at offsets 0 and 8 become 14: in each 16-bit lane, `high * 256 + low` minus
+///    `high * 128`. The mask `0x3f80` is `high << 7`.
+/// 2. `2 x 14` bits at offsets 0 and 16 become 28: the upper group moves down by 2 (mask
+///    `0x0fff_c000`).
+/// 3. `2 x 28` bits at offsets 0 and 32 become 56: the upper group moves down by 4.
 #[inline(always)]
 fn squeeze(word: u64) -> u64 {
     let word = word & 0x7f7f_7f7f_7f7f_7f7f;
@@ -185,20 +190,22 @@ fn stop_bit_long(input: &[u8], mut pos: usize, head: u64) -> Option<(usize, u64)
     None
 }
 
-/// The integer of the bytes of one stop-bit item, modulo 2^64.
+/// Returns the integer of the bytes of one stop-bit item, modulo 2^64.
 #[inline]
 pub fn stop_bit_integer(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |integer, byte| integer << 7 | u64::from(byte & 0x7f))
 }
 
-/// The bytes of an input, or of the whole packet, from the mark up to the position.
-// Every input begins where the packet does. The compiler knows that the position lies in the input.
+/// Returns the bytes from the mark up to the position; `input` may also be the whole packet.
+// Slicing `input` saves a check: every input begins at the packet's start, and the compiler knows
+// that the position lies in the input.
 #[inline(always)]
 pub fn between(input: &[u8], mark: usize, pos: usize) -> &[u8] {
     input.get(mark..pos).unwrap_or_default()
 }
 
-/// The input of a count of `count` bytes that begins at `pos`; `None` if they are not all there.
+/// Returns the input of a count of `count` bytes that begins at `pos`; `None` if they are not all
+/// there.
 #[inline(always)]
 pub fn counted(input: &[u8], pos: usize, count: u64) -> Option<&[u8]> {
     let count = usize::try_from(count).ok()?;
@@ -223,7 +230,7 @@ pub fn little_endian(bytes: &[u8]) -> Result<u64, RunErrorKind> {
     positional(bytes.iter().rev().map(|byte| u64::from(*byte)), 256)
 }
 
-/// Reads a count from the low seven bits of each byte, most significant first.
+/// Reads a count from the low seven bits of each byte, most significant group first.
 ///
 /// # Errors
 /// [`RunErrorKind::CountRange`] above 64 bits.
@@ -232,7 +239,7 @@ pub fn stop_bit_count(bytes: &[u8]) -> Result<u64, RunErrorKind> {
     positional(bytes.iter().map(|byte| u64::from(byte & 0x7f)), 128)
 }
 
-/// Reads a count from the ASCII digits that `bytes` begin with.
+/// Reads a count from the leading ASCII digits of `bytes`.
 ///
 /// # Errors
 /// [`RunErrorKind::CountSyntax`] without a digit, [`RunErrorKind::CountRange`] above 64 bits.
@@ -252,8 +259,8 @@ fn positional(mut digits: impl Iterator<Item = u64>, base: u64) -> Result<u64, R
         .ok_or(RunErrorKind::CountRange)
 }
 
-/// The error of a pattern that does not fit at `offset`: a wrong byte, or the end of the count
-/// around it or of the packet.
+/// Returns the error of a pattern that does not fit at `offset`: a wrong byte, or the end of the
+/// surrounding count or of the packet.
 #[cold]
 pub fn mismatch(
     packet: &[u8],
@@ -272,7 +279,7 @@ pub fn mismatch(
     error(kind, offset, statements, statement)
 }
 
-/// The error of a pattern that needs bytes after the end of its input.
+/// Returns the error of a pattern that needs bytes after the end of its input.
 #[cold]
 pub fn ended(
     packet: &[u8],
@@ -283,7 +290,7 @@ pub fn ended(
     mismatch(packet, input, input.len(), statements, statement)
 }
 
-/// The error of a count of more bytes than are left.
+/// Returns the error of a count that exceeds the bytes left.
 #[cold]
 pub fn count_past_end(
     count: u64,
@@ -294,25 +301,25 @@ pub fn count_past_end(
     error(RunErrorKind::CountPastEnd { count }, offset, statements, statement)
 }
 
-/// The error of a count whose body leaves bytes over.
+/// Returns the error of a count whose body leaves bytes unconsumed.
 #[cold]
 pub fn not_used_up(offset: usize, statements: &[StatementText], statement: u32) -> RunError {
     error(RunErrorKind::NotUsedUp, offset, statements, statement)
 }
 
-/// The error of a number that no case has.
+/// Returns the error of a number that selects no case.
 #[cold]
 pub fn no_case(offset: usize, statements: &[StatementText], statement: u32) -> RunError {
     error(RunErrorKind::NoCase, offset, statements, statement)
 }
 
-/// The error of too many rounds that took no byte.
+/// Returns the error of too many rounds that consumed no byte.
 #[cold]
 pub fn empty_rounds(offset: usize, statements: &[StatementText], statement: u32) -> RunError {
     error(RunErrorKind::EmptyRounds, offset, statements, statement)
 }
 
-/// The error of an action.
+/// Returns the error of an action.
 #[cold]
 pub fn action_failed(
     action: ActionId,
@@ -324,7 +331,7 @@ pub fn action_failed(
     error(RunErrorKind::ActionFailed { action, error: code }, offset, statements, statement)
 }
 
-/// Any other error.
+/// Returns any other error.
 #[cold]
 pub fn error(
     kind: RunErrorKind,

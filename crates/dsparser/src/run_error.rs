@@ -1,63 +1,64 @@
-//! Why a packet does not fit its grammar.
+//! Errors of a run: a packet does not fit its grammar, or an action failed.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use crate::host::{ActionError, ActionId};
 
-/// Why a run stopped: where in the packet, at which statement of the grammar, and what happened.
+/// The reason why a run stopped: offset in the packet, statement of the grammar, and kind.
 ///
-/// Holds numbers only; [`describe`](Self::describe) adds the words of the grammar.
+/// Holds only numbers; [`describe`](Self::describe) adds the text of the grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunError {
-    /// The first byte that does not fit, or the length of what there was when bytes ran out. For
-    /// a count: where the count begins. For an action: where its bytes begin.
+    /// Offset in the packet. For a pattern: the first byte that does not fit, or the length of the
+    /// input if bytes are missing. For a count or an action: the offset at which its bytes begin.
     pub offset: usize,
     /// Index into the program's statements.
     pub statement: u32,
     /// Line of the statement in the grammar, from 1.
     pub line: u32,
-    /// What happened.
+    /// Kind of error.
     pub kind: RunErrorKind,
 }
 
-/// What happened at a [`RunError`].
+/// The kind of a [`RunError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RunErrorKind {
     /// The host's action failed.
     ActionFailed {
-        /// Which action.
+        /// The action.
         action: ActionId,
         /// The host's code.
         error: ActionError,
     },
-    /// A count is below zero once its constant is subtracted.
+    /// A count is negative after its adjustment.
     CountBelowZero,
-    /// A count announces more bytes than are left.
+    /// A count exceeds the bytes left.
     CountPastEnd {
-        /// The announced bytes.
+        /// The count, in bytes.
         count: u64,
     },
     /// A count does not fit 64 bits.
     CountRange,
-    /// More rounds of `REPEAT` than [`EMPTY_ROUNDS_MAX`](crate::rt::EMPTY_ROUNDS_MAX) took no byte.
+    /// More than [`EMPTY_ROUNDS_MAX`](crate::rt::EMPTY_ROUNDS_MAX) rounds of `REPEAT` consumed no
+    /// byte.
     EmptyRounds,
     /// A decimal count does not begin with a digit.
     CountSyntax,
-    /// The packet ends where the statement needs a byte.
+    /// The packet ends before a byte that the statement needs.
     InputEnded,
     /// The byte at the offset does not fit the statement.
     Mismatch,
-    /// No case has the number.
+    /// The number selects no case.
     NoCase,
-    /// What a stream has to keep is longer than its limit.
+    /// A stream must buffer more than its limit.
     StreamTooLong {
         /// The limit in bytes.
         bytes_max: u64,
     },
-    /// Bytes are left in the count, and nothing in its body takes the next one.
+    /// Bytes of the count are left, and no statement of its body matches the next one.
     NotUsedUp,
     /// The statement needs bytes beyond the innermost count.
     PastCount,
@@ -65,10 +66,10 @@ pub enum RunErrorKind {
 
 const _: () = assert!(size_of::<RunError>() <= 32, "errors travel by value");
 
-/// One statement of a grammar, as errors quote it.
+/// One statement of a grammar, for errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatementText {
-    /// The included file it stands in, if it does.
+    /// Name of the included file; `None` for the grammar itself.
     pub file: Option<Cow<'static, str>>,
     /// Line in the grammar, from 1.
     pub line: u32,
@@ -77,21 +78,21 @@ pub struct StatementText {
 }
 
 impl StatementText {
-    /// Names a statement by line and text, in a constant.
+    /// Creates the text of a statement, in a constant.
     pub const fn borrowed(line: u32, text: &'static str) -> Self {
         Self { file: None, line, text: Cow::Borrowed(text) }
     }
 
-    /// Names a statement of an included file, in a constant.
+    /// Creates the text of a statement of an included file, in a constant.
     pub const fn included(file: &'static str, line: u32, text: &'static str) -> Self {
         Self { file: Some(Cow::Borrowed(file)), line, text: Cow::Borrowed(text) }
     }
 }
 
 impl RunError {
-    /// Says the whole error in a sentence, with the statement as written.
+    /// Describes the error in a sentence, with the statement as written.
     ///
-    /// `statements` are those of the program that ran: `Program::statements`, or `STATEMENTS` of
+    /// `statements` belong to the program that ran: `Program::statements`, or `STATEMENTS` of
     /// generated source.
     pub fn describe(&self, statements: &[StatementText]) -> String {
         let statement = statements.get(self.statement as usize);

@@ -1,29 +1,29 @@
-//! What the compiler makes of each pattern, stage by stage.
+//! The stages of compiling each pattern.
 
 use crate::block::each_pattern;
 use crate::program::Program;
 
-/// A pattern on its way to the automaton that is run.
+/// A pattern at each stage of its compilation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {
     /// The pattern as written.
     pub pattern: String,
-    /// The same, simplified.
+    /// The simplified pattern.
     pub simplified: String,
     /// States of the nondeterministic automaton.
     pub nfa_states: usize,
-    /// States of the deterministic one.
+    /// States of the deterministic automaton.
     pub dfa_states: usize,
-    /// States of the smallest deterministic one, from which all lead to a match.
+    /// States of the minimal deterministic automaton, without those that cannot reach a match.
     pub states: u32,
-    /// What it is run as.
+    /// The matching strategy.
     pub shape: &'static str,
 }
 
 impl Program {
-    /// The stages of every pattern, each once, in the order of the text.
+    /// Returns the stages of each distinct pattern, in the order of the text.
     ///
-    /// [`Machine::show`](crate::Machine::show) shows what they are joined to.
+    /// [`Machine::show`](crate::Machine::show) shows the automaton that they are joined to.
     pub fn stages(&self) -> Vec<Stage> {
         let mut stages: Vec<Stage> = Vec::new();
         each_pattern(&self.body, &mut |pattern| {

@@ -1,4 +1,4 @@
-//! The generated modules in the tree are what the generator writes today.
+//! The generated modules in the tree equal the generator's current output.
 //!
 //! After a change of the generator or of a grammar:
 //! `UPDATE_GENERATED=1 cargo test -p tickwire-dsparser --test generated_source`.

@@ -1,5 +1,5 @@
-//! The grammars of this crate over packets built here: the three engines make the same calls and end
-//! the same way, and the calls are the right ones.
+//! The grammars of this crate over synthetic packets: the three engines make the same calls and
+//! return the same result, and the calls are as expected.
 
 mod generated;
 mod support;
@@ -20,7 +20,7 @@ struct Grammar {
     generated: Generated,
 }
 
-/// The files that grammars include.
+/// Returns the text of a file that grammars include.
 fn included(name: &str) -> Result<String, String> {
     match name {
         "blocks/itch.dsp" => Ok(include_str!("../grammars/blocks/itch.dsp").to_owned()),
@@ -28,7 +28,7 @@ fn included(name: &str) -> Result<String, String> {
     }
 }
 
-/// A grammar in all its forms; the generated module must be of the same text.
+/// A grammar in all its forms; the generated module must come from the same text.
 macro_rules! grammar {
     ($name:ident) => {
         grammar!($name, concat!("../grammars/", stringify!($name), ".dsp"))
@@ -70,7 +70,7 @@ fn grammar(name: &str) -> &'static Grammar {
 }
 
 impl Grammar {
-    /// Runs all engines; they must agree.
+    /// Runs all engines and asserts that they agree.
     fn run(&self, packet: &[u8]) -> (Result<usize, RunError>, Vec<Event>) {
         let mut hosts: [Recorder; 3] = Default::default();
         let [first, second, third] = &mut hosts;
@@ -83,7 +83,7 @@ impl Grammar {
         (machine, events)
     }
 
-    /// The actions of a packet that fits whole: name and bytes.
+    /// Returns the actions of a packet that matches as a whole: name and bytes.
     fn actions(&self, packet: &[u8]) -> Vec<(String, Vec<u8>)> {
         let (end, events) = self.run(packet);
         assert_eq!(end, Ok(packet.len()));
@@ -96,7 +96,8 @@ impl Grammar {
         actions.collect()
     }
 
-    /// Actions as text and numbers of a packet that fits whole, in order, each behind its name.
+    /// Returns the actions and numbers of a packet that matches as a whole, in order, each as a
+    /// name and its text.
     fn words(&self, packet: &[u8]) -> Vec<String> {
         let (end, events) = self.run(packet);
         assert_eq!(end, Ok(packet.len()));
@@ -112,7 +113,7 @@ impl Grammar {
         events.into_iter().map(word).collect()
     }
 
-    /// What a stream gives whose input comes in pieces that end at `cuts`.
+    /// Returns result and calls of a stream whose input arrives in pieces that end at `cuts`.
     fn stream(&self, input: &[u8], cuts: &[usize]) -> (Result<usize, RunError>, Vec<Event>) {
         let (mut host, mut stream) = (Recorder::default(), self.machine.stream());
         let mut start = 0;
@@ -133,7 +134,7 @@ impl Grammar {
     }
 }
 
-/// An OPRA 2.0 packet without its ETX.
+/// Builds an OPRA 2.0 packet without its ETX.
 fn opra_packet(messages: &[&[u8]]) -> Vec<u8> {
     let mut packet = b"\x01\x020000000042003".to_vec();
     for message in messages {
@@ -268,13 +269,13 @@ fn a_failing_action_stops_the_run_at_its_bytes() {
     assert!(matches!(error.kind, RunErrorKind::ActionFailed { .. }));
 }
 
-/// A message of ITCH behind its length.
+/// Builds an ITCH message with its length prefix.
 fn itch(body: &[&[u8]]) -> Vec<u8> {
     let body = body.concat();
     [&(body.len() as u16).to_be_bytes()[..], &body].concat()
 }
 
-/// An order added and a kind of message that the grammar does not list.
+/// An added order, and a message type that the grammar does not list.
 fn itch_messages() -> Vec<Vec<u8>> {
     let head = [&7_u16.to_be_bytes()[..], &[0, 0], &[0, 0, 0x1f, 0x1a, 0xce, 0xd9]].concat();
     let order = [&42_u64.to_be_bytes()[..], b"B", &300_u32.to_be_bytes(), b"TICKW   "].concat();
@@ -312,7 +313,7 @@ fn moldudp64_packets_are_split_into_itch_messages() {
     assert!(words[14].ends_with("TICKW   A"), "{}", words[14]);
     assert_eq!(mold.words(&mold_packet(0)[..20]).last().unwrap(), "messages 0");
     assert_eq!(mold.words(&mold_packet(0xffff)).last().unwrap(), "SEND 1 0");
-    // A message that is cut, and one whose length leaves no room for its fields: in the included file.
+    // A truncated message, and one that is too short for its fields, in the included file.
     assert_eq!(
         mold.error(&mold_packet(2)[..40]),
         (22, 15, RunErrorKind::CountPastEnd { count: 36 })
@@ -363,7 +364,7 @@ fn soupbintcp_streams_are_split_wherever_they_are_cut() {
     }
     let each: Vec<usize> = (1..stream.len()).collect();
     assert_eq!(soup.stream(&stream, &each), whole);
-    // What is cut off is missing, and told of as in one piece.
+    // A truncated stream ends with the same error as truncated input in one piece.
     for len in 0..stream.len() {
         let (whole, cut) = (soup.run(&stream[..len]), soup.stream(&stream[..len], &[len / 3]));
         assert_eq!(cut.0.map_err(without_end), whole.0.map_err(without_end), "{len}");
@@ -386,14 +387,15 @@ fn a_stream_keeps_no_more_than_its_limit() {
     assert!(error.to_string().contains("more than 1000 bytes have to be kept"), "{error}");
     assert_eq!(error.line, 9, "the count waits for its bytes");
 
-    // A switch waits where its cases may be longer than what is there.
+    // A switch waits while a case could match more than the available bytes.
     let text = "MATCH \".\"\nSWITCH\nCASE \"a*b\"\nENDCASE\nENDSWITCH\n";
     let machine = Program::parse(text, &ActionNames::any()).unwrap().machine();
     let error = machine.stream().keeping(9).push(&[b'a'; 20], &mut host).expect_err("too long");
     assert_eq!((error.offset, error.line), (1, 2));
 }
 
-/// An incremental refresh of two entries, whose blocks are longer than the grammar knows, and another message.
+/// An incremental refresh with two entries, whose blocks are longer than in the grammar, and
+/// another message.
 fn mdp3_packet() -> Vec<u8> {
     let sized = |body: Vec<u8>| [&(body.len() as u16 + 2).to_le_bytes()[..], &body].concat();
     let head = |block: u16, template: u16| {
@@ -474,7 +476,7 @@ fn iex_messages_are_split_into_fields() {
     assert_eq!(iex.words(&heartbeat).last().unwrap(), "send_time 3");
 }
 
-/// Packets of the small protocol: one for each kind, and some that go wrong.
+/// Packets of the small protocol: one of each kind, and some invalid ones.
 const LANGUAGE: [&[u8]; 12] = [
     b"\x01\x00\x00abend!",
     b"\x02\x10\x00xy!",
@@ -534,7 +536,7 @@ fn rounds_that_take_nothing_are_bounded_in_a_run() {
     assert!(error.to_string().contains("more than 65536 rounds took no byte"), "{error}");
 }
 
-/// An error that does not say whether the input ended or a count that ends with it.
+/// Removes the difference between the end of the input and the end of a count that ends with it.
 fn without_end(error: RunError) -> (usize, u32, String) {
     let kind = match error.kind {
         RunErrorKind::InputEnded => RunErrorKind::PastCount,
@@ -543,7 +545,7 @@ fn without_end(error: RunError) -> (usize, u32, String) {
     (error.offset, error.statement, kind.to_string())
 }
 
-/// A packet of the grammar of that name, one of several where there are.
+/// Returns a packet of the grammar `name`; `pick` selects one if there are several.
 fn sample(name: &str, pick: usize) -> Vec<u8> {
     match name {
         "fast_framed" => vec![0x83, 0x40, 0x80, 0xaa, 0x82, 0x80, 0x01, 0x81, 0xc0],

@@ -1,4 +1,5 @@
-//! Random grammars over random bytes: the automaton and the reference agree on every call and error.
+//! Random grammars over random bytes: the automaton and the reference engine agree on every call
+//! and error.
 
 mod support;
 
@@ -6,7 +7,7 @@ use proptest::prelude::*;
 use support::Recorder;
 use tickwire_dsparser::{ActionNames, Program, Progress, RunError, RunErrorKind, reference};
 
-/// Few bytes, so that random input often fits.
+/// Patterns over few bytes, so that random input often matches.
 fn pattern() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("a".to_owned()),
@@ -34,7 +35,7 @@ fn count() -> impl Strategy<Value = String> {
     (plain_count(), adjust).prop_map(|(count, adjust)| format!("{count}{adjust}"))
 }
 
-/// Something to compare.
+/// An operand of a condition.
 fn operand() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec!["n", "m", "VALUE", "2", "-1", "97"])
 }
@@ -104,7 +105,7 @@ fn statements() -> impl Strategy<Value = String> {
     })
 }
 
-/// An error that does not say whether the input ended or a count that ends with it.
+/// Removes the difference between the end of the input and the end of a count that ends with it.
 fn place(error: RunError) -> (usize, u32, String) {
     let kind = match error.kind {
         RunErrorKind::InputEnded => RunErrorKind::PastCount,

@@ -1,4 +1,4 @@
-//! The automaton as people see it.
+//! Tests of the printed automaton.
 
 use tickwire_dsparser::{ActionNames, Program};
 

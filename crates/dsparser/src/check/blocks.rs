@@ -1,4 +1,4 @@
-//! Named blocks: `CALL` is replaced by the statements of its block.
+//! Named blocks: replaces each `CALL` by the statements of its block.
 
 use crate::ast::{Statement, StatementKind};
 use crate::diagnostic::{DiagnosticKind, Span, suggestion};
@@ -10,12 +10,12 @@ use super::{Checked, Checker};
 pub(super) struct Definition<'a> {
     body: &'a [Statement],
     span: Span,
-    /// Whether it was put somewhere.
+    /// True if a `CALL` uses it.
     is_called: bool,
 }
 
 impl<'a> Checker<'a> {
-    /// Takes note of the blocks of a program, wherever they are called.
+    /// Records the blocks of a program before any `CALL` is resolved.
     pub(super) fn define(&mut self, body: &'a [Statement]) {
         for statement in body {
             let StatementKind::Block { name, body } = &statement.kind else { continue };
@@ -31,10 +31,11 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The statements of a block, in the place of its `CALL`.
+    /// Returns the checked statements that replace a `CALL`.
     pub(super) fn call(&mut self, name: &str, span: Span) -> Checked {
         let nothing = Checked { nodes: Vec::new(), whole: false };
-        // A block may have nothing but calls, and double with each.
+        // Calls count as statements too: a block of two calls doubles the program without adding
+        // any.
         if !self.count_statement(span) {
             return nothing;
         }
@@ -61,7 +62,7 @@ impl<'a> Checker<'a> {
         checked
     }
 
-    /// Looks at the blocks that nothing calls, so that what is wrong in them is said.
+    /// Checks the blocks that nothing calls, so that mistakes in them are reported.
     pub(super) fn check_uncalled(&mut self) {
         let mut uncalled: Vec<(Span, String)> = self
             .blocks
@@ -70,7 +71,7 @@ impl<'a> Checker<'a> {
             .map(|(name, definition)| (definition.span, name.clone()))
             .collect();
         uncalled.sort();
-        // What only they do counts for nothing.
+        // Their statements do not count towards the limit, and their actions do not run.
         let (executed, expanded) = (self.executed, self.expanded);
         for (span, name) in uncalled {
             self.executed = true;
@@ -79,7 +80,7 @@ impl<'a> Checker<'a> {
         (self.executed, self.expanded) = (executed, expanded);
     }
 
-    /// Counts a statement; false once there are too many, which is reported once.
+    /// Counts a statement. Returns false above the limit, which is reported once.
     pub(super) fn count_statement(&mut self, span: Span) -> bool {
         let max = self.patterns.limits.expanded_max;
         self.expanded += 1;

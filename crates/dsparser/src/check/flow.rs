@@ -1,15 +1,15 @@
-//! Which actions always get exactly one stop-bit item, found by following the bytes since the mark
-//! through every path of the program.
+//! Data-flow analysis that finds the actions whose bytes are always exactly one stop-bit item. It
+//! tracks the state of the bytes since the mark along every path of the program.
 
 use crate::block::{CountNode, CountSource, Node, NodeKind, ReadNode, Since, bodies};
 use crate::pattern::{Pattern, TopBits};
 
-/// Fills in what is known before each statement.
+/// Fills in the state before each statement.
 pub(super) fn annotate(body: &mut [Node]) {
     assign(body, Since::Empty);
 }
 
-/// What a piece of program makes of each [`Since`], by its place in [`ALL`].
+/// The effect of a piece of program on each [`Since`], indexed by position in [`ALL`].
 type Transfer = [Since; 4];
 
 const ALL: Transfer = [Since::Empty, Since::Open, Since::Item, Since::Other];
@@ -35,7 +35,7 @@ fn matched(pattern: &Pattern, state: Since) -> Since {
     }
 }
 
-/// What holds before every round of something that may run any number of times.
+/// Returns the state before every round of a loop: the fixed point of `round` from `entry`.
 fn head(entry: Since, round: &Transfer) -> Since {
     let mut state = entry;
     loop {
@@ -112,7 +112,7 @@ fn switch_round(node: &Node) -> Transfer {
     })
 }
 
-/// Writes down what holds before each statement, from `entry` on.
+/// Records the state before each statement, starting with `entry`.
 fn assign(body: &mut [Node], entry: Since) {
     let mut state = entry;
     for node in body {

@@ -1,4 +1,5 @@
-//! Statements into the checked program: names resolved, patterns compiled, every rule looked at.
+//! Checks statements and turns them into the checked program: resolves names, compiles patterns,
+//! applies every rule.
 
 mod blocks;
 mod flow;
@@ -27,14 +28,14 @@ use blocks::Definition;
 use names::Names;
 use patterns::Patterns;
 
-/// A checked program. It is whole only if the diagnostics stay empty.
+/// A checked program. It is complete only if there are no diagnostics.
 pub(crate) struct CheckedProgram {
     pub(crate) body: Vec<Node>,
     pub(crate) actions: Vec<String>,
     pub(crate) names: Vec<String>,
 }
 
-/// Checks a parsed program; what is no mistake but costs much goes to `warnings`.
+/// Checks a parsed program. Costly constructs that are not mistakes go to `warnings`.
 pub(crate) fn check(
     body: &[Statement],
     actions: &ActionNames,
@@ -67,30 +68,31 @@ pub(crate) fn check(
 struct Checker<'a> {
     actions: Vec<String>,
     open: bool,
-    /// Whether an `EXECUTE` stands before in the text.
+    /// True if an `EXECUTE` precedes in the text.
     executed: bool,
     names: Names,
     blocks: HashMap<String, Definition<'a>>,
-    /// The blocks being put in the place of a `CALL`, outermost first.
+    /// The blocks whose `CALL` is being expanded, outermost first.
     calls: Vec<String>,
-    /// Counts and repetitions around the statement.
+    /// Number of counts and repetitions around the statement.
     counts: usize,
-    /// Loops of any kind around the statement.
+    /// Number of loops of any kind around the statement.
     loops: usize,
-    /// Statements so far, those of blocks as often as they are called.
+    /// Number of statements so far; those of a block count once for each call.
     expanded: usize,
     patterns: Patterns<'a>,
     diagnostics: &'a mut Diagnostics,
     warnings: &'a mut Diagnostics,
 }
 
-/// A block; `whole` is false after a mistake in it, so that nothing is concluded from what is left.
+/// A checked block. `whole` is false after a mistake in it, so that no rule draws conclusions from
+/// the rest.
 struct Checked {
     nodes: Vec<Node>,
     whole: bool,
 }
 
-/// Longest counts, in bytes, by encoding: what 64 bits can need.
+/// Returns the longest count in bytes: the most that a 64-bit number can need in the encoding.
 const fn count_bytes_max(encoding: CountEncoding) -> usize {
     match encoding {
         CountEncoding::BigEndian | CountEncoding::LittleEndian => 8,
@@ -128,7 +130,7 @@ impl<'a> Checker<'a> {
         checked
     }
 
-    /// The body of something that runs it any number of times.
+    /// Checks the body of a loop.
     fn loop_body(&mut self, body: &'a [Statement]) -> Checked {
         self.loops += 1;
         let body = self.block(body);
@@ -136,7 +138,7 @@ impl<'a> Checker<'a> {
         body
     }
 
-    /// The body of something that keeps a count meanwhile.
+    /// Checks the body of a statement that keeps a counter.
     fn counted_body(&mut self, body: &'a [Statement], span: Span) -> Checked {
         self.counts += 1;
         if self.counts > crate::limits::NESTING_MAX {
@@ -155,7 +157,7 @@ impl<'a> Checker<'a> {
 
     fn statement(&mut self, statement: &'a Statement) -> Option<NodeKind> {
         match &statement.kind {
-            // `block` takes these.
+            // `block` handles these.
             StatementKind::Block { .. } | StatementKind::Call { .. } => None,
             StatementKind::Choose { selector: None, cases, default } => {
                 self.choose(cases, default.as_deref(), statement.span)
@@ -294,7 +296,7 @@ impl<'a> Checker<'a> {
         Some(CountNode { source, adjust: count.adjust })
     }
 
-    /// Reports a `VALUE` that no action can have returned.
+    /// Reports a `VALUE` that no earlier action can have returned.
     fn value_is_there(&mut self, span: Span, keyword: &str) {
         if !self.executed {
             self.diagnostics.push(

@@ -7,7 +7,7 @@ use crate::limits::{Limits, NAMES_MAX};
 
 /// The names bound so far, in the order of the text.
 pub(super) struct Names {
-    /// Each with whether its number is signed.
+    /// Name, and true if its number is signed.
     list: Vec<(String, bool)>,
     names_max: usize,
 }
@@ -26,7 +26,7 @@ impl Names {
         Some(NameNode { id: NameId(u8::try_from(index).ok()?), is_signed })
     }
 
-    /// Binds a name, perhaps anew; what it was bound to before must have been signed alike.
+    /// Binds a name. A name may be bound again with the same signedness.
     pub(super) fn bind(
         &mut self,
         name: &str,
@@ -52,7 +52,7 @@ impl Names {
         self.node(self.list.len() - 1)
     }
 
-    /// A name that was bound before in the text.
+    /// Returns a name that was bound earlier in the text.
     pub(super) fn find(
         &self,
         name: &str,

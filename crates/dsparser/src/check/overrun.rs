@@ -1,23 +1,23 @@
-//! Patterns that can read far past their match, and so make a loop take quadratic time.
+//! Warns of patterns that can read far past their match, which makes a loop quadratic.
 
 use crate::diagnostic::{DiagnosticKind, Span};
 use crate::pattern::Pattern;
 
 use super::Checker;
 
-/// What is done with a pattern.
+/// The role of a pattern.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
-    /// It must match, or the run ends.
+    /// It must match; otherwise the run ends.
     Match,
-    /// It is tried, and the run goes on if it does not match.
+    /// It is tried; if it does not match, the run continues.
     Tried,
-    /// The same, also if it matches but something follows.
+    /// As `Tried`, and a match that does not reach the end of the input is rejected too.
     TriedLast,
 }
 
 impl Checker<'_> {
-    /// Warns of a pattern inside a loop whose longest match can only be known far behind it.
+    /// Warns of a pattern inside a loop whose longest match is known only far behind it.
     pub(super) fn warn_of_overrun(&mut self, pattern: &Pattern, span: Span, used: Use) {
         let reads_on = match used {
             Use::Match => pattern.dfa.reads_past_matches(),

@@ -1,4 +1,4 @@
-//! The patterns of a program: each text compiled once, all of them within the limits.
+//! The patterns of a program. Compiles each text once and enforces the limits on states.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::pattern::{Pattern, PatternError};
 pub(super) struct Patterns<'a> {
     pub(super) limits: &'a Limits,
     known: HashMap<String, Result<Arc<Pattern>, PatternError>>,
-    /// Automaton states of the program so far; every use of a pattern has its own.
+    /// Automaton states of the program so far, counted for every use of a pattern.
     states: usize,
 }
 
@@ -21,7 +21,7 @@ impl<'a> Patterns<'a> {
         Self { limits, known: HashMap::new(), states: 0 }
     }
 
-    /// The pattern of `text`; what is wrong with it is reported at every use.
+    /// Returns the pattern of `text`; mistakes in it are reported at every use.
     pub(super) fn compile(
         &mut self,
         text: &PatternText,
@@ -51,7 +51,7 @@ impl<'a> Patterns<'a> {
         }
     }
 
-    /// Counts states; false once there are too many, which is reported once.
+    /// Counts states. Returns false above the limit, which is reported once.
     pub(super) fn add_states(
         &mut self,
         states: u32,

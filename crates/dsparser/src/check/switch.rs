@@ -1,4 +1,4 @@
-//! Switches: every input selects at most one case.
+//! Switches. Checks that every input selects at most one case.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::Checker;
 use super::overrun::Use;
 
 impl<'a> Checker<'a> {
-    /// A switch that is repeated while a case fits.
+    /// Checks a `WSWITCH`, which repeats while a case fits.
     pub(super) fn switch(&mut self, cases: &'a [Case], span: Span) -> Option<NodeKind> {
         self.loops += 1;
         let joined = self.cases(cases, span, "WSWITCH");
@@ -21,7 +21,7 @@ impl<'a> Checker<'a> {
         Some(NodeKind::Switch { cases, union })
     }
 
-    /// A switch that takes one case.
+    /// Checks a `SWITCH`, which takes one case.
     pub(super) fn choose(
         &mut self,
         cases: &'a [Case],
@@ -34,7 +34,7 @@ impl<'a> Checker<'a> {
         Some(NodeKind::Choose { cases, union, default })
     }
 
-    /// An `IF` that asks for a pattern: a switch with one case.
+    /// Turns an `IF` with a pattern into a switch with one case.
     pub(super) fn if_matches(
         &mut self,
         pattern: Arc<Pattern>,
@@ -51,7 +51,7 @@ impl<'a> Checker<'a> {
         Some(NodeKind::Choose { cases, union, default: Some(otherwise) })
     }
 
-    /// A switch by a number.
+    /// Checks a switch by a number.
     pub(super) fn choose_number(
         &mut self,
         selector: &Operand,
@@ -102,7 +102,7 @@ impl<'a> Checker<'a> {
         );
     }
 
-    /// The cases of a switch by patterns, and their joined automaton.
+    /// Checks the cases of a switch by patterns and joins their automata.
     fn cases(
         &mut self,
         cases: &'a [Case],
@@ -137,7 +137,7 @@ impl<'a> Checker<'a> {
         Some((checked, union))
     }
 
-    /// The joined automaton of cases, and which of them some bytes fit both.
+    /// Returns the joined automaton of the cases, and the pairs of cases that fit the same bytes.
     fn union(&mut self, automata: &[&Dfa], span: Span) -> Option<(Arc<Union>, Vec<Conflict>)> {
         let max = self.patterns.limits.pattern_states_max;
         let joined = Union::join(automata, max);
@@ -202,7 +202,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Where what selects a case stands.
+/// Returns the position of a case's selector.
 const fn head_span(case: &Case) -> Span {
     match &case.head {
         CaseHead::Pattern(pattern) => pattern.span,

@@ -74,7 +74,7 @@ fn bodies_that_can_match_nothing_are_refused() {
         );
     }
     assert_eq!(errors("WHILECNT \".\"\nMATCH \"a*\"\nENDWHILECNT\n"), [(1, 1, CanMatchNothing)]);
-    // A repetition is bounded by its count, and by what a run may spend on nothing.
+    // A repetition is bounded by its count and by the limit on rounds that consume nothing.
     assert_eq!(errors("REPEAT \".\"\nPUSH\nENDREPEAT\n"), []);
     assert_eq!(errors("LOOP UNTIL \"a*\"\nMATCH \".\"\nENDLOOP\n"), [(1, 13, CanMatchNothing)]);
     assert_eq!(errors("WSWITCH\nCASE \"a*\"\nENDCASE\nENDWSWITCH\n"), [(2, 7, CanMatchNothing)]);
@@ -162,7 +162,7 @@ fn switches_that_take_one_case_are_checked() {
     assert_eq!(switch("", "CASE \"a?\"\nENDCASE\n"), [(3, 7, CanMatchNothing)]);
     assert_eq!(switch("", "CASE \"a\"\nENDCASE\nDEFAULT\nENDDEFAULT\n"), []);
     assert_eq!(errors("IF \"a*\"\nENDIF\n"), [(1, 5, CanMatchNothing)]);
-    // Every way through a loop has to take something.
+    // Every path through a loop must consume something.
     let body = "IF \"a\"\nELSE\nMATCH \"b\"\nENDIF\n";
     assert_eq!(errors(&format!("LOOP\n{body}ENDLOOP\n")), []);
     assert_eq!(errors("LOOP\nIF \"a\"\nENDIF\nENDLOOP\n"), [(1, 1, CanMatchNothing)]);
@@ -175,7 +175,7 @@ fn blocks_are_found_wherever_they_stand_and_cannot_call_themselves() {
     let circle = "BLOCK a\nCALL b\nENDBLOCK\nBLOCK b\nCALL a\nENDBLOCK\nCALL a\n";
     assert_eq!(errors(circle), [(5, 6, Recursion)]);
     assert_eq!(errors("BLOCK a\nENDBLOCK\nBLOCK a\nENDBLOCK\n"), [(3, 1, Syntax)]);
-    // One that nothing calls is checked too.
+    // A block that nothing calls is checked too.
     assert_eq!(errors("BLOCK a\nEXECUTE feild\nENDBLOCK\n"), [(2, 9, UnknownAction)]);
     let doubling: String = (0..20)
         .map(|n| format!("BLOCK b{n}\nCALL b{}\nCALL b{}\nENDBLOCK\n", n + 1, n + 1))

@@ -1,8 +1,8 @@
-//! The checked program as Rust source.
+//! The Rust generator.
 //!
 //! The source has the structure of the grammar: a loop for a loop, a `match` for a switch. Patterns
-//! become calls of [`rt`](crate::rt) or functions of their own, stop-bit items are walked in place and
-//! hand their integer to the action.
+//! become calls of [`rt`](crate::rt) or functions of their own. Stop-bit items are walked in place
+//! and hand their integer to the action.
 
 mod scan;
 mod source;
@@ -13,10 +13,10 @@ use crate::program::Program;
 
 use source::{Source, comment};
 
-/// Writes the program as a Rust module with `pub fn run<H: Host>(packet, host)`, which behaves as
+/// Writes the program as a Rust module with `pub fn run<H: Host>(packet, host)`, which behaves like
 /// [`Machine::run`](crate::Machine::run) on every packet.
 ///
-/// `command` is what its reader runs to generate it again; it stands in the head of the module beside
+/// `command` is the command that generates the module again. It stands in the module's head beside
 /// the SHA-256 of the grammar. The module also has `GRAMMAR_SHA256`, `ACTIONS` and `STATEMENTS`.
 pub fn generate(program: &Program, command: &str) -> String {
     let mut source = Source::default();
@@ -61,7 +61,7 @@ fn head(program: &Program, command: &str, source: &mut Source) {
     }
 }
 
-/// A table with one entry a line, whatever the formatter thinks of it.
+/// Writes a table with one entry a line; the formatter skips it.
 fn table(name: &str, kind: &str, entries: impl ExactSizeIterator<Item = String>, to: &mut Source) {
     to.line("#[rustfmt::skip]");
     to.line(&format!("pub static {name}: [{kind}; {}] = [", entries.len()));
@@ -72,7 +72,7 @@ fn table(name: &str, kind: &str, entries: impl ExactSizeIterator<Item = String>,
     to.blank();
 }
 
-/// Whether a statement takes the value of an action.
+/// True if a statement uses the value of an action.
 fn uses_value(body: &[Node]) -> bool {
     let is_value = |operand: &OperandNode| matches!(operand, OperandNode::Value);
     any(body, &|kind| match kind {

@@ -1,10 +1,10 @@
-//! Patterns that need states, as functions.
+//! Functions for the patterns that need an automaton.
 
 use crate::pattern::{ByteSet, DEAD, Dfa, Pattern, Union};
 
 use super::source::{Source, comment};
 
-/// A set as the inside of a pattern: `0x30..=0x39 | 0x41`.
+/// Prints a set as the inside of a Rust pattern: `0x30..=0x39 | 0x41`.
 pub(super) fn byte_pattern(set: &ByteSet) -> String {
     let ranges: Vec<String> = set
         .ranges()
@@ -17,8 +17,8 @@ pub(super) fn byte_pattern(set: &ByteSet) -> String {
     ranges.join(" | ")
 }
 
-/// Writes `fn NAME(input, start) -> Result<usize, usize>`: where the longest match ends, or the byte
-/// that does not fit.
+/// Writes `fn NAME(input, start) -> Result<usize, usize>`, which returns the end of the longest
+/// match, or the offset of the byte that does not fit.
 pub(super) fn pattern_function(name: &str, pattern: &Pattern, to: &mut Source) {
     to.blank();
     to.line(&format!(
@@ -26,7 +26,7 @@ pub(super) fn pattern_function(name: &str, pattern: &Pattern, to: &mut Source) {
         comment(&pattern.text)
     ));
     to.line("#[rustfmt::skip]");
-    // An empty pattern looks at nothing.
+    // An empty pattern reads no input.
     let input = if pattern.len_max == Some(0) { "_input" } else { "input" };
     to.open(&format!("fn {name}({input}: &[u8], start: usize) -> Result<usize, usize> {{"));
     match is_line(&pattern.dfa) {
@@ -42,7 +42,8 @@ pub(super) fn pattern_function(name: &str, pattern: &Pattern, to: &mut Source) {
     to.close("}");
 }
 
-/// Writes `fn NAME(input, start) -> Option<(usize, u32)>`: where the match of a case ends, and which.
+/// Writes `fn NAME(input, start) -> Option<(usize, u32)>`, which returns the end of the matching
+/// case and its number.
 pub(super) fn union_function(name: &str, union: &Union, to: &mut Source) {
     to.blank();
     to.line("/// The case that matches: where its match ends, and its number.");
@@ -69,14 +70,15 @@ fn arcs(next: impl Fn(u8) -> u32) -> Vec<(u32, ByteSet)> {
     arcs
 }
 
-/// Whether every state leads only to itself and to the next.
+/// True if every state leads only to itself and to the next state.
 fn is_line(dfa: &Dfa) -> bool {
     (0..dfa.states()).all(|state| {
         dfa.arcs(state).iter().all(|(target, _)| *target == state || *target == state + 1)
     })
 }
 
-/// A line of states: a loop for what a state repeats, a test for what leads on.
+/// Writes a chain of states: a loop for each self-transition, a test for each step to the next
+/// state.
 fn line_of_states(dfa: &Dfa, to: &mut Source) {
     let last = dfa.states() - 1;
     let mut failed = "Err(at)";
@@ -106,11 +108,11 @@ fn line_of_states(dfa: &Dfa, to: &mut Source) {
 /// One state of a scanning function.
 struct State {
     arcs: Vec<(u32, ByteSet)>,
-    /// What is found if a match ends here, as an expression.
+    /// The result if a match ends here, as an expression.
     found: Option<String>,
 }
 
-/// Any automaton: a `match` on state and byte.
+/// Writes any automaton as a `match` on state and byte.
 fn any_states(states: &[State], result: &str, to: &mut Source) {
     let start = states.first().and_then(|state| state.found.as_ref());
     to.line("let mut at = start;");
@@ -140,7 +142,7 @@ fn any_states(states: &[State], result: &str, to: &mut Source) {
     to.close("}");
 }
 
-/// What is found, and the states in which it is.
+/// Groups the accepting states by their result.
 fn by_found(states: &[State]) -> Vec<(&str, Vec<usize>)> {
     let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
     for (number, state) in states.iter().enumerate() {
@@ -153,7 +155,7 @@ fn by_found(states: &[State]) -> Vec<(&str, Vec<usize>)> {
     groups
 }
 
-/// Ascending numbers as the inside of a pattern: `1 | 3..=5`.
+/// Prints ascending numbers as the inside of a Rust pattern: `1 | 3..=5`.
 fn number_pattern(numbers: &[usize]) -> String {
     let runs = numbers.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
         [first, .., last] => format!("{first}..={last}"),

@@ -1,6 +1,6 @@
-//! Text with indentation.
+//! Indented text.
 
-/// Rust source in the making.
+/// Rust source under construction.
 #[derive(Debug, Default)]
 pub(super) struct Source {
     text: String,
@@ -20,19 +20,19 @@ impl Source {
         self.text.push('\n');
     }
 
-    /// A line that opens a block.
+    /// Writes a line that opens a block.
     pub(super) fn open(&mut self, line: &str) {
         self.line(line);
         self.depth += 1;
     }
 
-    /// A line that closes a block.
+    /// Writes a line that closes a block.
     pub(super) fn close(&mut self, line: &str) {
         self.depth = self.depth.saturating_sub(1);
         self.line(line);
     }
 
-    /// A line that closes a block and opens another.
+    /// Writes a line that closes a block and opens another.
     pub(super) fn reopen(&mut self, line: &str) {
         self.depth = self.depth.saturating_sub(1);
         self.open(line);
@@ -42,7 +42,7 @@ impl Source {
         self.text.push_str(&other.text);
     }
 
-    /// Whether a line has more than `characters` characters.
+    /// True if a line has more than `characters` characters.
     pub(super) fn is_wider_than(&self, characters: usize) -> bool {
         self.text.lines().any(|line| line.chars().count() > characters)
     }
@@ -52,7 +52,7 @@ impl Source {
     }
 }
 
-/// `text` fit for a comment: control characters would end the line.
+/// Makes `text` safe for a comment: replaces control characters, which could end the line.
 pub(super) fn comment(text: &str) -> String {
     text.chars().map(|character| if character.is_control() { '?' } else { character }).collect()
 }

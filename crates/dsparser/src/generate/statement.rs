@@ -1,4 +1,4 @@
-//! Statements as Rust.
+//! Writes statements as Rust.
 
 use crate::ast::{Comparison, CountEncoding};
 use crate::block::{
@@ -13,25 +13,26 @@ use crate::program::Program;
 use super::scan::{byte_pattern, pattern_function, union_function};
 use super::source::Source;
 
-/// Longest line the formatter always leaves alone.
+/// Longest line that the formatter leaves alone.
 const LINE_CHARACTERS_MAX: usize = 99;
 
-/// Where the integer of the bytes since the mark is at hand.
+/// The variable that holds the integer of the bytes since the mark.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Integer {
-    /// In `byte`, the only byte since the mark.
+    /// `byte`, the only byte since the mark.
     Byte,
-    /// In `integer`.
+    /// `integer`.
     Walked,
     Unknown,
 }
 
-/// Which variables a program needs beside position and mark.
+/// Variables that a program needs besides position and mark.
 pub(super) struct Uses {
     value: bool,
     second_mark: bool,
     empty_rounds: bool,
-    /// Whether there are conditions, which may be of one case or between two numbers.
+    /// True if there are conditions: the generated code then needs clippy allowances for `if` on
+    /// constants and for a `match` with one arm.
     conditions: bool,
     names: usize,
 }
@@ -72,7 +73,7 @@ impl Emitter {
         Self { run, functions, function_count: 0, item_actions_count: 0, uses }
     }
 
-    /// Writes `fn run`; returns it, and the functions it calls.
+    /// Writes `fn run`. Returns it and the functions it calls.
     pub(super) fn run(mut self, body: &[Node]) -> (Source, Source) {
         self.run
             .open("pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {");
@@ -115,7 +116,7 @@ impl Emitter {
         (run, self.functions)
     }
 
-    /// `depth` is the number of counts around the block.
+    /// Writes a block. `depth` is the number of counts around it.
     fn block(&mut self, body: &[Node], depth: usize, mut integer: Integer) {
         for (index, node) in body.iter().enumerate() {
             let rest = body.get(index + 1..).unwrap_or_default();
@@ -123,7 +124,8 @@ impl Emitter {
         }
     }
 
-    /// Returns where the integer of the bytes since the mark is after the statement.
+    /// Writes a statement. Returns the variable that holds the integer of the bytes since the mark
+    /// after it.
     fn statement(&mut self, node: &Node, rest: &[Node], depth: usize, integer: Integer) -> Integer {
         let statement = node.statement;
         match &node.kind {
@@ -199,7 +201,7 @@ impl Emitter {
         Integer::Unknown
     }
 
-    /// Ends a run in which too many rounds took nothing.
+    /// Writes the check that ends a run after too many rounds that consumed nothing.
     fn count_empty_round(&mut self, statement: u32) {
         self.run.open("if pos == round {");
         self.run.line("empty_rounds += 1;");
@@ -237,7 +239,7 @@ impl Emitter {
         self.run.close("}");
     }
 
-    /// `integer` is given where the bytes are one stop-bit item.
+    /// Writes the call of an action. `integer` is `Some` if the bytes are one stop-bit item.
     fn execute(
         &mut self,
         mark: &str,
@@ -296,7 +298,7 @@ impl Emitter {
         self.run.close("}");
     }
 
-    /// A loop that one byte ends.
+    /// Writes a loop that a single byte ends.
     fn loop_until_byte(
         &mut self,
         set: &ByteSet,
@@ -403,7 +405,7 @@ impl Emitter {
             "return Err(rt::count_past_end(count, start, &STATEMENTS, {statement}));"
         ));
         self.run.close("};");
-        // A switch that hands out every item leaves nothing for a second round.
+        // A switch that hands out every item leaves no bytes for a second round.
         let runs_once = body.last().is_some_and(|node| node.item_actions().is_some());
         let head = if runs_once { "if" } else { "while" };
         self.run.open(&format!("{head} pos < input{inner}.len() {{"));
@@ -420,7 +422,7 @@ impl Emitter {
         self.run.close("}");
     }
 
-    /// Writes `start`, where the count begins, and `count`.
+    /// Writes `start`, the offset at which the count begins, and `count`.
     fn count(&mut self, count: &CountNode, depth: usize, statement: u32) {
         self.run.line("let start = pos;");
         let CountNode { source, adjust } = count;
@@ -450,7 +452,7 @@ impl Emitter {
         self.run.close("};");
     }
 
-    /// Writes a variable with the number in the bytes that a pattern matches, from `start` on.
+    /// Declares a variable with the number in the bytes that a pattern matches, from `start` on.
     fn encoded(
         &mut self,
         variable: &str,
@@ -493,7 +495,7 @@ impl Emitter {
         self.run.close("};");
     }
 
-    /// A switch that takes one case.
+    /// Writes a switch that takes one case.
     fn choose(
         &mut self,
         cases: &[CaseNode],
@@ -548,7 +550,7 @@ impl Emitter {
         self.run.close("}");
     }
 
-    /// The arm where no case fits.
+    /// Writes the arm for input that fits no case.
     fn default(&mut self, default: Option<&[Node]>, failed: &str, depth: usize) {
         let Some(body) = default else {
             return self.run.line(&format!("_ => return Err({failed}),"));
@@ -589,7 +591,7 @@ impl Emitter {
         self.run.close("}");
     }
 
-    /// A switch that hands every stop-bit item to an action: all of them in one call.
+    /// Writes a switch that hands every stop-bit item to an action: one call takes all items.
     fn items(&mut self, actions: &ItemActions, depth: usize) {
         self.item_actions_count += 1;
         let name = format!("ITEMS_{}", self.item_actions_count);
@@ -623,7 +625,8 @@ impl Emitter {
         self.run.close("}");
     }
 
-    /// An expression for where a pattern's match ends, or the byte that does not fit.
+    /// Returns an expression for the end of a pattern's match, or for the offset of the byte that
+    /// does not fit.
     fn scan(&mut self, pattern: &Pattern, depth: usize) -> String {
         match &pattern.shape {
             Shape::Any(bytes) => {
@@ -646,7 +649,8 @@ impl Emitter {
     }
 }
 
-/// Writes what happens to the items of a switch as a constant, so that a host's look at it costs nothing.
+/// Writes the actions of a switch's items as a constant, which a host can inspect at no cost at run
+/// time.
 fn item_actions(name: &str, actions: &ItemActions, to: &mut Source) {
     let one = |member: &str, action: &ItemAction| {
         let ItemAction { send, action: ActionId(id), statement } = action;
@@ -664,12 +668,12 @@ fn item_actions(name: &str, actions: &ItemActions, to: &mut Source) {
     to.close("};");
 }
 
-/// A number bound to a name, as an expression.
+/// Returns a number bound to a name as an expression.
 fn bound(name: NameNode) -> String {
     format!("rt::meaning(name_{}, {})", name.id.0, name.is_signed)
 }
 
-/// A number of a condition, as an expression.
+/// Returns an operand of a condition as an expression.
 fn operand(operand: OperandNode) -> String {
     match operand {
         OperandNode::Name(name) => bound(name),
@@ -678,7 +682,7 @@ fn operand(operand: OperandNode) -> String {
     }
 }
 
-/// A condition, as an expression.
+/// Returns a condition as an expression.
 fn comparison(condition: &Compare) -> String {
     let (left, right) = (operand(condition.left), operand(condition.right));
     match condition.comparison {
@@ -687,7 +691,8 @@ fn comparison(condition: &Compare) -> String {
     }
 }
 
-/// Whether the next thing that happens to the bytes since the mark is an action that takes an integer.
+/// True if the next statement, apart from `SEND`s, hands the integer of the bytes since the mark to
+/// an action.
 fn takes_integer(rest: &[Node]) -> bool {
     let next = rest.iter().find(|node| !matches!(node.kind, NodeKind::Send { .. }));
     next.is_some_and(|node| matches!(node.kind, NodeKind::Execute { stop_bit: true, .. }))

@@ -1,7 +1,7 @@
-//! The checked program into control states and one table of scanning states.
+//! Compiles the checked program into control states and one table of scanning states.
 //!
-//! A block is compiled from its last statement to its first, so the state that follows is always
-//! known; only loops reserve their head before their body.
+//! A block is compiled from its last statement to its first, so that the next state is always
+//! known. Only loops reserve their head before their body.
 
 use std::collections::HashMap;
 
@@ -46,7 +46,7 @@ impl Machine {
         machine
     }
 
-    /// Numbers control states in the order they are met, from the start on.
+    /// Renumbers the control states breadth-first from the start.
     fn renumber(&mut self, start: StateId) {
         let mut numbers = HashMap::from([(start, 0)]);
         let mut order = vec![start];
@@ -81,7 +81,7 @@ impl Machine {
         self.scan.accepts.iter_mut().for_each(number);
     }
 
-    /// The control states a control state can lead to.
+    /// Returns the control states that a control state can lead to.
     pub(super) fn targets(&self, state: StateId) -> Vec<StateId> {
         let mut op = self.ops[state as usize];
         let mut targets: Vec<StateId> =
@@ -91,7 +91,7 @@ impl Machine {
             targets.extend(choice.cases.iter().map(|(_, state)| *state));
             targets.push(choice.otherwise);
         }
-        // The states of a fused switch stay, so that a person still sees what it does.
+        // A fused switch keeps its scanning states, so that a printed machine shows them.
         let switch = match op {
             Op::Items { items, .. } => Some(self.items[items as usize].switch),
             Op::Switch { switch } => Some(switch),
@@ -142,7 +142,7 @@ impl Op {
 }
 
 impl Scan {
-    /// The scanning states of a fragment, in the order they are met.
+    /// Returns the scanning states of a fragment in breadth-first order.
     pub(super) fn reachable(&self, start: u32) -> Vec<u32> {
         let mut found = vec![start];
         let mut next = 0;
@@ -179,7 +179,7 @@ impl Compiler {
         self.ops.len() as u32 - 1
     }
 
-    /// Compiles `body` so that `next` follows it; `slot` is the number of counts around it.
+    /// Compiles `body` so that `next` follows it. `slot` is the number of counts around it.
     fn block(&mut self, body: &[Node], next: StateId, slot: u8) -> StateId {
         body.iter().rev().fold(next, |next, node| self.statement(node, next, slot))
     }
@@ -188,7 +188,7 @@ impl Compiler {
         let statement = node.statement;
         match &node.kind {
             NodeKind::Choose { cases, union, default } => {
-                // A state of its own, so that no case leads to the same.
+                // A separate state, distinct from the target of every case.
                 let otherwise = match default {
                     Some(body) => {
                         let next = self.block(body, next, slot);
@@ -296,7 +296,7 @@ impl Compiler {
         }
     }
 
-    /// A count whose pattern, if it has one, leads to `next`.
+    /// Compiles a count; its pattern, if it has one, leads to `next`.
     fn count(&mut self, count: &CountNode, next: StateId) -> u32 {
         let source = match &count.source {
             CountSource::Bytes { encoding, pattern } => {
@@ -333,7 +333,7 @@ impl Compiler {
         self.op(op)
     }
 
-    /// A switch whose cases lead to `next`, or back to the switch.
+    /// Compiles a switch whose cases lead to `next`, or back to the switch if that is `None`.
     fn switch(
         &mut self,
         statement: u32,
@@ -398,7 +398,7 @@ impl Compiler {
     }
 }
 
-/// Folds bytes that no state tells apart into classes.
+/// Merges the bytes that no state distinguishes into classes.
 fn scan(rows: &[[u32; 256]], accepts: Vec<u32>) -> Scan {
     let mut classes = Vec::with_capacity(256);
     let mut representatives = Vec::new();

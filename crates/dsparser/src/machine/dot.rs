@@ -1,4 +1,4 @@
-//! The machine as a graph for Graphviz.
+//! Prints the machine as a graph for Graphviz.
 
 use std::fmt::Write;
 
@@ -7,8 +7,8 @@ use crate::pattern::ByteSet;
 use super::{Machine, NONE, StateId};
 
 impl Machine {
-    /// Describes the automaton as a Graphviz graph: boxes are control states, circles scanning states,
-    /// double circles those where a match ends; dashed arrows take no byte.
+    /// Returns the automaton as a Graphviz graph. Boxes are control states, circles scanning
+    /// states, double circles accepting scanning states; dashed arrows consume no byte.
     pub fn dot(&self) -> String {
         let mut text =
             String::from("digraph grammar {\n  rankdir=LR;\n  node [fontname=monospace];\n");

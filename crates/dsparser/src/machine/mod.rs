@@ -1,5 +1,5 @@
-//! The program as one automaton: control states with actions, scanning states with transitions on
-//! classes of bytes.
+//! The machine: the program as one automaton with two kinds of states. Control states perform
+//! actions; scanning states have transitions on byte classes.
 
 mod compile;
 mod dot;
@@ -15,10 +15,10 @@ use crate::run_error::StatementText;
 
 pub use stream::{Progress, Stream};
 
-/// A control state's number.
+/// The number of a control state.
 pub(crate) type StateId = u32;
 
-/// The program as one automaton, ready to run; immutable, so threads may share it.
+/// The program as one automaton, ready to run. It is immutable, so threads may share it.
 #[derive(Clone, Debug)]
 pub struct Machine {
     /// Control states; the first is the start.
@@ -34,7 +34,7 @@ pub struct Machine {
     statements: Vec<StatementText>,
     actions: Vec<String>,
     names: Vec<String>,
-    /// Whether an action gets bytes from the mark, or from the second one.
+    /// True if an action takes the bytes from the mark; below, from the second mark.
     executes: bool,
     executes_from_mark: bool,
 }
@@ -47,14 +47,14 @@ struct Choice {
     otherwise: StateId,
 }
 
-/// A number, and what is added to it: a count, or what `READ` binds.
+/// A number with its adjustment: a count, or the number that `READ` binds.
 #[derive(Clone, Copy, Debug)]
 struct Number {
     source: NumberSource,
     adjust: i128,
 }
 
-/// Where a number comes from.
+/// The source of a number.
 #[derive(Clone, Copy, Debug)]
 enum NumberSource {
     Bytes { encoding: CountEncoding, fragment: u32 },
@@ -67,20 +67,21 @@ enum NumberSource {
 /// The scanning states of all patterns together.
 #[derive(Clone, Debug, Default)]
 struct Scan {
-    /// Byte to class; bytes of one class are never told apart by any pattern.
+    /// Class of each byte; no pattern distinguishes the bytes of a class.
     classes: Vec<u8>,
     class_count: usize,
     /// `table[state * class_count + class]`: the next scanning state, or [`NONE`].
     table: Vec<u32>,
-    /// By scanning state, the control state entered when a match ends there, or [`NONE`].
+    /// For each scanning state, the control state entered when a match ends there, or [`NONE`].
     accepts: Vec<u32>,
-    /// By scanning state, whether nothing leads on.
+    /// For each scanning state, true if it has no outgoing transition.
     lasts: Vec<bool>,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// A pattern in the machine: its scanning states, and the shape that makes them needless.
+/// A pattern in the machine: its scanning states, and a shortcut that avoids them for simple
+/// shapes.
 #[derive(Clone, Debug)]
 struct Fragment {
     text: String,
@@ -88,7 +89,7 @@ struct Fragment {
     walk: Walk,
 }
 
-/// How a fragment is run.
+/// The matching strategy of a fragment.
 #[derive(Clone, Debug)]
 enum Walk {
     Any(usize),
@@ -98,12 +99,12 @@ enum Walk {
     Table,
 }
 
-/// A switch: by first byte where that decides, else by its scanning states.
+/// A switch: decided by the first byte if that suffices, else by its scanning states.
 #[derive(Clone, Debug)]
 struct Switch {
     statement: u32,
     start: u32,
-    /// By first byte, the control state of its case or that of `otherwise`.
+    /// For each first byte, the control state of its case, or `otherwise`.
     by_first_byte: Option<Box<[StateId; 256]>>,
     otherwise: StateId,
 }
@@ -112,11 +113,11 @@ struct Switch {
 #[derive(Clone, Debug)]
 struct Items {
     actions: ItemActions,
-    /// The switch as it was written, for people.
+    /// The switch as written, for printing the machine.
     switch: u32,
 }
 
-/// What a control state does. `slot` is the depth of a count among the counts around it.
+/// The operation of a control state. `slot` is the nesting depth of a count.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Any {
@@ -136,7 +137,7 @@ enum Op {
         statement: u32,
         next: StateId,
     },
-    /// As `Count`, from any number.
+    /// As `Count`, with any other source of the number.
     CountNumber {
         slot: u8,
         number: u32,
@@ -158,12 +159,12 @@ enum Op {
         statement: u32,
         next: StateId,
     },
-    /// No case fits: by its bytes, or by its number.
+    /// No case fits; `by_number` distinguishes a switch by a number from one by bytes.
     Fail {
         by_number: bool,
         statement: u32,
     },
-    /// Leads on: a state of its own where one is needed.
+    /// Continues with `next`: used where a distinct state is needed.
     Goto {
         next: StateId,
     },
@@ -252,12 +253,13 @@ enum Op {
 }
 
 impl Machine {
-    /// Control states, scanning states and classes of bytes.
+    /// Returns the numbers of control states, scanning states and byte classes.
     pub fn size(&self) -> (usize, usize, usize) {
         (self.ops.len(), self.scan.accepts.len(), self.scan.class_count)
     }
 
-    /// The statement at which a control state can wait for more input; the first for others.
+    /// Returns the statement at which a control state can wait for more input; statement 0 for
+    /// states that cannot.
     fn statement_of(&self, state: StateId) -> u32 {
         match self.ops[state as usize] {
             Op::Any { statement, .. }

@@ -9,18 +9,18 @@ use crate::run_error::{RunError, RunErrorKind};
 
 use super::{Machine, NONE, NumberSource, Op, Scan, StateId, Walk};
 
-/// What a count keeps while its body runs.
+/// State of a count while its body runs.
 #[derive(Clone, Copy, Default)]
 struct Frame<'p> {
     /// The input around the count.
     outer: &'p [u8],
-    /// Where the round began; past the end before the first.
+    /// Position at which the round began; past the end before the first round.
     round: usize,
     /// Rounds left of a `REPEAT`.
     rounds: u64,
 }
 
-/// Where a run is between two pieces of its input. No count of bytes is open then.
+/// State of a run between two pieces of its input. No count of bytes is open then.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) state: StateId,
@@ -30,7 +30,7 @@ pub(super) struct Place {
     value: u64,
     names: [u64; NAMES_MAX],
     empty_rounds: u32,
-    /// Of each repetition, the rounds left and where the last one began.
+    /// For each repetition: the rounds left, and the position at which the last round began.
     rounds: [(u64, usize); NESTING_MAX],
 }
 
@@ -50,39 +50,40 @@ impl Default for Place {
 }
 
 impl Place {
-    /// Counts positions from `bytes` further on.
+    /// Moves the origin of all positions forward by `bytes`.
     pub(super) fn move_start(&mut self, bytes: usize) {
         self.pos -= bytes;
         self.mark = self.mark.saturating_sub(bytes);
         self.second_mark = self.second_mark.saturating_sub(bytes);
-        // Only compared with positions.
+        // These are only compared with positions, so wrapping around is harmless.
         self.rounds.iter_mut().for_each(|(_, began)| *began = began.wrapping_sub(bytes));
     }
 }
 
-/// Why a pattern gives no position.
+/// The reason why a pattern gives no position.
 enum Stop {
-    /// The byte there does not fit.
+    /// The byte at this position does not fit.
     At(usize),
-    /// More bytes of the input tell.
+    /// More bytes of input are needed to decide.
     More,
 }
 
 impl Machine {
-    /// Runs the program over `packet`, calling `host`, and returns how many bytes it took.
+    /// Runs the program over `packet` and calls `host`. Returns the number of bytes consumed, which
+    /// is less than `packet.len()` if the program ends before the packet does.
     ///
-    /// Fewer than `packet.len()` when the program ends before the packet does. Allocates nothing.
-    /// Every round of a loop takes at least one byte, so a run always ends.
+    /// Allocates nothing. Every run ends: a round of a loop consumes at least one byte, and rounds
+    /// of `REPEAT` that consume none are limited.
     ///
     /// # Errors
-    /// [`RunError`] where the packet does not fit or an action fails.
+    /// [`RunError`] if the packet does not fit or an action fails.
     pub fn run<H: Host>(&self, packet: &[u8], host: &mut H) -> Result<usize, RunError> {
-        // With `LAST` nothing is waited for.
+        // With `LAST`, `drive` never waits for more input.
         Ok(self.drive::<true, H>(packet, host, None)?.unwrap_or_default())
     }
 
-    /// Runs on from `place`, or from the start. Without `LAST` more input may follow: where it is needed to go
-    /// on, `None` is returned and `place` is where to do so.
+    /// Continues from `place`, or starts the program. Without `LAST`, more input may follow: if the
+    /// program needs it to continue, the run saves its state to `place` and returns `None`.
     #[inline]
     pub(super) fn drive<const LAST: bool, H: Host>(
         &self,
@@ -102,7 +103,7 @@ impl Machine {
                 *frame = Frame { outer: packet, round, rounds };
             }
         }
-        // Counts that are open: within one, all of its input is there.
+        // Number of open counts. While one is open, all of its input is available.
         let mut depth = 0_u32;
         macro_rules! wait_for_more {
             () => {{
@@ -114,7 +115,7 @@ impl Machine {
                 return Ok(None);
             }};
         }
-        // The position after a fragment, if that is known.
+        // Evaluates to the position after a fragment, or leaves `drive`.
         macro_rules! advance {
             ($fragment:expr, $statement:expr) => {
                 match self.fragment_end($fragment, input, pos, !LAST && depth == 0) {
@@ -124,7 +125,7 @@ impl Machine {
                 }
             };
         }
-        // A number of the table, and the position after it.
+        // Evaluates to a number of the table and the position after it.
         macro_rules! number {
             ($number:expr, $statement:expr) => {{
                 let number = &self.numbers[$number as usize];
@@ -311,7 +312,7 @@ impl Machine {
                 Op::Read { name, number, statement, next } => {
                     let (after, plain, _) = number!(number, statement);
                     host.number(name, plain, pos);
-                    // The low bits are all there is: no number read is wider.
+                    // 64 bits suffice: no number that is read is wider.
                     names[usize::from(name.0)] = plain as u64;
                     (pos, state) = (after, next);
                 }
@@ -380,7 +381,8 @@ impl Machine {
         }
     }
 
-    /// Where the longest match of a fragment ends. `is_open` says that more input may follow.
+    /// Returns the end of the longest match of a fragment. `is_open` is true if more input may
+    /// follow.
     #[inline]
     fn fragment_end(
         &self,
@@ -406,12 +408,13 @@ impl Machine {
                 scanned.found.map(|(after, _)| after)
             }
         };
-        // Every walk but that of the table knows at once whether a byte fits.
+        // Every strategy but the table decides each byte at once; it needs more only at the end of
+        // the input.
         found.map_err(|at| if is_open && at == input.len() { Stop::More } else { Stop::At(at) })
     }
 
-    /// The position after the case that matches and its control state, or the state that follows; `None`
-    /// if more input tells.
+    /// Returns the position after the matching case with its control state, or `pos` with the state
+    /// for no match; `None` if more input is needed to decide.
     #[inline]
     fn switch(
         &self,
@@ -488,12 +491,12 @@ impl Machine {
     }
 }
 
-/// A number bound to a name.
+/// Returns the number bound to a name.
 fn bound(names: &[u64; NAMES_MAX], name: NameNode) -> i128 {
     rt::meaning(names[usize::from(name.id.0)], name.is_signed)
 }
 
-/// A number as a condition sees it.
+/// Returns the value of an operand of a condition.
 fn operand(names: &[u64; NAMES_MAX], value: u64, operand: OperandNode) -> i128 {
     match operand {
         OperandNode::Name(name) => bound(names, name),
@@ -502,16 +505,17 @@ fn operand(names: &[u64; NAMES_MAX], value: u64, operand: OperandNode) -> i128 {
     }
 }
 
-/// What a scan came to.
+/// The result of a scan.
 struct Scanned {
-    /// Where the longest match ends and the control state entered there, or the byte that does not fit.
+    /// The end of the longest match and the control state entered there; or the offset of the byte
+    /// that does not fit.
     found: Result<(usize, StateId), usize>,
-    /// The input ended where more of it could have changed that.
+    /// True if the input ended while a longer match was still possible.
     ran_out: bool,
 }
 
 impl Scan {
-    /// Looks for the longest match from `start`.
+    /// Finds the longest match from `start`.
     #[inline]
     fn longest(&self, start: u32, input: &[u8], pos: usize) -> Scanned {
         let (mut state, mut at) = (start, pos);

@@ -1,4 +1,4 @@
-//! The machine as text.
+//! Prints the machine as text.
 
 use std::fmt::Write;
 
@@ -9,10 +9,8 @@ use crate::pattern::ByteSet;
 use super::{Machine, NONE, Number, NumberSource, Op, Scan, StateId, Walk};
 
 impl Machine {
-    /// Describes the automaton as text: classes of bytes, control states with their actions, and the
+    /// Describes the automaton as text: byte classes, control states with their actions, and the
     /// scanning states of each pattern with their transitions.
-    ///
-    /// Control states are `q0` and up, scanning states `s0` and up, classes `c0` and up.
     pub fn show(&self) -> String {
         let mut text = String::new();
         let (controls, scans, classes) = self.size();
@@ -54,7 +52,7 @@ impl Machine {
         }
     }
 
-    /// What a control state does, in words.
+    /// Describes the operation of a control state.
     pub(super) fn label(&self, state: StateId) -> String {
         let (text, statement) = match self.ops[state as usize] {
             Op::Any { bytes, statement, next } => {
@@ -223,7 +221,7 @@ impl Machine {
         format!("\"{}\"{walk}", fragment.text)
     }
 
-    /// Where the scanning states of a control state begin, if it has any that are run.
+    /// Returns the first scanning state of a control state, if it runs the scanning table.
     pub(super) fn fragment_start(&self, state: StateId) -> Option<u32> {
         match self.ops[state as usize] {
             Op::Count { fragment, .. }
@@ -248,7 +246,7 @@ impl Machine {
 }
 
 impl Scan {
-    /// The bytes of each class.
+    /// Returns the bytes of each class.
     pub(super) fn class_sets(&self) -> Vec<ByteSet> {
         let mut sets = vec![ByteSet::EMPTY; self.class_count];
         for (byte, class) in (0..=u8::MAX).zip(&self.classes) {
@@ -259,7 +257,7 @@ impl Scan {
         sets
     }
 
-    /// Where the classes lead from a scanning state.
+    /// Returns the transitions of a scanning state: each target with its byte classes.
     pub(super) fn arcs(&self, state: u32) -> Vec<(u32, Vec<usize>)> {
         let mut arcs: Vec<(u32, Vec<usize>)> = Vec::new();
         let from = state as usize * self.class_count;

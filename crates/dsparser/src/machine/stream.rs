@@ -1,4 +1,4 @@
-//! A run over an input that comes in pieces, such as a TCP stream.
+//! A run over input that arrives in pieces, such as a TCP stream.
 
 use crate::host::{ActionError, ActionId, ActionValue, Host, ItemError, NameId, StopBitRun};
 use crate::run_error::{RunError, RunErrorKind};
@@ -6,37 +6,41 @@ use crate::run_error::{RunError, RunErrorKind};
 use super::Machine;
 use super::run::Place;
 
-/// The most bytes kept unless [`Stream::keeping`] says otherwise.
+/// Default limit on buffered bytes; see [`Stream::keeping`].
 const BYTES_MAX: usize = 1 << 20;
 
-/// What became of a piece.
+/// The outcome of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// All of it was taken, or is kept until more comes.
+    /// All of it was consumed or is buffered until more arrives.
     More,
-    /// The program ended behind so many bytes of the stream; what follows is not looked at.
+    /// The program ended after this many bytes of the stream; the rest is ignored.
     Ended(usize),
 }
 
-/// Runs a program over an input that comes in pieces.
+/// Runs a program over input that arrives in pieces.
 ///
-/// Calls are those of one run over the whole input, each made once, as soon as it is certain that no more
-/// input changes it. So are errors, but for one word: where a count ends with the whole input, a run calls it
-/// [`RunErrorKind::InputEnded`] that bytes are missing in it, and a stream [`RunErrorKind::PastCount`]. Kept are the bytes from the mark (or the second one, where the program has it) up to
-/// what could not be decided yet; a count is entered when all of its bytes are there.
+/// The stream makes the same calls as one run over the whole input. Each call is made once, as soon
+/// as no further input can change it. A count is entered when all of its bytes are there. The
+/// buffer holds the bytes from the mark (or the second mark, if the program uses it) up to the
+/// first undecided byte.
+///
+/// Errors are those of one run, with one exception. If bytes are missing in a count that ends with
+/// the whole input, one run reports [`RunErrorKind::InputEnded`] and a stream
+/// [`RunErrorKind::PastCount`].
 #[derive(Clone, Debug)]
 pub struct Stream<'m> {
     machine: &'m Machine,
     place: Place,
     kept: Vec<u8>,
-    /// Bytes of the stream before those kept.
+    /// Bytes of the stream before the buffered ones.
     before: usize,
     bytes_max: usize,
     ended: Option<usize>,
 }
 
 impl Machine {
-    /// Begins a run over an input that comes in pieces.
+    /// Begins a run over input that arrives in pieces.
     pub fn stream(&self) -> Stream<'_> {
         Stream {
             machine: self,
@@ -50,17 +54,18 @@ impl Machine {
 }
 
 impl Stream<'_> {
-    /// Keeps up to `bytes_max` bytes in place of 1 MiB; if a program needs more the run ends with
-    /// [`RunErrorKind::StreamTooLong`].
+    /// Limits the buffer to `bytes_max` bytes; the default is 1 MiB. If a program needs more, the
+    /// run ends with [`RunErrorKind::StreamTooLong`].
     pub fn keeping(mut self, bytes_max: usize) -> Self {
         self.bytes_max = bytes_max;
         self
     }
 
-    /// Takes the next piece, of any length, and calls `host`. Offsets count from the start of the stream.
+    /// Takes the next piece, of any length, and calls `host`. Offsets count from the start of the
+    /// stream.
     ///
     /// # Errors
-    /// As [`Machine::run`]; the stream cannot go on then.
+    /// As [`Machine::run`]; the stream cannot continue afterwards.
     pub fn push<H: Host>(&mut self, piece: &[u8], host: &mut H) -> Result<Progress, RunError> {
         if let Some(end) = self.ended {
             return Ok(Progress::Ended(end));
@@ -80,14 +85,14 @@ impl Stream<'_> {
         }
     }
 
-    /// Takes the end of the stream, and returns how many bytes the program took.
+    /// Ends the stream and returns the number of bytes that the program consumed.
     ///
     /// # Errors
     /// As [`Machine::run`].
     pub fn finish<H: Host>(mut self, host: &mut H) -> Result<usize, RunError> {
         match self.ended {
             Some(end) => Ok(end),
-            // With the last piece nothing is waited for.
+            // With `LAST`, `drive` never waits for more input.
             None => Ok(self.drive::<true, H>(host)?.unwrap_or_default()),
         }
     }
@@ -102,7 +107,7 @@ impl Stream<'_> {
             Ok(end) => Ok(end.map(|end| end + before)),
             Err(error) => {
                 let kind = match error.kind {
-                    // Outside counts more is waited for, so it is a count that ends.
+                    // Outside counts the run would wait for more, so it is a count that ended.
                     RunErrorKind::InputEnded if !LAST => RunErrorKind::PastCount,
                     kind => kind,
                 };
@@ -111,7 +116,7 @@ impl Stream<'_> {
         }
     }
 
-    /// Forgets the bytes that no action will get.
+    /// Drops the buffered bytes that no action can receive any more.
     fn forget(&mut self) {
         let mut needed = self.place.pos;
         if self.machine.executes {
@@ -137,7 +142,7 @@ impl Stream<'_> {
     }
 }
 
-/// A host whose offsets count from the start of the stream.
+/// Adapts a host to offsets from the start of the stream.
 struct Shifted<'h, H> {
     host: &'h mut H,
     before: usize,

@@ -1,16 +1,16 @@
-//! Lines into nested blocks.
+//! Assembles lines into nested blocks.
 
 use crate::ast::{Case, CaseHead, Condition, Count, Operand, Statement, StatementKind, Until};
 use crate::diagnostic::{DiagnosticKind, Diagnostics, Span};
 
 use super::line::{BlockKind, Line};
 
-/// The blocks that are open, outermost first, and the body of the program.
+/// The open blocks, outermost first, and the body of the program.
 pub(super) struct Blocks {
     body: Vec<Statement>,
     open: Vec<Open>,
     nesting_max: usize,
-    /// Blocks that are open too deep: they are counted, not kept.
+    /// Number of open blocks beyond the nesting limit; they are counted, not kept.
     dropped: usize,
 }
 
@@ -20,7 +20,7 @@ struct Open {
     index: u32,
     body: Vec<Statement>,
     cases: Vec<Case>,
-    /// What stands before `ELSE`.
+    /// The statements before `ELSE`.
     before_else: Option<Vec<Statement>>,
     default: Option<Vec<Statement>>,
 }
@@ -59,7 +59,7 @@ impl Blocks {
         Self { body: Vec::new(), open: Vec::new(), nesting_max, dropped: 0 }
     }
 
-    /// Takes a line that is not the end of a block.
+    /// Adds a line that does not end a block.
     pub(super) fn add(
         &mut self,
         line: Line,
@@ -121,14 +121,14 @@ impl Blocks {
         }
     }
 
-    /// What follows is done if the condition of the innermost block does not hold.
+    /// Starts the `ELSE` branch of the innermost block.
     fn begin_else(&mut self) {
         if let Some(open) = self.open.last_mut().filter(|open| open.before_else.is_none()) {
             open.before_else = Some(std::mem::take(&mut open.body));
         }
     }
 
-    /// What is wrong with a line where it stands, if something is.
+    /// Returns message and help if a line must not stand here.
     fn misplaced(&self, line: &Line) -> Option<(&'static str, &'static str)> {
         let around = self.open.last().map(|open| open.head.kind());
         let in_switch = around.is_some_and(BlockKind::is_switch);
@@ -162,7 +162,7 @@ impl Blocks {
         }
     }
 
-    /// Takes the end of a block.
+    /// Closes a block.
     pub(super) fn close(&mut self, kind: BlockKind, span: Span, diagnostics: &mut Diagnostics) {
         if self.dropped > 0 {
             self.dropped -= 1;
@@ -185,7 +185,7 @@ impl Blocks {
         self.fold();
     }
 
-    /// The whole program; blocks that are still open are reported and closed.
+    /// Returns the whole program. Reports and closes the blocks that are still open.
     pub(super) fn finish(mut self, diagnostics: &mut Diagnostics) -> Vec<Statement> {
         while !self.open.is_empty() {
             self.report_unclosed(None, diagnostics);
@@ -209,7 +209,7 @@ impl Blocks {
         );
     }
 
-    /// Puts the innermost block into the one around it.
+    /// Moves the innermost block into the one around it.
     fn fold(&mut self) {
         let Some(open) = self.open.pop() else { return };
         let Open { head, span, index, body, cases, before_else, default } = open;

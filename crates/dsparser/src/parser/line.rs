@@ -1,4 +1,4 @@
-//! One line: a keyword and what belongs to it.
+//! Parses one line: a keyword and its operands.
 
 use crate::ast::{
     CaseHead, Condition, Count, CountEncoding, CountFrom, Operand, PatternText, ReadSource,
@@ -10,7 +10,7 @@ use crate::lexer::{Token, TokenKind};
 use super::span_after;
 use super::words::{comparison, integer_type, is_name, parse_integer, parse_number};
 
-/// What opens or closes a block.
+/// A construct that opens a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlockKind {
     Block,
@@ -39,13 +39,13 @@ impl BlockKind {
         }
     }
 
-    /// Whether only cases stand directly inside.
+    /// True if only cases may stand directly inside.
     pub(super) const fn is_switch(self) -> bool {
         matches!(self, Self::Choose | Self::Switch)
     }
 }
 
-/// One line, without the block it may open.
+/// One parsed line, without the block it may open.
 #[derive(Clone, Debug)]
 pub(super) enum Line {
     Block(String),
@@ -61,7 +61,7 @@ pub(super) enum Line {
     },
     Loop(Option<Until>),
     Repeat(Count),
-    /// One that opens no block.
+    /// A statement that opens no block.
     Statement(StatementKind),
     Switch,
     WhileCount(Count),
@@ -96,10 +96,10 @@ const KEYWORDS: [&str; 26] = [
     "WHILECNT",
 ];
 
-/// The only keyword that is not in the list above.
+/// The only keyword that is missing from the list above.
 const WSWITCH: &str = "WSWITCH";
 
-/// Parses the tokens of a line that has at least one; `None` after a mistake.
+/// Parses the tokens of a line that has at least one. Returns `None` after a mistake.
 pub(super) fn parse_line(pieces: &[Token<'_>], diagnostics: &mut Diagnostics) -> Option<Line> {
     let mut cursor = Cursor { pieces, next: 1, diagnostics };
     let keyword = match pieces.first().map(|token| (&token.kind, token.span)) {
@@ -168,7 +168,7 @@ fn keyword(word: &str, span: Span, diagnostics: &mut Diagnostics) -> Option<&'st
     found
 }
 
-/// The rest of a line.
+/// The remaining tokens of a line.
 struct Cursor<'a, 't> {
     pieces: &'a [Token<'t>],
     next: usize,
@@ -230,7 +230,7 @@ impl<'t> Cursor<'_, 't> {
         Some(StatementKind::Execute { action, span, from_mark })
     }
 
-    /// A name, and where it stands.
+    /// Parses a name and returns it with its position.
     fn name(&mut self, after: &str) -> Option<(String, Span)> {
         let span = self.span();
         match self.word().filter(|word| is_name(word)) {

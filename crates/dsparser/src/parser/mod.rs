@@ -1,4 +1,4 @@
-//! Text to statements. A mistake in one line does not hide those in the next.
+//! The parser: text to statements. A mistake in one line does not hide those in the next.
 
 mod blocks;
 mod line;
@@ -13,10 +13,10 @@ use crate::run_error::StatementText;
 use blocks::Blocks;
 use line::{Line, parse_line};
 
-/// What gives the text of an included file, or says why not.
+/// Returns the text of an included file, or the reason why there is none.
 pub(crate) type Files<'f> = dyn FnMut(&str) -> Result<String, String> + 'f;
 
-/// What a text holds: its statements, and each of them as written.
+/// A parsed text: its statements as a tree and as written.
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub(crate) body: Vec<Statement>,
@@ -25,7 +25,7 @@ pub(crate) struct Parsed {
     pub(crate) files: Vec<(String, String)>,
 }
 
-/// Parses a whole text; what is wrong goes to `diagnostics`.
+/// Parses a whole text and reports mistakes to `diagnostics`.
 pub(crate) fn parse(
     text: &str,
     limits: &Limits,
@@ -48,12 +48,12 @@ struct Parser<'p, 'f> {
     included: Vec<(String, String)>,
     /// The files being read, outermost first.
     open: Vec<String>,
-    /// Bytes that further files may have.
+    /// Number of bytes that further files may have.
     bytes_left: usize,
 }
 
 impl Parser<'_, '_> {
-    /// Parses the text of file `file`, 0 for the grammar itself.
+    /// Parses the text of file number `file`; 0 is the grammar itself.
     fn file(&mut self, text: &str, file: u32) -> Vec<Statement> {
         let mut blocks = Blocks::new(self.limits.nesting_max);
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -78,7 +78,7 @@ impl Parser<'_, '_> {
         blocks.finish(self.diagnostics)
     }
 
-    /// Keeps a statement as written, for errors; `None` if there are too many.
+    /// Records a statement as written, for errors. Returns `None` if there are too many.
     fn keep_text(&mut self, line: &str, pieces: &[Token<'_>], span: Span) -> Option<u32> {
         let max = self.limits.statements_max;
         if self.statements.len() >= max {
@@ -97,7 +97,7 @@ impl Parser<'_, '_> {
         Some(index)
     }
 
-    /// The statements of an included file.
+    /// Returns the statements of an included file.
     fn include(&mut self, path: &str, span: Span) -> Option<Vec<Statement>> {
         let mut refuse = |kind, message: String, help: &str| {
             self.diagnostics.push(span, kind, message, help);
@@ -144,7 +144,7 @@ impl Parser<'_, '_> {
     }
 }
 
-/// The line from its first to its last token.
+/// Returns the line from its first to its last token.
 fn as_written(line: &str, pieces: &[Token<'_>]) -> String {
     let Some((first, last)) = pieces.first().zip(pieces.last()) else { return String::new() };
     let end = match &last.kind {
@@ -155,7 +155,7 @@ fn as_written(line: &str, pieces: &[Token<'_>]) -> String {
     line.chars().skip(start - 1).take(end - start).collect()
 }
 
-/// What the blocks and lines need to say where something stands.
+/// Returns the position after the last token.
 pub(crate) fn span_after(pieces: &[Token<'_>]) -> Span {
     let last = pieces.last();
     last.map_or(Span { file: 0, line: 1, column: 1 }, |token| {

@@ -1,8 +1,8 @@
-//! Words that are numbers, names, types and comparisons.
+//! Parses words that are numbers, names, types and comparisons.
 
 use crate::ast::{Comparison, IntegerType};
 
-/// A number without sign, decimal or behind `0x`.
+/// Parses an unsigned number, decimal or hexadecimal after `0x`.
 pub(super) fn parse_number(word: &str) -> Option<u64> {
     match word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
         Some(digits) if !digits.starts_with('+') => u64::from_str_radix(digits, 16).ok(),
@@ -12,7 +12,7 @@ pub(super) fn parse_number(word: &str) -> Option<u64> {
     }
 }
 
-/// A number that may be negative.
+/// Parses a number that may be negative.
 pub(super) fn parse_integer(word: &str) -> Option<i128> {
     match word.strip_prefix('-') {
         Some(digits) => parse_number(digits).map(|number| -i128::from(number)),
@@ -20,13 +20,13 @@ pub(super) fn parse_integer(word: &str) -> Option<i128> {
     }
 }
 
-/// Whether a word is a name: a small letter, then letters, digits and underscores.
+/// True if a word is a name: a small letter, then letters, digits and underscores.
 pub(super) fn is_name(word: &str) -> bool {
     word.starts_with(|first: char| first.is_ascii_lowercase())
         && word.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
 }
 
-/// The type of a word such as `u16le`; one of a single byte has no order.
+/// Parses a type such as `u16le`; a type of one byte has no byte order.
 pub(super) fn integer_type(word: &str) -> Option<IntegerType> {
     let is_signed = word.starts_with('i');
     let rest = word.strip_prefix(['u', 'i'])?;
@@ -48,7 +48,7 @@ pub(super) fn integer_type(word: &str) -> Option<IntegerType> {
     (bytes == 1 || rest != bits).then_some(IntegerType { bytes, is_signed, is_little })
 }
 
-/// What a word asks of two numbers.
+/// Parses a comparison operator.
 pub(super) fn comparison(word: &str) -> Option<Comparison> {
     Some(match word {
         "==" => Comparison::Equal,

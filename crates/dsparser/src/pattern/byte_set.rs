@@ -9,21 +9,21 @@ pub struct ByteSet {
 }
 
 impl ByteSet {
-    /// The set of no byte.
+    /// The empty set.
     pub const EMPTY: Self = Self { words: [0; 4] };
 
-    /// Whether `byte` is in the set.
+    /// True if `byte` is in the set.
     #[inline]
     pub fn contains(&self, byte: u8) -> bool {
         self.words[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
     }
 
-    /// Puts `byte` into the set.
+    /// Adds `byte` to the set.
     pub fn insert(&mut self, byte: u8) {
         self.words[usize::from(byte >> 6)] |= 1 << (byte & 63);
     }
 
-    /// The bytes of both sets.
+    /// Returns the bytes that are in either set.
     pub fn union(mut self, other: &Self) -> Self {
         for (word, more) in self.words.iter_mut().zip(other.words) {
             *word |= more;
@@ -31,17 +31,17 @@ impl ByteSet {
         self
     }
 
-    /// How many bytes are in the set.
+    /// Returns the number of bytes in the set.
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether no byte is in the set.
+    /// True if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The set as ascending ranges, first and last byte of each.
+    /// Returns the set as ascending ranges: the first and last byte of each.
     pub fn ranges(&self) -> Vec<(u8, u8)> {
         let mut ranges: Vec<(u8, u8)> = Vec::new();
         for byte in (0..=u8::MAX).filter(|byte| self.contains(*byte)) {

@@ -1,4 +1,4 @@
-//! The smallest deterministic automaton of a pattern, with nothing in it that cannot lead to a match.
+//! The minimal deterministic automaton of a pattern; every state can reach a match.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,16 +11,16 @@ use regex_syntax::hir::Hir;
 
 use super::byte_set::ByteSet;
 
-/// No way on.
+/// Target of a byte that cannot lead to a match.
 pub(crate) const DEAD: u32 = u32::MAX;
 
-/// Memory that turning one pattern into an automaton may take.
+/// Memory limit for building the automaton of one pattern.
 const BUILD_BYTES_MAX: usize = 8 << 20;
 
 /// A deterministic automaton. State 0 is the start; every state leads to a match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dfa {
-    /// Byte to class; bytes of one class are never told apart.
+    /// Class of each byte; no state distinguishes the bytes of a class.
     classes: Box<[u8; 256]>,
     class_count: usize,
     /// `table[state * class_count + class]`, or [`DEAD`].
@@ -28,14 +28,14 @@ pub(crate) struct Dfa {
     accepts: Vec<bool>,
 }
 
-/// How large the automata were from which the smallest was made.
+/// Sizes of the intermediate automata, before minimization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Built {
     pub(crate) nfa_states: usize,
     pub(crate) dfa_states: usize,
 }
 
-/// Why there is no automaton for a pattern.
+/// The reason why there is no automaton for a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BuildError {
     MatchesNothing,
@@ -43,7 +43,7 @@ pub(crate) enum BuildError {
 }
 
 impl Dfa {
-    /// Builds the automaton of `hir`, of at most `states_max` states.
+    /// Builds the automaton of `hir`, with at most `states_max` states.
     pub(crate) fn build(hir: &Hir, states_max: usize) -> Result<(Self, Built), BuildError> {
         let nfa = thompson::Compiler::new()
             .configure(
@@ -87,12 +87,12 @@ impl Dfa {
         self.table.get(state as usize * self.class_count + class).copied().unwrap_or(DEAD)
     }
 
-    /// Whether nothing can follow a match in `state`.
+    /// True if no byte can extend a match in `state`.
     pub(crate) fn is_last(&self, state: u32) -> bool {
         (0..=u8::MAX).all(|byte| self.next(state, byte) == DEAD)
     }
 
-    /// Where the bytes lead from `state`: ascending by target, each with its bytes.
+    /// Returns the transitions of `state`: targets ascending, each with its bytes.
     pub(crate) fn arcs(&self, state: u32) -> Vec<(u32, ByteSet)> {
         let mut arcs: Vec<(u32, ByteSet)> = Vec::new();
         for byte in 0..=u8::MAX {
@@ -109,26 +109,27 @@ impl Dfa {
         arcs
     }
 
-    /// The bytes a match can begin with.
+    /// Returns the bytes that a match can begin with.
     pub(crate) fn first(&self) -> ByteSet {
         (0..=u8::MAX).filter(|byte| self.next(0, *byte) != DEAD).collect()
     }
 
-    /// Whether it can read any number of bytes behind a match before it is known that no longer one comes.
+    /// True if the automaton can read unboundedly far past a match before it is certain that no
+    /// longer match follows.
     pub(crate) fn reads_past_matches(&self) -> bool {
         let accepting = (0..self.states()).filter(|state| self.accepts(*state));
         let beyond = accepting.flat_map(|state| self.arcs(state)).map(|(target, _)| target);
         self.loops_without_match(beyond.collect())
     }
 
-    /// Whether it can read any number of bytes without having matched.
+    /// True if the automaton can read unboundedly many bytes without a match.
     pub(crate) fn reads_on_without_match(&self) -> bool {
         self.reads_past_matches() || self.loops_without_match(vec![0])
     }
 
-    /// Whether a way from some of these states leads round and round without meeting one that accepts.
+    /// True if a path from one of these states reaches a cycle of states that do not accept.
     fn loops_without_match(&self, mut waiting: Vec<u32>) -> bool {
-        // States that cannot be on a circle are taken out until none is left that can be.
+        // Removes states that cannot be on a cycle until none is left to remove.
         let mut reached = vec![false; self.accepts.len()];
         while let Some(state) = waiting.pop() {
             let is_new = !self.accepts(state) && !reached[state as usize];
@@ -150,10 +151,11 @@ impl Dfa {
         }
     }
 
-    /// Merges states that no input tells apart (Moore's refinement) and leaves dead ones out.
+    /// Merges equivalent states (Moore's partition refinement) and drops dead states.
     ///
-    /// States that are equal are equally far from a match. Beginning with the distances instead of with
-    /// what accepts saves a round for every byte of a long pattern.
+    /// Equivalent states have equal distances to the nearest match. Starting with the distances
+    /// rather than with accepting/rejecting saves a refinement round for every byte of a long
+    /// pattern.
     fn minimal(rows: &[[u32; 256]], accepts: &[bool], distances: Vec<u32>) -> Self {
         let alive: Vec<bool> = distances.iter().map(|distance| *distance != DEAD).collect();
         let (classes, representatives) = byte_classes(rows);
@@ -181,7 +183,7 @@ impl Dfa {
             }
             group_count = known.len();
         }
-        // States are visited in the order they were found, so the start's group is group 0.
+        // States are visited in discovery order, so the start's group is group 0.
         let mut table = vec![DEAD; group_count * representatives.len()];
         let mut group_accepts = vec![false; group_count];
         for state in (0..rows.len()).filter(|state| alive[*state]) {
@@ -198,9 +200,9 @@ impl Dfa {
     }
 }
 
-/// Walks the library's automaton from its anchored start: rows of targets by byte, and which states
-/// accept where they stand. The library signals a match one byte late; asking each state for the
-/// end of input undoes that.
+/// Walks the library's automaton from its anchored start. Returns the targets of each state by
+/// byte, and the accepting states. The library signals a match one byte late; asking each state for
+/// its end-of-input transition compensates for that.
 fn explore(
     dense: &dense::DFA<Vec<u32>>,
     states_max: usize,
@@ -232,7 +234,7 @@ fn explore(
     Ok((rows, accepts))
 }
 
-/// By state, the bytes of the shortest way to a match, or [`DEAD`].
+/// Returns for each state the length of the shortest path to a match in bytes, or [`DEAD`].
 fn distances(rows: &[[u32; 256]], accepts: &[bool]) -> Vec<u32> {
     let mut sources: Vec<Vec<usize>> = vec![Vec::new(); rows.len()];
     for (state, row) in rows.iter().enumerate() {
@@ -258,14 +260,14 @@ fn distances(rows: &[[u32; 256]], accepts: &[bool]) -> Vec<u32> {
     distances
 }
 
-/// Groups bytes whose columns are equal: class by byte, and one byte of each class.
+/// Groups bytes with equal columns. Returns the class of each byte, and one byte of each class.
 fn byte_classes(rows: &[[u32; 256]]) -> (Box<[u8; 256]>, Vec<u8>) {
     let mut classes = Box::new([0; 256]);
     let mut representatives = Vec::new();
     let mut known: HashMap<Vec<u32>, u8> = HashMap::new();
     for byte in 0..=u8::MAX {
         let column: Vec<u32> = rows.iter().map(|row| row[usize::from(byte)]).collect();
-        // At most 256 classes exist, so the number of the newest fits a byte.
+        // There are at most 256 classes, so a class number fits a byte.
         let class = *known.entry(column).or_insert_with(|| {
             representatives.push(byte);
             (representatives.len() - 1) as u8

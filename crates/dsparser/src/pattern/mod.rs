@@ -1,4 +1,4 @@
-//! Byte patterns: from text to the smallest automaton, and what can be said about it.
+//! Byte patterns: builds the minimal automaton of a pattern text and derives its properties.
 
 mod byte_set;
 mod dfa;
@@ -19,19 +19,19 @@ pub(crate) use union::{Conflict, Union};
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     pub(crate) text: String,
-    /// States of the automata on the way to the smallest.
+    /// Sizes of the intermediate automata.
     pub(crate) built: Built,
     /// The simplified syntax, for the reference engine.
     pub(crate) hir: Hir,
     pub(crate) dfa: Dfa,
     pub(crate) shape: Shape,
     pub(crate) top_bits: TopBits,
-    /// Bytes of the shortest and of the longest match.
+    /// Lengths in bytes of the shortest and of the longest match.
     pub(crate) len_min: usize,
     pub(crate) len_max: Option<usize>,
 }
 
-/// What is wrong with a pattern; `at` is the character of its text, from 0.
+/// A mistake in a pattern; `at` is the index of a character in its text, from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PatternError {
     pub(crate) at: usize,
@@ -87,7 +87,7 @@ impl Pattern {
         })
     }
 
-    /// Whether every single byte is a match, so no other pattern can be told apart from it.
+    /// True if every single byte is a match; then no other case of the switch could be selected.
     pub(crate) fn is_catch_all(&self) -> bool {
         (0..=u8::MAX).all(|byte| match self.dfa.next(0, byte) {
             DEAD => false,

@@ -1,12 +1,12 @@
-//! Patterns that need no table.
+//! Recognizes patterns that are simple enough to match without a table.
 
 use super::byte_set::ByteSet;
 use super::dfa::Dfa;
 
-/// What a pattern amounts to.
+/// The shape of a pattern, which selects the matching strategy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// That many bytes, whatever they are.
+    /// A fixed number of arbitrary bytes.
     Any(u32),
     /// One byte of a set.
     One(ByteSet),
@@ -19,7 +19,7 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
-    /// What the pattern is run as, in words.
+    /// Returns the name of the matching strategy.
     pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::Any(_) => "any bytes",
@@ -31,7 +31,7 @@ impl Shape {
     }
 }
 
-/// Longest literal that is kept as one.
+/// Longest pattern matched as a literal, in bytes.
 const LITERAL_BYTES_MAX: u32 = 64;
 
 impl Shape {
@@ -58,7 +58,7 @@ fn literal(steps: &[ByteSet]) -> Option<Shape> {
     bytes.collect::<Option<Vec<u8>>>().map(Shape::Literal)
 }
 
-/// The sets of an automaton that is a chain without choice, of at least one step.
+/// Returns the byte sets of an automaton that is a chain of at least one step without alternatives.
 fn chain(dfa: &Dfa) -> Option<Vec<ByteSet>> {
     let mut steps = Vec::new();
     let mut state = 0;
@@ -84,12 +84,12 @@ fn is_stop_bit(dfa: &Dfa) -> bool {
         && dfa.is_last(1)
 }
 
-/// What a pattern's matches say about the top bits of their bytes.
+/// Static knowledge about the top bits in a pattern's matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TopBits {
-    /// No byte has it.
+    /// No byte has the top bit.
     Never,
-    /// The last byte has it and no other; a match has at least one byte.
+    /// Only the last byte has it; a match has at least one byte.
     LastOnly,
     /// Anything else.
     Mixed,

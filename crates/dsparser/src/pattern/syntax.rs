@@ -1,5 +1,5 @@
-//! Pattern text to a simplified syntax tree: byte regular expressions without captures, look-around
-//! and anchors.
+//! Parses pattern text into a simplified syntax tree: byte regular expressions without captures,
+//! look-around and anchors.
 
 use regex_syntax::ast::{self, Ast};
 use regex_syntax::hir::Hir;
@@ -7,7 +7,7 @@ use regex_syntax::hir::translate::TranslatorBuilder;
 
 use super::PatternError;
 
-/// Groups inside one another.
+/// Maximum nesting depth of groups.
 const NESTING_MAX: u32 = 50;
 
 /// Parses a pattern.
@@ -48,7 +48,7 @@ fn refused(at: usize, what: &str, help: &str) -> PatternError {
     }
 }
 
-/// Finds what the library knows and this language does not have.
+/// Finds constructs that the library supports and this language does not.
 struct Refusals;
 
 impl ast::Visitor for Refusals {

@@ -1,41 +1,41 @@
-//! The cases of a switch as one automaton that says which of them matched.
+//! Joins the cases of a switch into one automaton that identifies the matching case.
 
 use std::collections::HashMap;
 
 use super::dfa::{DEAD, Dfa};
 
-/// Several automata run side by side. State 0 is the start.
+/// The product of several automata. State 0 is the start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Union {
     rows: Vec<[u32; 256]>,
-    /// By state, the case that matches there.
+    /// For each state, the case that matches there.
     accepts: Vec<Option<u32>>,
 }
 
-/// Two cases that some bytes fit both.
+/// Two cases that fit the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Conflict {
     pub(crate) first: usize,
     pub(crate) second: usize,
-    /// Bytes that match one and are a match, or the beginning of one, of the other.
+    /// Bytes that match one of the cases and also match, or begin a match of, the other.
     pub(crate) witness: Vec<u8>,
 }
 
-/// What joining found out.
+/// The result of joining.
 pub(crate) struct Joined {
-    /// `None` when it would have too many states.
+    /// `None` if it would have too many states.
     pub(crate) union: Option<Union>,
     pub(crate) conflicts: Vec<Conflict>,
 }
 
-/// Pairs of cases reported; more say nothing new.
+/// Maximum number of pairs reported; further ones add little.
 const CONFLICTS_MAX: usize = 64;
 
-/// The cases that are still alive, each with its state.
+/// The cases that can still match, each with its state.
 type Alive = Vec<(u32, u32)>;
 
 impl Union {
-    /// Joins `cases`, with at most `states_max` states.
+    /// Joins `cases` into an automaton of at most `states_max` states.
     pub(crate) fn join(cases: &[&Dfa], states_max: usize) -> Joined {
         let start: Alive = (0..).zip(cases).map(|(case, _)| (case, 0)).collect();
         let mut known = HashMap::from([(start.clone(), 0_u32)]);
@@ -89,7 +89,8 @@ impl Union {
         self.rows.get(state as usize).map_or(DEAD, |row| row[usize::from(byte)])
     }
 
-    /// By first byte, the case that matches exactly that byte; `None` if a case can be longer.
+    /// Returns for each first byte the case that matches exactly that byte; `None` if a case can be
+    /// longer.
     pub(crate) fn by_first_byte(&self) -> Option<[u8; 256]> {
         let mut arms = [u8::MAX; 256];
         for byte in 0..=u8::MAX {
@@ -108,7 +109,7 @@ impl Union {
     }
 }
 
-/// The first case that matches in a state.
+/// Returns the first case that matches in a state.
 fn matched(cases: &[&Dfa], tuple: &Alive) -> Option<u32> {
     let accepts = |(case, state): &&(u32, u32)| {
         cases.get(*case as usize).is_some_and(|dfa| dfa.accepts(*state))
@@ -116,7 +117,8 @@ fn matched(cases: &[&Dfa], tuple: &Alive) -> Option<u32> {
     tuple.iter().find(accepts).map(|(case, _)| *case)
 }
 
-/// Pairs of the case that matches and another that is still alive, the lower number first.
+/// Returns pairs of the matching case and each other case that can still match, the lower number
+/// first.
 fn rivals(tuple: &Alive, matched: Option<u32>) -> impl Iterator<Item = (usize, usize)> {
     let pairs = matched.into_iter().flat_map(move |one| {
         tuple.iter().filter(move |(other, _)| *other != one).map(move |(other, _)| (one, *other))
@@ -124,7 +126,7 @@ fn rivals(tuple: &Alive, matched: Option<u32>) -> impl Iterator<Item = (usize, u
     pairs.map(|(one, other)| (one.min(other) as usize, one.max(other) as usize))
 }
 
-/// The bytes that lead to a state.
+/// Returns bytes that lead to a state.
 fn witness(origins: &[Option<(usize, u8)>], mut state: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     while let Some((source, byte)) = origins.get(state).copied().flatten() {

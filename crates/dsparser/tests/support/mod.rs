@@ -1,19 +1,19 @@
-//! A host that writes down every call, so that engines can be compared.
+//! A host that records every call, so that engines can be compared.
 
 use tickwire_dsparser::{ActionError, ActionId, ActionValue, Host, NameId};
 
 /// One call of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// An action with its bytes, their offset, and their integer where they are a stop-bit item.
+    /// An action with its bytes, their offset, and their integer if they are a stop-bit item.
     Execute(u16, Vec<u8>, usize, Option<u64>),
-    /// A number that was read, its name and where its bytes begin.
+    /// A number that was read: its name, its value and the offset of its bytes.
     Number(u8, i128, usize),
     /// A `SEND`.
     Send(u32, u64),
 }
 
-/// Writes down events; an action returns its last byte, and fails on a byte `E`.
+/// Records events; an action returns its last byte, and fails on a byte `E`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorder {
     /// The calls so far.
