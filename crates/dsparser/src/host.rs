@@ -30,6 +30,9 @@ pub trait Host {
     ///
     /// `offset` is the offset of `bytes` in the packet. `VALUE` refers to the returned value until
     /// the next action returns.
+    ///
+    /// # Errors
+    /// Any [`ActionError`]; the run stops and reports action, code and offset.
     fn execute(
         &mut self,
         action: ActionId,
@@ -43,6 +46,9 @@ pub trait Host {
     /// `integer` is the item as an unsigned integer, seven bits a byte, most significant first,
     /// modulo 2^64. Override this method to save a second walk over the bytes; the default calls
     /// [`execute`](Self::execute).
+    ///
+    /// # Errors
+    /// As [`execute`](Self::execute).
     #[inline]
     fn execute_stop_bit(
         &mut self,

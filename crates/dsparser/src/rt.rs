@@ -48,6 +48,9 @@ pub const fn have_common_bits(left: i128, right: i128) -> bool {
 }
 
 /// Returns a count with its adjustment added.
+///
+/// # Errors
+/// [`RunErrorKind::CountBelowZero`] and [`RunErrorKind::CountRange`].
 #[inline]
 pub fn adjusted(count: i128, adjust: i128) -> Result<u64, RunErrorKind> {
     let sum = count.saturating_add(adjust);
@@ -65,6 +68,9 @@ pub fn any(input: &[u8], pos: usize, bytes: usize) -> Option<usize> {
 }
 
 /// Returns the position after exactly `expected`.
+///
+/// # Errors
+/// The offset of the first byte that differs or is missing.
 #[inline]
 pub fn literal(input: &[u8], pos: usize, expected: &[u8]) -> Result<usize, usize> {
     let rest = input.get(pos..).unwrap_or_default();

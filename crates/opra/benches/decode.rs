@@ -1,5 +1,6 @@
-//! Time to decode and encode whole traces: a generated one, and the one beside the project where it is.
-//! Run with `cargo bench -p tickwire-opra`. Every message's record is kept from the optimiser.
+//! Time to decode and encode whole traces: a generated one, and the shared one if it exists. Run
+//! with `cargo bench -p tickwire-opra`. A black box keeps every message's record from being
+//! optimized away.
 
 #[path = "../tests/support/mod.rs"]
 mod support;

@@ -1,17 +1,17 @@
-//! The ASCII form of messages and packets, as OPRA's own decoder prints it.
+//! The ASCII form of messages and packets, as printed by OPRA's own decoder.
 //!
-//! A message is participant, retransmission, category, type, sequence number and time, then its body in
-//! wire order: numbers padded with zeros to their width and cut to its low digits, codes as characters.
-//! A default message is its text.
+//! A message is participant, retransmission, category, type, sequence number and time, followed by
+//! its body in wire order. Numbers are padded with zeros to their width, or cut to their low
+//! digits; codes are characters. A default message is its text.
 
 use crate::field::Kind;
 use crate::packet::{ETX, SOH};
 use crate::{Category, Chars, Decode, Error, Field, Message, Summary};
 
-/// Stands between two messages of a packet.
+/// Separates two messages of a packet.
 pub const UNIT_SEPARATOR: u8 = 0x1F;
 
-/// What a message begins with, in the order of the ASCII form.
+/// The first fields of a message, in the order of the ASCII form.
 const PREAMBLE: [Field; 6] = [
     Field::Participant,
     Field::Retransmission,
@@ -40,7 +40,7 @@ pub fn print_message(message: &Message<'_>, out: &mut Vec<u8>) {
 fn print_field(message: &Message<'_>, field: Field, out: &mut Vec<u8>) {
     match field.kind(message.version()) {
         Kind::SeqNum(width) => print_number(message.seq_num().unwrap_or_default(), width, out),
-        // One character or two, as it came.
+        // One or two characters, as received.
         Kind::Chars(_) if field.is_reserved() => print_chars(message.record.chars(field), 0, out),
         Kind::Chars(width) => print_chars(message.record.chars(field), width, out),
         Kind::Text => out.extend(message.text().unwrap_or_default().bytes()),
@@ -51,7 +51,7 @@ fn print_field(message: &Message<'_>, field: Field, out: &mut Vec<u8>) {
 fn print_value(value: u32, kind: Kind, out: &mut Vec<u8>) {
     match kind {
         Kind::Number(width) => print_number(value.into(), width, out),
-        // A code beyond seven bits is no character; its low bits are what a byte can hold.
+        // A code beyond seven bits is not a character; prints its low eight bits.
         _ => out.push(value as u8),
     }
 }
@@ -93,7 +93,8 @@ fn print_group(message: &Message<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Decodes a packet and appends its ASCII form to `out`: 0x01, the messages with 0x1F between them, 0x03.
+/// Decodes a packet and appends its ASCII form to `out`: 0x01, the messages separated by 0x1F,
+/// 0x03.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Message categories: which fields each carries, in wire order, in both versions.
+//! Message categories and their fields in wire order, for both versions.
 
 use crate::{Field, Version};
 
@@ -38,7 +38,7 @@ pub const BEST_BID: [Field; 4] = [BestBidParticipant, BestBidDenominator, BestBi
 pub const BEST_OFFER: [Field; 4] =
     [BestOfferParticipant, BestOfferDenominator, BestOffer, BestOfferSize];
 
-/// The largest number of entries in the group of an underlying value: its count has two digits.
+/// The maximum number of entries in the group of an underlying value: its count has two digits.
 pub const GROUP_ENTRIES_MAX: u32 = 99;
 
 pub(crate) const fn mask(fields: &[Field]) -> u64 {
@@ -51,7 +51,7 @@ pub(crate) const fn mask(fields: &[Field]) -> u64 {
     bits
 }
 
-/// Lists the fields after the six that every structured category starts with.
+/// Lists the six fields that begin every structured category, then the given ones.
 macro_rules! body {
     ($($field:ident),* $(,)?) => {
         &[Category, MessageType, Participant, Retransmission, SeqNum, Time, $($field),*]
@@ -118,7 +118,7 @@ const TEXT: &[Field] = body![Text];
 const UNDERLYING: &[Field] = body![];
 const DEFAULT: &[Field] = &[Category, DefaultMessage];
 
-/// Which group follows the fields of an underlying value.
+/// The group that follows the fields of an underlying value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
     /// The field that holds the number of entries.
@@ -138,7 +138,7 @@ const SPOT_GROUP: Group =
     Group { count: SpotCount, fields: &[FcoSymbol, DecimalPlacement, SpotValue] };
 
 impl Category {
-    /// The category of a code; every code that is not known is a default message.
+    /// Returns the category of a code; unknown codes are default messages.
     pub const fn from_code(code: u32) -> Self {
         if code > 0x7F {
             return Self::Default;
@@ -158,7 +158,7 @@ impl Category {
         }
     }
 
-    /// The category's code; `?` for default messages.
+    /// Returns the category's code; `?` for default messages.
     pub const fn code(self) -> u8 {
         match self {
             Self::LastSale => b'a',
@@ -175,7 +175,8 @@ impl Category {
         }
     }
 
-    /// The fields of the category in `version` before any appendage and group, in wire order.
+    /// Returns the fields of the category in `version` before any appendage and group, in wire
+    /// order.
     pub const fn fields(self, version: Version) -> &'static [Field] {
         match (self, version) {
             (Self::Quote, Version::V2) => V2_QUOTE,
@@ -197,7 +198,7 @@ impl Category {
     }
 }
 
-/// The group that follows an underlying value of `message_type`; `None` where the type has no body.
+/// Returns the group of an underlying value of `message_type`; `None` if the type has no body.
 pub const fn group_of(version: Version, message_type: u32) -> Option<Group> {
     if message_type > 0x7F {
         return None;
@@ -212,7 +213,7 @@ pub const fn group_of(version: Version, message_type: u32) -> Option<Group> {
     }
 }
 
-/// What a BBO indicator says about the fields after it.
+/// The appendage that a BBO indicator announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Appendage {
     /// A best bid follows.
@@ -221,7 +222,7 @@ pub struct Appendage {
     pub best_offer: bool,
 }
 
-/// The appendage that a BBO indicator announces; `None` for a code that is not known.
+/// Returns the appendage that a BBO indicator announces; `None` for an unknown code.
 pub const fn appendage_of(bbo: u32) -> Option<Appendage> {
     if bbo > 0x7F {
         return None;
@@ -237,10 +238,10 @@ pub const fn appendage_of(bbo: u32) -> Option<Appendage> {
 }
 
 impl Appendage {
-    /// The fields of the appendage, in wire order.
+    /// Returns the fields of the appendage, in wire order.
     ///
-    /// In version 1.03 a reserved field ends it. Samples show that behind a best offer; behind a best bid
-    /// without one it is the natural reading.
+    /// In version 1.03 it ends with a reserved field. Samples show this after a best offer; for a
+    /// best bid without best offer it is an assumption.
     pub const fn fields(self, version: Version) -> &'static [Field] {
         match (version, self.best_bid, self.best_offer) {
             (_, false, false) => &[],
@@ -253,13 +254,13 @@ impl Appendage {
         }
     }
 
-    /// The fields of the appendage, as a mask.
+    /// Returns the fields of the appendage as a mask.
     pub const fn bits(self, version: Version) -> u64 {
         mask(self.fields(version))
     }
 }
 
-/// Lists the fields of a best bid, then others.
+/// Lists the fields of a best bid, then the given ones.
 macro_rules! best_bid {
     ($($field:ident),*) => {
         &[BestBidParticipant, BestBidDenominator, BestBid, BestBidSize, $($field),*]
@@ -288,7 +289,7 @@ static BASE_BITS: [[u64; 11]; 2] = {
     table
 };
 
-/// Every category, in the order of its discriminant.
+/// All categories, in the order of their discriminants.
 const CATEGORIES: [Category; 11] = [
     Category::LastSale,
     Category::Administrative,
@@ -303,14 +304,14 @@ const CATEGORIES: [Category; 11] = [
     Category::Default,
 ];
 
-/// [`Category::fields`] as a mask.
+/// Returns [`Category::fields`] as a mask.
 pub(crate) fn base_bits(category: Category, version: Version) -> u64 {
     BASE_BITS[version as usize][category as usize]
 }
 
-/// All fields of a message as a mask, by its category, type and BBO indicator.
+/// Returns all fields of a message as a mask, from its category, type and BBO indicator.
 ///
-/// A BBO indicator that is not known adds nothing.
+/// An unknown BBO indicator adds no fields.
 pub(crate) fn field_bits(version: Version, category: Category, message_type: u32, bbo: u32) -> u64 {
     let extra = match category {
         Category::Quote => appendage_of(bbo).map_or(0, |appendage| appendage.bits(version)),

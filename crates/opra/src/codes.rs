@@ -1,13 +1,13 @@
-//! What codes mean, and prices with their denominators applied.
+//! The meanings of codes, and prices with their denominators applied.
 //!
-//! A code that has no name here is told by its character.
+//! Codes without a name here are shown as characters.
 
 use std::fmt;
 
 use crate::{Category, Field, Message, Price};
 
 impl Field {
-    /// The field that says where the decimal point of this price is.
+    /// Returns the field that holds this price's denominator code.
     pub const fn denominator(self) -> Option<Self> {
         match self {
             Self::StrikePrice => Some(Self::StrikeDenominator),
@@ -27,12 +27,12 @@ impl Field {
     }
 }
 
-/// A decimal number: `digits` with the point `places` from the right.
+/// A decimal number: `digits / 10^places`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decimal {
-    /// The digits as a number.
+    /// The digits as an integer.
     pub digits: u32,
-    /// How many of them stand behind the point.
+    /// Number of digits after the decimal point.
     pub places: u32,
 }
 
@@ -48,7 +48,7 @@ impl fmt::Display for Decimal {
 }
 
 impl Price {
-    /// The price as a decimal; `None` if its denominator is no code of one.
+    /// Returns the price as a decimal; `None` if its denominator is not a valid code.
     pub fn decimal(self) -> Option<Decimal> {
         let places = match u8::try_from(self.denominator).ok()? {
             code @ b'A'..=b'H' => u32::from(code - b'A') + 1,
@@ -60,13 +60,15 @@ impl Price {
 }
 
 impl Message<'_> {
-    /// The price in a field; `None` if the message does not have it, or has no denominator for it.
+    /// Returns the price in a field; `None` if the message has no such field or no denominator for
+    /// it.
     pub fn price(&self, field: Field) -> Option<Price> {
         let denominator = self.number(field.denominator()?)?;
         Some(Price { denominator, value: self.number(field)? })
     }
 
-    /// The name of the code in a field; `None` if the message does not have it or it has no name.
+    /// Returns the name of the code in a field; `None` if the message has no such field or the code
+    /// has no name.
     pub fn code_name(&self, field: Field) -> Option<&'static str> {
         let code = u8::try_from(self.number(field)?).ok()?;
         match field {
@@ -99,7 +101,7 @@ const fn category_name(category: Category) -> &'static str {
     }
 }
 
-/// The name of a message type, which means something else in each category.
+/// Returns the name of a message type, which depends on the category.
 fn type_name(category: Category, code: u8) -> Option<&'static str> {
     match category {
         Category::Quote => quote_type(code),
@@ -185,7 +187,7 @@ fn underlying_type(code: u8) -> Option<&'static str> {
     })
 }
 
-/// The exchanges of about 2012.
+/// Returns the name of an exchange, as of about 2012.
 fn participant_name(code: u8) -> Option<&'static str> {
     Some(match code {
         b'A' => "NYSE Amex",
@@ -212,7 +214,7 @@ fn retransmission_name(code: u8) -> Option<&'static str> {
     }
 }
 
-/// What happens to the best bid, then to the best offer.
+/// Returns the effect of a BBO indicator on the best bid and the best offer.
 fn bbo_name(code: u8) -> Option<&'static str> {
     const NAMES: [&str; 16] = [
         "bid same, offer same",
@@ -239,7 +241,7 @@ fn bbo_name(code: u8) -> Option<&'static str> {
     }
 }
 
-/// A to L are calls from January on, M to X puts.
+/// Returns the month name: A to L are calls from January on, M to X puts.
 fn month_name(code: u8) -> Option<&'static str> {
     const NAMES: [&str; 24] = [
         "January call",

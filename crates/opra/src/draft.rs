@@ -1,12 +1,12 @@
-//! A message being put together, to be encoded.
+//! A message under construction, to be encoded.
 
 use crate::record::{GROUP_BITS, RESERVED_BITS, Record, lane, lane_of, span};
 use crate::{
     Category, Chars, EncodeError, EncodeErrorKind, Entry, Field, Message, TEXT_CHARS_MAX, Version,
 };
 
-/// A message being put together. Values stay until they are set anew, so the next message of the same
-/// option needs only what changed.
+/// A message under construction. Values persist until they are set again, so the next message of
+/// the same option needs only what changed.
 #[derive(Clone, Debug)]
 pub struct Draft {
     version: Version,
@@ -16,19 +16,19 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// An empty draft.
+    /// Creates an empty draft.
     pub fn new(version: Version) -> Self {
         Self { version, record: Record::default(), entries: Vec::new(), text: Vec::new() }
     }
 
-    /// Forgets all values.
+    /// Removes all values.
     pub fn clear(&mut self) {
         self.record.reset();
         self.entries.clear();
         self.text.clear();
     }
 
-    /// Takes over all values of `message`.
+    /// Copies all values of `message`.
     pub fn copy_from(&mut self, message: &Message<'_>) {
         self.version = message.version;
         self.record = message.record.clone();
@@ -49,7 +49,7 @@ impl Draft {
         }
     }
 
-    /// Sets a character or number field. Fields of other kinds are left alone.
+    /// Sets a character or number field. Ignores fields of other kinds.
     pub fn set_number(&mut self, field: Field, value: u32) {
         if lane_of(field) == lane::SCRATCH {
             self.record.numbers[field as usize] = value;
@@ -68,7 +68,7 @@ impl Draft {
         self.set_chars(Field::Symbol, symbol);
     }
 
-    /// Sets the security symbol or a reserved field of version 1.03. Fields of other kinds are left alone.
+    /// Sets the security symbol or a reserved field of version 1.03. Ignores fields of other kinds.
     pub fn set_chars(&mut self, field: Field, chars: Chars) {
         if field == Field::Symbol || field.is_reserved() {
             self.record.wide[lane_of(field)] = chars.0;
@@ -76,7 +76,8 @@ impl Draft {
         }
     }
 
-    /// Sets the text: `field` is [`Field::Text`] or [`Field::DefaultMessage`]; others are left alone.
+    /// Sets the text: `field` is [`Field::Text`] or [`Field::DefaultMessage`]; ignores other
+    /// fields.
     ///
     /// # Errors
     ///
@@ -103,7 +104,7 @@ impl Draft {
         self.entries.extend_from_slice(entries);
     }
 
-    /// The reserved fields that were not set; those of a group are members of its entries.
+    /// Returns the reserved fields that were not set; those of a group are members of its entries.
     fn absent_bits(&self) -> u64 {
         let mut set = self.record.defined & RESERVED_BITS;
         if self.record.category() == Category::Underlying {
@@ -113,7 +114,7 @@ impl Draft {
         RESERVED_BITS & !set
     }
 
-    /// The message as a view that an encoder takes.
+    /// Returns the message as a view for an encoder.
     ///
     /// # Errors
     ///

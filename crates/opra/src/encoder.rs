@@ -1,7 +1,8 @@
-//! The encoder: the same bytes as OPRA's own, in both versions.
+//! The encoder: produces the same bytes as OPRA's own encoder, in both versions.
 //!
-//! A field is left out exactly when the dictionary has its value (for the sequence number: the one
-//! before it). Integers take their shortest form, presence maps end with the last byte that has a bit.
+//! A field is omitted exactly if the dictionary has its value (for the sequence number: the value
+//! before it). Integers take their shortest form; presence maps end with the last byte that has a
+//! bit set.
 
 pub(crate) mod flat;
 
@@ -18,38 +19,40 @@ use crate::{
     WireText,
 };
 
-/// Why a message or packet was not encoded.
+/// The reason why a message or packet was not encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncodeErrorKind {
-    /// A string became empty after it had characters in the same packet, which the wire cannot say.
-    /// Start a new packet.
+    /// A string became empty after it had characters in the same packet, which the format cannot
+    /// express. Start a new packet.
     EmptyString,
     /// A value does not fit its field.
     FieldTooLong,
-    /// The count of a group is not the number of its entries, or above [`GROUP_ENTRIES_MAX`].
+    /// The count of a group differs from the number of its entries, or exceeds
+    /// [`GROUP_ENTRIES_MAX`].
     GroupCount,
-    /// A message cannot follow one of 255 bytes or more. Start a new packet.
+    /// No message can follow one of 255 bytes or more. Start a new packet.
     LastMessage,
-    /// A packet of version 1.03 cannot begin with a message of two bytes: the length would be read as the
-    /// byte that says version 2.0. Give its text a character.
+    /// A packet of version 1.03 cannot begin with a message of two bytes: a decoder would read the
+    /// length as the byte that marks version 2.0. Add a character to its text.
     LooksLikeV2,
     /// A field that the category needs has no value.
     MissingValue,
-    /// A text holds characters beyond seven bits.
+    /// A text contains characters beyond seven bits.
     NotAscii,
-    /// The packet would be too long, or its messages too many for three digits. Start a new packet.
+    /// The packet would be too long, or have more messages than three digits can count. Start a new
+    /// packet.
     PacketFull,
-    /// The message is of the other version.
+    /// The message has the other version.
     Version,
 }
 
-/// Why a message or packet was not encoded.
+/// An encoding error: kind and field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EncodeError {
-    /// What was wrong.
+    /// The kind of error.
     pub kind: EncodeErrorKind,
-    /// The field it was found in, where there is one.
+    /// The field with the error, if it is in one.
     pub field: Option<Field>,
 }
 
@@ -83,11 +86,11 @@ impl fmt::Display for EncodeError {
 
 impl std::error::Error for EncodeError {}
 
-/// The largest number of messages that the header of version 2.0 can say.
+/// The largest message count in the header of version 2.0.
 const MESSAGES_MAX: u32 = 999;
-/// The largest sequence number that the header of version 2.0 can say.
+/// The largest sequence number in the header of version 2.0.
 const HEADER_SEQ_NUM_MAX: u64 = 9_999_999_999;
-/// Room for any one message: fields, text and the largest group.
+/// Upper bound on the length of any message: fields, text and the largest group.
 const MESSAGE_BYTES_MAX: usize = 4096;
 
 /// Encodes messages into packets.
@@ -97,22 +100,22 @@ pub struct Encoder {
     engine: flat::Writer,
     buffer: Vec<u8>,
     len: usize,
-    /// What the decoder's dictionary will be; texts are ranges of `buffer`.
+    /// The decoder's dictionary after the last message; texts are ranges of `buffer`.
     record: Record,
     header_seq_num: u64,
     messages: u32,
-    /// The last message says no length of its own.
+    /// The last message has no explicit length, so it ends the packet.
     is_closed: bool,
 }
 
 impl Encoder {
-    /// An encoder for one version with the fastest engine of this CPU. Call [`Encoder::begin`] before the
-    /// first message.
+    /// Creates an encoder for one version with the fastest engine of this CPU. Call
+    /// [`Encoder::begin`] before the first message.
     pub fn new(version: Version) -> Self {
         Self::with(version, Engine::detect())
     }
 
-    /// An encoder with `engine`; `None` if this CPU cannot run it.
+    /// Creates an encoder with `engine`; `None` if this CPU does not support it.
     pub fn with_engine(version: Version, engine: Engine) -> Option<Self> {
         Engine::available().contains(&engine).then(|| Self::with(version, engine))
     }
@@ -132,7 +135,7 @@ impl Encoder {
         encoder
     }
 
-    /// Begins a packet. `seq_num` goes into the header: the number of the first message.
+    /// Begins a packet. `seq_num`, the number of the first message, goes into the header.
     pub fn begin(&mut self, seq_num: u64) {
         self.record.reset();
         self.header_seq_num = seq_num;
@@ -144,17 +147,17 @@ impl Encoder {
         };
     }
 
-    /// The number of bytes the packet would have now.
+    /// Returns the length of the packet so far, with its closing byte.
     pub fn len_bytes(&self) -> usize {
         self.len + 1
     }
 
-    /// The number of messages in the packet.
+    /// Returns the number of messages in the packet.
     pub fn messages(&self) -> u32 {
         self.messages
     }
 
-    /// Ends the packet and returns its bytes, which stay until the next [`Encoder::begin`].
+    /// Ends the packet and returns its bytes, which remain valid until the next [`Encoder::begin`].
     ///
     /// # Errors
     ///
@@ -173,7 +176,7 @@ impl Encoder {
         Ok(&self.buffer[..=self.len])
     }
 
-    /// Adds a message. On an error the packet is as before.
+    /// Adds a message. After an error the packet is unchanged.
     ///
     /// # Errors
     ///
@@ -191,7 +194,7 @@ impl Encoder {
         }
         let differing = self.engine.differing(&self.record.numbers, &message.record.numbers);
         let sent = self.sent(message, differing)?;
-        // A message that might not fit must leave the dictionary as it was.
+        // If the message might not fit, a copy of the dictionary allows a rollback.
         let is_near_end = self.len + MESSAGE_BYTES_MAX > PACKET_BYTES_MAX;
         let before = is_near_end.then(|| self.record.clone());
         let end = match self.version {
@@ -216,15 +219,16 @@ impl Encoder {
         Ok(())
     }
 
-    /// Writes a message whose fields to send are integers and a symbol, in version 2.0, if their values are
-    /// of the usual size; returns its end.
+    /// Writes a message of version 2.0 whose fields to send are integers and a symbol, if their
+    /// values have the usual size. Returns its end.
     #[inline]
     fn write_flat(&mut self, message: &Message<'_>, sent: u64, differing: u64) -> Option<usize> {
         let values = flat::Values::of(message, sent)?;
         let start = self.len + 1;
         let room = self.buffer.get_mut(start..)?.first_chunk_mut()?;
-        // Other values must not be lost, and what is sent must be stored; whole rows are read again
-        // sooner than single numbers would be.
+        // Copies all numbers at once unless that would overwrite dictionary values of fields
+        // outside the message. The next vector load can be forwarded from whole-row stores, but not
+        // from stores of single numbers.
         if differing & self.record.defined & !message.fields() == 0 {
             self.record.numbers = message.record.numbers;
         } else {
@@ -255,7 +259,7 @@ impl Encoder {
         end
     }
 
-    /// The fields to send, after a look at whether they can be.
+    /// Returns the fields to send after checking that they can be encoded.
     fn sent(&self, message: &Message<'_>, differing: u64) -> Result<u64, EncodeError> {
         let fields = message.fields();
         let mut sent = fields & (differing | !self.record.defined);
@@ -294,7 +298,7 @@ impl Encoder {
         Ok(if counted { 0 } else { Field::SeqNum.bit() })
     }
 
-    /// The reserved fields to send, but for those of group entries.
+    /// Returns the reserved fields to send, except for those of group entries.
     fn reserved_bits(&self, message: &Message<'_>) -> Result<u64, EncodeError> {
         let possible = message.record.message_bits(Version::V1) & RESERVED_BITS;
         let lost = possible & self.record.defined & !message.fields();
@@ -323,7 +327,8 @@ impl Encoder {
         }
     }
 
-    /// A field of a group is left out if every entry has the dictionary's value.
+    /// Returns the group fields to send. A field is omitted if every entry has the dictionary's
+    /// value.
     fn group_bits(&self, message: &Message<'_>) -> Result<u64, EncodeError> {
         let Some(group) = message.group() else { return Ok(0) };
         let count = message.record.number(group.count);
@@ -353,7 +358,7 @@ impl Encoder {
         Ok(sent)
     }
 
-    /// Puts into the dictionary what the decoder's will have.
+    /// Updates the dictionary to the decoder's state after the message.
     fn store(&mut self, message: &Message<'_>, sent: u64, end: usize) {
         self.record.defined |= sent;
         let entry_fields = sent & message.group().map_or(0, |group| mask(group.fields));
@@ -383,12 +388,12 @@ impl Encoder {
 }
 
 const TEXT_BITS: u64 = Field::Text.bit() | Field::DefaultMessage.bit();
-/// Fields outside groups that do not lie in the 32-bit lanes.
+/// Fields outside groups that are not in the 32-bit lanes.
 const WIDE_BITS: u64 = TEXT_BITS | Field::SeqNum.bit() | CHARS_BITS;
-/// Strings outside groups that lie in the record.
+/// Strings outside groups that are stored in the record.
 const CHARS_BITS: u64 = Field::Symbol.bit() | RESERVED_BITS;
 
-/// Fields whose value is one word.
+/// Fields whose value is a single word.
 const FLAT_BITS: u64 = !(TEXT_BITS | GROUP_BITS);
 
 fn chars_bit(field: Field, chars: Chars, previous: Chars) -> Result<u64, EncodeError> {
@@ -403,7 +408,7 @@ fn chars_bit(field: Field, chars: Chars, previous: Chars) -> Result<u64, EncodeE
     Err(EncodeError::new(kind, Some(field)))
 }
 
-/// The presence map of some fields: slot n is bit n.
+/// Returns the presence map of some fields: slot n is bit n.
 fn slots(sent: u64, version: Version) -> u64 {
     match version {
         Version::V2 => sent,
@@ -453,7 +458,7 @@ fn write_group(message: &Message<'_>, group: Group, sent: u64, writer: &mut Writ
     }
 }
 
-/// A value of a group entry.
+/// The value of a member of a group entry.
 enum Member {
     Number(u32),
     Chars(Chars),

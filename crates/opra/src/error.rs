@@ -1,27 +1,27 @@
-//! Why a packet was not decoded.
+//! Decoding errors.
 
 use std::fmt;
 
 use crate::Field;
 
-/// What was wrong with a packet.
+/// The kind of a decoding error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum ErrorKind {
     /// The packet does not begin with 0x01.
     StartByte,
-    /// The lengths do not lead to a closing 0x03.
+    /// The message lengths do not lead to a closing 0x03.
     EndByte,
     /// The packet is longer than [`crate::PACKET_BYTES_MAX`].
     PacketTooLong,
-    /// A header, message or field goes on past its end.
+    /// A header, message or field extends past the end of its input.
     EndOfInput,
-    /// A presence map, integer or string is longer than its limit.
+    /// A presence map, integer or string exceeds its maximum length.
     FieldTooLong,
-    /// A field is neither in the message nor in the dictionary.
+    /// A mandatory field is neither in the message nor in the dictionary.
     MissingValue,
-    /// The BBO indicator of a quote is not known, so neither is what follows.
+    /// A quote has an unknown BBO indicator, so its remaining fields are unknown.
     BboIndicator,
     /// A group has more entries than [`crate::GROUP_ENTRIES_MAX`].
     GroupCount,
@@ -29,21 +29,22 @@ pub enum ErrorKind {
     PresenceMapBits,
     /// The message has bytes after its last field.
     LeftoverBytes,
-    /// The grammar of a [`crate::grammar::Decoder`] does not fit the packet, in which nothing else is wrong.
+    /// The grammar of a [`crate::grammar::Decoder`] does not match the packet, in which the
+    /// reference decoder finds no error.
     Grammar,
 }
 
-/// Why a packet was not decoded, and where. The rest of the packet cannot be decoded either, because its
-/// dictionary is in doubt; the next packet starts afresh.
+/// A decoding error and its position. The rest of the packet cannot be decoded, because its
+/// dictionary may be wrong; the next packet starts with an empty one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Error {
-    /// What was wrong.
+    /// The kind of error.
     pub kind: ErrorKind,
-    /// The field that was being decoded, where one was.
+    /// The field that was being decoded, if any.
     pub field: Option<Field>,
     /// Index of the message in the packet; the number of messages for an error after the last.
     pub message: u16,
-    /// Offset in the packet where the failing item begins.
+    /// Offset of the failing item in the packet.
     pub offset: u32,
 }
 
@@ -61,12 +62,12 @@ impl Error {
         Self { kind, field, message, offset }
     }
 
-    /// The field's presence-map slot in version 2.0.
+    /// Returns the field's presence-map slot in version 2.0.
     pub fn slot(&self) -> Option<u8> {
         self.field.map(|field| field as u8)
     }
 
-    /// The verdict in a few fixed words without a place, as conformance cases state it.
+    /// Returns kind and field without the position, as conformance cases state errors.
     pub fn verdict(&self) -> Verdict {
         Verdict { kind: self.kind, field: self.field }
     }
@@ -84,7 +85,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// An error without its place; prints as the fixed words of conformance cases.
+/// An error without its position; prints as the fixed words of conformance cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
     kind: ErrorKind,

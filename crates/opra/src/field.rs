@@ -1,43 +1,44 @@
-//! The fields of OPRA FAST, with their presence-map slots in both versions.
+//! The fields of OPRA FAST and their presence-map slots in both versions.
 
 use crate::Version;
 
-/// What a field holds on the wire and how wide it is in the ASCII form.
+/// The type of a field, with its width in the ASCII form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// An unsigned integer that holds one ASCII character.
+    /// An unsigned integer that holds an ASCII character.
     Character,
     /// An unsigned integer, printed with this many digits.
     Number(u8),
     /// The message sequence number, printed with this many digits.
     SeqNum(u8),
-    /// A string of at most this many characters that lies in the record.
+    /// A string of at most this many characters, stored in the record.
     Chars(u8),
-    /// A string of at most [`TEXT_CHARS_MAX`] characters that stays in the packet.
+    /// A string of at most [`TEXT_CHARS_MAX`] characters, which remains in the packet.
     Text,
 }
 
-/// The longest text of an administrative, control or default message.
+/// Maximum length of the text of an administrative, control or default message, in characters.
 pub const TEXT_CHARS_MAX: usize = 450;
 
-/// The longest unsigned integer on the wire, in bytes.
+/// Maximum length of an unsigned integer on the wire, in bytes.
 pub const INTEGER_BYTES_MAX: usize = 5;
 
-/// The longest presence map, in bytes.
+/// Maximum length of a presence map, in bytes.
 pub const PRESENCE_MAP_BYTES_MAX: usize = 8;
 
-/// The slot of a field that a version does not have; no presence map reaches it.
+/// The slot of a field that a version does not have; no presence map is that long.
 const ABSENT: u8 = 63;
 
 /// The number of fields of both versions.
 const COUNT: usize = 52;
 
-/// The number of presence-map slots of version 2.0. Fields from there on are those of 1.03 alone.
+/// The number of presence-map slots of version 2.0. Fields from there on exist only in 1.03.
 pub(crate) const SLOTS_V2: u8 = 50;
 
 macro_rules! fields {
     ($($slot:literal $variant:ident $name:literal $v1:tt $kind:expr, $kind_v1:expr; $doc:literal)*) => {
-        /// A field; its number is its presence-map slot in version 2.0, if that has it.
+        /// A field; its discriminant is its presence-map slot in version 2.0, if that version has
+        /// it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Field {
@@ -45,7 +46,7 @@ macro_rules! fields {
         }
 
         impl Field {
-            /// Every field, by its slot in version 2.0, then those of version 1.03 alone.
+            /// All fields: by slot in version 2.0, then those of version 1.03 only.
             pub const ALL: [Self; COUNT] = [$(Self::$variant),*];
 
             const NAMES: [&'static str; COUNT] = [$($name),*];
@@ -114,17 +115,17 @@ fields! {
 }
 
 impl Field {
-    /// The short name used in JSON and in verdicts.
+    /// Returns the short name used in JSON and in verdicts.
     pub const fn name(self) -> &'static str {
         Self::NAMES[self as usize]
     }
 
-    /// The field of that name, if there is one.
+    /// Returns the field of that name, if there is one.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|field| field.name() == name)
     }
 
-    /// What the field holds in `version`.
+    /// Returns the type of the field in `version`.
     pub const fn kind(self, version: Version) -> Kind {
         match version {
             Version::V2 => Self::KINDS[self as usize],
@@ -132,8 +133,8 @@ impl Field {
         }
     }
 
-    /// The field's presence-map slot in `version`. Where the version does not have the field it is one that no
-    /// category uses: 63 in 1.03, one behind the last in 2.0.
+    /// Returns the field's presence-map slot in `version`. If the version does not have the field,
+    /// the slot is one that no category uses: 63 in 1.03, and one past the last in 2.0.
     pub const fn slot(self, version: Version) -> u8 {
         match version {
             Version::V2 => self as u8,
@@ -141,18 +142,18 @@ impl Field {
         }
     }
 
-    /// Whether the field is one of those that version 1.03 reserves. A packet that never sends it does not
-    /// have it, which is no error.
+    /// True if the field is reserved in version 1.03. In a packet that never sends it, the field is
+    /// absent without an error.
     pub const fn is_reserved(self) -> bool {
         self as u8 >= SLOTS_V2
     }
 
-    /// The field's bit in a mask of fields.
+    /// Returns the field's bit in a mask of fields.
     pub const fn bit(self) -> u64 {
         1 << self as u8
     }
 
-    /// The longest form on the wire, in bytes.
+    /// Returns the maximum length on the wire, in bytes.
     pub const fn bytes_max(self) -> usize {
         match Self::KINDS[self as usize] {
             Character | Number(_) | SeqNum(_) => INTEGER_BYTES_MAX,

@@ -1,12 +1,14 @@
-//! Traces with the distributions of real lines: message and packet sizes, presence maps, integers.
+//! Generates traces with the distributions of real lines: message and packet sizes, presence maps,
+//! integers.
 //!
-//! The mix is that of the 2009 study of OPRA decoders: packets of about 430 bytes with 18 to 19 messages
-//! of 10 to 50 bytes, presence maps of five bytes in nine of ten, and integers of 1, 2, 3 and 4 bytes in
-//! about 63, 21, 13 and 3 of a hundred. The same seed gives the same bytes.
+//! The mix follows the 2009 study of OPRA decoders: packets of about 430 bytes with 18 to 19
+//! messages of 10 to 50 bytes; presence maps of five bytes in 90 % of the messages; integers of 1,
+//! 2, 3 and 4 bytes in about 63, 21, 13 and 3 %. The same seed gives the same bytes.
 
 use crate::{Category, Chars, Draft, EncodeError, Encoder, Entry, Field, Version};
 
-/// Bytes of a packet at which it ends with the next message: drawn from this range.
+/// Packet length in bytes, drawn from this range; the packet ends with the first message that
+/// reaches it.
 const PACKET_BYTES: std::ops::Range<u64> = 330..520;
 
 /// Participants that send quotes.
@@ -28,7 +30,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// A generator of packets of `version`.
+    /// Creates a generator of packets of `version`.
     pub fn new(version: Version, seed: u64) -> Self {
         let mut generator = Self {
             version,
@@ -42,18 +44,18 @@ impl Generator {
         generator
     }
 
-    /// The next packet.
+    /// Returns the next packet.
     ///
     /// # Errors
     ///
-    /// Those of the encoder, which a trace of up to 2^32 messages does not meet.
+    /// Encoder errors, which do not occur in a trace of up to 2^32 messages.
     pub fn packet(&mut self) -> Result<&[u8], EncodeError> {
         self.encoder.begin(self.seq_num);
         let bytes_max = self.random.within(PACKET_BYTES) as usize;
         while self.encoder.len_bytes() < bytes_max && self.encoder.messages() < 900 {
             let category = self.category();
             let alone = matches!(category, Category::Administrative | Category::Control);
-            // Administrative and control messages travel in packets of their own.
+            // Administrative and control messages travel in separate packets.
             if alone && self.encoder.messages() > 0 {
                 break;
             }
@@ -75,7 +77,7 @@ impl Generator {
         for field in Field::ALL {
             self.draft.set_number(field, u32::from(b' '));
         }
-        // Two digits behind the point.
+        // Two decimal places.
         for field in
             [Field::UnderlyingDenominator, Field::BestBidDenominator, Field::BestOfferDenominator]
         {
@@ -112,7 +114,7 @@ impl Generator {
         }
     }
 
-    /// Changes the draft into the next message.
+    /// Turns the draft into the next message.
     fn step(&mut self, category: Category) -> Result<(), EncodeError> {
         self.draft.set_number(Field::Category, category.code().into());
         if self.version == Version::V1 {
@@ -138,7 +140,7 @@ impl Generator {
         Ok(())
     }
 
-    /// Fills the reserved fields of version 1.03 with spaces, as many as the category has.
+    /// Fills the reserved fields of version 1.03 with as many spaces as the category has.
     fn reserve(&mut self, category: Category) {
         let (one, two) =
             (Chars::new(b" ").unwrap_or_default(), Chars::new(b"  ").unwrap_or_default());
@@ -164,7 +166,7 @@ impl Generator {
         self.sometimes(12, &[Field::PremiumDenominator]);
         self.sometimes(80, &[Field::Bid, Field::BidSize]);
         match self.random.within(0..1000) {
-            // A presence map of four bytes: nothing after the offer changes.
+            // A presence map of four bytes: no field after the offer changes.
             0..66 => self.change(Field::Offer),
             // Six bytes: a best offer.
             66..112 => {
@@ -222,7 +224,7 @@ impl Generator {
         std::array::from_fn(|_| b'A' + self.random.within(0..26) as u8)
     }
 
-    /// Gives a field a new value of the size that such fields have.
+    /// Gives a field a new value of a typical size.
     fn change(&mut self, field: Field) {
         let range = match field {
             Field::Symbol => {
@@ -243,7 +245,8 @@ impl Generator {
                 self.time_ms += self.random.within(1..4);
                 return self.draft.set_number(field, clock(self.version, self.time_ms));
             }
-            // The old version has one code for month and call or put, and the last digit of the year.
+            // Version 1.03 has one code for month and call or put, and only the last digit of the
+            // year.
             Field::ExpirationDate if self.version == Version::V1 => {
                 return self.change_to(field, b"ABCDEFGHIJKLMNOPQRSTUVWX");
             }
@@ -263,7 +266,7 @@ impl Generator {
     }
 }
 
-/// The time of day as HHMMSSmmm, in version 1.03 as HHMMSS.
+/// Returns the time of day as HHMMSSmmm, in version 1.03 as HHMMSS.
 fn clock(version: Version, time_ms: u64) -> u32 {
     let (seconds, ms) = (time_ms / 1000, time_ms % 1000);
     let (hours, minutes) = (seconds / 3600 % 24, seconds / 60 % 60);
@@ -274,7 +277,7 @@ fn clock(version: Version, time_ms: u64) -> u32 {
     }
 }
 
-/// Packets with at least `messages` messages together.
+/// Returns packets with at least `messages` messages in total.
 ///
 /// # Errors
 ///
@@ -302,7 +305,7 @@ impl Random {
         mixed ^ mixed >> 31
     }
 
-    /// A number of `range`, which is not empty and far shorter than 2^64.
+    /// Returns a number in `range`, which must not be empty and must be far shorter than 2^64.
     pub(crate) fn within(&mut self, range: std::ops::Range<u64>) -> u64 {
         range.start + self.next() % (range.end - range.start)
     }

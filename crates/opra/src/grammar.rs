@@ -1,26 +1,25 @@
-//! The decoder whose packets are taken apart by a grammar.
+//! The decoder whose packets are parsed by a grammar.
 //!
-//! The grammar says where messages, presence maps and fields begin and end; the actions here say what they
-//! mean. It runs in two ways with equal results: as tables made from the grammar's text when the decoder
-//! is made, and as Rust source generated from it beforehand.
+//! The grammar defines where messages, presence maps and fields begin and end; the actions in this
+//! module interpret them. There are two back ends with equal results: tables compiled from the
+//! grammar's text when the decoder is created, and Rust source generated beforehand.
 //!
-//! A grammar that hands out the fields of a message as a run of stop-bit items gets them all taken at once
-//! by the portable engine of the [`bottom_up`](crate::bottom_up) decoder. One that hands them out singly
-//! works as well, more slowly.
+//! If a grammar hands out the fields of a message as one run of stop-bit items, the portable engine
+//! of the [`bottom_up`](crate::bottom_up) decoder decodes them all at once. Fields that are handed
+//! out singly work as well, but more slowly.
 //!
-//! [`parts`] runs grammar and actions apart, to be measured.
+//! [`parts`] runs grammar and actions separately, for measurements.
 //!
-//! | grammar | what it is |
+//! | grammar | contents |
 //! |---|---|
 //! | [`GRAMMAR`] | version 2.0; the fields of a message are one run |
 //! | [`SINGLY`] | the same with a call for each field |
-//! | [`PAPER`] | the program of the 2009 study, as it was published |
-//! | [`GRAMMAR_V1`] | version 1.03; every decoder runs it for packets of that version |
-//!
-//! Messages with a group or a text, and those of version 1.03, are handed to the message walk of the
-//! [`reference`](mod@crate::reference) decoder once the grammar has found them. A packet that a grammar
-//! does not fit is an error: that of the reference decoder where this refuses the same message, else
-//! [`ErrorKind::Grammar`].
+//! | [`PAPER`] | the program of the 2009 study, as published |
+//! | [`GRAMMAR_V1`] | version 1.03; every decoder uses it for packets of that version |
+//! Messages with a group or a text, and those of version 1.03, are decoded by the
+//! [`reference`](mod@crate::reference) decoder once the grammar has found them. If a grammar does
+//! not match a packet, the decoder reports the reference decoder's error for the same message, or
+//! [`ErrorKind::Grammar`] if the reference decoder accepts the message.
 
 pub mod parts;
 mod version_1;
@@ -41,11 +40,11 @@ use crate::{Decode, Entry, Error, ErrorKind, Field, Message, Summary, Version};
 /// The grammar of packets of version 2.0.
 pub const GRAMMAR: &str = include_str!("../grammar/opra2.dsp");
 
-/// The grammar of packets of version 2.0 that hands out each field by itself.
+/// The grammar of packets of version 2.0 that hands out each field in a separate call.
 pub const SINGLY: &str = include_str!("../grammar/opra2_singly.dsp");
 
-/// The program of the 2009 study for packets of version 2.0. It says nothing of the closing byte, which
-/// the decoder holds back, and takes no message of 255 bytes or more.
+/// The program of the 2009 study for packets of version 2.0. It does not match the closing byte,
+/// which the decoder therefore withholds, and does not support messages of 255 bytes or more.
 pub const PAPER: &str = include_str!("../grammar/paper.dsp");
 
 /// The grammar of packets of version 1.03.
@@ -57,10 +56,10 @@ const MESSAGE_LENGTH: ActionId = ActionId(2);
 const ACTION_PMAP: ActionId = ActionId(3);
 const ACTION_FIELD: ActionId = ActionId(4);
 
-/// The actions a grammar can use, the digest of [`GRAMMAR`] and its statements.
+/// The action names of the grammars, the digest of [`GRAMMAR`] and its statements.
 pub use crate::generated::opra2::{ACTIONS, GRAMMAR_SHA256, STATEMENTS};
 
-/// The program for version 2.0, and how it is run.
+/// The program for version 2.0 and its back end.
 #[derive(Debug)]
 enum BackEnd {
     Generated,
@@ -80,7 +79,7 @@ struct Tables {
 #[derive(Debug)]
 pub struct Decoder {
     back_end: BackEnd,
-    /// The grammar for version 2.0 gets packets without their closing byte.
+    /// True if the grammar for version 2.0 receives packets without their closing byte.
     holds_end_back: bool,
     record: Record,
     entries: Vec<Entry>,
@@ -88,26 +87,26 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder that runs the source generated from [`GRAMMAR`].
+    /// Creates a decoder that runs the source generated from [`GRAMMAR`].
     pub fn generated() -> Self {
         Self::with(BackEnd::Generated)
     }
 
-    /// A decoder that runs the source generated from [`SINGLY`].
+    /// Creates a decoder that runs the source generated from [`SINGLY`].
     pub fn generated_singly() -> Self {
         Self::with(BackEnd::GeneratedSingly)
     }
 
-    /// A decoder that runs the source generated from [`PAPER`].
+    /// Creates a decoder that runs the source generated from [`PAPER`].
     pub fn generated_paper() -> Self {
         Self { holds_end_back: true, ..Self::with(BackEnd::GeneratedPaper) }
     }
 
-    /// A decoder that runs the tables of `grammar`, which is [`GRAMMAR`] or one like it.
+    /// Creates a decoder that compiles `grammar` to tables. `grammar` is [`GRAMMAR`] or similar.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the grammar.
+    /// All mistakes in the grammar.
     pub fn from_grammar(grammar: &str) -> Result<Self, ProgramErrors> {
         let machine = |text| {
             let program = Program::parse(text, &ActionNames::new(ACTIONS))?;
@@ -117,12 +116,12 @@ impl Decoder {
         Ok(Self::with(BackEnd::Tables(Box::new(tables))))
     }
 
-    /// A decoder that runs the tables of `grammar`, which is [`PAPER`] or another that says nothing of the
-    /// closing byte of a packet.
+    /// Creates a decoder that compiles `grammar` to tables. `grammar` is [`PAPER`] or another
+    /// grammar that does not match a packet's closing byte.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the grammar.
+    /// All mistakes in the grammar.
     pub fn from_grammar_without_end(grammar: &str) -> Result<Self, ProgramErrors> {
         Ok(Self { holds_end_back: true, ..Self::from_grammar(grammar)? })
     }
@@ -137,8 +136,8 @@ impl Decoder {
         }
     }
 
-    /// Decodes a packet of version 1.03; returns what was shown and how far the grammar and the messages
-    /// went.
+    /// Decodes a packet of version 1.03. Returns the summary and how far the grammar and the
+    /// messages got.
     fn run_version_1(
         &mut self,
         packet: &[u8],
@@ -186,7 +185,7 @@ impl Decoder {
     }
 }
 
-/// What the actions of a packet work on.
+/// The data that the actions of a packet work on.
 struct Room<'a, V> {
     packet: &'a [u8],
     padded: &'a mut Padded,
@@ -196,8 +195,8 @@ struct Room<'a, V> {
     summary: Summary,
 }
 
-/// Runs a grammar, which says whether it took its input to the end.
-// A function and actions of its own for each back end, so that those of the generated source stay in
+/// Runs a grammar; `run` returns true if it consumed its input to the end.
+// Instantiated separately for each back end, so that the actions of the generated source stay in
 // registers.
 #[inline(never)]
 fn carry_out<V: FnMut(Message<'_>)>(
@@ -211,11 +210,11 @@ fn carry_out<V: FnMut(Message<'_>)>(
     Ran { took_all, next_message: actions.next, summary: actions.summary }
 }
 
-/// What became of a packet.
+/// The result of running a grammar over a packet.
 struct Ran {
-    /// Whether the grammar took the packet to its end.
+    /// True if the grammar consumed the packet to its end.
     took_all: bool,
-    /// The offset behind the last message shown.
+    /// The offset after the last message shown.
     next_message: usize,
     summary: Summary,
 }
@@ -232,7 +231,7 @@ impl Decode for Decoder {
             Version::V1 => self.run_version_1(packet, &mut visit, summary),
             Version::V2 => self.run_version_2(packet, &mut visit, summary),
         };
-        // A grammar may also come to its end without having handed out all messages.
+        // A grammar may also reach its end without having handed out all messages.
         if ran.took_all && ran.next_message + 1 == packet.len() {
             return Ok(ran.summary);
         }
@@ -240,8 +239,8 @@ impl Decode for Decoder {
     }
 }
 
-/// Why a packet was not decoded: what the reference decoder finds wrong with the message at which the
-/// grammar stopped. If that has nothing to say against it, the grammar does not fit.
+/// Returns the error of a packet: the reference decoder's error if it is in the message at which
+/// the grammar stopped, else [`ErrorKind::Grammar`].
 #[cold]
 fn error_of(packet: &[u8], ran: &Ran, record: &mut Record, entries: &mut Vec<Entry>) -> Error {
     let shown = ran.summary.messages as usize;
@@ -251,7 +250,7 @@ fn error_of(packet: &[u8], ran: &Ran, record: &mut Record, entries: &mut Vec<Ent
     }
 }
 
-/// Where the message ends that begins at `start` and whose length byte is `byte`.
+/// Returns the end of the message that begins at `start` and whose length byte is `byte`.
 #[inline(always)]
 fn message_end(packet: &[u8], start: usize, byte: u8) -> Result<usize, ActionError> {
     // The last byte of the packet belongs to no message.
@@ -266,16 +265,16 @@ fn message_end(packet: &[u8], start: usize, byte: u8) -> Result<usize, ActionErr
     Ok(start + len)
 }
 
-/// Says that the packet does not fit; the place is found afterwards.
+/// Refuses the packet; `error_of` determines the position afterwards.
 const REFUSED: ActionError = ActionError(0);
 
-/// More than the last byte of any presence map that the engine takes.
+/// Greater than the last byte of any presence map that the engine supports.
 const CAREFUL: usize = 64;
 
-/// The host of the grammar: the record and where the walk is in its message.
+/// The host of the grammar: the record, and the position in the current message.
 struct Actions<'a, V> {
     packet: &'a [u8],
-    /// A copy of the packet with room behind it.
+    /// A copy of the packet with padding.
     padded: &'a Padded,
     record: &'a mut Record,
     entries: &'a mut Vec<Entry>,
@@ -284,22 +283,24 @@ struct Actions<'a, V> {
     state: &'a mut State,
     start: usize,
     end: usize,
-    /// Offset behind the last message shown, where the next length byte is.
+    /// Offset after the last message shown, at which the next length byte is.
     next: usize,
-    /// Where the fields of the message begin.
+    /// Offset at which the fields of the message begin.
     pmap_end: usize,
-    /// Of fields handed out singly: the presence map, and the part of it whose fields are to come.
+    /// For fields handed out singly: the presence map, and below the part of it whose fields are
+    /// outstanding.
     present: u64,
     left: u64,
-    /// 0, or [`CAREFUL`] once the engine has failed at a message of the packet that may be right, such as one
-    /// with an integer of five bytes: from there on the reference takes them.
+    /// 0, or [`CAREFUL`] once the engine has rejected a message that may be valid, such as one with
+    /// an integer of five bytes. From then on the reference decoder decodes the messages of the
+    /// packet.
     careful: usize,
-    /// Of fields handed out singly: the reference takes the message as a whole at its end.
+    /// For fields handed out singly: the reference decoder decodes the whole message at its end.
     is_unusual: bool,
 }
 
 impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
-    /// The actions before the first byte of `packet`.
+    /// Creates the actions at the start of `packet`.
     #[inline]
     fn new(
         packet: &'a [u8],
@@ -331,7 +332,7 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
         }
     }
 
-    /// The actions whose bytes are no stop-bit item.
+    /// Carries out the actions whose bytes are not a stop-bit item.
     #[inline(always)]
     fn plain(
         &mut self,
@@ -341,7 +342,7 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
     ) -> Result<ActionValue, ActionError> {
         match (action, bytes) {
             (MESSAGE_LENGTH, [byte]) => self.length(*byte, offset),
-            // The header was looked at before the run.
+            // The header was decoded before the run.
             (SEQUENCE_NUMBER | MESSAGE_COUNT, _) => Ok(ActionValue::default()),
             _ => Err(REFUSED),
         }
@@ -357,7 +358,7 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
         Ok(ActionValue((self.end - self.start) as u64))
     }
 
-    /// Takes a presence map; fields come singly or as a run.
+    /// Takes a presence map; the fields follow singly or as a run.
     #[inline(always)]
     fn presence_map(&mut self, len: usize, offset: usize) -> Result<(), ActionError> {
         if offset != self.start {
@@ -370,7 +371,7 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
         Ok(())
     }
 
-    /// Looks at the presence map, for the first of fields that come singly.
+    /// Prepares the presence map when the first single field arrives.
     fn begin_fields(&mut self) {
         let map = self.packet.get(self.start..self.pmap_end).unwrap_or_default();
         let unused = 64 - 7 * map.len().clamp(1, PRESENCE_MAP_BYTES_MAX);
@@ -381,10 +382,11 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
         self.is_unusual = !is_map || !has_category;
     }
 
-    /// Takes the message from its presence map to its end, all fields at once.
+    /// Decodes the message from its presence map to its end, all fields at once.
     #[inline(always)]
     fn message(&mut self) -> Result<(), ActionError> {
-        // An empty map wraps, and is left to the reference.
+        // The length of an empty map wraps around, which leaves the message to the reference
+        // decoder.
         let pmap_last = (self.pmap_end - self.start).wrapping_sub(1) | self.careful;
         match decode_items(self.padded, self.frame(), pmap_last, self.state, self.record) {
             Outcome::Done => {}
@@ -402,7 +404,7 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
         Ok(())
     }
 
-    /// Takes one field.
+    /// Takes a single field.
     #[inline(never)]
     fn field(&mut self, integer: u64, len: usize, offset: usize) -> Result<(), ActionError> {
         if offset == self.pmap_end {
@@ -446,7 +448,7 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
         Ok(())
     }
 
-    /// Whether the fields that came singly are those of their category.
+    /// Checks that the single fields are those of their category.
     fn check_fields(&mut self) -> Result<(), ActionError> {
         if self.present & Field::SeqNum.bit() == 0 {
             let seq_num = &mut self.record.wide[lane::SEQ_NUM];
@@ -488,9 +490,9 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
     }
 }
 
-/// Start and end of the message whose presence map is at `offset`, and whose length byte must be at `next`: a
-/// grammar may read that itself.
-// Not a method, as below.
+/// Returns start and end of the message whose presence map is at `offset`. Its length byte must be
+/// at `next`; the grammar may have consumed that byte itself.
+// A function rather than a method; see `decode_unusual`.
 #[inline(never)]
 fn begin_at_map(packet: &[u8], next: usize, offset: usize) -> Result<(usize, usize), ActionError> {
     match packet.get(next) {
@@ -499,8 +501,9 @@ fn begin_at_map(packet: &[u8], next: usize, offset: usize) -> Result<(usize, usi
     }
 }
 
-/// Decodes the messages up to the one at `frame` again, because the engine left the record in doubt.
-// Not a method, as below.
+/// Decodes the messages up to the one at `frame` again, because the engine left the record
+/// undefined.
+// A function rather than a method; see `decode_unusual`.
 #[cold]
 #[inline(never)]
 fn catch_up(
@@ -520,8 +523,9 @@ fn catch_up(
     if offset == frame.end { Ok(()) } else { Err(REFUSED) }
 }
 
-/// Decodes a message that the engine does not take.
-// Not a method: a call with the actions would keep them in memory on the usual path as well.
+/// Decodes a message that the engine does not support.
+// A function rather than a method: passing `self` would force the actions into memory on the hot
+// path as well.
 #[cold]
 #[inline(never)]
 fn decode_unusual(

@@ -5,14 +5,14 @@ use std::fmt::Write;
 use crate::field::Kind;
 use crate::{Chars, Entry, Field, Message};
 
-/// The message as one JSON object without line breaks.
+/// Returns the message as a JSON object without line breaks.
 pub fn to_string(message: &Message<'_>) -> String {
     let mut out = String::with_capacity(384);
     print_message(message, &mut out);
     out
 }
 
-/// Appends the message as one JSON object.
+/// Appends the message as a JSON object.
 pub fn print_message(message: &Message<'_>, out: &mut String) {
     out.push_str("{\"cat\": ");
     print_category(message.category_code(), out);

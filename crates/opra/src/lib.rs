@@ -1,16 +1,17 @@
-//! OPRA FAST 2.0 and 1.03: decoders, encoder and a generator of traces.
+//! OPRA FAST 2.0 and 1.03: decoders, an encoder and a trace generator.
 //!
-//! A packet is one UDP datagram. It stands alone: the dictionary is empty before it, so packets can be
-//! decoded in any order and on any thread. Within it a message carries only what changed.
+//! A packet is one UDP datagram and is self-contained: its dictionary starts empty, so packets can
+//! be decoded in any order and on any thread. Within a packet, a message contains only the fields
+//! that changed.
 //!
-//! | decoder | what it is |
+//! | decoder | how it works |
 //! |---|---|
 //! | [`reference`] | top-down, field by field in wire order: the one to read first |
-//! | [`bottom_up`] | whole messages by masks: portable, and with 512-bit vectors where the CPU has them |
-//! | [`grammar`] | a grammar takes packets apart, actions fill the record: as tables or as generated source |
+//! | [`bottom_up`] | whole messages by masks: portable, or with 512-bit vectors |
+//! | [`grammar`] | a grammar parses packets; as tables or as generated source |
 //!
-//! All give the same messages and the same errors, through [`Decode`]. A message is a view of the
-//! decoder's record ([`Message`]), and [`Message::typed`] makes a struct by category of it.
+//! All three return the same messages and the same errors, through [`Decode`]. A [`Message`] is a
+//! view of the decoder's record; [`Message::typed`] turns it into a struct by category.
 //!
 //! ```
 //! use tickwire_opra::{Decode, Draft, Encoder, Field, Version, bottom_up};
@@ -79,17 +80,17 @@ pub use typed::{
     OptionKey, Preamble, Price, Quote, Typed,
 };
 
-/// A version of the format. A packet says which one it is in.
+/// A version of the format; each packet identifies its version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Version {
-    /// 1.03, without a packet header, with reserved fields.
+    /// 1.03: without a packet header, with reserved fields.
     V1,
     /// 2.0.
     V2,
 }
 
 impl Version {
-    /// The version as the specification writes it.
+    /// Returns the version as the specification writes it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V1 => "1.03",
@@ -102,11 +103,11 @@ impl Version {
 pub trait Decode {
     /// Decodes one packet and shows each message to `visit`, in wire order.
     ///
-    /// The messages before a failing one have been shown when an error is returned.
+    /// If the packet is invalid, the messages before the failing one have been shown.
     ///
     /// # Errors
     ///
-    /// [`Error`] with the place of what was wrong; the rest of the packet is given up.
+    /// [`Error`] with the position of the failure; the rest of the packet is dropped.
     fn decode_packet(
         &mut self,
         packet: &[u8],

@@ -1,4 +1,4 @@
-//! The packet around the messages: start, header, lengths, end; and what may be odd about it.
+//! The packet around the messages: start byte, header, lengths, end byte; and its warnings.
 
 use crate::error::ErrorKind::{self, *};
 use crate::{Error, Version};
@@ -12,13 +12,13 @@ pub(crate) const ETX: u8 = 0x03;
 pub(crate) const VERSION_2: u8 = 0x02;
 /// Bytes before the first message in version 2.0.
 pub(crate) const HEADER_BYTES_V2: usize = 15;
-/// Length byte of a message that goes on to the end of the packet.
+/// Length byte of a message that extends to the end of the packet.
 pub(crate) const LENGTH_TO_END: u8 = 0xFF;
 
-/// The longest packet a decoder takes: what a UDP datagram can hold.
+/// The longest packet in bytes that a decoder accepts: the limit of a UDP datagram.
 pub const PACKET_BYTES_MAX: usize = 65_535;
 
-/// The header of a packet of version 2.0, as it was sent.
+/// The header of a packet of version 2.0, as received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Sequence number of the first message: ten decimal digits.
@@ -28,12 +28,12 @@ pub struct Header {
 }
 
 impl Header {
-    /// The sequence number, or `None` if it is not decimal.
+    /// Returns the sequence number, or `None` if it is not decimal.
     pub fn seq_num(&self) -> Option<u64> {
         decimal(&self.seq_num_digits)
     }
 
-    /// The number of messages, or `None` if it is not decimal.
+    /// Returns the number of messages, or `None` if it is not decimal.
     pub fn count(&self) -> Option<u32> {
         decimal(&self.count_digits).and_then(|count| u32::try_from(count).ok())
     }
@@ -45,18 +45,18 @@ fn decimal(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// Something odd about a packet that leaves no value in doubt.
+/// An inconsistency in a packet that affects no decoded value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Warning {
-    /// The header's sequence number is not that of the first message.
+    /// The header's sequence number differs from that of the first message.
     SeqNum {
         /// The header's number; `None` if it is not decimal.
         header: Option<u64>,
         /// The first message's number.
         message: u64,
     },
-    /// The header's count is not the number of messages.
+    /// The header's count differs from the number of messages.
     Count {
         /// The header's number; `None` if it is not decimal.
         header: Option<u32>,
@@ -87,21 +87,22 @@ impl fmt::Display for Warning {
     }
 }
 
-/// What a decoder says about a packet it has decoded.
+/// The summary of a decoded packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// The packet's version.
     pub version: Version,
     /// The header; version 1.03 has none.
     pub header: Option<Header>,
-    /// The number of messages decoded.
+    /// The number of decoded messages.
     pub messages: u32,
-    /// The sequence number of the first message; `None` without messages, or where it is a default message.
+    /// The sequence number of the first message; `None` if there is no message or the first one is
+    /// a default message.
     pub first_seq_num: Option<u64>,
 }
 
 impl Summary {
-    /// What is odd about the packet: the sequence number first, then the count.
+    /// Returns the packet's warnings: the sequence number first, then the count.
     pub fn warnings(&self) -> impl Iterator<Item = Warning> {
         let seq_num = self.header.zip(self.first_seq_num).and_then(|(header, message)| {
             let header = header.seq_num();
@@ -116,7 +117,7 @@ impl Summary {
     }
 }
 
-/// Reads what stands before the messages.
+/// Decodes the bytes before the first message.
 ///
 /// Returns version, header and the offset of the first length byte.
 #[inline]
@@ -132,7 +133,7 @@ pub(crate) fn open(packet: &[u8]) -> Result<(Version, Option<Header>, usize), Er
                 return fail(EndOfInput, packet.len());
             };
             match rest {
-                // One byte more than the count, because a packet also has an end.
+                // One byte more than the count, because a packet also has an end byte.
                 [a, b, c, _, ..] => {
                     let count_digits = [*a, *b, *c];
                     let header = Header { seq_num_digits: *seq_num_digits, count_digits };
@@ -146,13 +147,13 @@ pub(crate) fn open(packet: &[u8]) -> Result<(Version, Option<Header>, usize), Er
     }
 }
 
-/// What a packet says before its messages: its version, and the header of version 2.0. `None` if it does
-/// not begin like a packet.
+/// Returns a packet's version and, for version 2.0, its header; `None` if the packet does not begin
+/// with a valid start.
 pub fn peek(packet: &[u8]) -> Option<(Version, Option<Header>)> {
     open(packet).ok().map(|(version, header, _)| (version, header))
 }
 
-/// One message's place in its packet.
+/// The position of a message in its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
     /// Index of the message in the packet.
@@ -163,7 +164,7 @@ pub(crate) struct Frame {
     pub end: usize,
 }
 
-/// Finds the message whose length byte is at `offset`, or `None` at the end of the packet.
+/// Finds the message whose length byte is at `offset`; `None` at the end of the packet.
 #[inline]
 pub(crate) fn frame(packet: &[u8], offset: usize, index: usize) -> Result<Option<Frame>, Error> {
     let last = packet.len() - 1;

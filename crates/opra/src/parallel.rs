@@ -1,14 +1,14 @@
-//! Decoding on several threads: packets stand alone, so each thread takes a part of them.
+//! Decoding on several threads: packets are self-contained, so each thread decodes a part of them.
 
 use std::thread;
 
 use crate::bottom_up::Decoder;
 
-/// Hands each packet to `decode`, with a decoder of its thread, and returns what that returned, in the
-/// order of the packets.
+/// Calls `decode` for each packet with a decoder of the thread. Returns the results in the order of
+/// the packets.
 ///
-/// `threads` is taken as at least one and at most one a packet. Each thread gets packets that lie
-/// together; a panic in `decode` goes on in the caller.
+/// `threads` is clamped to at least one and at most the number of packets. Each thread gets a
+/// contiguous range of packets. A panic in `decode` propagates to the caller.
 pub fn decode_parallel<P, T, F>(packets: &[P], threads: usize, decode: F) -> Vec<T>
 where
     P: AsRef<[u8]> + Sync,

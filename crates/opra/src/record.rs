@@ -1,4 +1,4 @@
-//! The flat record that decoders fill in place, and the view of a message it gives.
+//! The flat record that decoders fill in place, and the message view of it.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use crate::category::{appendage_of, field_bits, group_of};
 use crate::field::Kind;
 use crate::{Category, Field, Group, Version};
 
-/// Lanes of [`Record::wide`]: values that need more than 32 bits.
+/// Lanes of [`Record::wide`] for values that need more than 32 bits.
 pub(crate) mod lane {
-    /// Takes what has no lane of its own, so that storing needs no branch.
+    /// Receives values that have no lane, so that stores need no branch.
     pub const SCRATCH: usize = 0;
     pub const SEQ_NUM: usize = 1;
     pub const SYMBOL: usize = 2;
@@ -21,11 +21,11 @@ pub(crate) mod lane {
     pub const DEFAULT_MESSAGE: usize = 9;
     pub const RESERVED_1: usize = 10;
     pub const RESERVED_2: usize = 11;
-    /// A power of two, so that a masked index needs no check.
+    /// A power of two, so that a masked index needs no bounds check.
     pub const COUNT: usize = 16;
 }
 
-/// The lane of a field in [`Record::wide`]; `lane::SCRATCH` for 32-bit fields.
+/// Returns the lane of a field in [`Record::wide`]; `lane::SCRATCH` for 32-bit fields.
 pub(crate) const fn lane_of(field: Field) -> usize {
     match field {
         Field::SeqNum => lane::SEQ_NUM,
@@ -43,7 +43,7 @@ pub(crate) const fn lane_of(field: Field) -> usize {
     }
 }
 
-/// The wide lane of each slot; the scratch lane where the slot has none.
+/// The wide lane of each slot; the scratch lane for slots without one.
 pub(crate) static LANE: [u8; 64] = {
     let mut table = [lane::SCRATCH as u8; 64];
     let mut slot = 0;
@@ -54,16 +54,16 @@ pub(crate) static LANE: [u8; 64] = {
     table
 };
 
-/// The characters of [`Chars`] without their number.
+/// The bits of [`Chars`] that hold the characters.
 pub(crate) const CHARS_MASK: u64 = (1 << 56) - 1;
 
-/// A string of up to eight 7-bit characters in one word: the characters as on the wire, last one lowest,
-/// and their number in the top byte.
+/// A string of up to eight 7-bit characters in one word: seven bits a character with the last one
+/// lowest, and the number of characters in the top byte.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Chars(pub(crate) u64);
 
 impl Chars {
-    /// The largest number of characters.
+    /// The maximum number of characters.
     pub const LEN_MAX: usize = 8;
 
     /// Packs `text`; `None` if it is longer than eight characters or not ASCII.
@@ -75,17 +75,17 @@ impl Chars {
         Some(Self(packed | (text.len() as u64) << 56))
     }
 
-    /// The number of characters.
+    /// Returns the number of characters.
     pub const fn len(self) -> usize {
         (self.0 >> 56) as usize
     }
 
-    /// Whether there are no characters: the string is not in the packet.
+    /// True if there are no characters: the packet does not contain the string.
     pub const fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// The characters in the first [`Chars::len`] bytes, zeros after them.
+    /// Returns the characters in the first [`Chars::len`] bytes, followed by zeros.
     pub fn bytes(self) -> [u8; 8] {
         let mut bytes = [0; 8];
         let len = self.len().min(Self::LEN_MAX);
@@ -109,7 +109,7 @@ impl fmt::Debug for Chars {
     }
 }
 
-/// A text that lies in the packet, where its last character has a stop bit.
+/// A text inside the packet; its last character has a stop bit.
 #[derive(Clone, Copy, Default)]
 pub struct WireText<'a>(&'a [u8]);
 
@@ -126,17 +126,17 @@ impl<'a> WireText<'a> {
         Self(bytes)
     }
 
-    /// The number of characters.
+    /// Returns the number of characters.
     pub const fn len(self) -> usize {
         self.0.len()
     }
 
-    /// Whether the text is empty.
+    /// True if the text is empty.
     pub const fn is_empty(self) -> bool {
         self.0.is_empty()
     }
 
-    /// The characters as 7-bit bytes.
+    /// Returns the characters as 7-bit bytes.
     pub fn bytes(self) -> impl ExactSizeIterator<Item = u8> + 'a {
         self.0.iter().map(|byte| byte & 0x7F)
     }
@@ -154,13 +154,13 @@ impl fmt::Debug for WireText<'_> {
     }
 }
 
-/// One entry of the group of an underlying value. Which members it has depends on the message type;
-/// the others are zero or empty.
+/// One entry of the group of an underlying value. The message type determines its members; the
+/// others are zero or empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// Index symbol, or FCO symbol for spot values.
     pub symbol: Chars,
-    /// Reserved, behind an index symbol of version 1.03.
+    /// Reserved field after an index symbol of version 1.03.
     pub reserved: Chars,
     /// Index value.
     pub value: Chars,
@@ -174,9 +174,10 @@ pub struct Entry {
     pub spot: u32,
 }
 
-/// The last values of all fields: the dictionary of a packet, and the message decoded last.
+/// The last values of all fields: the dictionary of a packet, and the last decoded message.
 ///
-/// 32-bit fields have a lane each, in the order of version 2.0; the others have one of [`lane`].
+/// Each 32-bit field has a lane, in the order of version 2.0; the other fields have one of
+/// [`lane`].
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Record {
@@ -184,9 +185,9 @@ pub(crate) struct Record {
     pub wide: [u64; lane::COUNT],
     /// Fields that have a value in this packet.
     pub defined: u64,
-    /// Fields of the message decoded last.
+    /// Fields of the last decoded message.
     pub fields: u64,
-    /// Those of them whose value came with that message.
+    /// Fields whose value was sent with that message.
     pub changed: u64,
 }
 
@@ -197,7 +198,7 @@ impl Default for Record {
 }
 
 impl Record {
-    /// Forgets all values, as before every packet.
+    /// Removes all values, as before every packet.
     #[inline]
     pub fn reset(&mut self) {
         self.wide = [0; lane::COUNT];
@@ -222,19 +223,19 @@ impl Record {
         Category::from_code(self.number(Field::Category))
     }
 
-    /// The fields a message with the present category, type and BBO indicator has.
+    /// Returns the fields of a message with the current category, type and BBO indicator.
     pub fn message_bits(&self, version: Version) -> u64 {
         let message_type = self.number(Field::MessageType);
         field_bits(version, self.category(), message_type, self.number(Field::Bbo))
     }
 }
 
-/// The place of a text in its buffer, as one word of a record.
+/// Packs the position of a text in its buffer into one word of a record.
 pub(crate) fn span(start: usize, len: usize) -> u64 {
     start as u64 | (len as u64) << 32
 }
 
-/// The start and length that [`span`] put together.
+/// Unpacks start and length from [`span`].
 pub(crate) fn span_parts(word: u64) -> (usize, usize) {
     ((word & 0xFFFF_FFFF) as usize, (word >> 32) as usize)
 }
@@ -244,7 +245,7 @@ pub(crate) fn span_parts(word: u64) -> (usize, usize) {
 pub struct Message<'a> {
     pub(crate) record: &'a Record,
     pub(crate) entries: &'a [Entry],
-    /// What texts are ranges of: the packet, or the text of a draft.
+    /// The buffer of texts: the packet, or the text of a draft.
     pub(crate) text: &'a [u8],
     pub(crate) version: Version,
     pub(crate) index: u32,
@@ -252,82 +253,83 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// The version the message was sent in.
+    /// Returns the version of the message's packet.
     #[inline]
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// Index of the message in its packet.
+    /// Returns the index of the message in its packet.
     #[inline]
     pub fn index(&self) -> u32 {
         self.index
     }
 
-    /// Offset of the message's presence map in the packet.
+    /// Returns the offset of the message's presence map in the packet.
     #[inline]
     pub fn offset(&self) -> u32 {
         self.offset
     }
 
-    /// The category.
+    /// Returns the category.
     #[inline]
     pub fn category(&self) -> Category {
         self.record.category()
     }
 
-    /// The code of the category, which [`Category::Default`] does not tell.
+    /// Returns the code of the category, which [`Category::Default`] does not retain.
     #[inline]
     pub fn category_code(&self) -> u32 {
         self.record.number(Field::Category)
     }
 
-    /// The fields of the message, as a mask of [`Field::bit`]s.
+    /// Returns the fields of the message, as a mask of [`Field::bit`]s.
     #[inline]
     pub fn fields(&self) -> u64 {
         self.record.fields
     }
 
-    /// Those of the fields whose value came with this message instead of from the one before; the
-    /// sequence number, which counts on, is among them.
+    /// Returns the fields whose value was sent with this message rather than taken from the
+    /// dictionary, as a mask. It includes the sequence number, which increments.
     #[inline]
     pub fn changed(&self) -> u64 {
         self.record.changed
     }
 
-    /// Whether the message has the field.
+    /// True if the message has the field.
     #[inline]
     pub fn has(&self, field: Field) -> bool {
         self.record.fields & field.bit() != 0
     }
 
-    /// The value of a character or number field; `None` if the message does not have it or it holds
-    /// something else.
+    /// Returns the value of a character or number field; `None` if the message does not have it or
+    /// the field has another type.
     #[inline]
     pub fn number(&self, field: Field) -> Option<u32> {
         let number = lane_of(field) == lane::SCRATCH && self.has(field);
         number.then(|| self.record.number(field))
     }
 
-    /// All 32-bit values by slot of version 2.0. Only lanes that [`Message::fields`] names mean something.
+    /// Returns all 32-bit values by slot of version 2.0. Only the lanes of [`Message::fields`] are
+    /// meaningful.
     #[inline]
     pub fn numbers(&self) -> &'a [u32; 64] {
         &self.record.numbers
     }
 
-    /// The sequence number; default messages have none.
+    /// Returns the sequence number; default messages have none.
     #[inline]
     pub fn seq_num(&self) -> Option<u64> {
         self.has(Field::SeqNum).then(|| self.record.seq_num())
     }
 
-    /// The security symbol, if the message has one.
+    /// Returns the security symbol, if the message has one.
     #[inline]
     pub fn symbol(&self) -> Option<Chars> {
         self.chars(Field::Symbol)
     }
 
-    /// The security symbol or a reserved field, if the message has it outside a group.
+    /// Returns the security symbol or a reserved field, if the message has it outside a group.
     #[inline]
     pub fn chars(&self, field: Field) -> Option<Chars> {
         let is_plain = match field {
@@ -338,7 +340,7 @@ impl<'a> Message<'a> {
         (is_plain && self.has(field)).then(|| self.record.chars(field))
     }
 
-    /// The fields of the message outside its group, in wire order.
+    /// Returns the fields of the message outside its group, in wire order.
     pub fn wire_order(&self) -> impl Iterator<Item = Field> {
         let category = self.category();
         let appendage = match category {
@@ -351,7 +353,7 @@ impl<'a> Message<'a> {
         fields.filter(move |field| has & field.bit() != 0)
     }
 
-    /// The group that the message has after its fields.
+    /// Returns the group that follows the message's fields, if any.
     pub fn group(&self) -> Option<Group> {
         match self.category() {
             Category::Underlying => group_of(self.version, self.record.number(Field::MessageType)),
@@ -359,7 +361,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The text of an administrative, control or default message.
+    /// Returns the text of an administrative, control or default message.
     pub fn text(&self) -> Option<WireText<'a>> {
         let field =
             if self.category() == Category::Default { Field::DefaultMessage } else { Field::Text };
@@ -369,18 +371,18 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// The entries of the group of an underlying value; empty for other categories.
+    /// Returns the group entries of an underlying value; empty for other categories.
     pub fn entries(&self) -> &'a [Entry] {
         let underlying = self.category() == Category::Underlying;
         if underlying { self.entries } else { &[] }
     }
 
-    /// Whether the two messages have the same fields with the same values.
+    /// True if the two messages have the same fields with the same values.
     pub fn same_values(&self, other: &Message<'_>) -> bool {
         let same_field = |field: Field| match field.kind(Version::V2) {
             Kind::Character | Kind::Number(_) => self.number(field) == other.number(field),
             Kind::SeqNum(_) => self.seq_num() == other.seq_num(),
-            // The strings of groups are compared as entries.
+            // Strings of groups are compared as entries.
             Kind::Chars(_) => self.chars(field) == other.chars(field),
             Kind::Text => self.text() == other.text(),
         };
@@ -390,10 +392,10 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The fields of group entries, which stand in [`Message::entries`].
+/// The fields of group entries, which are in [`Message::entries`].
 pub(crate) const GROUP_BITS: u64 = 0xFE00_0000_0000;
 
-/// The fields that version 1.03 reserves.
+/// The reserved fields of version 1.03.
 pub(crate) const RESERVED_BITS: u64 = Field::Reserved1.bit() | Field::Reserved2.bit();
 
 impl fmt::Debug for Message<'_> {

@@ -1,4 +1,4 @@
-//! The top-down decoder: one field after the other, in wire order. The one to read first.
+//! The top-down decoder: one field after the other, in wire order. Read this decoder first.
 
 use crate::category::{GROUP_ENTRIES_MAX, appendage_of, group_of};
 use crate::error::ErrorKind::{self, *};
@@ -18,7 +18,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder; it needs nothing but packets.
+    /// Creates a decoder.
     pub fn new() -> Self {
         Self::default()
     }
@@ -34,7 +34,7 @@ impl Decode for Decoder {
     }
 }
 
-/// Decodes a packet and shows its messages to `visit`, but for the first `skip`.
+/// Decodes a packet and shows its messages to `visit`, except for the first `skip`.
 pub(crate) fn decode(
     packet: &[u8],
     skip: u32,
@@ -62,7 +62,7 @@ pub(crate) fn decode(
     Ok(summary)
 }
 
-/// Decodes the message at `frame` into `record` and `entries`, with `record` as the dictionary.
+/// Decodes the message at `frame` into `record` and `entries`; `record` is also the dictionary.
 pub(crate) fn decode_message(
     packet: &[u8],
     frame: Frame,
@@ -99,7 +99,7 @@ struct Walk<'a> {
     version: Version,
     /// Slot n is bit 63 - n.
     pmap: u64,
-    /// The bits of the presence map that the category has.
+    /// The presence-map bits of the category's fields.
     used: u64,
     record: &'a mut Record,
     entries: &'a mut Vec<Entry>,
@@ -116,7 +116,7 @@ impl Walk<'_> {
         self.entries.clear();
         self.field(Field::Category)?;
         let category = self.record.category();
-        // The category, which every message begins with, is already there.
+        // The category, which begins every message, is already decoded.
         for field in &category.fields(self.version)[1..] {
             self.field(*field)?;
         }
@@ -137,7 +137,7 @@ impl Walk<'_> {
         appendage.fields(self.version).iter().try_for_each(|field| self.field(*field))
     }
 
-    /// Decodes the entries of a group. A presence bit holds for all of them.
+    /// Decodes the entries of a group. Each presence bit applies to all of them.
     fn group(&mut self, group: Group) -> Result<(), Error> {
         self.field(group.count)?;
         let count = self.record.number(group.count);
@@ -173,7 +173,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Marks a field as one of the message's and returns whether its presence bit is set.
+    /// Adds a field to the message and returns true if its presence bit is set.
     fn announce(&mut self, field: Field) -> bool {
         let bit = 1 << 63 >> field.slot(self.version);
         self.used |= bit;
@@ -181,7 +181,7 @@ impl Walk<'_> {
         self.pmap & bit != 0
     }
 
-    /// Decodes a field if its presence bit is set; else applies its operator.
+    /// Decodes a field if its presence bit is set; otherwise applies its operator.
     fn field(&mut self, field: Field) -> Result<(), Error> {
         if self.announce(field) {
             self.present(field)?;
@@ -214,7 +214,7 @@ impl Walk<'_> {
     fn present(&mut self, field: Field) -> Result<(), Error> {
         match field.kind(self.version) {
             Kind::Character | Kind::Number(_) => {
-                // Modulo 2^32: a fifth byte may carry bits that do not fit.
+                // Modulo 2^32: a fifth byte may have excess bits.
                 self.record.numbers[field as usize] = self.integer(field)? as u32;
             }
             Kind::SeqNum(_) => {
@@ -247,7 +247,7 @@ impl Walk<'_> {
         Ok(bits << (64 - 7 * item.len()))
     }
 
-    /// Takes the bytes up to and with the next stop bit, at most `len_max`.
+    /// Takes the bytes up to and including the next stop bit, at most `len_max`.
     fn item(&mut self, field: Option<Field>, len_max: usize) -> Result<&[u8], Error> {
         let rest = self.packet.get(self.offset..).unwrap_or_default();
         let window = &rest[..rest.len().min(len_max)];

@@ -1,8 +1,8 @@
-//! Messages as structs, one shape a category.
+//! Messages as structs, one for each category.
 
 use crate::{Category, Chars, Entry, Field, Message, WireText};
 
-/// What every structured message begins with. Codes are ASCII characters as they came.
+/// The fields that begin every structured message. Codes are ASCII characters as received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preamble {
     /// Message type code.
@@ -17,14 +17,14 @@ pub struct Preamble {
     pub time: u32,
 }
 
-/// The option a message speaks of.
+/// The option that a message refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionKey {
     /// Security symbol.
     pub symbol: Chars,
-    /// Month and call or put; version 1.03 does not have it.
+    /// Month and call or put; absent in version 1.03.
     pub expiration_month: Option<u32>,
-    /// Date; in version 1.03 a code of month and call or put.
+    /// Day; in version 1.03 a code for month and call or put.
     pub expiration_date: u32,
     /// Year.
     pub year: u32,
@@ -34,12 +34,13 @@ pub struct OptionKey {
     pub strike_code: u32,
 }
 
-/// A price: digits, and the code that says where the decimal point is (`A` one place to `H` eight, `I` none).
+/// A price: an integer, and the code that places the decimal point (`A` one decimal place to `H`
+/// eight, `I` none).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Price {
     /// Denominator code.
     pub denominator: u32,
-    /// The digits as a number.
+    /// The digits as an integer.
     pub value: u32,
 }
 
@@ -68,7 +69,7 @@ pub struct BestOffer {
 /// Equity and index quote with size (`k`). Bid and offer share one denominator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quote {
-    /// What every structured message begins with.
+    /// Common fields.
     pub preamble: Preamble,
     /// The option.
     pub option: OptionKey,
@@ -93,7 +94,7 @@ pub struct Quote {
 /// Equity and index last sale (`a`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastSale {
-    /// What every structured message begins with.
+    /// Common fields.
     pub preamble: Preamble,
     /// The option.
     pub option: OptionKey,
@@ -108,7 +109,7 @@ pub struct LastSale {
 /// Open interest (`d`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenInterest {
-    /// What every structured message begins with.
+    /// Common fields.
     pub preamble: Preamble,
     /// The option.
     pub option: OptionKey,
@@ -119,7 +120,7 @@ pub struct OpenInterest {
 /// Equity and index end of day summary (`f`). All premium prices share one denominator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndOfDay {
-    /// What every structured message begins with.
+    /// Common fields.
     pub preamble: Preamble,
     /// The option.
     pub option: OptionKey,
@@ -127,7 +128,7 @@ pub struct EndOfDay {
     pub volume: u32,
     /// Open interest volume.
     pub open_interest: u32,
-    /// Denominator of the prices of the option.
+    /// Denominator of the option's prices.
     pub denominator: u32,
     /// Open price.
     pub open: u32,
@@ -152,7 +153,7 @@ pub struct EndOfDay {
 /// FCO last sale (`O`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FcoLastSale {
-    /// What every structured message begins with.
+    /// Common fields.
     pub preamble: Preamble,
     /// FCO symbol.
     pub symbol: Chars,
@@ -169,7 +170,7 @@ pub struct FcoLastSale {
 /// FCO quote (`U`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FcoQuote {
-    /// What every structured message begins with.
+    /// Common fields.
     pub preamble: Preamble,
     /// FCO symbol.
     pub symbol: Chars,
@@ -186,7 +187,7 @@ pub struct FcoQuote {
 /// FCO end of day summary (`F`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FcoEndOfDay {
-    /// What every structured message begins with.
+    /// Common fields.
     pub preamble: Preamble,
     /// FCO symbol.
     pub symbol: Chars,
@@ -221,7 +222,7 @@ pub enum Typed<'a> {
     Administrative(Preamble, WireText<'a>),
     /// `H`: control.
     Control(Preamble, WireText<'a>),
-    /// A whole message in its ASCII form, with the category code it was sent under.
+    /// A whole message in its ASCII form, with its category code.
     Default(u32, WireText<'a>),
     /// `f`: end of day summary.
     EndOfDay(EndOfDay),
@@ -242,7 +243,7 @@ pub enum Typed<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// The message as a struct of its category.
+    /// Returns the message as the struct of its category.
     pub fn typed(&self) -> Typed<'a> {
         let text = || self.text().unwrap_or_default();
         match self.category() {
@@ -264,7 +265,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The value of a field that the category is known to have.
+    /// Returns the value of a field that the category is known to have.
     #[inline]
     fn value(&self, field: Field) -> u32 {
         self.record.number(field)

@@ -1,16 +1,17 @@
-//! Items of the wire written into a buffer: presence maps, integers, strings.
+//! Writes presence maps, integers and strings into a buffer.
 
 use crate::record::CHARS_MASK;
 use crate::{Chars, WireText};
 
-/// Writes items into a buffer that is known to be large enough for any message.
+/// Writes items into a buffer that must be large enough for any message.
 pub(crate) struct Writer<'a> {
     pub buffer: &'a mut [u8],
     pub offset: usize,
 }
 
 impl Writer<'_> {
-    /// Stores the low `len` bytes of `word`, highest first, with a stop bit on the last. `len` is 1 to 8.
+    /// Stores the low `len` bytes of `word`, highest first, and sets the stop bit of the last one.
+    /// `len` is 1 to 8.
     #[inline]
     pub fn item(&mut self, word: u64, len: usize) {
         let bytes = ((word | 0x80) << (64 - 8 * len)).to_be_bytes();
@@ -47,7 +48,7 @@ impl Writer<'_> {
     }
 }
 
-/// The number of bytes with seven bits each that a value of at most 35 bits needs, at least one.
+/// Returns the number of seven-bit groups that a value of at most 35 bits needs, at least one.
 #[inline]
 pub(crate) fn integer_len(value: u64) -> usize {
     1 + usize::from(value >= 1 << 7)
@@ -56,7 +57,8 @@ pub(crate) fn integer_len(value: u64) -> usize {
         + usize::from(value >= 1 << 28)
 }
 
-/// Spreads 56 bits over the low seven bits of eight bytes.
+/// Spreads 56 bits over the low seven bits of eight bytes: first 2 x 28 bits, then 4 x 14, then 8
+/// x 7.
 #[inline]
 pub(crate) fn spread(bits: u64) -> u64 {
     let bits = (bits & 0x0000_0000_0FFF_FFFF) | (bits & 0x00FF_FFFF_F000_0000) << 4;

@@ -1,4 +1,4 @@
-//! The trace beside the project: field sums, and every decoder and the encoder over all its packets.
+//! The shared trace: field sums, and every decoder and the encoder over all its packets.
 
 mod support;
 
@@ -8,7 +8,7 @@ use support::{Any, outcome, trace, trace_stats};
 use tickwire_opra::bottom_up::Engine;
 use tickwire_opra::{Decode, Draft, Encoder, Field, Message, Version, reference};
 
-/// The number after `'name':` in the last line of the statistics.
+/// Returns the number after `'name':` in the last line of the statistics.
 fn expected_sum(stats: &str, name: &str) -> Option<u64> {
     let (_, rest) = stats.lines().last()?.split_once(&format!("'{name}': "))?;
     let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
@@ -78,7 +78,7 @@ fn the_encoder_gives_back_the_bytes_of_the_trace() {
     }
 }
 
-/// Messages put together one by one leave other values in the lanes of fields they do not have.
+/// Messages drafted singly leave arbitrary values in the lanes of fields that they do not have.
 #[test]
 fn drafts_of_single_messages_encode_to_the_same_bytes() {
     let Some(packets) = trace() else { return };

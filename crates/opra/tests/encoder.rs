@@ -1,4 +1,4 @@
-//! Encoding by every engine: equal bytes, which decode to the messages that went in.
+//! Encoding with every engine: the bytes are equal and decode to the original messages.
 
 use proptest::prelude::*;
 use tickwire_opra::bottom_up::Engine;
@@ -7,12 +7,12 @@ use tickwire_opra::{
     reference,
 };
 
-/// Values whose lengths on the wire are all about as likely.
+/// Values whose encoded lengths are about equally likely.
 fn number() -> impl Strategy<Value = u32> {
     (any::<u32>(), 0..=32_u32).prop_map(|(bits, len)| bits.checked_shr(32 - len).unwrap_or(0))
 }
 
-/// Categories of numbers and a symbol only, and codes that announce appendages.
+/// Categories of numbers and a symbol only, and BBO codes that announce appendages.
 fn message() -> impl Strategy<Value = (u8, u8, Vec<Option<u32>>, Option<u64>, Option<String>)> {
     (
         prop::sample::select(&b"kkkkkadfOUF"[..]),
@@ -47,7 +47,7 @@ fn apply(
     }
 }
 
-/// A draft in which every number has a value.
+/// Returns a draft in which every number has a value.
 fn full_draft() -> Draft {
     let mut draft = Draft::new(Version::V2);
     Field::ALL.into_iter().for_each(|field| draft.set_number(field, 32));
@@ -86,7 +86,7 @@ proptest! {
     }
 }
 
-/// A message of `category` with every other value 32, and no symbol or text.
+/// Returns a draft of `category` with all other values 32, and without symbol and text.
 fn empty_of(category: u8) -> Draft {
     let mut draft = full_draft();
     draft.set_number(Field::Category, category.into());
@@ -95,7 +95,7 @@ fn empty_of(category: u8) -> Draft {
 
 #[test]
 fn an_empty_string_is_left_out_and_decodes_as_empty() {
-    // The wire has no form for an empty string; one that a packet has not sent yet is empty.
+    // The format cannot express an empty string, except before the packet has sent one.
     for category in *b"kCH?" {
         for engine in Engine::available() {
             let mut encoder = Encoder::with_engine(Version::V2, engine).expect("available");

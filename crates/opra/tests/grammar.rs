@@ -1,7 +1,8 @@
-//! The generated modules are what the generator writes from the grammars today; the study's program
-//! decodes; a grammar that does not fit is an error.
+//! The generated modules equal the generator's current output; the study's program decodes; a
+//! grammar that does not match is an error.
 //!
-//! After a change of a grammar or the generator: `UPDATE_GENERATED=1 cargo test -p tickwire-opra --test grammar`.
+//! After a change of a grammar or the generator:
+//! `UPDATE_GENERATED=1 cargo test -p tickwire-opra --test grammar`.
 
 mod support;
 
@@ -30,7 +31,7 @@ fn the_generated_modules_are_fresh() {
     }
 }
 
-/// The decoders of the study's program, by both back ends.
+/// Returns decoders of the study's program with both back ends.
 fn paper_decoders() -> [(&'static str, Decoder); 2] {
     let tables = Decoder::from_grammar_without_end(PAPER).expect("a good grammar");
     [("generated", Decoder::generated_paper()), ("tables", tables)]
@@ -86,7 +87,7 @@ fn a_grammar_that_does_not_fit_is_an_error_and_shows_nothing() {
     }
 }
 
-/// The engine of the actions does not take such integers, and leaves its record in doubt.
+/// The actions' engine does not support such integers and leaves its record undefined.
 #[test]
 fn messages_with_integers_of_five_bytes_are_decoded() {
     let mut draft = Draft::new(Version::V2);

@@ -1,4 +1,4 @@
-//! Packets that are wrong: every decoder gives the same messages and the same error, and none panics.
+//! Invalid packets: every decoder returns the same messages and the same error, and none panics.
 
 mod support;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use support::{Any, outcome, vectors};
 use tickwire_opra::{Version, generate, reference};
 
-/// Compares all decoders on `packet` and returns whether it decodes.
+/// Compares all decoders on `packet` and returns true if it decodes.
 fn same_outcome(decoders: &mut [(String, Any)], packet: &[u8]) -> bool {
     let expected = outcome(&mut reference::Decoder::new(), packet);
     for (name, decoder) in decoders {
@@ -61,23 +61,23 @@ fn packets_at_and_above_the_limit_give_one_verdict() {
         packet.resize(len, 0x80);
         packet.push(3);
         same_outcome(&mut decoders, &packet);
-        // Messages of one byte: as many as a packet can hold.
+        // Messages of one byte, as many as a packet can hold.
         packet[15..].iter_mut().step_by(2).for_each(|len| *len = 1);
         same_outcome(&mut decoders, &packet);
     }
 }
 
 thread_local! {
-    /// Made once: a grammar is compiled for one of them.
+    /// Created once, because one of them compiles a grammar.
     static DECODERS: RefCell<Vec<(String, Any)>> = RefCell::new(Any::all());
 }
 
-/// Bytes as messages have them: mostly small, with stop bits.
+/// Typical message bytes: mostly small, with stop bits.
 fn wire_byte() -> impl Strategy<Value = u8> {
     prop_oneof![3 => 0x80u8.., 2 => 0..0x80u8, 1 => Just(0xEB), 1 => Just(0x80)]
 }
 
-/// A message whose presence map, fields and category are random, but often fit together.
+/// A message with random presence map, fields and category that often fit together.
 fn message() -> impl Strategy<Value = Vec<u8>> {
     let start = prop_oneof![
         Just(vec![0x7F, 0x7E, 0x20, 0x07, 0xF0, 0xEB]),

@@ -1,4 +1,4 @@
-//! Grammars that hand out the actions in any order: packets may be refused, and nothing panics.
+//! Grammars that hand out the actions in any order: packets may be refused, but nothing panics.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! The conformance cases, through every decoder and the encoder.
+//! The conformance cases, with every decoder and the encoder.
 
 mod support;
 

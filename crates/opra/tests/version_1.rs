@@ -1,4 +1,5 @@
-//! Version 1.03 with its reserved fields: every decoder gives the messages, and the encoder their bytes.
+//! Version 1.03 with its reserved fields: every decoder returns the messages, and the encoder their
+//! bytes.
 
 mod support;
 
@@ -10,8 +11,8 @@ use tickwire_opra::{
     Chars, Decode, Draft, EncodeErrorKind, Encoder, Field, Version, json, reference,
 };
 
-/// A packet with every category that has reserved fields, and every appendage. They are one character
-/// or two, change, and are copied from the message before.
+/// A packet with every category that has reserved fields, and every appendage. The reserved fields
+/// have one or two characters, change, and are copied from the previous message.
 const PACKET: &str = "01\
     213f7f0400e6e1a0d0a08706259358595a20a020a0c5b4d1c30360bc8cc202d9a0a0\
     0a20000000a8e407d12dad\
@@ -26,7 +27,7 @@ const PACKET: &str = "01\
     14100000000000f0a0815158c330303039392e30b1\
     03";
 
-/// Its messages, one a line.
+/// The packet's messages, one a line.
 const MESSAGES: &str = include_str!("data/version_1.jsonl");
 
 fn encode_again(packet: &[u8]) -> Vec<u8> {
@@ -49,7 +50,7 @@ fn reserved_fields_are_decoded_and_encoded_again() {
     assert_eq!(encode_again(&packet), packet);
 }
 
-/// A message of `category` whose numbers are all 32, without strings.
+/// Returns a message of `category` whose numbers are all 32, without strings.
 fn draft_of(category: u8) -> Draft {
     let mut draft = Draft::new(Version::V1);
     Field::ALL.into_iter().for_each(|field| draft.set_number(field, 32));
@@ -58,7 +59,7 @@ fn draft_of(category: u8) -> Draft {
     draft
 }
 
-/// A sender that does not use reserved fields, with two quotes.
+/// Two quotes of a sender that does not use reserved fields.
 #[test]
 fn reserved_fields_that_are_never_sent_are_absent() {
     let mut draft = draft_of(b'k');
@@ -92,7 +93,7 @@ fn a_reserved_field_cannot_become_absent_within_a_packet() {
     );
 }
 
-/// The vendor's version 1 test set, which lies beside the project.
+/// The vendor's version 1 test set, from the shared files.
 #[test]
 fn every_message_of_the_vendors_test_set_is_decoded_and_encoded_again() {
     let (Some(bytes), Some(expected)) =
@@ -119,7 +120,7 @@ fn every_message_of_the_vendors_test_set_is_decoded_and_encoded_again() {
     }
 }
 
-/// The members of an expected message, but for its packet and the copies of its last entry.
+/// Returns the members of an expected message, without its packet and the copies of its last entry.
 fn expected_message(line: &str) -> BTreeMap<String, Value> {
     let mut message: BTreeMap<String, Value> = serde_json::from_str(line).expect("JSON");
     message.remove("pkt");

@@ -1,7 +1,9 @@
-//! The building blocks of the portable engine, each alone, so that what it costs can be measured.
+//! The building blocks of the portable engine as separate kernels, so that their costs can be
+//! measured.
 //!
-//! The 2009 study of OPRA decoders gives the cost of five blocks in its table 2. These are ours, on data
-//! made up from a seed. Nothing of the decoder uses this module.
+//! Table 2 of the 2009 study of OPRA decoders gives the cost of five blocks. These are the
+//! corresponding ones of this crate, on synthetic data from a seed. The decoder does not use this
+//! module.
 
 use std::hint::black_box;
 
@@ -12,33 +14,33 @@ use super::portable::{
 use crate::generate::Random;
 use crate::record::Record;
 
-/// Messages that a run of a kernel works on: few enough to lie in the first cache.
+/// Number of messages per run of a kernel; few enough to fit the L1 cache.
 const WINDOWS: usize = 64;
-/// Bytes of a message that hold items.
+/// Bytes of a message that contain items.
 const MESSAGE_BYTES: usize = 60;
-/// Fields of a message for [`Block::NextField`], as in the study's traces.
+/// Number of fields of a message for [`Block::NextField`], as in the study's traces.
 const FIELDS: std::ops::Range<u64> = 6..13;
 
 /// A building block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Block {
-    /// An unsigned integer of 1 to 5 bytes whose place is known.
+    /// Decodes an unsigned integer of 1 to 5 bytes at a known position.
     Integer(u8),
-    /// A presence map of 1 to 8 bytes whose place is known. Those of seven and eight bytes are beyond the
-    /// engine, and walked as the reference decoder does.
+    /// Decodes a presence map of 1 to 8 bytes at a known position. The engine does not support
+    /// seven and eight bytes; these are decoded byte by byte as in the reference decoder.
     PresenceMap(u8),
-    /// A copy of the dictionary, which the engine does not make: it decodes in place.
+    /// Copies the dictionary. The engine avoids this copy: it decodes in place.
     DictionaryCopy,
-    /// A symbol of five characters.
+    /// Decodes a symbol of five characters.
     StringCopy,
-    /// Slot and last byte of the next field.
+    /// Finds slot and last byte of the next field.
     NextField,
-    /// The stop bits of a message.
+    /// Computes the stop mask of a message.
     StopMask,
 }
 
 impl Block {
-    /// Every block.
+    /// All blocks.
     pub const ALL: [Self; 17] = [
         Self::Integer(1),
         Self::Integer(2),
@@ -59,7 +61,7 @@ impl Block {
         Self::StopMask,
     ];
 
-    /// A short name.
+    /// Returns a short name.
     pub fn name(self) -> String {
         match self {
             Self::Integer(bytes) => format!("integer-{bytes}"),
@@ -71,12 +73,12 @@ impl Block {
         }
     }
 
-    /// The block of that name.
+    /// Returns the block of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|block| block.name() == name)
     }
 
-    /// Bytes of the wire that one item is, where its cost is told by the byte.
+    /// Returns the length of an item in bytes, if the block's cost depends on it.
     pub fn bytes(self) -> Option<u8> {
         match self {
             Self::Integer(bytes) | Self::PresenceMap(bytes) => Some(bytes),
@@ -90,7 +92,7 @@ impl Block {
 pub struct Kernel {
     block: Block,
     windows: Vec<Window>,
-    /// Presence maps and stop bits, by message.
+    /// Presence map and stop bits of each message.
     masks: Vec<(u64, u64)>,
     fields: u64,
     numbers: [u32; 64],
@@ -100,7 +102,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// A block with data from a seed.
+    /// Creates a block with data from a seed.
     pub fn new(block: Block, seed: u64) -> Self {
         let mut random = Random(seed);
         let item_bytes = block.bytes().map_or(2, usize::from);
@@ -126,7 +128,7 @@ impl Kernel {
         }
     }
 
-    /// The number of items that a run handles.
+    /// Returns the number of items per run.
     pub fn items(&self) -> u64 {
         match self.block {
             Block::Integer(_) | Block::StringCopy => (WINDOWS * self.items_of_message()) as u64,
@@ -139,7 +141,7 @@ impl Kernel {
         MESSAGE_BYTES / self.block.bytes().map_or(1, usize::from)
     }
 
-    /// Handles all items once.
+    /// Processes all items once.
     #[inline(never)]
     pub fn run(&mut self) {
         match self.block {
@@ -210,7 +212,7 @@ impl Kernel {
     }
 }
 
-/// A presence map and as many stop bits.
+/// Generates a presence map and the same number of stop bits.
 fn masks(random: &mut Random) -> (u64, u64) {
     let fields = random.within(FIELDS) as u32;
     let mut mask = |bits: u64| {
@@ -223,7 +225,7 @@ fn masks(random: &mut Random) -> (u64, u64) {
     (mask(39), mask(40) << 5)
 }
 
-/// A presence map byte by byte: slot n becomes bit 63 - n.
+/// Decodes a presence map byte by byte: slot n becomes bit 63 - n.
 fn walked(bytes: &[u8]) -> u64 {
     let len = bytes.iter().position(|byte| byte & 0x80 != 0).map_or(0, |last| last + 1);
     let bits = bytes[..len].iter().fold(0, |bits, byte| bits << 7 | u64::from(byte & 0x7F));

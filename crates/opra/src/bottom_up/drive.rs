@@ -1,4 +1,4 @@
-//! The loop over the messages of a packet, the same for every engine.
+//! The loop over the messages of a packet, shared by all engines.
 
 use super::portable::State;
 use super::tables::base_of;
@@ -8,21 +8,21 @@ use crate::record::Record;
 use crate::reference;
 use crate::{Error, Field, Message, Summary, Version};
 
-/// The longest message an engine takes, so that its end is a bit of a 64-bit mask.
+/// The longest message that an engine decodes, in bytes: its end must be a bit of a 64-bit mask.
 pub(crate) const LEN_MAX: usize = 63;
 
-/// What became of a message.
+/// The result of decoding a message.
 #[derive(PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It is in the record.
+    /// The record contains the message.
     Done,
-    /// It is not of a shape the engine takes; the record is as before.
+    /// The engine does not support this shape of message; the record is unchanged.
     Unusual,
-    /// It is wrong; the record is no longer what it was.
+    /// The message is invalid; the record's contents are undefined.
     Wrong,
 }
 
-/// A packet of version 2.0 whose header is done. Its bytes lie in the decoder's padded copy too.
+/// A packet of version 2.0 with a decoded header. The decoder's padded copy holds its bytes too.
 pub(crate) struct Job<'a> {
     pub packet: &'a [u8],
     /// Offset of the first length byte.
@@ -30,8 +30,8 @@ pub(crate) struct Job<'a> {
     pub summary: Summary,
 }
 
-/// Decodes the messages of a packet with `engine`, which gets the padded packet, the message's place,
-/// what goes on from message to message, and the record.
+/// Decodes the messages of a packet with `engine`. The engine receives the padded packet, the
+/// message's frame, the state carried between messages, and the record.
 #[inline(always)]
 pub(crate) fn run(
     decoder: &mut Decoder,
@@ -78,8 +78,8 @@ pub(crate) mod tests {
     use crate::packet::open;
     use std::cell::Cell;
 
-    /// Decodes a trace; returns how many messages the engine decoded itself, how many it found unusual and how
-    /// many wrong.
+    /// Decodes a trace. Returns the number of messages that the engine decoded, called unusual, and
+    /// called wrong.
     pub(crate) fn outcomes(
         engine: impl Fn(&Padded, Frame, &mut State, &mut Record) -> Outcome,
     ) -> [u32; 3] {

@@ -1,13 +1,15 @@
-//! The bottom-up decoder: a message is taken as a whole, by masks, instead of field by field.
+//! The bottom-up decoder: decodes whole messages by masks instead of field by field.
 //!
-//! The stop bits of a message are one mask, its presence map another, the fields of its category a third.
-//! Where they agree, every field is a shift and a store away. Two engines do that, with equal results:
-//! a portable one, and one that expands all integers of a message at once with 512-bit vectors.
+//! It uses three 64-bit masks: the stop bits of a message, its presence map, and the fields of its
+//! category. If they agree, each field takes a shift and a store. Two engines work this way, with
+//! equal results: a portable one, and one that decodes all integers of a message at once with
+//! 512-bit vectors.
 //!
-//! Both take the common shapes only: version 2.0, categories without group and text, messages of at most
-//! 63 bytes. Other messages go through the walk of the [`reference`](mod@crate::reference) decoder, on the
-//! same record. A message that turns out to be wrong after the record was changed is decoded again by
-//! that walk from the start of its packet, which finds the place and kind of the error.
+//! Both support only the common shapes: version 2.0, categories without group and text, messages of
+//! at most 63 bytes. All other messages are decoded by the [`reference`](mod@crate::reference)
+//! decoder on the same record. If an engine finds a message invalid after it has changed the
+//! record, the reference decoder decodes the packet again from its start, to find position and kind
+//! of the error.
 
 pub mod blocks;
 mod drive;
@@ -32,18 +34,18 @@ use crate::reference;
 use crate::x86::{self, Avx512};
 use crate::{Decode, Entry, Error, Message, Summary, Version};
 
-/// Which instructions a decoder uses.
+/// The instruction set of a decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Engine {
     /// 512-bit vectors (AVX-512 with VBMI2, and GFNI and BMI2).
     #[cfg(target_arch = "x86_64")]
     Avx512,
-    /// Instructions that every CPU has.
+    /// Instructions that every CPU supports.
     Portable,
 }
 
 impl Engine {
-    /// The fastest engine of this CPU.
+    /// Returns the fastest engine for this CPU.
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         if Avx512::detect().is_some() {
@@ -52,13 +54,13 @@ impl Engine {
         Self::Portable
     }
 
-    /// The right to use vectors, if this engine does and the CPU has them.
+    /// Returns the proof that the CPU has the vector instructions, if this engine needs it.
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn wide(self) -> Option<Avx512> {
         if self == Self::Avx512 { Avx512::detect() } else { None }
     }
 
-    /// Every engine this CPU can run.
+    /// Returns all engines that this CPU supports.
     pub fn available() -> Vec<Self> {
         let mut engines = vec![Self::Portable];
         let fastest = Self::detect();
@@ -69,13 +71,13 @@ impl Engine {
     }
 }
 
-/// Bytes that can be read behind any offset in a packet.
+/// Bytes that may be read past any offset in a packet.
 pub(crate) const PADDING_BYTES: usize = 128;
 
-/// A copy of the packet with room behind it, so that a fixed number of bytes can be read anywhere.
+/// A copy of the packet with padding, so that a fixed number of bytes can be read at any offset.
 pub(crate) type Padded = [u8; PACKET_BYTES_MAX + 1 + PADDING_BYTES];
 
-/// Room for a packet, on the heap from the start.
+/// Allocates a packet buffer directly on the heap.
 pub(crate) fn new_padded() -> Box<Padded> {
     let padded = vec![0; size_of::<Padded>()].into_boxed_slice();
     let Ok(padded) = padded.try_into() else { unreachable!("the length is that of the array") };
@@ -84,7 +86,7 @@ pub(crate) fn new_padded() -> Box<Padded> {
 
 /// Decodes packets by masks.
 pub struct Decoder {
-    /// Present for the engine of vectors.
+    /// Present if the vector engine is used.
     #[cfg(target_arch = "x86_64")]
     wide: Option<Avx512>,
     record: Record,
@@ -99,12 +101,12 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// A decoder with the fastest engine of this CPU.
+    /// Creates a decoder with the fastest engine of this CPU.
     pub fn new() -> Self {
         Self::with(Engine::detect())
     }
 
-    /// A decoder with `engine`; `None` if this CPU cannot run it.
+    /// Creates a decoder with `engine`; `None` if this CPU does not support it.
     pub fn with_engine(engine: Engine) -> Option<Self> {
         Engine::available().contains(&engine).then(|| Self::with(engine))
     }
@@ -119,7 +121,7 @@ impl Decoder {
         }
     }
 
-    /// The engine in use.
+    /// Returns the engine in use.
     pub fn engine(&self) -> Engine {
         #[cfg(target_arch = "x86_64")]
         if self.wide.is_some() {
@@ -148,7 +150,7 @@ impl Decode for Decoder {
         if let Some(wide) = self.wide {
             return x86::decode::decode(wide, self, job, visit);
         }
-        // A closure of its own for each visitor, so that it is inlined.
+        // A separate closure for each visitor, so that it is inlined.
         let engine = |padded: &Padded, frame, state: &mut State, record: &mut Record| {
             portable::message(padded, frame, state, record)
         };

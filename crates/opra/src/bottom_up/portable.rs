@@ -1,4 +1,4 @@
-//! The portable engine: presence bits and stop bits of a message walk in step.
+//! The portable engine: steps through presence bits and stop bits of a message in parallel.
 
 use std::num::NonZeroU64;
 
@@ -10,18 +10,20 @@ use crate::field::SLOTS_V2;
 use crate::packet::Frame;
 use crate::record::{Record, lane};
 
-/// Bytes before a message that belong to its window: a word that ends at its first byte begins there.
+/// Bytes before a message in its window: an eight-byte word that ends at the first byte begins
+/// there.
 pub(super) const LEAD: usize = 7;
-/// Bytes of a window: a message of at most 63 bytes, and a word's length more.
+/// Bytes of a window: the lead, a message of at most 63 bytes, and padding.
 pub(super) const WINDOW_BYTES: usize = LEAD + 64 + 1;
 
 /// A message with the bytes around it.
 pub(super) type Window = [u8; WINDOW_BYTES];
 
-/// The window of the message that begins at `start`.
+/// Returns the window of the message that begins at `start`.
 #[inline(always)]
 fn window(padded: &Padded, start: usize) -> Option<&Window> {
-    // A message lies behind a header of 15 bytes and inside 65535, so nothing wraps or is cut here.
+    // A message begins after a header of 15 bytes and within 65535 bytes, so the mask never changes
+    // the origin.
     let origin = start.wrapping_sub(LEAD) & 0xFFFF;
     padded[origin..].first_chunk::<WINDOW_BYTES>()
 }
@@ -46,23 +48,24 @@ pub(super) fn message(
     fields(&Items { window, stops, len, pmap_last, present }, state, record)
 }
 
-/// What goes on from message to message.
+/// State carried from message to message.
 #[derive(Debug)]
 pub(crate) struct State {
-    /// The fields of the category of the last message; zero where the engine does not take it.
+    /// Fields of the last message's category; zero if the engine does not support it.
     pub base: u64,
-    /// By slot, the last byte of the field in the last message that had it.
+    /// For each slot, the last byte of the field in the last message that contained it.
     lasts: [u8; 64],
 }
 
 impl State {
-    /// The state before a packet.
+    /// Creates the state before a packet.
     pub fn new() -> Self {
         Self { base: 0, lasts: [0; 64] }
     }
 }
 
-/// Decodes the message at `frame`, whose presence map ends at its byte `pmap_last`, into `record`.
+/// Decodes the message at `frame` into `record`. Its presence map ends at byte `pmap_last` of the
+/// message.
 #[inline(always)]
 pub(crate) fn decode_items(
     padded: &Padded,
@@ -81,7 +84,7 @@ pub(crate) fn decode_items(
     }
 }
 
-/// A message whose presence map is known.
+/// A message with its masks.
 struct Items<'a> {
     /// The message.
     window: &'a Window,
@@ -89,7 +92,7 @@ struct Items<'a> {
     stops: u64,
     /// Its length in bytes.
     len: usize,
-    /// The last byte of its presence map, which is a stop.
+    /// The last byte of its presence map, which has a stop bit.
     pmap_last: usize,
     /// Its presence map: slot n is bit n.
     present: u64,
@@ -139,17 +142,17 @@ fn fields(items: &Items<'_>, state: &mut State, record: &mut Record) -> Outcome 
     Outcome::Done
 }
 
-/// Slots that no field has.
+/// Slots without a field.
 const SPARE_SLOTS: u64 = u64::MAX << SLOTS_V2;
-/// The slot that takes fields for which there is no presence bit.
+/// The slot that receives fields without a presence bit.
 const NO_SLOT: usize = 63;
 
-/// Stores the low 32 bits of every present field of at most four bytes; of longer ones something is
-/// stored. `lasts` gets the last byte of each field, by slot.
+/// Stores the low 28 bits of every present field; the values of fields that are longer than four
+/// bytes are completed or rejected later. Sets `lasts` to the last byte of each field, by slot.
 ///
-/// Returns the slots that no stop was left for.
-// A function of its own keeps in registers what the walk needs. It follows the stops and not the presence
-// bits, because those are known sooner, and with them where the walk ends.
+/// Returns the presence bits for which no field was left.
+// A separate function, so that the loop's variables stay in registers. The loop runs over the stops
+// rather than the presence bits because the stops are known sooner, and so the loop's exit is.
 #[inline(never)]
 fn store_numbers(
     window: &Window,
@@ -168,7 +171,8 @@ fn store_numbers(
     present
 }
 
-/// Takes the next stop and presence bit: the slot of a field and its last byte in the message.
+/// Takes the next stop bit and presence bit. Returns the slot of a field and the offset of its last
+/// byte in the message.
 #[inline(always)]
 pub(super) fn next_field(present: &mut u64, stops: &mut u64) -> Option<(usize, usize)> {
     let ends = NonZeroU64::new(*stops)?;
@@ -178,29 +182,31 @@ pub(super) fn next_field(present: &mut u64, stops: &mut u64) -> Option<(usize, u
     Some((slot, ends.trailing_zeros() as usize))
 }
 
-/// The low 28 bits of the item of `len` bytes that ends at byte `last` of the message.
+/// Returns the low 28 bits of the item of `len` bytes that ends at byte `last` of the message.
 #[inline(always)]
 pub(super) fn integer(window: &Window, last: usize, len: usize) -> u32 {
-    // The word ends with the item's last byte, so the item is its low end.
+    // The word's last byte is the item's last byte, so the item is the low end of the word.
     let bytes = window.get(LEAD + last - 3..).and_then(|bytes| bytes.first_chunk::<4>());
     let word = bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes));
     join_four(word & LOW_BITS[len & 7])
 }
 
-/// The item of `len` bytes, at most five, that ends at byte `last` of the message and whose low 28 bits
-/// are `low`.
+/// Returns the value of the item of `len` bytes, at most five, that ends at byte `last` of the
+/// message. `low` are its low 28 bits.
 #[inline(always)]
 pub(super) fn five_bytes(window: &Window, last: usize, len: usize, low: u32) -> u64 {
     let is_long = u64::from(len == 5);
-    // The first of five bytes; there are seven before the message.
+    // The first of five bytes. The index is valid because the window has seven bytes before the
+    // message.
     let first = u64::from(window[(last & 63) + LEAD - 4] & 0x7F);
     u64::from(low) | (first & is_long.wrapping_neg()) << 28
 }
 
-/// Stores sequence number and symbol, which may have five bytes. Returns where those begin that have.
+/// Stores sequence number and symbol, which may have five bytes. Returns a mask of the first bytes
+/// of those that have.
 #[inline(always)]
 fn store_words(items: &Items<'_>, lasts: &[u8; 64], record: &mut Record) -> u64 {
-    // A choice by mask, because whether a symbol comes is hard to predict.
+    // Selects by mask rather than by branch: the presence of a symbol is hard to predict.
     let (value, len, begin) = word(items, lasts, &record.numbers, Field::Symbol);
     let keep = (items.present >> Field::Symbol as u8 & 1).wrapping_sub(1);
     let symbol = record.wide[lane::SYMBOL] & keep | (value | len << 56) & !keep;
@@ -216,35 +222,41 @@ fn store_words(items: &Items<'_>, lasts: &[u8; 64], record: &mut Record) -> u64 
     long
 }
 
-/// The value of a present field of at most five bytes, its length, and where it begins if it has five.
+/// Returns the value of a present field of at most five bytes, its length, and, if it has five
+/// bytes, the bit of its first byte.
 #[inline(always)]
 fn word(items: &Items<'_>, lasts: &[u8; 64], numbers: &[u32; 64], field: Field) -> (u64, u64, u64) {
     let last = usize::from(lasts[field as usize] & 63);
-    // The item before ends with the last stop below, at the latest with the presence map.
+    // The previous item ends at the last stop below, which is the presence map's if there is no
+    // other.
     let below = items.stops & ((1 << last) - 1);
     let len = last.wrapping_sub((below | 1).ilog2() as usize);
     let value = five_bytes(items.window, last, len, numbers[field as usize]);
     (value, len as u64, u64::from(len == 5) << (last.wrapping_sub(4) & 63))
 }
 
-/// By the length of a field: the bits of its last four bytes that are not stop bits.
+/// For each length of a field: the mask of the value bits in its last four bytes.
 static LOW_BITS: [u32; 8] = {
     let mut table = [0x7F7F_7F7F; 8];
     (table[0], table[1], table[2], table[3]) = (0, 0x7F, 0x7F7F, 0x7F_7F7F);
     table
 };
 
-/// Puts the groups of seven bits of four bytes without stop bits together.
+/// Joins the four groups of seven bits of a word without stop bits to 28 bits.
+///
+/// First `2 x 7` to 14 bits in each half (`high * 256 + low - high * 128`), then `2 x 14` to 28
+/// bits.
 #[inline(always)]
 fn join_four(word: u32) -> u32 {
     let pairs = word - (word >> 1 & 0x3F80_3F80);
     (pairs & 0x3FFF) | (pairs >> 2 & 0x0FFF_C000)
 }
 
-/// Bytes of the longest presence map that is taken: messages with a group or a text have more.
+/// Length in bytes of the longest presence map that the engine decodes; messages with a group or a
+/// text need more.
 pub(super) const MAP_BYTES_MAX: usize = 6;
 
-/// The slots that a byte of a presence map names, by its place and value.
+/// The slots in a byte of a presence map, by the byte's index and value.
 static SLOTS_OF_BYTE: [[u64; 128]; MAP_BYTES_MAX] = {
     let mut table = [[0; 128]; MAP_BYTES_MAX];
     let mut index = 0;
@@ -257,25 +269,27 @@ static SLOTS_OF_BYTE: [[u64; 128]; MAP_BYTES_MAX] = {
     table
 };
 
-/// The presence map that ends at byte `last` of the message, one of its first [`MAP_BYTES_MAX`]: slot n
-/// becomes bit n.
+/// Decodes the presence map that ends at byte `last` of the message, one of the first
+/// [`MAP_BYTES_MAX`]: slot n becomes bit n.
 #[inline(always)]
 pub(super) fn presence_map(window: &Window, last: usize) -> u64 {
-    // All bytes are looked up before it is known how many count.
+    // Looks up all bytes and masks the result afterwards, so that the loads do not depend on the
+    // length.
     let bytes = window[LEAD..].iter().zip(&SLOTS_OF_BYTE);
     let slots = bytes.fold(0, |slots, (byte, of_byte)| slots | of_byte[usize::from(byte & 0x7F)]);
     let len_bits = 7 * (last + 1);
     slots & ((1 << (len_bits & 63)) - 1)
 }
 
-/// Where items of five bytes begin. Longer ones have more than one such place.
+/// Returns the first bytes of items of five bytes: four bytes in a row without a stop bit. A longer
+/// item sets more than one bit.
 #[inline(always)]
 fn long_items(no_stops: u64) -> u64 {
     let pairs = no_stops & no_stops >> 1;
     pairs & pairs >> 2
 }
 
-/// The stop bits of the 64 bytes from the message's first on: byte n becomes bit n.
+/// Returns the stop bits of the 64 bytes from the message's start: byte n becomes bit n.
 #[inline(always)]
 pub(super) fn stop_mask(window: &Window) -> u64 {
     match window[LEAD..].first_chunk::<64>() {
@@ -287,13 +301,13 @@ pub(super) fn stop_mask(window: &Window) -> u64 {
     }
 }
 
-/// The top bits of 64 bytes: byte n becomes bit n.
+/// Returns the top bits of 64 bytes: byte n becomes bit n.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 pub(super) fn stop_mask_by_words(bytes: &[u8; 64]) -> u64 {
     let (words, _) = bytes.as_chunks::<8>();
     words.iter().rev().fold(0, |mask, word| {
         let bits = u64::from_le_bytes(*word) & 0x8080_8080_8080_8080;
-        // The product gathers the eight bits in its top byte.
+        // The multiplication gathers the top bits of the eight bytes in the product's top byte.
         mask << 8 | bits.wrapping_mul(0x0002_0408_1020_4081) >> 56
     })
 }

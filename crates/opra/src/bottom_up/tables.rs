@@ -1,13 +1,14 @@
-//! What the masks of a message are looked up in.
+//! Lookup tables for the masks of a message.
 
 use crate::category::{appendage_of, mask};
 use crate::{Category, Field, Version};
 
-/// Stands among the fields of a message that cannot be: no presence map has such a slot, so the field is
-/// always missing.
+/// An impossible field: no presence map of a supported message has this slot, so the field is
+/// always missing and the message is rejected.
 pub(super) const IMPOSSIBLE: u64 = 1 << 63;
 
-/// The fields of the category with a code, without appendage; zero where the engines do not take it.
+/// Fields of each category, by code, without appendage; zero if the engines do not support the
+/// category.
 pub(crate) static BASE: [u64; 128] = {
     let mut table = [0; 128];
     let mut code = 0;
@@ -25,7 +26,7 @@ pub(crate) static BASE: [u64; 128] = {
     table
 };
 
-/// The fields of the appendage that a BBO indicator announces.
+/// Fields of the appendage for each BBO indicator.
 pub(super) static APPENDAGE: [u64; 128] = {
     let mut table = [IMPOSSIBLE; 128];
     let mut code = 0;
@@ -38,7 +39,7 @@ pub(super) static APPENDAGE: [u64; 128] = {
     table
 };
 
-/// All fields of a message of category fields `base` with BBO indicator `bbo`.
+/// Returns all fields of a message from its category's fields `base` and its BBO indicator `bbo`.
 #[inline]
 pub(crate) fn message_fields(base: u64, bbo: u32) -> u64 {
     if base & Field::Bbo.bit() == 0 {
@@ -48,7 +49,8 @@ pub(crate) fn message_fields(base: u64, bbo: u32) -> u64 {
     base | known
 }
 
-/// The fields of the category with `code`, without appendage; zero where the engines do not take it.
+/// Returns the fields of the category with `code`, without appendage; zero if the engines do not
+/// support the category.
 #[inline]
 pub(crate) fn base_of(code: u32) -> u64 {
     BASE.get(code as usize).copied().unwrap_or_default()

@@ -1,5 +1,5 @@
-//! Messages of integers and a symbol: what feeds send nearly always, written field by field without a
-//! look at what the fields are.
+//! Encodes messages that consist of integers and a symbol, which are almost all messages of a feed,
+//! with the same code for every field.
 
 use crate::bottom_up::Engine;
 use crate::record::{CHARS_MASK, lane};
@@ -8,9 +8,9 @@ use crate::writer::integer_len;
 use crate::x86;
 use crate::{Chars, Field, Message};
 
-/// Room for any such message and a word behind it: a presence map, and fields of at most five bytes.
+/// Buffer size for any such message plus a word: a presence map, and fields of at most five bytes.
 pub(crate) const ROOM_BYTES: usize = OFFSET_MASK + 1 + 8;
-/// Offsets stay below this: eight bytes, and 50 fields of five.
+/// Upper bound and mask of offsets: eight bytes, and 50 fields of five bytes.
 const OFFSET_MASK: usize = 511;
 const _: () = assert!(8 + Field::ALL.len() * 5 <= OFFSET_MASK);
 
@@ -19,7 +19,7 @@ const LOW_BITS: u64 = (1 << 28) - 1;
 const SEQ_NUM: usize = Field::SeqNum as usize;
 const SYMBOL: usize = Field::Symbol as usize;
 
-/// The values that have no lane of 32 bits: sequence number and symbol.
+/// The values without a 32-bit lane: sequence number and symbol.
 #[derive(Clone, Copy)]
 pub(crate) struct Values {
     pub seq_num: u64,
@@ -27,8 +27,8 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    /// The values of a message; `None` if the symbol to be sent is longer than five characters or begins
-    /// with a NUL, so that its bytes are not those of an integer.
+    /// Returns the values of a message; `None` if the symbol to be sent is longer than five
+    /// characters or begins with a NUL, because it is then not encoded like an integer.
     #[inline(always)]
     pub fn of(message: &Message<'_>, sent: u64) -> Option<Self> {
         let symbol = message.record.wide[lane::SYMBOL];
@@ -40,10 +40,10 @@ impl Values {
     }
 }
 
-/// An engine of this CPU.
+/// The engine for this CPU.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Writer {
-    /// Present for the engine of vectors.
+    /// Present if the vector engine is used.
     #[cfg(target_arch = "x86_64")]
     wide: Option<x86::Avx512>,
 }
@@ -58,7 +58,8 @@ impl Writer {
         }
     }
 
-    /// The lanes in which two rows of values differ, as a mask. Slots from 48 on hold no numbers.
+    /// Returns a mask of the lanes in which two rows of values differ. Slots from 48 on hold no
+    /// numbers.
     #[inline]
     pub fn differing(self, left: &[u32; 64], right: &[u32; 64]) -> u64 {
         #[cfg(target_arch = "x86_64")]
@@ -68,8 +69,8 @@ impl Writer {
         differing(left, right)
     }
 
-    /// Writes presence map and fields of a message, whose 32-bit values are in `numbers`; returns its
-    /// length, or `None` if it has to be written otherwise.
+    /// Writes presence map and fields of a message; `numbers` holds its 32-bit values. Returns the
+    /// length, or `None` if the general path must encode it.
     #[inline]
     pub fn write(
         self,
@@ -86,9 +87,9 @@ impl Writer {
     }
 }
 
-/// Writes presence map and fields of a message, whose 32-bit values are in `numbers`; returns its length,
-/// or `None` if one of them needs five bytes.
-// A function of its own keeps in registers what the loop needs.
+/// Writes presence map and fields of a message; `numbers` holds its 32-bit values. Returns the
+/// length, or `None` if one of them needs five bytes.
+// A separate function, so that the loop's variables stay in registers.
 #[inline(never)]
 fn write(
     room: &mut [u8; ROOM_BYTES],
@@ -96,7 +97,8 @@ fn write(
     values: Values,
     sent: u64,
 ) -> Option<usize> {
-    // Sequence number and symbol lie there too, but for the bits of a fifth byte.
+    // The lanes of sequence number and symbol receive their low 28 bits; a fifth byte is added
+    // below.
     numbers[SEQ_NUM] = (values.seq_num & LOW_BITS) as u32;
     numbers[SYMBOL] = (values.symbol & LOW_BITS) as u32;
     let mut fifths = [0_u8; 64];
@@ -123,7 +125,8 @@ fn write(
     (u64::from(all) <= LOW_BITS).then_some(offset)
 }
 
-/// Writes the low `len` bytes of `word`, highest first, with a stop bit on the last. `len` is 1 to 8.
+/// Writes the low `len` bytes of `word`, highest first, and sets the stop bit of the last one.
+/// `len` is 1 to 8.
 #[inline(always)]
 fn write_item(room: &mut [u8; ROOM_BYTES], offset: usize, word: u64, len: usize) {
     let bytes = ((word | 0x80) << (64 - 8 * len)).to_be_bytes();
@@ -145,12 +148,14 @@ fn write_presence_map(room: &mut [u8; ROOM_BYTES], slots: u64) -> usize {
 /// Spreads 28 bits over the low seven bits of four bytes.
 #[inline(always)]
 fn spread(number: u32) -> u32 {
-    // Adding a part to itself shifts it.
+    // Adding `3 * part` shifts the part left by 2, adding `part` shifts it by 1. First the upper 14
+    // bits move by 2, then the upper seven of each 14 bits by 1.
     let number = number.wrapping_add((number & 0x0FFF_C000).wrapping_mul(3));
     number.wrapping_add(number & 0x3F80_3F80)
 }
 
-/// The lanes in which two rows of values differ, as a mask. Slots from 48 on hold no numbers.
+/// Returns a mask of the lanes in which two rows of values differ. Slots from 48 on hold no
+/// numbers.
 #[inline]
 fn differing(left: &[u32; 64], right: &[u32; 64]) -> u64 {
     let mut flags = [0u8; 48];
@@ -159,7 +164,7 @@ fn differing(left: &[u32; 64], right: &[u32; 64]) -> u64 {
     }
     let (words, _) = flags.as_chunks::<8>();
     words.iter().rev().fold(0, |mask, word| {
-        // The product gathers the lowest bits of eight bytes in its top byte.
+        // The multiplication gathers the lowest bits of eight bytes in the product's top byte.
         mask << 8 | u64::from_le_bytes(*word).wrapping_mul(0x0102_0408_1020_4080) >> 56
     })
 }

@@ -1,6 +1,6 @@
-//! Source written from the grammars of this crate, and from the study's program, by the generator.
+//! Rust source generated from the grammars of this crate and from the study's program.
 //!
-//! A test looks at digests and names of them all; the crate itself at those of `opra2`.
+//! A test checks the digests and names of all modules; the crate itself uses those of `opra2`.
 #![cfg_attr(not(test), allow(dead_code))]
 
 pub(crate) mod opra1;

@@ -1,6 +1,6 @@
-//! Grammar and actions apart: what each of them costs, and so how well they go together.
+//! Grammar and actions run separately, to measure the cost of each and of their combination.
 //!
-//! Nothing of the decoder uses this module.
+//! The decoder does not use this module.
 
 use std::hint::black_box;
 
@@ -25,17 +25,17 @@ pub enum Fields {
     Singly,
 }
 
-/// What runs a grammar.
+/// The back end of a grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackEnd {
     /// Source generated beforehand.
     Generated,
-    /// Tables made from its text.
+    /// Tables compiled from its text.
     Tables,
 }
 
 impl Fields {
-    /// Both ways.
+    /// Both variants.
     pub const ALL: [Self; 2] = [Self::Run, Self::Singly];
 
     const fn grammar(self) -> &'static str {
@@ -45,11 +45,11 @@ impl Fields {
         }
     }
 
-    /// A decoder with this grammar.
+    /// Creates a decoder with this grammar.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the grammar.
+    /// All mistakes in the grammar.
     pub fn decoder(self, back_end: BackEnd) -> Result<Decoder, ProgramErrors> {
         match (back_end, self) {
             (BackEnd::Tables, _) => Decoder::from_grammar(self.grammar()),
@@ -59,20 +59,20 @@ impl Fields {
     }
 }
 
-/// A grammar alone: its actions do nothing but tell the lengths of messages.
+/// A grammar alone: its actions only return the lengths of messages.
 #[derive(Debug)]
 pub struct Walker {
     fields: Fields,
-    /// Of tables.
+    /// Present for the back end with tables.
     machine: Option<Machine>,
 }
 
 impl Walker {
-    /// Compiles the grammar, if it is run as tables.
+    /// Compiles the grammar if the back end uses tables.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the grammar.
+    /// All mistakes in the grammar.
     pub fn new(fields: Fields, back_end: BackEnd) -> Result<Self, ProgramErrors> {
         let program = Program::parse(fields.grammar(), &ActionNames::new(ACTIONS))?;
         let machine = (back_end == BackEnd::Tables).then(|| program.machine());
@@ -94,7 +94,7 @@ impl Walker {
     }
 }
 
-/// Lets every call be made and does nothing with it.
+/// Accepts every call and ignores it.
 struct Walk {
     /// Offset of the last byte of the packet.
     last: usize,
@@ -133,17 +133,17 @@ impl Host for Walk {
     }
 }
 
-/// A call that the grammar makes; eight bytes, because reading calls back must cost next to nothing.
+/// A call of the grammar, in eight bytes: reading calls back must cost next to nothing.
 #[derive(Clone, Copy, Debug)]
 struct Call {
     method: Method,
     action: ActionId,
-    /// The bytes that the action gets.
+    /// Start and end of the action's bytes in the packet.
     start: u16,
     end: u16,
 }
 
-/// Which method of the host is called.
+/// The called method of the host.
 #[derive(Clone, Copy, Debug)]
 enum Method {
     Execute,
@@ -151,12 +151,13 @@ enum Method {
     ExecuteStopBitRun,
 }
 
-/// The calls that the generated grammar makes for a packet, to be made again without it.
+/// The calls that the generated grammar makes for a packet, for replay without the grammar.
 #[derive(Clone, Debug, Default)]
 pub struct Calls(Vec<Call>);
 
 impl Calls {
-    /// Reads the calls for `packet` back and makes none: what [`Replay::run`] takes beyond its actions.
+    /// Reads the calls for `packet` without making them: the overhead of [`Replay::run`] beyond its
+    /// actions.
     #[inline]
     pub fn read(&self, packet: &[u8]) {
         for call in &self.0 {
@@ -170,7 +171,7 @@ impl Calls {
     }
 }
 
-/// Carries out calls without a grammar.
+/// Replays calls without a grammar.
 #[derive(Debug)]
 pub struct Replay {
     record: Record,
@@ -185,8 +186,8 @@ impl Default for Replay {
 }
 
 impl Replay {
-    /// Writes down the calls for a packet of version 2.0; `None` if it does not fit the grammar. They do
-    /// not depend on the back end.
+    /// Records the calls for a packet of version 2.0; `None` if it does not match the grammar. They
+    /// do not depend on the back end.
     pub fn calls(&mut self, packet: &[u8], fields: Fields) -> Option<Calls> {
         open(packet).ok()?;
         let mut writer = Writer { calls: Calls::default(), last: packet.len().checked_sub(1)? };
@@ -197,11 +198,11 @@ impl Replay {
         (end == packet.len()).then_some(writer.calls)
     }
 
-    /// Makes the calls for a packet again and shows its messages to `visit`.
+    /// Replays the calls for a packet and shows its messages to `visit`.
     ///
     /// # Errors
     ///
-    /// What is wrong before the first message; actions that refuse only end the packet.
+    /// Errors before the first message. An action that refuses only ends the packet.
     #[inline]
     pub fn run(
         &mut self,
@@ -237,7 +238,7 @@ impl Replay {
     }
 }
 
-/// Writes calls down.
+/// Records calls.
 struct Writer {
     calls: Calls,
     /// Offset of the last byte of the packet.
@@ -245,7 +246,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Packets are no longer than 65535 bytes, so that offsets fit.
+    /// Packets are not longer than 65535 bytes, so offsets fit 16 bits.
     fn push(&mut self, method: Method, action: ActionId, bytes: &[u8], offset: usize) {
         let (start, end) = (offset as u16, (offset + bytes.len()) as u16);
         self.calls.0.push(Call { method, action, start, end });
@@ -280,7 +281,7 @@ impl Host for Writer {
     }
 }
 
-/// What the grammar does with the fields of a message.
+/// The actions of the grammar for the fields of a message.
 static FIELDS: ItemActions = {
     let field = ItemAction { send: None, action: ACTION_FIELD, statement: 0 };
     ItemActions { short: field, long: field, walk_statement: 0 }

@@ -7,8 +7,8 @@ use crate::packet::Frame;
 use crate::record::Record;
 use crate::{Entry, Message, Summary, Version, reference};
 
-/// The host of the grammar: each message goes through the walk of the reference decoder once its items
-/// are all there.
+/// The host of the grammar. The reference decoder decodes each message once all its items have
+/// arrived.
 pub(super) struct Actions<'a, V> {
     packet: &'a [u8],
     record: &'a mut Record,
@@ -17,12 +17,12 @@ pub(super) struct Actions<'a, V> {
     pub summary: Summary,
     start: usize,
     end: usize,
-    /// Where the items handed out so far end.
+    /// Offset after the last item handed out.
     items_end: usize,
 }
 
 impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
-    /// The actions before the first byte of `packet`.
+    /// Creates the actions at the start of `packet`.
     pub fn new(
         packet: &'a [u8],
         record: &'a mut Record,
@@ -35,7 +35,7 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
         Self { packet, record, entries, visit, summary, start: 0, end: 1, items_end: 1 }
     }
 
-    /// The offset of the length byte that comes next.
+    /// Returns the offset of the next length byte.
     pub fn next_message(&self) -> usize {
         if self.items_end == self.end { self.end } else { self.start - 1 }
     }
@@ -50,7 +50,7 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
         Ok(ActionValue((self.end - self.start) as u64))
     }
 
-    /// Takes the presence map or a field; items follow one another without a gap.
+    /// Takes the presence map or a field; items must be contiguous.
     fn item(&mut self, len: usize, offset: usize) -> Result<ActionValue, ActionError> {
         if offset != self.items_end {
             return Err(REFUSED);

@@ -1,9 +1,16 @@
-//! The engine of 512-bit vectors: all integers of a message are taken at once.
+//! The AVX-512 engine: decodes all integers of a message at once.
 //!
-//! The stop mask of a message compresses the byte positions into a list of field ends; the presence map
-//! expands that list so that each slot's lane holds its own end and length. One byte permutation then
-//! gathers up to four bytes a lane, two multiply-adds join their groups of seven bits, and a masked store
-//! leaves absent fields as they were. Nothing depends on how long a field is or which ones there are.
+//! Steps for a message, in one 64-byte register:
+//!
+//! 1. `movepi8_mask` gives the stop bits; the first stop ends the presence map.
+//! 2. Compressing the byte offsets 0 to 63 by the stop mask gives the field ends in wire order.
+//!    Expanding them by the presence map moves each end to the byte of its field's slot.
+//! 3. The same with the previous stops gives the fields' starts, and a subtraction the lengths.
+//! 4. For each row of 16 slots, a byte permutation gathers the last four bytes of each field into a
+//!    32-bit lane, two multiply-adds join the groups of seven bits, and a masked store writes the
+//!    present fields.
+//!
+//! No branch depends on the length or the selection of fields.
 
 use std::arch::x86_64::*;
 
@@ -46,7 +53,8 @@ fn run(
 const SEQ_NUM: usize = Field::SeqNum as usize;
 const SYMBOL: usize = Field::Symbol as usize;
 
-/// The longest form that each slot's lane takes: four bytes, five where a word of its own is used.
+/// Maximum length in bytes of a field by slot: four in a 32-bit lane, five for the fields with a
+/// 64-bit word.
 static LENGTHS_MAX: [u8; 64] = {
     let mut table = [4; 64];
     table[SEQ_NUM] = 5;
@@ -64,7 +72,7 @@ static IOTA: [u8; 64] = {
     table
 };
 
-/// For each of three rows of 16 lanes: which slot each of the lanes' bytes belongs to.
+/// For each of three rows of 16 lanes: the slot of each byte of the lanes.
 static SLOT_OF_BYTE: [[u8; 64]; 3] = {
     let mut table = [[0; 64]; 3];
     let mut index = 0;
@@ -75,7 +83,7 @@ static SLOT_OF_BYTE: [[u8; 64]; 3] = {
     table
 };
 
-/// The eight bytes of the packet that end at `last`, as a number with the last byte lowest.
+/// Returns the eight bytes of the packet that end at `last` as a number, last byte lowest.
 #[inline]
 fn word_ending_at(padded: &Padded, last: usize) -> u64 {
     let first = last.wrapping_sub(7) & 0xFFFF;
@@ -84,8 +92,8 @@ fn word_ending_at(padded: &Padded, last: usize) -> u64 {
 
 const _: () = assert!(PADDING_BYTES >= 64 && size_of::<Padded>() >= PACKET_BYTES_MAX + 64);
 
-/// Decodes the message at `frame` into `record`. `base` has the fields of the category of the message
-/// before, and then of this one.
+/// Decodes the message at `frame` into `record`. `base` holds the fields of the previous message's
+/// category and receives those of this one.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
 #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
@@ -120,7 +128,7 @@ fn message(padded: &Padded, frame: Frame, base: &mut u64, record: &mut Record) -
         category_bits = BASE[usize::from(code & 0x7F)];
     }
 
-    // Ends and lengths of the fields, first in wire order, then each in the lane of its slot.
+    // Ends and lengths of the fields: compressed into wire order, then expanded to their slots.
     let iota = load(&IOTA);
     let ends = _mm512_maskz_expand_epi8(present, _mm512_maskz_compress_epi8(field_stops, iota));
     let previous = _mm512_maskz_expand_epi8(present, _mm512_maskz_compress_epi8(stops, iota));
@@ -134,7 +142,7 @@ fn message(padded: &Padded, frame: Frame, base: &mut u64, record: &mut Record) -
     let low_bits = _mm512_and_si512(bytes, _mm512_set1_epi8(0x7F));
     store_row::<0>(low_bits, ends, lengths, present, record);
     store_row::<1>(low_bits, ends, lengths, present, record);
-    // Only appendages have slots of the third row.
+    // Only appendages have slots in the third row.
     if present >> 32 != 0 {
         store_row::<2>(low_bits, ends, lengths, present, record);
     }
@@ -146,7 +154,7 @@ fn message(padded: &Padded, frame: Frame, base: &mut u64, record: &mut Record) -
         let word = _bzhi_u64(word_ending_at(padded, start + last), 8 * len as u32);
         _pext_u64(word, 0x7F7F_7F7F_7F7F_7F7F) | len << 56
     };
-    // A choice by mask, because whether a symbol comes is hard to predict.
+    // Selects by mask rather than by branch: the presence of a symbol is hard to predict.
     let keep = (present >> SYMBOL & 1).wrapping_sub(1);
     record.wide[lane::SYMBOL] = record.wide[lane::SYMBOL] & keep | word(SYMBOL) & !keep;
     record.wide[lane::SEQ_NUM] = match present >> SEQ_NUM & 1 {
@@ -166,18 +174,19 @@ fn message(padded: &Padded, frame: Frame, base: &mut u64, record: &mut Record) -
     Outcome::Done
 }
 
-/// The presence map that ends at byte `last` of the message: slot n becomes bit n.
+/// Decodes the presence map that ends at byte `last` of the message: slot n becomes bit n.
 #[inline]
 #[target_feature(enable = "avx512f,gfni,bmi2")]
 fn presence_map(bytes: __m512i, last: u32) -> u64 {
-    // The matrix that turns the bits of every byte around.
+    // An affine transformation with this bit matrix reverses the bits of every byte. The stop bit
+    // is then bit 0 of its byte, which the mask `0xFE` drops.
     let matrix = _mm_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
     let turned = _mm_gf2p8affine_epi64_epi8::<0>(_mm512_castsi512_si128(bytes), matrix);
     let map_bytes = _bzhi_u64(0xFEFE_FEFE_FEFE_FEFE, 8 * (last + 1));
     _pext_u64(_mm_cvtsi128_si64(turned) as u64, map_bytes)
 }
 
-/// Stores the present fields of slots 16 `ROW` to 16 `ROW` + 15.
+/// Stores the present fields of slots `16 * ROW` to `16 * ROW + 15`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn store_row<const ROW: usize>(
@@ -187,13 +196,15 @@ fn store_row<const ROW: usize>(
     present: u64,
     record: &mut Record,
 ) {
-    // Byte n of a lane is the n-th byte before the field's end.
+    // Byte n of a lane is the n-th byte before the field's last. Bytes beyond the field's length
+    // become zero.
     let back = _mm512_set1_epi32(0x0302_0100);
     let slots = load(&SLOT_OF_BYTE[ROW]);
     let positions = _mm512_sub_epi8(_mm512_permutexvar_epi8(slots, ends), back);
     let in_field = _mm512_cmplt_epu8_mask(back, _mm512_permutexvar_epi8(slots, lengths));
     let gathered = _mm512_maskz_permutexvar_epi8(in_field, positions, low_bits);
-    // Pairs of bytes into 14 bits, pairs of those into 28.
+    // `maddubs` with 1 and 128 joins pairs of bytes to 14 bits; `madd` with 1 and 0x4000 joins
+    // pairs of those to 28.
     let pairs = _mm512_maddubs_epi16(_mm512_set1_epi16(0x8001_u16 as i16), gathered);
     let values = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x4000_0001));
     let row = &mut record.numbers.as_chunks_mut::<16>().0[ROW];

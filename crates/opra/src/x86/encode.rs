@@ -1,7 +1,13 @@
-//! Messages of integers and a symbol, encoded row by row with 512-bit vectors.
+//! Encodes messages of integers and a symbol row by row with 512-bit vectors.
 //!
-//! A multi-shift puts the groups of seven bits of all values of a row into bytes, highest first; the
-//! bytes that a value needs are those at or behind its highest group; a compression draws them together.
+//! Steps for a row of values:
+//!
+//! 1. A multishift puts the groups of seven bits of each value into bytes, highest group first.
+//! 2. A byte is needed if it is the value's last byte, or if its group or a higher one is not zero.
+//!    `smeared` answers that for all groups at once: each group is the OR of itself and all higher
+//!    groups.
+//! 3. The stop bit is added to the last bytes, and a compression removes the bytes that are not
+//!    needed.
 
 use std::arch::x86_64::*;
 
@@ -9,22 +15,23 @@ use super::Avx512;
 use crate::Field;
 use crate::encoder::flat::{ROOM_BYTES, Values};
 
-/// Slots 0 to 7 have lanes of 64 bits, because sequence number and symbol may have five bytes; slots 8 to
-/// 23 and 24 to 39 have lanes of 32 bits. No other slot is that of an integer outside groups.
+/// Slots 0 to 7 have lanes of 64 bits, because sequence number and symbol may have five bytes.
+/// Slots 8 to 23 and 24 to 39 have lanes of 32 bits. No other slot holds an integer outside groups.
 const SLOTS: u32 = 40;
 
 /// Bits of a 32-bit lane that do not fit four bytes on the wire.
 const HIGH_BITS: i32 = 0xF000_0000_u32 as i32;
 
-/// The lanes in which two rows of values differ, as a mask. Slots from 48 on hold no numbers.
+/// Returns a mask of the lanes in which two rows of values differ. Slots from 48 on hold no
+/// numbers.
 #[inline]
 pub(crate) fn differing(_: Avx512, left: &[u32; 64], right: &[u32; 64]) -> u64 {
     // SAFETY: an `Avx512` is made only where the CPU has every feature of the function.
     unsafe { differing_rows(left, right) }
 }
 
-/// Writes presence map and fields of a message, whose 32-bit values are `numbers`; returns its length, or
-/// `None` if one of them needs five bytes or has no lane.
+/// Writes presence map and fields of a message; `numbers` holds its 32-bit values. Returns the
+/// length, or `None` if one of them needs five bytes or has no lane.
 #[inline]
 pub(crate) fn write(
     _: Avx512,
@@ -84,12 +91,12 @@ fn write_rows(
     let smeared = _mm512_or_si512(row, _mm512_srli_epi64::<7>(row));
     let smeared = _mm512_or_si512(smeared, _mm512_srli_epi64::<14>(smeared));
     let smeared = _mm512_or_si512(smeared, _mm512_srli_epi64::<28>(smeared));
-    // Byte n of a lane gets the bits from 7 (7 - n) on.
+    // Byte n of a lane gets the seven bits from bit 7 * (7 - n) on.
     let shifts = _mm512_set1_epi64(0x0007_0E15_1C23_2A31);
     let lasts = _pdep_u64(low.into(), 0x8080_8080_8080_8080);
     offset += write_row(room, offset, shifts, row, smeared, lasts);
 
-    // Byte n of each half of 64 bits gets the bits of that half from 7 (3 - n) on.
+    // Byte n of each 32-bit half gets the seven bits of that half from bit 7 * (3 - n) on.
     let shifts = _mm512_set1_epi64(0x2027_2E35_0007_0E15);
     for (row, sent) in [(middle_row, middle), (high_row, high)] {
         let row = _mm512_maskz_mov_epi32(sent, row);
@@ -101,8 +108,9 @@ fn write_rows(
     Some(offset)
 }
 
-/// Writes the values of a row, zero where none is sent; returns the number of bytes. In `smeared` each
-/// group of seven bits has the bits of all higher ones too; `lasts` are the last bytes of the values sent.
+/// Writes the values of a row, zero for those not sent, and returns the number of bytes. In
+/// `smeared` each group of seven bits contains the bits of all higher groups; `lasts` marks the
+/// last byte of each value sent.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
 fn write_row(
@@ -132,7 +140,8 @@ fn write_row(
 #[target_feature(enable = "avx512f,gfni,bmi2,lzcnt")]
 fn write_presence_map(room: &mut [u8; ROOM_BYTES], slots: u64) -> usize {
     let len = (63 - (slots | 1).leading_zeros() as usize) / 7 + 1;
-    // Seven slots a byte, then the matrix that turns the bits of every byte around.
+    // Puts seven slots into the upper bits of each byte; an affine transformation with this matrix
+    // then reverses the bits of every byte.
     let groups = _pdep_u64(slots, 0xFEFE_FEFE_FEFE_FEFE);
     let matrix = _mm_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
     let turned = _mm_gf2p8affine_epi64_epi8::<0>(_mm_cvtsi64_si128(groups as i64), matrix);

@@ -1,7 +1,7 @@
-//! Instructions of x86-64 that plain Rust cannot say.
+//! x86-64 instructions that portable Rust does not offer.
 //!
-//! This is the one module that may use `unsafe`: to call functions of a CPU that is known to have their
-//! features, and to load and store vectors.
+//! This is the only module that may use `unsafe`: to call functions whose CPU features were
+//! detected, and to load and store vectors.
 #![allow(unsafe_code)]
 
 pub(crate) mod decode;
@@ -12,12 +12,12 @@ pub(crate) use sse2::stop_mask;
 
 use std::arch::x86_64::{__m512i, _mm512_loadu_si512};
 
-/// The knowledge that this CPU has every instruction that this module uses.
+/// Proof that this CPU has every instruction set that this module uses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Avx512(());
 
 impl Avx512 {
-    /// Asks the CPU.
+    /// Detects the CPU's features.
     pub fn detect() -> Option<Self> {
         let has_all = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")

@@ -1,8 +1,8 @@
-//! What every CPU of this architecture has.
+//! Instructions that every x86-64 CPU has.
 
 use std::arch::x86_64::{_mm_movemask_epi8, _mm_set_epi64x};
 
-/// The top bits of 64 bytes: byte n becomes bit n.
+/// Returns the top bits of 64 bytes: byte n becomes bit n.
 #[inline(always)]
 pub(crate) fn stop_mask(bytes: &[u8; 64]) -> u64 {
     let (words, _) = bytes.as_chunks::<8>();

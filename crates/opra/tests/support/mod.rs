@@ -1,4 +1,5 @@
-//! Vectors and traces that lie beside the project; tests say so where they are not there.
+//! Access to shared vectors and traces; tests report that they are skipped where the files are
+//! missing.
 #![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 
 use serde_json::Value;
@@ -6,29 +7,29 @@ use tickwire_opra::{Decode, Error, Message, Summary, bottom_up, grammar, json, r
 pub use tickwire_testing::hex as from_hex;
 pub use tickwire_testing::shared;
 
-/// The conformance cases.
+/// Returns the conformance cases.
 pub fn vectors() -> Option<Vec<Value>> {
     let text = std::fs::read_to_string(shared("vectors/opra.jsonl")?).expect("readable");
     Some(text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect())
 }
 
-/// The packets of the trace.
+/// Returns the packets of the trace.
 pub fn trace() -> Option<Vec<Vec<u8>>> {
     let bytes = std::fs::read(shared("corpus/opra/trace_v2.bin")?).expect("readable");
     Some(packets(&bytes))
 }
 
-/// The text with the distributions and field sums of the trace.
+/// Returns the text with the distributions and field sums of the trace.
 pub fn trace_stats() -> Option<String> {
     Some(std::fs::read_to_string(shared("corpus/opra/trace_v2.stats.txt")?).expect("readable"))
 }
 
-/// Splits a row of packets, each with its length in four bytes, highest first.
+/// Splits a sequence of packets, each with its length in four bytes, highest first.
 pub fn packets(bytes: &[u8]) -> Vec<Vec<u8>> {
     tickwire_testing::packets(bytes).into_iter().map(<[u8]>::to_vec).collect()
 }
 
-/// The grammar with a third case for fields, so that they are not handed out as runs.
+/// Returns the grammar with a third case for fields, so that it hands them out singly.
 fn grammar_of_single_fields() -> String {
     let case = "      CASE \"[\\x80-\\xff]\"";
     assert!(grammar::GRAMMAR.contains(case), "the case of one byte");
@@ -36,7 +37,7 @@ fn grammar_of_single_fields() -> String {
     grammar::GRAMMAR.replace(case, two)
 }
 
-/// One of the decoders, to run the same test over all.
+/// Any of the decoders, to run the same test with all.
 pub enum Any {
     Reference(Box<reference::Decoder>),
     BottomUp(Box<bottom_up::Decoder>),
@@ -44,7 +45,7 @@ pub enum Any {
 }
 
 impl Any {
-    /// Every decoder and engine of this machine, with its name.
+    /// Returns every decoder and engine of this machine, with its name.
     pub fn all() -> Vec<(String, Self)> {
         let mut all =
             vec![("reference".to_owned(), Self::Reference(Box::new(reference::Decoder::new())))];
@@ -82,7 +83,7 @@ impl Decode for Any {
     }
 }
 
-/// All that a decoder says about a packet.
+/// The complete result of decoding a packet.
 #[derive(Debug, PartialEq)]
 pub struct Outcome {
     pub messages: Vec<String>,
@@ -90,7 +91,7 @@ pub struct Outcome {
     pub result: Result<Summary, Error>,
 }
 
-/// Decodes a packet and keeps everything.
+/// Decodes a packet and keeps all results.
 pub fn outcome(decoder: &mut impl Decode, packet: &[u8]) -> Outcome {
     let mut messages = Vec::new();
     let mut changed = Vec::new();
