@@ -1,8 +1,7 @@
-//! How the fields of drafts and those of a template set belong together, by name.
+//! Matches the fields of drafts with those of a template set, by name.
 //!
-//! A template set that a user brings may number its templates otherwise, leave fields out, have
-//! other types and operators and other constants. What it may not have is a mandatory field that
-//! the exchange does not know.
+//! A user's template set may have other template numbers, types, operators and constants, and may
+//! omit fields. It must not have a mandatory field that the exchange does not know.
 
 use crate::draft::{Draft, Value};
 use crate::error::Error;
@@ -11,13 +10,13 @@ use tickwire_fast::{
     Decimal, FieldLayout, FieldValue, Message, MessageBuilder, Program, Record, SegmentRef, Storage,
 };
 
-/// Where each value of a draft goes.
+/// The target of each value of a draft.
 #[derive(Clone, Debug)]
 struct Fields {
-    /// Index in the user's segment, by index in the draft; `None` if it is left out there or a
-    /// constant of its own.
+    /// Index in the user's segment, by index in the draft; `None` if the user's template omits the
+    /// field or has its own constant.
     targets: Vec<Option<usize>>,
-    /// Fields of the entries, by index in the draft, for sequences; of the group for groups.
+    /// Fields of a sequence's entries or of a group, by index in the draft.
     inner: Vec<Option<Fields>>,
     seq_num_at: Option<usize>,
 }
@@ -29,7 +28,7 @@ struct Template {
     fields: Fields,
 }
 
-/// Builds messages of a program from drafts, and compares decoded ones with them.
+/// Builds messages of a program from drafts, and compares decoded messages with them.
 #[derive(Clone, Debug)]
 pub struct Binding {
     program: Arc<Program>,
@@ -40,7 +39,7 @@ pub struct Binding {
 const MSG_SEQ_NUM: u32 = 34;
 
 impl Binding {
-    /// Finds every template and field of `own`, the exchange's program, in `program`.
+    /// Finds every template and field of the exchange's program `own` in `program`.
     ///
     /// # Errors
     /// [`Error::TemplateMissing`] and [`Error::FieldUnknown`].
@@ -59,7 +58,7 @@ impl Binding {
         Ok(Self { program, templates })
     }
 
-    /// The program whose messages are built.
+    /// Returns the program whose messages are built.
     pub fn program(&self) -> &Arc<Program> {
         &self.program
     }
@@ -68,7 +67,7 @@ impl Binding {
         self.templates.iter().find(|template| template.name == draft.template)
     }
 
-    /// Index of MsgSeqNum (34) in a draft.
+    /// Returns the index of MsgSeqNum (34) in a draft.
     pub(crate) fn seq_num_at(&self, draft: &Draft) -> Option<usize> {
         self.template(draft)?.fields.seq_num_at
     }
@@ -89,7 +88,8 @@ impl Binding {
         builder.finish()
     }
 
-    /// The path of the first field whose value is not the draft's; `None` if all are.
+    /// Returns the path of the first field whose value differs from the draft's; `None` if all are
+    /// equal.
     pub fn difference(&self, message: &Message, draft: &Draft) -> Option<String> {
         match self.template(draft) {
             Some(template) if template.index == message.template_index() => {
@@ -100,7 +100,7 @@ impl Binding {
     }
 }
 
-/// Binds the fields of one segment; the error is the path of a field that is not known.
+/// Binds the fields of one segment. The error is the path of an unknown field.
 fn bind(
     own: &Program,
     segment: SegmentRef,

@@ -18,14 +18,14 @@ const TRADE_DATE: u64 = 20_120_403;
 const TRADING_SESSION: &str = "2";
 /// MDBookType: price levels.
 const BOOK_TYPE: u64 = 2;
-/// Price levels a side that are told.
+/// Published price levels per side.
 const DEPTH: usize = 10;
 /// Exponent of all prices.
 const EXPONENT: i32 = -2;
-/// Before a session that has begun, so much happens to each security.
+/// Number of events per security before the feed begins, for a session in progress.
 const EVENTS_BEFORE: u32 = 300;
-/// Entries a message: in a thousand messages, so many have a number of this range. 4.83 on average,
-/// 116 at most.
+/// Distribution of the entries per message: of 1,000 messages, this many have a number of entries
+/// in the range. The mean is 4.83, the maximum 116.
 const ENTRIES: [(usize, RangeInclusive<usize>); 9] = [
     (214, 1..=1),
     (260, 2..=2),
@@ -43,8 +43,8 @@ pub(crate) struct Cme {
     depth: DepthMarket,
     shape: CmeShape,
     entries_sure: usize,
-    /// Ranges of [`ENTRIES`] for the messages to come, shuffled, so that no thousand messages differ
-    /// much from another.
+    /// Ranges of [`ENTRIES`] for the next messages, shuffled, so that the mix of every 1,000
+    /// messages is about the same.
     deck: Vec<RangeInclusive<usize>>,
 }
 
@@ -52,7 +52,7 @@ impl Cme {
     pub(crate) fn new(securities: u32, seed: u64, shape: CmeShape, mid_session: bool) -> Self {
         let profile = Profile {
             securities,
-            // Numbers of three bytes.
+            // SecurityIDs need three bytes on the wire.
             first_id: 20_000,
             id_step: 7,
             depth: DEPTH,
@@ -71,7 +71,7 @@ impl Cme {
 }
 
 impl CmeShape {
-    /// Sizes of orders.
+    /// Returns the range of order sizes.
     fn lots(self) -> RangeInclusive<u32> {
         match self {
             Self::Average => 1..=32,
@@ -79,8 +79,8 @@ impl CmeShape {
         }
     }
 
-    /// Before a session that has begun, RptSeq is further by a number of this range: two bytes, three
-    /// on channel 9.
+    /// Returns the range of RptSeq increments before the feed begins, for a session in progress:
+    /// two bytes on the wire, three on channel 9.
     fn rpt_seq_before(self) -> RangeInclusive<u64> {
         match self {
             Self::Average | Self::Channel11 => 300..=9_000,
@@ -91,14 +91,14 @@ impl CmeShape {
     fn split_percent(self) -> u8 {
         match self {
             Self::Average => 30,
-            // Options: each entry is about another.
+            // Options: each entry concerns another security.
             Self::Channel9 => 100,
             Self::Channel11 => 0,
         }
     }
 }
 
-/// The next number of entries by [`ENTRIES`].
+/// Draws the number of entries of the next message from [`ENTRIES`].
 fn draw(deck: &mut Vec<RangeInclusive<usize>>, random: &mut Rng) -> usize {
     if deck.is_empty() {
         let ranges = ENTRIES.iter();
@@ -108,19 +108,19 @@ fn draw(deck: &mut Vec<RangeInclusive<usize>>, random: &mut Rng) -> usize {
     deck.pop().map_or(1, |range| random.usize(range))
 }
 
-/// A time of day as FIX writes it in digits, HHMMSSmmm.
+/// Returns a time of day as digits in FIX form, HHMMSSmmm.
 fn clock(time_ms: u64) -> u64 {
     let (seconds, ms) = (time_ms / 1_000, time_ms % 1_000);
     let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
     ((hours * 100 + minutes) * 100 + seconds) * 1_000 + ms
 }
 
-/// SendingTime, YYYYMMDDHHMMSSmmm.
+/// Returns SendingTime, YYYYMMDDHHMMSSmmm.
 fn sending_time(time_ms: u64) -> u64 {
     TRADE_DATE * 1_000_000_000 + clock(time_ms)
 }
 
-/// What all messages begin with. MsgSeqNum is set when the packet is known.
+/// Returns the common first fields of all messages. MsgSeqNum is set when the packet is known.
 fn header(message_type: &'static str, time_ms: u64) -> Vec<Value> {
     vec![
         Value::Text("9"),
@@ -164,7 +164,7 @@ fn md_entry(entry: &Entry, time: u64) -> Vec<Value> {
     ]
 }
 
-/// The snapshot of a book, `last_seq_num` being the last packet of updates in it and `count` the
+/// Returns the snapshot of a book. `last_seq_num` is the last packet of updates in it, `count` the
 /// number of books.
 fn snapshot(book: &TrueBook, last_seq_num: u64, count: usize, time_ms: u64) -> Draft {
     let mut fields = header("W", time_ms);

@@ -1,4 +1,4 @@
-//! The complex feed: FIX market data with several entries a message, and quote requests.
+//! The complex feed: FIX market data with several entries per message, and quote requests.
 
 use crate::depth::{DepthMarket, ENTRIES_OF_EVENT_MAX, Entry, Wanted};
 use crate::draft::{Draft, Value};
@@ -12,17 +12,17 @@ const SENDER: &str = "Test Exchange";
 const SECURITY_ID_SOURCE: u64 = 9;
 const TRADE_DATE: u64 = 20_100_209;
 const TRADING_SESSION: &str = "2";
-/// Price levels a side that are told.
+/// Published price levels per side.
 const DEPTH: usize = 5;
-/// In a hundred messages, so many are quote requests.
+/// Percentage of messages that are quote requests.
 const QUOTE_REQUEST_PERCENT: u8 = 1;
 const QUOTE_REQUEST_IDS: [&str; 4] = ["RFQ-1", "RFQ-22", "RFQ-333", "RFQ-4444"];
 const RELATED_SYMBOLS_MAX: usize = 3;
-/// In a hundred things that happen, so many are about another security than the one before: a message
-/// of three entries then tells of 1.4 securities.
+/// Percentage of events that concern another security than the event before. A message of three
+/// entries then covers 1.4 securities on average.
 const SPLIT_PERCENT: u8 = 22;
 
-/// The message that ends the feed.
+/// Returns the message that ends the feed.
 fn done() -> Draft {
     Draft { template: "Done", fields: vec![Value::Text("99")] }
 }
@@ -44,7 +44,7 @@ impl Complex {
             depth: DEPTH,
             price_ticks: 5_000..=200_000,
             tick: 1,
-            // A tenth of them in hundredths.
+            // A tenth of the securities have prices in hundredths.
             exponent: |index| if index % 10 == 9 { -2 } else { 0 },
             lots: 1..=100,
             lot: 1,
@@ -89,7 +89,7 @@ impl Complex {
     }
 }
 
-/// The message of these entries. Its MsgSeqNum is set when its packet is known.
+/// Returns the message with these entries. Its MsgSeqNum is set when its packet is known.
 fn market_data(entries: &[Entry], time_ms: u64) -> Draft {
     let entries = entries.iter().map(|entry| md_entry(entry, time_ms)).collect();
     let fields = vec![

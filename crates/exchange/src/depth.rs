@@ -1,4 +1,4 @@
-//! Feeds of price levels: entries of market data, several a message.
+//! Feeds of price levels: market data with several entries per message.
 
 use crate::error::Error;
 use crate::market::{Change, DepthChange, LevelAction, Market, Profile, Security, Tick};
@@ -6,7 +6,7 @@ use crate::truth::TrueBook;
 use std::ops::RangeInclusive;
 use tickwire_feed::book::Side;
 
-/// Most entries that one thing that happens is told in.
+/// Maximum number of entries for one event.
 pub(crate) const ENTRIES_OF_EVENT_MAX: usize = 2;
 
 /// One MDEntry.
@@ -15,19 +15,19 @@ pub(crate) struct Entry {
     pub(crate) security: u32,
     pub(crate) exponent: i32,
     pub(crate) rpt_seq: u64,
-    /// What the price is above the close of the day before, as a mantissa.
+    /// Difference between the price and the previous day's close, as a mantissa.
     pub(crate) net_change: i64,
     pub(crate) change: DepthChange,
 }
 
-/// Above every price, as a mantissa.
+/// Upper bound of all prices, as a mantissa.
 const PRICE_MAX: i64 = 100_000_000;
-/// Above every size of a level.
+/// Upper bound of all sizes of a level.
 const SIZE_MAX: u32 = 1_000_000;
 
 impl Entry {
-    /// Entries that take more bytes than any others, whatever stands before them: levels, and
-    /// trades. Values jump from the least to the greatest.
+    /// Returns entries that are at least as long as any others, whatever precedes them: levels, and
+    /// trades. Values alternate between the smallest and the greatest.
     pub(crate) fn largest(count: usize) -> [Vec<Self>; 2] {
         let level = |price, size| DepthChange::Level {
             action: LevelAction::New,
@@ -64,24 +64,24 @@ impl Entry {
     }
 }
 
-/// How long a message may become, and which securities it tells of.
+/// The desired length of a message and mix of its securities.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
-    /// Entries, if they fit.
+    /// Desired number of entries, if they fit.
     pub(crate) entries: usize,
-    /// So many entries fit for certain.
+    /// Number of entries that certainly fit.
     pub(crate) entries_sure: usize,
-    /// In a hundred things that happen, so many are about another security than the one before.
+    /// Percentage of events that concern another security than the event before.
     pub(crate) split_percent: u8,
 }
 
-/// The market as a feed of price levels tells it.
+/// The market, with events in the form of a feed of price levels.
 #[derive(Debug)]
 pub(crate) struct DepthMarket {
     pub(crate) market: Market,
     changes: Vec<Change>,
     entries: Vec<Entry>,
-    /// Indices of the securities that the entries tell of.
+    /// Indices of the securities in the entries.
     touched: Vec<usize>,
 }
 
@@ -91,9 +91,9 @@ impl DepthMarket {
         Self { market, changes: Vec::new(), entries: Vec::new(), touched: Vec::new() }
     }
 
-    /// Lets things happen until there are as many entries as wanted, or as many as fit. At least
-    /// one thing is told whatever `room` says: how many more entries fit for certain, `None` if these
-    /// do not.
+    /// Simulates events until there are as many entries as wanted, or as many as fit; at least one
+    /// event. `room` returns the number of further entries that certainly fit, or `None` if the
+    /// given ones do not fit.
     pub(crate) fn entries(
         &mut self,
         wanted: Wanted,
@@ -128,8 +128,8 @@ impl DepthMarket {
         Ok(&self.entries)
     }
 
-    /// Lets a session go on before it is told of: so much happens to each security, and its RptSeq
-    /// goes further by a number of `rpt_seq`.
+    /// Simulates the session up to the feed's start: `events` events for each security, whose
+    /// RptSeq then advances by a random number in `rpt_seq`.
     pub(crate) fn begin_before(&mut self, events: u32, rpt_seq: RangeInclusive<u64>) {
         for index in 0..self.market.securities.len() {
             for _ in 0..events {
@@ -141,7 +141,7 @@ impl DepthMarket {
         }
     }
 
-    /// Lets something happen to a security and adds the entries that tell it.
+    /// Simulates an event of a security and adds its entries.
     fn act(&mut self, index: usize, entries_max: usize) {
         let Market { random, profile, securities, order_id, .. } = &mut self.market;
         let security = &mut securities[index];
@@ -160,7 +160,7 @@ impl DepthMarket {
         }
     }
 
-    /// The books of the securities that the last entries tell of.
+    /// Returns the books of the securities in the last entries.
     pub(crate) fn changed(&mut self) -> Vec<TrueBook> {
         self.touched.sort_unstable();
         self.touched.dedup();
@@ -168,7 +168,7 @@ impl DepthMarket {
         self.touched.iter().map(|index| securities[*index].true_book()).collect()
     }
 
-    /// All books.
+    /// Returns all books.
     pub(crate) fn books(&self) -> Vec<TrueBook> {
         self.market.securities.iter().map(Security::true_book).collect()
     }

@@ -1,8 +1,8 @@
-//! Messages as the exchange makes them up, apart from any codec.
+//! Messages as values, independent of any codec.
 
 use std::sync::Arc;
 
-/// A message to be sent: values in the order of its template's fields, constants too.
+/// A message to be sent: values in the order of its template's fields, including constants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
     /// Template name.
@@ -11,7 +11,7 @@ pub struct Draft {
     pub fields: Vec<Value>,
 }
 
-/// A value made up.
+/// A field value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// No value.
@@ -24,7 +24,7 @@ pub enum Value {
     Group(Vec<Value>),
     /// Signed integer.
     Int(i64),
-    /// String made at run time.
+    /// String created at run time.
     Name(Arc<str>),
     /// Entries, each with its values.
     Sequence(Vec<Vec<Value>>),
@@ -35,7 +35,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// This value, or none.
+    /// Returns this value if `is_present`, otherwise `Absent`.
     pub(crate) fn when(self, is_present: bool) -> Self {
         if is_present { self } else { Self::Absent }
     }

@@ -1,75 +1,75 @@
-//! Why a feed cannot be made.
+//! Errors of feed options and templates.
 
 use std::fmt;
 use tickwire_fast::CompileError;
 
-/// Why a feed cannot be made. The texts say what to do.
+/// The reason why a feed cannot be generated. The texts include a remedy.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// Options of a day that contradict each other, and what to do.
+    /// Contradictory options of a day, with a remedy.
     DayOption(&'static str),
-    /// A message cannot be encoded by the template set that was given.
+    /// The given template set cannot encode a message.
     Encode {
         /// Template of the message.
         template: &'static str,
-        /// What the encoder says, with the field.
+        /// The encoder's description, with the field.
         description: String,
     },
-    /// A template set that was given has a mandatory field that the feed has no value for.
+    /// The given template set has a mandatory field for which the feed has no value.
     FieldUnknown {
         /// Template.
         template: String,
         /// Path of the field.
         field: String,
     },
-    /// Packets of the framing have no sequence number to write.
+    /// Packets with this framing carry no sequence number.
     FramingWithoutSeqNum,
-    /// The framing puts more around messages than the exchange writes.
+    /// The framing has an envelope or message headers that the exchange does not write.
     FramingNotWritten,
-    /// The average number of entries a message is 0 or above the limit.
+    /// The average number of entries per message is 0 or above the limit.
     EntriesMean {
-        /// Entries asked for.
+        /// Requested entries.
         entries: u32,
-        /// The most.
+        /// The limit.
         entries_max: u32,
     },
     /// The feed has no snapshots.
     NoSnapshots,
-    /// No packet can be as long.
+    /// The requested packet size exceeds the limit.
     PacketTooLarge {
-        /// Bytes asked for.
+        /// Requested bytes.
         bytes: usize,
-        /// The most.
+        /// The limit.
         bytes_max: usize,
     },
-    /// No message of the feed fits in a packet.
+    /// Messages of the feed do not fit in packets of the requested size.
     PacketTooSmall {
-        /// Bytes asked for.
+        /// Requested bytes.
         bytes: usize,
-        /// The least that always suffices.
+        /// A size that always suffices.
         bytes_min: usize,
     },
     /// The template set does not compile.
     Program(CompileError),
-    /// Sequence numbers would not fit 32 bits.
+    /// Sequence numbers would exceed 32 bits.
     SeqNumTooLarge {
-        /// The last number that would be needed.
+        /// The last number needed.
         last: u64,
     },
     /// The feed has no such security.
     SecurityUnknown {
-        /// The SecurityID asked for.
+        /// The requested SecurityID.
         security: u32,
     },
     /// The number of securities is 0 or above the limit.
     Securities {
-        /// Securities asked for.
+        /// Requested securities.
         securities: u32,
-        /// The most.
+        /// The limit.
         securities_max: u32,
     },
-    /// A template set that was given lacks a template of the feed.
+    /// The given template set lacks a template of the feed.
     TemplateMissing {
         /// Its name.
         template: String,

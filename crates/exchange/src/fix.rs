@@ -4,7 +4,7 @@ use crate::draft::Value;
 use crate::market::{DepthChange, LevelAction, Tick};
 use tickwire_feed::book::Side;
 
-/// The fields that say what changed.
+/// The fields of an entry that describe the change.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Parts {
     /// MDUpdateAction.
@@ -19,7 +19,7 @@ pub(crate) struct Parts {
     pub(crate) size: Option<u64>,
     /// NumberOfOrders.
     pub(crate) orders: Option<u64>,
-    /// TickDirection; trades only, as what follows.
+    /// TickDirection; this and the following fields are for trades only.
     pub(crate) tick: Option<&'static str>,
     /// AggressorSide.
     pub(crate) aggressor: Option<u64>,
@@ -63,17 +63,17 @@ impl Parts {
     }
 }
 
-/// An unsigned value, if there is one.
+/// Returns an unsigned value, if there is one.
 pub(crate) fn optional(value: Option<u64>) -> Value {
     value.map_or(Value::Absent, Value::UInt)
 }
 
-/// A size, if there is one: FIX has it signed.
+/// Returns a size, if there is one, as a signed value as in FIX.
 pub(crate) fn optional_size(value: Option<u64>) -> Value {
     value.map_or(Value::Absent, |size| Value::Int(size as i64))
 }
 
-/// MDUpdateAction.
+/// Returns the MDUpdateAction.
 fn update_action(action: LevelAction) -> u64 {
     match action {
         LevelAction::New => 0,
@@ -82,7 +82,7 @@ fn update_action(action: LevelAction) -> u64 {
     }
 }
 
-/// MDEntryType of a side.
+/// Returns the MDEntryType of a side.
 pub(crate) fn entry_type(side: Side) -> &'static str {
     match side {
         Side::Bid => "0",
@@ -90,7 +90,7 @@ pub(crate) fn entry_type(side: Side) -> &'static str {
     }
 }
 
-/// AggressorSide.
+/// Returns the AggressorSide.
 fn side_number(side: Side) -> u64 {
     match side {
         Side::Bid => 1,
@@ -98,7 +98,7 @@ fn side_number(side: Side) -> u64 {
     }
 }
 
-/// TickDirection.
+/// Returns the TickDirection.
 fn tick_direction(tick: Tick) -> &'static str {
     match tick {
         Tick::Up => "0",

@@ -1,4 +1,4 @@
-//! Makes packets.
+//! Generates packets.
 
 use crate::binding::Binding;
 use crate::cme::Cme;
@@ -18,38 +18,38 @@ use std::fmt;
 use std::sync::Arc;
 use tickwire_fast::{Program, TemplateSet};
 
-/// A packet as it goes on the wire, and what is in it.
+/// A packet as sent on the wire, and its contents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
-    /// Number of the packet; in the preamble too, where there is one.
+    /// Sequence number of the packet; also in the preamble, if there is one.
     pub seq_num: u64,
     /// Preamble and FAST bytes.
     pub bytes: Vec<u8>,
-    /// The messages, as they were made up.
+    /// The messages before encoding.
     pub messages: Vec<Draft>,
-    /// Securities whose books, or RptSeq, the packet changed; ascending.
+    /// Securities whose books or RptSeq the packet changed, ascending.
     pub changed: Vec<u32>,
-    /// When it is sent by the exchange's own clock: milliseconds since midnight.
+    /// Time of sending by the exchange's simulated clock: milliseconds since midnight.
     pub time_ms: u64,
 }
 
-/// Makes the packets of a feed and knows the true books.
+/// Generates the packets of a feed and holds the true books.
 ///
-/// An iterator of packets; after an error it ends.
+/// An iterator of packets; it ends after an error.
 pub struct Generator {
     source: Box<dyn Source>,
     packer: Packer,
-    /// Packs snapshots: they have numbers of their own, from 1.
+    /// Packs snapshots, which have separate sequence numbers from 1.
     snapshots: Packer,
-    /// The most bytes of an entry.
+    /// Maximum length of an entry in bytes.
     entry_bytes: usize,
-    /// Bytes that every snapshot fits in.
+    /// Packet size in bytes that suffices for every snapshot.
     snapshot_bytes_min: usize,
     first_seq_num: u64,
     truth: Truth,
-    /// Books changed by messages that no packet handed out holds yet, a row a message.
+    /// Books changed by messages whose packets are not yet handed out, one element per message.
     pending: VecDeque<Vec<TrueBook>>,
-    /// Messages to come, Done included.
+    /// Number of messages to come, including Done.
     left: u64,
     done: Option<Draft>,
 }
@@ -61,20 +61,21 @@ impl fmt::Debug for Generator {
 }
 
 impl Generator {
-    /// A generator with the feed's own templates.
+    /// Creates a generator with the feed's own templates.
     ///
     /// # Errors
-    /// [`Error`] if the options cannot be.
+    /// [`Error`] if the options are invalid.
     pub fn new(options: &Options) -> Result<Self, Error> {
         let own = own_program(options.feed)?;
         Self::with_programs(options, &own, own.clone())
     }
 
-    /// A generator that encodes by other templates: fields are found by name. They may have other
-    /// ids, types and operators, lack fields, or have more optional and constant ones.
+    /// Creates a generator that encodes with other templates; their fields are matched by name.
+    /// They may have other ids, types and operators, omit fields, and have additional optional and
+    /// constant fields.
     ///
     /// # Errors
-    /// [`Error`] if the options cannot be, or the templates do not fit the feed.
+    /// [`Error`] if the options are invalid, or the templates do not fit the feed.
     pub fn with_templates(options: &Options, set: TemplateSet) -> Result<Self, Error> {
         let own = own_program(options.feed)?;
         Self::with_programs(options, &own, Arc::new(Program::compile(set)?))
@@ -131,27 +132,27 @@ impl Generator {
         })
     }
 
-    /// The program that decodes the packets. Dictionaries are reset before every packet, or as the
-    /// framing says.
+    /// Returns the program that decodes the packets. Dictionaries are reset before every packet, or
+    /// as the framing defines.
     pub fn program(&self) -> &Arc<Program> {
         self.binding().program()
     }
 
-    /// Builds messages of [`program`](Self::program) from drafts, and compares decoded messages
-    /// with them.
+    /// Returns the binding that builds messages of [`program`](Self::program) from drafts, and
+    /// compares decoded messages with them.
     pub fn binding(&self) -> &Binding {
         self.packer.binding()
     }
 
-    /// The true books after the packet handed out last.
+    /// Returns the true books after the last packet handed out.
     pub fn truth(&self) -> &Truth {
         &self.truth
     }
 
-    /// Makes the next packet; `None` after the last.
+    /// Returns the next packet; `None` after the last.
     ///
     /// # Errors
-    /// [`Error::Encode`] if a value does not fit a template that was given.
+    /// [`Error::Encode`] if a value does not fit a given template.
     pub fn next_packet(&mut self) -> Result<Option<Packet>, Error> {
         while self.left > 0 {
             self.left -= 1;
@@ -159,7 +160,7 @@ impl Generator {
             let (bytes_max, entry_bytes) = (packer.bytes_max(), self.entry_bytes);
             let mut room = |draft: &Draft| {
                 let left = bytes_max.checked_sub(packer.len_alone(draft)?);
-                // The number of entries itself may take a byte more.
+                // The number of entries may itself take one more byte.
                 Ok(left.map(|left| left.saturating_sub(1) / entry_bytes))
             };
             let made = self.source.next(&mut room)?;
@@ -176,12 +177,12 @@ impl Generator {
         Ok(self.packer.finish().map(|packet| self.settle(packet)))
     }
 
-    /// Makes a packet for the channel of snapshots: the true book of a security after the packet
-    /// handed out last.
+    /// Creates a packet for the channel of snapshots: the true book of a security after the last
+    /// packet handed out.
     ///
     /// # Errors
-    /// [`Error::NoSnapshots`] if the feed has none, [`Error::SecurityUnknown`], and
-    /// [`Error::PacketTooSmall`] where books as deep as the feed's do not fit in a packet.
+    /// [`Error::NoSnapshots`] if the feed has none; [`Error::SecurityUnknown`];
+    /// [`Error::PacketTooSmall`] if a book of the feed's depth does not fit in a packet.
     pub fn snapshot(&mut self, security: u32) -> Result<Packet, Error> {
         let book = self.truth.book(security).ok_or(Error::SecurityUnknown { security })?;
         let last = self.truth.seq_num().unwrap_or(self.first_seq_num.saturating_sub(1));
@@ -200,7 +201,7 @@ impl Generator {
         Ok(packet.map(|packet| self.settle(packet)))
     }
 
-    /// Makes the truth that of the packet about to be handed out.
+    /// Applies to the truth the books of a packet that is about to be handed out.
     fn settle(&mut self, mut packet: Packet) -> Packet {
         for books in self.pending.drain(..packet.messages.len()) {
             packet.changed.extend(books.iter().map(|book| book.security));
@@ -226,27 +227,27 @@ impl Iterator for Generator {
     }
 }
 
-/// Bytes of the longest of these messages, each in a packet of its own.
+/// Returns the length in bytes of the longest of these messages, each alone in a packet.
 fn longest(packer: &mut Packer, drafts: &[Draft]) -> Result<usize, Error> {
     drafts.iter().try_fold(0, |longest, draft| Ok(packer.len_alone(draft)?.max(longest)))
 }
 
-/// The most bytes of a message's first entry with all around it, and of each further entry.
+/// Returns two maximum lengths in bytes: of a packet with one entry, and of each further entry.
 fn entry_bytes(packer: &mut Packer, source: &dyn Source) -> Result<(usize, usize), Error> {
     let one = longest(packer, &source.largest_with(1))?;
     let three = longest(packer, &source.largest_with(3))?;
-    // The number of entries itself may take a byte more.
+    // The number of entries may itself take one more byte.
     Ok((one + 1, (three - one).div_ceil(2).max(1)))
 }
 
-/// The program of a feed's own templates.
+/// Returns the program of a feed's own templates.
 fn own_program(feed: Feed) -> Result<Arc<Program>, Error> {
     let set = TemplateSet::parse(feed.templates()).expect("the feeds' own templates are right");
     Ok(Arc::new(Program::compile(set)?))
 }
 
 impl Feed {
-    /// The feed's own template file.
+    /// Returns the feed's own template file.
     pub fn templates(self) -> &'static str {
         match self {
             Self::Cme { .. } => templates::CME,

@@ -1,16 +1,16 @@
-//! A simulated exchange: feeds that are the same for the same seed, and the true order books behind
-//! them.
+//! A simulated exchange: reproducible feeds from a seed, and the true order books behind them.
 //!
-//! [`Options`] say what to make, [`Generator`] makes it: an iterator of [`Packet`]s as they go on the
-//! wire, each with the messages as they were made up ([`Draft`]) before any codec saw them. Behind
-//! every feed is one exchange: prices wander, orders come, shrink, are cancelled and trade. The
-//! generator knows the book of every security after every packet: [`Generator::truth`].
+//! [`Options`] describe a feed. [`Generator`] generates it as an iterator of [`Packet`]s as sent on
+//! the wire, each with its messages before encoding ([`Draft`]). Every feed has the same simulated
+//! market behind it: prices move, and orders arrive, shrink, trade and are cancelled.
+//! [`Generator::truth`] holds the book of every security after every packet.
 //!
-//! [`day`] plays a whole trading day on a channel: updates of levels or orders, snapshots, definitions, status,
-//! day changes and heartbeats. [`replay_server`] sends missed messages again by TCP.
+//! [`day`] simulates a whole trading day on a channel: updates of levels or orders, snapshots,
+//! definitions, status, day changes and heartbeats. [`replay_server`] resends missed messages over
+//! TCP.
 //!
-//! Dictionaries are reset before every packet, so that a packet can be lost without harm to the
-//! next. Loss, duplication and reordering are not made here.
+//! Dictionaries are reset before every packet, so that a lost packet does not affect the next. This
+//! crate does not simulate loss, duplication and reordering.
 //!
 //! # Examples
 //!

@@ -1,52 +1,56 @@
-//! What feed to make.
+//! Options of a feed.
 
 use crate::error::Error;
 use crate::packer::PACKET_BYTES_MAX;
 use tickwire_feed::framing::Framing;
 
-/// Most securities of a feed.
+/// Maximum number of securities of a feed.
 const SECURITIES_MAX: u32 = 10_000;
 
-/// Most entries a message on average.
+/// Maximum average number of entries per message.
 const ENTRIES_MEAN_MAX: u32 = 500;
 
-/// How the messages of a cme feed are sized.
+/// The distribution of message sizes in a cme feed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CmeShape {
-    /// As a whole day of all channels: 4.83 entries a message on average, 116 at most.
+    /// Like a whole day of all channels: 4.83 entries per message on average, 116 at most.
     #[default]
     Average,
-    /// As the average message of channel 9: 4 entries, most of them about another security than the
+    /// Like the average message of channel 9: 4 entries, most of them for another security than the
     /// one before, 79 bytes.
     Channel9,
-    /// As the average message of channel 11: 1 entry, 36 bytes.
+    /// Like the average message of channel 11: 1 entry, 36 bytes.
     Channel11,
 }
 
-/// The exchange whose feed a shaped feed is like: its constructs, operators and sizes of templates, not its market.
+/// The exchange whose feed a shaped feed imitates: its constructs, operators and template sizes,
+/// but not its market.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeedShape {
-    /// Moscow, ASTS: plain decimals with copy, strings longer than seven bytes, byte vectors in definitions, sequences
-    /// to depth 2; one message a packet.
+    /// Moscow, ASTS: plain decimals with copy, strings longer than seven bytes, byte vectors in
+    /// definitions, sequences to depth 2; one message per packet.
     Asts,
-    /// B3, UMDF: decimals in parts, defaults without value, long order ids, optional inner sequences; one message a packet.
+    /// B3, UMDF: decimals in parts, defaults without value, long order ids, optional inner
+    /// sequences; one message per packet.
     B3,
-    /// BSE India, EMDI: packet headers with byte vectors, optional groups in entries, times of 64 bits; 16 messages a packet.
+    /// BSE India, EMDI: packet headers with byte vectors, optional groups in entries, 64-bit times;
+    /// 16 messages per packet.
     Bse,
-    /// Eurex T7, RDI: string deltas, optional groups, sequences to depth 3; 16 messages a packet.
+    /// Eurex T7, RDI: string deltas, optional groups, sequences to depth 3; 16 messages per packet.
     Eurex,
-    /// MCX India, MDI: enums, sets and timestamps, optional groups; 16 messages a packet.
+    /// MCX India, MDI: enums, sets and timestamps, optional groups; 16 messages per packet.
     Mcx,
-    /// Shenzhen, STEP: operators that share entries by key, sequences with implicit length; up to three messages a packet.
+    /// Shenzhen, STEP: operators that share entries by key, sequences with implicit length; up to
+    /// three messages per packet.
     Szse,
 }
 
 impl FeedShape {
-    /// All.
+    /// All shapes.
     pub const ALL: [Self; 6] =
         [Self::Asts, Self::B3, Self::Bse, Self::Eurex, Self::Mcx, Self::Szse];
 
-    /// Name in lower case.
+    /// Returns the name in lower case.
     pub fn name(self) -> &'static str {
         match self {
             Self::Asts => "asts",
@@ -58,7 +62,7 @@ impl FeedShape {
         }
     }
 
-    /// Most messages of a packet.
+    /// Returns the maximum number of messages per packet.
     fn packet_messages(self) -> usize {
         match self {
             Self::Asts | Self::B3 => 1,
@@ -72,67 +76,69 @@ impl FeedShape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feed {
     /// Price levels, trades and statistics: MDIncrementalRefresh messages of
-    /// [`templates::CME`](crate::templates::CME), ten levels a side, and snapshots on a channel of
-    /// their own: [`Generator::snapshot`](crate::Generator::snapshot). No Done message.
+    /// [`templates::CME`](crate::templates::CME), ten levels per side, and snapshots on a separate
+    /// channel: [`Generator::snapshot`](crate::Generator::snapshot). No Done message.
     Cme {
-        /// How messages are sized.
+        /// Distribution of message sizes.
         shape: CmeShape,
-        /// Whether books are full and RptSeq is far from 1 when the feed begins, so that books need
-        /// a snapshot.
+        /// True if books are full and RptSeq is far from 1 when the feed begins, so that receivers
+        /// need a snapshot.
         mid_session: bool,
     },
-    /// Price levels, trades and quote requests: MarketData messages and a hundredth QuoteRequest
-    /// messages of [`templates::COMPLEX`](crate::templates::COMPLEX). Five levels a side.
+    /// Price levels, trades and quote requests: MarketData messages and 1 % QuoteRequest messages
+    /// of [`templates::COMPLEX`](crate::templates::COMPLEX). Five levels per side.
     Complex {
-        /// Entries a MarketData message on average; each has from 1 to twice this less 1, if its
-        /// packet has room. 1 to 500.
+        /// Average number of entries per MarketData message, 1 to 500. Each message has from 1 to
+        /// twice this number less 1, if its packet has room.
         entries_mean: u32,
-        /// Whether a message tells of several securities.
+        /// True if a message may cover several securities.
         split: bool,
     },
     /// Market data whose values have unpredictable lengths, for benchmarks: MarketData messages of
-    /// [`templates::RANDOM_CME`](crate::templates::RANDOM_CME) with 1 to 12 entries, 2.9 on average,
-    /// 12 % of them trades. Nothing in it is a book, so the truth has none; securities do not count.
+    /// [`templates::RANDOM_CME`](crate::templates::RANDOM_CME) with 1 to 12 entries, 2.9 on
+    /// average, 12 % of them trades. The values form no books, so the truth has none, and the
+    /// number of securities is ignored.
     RandomCme,
-    /// Messages shaped as those of an exchange that still sends FAST, for benchmarks and tests of decoders. Books cannot be
-    /// rebuilt from it, so the truth has none.
+    /// Messages in the shape of an exchange that still sends FAST, for benchmarks and tests of
+    /// decoders. The messages do not determine books, so the truth has none.
     Shaped(FeedShape),
-    /// Every order: Quote, New, Change and Remove messages of [`templates::SIMPLE`](crate::templates::SIMPLE),
-    /// about equally many.
+    /// Every order: Quote, New, Change and Remove messages of
+    /// [`templates::SIMPLE`](crate::templates::SIMPLE), about equally many of each.
     Simple,
 }
 
-/// What feed to make. Start from one of the constructors and change what should be otherwise.
+/// Properties of a feed. Start from one of the constructors and change individual fields.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The kind of feed.
     pub feed: Feed,
-    /// The same seed gives the same feed.
+    /// Seed; the same seed gives the same feed.
     pub seed: u64,
-    /// Messages, without the Done message. Default 30,000.
+    /// Number of messages, without the Done message. Default 30,000.
     pub messages: u64,
-    /// Whether a Done message ends the feed. Default: if the feed has one.
+    /// True if a Done message ends the feed. Default: if the feed has one.
     pub done: bool,
-    /// Bytes of a packet, preamble included.
+    /// Maximum length of a packet in bytes, including the preamble.
     pub packet_bytes_max: usize,
-    /// Messages of a packet, at least 1; 1 where exchanges send one.
+    /// Maximum number of messages per packet, at least 1; use 1 to imitate exchanges that send one.
     pub messages_per_packet_max: usize,
-    /// Securities of the feed. Default 100, up to 10,000.
+    /// Number of securities of the feed. Default 100, up to 10,000.
     pub securities: u32,
-    /// Writes a preamble with the packet's sequence number, and resets dictionaries as that
-    /// framing does. Default none: bare FAST, dictionaries reset before every packet.
+    /// Framing: writes a preamble with the packet's sequence number, and defines when dictionaries
+    /// are reset. Default none: bare FAST, dictionaries reset before every packet.
     pub framing: Option<Framing>,
-    /// Number of the first packet. Default 1.
+    /// Sequence number of the first packet. Default 1.
     pub first_seq_num: u64,
 }
 
-/// Number of the first packet of a session that has begun: three bytes.
+/// Sequence number of the first packet of a session in progress: three bytes on the wire.
 const MID_SESSION_SEQ_NUM: u64 = 1_000_000;
 
 impl Options {
-    /// The cme feed from the start of a session: one message a packet, at most 1,472 bytes.
+    /// The cme feed from the start of a session: one message per packet, at most 1,472 bytes.
     ///
-    /// The channels are in the middle of a session, as their messages' sizes say.
+    /// The shapes of single channels start in the middle of a session instead, as their messages'
+    /// sizes require.
     pub fn cme(shape: CmeShape) -> Self {
         let mid_session = shape != CmeShape::Average;
         Self {
@@ -144,7 +150,7 @@ impl Options {
         }
     }
 
-    /// The complex feed: three entries a message, one message a packet.
+    /// The complex feed: three entries per message, one message per packet.
     pub fn complex() -> Self {
         Self {
             feed: Feed::Complex { entries_mean: 3, split: true },
@@ -169,8 +175,8 @@ impl Options {
         }
     }
 
-    /// Market data for benchmarks, one message a packet. Make it long: 30,000 messages are learnt by a
-    /// branch predictor after some passes, a million are not.
+    /// Market data for benchmarks, one message per packet. Use a long feed: after some passes a
+    /// branch predictor has learnt 30,000 messages, but not a million.
     pub fn random_cme() -> Self {
         Self {
             feed: Feed::RandomCme,
@@ -180,7 +186,7 @@ impl Options {
         }
     }
 
-    /// A feed shaped as that of an exchange, in packets as that sends them.
+    /// A feed in the shape of an exchange, with its number of messages per packet.
     pub fn shaped(shape: FeedShape) -> Self {
         Self {
             feed: Feed::Shaped(shape),

@@ -8,21 +8,22 @@ use tickwire_fast::{Encoder, EncoderOptions, MessageBuilder, ResetPolicy};
 use tickwire_feed::Endian;
 use tickwire_feed::framing::{self, Envelope, Framing, MessageHeader, NumberField};
 
-/// Longest packet: what fits in a UDP datagram.
+/// Maximum packet length in bytes: the limit of a UDP datagram.
 pub(crate) const PACKET_BYTES_MAX: usize = 65_507;
 
-/// Encodes messages into packets of bounded size. Dictionaries are empty at the start of each.
+/// Encodes messages into packets of bounded size. Dictionaries are empty at the start of each
+/// packet.
 pub(crate) struct Packer {
     binding: Binding,
     builder: MessageBuilder,
     encoder: Encoder,
-    /// Tries messages out.
+    /// Encodes messages only to measure them.
     probe: Encoder,
     framing: Framing,
     bytes_max: usize,
     messages_max: usize,
     packet: Packet,
-    /// Number of the packet being filled.
+    /// Sequence number of the packet being filled.
     seq_num: u64,
 }
 
@@ -58,12 +59,13 @@ impl Packer {
         &self.binding
     }
 
-    /// Bytes of the longest packet allowed.
+    /// Returns the maximum packet length in bytes.
     pub(crate) fn bytes_max(&self) -> usize {
         self.bytes_max
     }
 
-    /// Bytes of a packet that has this message alone, with a number as long as numbers can be.
+    /// Returns the length in bytes of a packet with this message alone and with the longest
+    /// sequence number.
     pub(crate) fn len_alone(&mut self, draft: &Draft) -> Result<usize, Error> {
         let mut draft = draft.clone();
         number(&self.binding, &mut draft, u32::MAX.into());
@@ -73,8 +75,8 @@ impl Packer {
         Ok(self.framing.preamble_bytes() + bytes.len())
     }
 
-    /// Adds a message. Hands out a packet that is full, or that the message does not fit in; it
-    /// then begins the next.
+    /// Adds a message. Returns a packet if it is full; if the message does not fit, returns the
+    /// packet and begins the next one with the message.
     pub(crate) fn push(&mut self, draft: Draft, time_ms: u64) -> Result<Option<Packet>, Error> {
         let draft = match self.append(draft, time_ms)? {
             None if self.packet.messages.len() >= self.messages_max => return Ok(self.finish()),
@@ -91,7 +93,7 @@ impl Packer {
         }
     }
 
-    /// Hands out the packet being filled, or `None` if it has no message.
+    /// Returns the packet being filled, or `None` if it has no message.
     pub(crate) fn finish(&mut self) -> Option<Packet> {
         if self.packet.messages.is_empty() {
             return None;
@@ -103,7 +105,7 @@ impl Packer {
         Some(packet)
     }
 
-    /// Adds a message to the packet being filled, or gives it back if it does not fit.
+    /// Adds a message to the packet being filled, or returns it if it does not fit.
     fn append(&mut self, mut draft: Draft, time_ms: u64) -> Result<Option<Draft>, Error> {
         let is_first = self.packet.messages.is_empty();
         if is_first {
@@ -117,7 +119,7 @@ impl Packer {
         let before = bytes.len();
         encode(&self.binding, &mut self.builder, &mut self.encoder, &draft, bytes)?;
         if bytes.len() > self.bytes_max {
-            // What the encoder remembers of it goes with the next packet.
+            // The encoder's state needs no rollback: the next packet resets it.
             if !is_first {
                 bytes.truncate(before);
             }
@@ -128,7 +130,7 @@ impl Packer {
     }
 }
 
-/// MsgSeqNum is the number of the packet, so that it says what was lost.
+/// Sets MsgSeqNum to the packet's sequence number, so that receivers detect gaps.
 pub(crate) fn number(binding: &Binding, draft: &mut Draft, seq_num: u64) {
     if let Some(index) = binding.seq_num_at(draft) {
         draft.fields[index] = Value::UInt(seq_num);
@@ -150,7 +152,7 @@ pub(crate) fn encode(
     Ok(())
 }
 
-/// When dictionaries are reset under a framing that the exchange can write.
+/// Returns the reset policy of a framing that the exchange can write.
 pub(crate) fn checked_reset(framing: &Framing) -> Result<ResetPolicy, Error> {
     if framing.seq_num_field().is_none() {
         return Err(Error::FramingWithoutSeqNum);

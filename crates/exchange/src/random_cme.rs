@@ -1,6 +1,7 @@
-//! Market data with values of unpredictable lengths, for benchmarks: no branch predictor learns it.
+//! Market data with values of unpredictable lengths, for benchmarks: no branch predictor can learn
+//! it.
 //!
-//! Nothing in it is a book.
+//! The values form no books.
 
 use crate::draft::{Draft, Value};
 use crate::error::Error;
@@ -11,17 +12,17 @@ use fastrand::Rng;
 const SENDER: &str = "Test Exchange";
 const SECURITY_ID_SOURCE: u64 = 9;
 const TRADE_DATE: u64 = 20_120_403;
-/// Most entries of a message.
+/// Maximum number of entries per message.
 const ENTRIES_MAX: usize = 12;
-/// After each entry, so many in a thousand are followed by another: 2.9 entries on average.
+/// Probability in 1/1000 that another entry follows an entry: 2.9 entries on average.
 const ANOTHER_PERMILLE: u32 = 657;
 const TRADE_PERCENT: u8 = 12;
-/// Prices stay below this, as mantissas.
+/// Upper bound of prices, as mantissas.
 const PRICE_END: i64 = 1 << 31;
 /// Microseconds since 1970, 3 April 2012, 09:30.
 const OPENING_US: u64 = 1_333_445_400_000_000;
 
-/// A source of market data that means nothing.
+/// A source of random market data.
 #[derive(Debug)]
 pub(crate) struct RandomCme {
     random: Rng,
@@ -37,7 +38,7 @@ impl RandomCme {
         Self { random, time_us: OPENING_US, security: 1, rpt_seq: 0, price: 100_000 }
     }
 
-    /// A number of 0 to `bits_max` bits, any number of bits as likely as another.
+    /// Returns a number of 0 to `bits_max` bits; each number of bits is equally likely.
     fn of_bits(&mut self, bits_max: u32) -> u64 {
         let bits = self.random.u32(0..=bits_max);
         self.random.u64(0..1 << bits)
@@ -106,7 +107,7 @@ impl RandomCme {
     }
 }
 
-/// The message of these entries. Its MsgSeqNum is set when its packet is known.
+/// Returns the message with these entries. Its MsgSeqNum is set when its packet is known.
 fn market_data(entries: Vec<Vec<Value>>, time_us: u64) -> Draft {
     let fields = vec![
         Value::Text("1.0"),
@@ -120,7 +121,8 @@ fn market_data(entries: Vec<Vec<Value>>, time_us: u64) -> Draft {
     Draft { template: "MarketData", fields }
 }
 
-/// An entry as long as any, whatever stands before it: values jump between least and greatest.
+/// Returns an entry of the maximum length, whatever precedes it: values alternate between least and
+/// greatest.
 fn largest_entry(index: usize) -> Vec<Value> {
     let number = |bits: u32| Value::UInt((1 << bits) >> (index % 2));
     let sign = 1 - 2 * (index as i64 % 2);

@@ -1,4 +1,4 @@
-//! The simple feed: every order is told, in messages of a few bytes, many in a packet.
+//! The simple feed: every order is published, in messages of a few bytes, many in a packet.
 
 use crate::draft::{Draft, Value};
 use crate::error::Error;
@@ -7,18 +7,18 @@ use crate::source::{Made, Room, Source};
 use crate::truth::TrueBook;
 use tickwire_feed::book::Side;
 
-/// Books are deeper than any that the exchange makes: every order is told.
+/// Deeper than any simulated book, because every order is published.
 const DEPTH: usize = 1_000;
-/// Orders of a security above which no new ones come.
+/// Number of orders per side of a security above which no new ones arrive.
 const ORDERS_MAX: usize = 40;
-/// MessageType is 10 more than the template id.
+/// MessageType is the template id plus 10.
 const MESSAGE_TYPES: [(&str, u64); 4] =
     [("Quote", 11), ("New", 12), ("Change", 13), ("Remove", 14)];
 const EXCHANGES: &[u8; 3] = b"NPQ";
 const SECURITY_TYPE: u8 = b'E';
 const SESSIONS: &[u8; 2] = b"12";
 
-/// The message that ends the feed.
+/// Returns the message that ends the feed.
 fn done() -> Draft {
     Draft { template: "Done", fields: vec![Value::UInt(99)] }
 }
@@ -30,12 +30,12 @@ pub(crate) struct Simple {
     changes: Vec<Change>,
 }
 
-/// What a message tells.
+/// The content of a message.
 struct Told {
     template: &'static str,
     security: u32,
     order_id: u32,
-    /// Volume and price; a removed order has none.
+    /// Volume and price; `None` for a removed order.
     content: Option<(u32, i64)>,
     side: Option<Side>,
 }
@@ -56,7 +56,7 @@ impl Simple {
         Self { market: Market::new(profile, seed), seq_num: 0, changes: Vec::new() }
     }
 
-    /// Makes an order come, change or go, or quotes one. The four are about equally many.
+    /// Adds, changes or removes an order, or quotes one. The four are about equally frequent.
     fn act(&mut self) -> (Told, Option<TrueBook>) {
         loop {
             let index = self.market.any_security();
@@ -101,7 +101,7 @@ impl Simple {
     }
 }
 
-/// The message that tells it.
+/// Creates the message of an event.
 fn draft(told: &Told, seq_num: u64, time_ms: u64) -> Draft {
     let message_type = MESSAGE_TYPES.iter().find(|(template, _)| *template == told.template);
     let message_type = message_type.map_or(0, |(_, message_type)| *message_type);

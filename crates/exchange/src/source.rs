@@ -1,10 +1,10 @@
-//! What makes up the messages of a feed.
+//! Sources of a feed's messages.
 
 use crate::draft::Draft;
 use crate::error::Error;
 use crate::truth::TrueBook;
 
-/// A message, and the books it changed as they are after it.
+/// A message, and the books after the message that it changed.
 #[derive(Clone, Debug)]
 pub(crate) struct Made {
     pub(crate) draft: Draft,
@@ -13,45 +13,46 @@ pub(crate) struct Made {
     pub(crate) time_ms: u64,
 }
 
-/// Says how many entries more than a message has always fit in a packet of its own; `None` if the
-/// message itself does not fit.
+/// Returns how many further entries certainly fit in a packet with this message alone; `None` if
+/// the message itself does not fit.
 pub(crate) type Room<'f> = dyn FnMut(&Draft) -> Result<Option<usize>, Error> + 'f;
 
-/// Makes up the messages of a feed.
+/// Generates the messages of a feed.
 pub(crate) trait Source: Send {
-    /// Makes up the next message. One that can have any length asks for room.
+    /// Creates the next message. Sources of messages without a length limit use `room` to limit
+    /// them.
     fn next(&mut self, room: &mut Room<'_>) -> Result<Made, Error>;
 
-    /// Messages that are longer than any that this makes up without asking: a packet must have room
-    /// for each.
+    /// Returns messages that are at least as long as any that the source creates without asking for
+    /// room; a packet must have room for each.
     fn largest(&self) -> Vec<Draft>;
 
-    /// Messages with so many entries, longer than any others with as many; none if messages have no
-    /// entries.
+    /// Returns messages with `_entries` entries that are at least as long as any others with this
+    /// number; empty if messages have no entries.
     fn largest_with(&self, _entries: usize) -> Vec<Draft> {
         Vec::new()
     }
 
-    /// Takes note that messages with so many entries always fit.
+    /// Sets the number of entries that always fit.
     fn set_entries_sure(&mut self, _entries: usize) {}
 
-    /// The message that ends the feed, if it has one.
+    /// Returns the message that ends the feed, if it has one.
     fn done(&self) -> Option<Draft>;
 
-    /// The snapshot of a book, `last_seq_num` being the last packet in it; `None` if the feed has no
-    /// snapshots.
+    /// Returns the snapshot of a book; `_last_seq_num` is the last packet in it. `None` if the feed
+    /// has no snapshots.
     fn snapshot(&self, _book: &TrueBook, _last_seq_num: u64) -> Option<Draft> {
         None
     }
 
-    /// A snapshot that is longer than any other.
+    /// Returns a snapshot that is at least as long as any other.
     fn largest_snapshot(&self) -> Option<Draft> {
         None
     }
 
-    /// All books as they are now.
+    /// Returns all current books.
     fn books(&self) -> Vec<TrueBook>;
 
-    /// What the clock says: milliseconds since midnight.
+    /// Returns the simulated time: milliseconds since midnight.
     fn time_ms(&self) -> u64;
 }

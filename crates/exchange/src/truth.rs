@@ -1,4 +1,4 @@
-//! The true state of the books, as the exchange knows it.
+//! The true state of the books, as known to the exchange.
 
 use std::collections::BTreeMap;
 use tickwire_feed::book::{Book, Level, Side};
@@ -8,16 +8,16 @@ use tickwire_feed::book::{Book, Level, Side};
 pub struct TrueBook {
     /// SecurityID.
     pub security: u32,
-    /// RptSeq of the last update told about this security; 0 where the feed does not count them.
+    /// RptSeq of the last published update of this security; 0 if the feed does not count them.
     pub rpt_seq: u64,
-    /// Levels to buy at, best first. Sizes and order counts are sums over the orders.
+    /// Bid levels, best first. Sizes and order counts are sums over the orders.
     pub bids: Vec<Level>,
-    /// Levels to sell at, best first.
+    /// Offer levels, best first.
     pub offers: Vec<Level>,
 }
 
 impl TrueBook {
-    /// The levels of a side, best first.
+    /// Returns the levels of a side, best first.
     pub fn levels(&self, side: Side) -> &[Level] {
         match side {
             Side::Bid => &self.bids,
@@ -25,13 +25,13 @@ impl TrueBook {
         }
     }
 
-    /// Whether `book` has exactly these levels: prices, sizes and order counts.
+    /// True if `book` has exactly these levels: prices, sizes and order counts.
     pub fn is(&self, book: &Book) -> bool {
         Side::ALL.into_iter().all(|side| book.levels(side).eq(self.levels(side)))
     }
 }
 
-/// The books of all securities after some packet.
+/// The books of all securities after a packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
     books: BTreeMap<u32, TrueBook>,
@@ -40,39 +40,39 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// Books before the first packet.
+    /// Creates the books before the first packet.
     pub(crate) fn new(books: impl Iterator<Item = TrueBook>) -> Self {
         let books = books.map(|book| (book.security, book)).collect();
         Self { books, seq_num: None, messages: 0 }
     }
 
-    /// Takes over the books that a message changed.
+    /// Applies the books that a message changed.
     pub(crate) fn apply(&mut self, books: Vec<TrueBook>) {
         self.messages += 1;
         self.books.extend(books.into_iter().map(|book| (book.security, book)));
     }
 
-    /// Notes that a packet is complete.
+    /// Records that a packet is complete.
     pub(crate) fn end_packet(&mut self, seq_num: u64) {
         self.seq_num = Some(seq_num);
     }
 
-    /// Sequence number of the last packet in the books; `None` before the first.
+    /// Returns the sequence number of the last packet in the books; `None` before the first.
     pub fn seq_num(&self) -> Option<u64> {
         self.seq_num
     }
 
-    /// Messages in the books so far.
+    /// Returns the number of messages in the books so far.
     pub fn messages(&self) -> u64 {
         self.messages
     }
 
-    /// The book of a security, or `None` for one that the feed does not have.
+    /// Returns the book of a security, or `None` if the feed does not have it.
     pub fn book(&self, security: u32) -> Option<&TrueBook> {
         self.books.get(&security)
     }
 
-    /// The books of all securities, by ascending SecurityID.
+    /// Returns the books of all securities, by ascending SecurityID.
     pub fn books(&self) -> impl Iterator<Item = &TrueBook> {
         self.books.values()
     }

@@ -1,4 +1,4 @@
-//! Books built from decoded messages are the exchange's own.
+//! Books built from decoded messages equal the exchange's books.
 
 mod support;
 
@@ -16,7 +16,7 @@ use tickwire_feed::market::{
 };
 use tickwire_feed::recovery::{Recovery, RecoveryOptions, SnapshotOutcome, UpdateOutcome};
 
-/// Builds books of price levels as a feed handler does.
+/// Builds books of price levels like a feed handler.
 struct Handler {
     receiver: Receiver,
     snapshots: Receiver,
@@ -24,7 +24,7 @@ struct Handler {
     recovery: Recovery,
 }
 
-/// Hands what a message says to the books, and keeps what became of it.
+/// Applies messages to the books and records the outcomes.
 struct Outcomes<'r> {
     recovery: &'r mut Recovery,
     updates: Vec<UpdateOutcome>,
@@ -108,7 +108,7 @@ impl Handler {
         outcome
     }
 
-    /// Whether a book is fresh; it is the true one then.
+    /// True if a book is fresh; asserts that it then equals the true book.
     fn is_fresh(&self, truth: &TrueBook) -> bool {
         let key = InstrumentKey::Number(truth.security.into());
         let Some(instrument) = self.recovery.instruments().find(key) else { return false };
@@ -147,7 +147,7 @@ fn books_of_price_levels_are_the_true_ones_after_every_packet() {
         let mut levels = 0;
         while let Some(packet) = generator.next_packet().expect("a packet") {
             handler.packet(&packet, |outcome| {
-                // The first update of a book that begins empty makes it known.
+                // The first update of a book that begins empty makes it fresh.
                 use UpdateOutcome::{Applied, Recovered};
                 assert!(matches!(outcome, Applied | Recovered), "{outcome:?}");
             });
@@ -182,8 +182,8 @@ fn only_what_a_packet_says_changes_is_changed() {
     }
 }
 
-/// Loses packets for good; snapshots come now and then. No fresh book is wrong, and one
-/// more round of snapshots makes all good.
+/// Drops packets permanently and sends a snapshot occasionally. No fresh book is wrong, and after
+/// one more round of snapshots all books are fresh.
 fn lose_and_recover(options: &Options, seed: u64, loss_percent: u8) {
     let mut random = Rng::with_seed(seed);
     let mut generator = Generator::new(options).expect("options");
@@ -291,7 +291,7 @@ impl Orders {
         }
     }
 
-    /// Price levels of a side, best first.
+    /// Returns the price levels of a side, best first.
     fn levels(&self, security: u32, side: Side) -> Vec<Level> {
         let wanted = if side == Side::Bid { b'B' } else { b'S' };
         let mut levels: BTreeMap<i64, (i64, u32)> = BTreeMap::new();

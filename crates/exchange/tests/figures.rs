@@ -1,4 +1,4 @@
-//! The mix of messages: what published measurements say of the feeds.
+//! The mix of messages agrees with published measurements of the feeds.
 
 mod support;
 
@@ -7,7 +7,7 @@ use support::packets;
 use tickwire_exchange::{CmeShape, Draft, Feed, FeedShape, Options, Value};
 use tickwire_fast::TemplateSet;
 
-/// What a feed is like on average.
+/// Averages of a feed.
 struct Figures {
     entries: f64,
     entries_max: usize,
@@ -22,7 +22,8 @@ fn entries(draft: &Draft) -> &[Vec<Value>] {
     }
 }
 
-/// Figures of the messages of one template; `security_at` is where SecurityID is in an entry.
+/// Returns the averages over the messages of one template. `security_at` is the index of SecurityID
+/// in an entry.
 fn figures(options: &Options, template: &str, security_at: usize) -> Figures {
     let packets = packets(options);
     let mut figures = Figures { entries: 0.0, entries_max: 0, bytes: 0.0, securities: 0.0 };
@@ -123,7 +124,7 @@ fn simple_messages_are_of_four_kinds_about_equally() {
 
 #[test]
 fn shaped_feeds_send_every_template_in_messages_of_the_right_size() {
-    // Bytes a message.
+    // Bytes per message.
     let wanted = [
         (FeedShape::Asts, 150..180),
         (FeedShape::B3, 100..125),

@@ -1,4 +1,4 @@
-//! Generated modules decode shaped feeds to the messages that were made up.
+//! Generated modules decode shaped feeds to the original messages.
 
 use std::sync::Arc;
 use tickwire_exchange::{FeedShape, Generator, Options};
@@ -6,7 +6,7 @@ use tickwire_fast::rt::{Decoder, Templates};
 use tickwire_fast::{DecoderOptions, MessageDecoder, ResetPolicy};
 use tickwire_fast_generated::{WithModule, with_module};
 
-/// Makes a decoder of whichever module has the templates of a feed.
+/// Creates a decoder from the module with the templates of a feed.
 struct Decoding<'g>(&'g Generator);
 
 impl WithModule for Decoding<'_> {

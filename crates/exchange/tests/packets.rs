@@ -1,4 +1,4 @@
-//! Packets: the same for the same seed, bounded, and decoded to what was made up.
+//! Packets: the same for the same seed, bounded in length, and decoded to the original messages.
 
 mod support;
 
@@ -41,7 +41,7 @@ fn has_done(options: &Options) -> bool {
     !matches!(options.feed, Feed::Cme { .. } | Feed::RandomCme | Feed::Shaped(_))
 }
 
-/// Decodes every packet and compares every value; returns the number of messages.
+/// Decodes every packet and compares every value. Returns the number of messages.
 fn check_all(options: &Options) -> u64 {
     let mut generator = Generator::new(options).expect("options that can be");
     let mut receiver = Receiver::new(&generator, options.framing);
@@ -109,7 +109,8 @@ fn packets_too_small_for_a_message_are_refused_with_the_least_size() {
             };
             let below = Options { packet_bytes_max: bytes_min - 1, ..options.clone() };
             assert!(Generator::new(&below).is_err());
-            // Shaped feeds know their longest message but for a few bytes: see `Shaped::largest`.
+            // The longest message of shaped feeds is known except for a few bytes; see
+            // `Shaped::largest`.
             let spare = if matches!(options.feed, Feed::Shaped(_)) { 16 } else { 0 };
             let least = Options { packet_bytes_max: bytes_min + spare, ..options };
             check_all(&Options { messages: 300, messages_per_packet_max: usize::MAX, ..least });

@@ -1,7 +1,6 @@
-//! One lossy line of the cme feed, no snapshots: what is lost comes again from a TCP replay server with
-//! limits and broken connections. A fresh book is the exchange's, and where everything lost was
-//! replayed all books are fresh at the end. A seed that fails is run again alone with
-//! TICKWIRE_SEED=<seed>.
+//! One lossy line of the cme feed without snapshots: a TCP replay server with limits and broken
+//! connections resends lost packets. A fresh book equals the exchange's, and if everything lost was
+//! replayed, all books are fresh at the end. To run a failing seed alone, set TICKWIRE_SEED=<seed>.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +22,7 @@ use tickwire_feed::recovery::{BookChange, Recovery, RecoveryOptions};
 use tickwire_feed::replay::{ReplayClient, ReplayEvent, ReplayOptions};
 
 const SEEDS: u64 = 60;
-/// Between two packets.
+/// Time between two packets.
 const SLOT_NS: u64 = 20_000;
 const HOLD_NS: u64 = 100_000;
 const MESSAGES: u64 = 600;
@@ -37,7 +36,7 @@ struct Service {
     server: ReplayServer,
     client: ReplayClient<Number>,
     connection: Option<ReplayConnection>,
-    /// Bytes of the server that the client has not received yet.
+    /// Bytes from the server that the client has not received yet.
     in_flight: Vec<u8>,
     abandoned: u64,
 }
@@ -59,7 +58,7 @@ impl Service {
         let client = ReplayOptions {
             username: options.username.clone(),
             password: options.password.clone(),
-            // Not always what the server allows: the client finds out.
+            // Sometimes more than the server allows, so that the client must adapt.
             messages_max: 20,
             requests_max: 100_000,
             attempts_max: 30,
@@ -78,7 +77,7 @@ impl Service {
         }
     }
 
-    /// Moves bytes once in each direction, as many as the network happens to bring.
+    /// Moves bytes once in each direction, a random number at a time.
     fn exchange(&mut self, now_ns: u64) {
         self.client.handle_timeout(now_ns);
         let Some(connection) = &mut self.connection else { return };
@@ -97,7 +96,7 @@ impl Service {
         }
     }
 
-    /// Takes from the client what belongs to the handler.
+    /// Passes the client's events to the handler.
     fn pump<E, A, S>(&mut self, now_ns: u64, handler: &mut Handler<E, A>, sink: &mut S)
     where
         E: Engine,
@@ -153,7 +152,7 @@ impl<M: ?Sized> Sink<M> for Checked<'_> {
         let Ok(book) = recovery.book(change.instrument, BookKind::Outright) else { return };
         let rpt_seq = recovery.rpt_seq(change.instrument).expect("a known instrument");
         let name = recovery.instruments().name(change.instrument);
-        // The truth is known between packets, not between the messages of one.
+        // The truth is known between packets, not between the messages of a packet.
         let Some(truth) = self.books.get(&(name.parse().expect("a SecurityID"), rpt_seq)) else {
             return;
         };
@@ -166,7 +165,7 @@ impl<M: ?Sized> Sink<M> for Checked<'_> {
     }
 }
 
-/// What a run did.
+/// The counters of a run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outcome {
     lost: u64,
@@ -218,7 +217,7 @@ where
         now_ns += SLOT_NS;
         let fast = &bytes[framing.preamble_bytes()..];
         assert!(service.server.publish(*seq_num, fast));
-        // Nothing shows that packets at the end are lost.
+        // No later packet reveals the loss of the last one, so it is not dropped.
         if index == last || random.u8(0..100) >= loss_percent {
             let source = Source::Incremental(Line::A);
             handler.handle_packet(now_ns, source, bytes, &mut sink);

@@ -1,6 +1,7 @@
-//! Sessions of the cme feed over two lossy lines and a lossy channel of snapshots, and of the complex
-//! feed, which has no snapshots, through the feed handler by the dynamic engine and by generated code:
-//! the books of all are the exchange's. A seed that fails is run again alone with TICKWIRE_SEED=<seed>.
+//! Simulated sessions through the feed handler, with the dynamic engine and with generated code:
+//! the cme feed over two lossy lines and a lossy channel of snapshots, and the complex feed, which
+//! has no snapshots. The books equal the exchange's. To run a failing seed alone, set
+//! TICKWIRE_SEED=<seed>.
 
 use fastrand::Rng;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,37 +22,37 @@ use tickwire_feed::market::{
 use tickwire_feed::recovery::{BookChange, Recovery, RecoveryOptions, SnapshotOutcome};
 
 const SEEDS: u64 = 60;
-/// Between two packets.
+/// Time between two packets.
 const SLOT_NS: u64 = 20_000;
-/// How long a missing packet is waited for.
+/// Time that the handler waits for a missing packet.
 const HOLD_NS: u64 = 2_000_000;
-/// A packet comes so many slots late at most, far inside the hold time.
+/// Maximum delay of a packet in slots, far below the hold time.
 const DELAY_SLOTS_MAX: u64 = 8;
 const SNAPSHOT_EVERY: usize = 4;
 
-/// A packet coming in.
+/// The arrival of a packet.
 struct Arrival {
     at_ns: u64,
     source: Source,
     bytes: Vec<u8>,
 }
 
-/// What the exchange did.
+/// A session of the exchange.
 struct Session {
     generator: Generator,
-    /// Levels a side.
+    /// Levels per side.
     depth: u32,
-    /// Messages by number of the packet.
+    /// Messages by packet number.
     sent: BTreeMap<u64, Vec<Draft>>,
     /// Books by security and RptSeq.
     books: BTreeMap<(u32, u64), TrueBook>,
     arrivals: Vec<Arrival>,
-    /// Numbers that came on either line.
+    /// Packet numbers that arrived on either line.
     arrived: BTreeSet<u64>,
 }
 
 impl Session {
-    /// The cme feed.
+    /// Creates a session of the cme feed.
     fn cme(seed: u64) -> Self {
         let mut random = Rng::with_seed(seed);
         let feed = Feed::Cme { shape: CmeShape::Average, mid_session: random.bool() };
@@ -68,7 +69,8 @@ impl Session {
         Self::run(random, &options, true, 10)
     }
 
-    /// The complex feed: what one line loses the other brings, because nothing else would.
+    /// Creates a session of the complex feed. Each packet arrives on at least one line, because
+    /// there are no snapshots.
     fn complex(seed: u64) -> Self {
         let mut random = Rng::with_seed(seed);
         let options = Options {
@@ -114,12 +116,12 @@ impl Session {
             }
             index += 1;
         }
-        // Nothing shows that packets at the end are lost, so the last one comes on both lines.
+        // Later packets reveal a loss, so the last packet arrives on both lines.
         let (seq_num, bytes) = last.expect("a packet");
         for line in Line::ALL {
             session.send(&mut random, 0, index, line, seq_num, &bytes);
         }
-        // After the hold time nothing is waited for any more.
+        // After the hold time the handler waits for no packet.
         index += DELAY_SLOTS_MAX + 2 * HOLD_NS / SLOT_NS;
         if has_snapshots {
             securities.iter().for_each(|security| session.snapshot(index, *security));
@@ -128,7 +130,7 @@ impl Session {
         session
     }
 
-    /// Lets a packet come on a line: never, late, or twice.
+    /// Delivers a packet on a line: never, late, or twice.
     fn send(
         &mut self,
         random: &mut Rng,
@@ -158,12 +160,12 @@ impl Session {
     }
 }
 
-/// Checks what comes out of the handler.
+/// Checks the handler's output.
 struct Checked<'s> {
     session: &'s Session,
     delivered: BTreeSet<u64>,
     lost: BTreeSet<u64>,
-    /// The last number that came out.
+    /// The last packet number delivered.
     last: Option<u64>,
     books: u64,
 }
@@ -181,7 +183,7 @@ impl Checked<'_> {
     fn check_book(&mut self, instrument: Instrument, recovery: &Recovery) {
         let Ok(book) = recovery.book(instrument, BookKind::Outright) else { return };
         let rpt_seq = recovery.rpt_seq(instrument).expect("a known instrument");
-        // The truth is known between packets, not between the messages of one.
+        // The truth is known between packets, not between the messages of a packet.
         let security = recovery.instruments().name(instrument).parse().expect("a SecurityID");
         let Some(truth) = self.session.books.get(&(security, rpt_seq)) else { return };
         assert!(truth.is(book), "{truth:?} {book:?}");
@@ -191,7 +193,7 @@ impl Checked<'_> {
 
 /// A message whose values can be checked.
 trait Checkable {
-    /// The message as the dynamic engine decoded it, if it did.
+    /// Returns the message if the dynamic engine decoded it.
     fn dynamic(&self) -> Option<&Message>;
 }
 
@@ -202,7 +204,7 @@ impl Checkable for Message {
 }
 
 impl<T: Templates> Checkable for GeneratedMessage<T> {
-    /// Books are what shows the values of others.
+    /// Values decoded by generated code are checked through the books.
     fn dynamic(&self) -> Option<&Message> {
         None
     }
@@ -254,7 +256,7 @@ fn options() -> DecoderOptions {
     DecoderOptions { reset, ..DecoderOptions::default() }
 }
 
-/// Runs a session through a handler; returns how many packets were lost on both lines.
+/// Runs a session through a handler. Returns the number of packets lost on both lines.
 fn handle<E: Engine<Message: Checkable>>(
     session: &Session,
     program: &Arc<Program>,
@@ -284,7 +286,7 @@ where
         }
         handler.handle_packet(*at_ns, *source, bytes, &mut sink);
     }
-    // Past every hold time, before the channel counts as silent.
+    // After every hold time, but before the channel counts as silent.
     let end_ns = session.arrivals.last().map_or(0, |arrival| arrival.at_ns) + 5_000_000_000;
     handler.handle_timeout(end_ns, &mut sink);
     let last = sink.last.expect("packets came");
@@ -292,14 +294,15 @@ where
     let missing: BTreeSet<u64> = session.sent.range(..=last).map(|(seq_num, _)| *seq_num).collect();
     let missing: BTreeSet<u64> = missing.difference(&session.arrived).copied().collect();
     assert_eq!(sink.lost, missing);
-    // Of each message one check for each book that it changes, where the truth of that moment is known.
+    // Each message is checked once for each book that it changes, if the truth at that moment is
+    // known.
     assert!(sink.books > 50, "{} books", sink.books);
     for truth in session.generator.truth().books() {
         let recovery = handler.recovery();
         let instrument = recovery.instruments().find(InstrumentKey::Number(truth.security.into()));
         let book = instrument.map(|instrument| recovery.book(instrument, BookKind::Outright));
         if truth.rpt_seq == 0 && book.is_none_or(|book| book.is_err()) {
-            // Nothing was ever said of it.
+            // No message concerned this security.
             continue;
         }
         let book = book.expect("a known instrument").expect("fresh at the end");
@@ -317,8 +320,8 @@ fn dynamic(session: &Session) -> usize {
     handle(session, program, engine).0
 }
 
-/// Runs a session by generated code, for templates that may have changed since it was generated.
-/// Returns how many messages of the incremental feed were left to the dynamic engine.
+/// Runs a session with generated code, for templates that may have changed since it was generated.
+/// Returns the number of messages of the incremental feed that were left to the dynamic engine.
 fn generated<T: Templates>(session: &Session, program: &Arc<Program>) -> (usize, u64) {
     let decoder = || rt::Decoder::<T>::adopting(program.clone(), options()).expect("all fields");
     let engine = || Generated::new(decoder(), &SeqNumField::default());
@@ -365,8 +368,9 @@ fn books_without_snapshots_are_the_same_by_every_engine() {
     }
 }
 
-/// The exchange has changed templates since the module was generated, here their names only, so that
-/// its packets are still right: static code decodes what it knows, the dynamic engine the rest.
+/// The exchange has changed templates since the module was generated, here only their names, so
+/// that its packets remain valid: generated code decodes the templates that it knows, the dynamic
+/// engine the rest.
 #[test]
 fn a_handler_of_generated_code_runs_on_when_templates_have_changed() {
     let snapshots = compile(&templates::CME.replace("\"MDSnapshotFullRefresh\"", "\"Renamed\""));
@@ -380,7 +384,7 @@ fn a_handler_of_generated_code_runs_on_when_templates_have_changed() {
         let (lost_by_it, left_over) = run(&session, &increments);
         assert_eq!(lost_by_it, lost);
         assert!(left_over > 100, "{left_over} increments decoded dynamically");
-        // A module of another feed: everything is dynamic.
+        // A module of another feed: the dynamic engine decodes everything.
         assert_eq!(generated::<exchange_complex::Templates>(&session, &increments).0, lost);
     }
 }

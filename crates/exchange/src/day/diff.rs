@@ -1,4 +1,4 @@
-//! Entries that turn one book into another, as a feed of price levels tells them.
+//! Computes the entries that turn one book into another in a feed of price levels.
 
 use tickwire_feed::book::{Level, Side};
 
@@ -10,19 +10,19 @@ pub(super) const DELETE_THRU: u64 = 3;
 pub(super) const DELETE_FROM: u64 = 4;
 pub(super) const OVERLAY: u64 = 5;
 
-/// One change of a side.
+/// A change of one side of a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) action: u64,
     pub(super) side: Side,
     /// Position from 1.
     pub(super) level: u32,
-    /// What stands there; price only where it goes.
+    /// The level's new content; for a delete only its price matters.
     pub(super) content: Level,
 }
 
-/// Steps by position. `before` is what the feed told, `after` the whole side, of which `depth` levels are told.
-/// `overlays` sends changes of sizes as overlays.
+/// Returns the steps by position. `before` is the published book, `after` the whole side, of which
+/// `depth` levels are published. With `overlays`, changes of sizes are sent as overlays.
 pub(super) fn by_level(
     side: Side,
     before: &[Level],
@@ -68,7 +68,7 @@ pub(super) fn by_level(
     steps
 }
 
-/// Steps by price: deletes first. `after` has the levels that are told.
+/// Returns the steps by price, deletes first. `after` contains the published levels.
 pub(super) fn by_price(side: Side, before: &[Level], after: &[Level]) -> Vec<Step> {
     let gone = before.iter().filter(|old| after.iter().all(|new| new.price != old.price));
     let step = |action, content: &Level| Step { action, side, level: 0, content: *content };

@@ -1,4 +1,4 @@
-//! What happens on a day, as messages.
+//! Generates the events of a day as messages.
 
 use super::diff::{self, Step};
 use super::messages::{self, Clock, Entry};
@@ -18,11 +18,11 @@ const ID_STEP: u32 = 7;
 const FIRST_ORDER_ID: u64 = 1_000_000;
 /// Sessions of a symbol.
 const SESSIONS: [&str; 2] = ["TQBR", "SMAL"];
-/// In a thousand messages, so many change a status.
+/// Status changes per 1,000 messages.
 const STATUS_PERMILLE: u32 = 15;
-/// In a hundred events, so many are a settlement price or open interest.
+/// Percentage of events that are a settlement price or open interest.
 const STATISTIC_PERCENT: u8 = 3;
-/// Events without anything to tell before a statistic is told instead.
+/// Number of consecutive events without a visible change after which a statistic is published.
 const SILENT_EVENTS_MAX: u32 = 20;
 
 /// The instruments of a channel.
@@ -33,7 +33,7 @@ pub(super) struct Market {
     kinds: &'static [BookKind],
     random: Rng,
     order_id: u64,
-    /// Status changes that the next messages tell.
+    /// Status changes for the next messages.
     planned: VecDeque<(usize, TradingStatus)>,
 }
 
@@ -61,7 +61,7 @@ impl Market {
         market
     }
 
-    /// Lets a session go on before the feed begins.
+    /// Simulates the session up to the feed's start.
     fn begin_before(&mut self, options: &DayOptions) {
         for security in &mut self.securities {
             for _ in 0..self.random.u32(20..150) {
@@ -74,7 +74,7 @@ impl Market {
         }
     }
 
-    /// Tells the truth all books.
+    /// Publishes all books to the truth.
     pub(super) fn publish_all(&self, at: Moment, truth: &mut DayTruth) {
         for index in 0..self.securities.len() {
             self.publish(at, index, truth);
@@ -95,7 +95,7 @@ impl Market {
         }
     }
 
-    /// Makes the next message of updates, and brings the truth to it.
+    /// Creates the next message of updates, and brings the truth up to date.
     pub(super) fn message(
         &mut self,
         options: &DayOptions,
@@ -124,7 +124,7 @@ impl Market {
         messages::updates(&entries, options.key, clock)
     }
 
-    /// Chooses a status change now and then.
+    /// Chooses a status change occasionally.
     fn plan_status(&mut self, options: &DayOptions) -> Option<(usize, TradingStatus)> {
         use TradingStatus::{Halt, NotAvailable, PreOpen, ReadyToTrade};
         if !options.has_status || self.random.u32(0..1_000) >= STATUS_PERMILLE {
@@ -157,7 +157,7 @@ impl Market {
         messages::status(&security.name, code, clock)
     }
 
-    /// Ends an auction: whatever crosses trades.
+    /// Ends an auction: executes all crossing orders.
     fn uncross(
         &mut self,
         options: &DayOptions,
@@ -202,7 +202,7 @@ impl Market {
         vec![entry]
     }
 
-    /// Lets things happen and tells them; at least one entry.
+    /// Simulates events and returns at least one entry for them.
     fn events(&mut self, options: &DayOptions, at: Moment, truth: &mut DayTruth) -> Vec<Entry> {
         let mut entries = Vec::new();
         let mut touched = BTreeSet::new();
@@ -245,7 +245,7 @@ impl Market {
         entries
     }
 
-    /// Index of an instrument that something happens to: those with low indices are busier.
+    /// Returns the index of a random instrument; low indices are more frequent.
     fn any_security(&mut self) -> usize {
         let count = self.securities.len();
         self.random.usize(0..count).min(self.random.usize(0..count))
@@ -287,7 +287,7 @@ impl Market {
         }
     }
 
-    /// Adds entries for what changed in the books of an instrument.
+    /// Adds entries for the changes in the books of an instrument.
     fn tell_book(
         &mut self,
         options: &DayOptions,
@@ -348,7 +348,7 @@ impl Market {
         }
     }
 
-    /// Gives entries the RptSeq of their instruments.
+    /// Sets the RptSeq of the entries.
     fn count(&mut self, options: &DayOptions, entries: &mut [Entry]) {
         for entry in entries {
             let Some(name) = &entry.name else { continue };

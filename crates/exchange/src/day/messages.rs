@@ -33,7 +33,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// An entry that says nothing more than its type.
+    /// Creates an entry with only action and type.
     pub(super) const fn new(action: u64, entry_type: &'static str) -> Self {
         Self {
             action,
@@ -52,7 +52,7 @@ impl Entry {
     }
 }
 
-/// When a message is sent.
+/// The time at which a message is sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     /// SendingTime (52), YYYYMMDDHHMMSSmmm.
@@ -62,7 +62,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// The moment `ns` nanoseconds after 1970.
+    /// Creates the time from nanoseconds since 1970.
     pub(super) fn new(ns: u64) -> Self {
         let stamp = UtcTimestamp::from_unix_nanos(ns);
         let (date, time) = (stamp.date, stamp.time);
@@ -74,7 +74,7 @@ impl Clock {
         Self { sending_time, entry_time }
     }
 
-    /// MsgType, MsgSeqNum (set when the packet is known) and SendingTime.
+    /// Returns MsgType, MsgSeqNum (set when the packet is known) and SendingTime.
     fn header(self, msg_type: &'static str) -> Vec<Value> {
         vec![Value::Text(msg_type), Value::UInt(0), Value::UInt(self.sending_time)]
     }
@@ -92,7 +92,7 @@ fn text(text: Option<&'static str>) -> Value {
     text.map_or(Value::Absent, Value::Text)
 }
 
-/// SecurityID, Symbol and TradingSessionID.
+/// Returns SecurityID, Symbol and TradingSessionID.
 fn key(name: &Name) -> [Value; 3] {
     let symbol = Value::Name(name.symbol.clone());
     [Value::UInt(name.number.into()), symbol, Value::Text(name.session)]
@@ -106,7 +106,7 @@ fn order_id(id: Option<u64>, key: InstrumentKey) -> Value {
     }
 }
 
-/// MDIncrementalRefresh.
+/// Creates a MDIncrementalRefresh.
 pub(super) fn updates(entries: &[Entry], by: InstrumentKey, clock: Clock) -> Draft {
     let entry = |entry: &Entry| {
         let [id, symbol, session] = match (&entry.name, entry.session) {
@@ -136,7 +136,8 @@ pub(super) fn updates(entries: &[Entry], by: InstrumentKey, clock: Clock) -> Dra
     Draft { template: "MDIncrementalRefresh", fields }
 }
 
-/// Divides a message of updates into fragments of at most so many entries. Other messages stay whole.
+/// Splits a message of updates into fragments of at most `entries_max` entries. Returns other
+/// messages whole.
 pub(super) fn divided(draft: Draft, entries_max: usize) -> Vec<Draft> {
     let Some(Value::Sequence(entries)) = draft.fields.last() else { return vec![draft] };
     if draft.template != "MDIncrementalRefresh" || entries.len() <= entries_max {
@@ -153,7 +154,7 @@ pub(super) fn divided(draft: Draft, entries_max: usize) -> Vec<Draft> {
     entries.chunks(entries_max).zip(1..).map(fragment).collect()
 }
 
-/// Trades and statistics that a message of updates tells.
+/// Returns the number of trades and statistics in a message of updates.
 pub(super) fn events_in(draft: &Draft) -> usize {
     let Some(Value::Sequence(entries)) = draft.fields.last() else { return 0 };
     let is_event =
@@ -161,7 +162,7 @@ pub(super) fn events_in(draft: &Draft) -> usize {
     entries.iter().filter(is_event).count()
 }
 
-/// Where a snapshot stands in the feed of updates, and in which piece of it a message is.
+/// Position of a snapshot in the feed of updates, and of a message in the snapshot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SnapshotHead {
     pub(super) last_seq_num: u64,
@@ -169,7 +170,7 @@ pub(super) struct SnapshotHead {
     pub(super) depth: Option<u32>,
 }
 
-/// MDSnapshotFullRefresh with these entries.
+/// Creates a MDSnapshotFullRefresh with these entries.
 pub(super) fn snapshot(
     security: &Security,
     head: SnapshotHead,
@@ -188,7 +189,7 @@ pub(super) fn snapshot(
     Draft { template: "MDSnapshotFullRefresh", fields }
 }
 
-/// Entry of a snapshot of price levels; `level` counts from 1.
+/// Creates a snapshot entry for a price level; `level` counts from 1.
 pub(super) fn snapshot_level(
     side: Side,
     level: u64,
@@ -206,7 +207,7 @@ pub(super) fn snapshot_level(
     ]
 }
 
-/// Entry of a snapshot of orders.
+/// Creates a snapshot entry for an order.
 pub(super) fn snapshot_order(
     side: Side,
     id: u64,
@@ -225,7 +226,7 @@ pub(super) fn snapshot_order(
     ]
 }
 
-/// Entry of a snapshot that changes no level: the last trade, or J for an empty book.
+/// Creates a snapshot entry that changes no level: the last trade, or J for an empty book.
 pub(super) fn snapshot_other(
     entry_type: &'static str,
     price: Option<Amount>,
@@ -242,7 +243,7 @@ pub(super) fn snapshot_other(
     ]
 }
 
-/// SecurityStatus.
+/// Creates a SecurityStatus.
 pub(super) fn status(name: &Name, status: u32, clock: Clock) -> Draft {
     let mut fields = clock.header("f");
     fields.extend(key(name));
@@ -250,14 +251,14 @@ pub(super) fn status(name: &Name, status: u32, clock: Clock) -> Draft {
     Draft { template: "SecurityStatus", fields }
 }
 
-/// TradingSessionStatus.
+/// Creates a TradingSessionStatus.
 pub(super) fn session_status(status: u64, clock: Clock) -> Draft {
     let mut fields = clock.header("h");
     fields.push(Value::UInt(status));
     Draft { template: "TradingSessionStatus", fields }
 }
 
-/// SecurityDefinition. `implied_depth` is there where the feed has implied levels.
+/// Creates a SecurityDefinition. `implied_depth` is `Some` if the feed has implied levels.
 pub(super) fn definition(
     security: &Security,
     count: usize,
@@ -281,14 +282,14 @@ pub(super) fn definition(
     Draft { template: "SecurityDefinition", fields }
 }
 
-/// SequenceReset.
+/// Creates a SequenceReset.
 pub(super) fn sequence_reset(new_seq_no: u64, clock: Clock) -> Draft {
     let mut fields = clock.header("4");
     fields.push(Value::UInt(new_seq_no));
     Draft { template: "SequenceReset", fields }
 }
 
-/// Heartbeat.
+/// Creates a Heartbeat.
 pub(super) fn heartbeat(clock: Clock) -> Draft {
     Draft { template: "Heartbeat", fields: clock.header("0") }
 }

@@ -1,10 +1,11 @@
-//! A trading day on one channel: updates, snapshots, definitions, status, day changes and heartbeats.
+//! A trading day on one channel: updates, snapshots, definitions, status, day changes and
+//! heartbeats.
 //!
-//! [`DayOptions`] say what the channel is like, [`Day`] plays it: an iterator of [`DayPacket`]s in the order of
-//! their times. The feed of updates, that of snapshots and that of definitions have their own numbers. [`Day::truth`]
-//! has the books exactly as the exchange publishes them, to the depth that it tells.
+//! [`DayOptions`] describe the channel. [`Day`] generates it as an iterator of [`DayPacket`]s in
+//! the order of their times. Updates, snapshots and definitions have separate sequence numbers.
+//! [`Day::truth`] holds the books exactly as published, to the published depth.
 //!
-//! Nothing is lost, late or out of order here: faults are the injector's.
+//! No packet is lost, late or out of order: faults are the injector's task.
 //!
 //! # Examples
 //!
@@ -54,7 +55,7 @@ use tickwire_fast::{Program, TemplateSet};
 const SESSION_OPEN: u64 = 2;
 const SESSION_CLOSED: u64 = 3;
 
-/// Which levels a book has.
+/// The kind of levels in a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BookKind {
     /// Orders for the instrument itself.
@@ -63,10 +64,10 @@ pub enum BookKind {
     Implied,
 }
 
-/// A channel of packets with numbers of its own.
+/// A channel of packets with its own sequence numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Channel {
-    /// Updates, status and day changes; lines A and B carry the same.
+    /// Updates, status and day changes; lines A and B carry the same packets.
     Updates,
     /// Snapshots.
     Snapshots,
@@ -74,27 +75,28 @@ pub enum Channel {
     Instruments,
 }
 
-/// A packet as it goes on the wire.
+/// A packet as sent on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DayPacket {
     /// Its channel.
     pub channel: Channel,
-    /// Day changes before it.
+    /// Number of day changes before it.
     pub epoch: u32,
-    /// Number of the packet, or of its first message where messages are numbered; `None` for a heartbeat
-    /// without a number.
+    /// Sequence number of the packet, or of its first message if messages are numbered; `None` for
+    /// an unnumbered heartbeat.
     pub seq_num: Option<u64>,
-    /// When it is sent, nanoseconds since 1970. Packets of all channels come in the order of this.
+    /// Time of sending, nanoseconds since 1970. Packets of all channels are in the order of this
+    /// time.
     pub sent_ns: u64,
     /// Preamble and FAST bytes.
     pub bytes: Vec<u8>,
-    /// Bytes of the preamble.
+    /// Length of the preamble in bytes.
     pub preamble_bytes: usize,
-    /// The messages before they were encoded.
+    /// The messages before encoding.
     pub messages: Vec<Draft>,
 }
 
-/// What is sent next.
+/// A step of the day's plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Task {
     DayChange(DayChange),
@@ -107,7 +109,7 @@ enum Task {
     Updates,
 }
 
-/// Plays a trading day. See the [module](self). An iterator of packets; after an error it ends.
+/// Generates a trading day. See the [module](self). An iterator of packets; it ends after an error.
 pub struct Day {
     options: DayOptions,
     templates: String,
@@ -122,13 +124,13 @@ pub struct Day {
     random: Rng,
     epoch: u32,
     now_ns: u64,
-    /// When the last packet of updates was sent.
+    /// Time of the last packet of updates, nanoseconds since 1970.
     updated_ns: u64,
-    /// Packets of updates made, heartbeats not counted.
+    /// Number of packets of updates so far, without heartbeats.
     packets: u64,
-    /// Index of the instrument whose snapshot is next.
+    /// Index of the instrument for the next snapshot.
     snapshot_next: usize,
-    /// Index of the instrument whose definition is next.
+    /// Index of the instrument for the next definition.
     definition_next: usize,
     is_over: bool,
 }
@@ -140,7 +142,7 @@ impl fmt::Debug for Day {
 }
 
 impl Day {
-    /// A day before its first packet.
+    /// Creates a day before its first packet.
     ///
     /// # Errors
     /// [`Error`] if the options contradict each other.
@@ -180,32 +182,32 @@ impl Day {
         })
     }
 
-    /// The template file of the feed.
+    /// Returns the template file of the feed.
     pub fn templates(&self) -> &str {
         &self.templates
     }
 
-    /// The compiled [`templates`](Self::templates).
+    /// Returns the compiled [`templates`](Self::templates).
     pub fn program(&self) -> &Arc<Program> {
         self.binding.program()
     }
 
-    /// Compares decoded messages with those that were sent.
+    /// Returns the binding that compares decoded messages with the drafts.
     pub fn binding(&self) -> &Binding {
         &self.binding
     }
 
-    /// What is true after the last packet of updates handed out.
+    /// Returns the true state after the last packet of updates handed out.
     pub fn truth(&self) -> &DayTruth {
         &self.truth
     }
 
-    /// What the day is like.
+    /// Returns the options of the day.
     pub fn options(&self) -> &DayOptions {
         &self.options
     }
 
-    /// Makes the next packet; `None` after the last.
+    /// Returns the next packet; `None` after the last.
     ///
     /// # Errors
     /// [`Error::Encode`] if a value does not fit the templates: a defect of this crate.
@@ -222,12 +224,12 @@ impl Day {
         }
     }
 
-    /// Plans until the next packet of updates and what belongs behind it, or the end of the day.
+    /// Plans the next packet of updates and the packets that follow it, or the end of the day.
     fn plan(&mut self) {
         let count = self.market.securities.len();
         if self.packets >= self.options.packets {
-            // Two last rounds let every handler recover: behind lost packets the first snapshot may be
-            // a part of one.
+            // Two final rounds of snapshots let every handler recover: after lost packets, the
+            // first snapshot that a handler sees may be incomplete.
             if self.options.snapshot_every > 0 {
                 self.tasks.extend((0..2 * count).map(|index| Task::Snapshot(index % count)));
             }
@@ -259,7 +261,7 @@ impl Day {
         }
     }
 
-    /// The day change that the next packet of updates is, if it is one.
+    /// Returns the day change if it is due with the next packet of updates.
     fn day_change_due(&self) -> Option<DayChange> {
         let changes = &self.options.day_changes;
         let (count, index) = (changes.len() as u64, u64::from(self.epoch));
@@ -315,18 +317,18 @@ impl Day {
             preamble_bytes: self.options.wire_framing().preamble_bytes(),
             messages,
         });
-        // No two packets at once.
+        // No two packets have the same time.
         self.now_ns += self.random.u64(1..1_000);
         if channel == Channel::Updates {
             self.updated_ns = self.now_ns;
         }
     }
 
-    /// Lets time pass until the next packet of updates, with heartbeats if that takes long.
+    /// Advances the clock to the next packet of updates, with heartbeats if the gap is long.
     fn pause(&mut self) -> Result<(), Error> {
         let mean = self.options.gap_ns;
         let gap_ns = match self.random.u32(0..1_000) {
-            // Bursts and, now and then, nothing for long.
+            // Bursts, and rarely a long silence.
             0..300 => mean / 20,
             300..999 => self.random.u64(0..=mean.saturating_mul(5) / 2),
             _ => mean.saturating_mul(self.random.u64(0..100)),
@@ -385,7 +387,7 @@ impl Day {
         self.send(Channel::Updates, drafts)
     }
 
-    /// Tells the truth that what happened `at` a moment comes in several messages.
+    /// Records in the truth that the events of moment `at` are sent in several messages.
     fn note_parts(&mut self, at: Moment, parts: &[(Moment, usize)]) {
         if parts.len() > 1 {
             self.truth.divide(at, parts);
@@ -393,12 +395,13 @@ impl Day {
         parts.iter().for_each(|(moment, _)| self.truth.end_message(*moment));
     }
 
-    /// The moment after message `index` of the next packet of updates.
+    /// Returns the moment after message `index` of the next packet of updates.
     fn next_moment(&self, index: usize) -> Moment {
         Moment { epoch: self.epoch, seq_num: self.updates.next, index: index as u32 }
     }
 
-    /// Sends the first fragment of a transaction behind other messages, and each of the others in a packet of its own.
+    /// Sends the first fragment of a transaction after other messages, and each further fragment in
+    /// a separate packet.
     fn send_apart(&mut self, mut drafts: Vec<Draft>, fragments: Vec<Draft>) -> Result<(), Error> {
         let by_message = self.options.sequence == SequenceNumbers::Messages;
         let first = drafts.len();

@@ -1,140 +1,146 @@
-//! What a day is like.
+//! Options of a day.
 
 use crate::error::Error;
 use crate::packer::checked_reset;
 use tickwire_feed::framing::{Framing, Preset, ResetPolicy};
 
-/// Most instruments of a day.
+/// Maximum number of instruments of a day.
 const INSTRUMENTS_MAX: u32 = 10_000;
-/// Longest heartbeat interval and gap between packets, in nanoseconds: a day.
+/// Longest heartbeat interval and gap between packets, in nanoseconds: one day.
 const GAP_NS_MAX: u64 = 86_400_000_000_000;
 
-/// How the feed tells books.
+/// The form in which the feed publishes books.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BookForm {
-    /// Price levels by position (MDPriceLevel, 1023). Levels pushed out of the depth go without a word;
-    /// levels that come into sight are new at the last position.
+    /// Price levels by position (MDPriceLevel, 1023). Levels pushed out of the depth are dropped
+    /// implicitly; levels that come into view are new at the last position.
     Levels {
-        /// Levels a side: instrument `i` has `depths[i % depths.len()]`.
+        /// Levels per side: instrument `i` has `depths[i % depths.len()]`.
         depths: Vec<u32>,
     },
-    /// Price levels by price: all of them, or the best so many, those pushed out deleted.
+    /// Price levels by price: all of them, or the best `depth`; levels pushed out are deleted
+    /// explicitly.
     Prices {
-        /// Levels a side; `None` for all.
+        /// Levels per side; `None` for all.
         depth: Option<u32>,
     },
     /// Every order by its MDEntryID (278). A delete carries the id and no price.
     Orders,
 }
 
-/// How messages name instruments.
+/// The fields by which messages identify instruments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstrumentKey {
     /// SecurityID (48), a number.
     SecurityId,
-    /// Symbol (55) and TradingSessionID (336), as MOEX ASTS: a symbol trades in up to two sessions.
+    /// Symbol (55) and TradingSessionID (336), as at MOEX ASTS: a symbol trades in up to two
+    /// sessions.
     SymbolAndSession,
 }
 
-/// What sequence numbers count.
+/// The unit of sequence numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SequenceNumbers {
-    /// Packets. The preamble has the number, and MsgSeqNum (34) of every message in the packet too.
+    /// Packets. The number is in the preamble, and in MsgSeqNum (34) of every message in the
+    /// packet.
     Packets,
-    /// Messages. MsgSeqNum (34) is the only place; packets have no preamble.
+    /// Messages. The number is only in MsgSeqNum (34); packets have no preamble.
     Messages,
 }
 
-/// What an idle channel sends.
+/// The heartbeats of an idle channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heartbeats {
-    /// Nothing.
+    /// No heartbeats.
     None,
-    /// Heartbeats (35=0) that use sequence numbers.
+    /// Heartbeats (35=0) that consume sequence numbers.
     Numbered,
     /// Heartbeats without a number; only with [`SequenceNumbers::Messages`].
     Unnumbered,
 }
 
-/// How a day change is told: SequenceReset (35=4) as the last packet of the old session.
+/// A day change: SequenceReset (35=4) as the last packet of the old session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DayChange {
     /// NewSeqNo (36): number of the first packet or message of the new session.
     pub new_seq_no: u64,
-    /// Whether every instrument's RptSeq starts at 1 again.
+    /// True if every instrument's RptSeq restarts at 1.
     pub restarts_rpt_seq: bool,
 }
 
-/// What a day is like. Start from one of the constructors and change what should be otherwise.
+/// The properties of a day. Start from one of the constructors and change individual fields.
 #[derive(Clone, Debug)]
 pub struct DayOptions {
-    /// The same seed gives the same day.
+    /// Seed; the same seed gives the same day.
     pub seed: u64,
     /// Instruments of the channel, 1 to 10,000. Default 20.
     pub instruments: u32,
-    /// Packets of updates in the day, resets and status included, heartbeats not. Default 10,000.
+    /// Packets of updates in the day, including resets and status, without heartbeats. Default
+    /// 10,000.
     pub packets: u64,
-    /// Most messages in a packet of updates. Default 1.
+    /// Maximum number of messages in a packet of updates. Default 1.
     pub messages_per_packet_max: usize,
-    /// Most market events in one message, each some entries. Default 4.
+    /// Maximum number of market events in a message; an event has one or more entries. Default 4.
     pub events_per_message_max: usize,
-    /// How books are told.
+    /// Form of the books.
     pub books: BookForm,
-    /// How instruments are named.
+    /// Identification of instruments.
     pub key: InstrumentKey,
-    /// Whether every entry has its instrument's RptSeq (83); without it only sequence numbers say that something
-    /// is missing.
+    /// True if every entry carries its instrument's RptSeq (83); otherwise only sequence numbers
+    /// reveal a gap.
     pub has_rpt_seq: bool,
-    /// What sequence numbers count.
+    /// Unit of sequence numbers.
     pub sequence: SequenceNumbers,
-    /// Preamble of packets, if numbers count packets. Default [`Preset::Cme`].
+    /// Preamble of packets, if packets are numbered. Default [`Preset::Cme`].
     pub framing: Framing,
-    /// Whether implied levels (276=K) come beside outright ones.
+    /// True if implied levels (276=K) are published beside outright ones.
     pub has_implied: bool,
-    /// Whether levels have order counts (346).
+    /// True if levels have order counts (346).
     pub has_order_counts: bool,
-    /// Most entries of a snapshot message: larger books come in fragments with LastFragment (893). `None`
-    /// sends whole books, without field 893.
+    /// Maximum number of entries in a snapshot message; larger books are sent in fragments with
+    /// LastFragment (893). `None` sends whole books, without field 893.
     pub fragment_entries_max: Option<usize>,
-    /// One snapshot after so many packets of updates, each instrument in turn; 0 for none. Default 5.
+    /// Packets of updates between snapshots, each instrument in turn; 0 for no snapshots.
+    /// Default 5.
     pub snapshot_every: u64,
-    /// Most entries of a message of updates: what happens at once and has more comes in several messages with
-    /// LastFragment (893), in one packet or in packets that follow one another. `None` sends it in one message, without
-    /// field 893.
+    /// Maximum number of entries in a message of updates. Larger transactions are sent in several
+    /// messages with LastFragment (893), in one packet or in consecutive packets. `None` sends them
+    /// in one message, without field 893.
     pub transaction_entries_max: Option<usize>,
-    /// Whether the templates have the fields that no message of the day uses too, so that all days have the same. Only
-    /// with [`InstrumentKey::SecurityId`].
+    /// True if the templates also contain the fields that no message of the day uses, so that all
+    /// days have the same templates. Only with [`InstrumentKey::SecurityId`].
     pub has_unused_fields: bool,
-    /// Whether a SequenceReset ends every snapshot cycle, so that the numbers of snapshots start at 1.
+    /// True if a SequenceReset ends every snapshot cycle, so that the numbers of snapshots restart
+    /// at 1.
     pub resets_snapshots: bool,
-    /// Whether snapshots say MarketDepth (264).
+    /// True if snapshots carry MarketDepth (264).
     pub has_snapshot_depth: bool,
-    /// One definition after so many packets of updates, each instrument in turn; 0 for none. The day
-    /// begins with all of them. Default 50.
+    /// Packets of updates between definitions, each instrument in turn; 0 for none. The day begins
+    /// with all of them. Default 50.
     pub definition_every: u64,
-    /// Whether trades and statistics are told.
+    /// True if trades and statistics are published.
     pub has_trades: bool,
-    /// Whether instruments change their status: auctions with crossed books, halts.
+    /// True if instruments change their status: auctions with crossed books, halts.
     pub has_status: bool,
-    /// Chance from 0 to 1, for each message, that the exchange empties books (269=J) of an instrument, a
-    /// session or the channel instead of updating.
+    /// Probability from 0 to 1 that a message empties the books (269=J) of an instrument, a session
+    /// or the channel instead of updating them.
     pub empty_book: f64,
-    /// Day changes, evenly over the day. Default none.
+    /// Day changes, evenly distributed over the day. Default none.
     pub day_changes: Vec<DayChange>,
-    /// Whether books are full and RptSeq is far from 1 at the first packet.
+    /// True if books are full and RptSeq is far from 1 at the first packet.
     pub mid_session: bool,
-    /// Number of the first packet or message. Default 1.
+    /// Sequence number of the first packet or message. Default 1.
     pub first_seq_num: u64,
     /// Time of the first packet, nanoseconds since 1970. Default 2026-11-20 10:00:00 UTC.
     pub start_ns: u64,
     /// Mean time between packets of updates, in nanoseconds. Default 1 ms.
     pub gap_ns: u64,
-    /// Heartbeats in pauses.
+    /// Heartbeats during pauses.
     pub heartbeats: Heartbeats,
     /// Longest silence before a heartbeat, in nanoseconds. Default 1 s.
     pub heartbeat_interval_ns: u64,
-    /// Whether the truth keeps every book that ever was, for [`DayTruth::book_at`](super::DayTruth::book_at). Default off: memory
-    /// would grow with the day.
+    /// True if the truth keeps every version of every book, for
+    /// [`DayTruth::book_at`](super::DayTruth::book_at). Default off: memory grows with the day.
     pub keeps_history: bool,
 }
 
@@ -175,7 +181,8 @@ impl DayOptions {
         }
     }
 
-    /// Shares, as MOEX ASTS tells them: every order, Symbol and TradingSessionID, fragmented snapshots.
+    /// Shares in the form of MOEX ASTS: every order, Symbol and TradingSessionID, fragmented
+    /// snapshots.
     pub fn shares() -> Self {
         Self {
             books: BookForm::Orders,
@@ -189,7 +196,7 @@ impl DayOptions {
         }
     }
 
-    /// What is around the messages of a packet, and when dictionaries are reset.
+    /// Returns the framing of packets, which includes the reset policy of the dictionaries.
     pub fn wire_framing(&self) -> Framing {
         match self.sequence {
             SequenceNumbers::Packets => self.framing,
@@ -197,7 +204,8 @@ impl DayOptions {
         }
     }
 
-    /// Levels a side that the feed tells of an instrument, by its index; `None` where it tells all.
+    /// Returns the levels per side that the feed publishes of an instrument, by its index; `None`
+    /// if it publishes all.
     pub fn depth_of(&self, index: usize) -> Option<u32> {
         match &self.books {
             BookForm::Levels { depths } => depths.get(index % depths.len().max(1)).copied(),

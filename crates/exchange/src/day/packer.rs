@@ -39,8 +39,8 @@ impl ChannelPacker {
         }
     }
 
-    /// Encodes a packet and gives it, or each of its messages, the next number. Returns the number of the
-    /// packet, of its first message where messages are numbered.
+    /// Encodes a packet and assigns the next sequence number to it, or to each of its messages.
+    /// Returns the number of the packet, or of its first message if messages are numbered.
     pub(super) fn pack(
         &mut self,
         binding: &Binding,
@@ -59,7 +59,7 @@ impl ChannelPacker {
         Ok((seq_num, bytes))
     }
 
-    /// Encodes a packet that uses no number.
+    /// Encodes a packet that consumes no sequence number.
     pub(super) fn pack_unnumbered(
         &mut self,
         binding: &Binding,

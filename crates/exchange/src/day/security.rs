@@ -1,4 +1,4 @@
-//! One instrument of a day: its orders, implied levels, status, and what can happen to them.
+//! One instrument of a day: its orders, implied levels, status, and its possible events.
 
 use super::BookKind;
 use crate::truth::TrueBook;
@@ -7,33 +7,33 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tickwire_feed::book::{Amount, Level, Side};
 
-/// Most orders on a side.
+/// Maximum number of orders on a side.
 const SIDE_ORDERS_MAX: usize = 40;
-/// Fewer orders than this on a side are filled up first.
+/// A side with fewer orders than this receives new orders first.
 const SIDE_ORDERS_MIN: usize = 3;
-/// New orders are at most so many ticks from the fair price.
+/// Maximum distance of new orders from the fair price, in ticks.
 const DISTANCE_MAX: i64 = 14;
-/// The fair price stays between these, in ticks.
+/// Bounds of the fair price, in ticks.
 const FAIR: std::ops::RangeInclusive<i64> = 500..=3_000_000;
-/// Implied levels a side that the feed tells; there are never more.
+/// Implied levels per side that the feed publishes; there are never more.
 pub(super) const IMPLIED_DEPTH: u32 = 2;
 const SIZE_MAX: u64 = 500;
 
 /// SecurityTradingStatus (326).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TradingStatus {
-    /// 2: nothing happens.
+    /// 2: no events.
     Halt,
     /// 17.
     ReadyToTrade,
     /// 18.
     NotAvailable,
-    /// 21: orders gather, the book may be crossed.
+    /// 21: orders are collected; the book may be crossed.
     PreOpen,
 }
 
 impl TradingStatus {
-    /// Value of SecurityTradingStatus (326).
+    /// Returns the value of SecurityTradingStatus (326).
     pub const fn code(self) -> u32 {
         match self {
             Self::Halt => 2,
@@ -44,7 +44,7 @@ impl TradingStatus {
     }
 }
 
-/// What became of an order.
+/// The change of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OrderChange {
     New,
@@ -52,7 +52,7 @@ pub(super) enum OrderChange {
     Delete,
 }
 
-/// One order after a change; size 0 when it is gone.
+/// An order after a change; size 0 if it was removed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OrderTold {
     pub(super) change: OrderChange,
@@ -67,9 +67,9 @@ pub(super) struct OrderTold {
 pub(super) struct Told {
     /// MDEntryType (269).
     pub(super) entry_type: &'static str,
-    /// Mantissa of MDEntryPx, where the entry has one.
+    /// Mantissa of MDEntryPx, if the entry has a price.
     pub(super) price: Option<i64>,
-    /// MDEntrySize, where the entry has one.
+    /// MDEntrySize, if the entry has a size.
     pub(super) size: Option<u64>,
     /// TradeCondition (277).
     pub(super) condition: Option<&'static str>,
@@ -81,10 +81,10 @@ struct Order {
     size: u64,
 }
 
-/// Prices in ticks, with the orders there, oldest first.
+/// Orders by price in ticks, oldest first.
 type Orders = BTreeMap<i64, Vec<Order>>;
 
-/// What an instrument is called.
+/// The identification of an instrument.
 #[derive(Clone, Debug)]
 pub(super) struct Name {
     /// As handlers print it: SecurityID, or `SYMBOL:SESSION`.
@@ -98,13 +98,13 @@ pub(super) struct Name {
 #[derive(Clone, Debug)]
 pub(super) struct Security {
     pub(super) name: Name,
-    /// Levels a side that the feed tells; `None` for all.
+    /// Levels per side that the feed publishes; `None` for all.
     pub(super) depth: Option<u32>,
     pub(super) exponent: i32,
     /// Mantissa of one tick.
     pub(super) tick: i64,
     pub(super) rpt_seq: u64,
-    /// The last status told; `None` before the first of the session.
+    /// The last published status; `None` before the first one of the session.
     pub(super) status: Option<TradingStatus>,
     fair: i64,
     orders: [Orders; 2],
@@ -154,12 +154,12 @@ impl Security {
         }
     }
 
-    /// Whether orders on both sides may meet without a trade.
+    /// True if orders on both sides may cross without a trade.
     pub(super) fn is_auction(&self) -> bool {
         self.status == Some(TradingStatus::PreOpen)
     }
 
-    /// Whether anything happens to the book.
+    /// True if the book can change.
     pub(super) fn is_active(&self) -> bool {
         !matches!(self.status, Some(TradingStatus::Halt | TradingStatus::NotAvailable))
     }
@@ -168,7 +168,7 @@ impl Security {
         Amount { mantissa: ticks * self.tick, exponent: self.exponent }
     }
 
-    /// Levels as the feed tells them, and those beyond its depth.
+    /// Returns all levels, including those beyond the published depth.
     pub(super) fn levels(&self, side: Side, kind: BookKind) -> Vec<Level> {
         let counts = self.has_order_counts;
         let outright = |(price, orders): (&i64, &Vec<Order>)| Level {
@@ -189,7 +189,7 @@ impl Security {
         }
     }
 
-    /// Levels a side that the feed tells.
+    /// Returns the levels per side that the feed publishes.
     pub(super) fn depth_of(&self, kind: BookKind) -> usize {
         match kind {
             BookKind::Outright => self.depth.map_or(usize::MAX, |depth| depth as usize),
@@ -197,7 +197,7 @@ impl Security {
         }
     }
 
-    /// The book as far as the feed tells it.
+    /// Returns the book to the published depth.
     pub(super) fn true_book(&self, kind: BookKind) -> TrueBook {
         let depth = self.depth_of(kind);
         let levels = |side| {
@@ -213,7 +213,7 @@ impl Security {
         }
     }
 
-    /// Every order of a side, best price first, oldest first.
+    /// Returns every order of a side, best price first, oldest first.
     pub(super) fn all_orders(&self, side: Side) -> Vec<OrderTold> {
         let told = |(price, orders): (&i64, &Vec<Order>)| {
             let price = *price * self.tick;
@@ -232,12 +232,12 @@ impl Security {
         }
     }
 
-    /// Order changes since the last call.
+    /// Returns the order changes since the last call.
     pub(super) fn take_orders(&mut self) -> Vec<OrderTold> {
         std::mem::take(&mut self.changed)
     }
 
-    /// Empties both books without a word about each level.
+    /// Empties both books without individual deletes.
     pub(super) fn clear(&mut self) {
         self.orders = Default::default();
         self.implied = Default::default();
@@ -254,7 +254,7 @@ impl Security {
         }
     }
 
-    /// Lets one thing happen. Trades and statistics are returned; order changes wait in
+    /// Simulates one event. Returns trades and statistics; order changes are available from
     /// [`take_orders`](Self::take_orders).
     pub(super) fn act(&mut self, random: &mut Rng, next_id: &mut u64, implied: bool) -> Vec<Told> {
         self.fair += [-1, 0, 0, 0, 0, 0, 0, 1][random.usize(0..8)];
@@ -276,7 +276,7 @@ impl Security {
         Vec::new()
     }
 
-    /// Crosses what overlaps after an auction.
+    /// Executes crossing orders after an auction.
     pub(super) fn uncross(&mut self) -> Vec<Told> {
         let mut told = Vec::new();
         while let (Some((&bid, bids)), Some((&offer, offers))) =
@@ -356,7 +356,7 @@ impl Security {
         self.tell(OrderChange::Delete, side, price, order);
     }
 
-    /// Takes out some of the best levels, or all from some level on.
+    /// Cancels some of the best levels, or all levels from some position on.
     fn cancel_levels(&mut self, random: &mut Rng, side: Side) {
         let mut prices: Vec<i64> = self.orders[index(side)].keys().copied().collect();
         if side == Side::Bid {
@@ -371,7 +371,7 @@ impl Security {
         }
     }
 
-    /// Fills the oldest orders at a price; less if there is less. Returns what was filled.
+    /// Fills the oldest orders at a price, up to `size`. Returns the filled size.
     fn fill(&mut self, side: Side, price: i64, size: u64) -> u64 {
         let mut left = size;
         while left > 0 {
@@ -389,7 +389,7 @@ impl Security {
         size - left
     }
 
-    /// An order comes and meets the best levels of `side`.
+    /// Executes an incoming order against the best levels of `side`.
     fn trade(&mut self, random: &mut Rng, side: Side) -> Vec<Told> {
         let mut told = Vec::new();
         let mut left = random.u64(1..=2 * SIZE_MAX);
@@ -404,7 +404,7 @@ impl Security {
         told
     }
 
-    /// The trade, and the statistics that it changes.
+    /// Returns the trade and the statistics that it changes.
     fn traded(&mut self, price: i64, size: u64, condition: Option<&'static str>) -> Vec<Told> {
         let mantissa = Some(price * self.tick);
         let statistic = |entry_type, price, size| Told { entry_type, price, size, condition: None };
@@ -426,7 +426,7 @@ impl Security {
         told
     }
 
-    /// A settlement price or open interest.
+    /// Returns a settlement price or open interest.
     pub(super) fn statistic(&self, random: &mut Rng) -> Told {
         if random.bool() {
             let price = Some((self.fair + random.i64(-5..=5)) * self.tick);

@@ -6,7 +6,7 @@ use super::{BookForm, BookKind, DayOptions};
 use crate::draft::{Draft, Value};
 use tickwire_feed::book::{Amount, Side};
 
-/// The snapshot of an instrument, after the update `last_seq_num` of the channel.
+/// Returns the snapshot of an instrument after update `last_seq_num` of the channel.
 pub(super) fn fragments(
     security: &Security,
     options: &DayOptions,

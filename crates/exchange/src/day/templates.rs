@@ -1,11 +1,12 @@
-//! Template files of days: the fields that a feed has.
+//! Template files of days with the fields of their feeds.
 
 use super::{BookForm, DayOptions, Heartbeats, InstrumentKey};
 
-/// All fields that any day has. Lines marked `always` stay in every feed.
+/// All fields of any day. Lines marked `always` are in every feed.
 pub(super) const ALL: &str = include_str!("../../templates/day.xml");
 
-/// The template file of a day: [`ALL`]; fields that its messages do not use are left out unless `has_unused_fields`.
+/// Returns the template file of a day: [`ALL`] without the fields that its messages do not use,
+/// unless `has_unused_fields`.
 pub(super) fn of(options: &DayOptions) -> String {
     let unused = if options.has_unused_fields { Vec::new() } else { unused_tags(options) };
     let is_used = |line: &&str| {
@@ -30,7 +31,7 @@ pub(super) fn of(options: &DayOptions) -> String {
     xml
 }
 
-/// MDEntryID is a number beside SecurityID and text beside Symbol.
+/// Adapts the type of MDEntryID: a number with SecurityID, text with Symbol.
 fn typed(line: &str, key: InstrumentKey) -> String {
     match key {
         InstrumentKey::SymbolAndSession if line.contains("id=\"278\"") => {

@@ -1,4 +1,4 @@
-//! What a day sends builds the books of its truth.
+//! The messages of a day build the books of its truth.
 
 use super::*;
 use crate::draft::Value;
@@ -7,7 +7,7 @@ use tickwire_fast::{Decoder, DecoderOptions, ResetPolicy};
 use tickwire_feed::book::{Amount, Level, Side};
 use tickwire_feed::framing::{Framing, Preset};
 
-/// Books as the messages tell them, built in the simplest manner there is.
+/// Builds books from messages as simply as possible.
 #[derive(Default)]
 struct Naive {
     levels: BTreeMap<(String, BookKind, bool), Vec<Level>>,
@@ -164,7 +164,7 @@ fn by_price(levels: &mut Vec<Level>, action: u64, content: Level, is_bid: bool) 
     levels.sort_by(|a, b| if is_bid { b.price.cmp(&a.price) } else { a.price.cmp(&b.price) });
 }
 
-/// One of each kind.
+/// Returns one day of each kind.
 fn days() -> Vec<DayOptions> {
     let small = DayOptions {
         instruments: 6,
@@ -298,12 +298,12 @@ fn updates_build_the_true_books() {
     }
 }
 
-/// Whether a transaction goes on in the next message.
+/// True if a transaction continues in the next message.
 fn continues(draft: &Draft) -> bool {
     draft.template == "MDIncrementalRefresh" && uint(&draft.fields[3]) == Some(0)
 }
 
-/// Each event is told in the message of its moment, and books become true with the last fragment.
+/// Each event is in the message of its moment, and books become valid with the last fragment.
 #[test]
 fn a_transaction_comes_in_fragments_of_one_packet_or_of_several() {
     for options in days().into_iter().filter(|day| day.transaction_entries_max.is_some()) {

@@ -6,18 +6,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tickwire_feed::book::Amount;
 
-/// A moment of the feed of updates: after message `index` of packet `seq_num` in session `epoch`.
+/// A moment in the feed of updates: after message `index` of packet `seq_num` in session `epoch`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment {
-    /// Sessions before this one: day changes so far.
+    /// Number of day changes so far.
     pub epoch: u32,
-    /// Number of the packet, of its first message where messages are numbered.
+    /// Sequence number of the packet, or of its first message if messages are numbered.
     pub seq_num: u64,
     /// Index of the message in its packet, from 0.
     pub index: u32,
 }
 
-/// Something that happened besides books.
+/// An event that does not concern a book.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrueEvent {
     /// A trade: MDEntryType 2.
@@ -49,19 +49,19 @@ pub enum TrueEvent {
     },
 }
 
-/// What is true of one instrument.
+/// The true state of one instrument.
 #[derive(Debug)]
 struct Known {
     name: Arc<str>,
     books: BTreeMap<BookKind, TrueBook>,
-    /// Versions of each book with the moment they became true, ascending.
+    /// Versions of each book with the moments they became valid, ascending.
     history: BTreeMap<BookKind, Vec<(Moment, TrueBook)>>,
     status: Option<u32>,
     last_trade: Option<(Amount, Amount)>,
 }
 
-/// The books, last trades and statuses of all instruments after the packet handed out last, and all books before if
-/// wanted.
+/// The books, last trades and statuses of all instruments after the last packet handed out;
+/// optionally all earlier versions of the books.
 #[derive(Debug)]
 pub struct DayTruth {
     instruments: Vec<Known>,
@@ -111,8 +111,8 @@ impl DayTruth {
         }
     }
 
-    /// Tells that what was noted for `at` came in several messages: each of these moments has so many events, and books
-    /// became true with the last one.
+    /// Distributes the events recorded for `at` over several messages: each moment in `parts` gets
+    /// its number of events, and books become valid with the last moment.
     pub(super) fn divide(&mut self, at: Moment, parts: &[(Moment, usize)]) {
         let Some((last, _)) = parts.last() else { return };
         for history in self.instruments.iter_mut().flat_map(|known| known.history.values_mut()) {
@@ -141,37 +141,39 @@ impl DayTruth {
         self.indexes.get(name).map(|index| &self.instruments[*index])
     }
 
-    /// Names of all instruments, ascending.
+    /// Returns the names of all instruments, ascending.
     pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.indexes.keys()
     }
 
-    /// The last message in this truth.
+    /// Returns the moment of the last message.
     pub fn moment(&self) -> Moment {
         self.moment
     }
 
-    /// Messages of updates so far, those of other kinds on the same channel included.
+    /// Returns the number of messages on the channel of updates so far, including status and reset
+    /// messages.
     pub fn messages(&self) -> u64 {
         self.messages
     }
 
-    /// The book of an instrument as it is now; `None` for an unknown name or a kind that the feed does not have.
+    /// Returns the current book of an instrument; `None` for an unknown name or a kind that the
+    /// feed does not have.
     pub fn book(&self, name: &str, kind: BookKind) -> Option<&TrueBook> {
         self.known(name)?.books.get(&kind)
     }
 
-    /// The last status told of an instrument in this session.
+    /// Returns the last published status of an instrument in this session.
     pub fn status(&self, name: &str) -> Option<u32> {
         self.known(name)?.status
     }
 
-    /// Price and size of the last trade of an instrument.
+    /// Returns price and size of the last trade of an instrument.
     pub fn last_trade(&self, name: &str) -> Option<(Amount, Amount)> {
         self.known(name)?.last_trade
     }
 
-    /// The book after message `at`: needs
+    /// Returns the book after message `at`. Requires
     /// [`keeps_history`](super::DayOptions::keeps_history).
     pub fn book_at(&self, at: Moment, name: &str, kind: BookKind) -> Option<&TrueBook> {
         let history = self.history(name, kind);
@@ -179,14 +181,14 @@ impl DayTruth {
         history.get(later.checked_sub(1)?).map(|(_, book)| book)
     }
 
-    /// All versions of a book, each with the message that made it, ascending; empty without
+    /// Returns all versions of a book with their moments, ascending; empty without
     /// [`keeps_history`](super::DayOptions::keeps_history).
     pub fn history(&self, name: &str, kind: BookKind) -> &[(Moment, TrueBook)] {
         let history = self.known(name).and_then(|known| known.history.get(&kind));
         history.map_or(&[], Vec::as_slice)
     }
 
-    /// All events with the messages that told them; empty without
+    /// Returns all events with their moments; empty without
     /// [`keeps_history`](super::DayOptions::keeps_history).
     pub fn events(&self) -> &[(Moment, TrueEvent)] {
         &self.events

@@ -1,8 +1,8 @@
-//! What an action at the exchange changes, as feeds tell it.
+//! Changes of the market, as feeds publish them.
 
 use tickwire_feed::book::Side;
 
-/// What became of an order.
+/// The change of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OrderAction {
     New,
@@ -10,7 +10,7 @@ pub(crate) enum OrderAction {
     Remove,
 }
 
-/// What became of a price level that is inside the published depth.
+/// The change of a price level within the published depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LevelAction {
     New,
@@ -18,16 +18,16 @@ pub(crate) enum LevelAction {
     Delete,
 }
 
-/// One thing a feed may tell. Prices are mantissas.
+/// A change that a feed may publish. Prices are mantissas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// In feeds of price levels.
+    /// For feeds of price levels.
     Depth(DepthChange),
-    /// In feeds that show each order.
+    /// For feeds of individual orders.
     Order(OrderChange),
 }
 
-/// What became of one order; `size` is what is left of it.
+/// The change of one order; `size` is its remaining size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OrderChange {
     pub(crate) action: OrderAction,
@@ -37,19 +37,19 @@ pub(crate) struct OrderChange {
     pub(crate) size: u32,
 }
 
-/// What a feed of price levels tells.
+/// A change in a feed of price levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DepthChange {
     /// A new highest or lowest trade of the session.
     Extreme { is_high: bool, price: i64 },
     /// `level` is 1 for the best.
     Level { action: LevelAction, side: Side, level: u32, price: i64, size: u64, orders: u32 },
-    /// `aggressor` is the side whose order came last.
+    /// `aggressor` is the side of the incoming order.
     Trade { aggressor: Side, price: i64, size: u32, tick: Tick, volume: u64 },
 }
 
 impl DepthChange {
-    /// The price it is about, as a mantissa.
+    /// Returns the price of the change, as a mantissa.
     pub(crate) fn price(&self) -> i64 {
         match *self {
             Self::Extreme { price, .. } | Self::Level { price, .. } | Self::Trade { price, .. } => {
@@ -59,7 +59,7 @@ impl DepthChange {
     }
 }
 
-/// How a trade's price stands to that of the trade before.
+/// The direction of a trade's price relative to the previous trade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tick {
     Up,

@@ -1,7 +1,7 @@
-//! The exchange behind the feeds: securities with every order in their books.
+//! The market behind the feeds: securities with every order in their books.
 //!
-//! Prices wander; orders come near them, grow smaller, are cancelled and meet others. Books never
-//! cross. Feeds tell what happens in their own way: by order, or by price level.
+//! Prices move; orders arrive near them, shrink, are cancelled and trade. Books never cross. Each
+//! feed publishes the events in its own form: by order, or by price level.
 
 mod change;
 mod orders;
@@ -28,7 +28,7 @@ pub(crate) struct Market {
 
 /// 09:30:00.000.
 const OPENING_MS: u64 = 34_200_000;
-/// The clock stays below midnight.
+/// The clock stops before midnight.
 const CLOSING_MS: u64 = 86_399_999;
 const FIRST_ORDER_ID: u32 = 1_000_000;
 
@@ -41,12 +41,12 @@ impl Market {
         Self { random, profile, securities, order_id: FIRST_ORDER_ID, time_ms: OPENING_MS }
     }
 
-    /// Lets time pass until the next message.
+    /// Advances the clock to the next message.
     pub(crate) fn advance(&mut self, ms_max: u64) {
         self.time_ms = (self.time_ms + self.random.u64(0..=ms_max)).min(CLOSING_MS);
     }
 
-    /// Index of a security that something happens to: those with low indices are busier.
+    /// Returns the index of a random security; low indices are more frequent.
     pub(crate) fn any_security(&mut self) -> usize {
         let count = self.securities.len();
         self.random.usize(0..count).min(self.random.usize(0..count))

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use tickwire_feed::book::Side;
 
-/// An order that stands in the book.
+/// An order in the book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Order {
     pub(crate) id: u32,
@@ -16,16 +16,16 @@ pub(crate) struct PriceLevel {
     /// In ticks.
     pub(crate) price: i64,
     pub(crate) orders: VecDeque<Order>,
-    /// Of all orders.
+    /// Total size of the orders.
     pub(crate) size: u64,
 }
 
-/// Where an order came to stand.
+/// The position of an added order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Added {
     /// Index of its level, best first.
     pub(crate) index: usize,
-    /// Whether the level is new by it.
+    /// True if the order created the level.
     pub(crate) is_new_level: bool,
 }
 
@@ -45,12 +45,12 @@ impl BookSide {
         &self.levels
     }
 
-    /// The best price in ticks.
+    /// Returns the best price in ticks.
     pub(crate) fn best(&self) -> Option<i64> {
         self.levels.first().map(|level| level.price)
     }
 
-    /// Where a price is, or where it belongs.
+    /// Returns the index of a price, or the index at which to insert it.
     pub(crate) fn find(&self, price: i64) -> Result<usize, usize> {
         self.levels.binary_search_by(|level| match self.side {
             Side::Bid => price.cmp(&level.price),
@@ -58,7 +58,7 @@ impl BookSide {
         })
     }
 
-    /// Puts an order behind the others of its price.
+    /// Adds an order after the others of its price.
     pub(crate) fn add(&mut self, price: i64, order: Order) -> Added {
         match self.find(price) {
             Ok(index) => {
@@ -75,8 +75,8 @@ impl BookSide {
         }
     }
 
-    /// Takes `size` off an order, all of it if that is as much as it has. Returns what is left, and
-    /// whether its level is gone with it.
+    /// Reduces an order by `size`, at most by all of it. Returns the remaining order, and true if
+    /// its level was removed.
     pub(crate) fn take(&mut self, index: usize, position: usize, size: u32) -> (Order, bool) {
         let level = &mut self.levels[index];
         let order = &mut level.orders[position];

@@ -1,4 +1,4 @@
-//! One security: its book, its price that wanders, and the actions that can befall it.
+//! One security: its book, its moving price, and its possible events.
 
 use super::change::{Change, DepthChange, LevelAction, OrderAction, OrderChange, Tick};
 use super::orders::{BookSide, Order};
@@ -7,23 +7,23 @@ use crate::truth::TrueBook;
 use fastrand::Rng;
 use tickwire_feed::book::{Amount, Level, Side};
 
-/// Most levels a side, shown or not, beyond the published depth.
+/// Maximum number of levels per side beyond the published depth.
 const LEVELS_HIDDEN_MAX: usize = 6;
-/// Fewer levels a side than this are filled up first.
+/// A side with fewer levels than this receives new orders first.
 const LEVELS_MIN: usize = 4;
-/// Most orders at one price.
+/// Maximum number of orders at one price.
 const ORDERS_MAX: usize = 60;
-/// A side with so many orders gets no new ones for a while.
+/// A side with this many orders receives no new ones.
 const SIDE_ORDERS_MAX: usize = 150;
-/// New orders are at most so many ticks from where the price is.
+/// Maximum distance of new orders from the fair price, in ticks.
 const DISTANCE_MAX: i64 = 12;
-/// The price stays between these, in ticks.
+/// Bounds of the fair price, in ticks.
 const FAIR: std::ops::RangeInclusive<i64> = 200..=3_900_000;
 
-/// The part of a trade that the book has yet to show.
+/// The part of a published trade that the book does not reflect yet.
 #[derive(Clone, Copy, Debug)]
 struct Fill {
-    /// The side that stood in the book.
+    /// The side of the resting orders.
     side: Side,
     size: u32,
 }
@@ -36,11 +36,11 @@ pub(crate) struct Security {
     /// Mantissa of one tick.
     tick: i64,
     depth: usize,
-    /// What it is worth, in ticks: orders gather around it.
+    /// Fair price in ticks; orders are placed around it.
     fair: i64,
     bids: BookSide,
     offers: BookSide,
-    /// Updates told so far.
+    /// Number of updates published so far.
     pub(crate) rpt_seq: u64,
     close: i64,
     last: i64,
@@ -91,29 +91,29 @@ impl Security {
         ticks * self.tick
     }
 
-    /// What a price is above the close of the day before, as a mantissa.
+    /// Returns the difference between a price and the previous day's close, as a mantissa.
     pub(crate) fn net_change(&self, price: i64) -> i64 {
         price - self.price(self.close)
     }
 
-    /// Orders on a side of the book.
+    /// Returns the number of orders on a side of the book.
     pub(crate) fn side_orders(&self, side: Side) -> usize {
         self.side(side).levels().iter().map(|level| level.orders.len()).sum()
     }
 
-    /// Whether a trade was told and the book does not show it yet.
+    /// True if a trade was published that the book does not reflect yet.
     pub(crate) fn is_trading(&self) -> bool {
         self.fill.is_some()
     }
 
-    /// The first order of the best level of a side: id, price and size.
+    /// Returns the first order of the best level of a side: id, price and size.
     pub(crate) fn first_order(&self, side: Side) -> Option<(u32, i64, u32)> {
         let level = self.side(side).levels().first()?;
         let order = level.orders.front()?;
         Some((order.id, self.price(level.price), order.size))
     }
 
-    /// The published part of the book.
+    /// Returns the published part of the book.
     pub(crate) fn true_book(&self) -> TrueBook {
         let levels = |side: &BookSide| {
             let shown = side.levels().iter().take(self.depth);
@@ -135,8 +135,8 @@ impl Security {
         }
     }
 
-    /// Does something that a feed of price levels tells in at most `entries_max` entries, at least
-    /// one; adds them to `changes`. Nothing is added if what happened is not to be seen.
+    /// Simulates an event that a feed of price levels publishes in at most `entries_max` (at least
+    /// one) entries, and adds them to `changes`. Adds nothing if the event is not visible.
     pub(crate) fn act(
         &mut self,
         profile: &Profile,
@@ -170,7 +170,7 @@ impl Security {
         }
     }
 
-    /// Moves the worth by a tick now and then.
+    /// Moves the fair price by a tick occasionally.
     pub(crate) fn wander(&mut self, random: &mut Rng) {
         let step = match random.u8(0..20) {
             0 => -1,
@@ -180,7 +180,7 @@ impl Security {
         self.fair = (self.fair + step).clamp(*FAIR.start(), *FAIR.end());
     }
 
-    /// A new order near the price, that does not trade.
+    /// Adds an order near the fair price that does not trade.
     pub(crate) fn add(
         &mut self,
         profile: &Profile,
@@ -198,8 +198,8 @@ impl Security {
         self.push_level(action, side, added.index, changes);
     }
 
-    /// Where a new order goes. A full side, or a price with too many orders, sends it to the level
-    /// with the fewest.
+    /// Returns the price of a new order. If the price has too many orders, or the side too many
+    /// levels, returns the level with the fewest orders.
     fn price_of_new(&self, random: &mut Rng, side: Side) -> i64 {
         let mut distance = 1;
         while distance < DISTANCE_MAX && random.u8(0..10) < 6 {
@@ -228,8 +228,7 @@ impl Security {
         }
     }
 
-    /// An order becomes smaller; one that cannot is left as it is, and the level is told anew only
-    /// if something changed.
+    /// Reduces the size of a random order, if it is larger than 1.
     pub(crate) fn reduce(&mut self, random: &mut Rng, side: Side, changes: &mut Vec<Change>) {
         let Some((index, position)) = self.any_order(random, side) else { return };
         let order = self.side(side).levels()[index].orders[position];
@@ -239,7 +238,7 @@ impl Security {
         self.take(side, index, position, random.u32(1..order.size), changes);
     }
 
-    /// An order is taken out, unless that takes more than `entries_max` entries to tell.
+    /// Cancels a random order, unless that takes more than `entries_max` entries.
     pub(crate) fn cancel(
         &mut self,
         random: &mut Rng,
@@ -266,10 +265,11 @@ impl Security {
         Some((index, random.usize(0..levels[index].orders.len())))
     }
 
-    /// An order comes and meets the best of the other side; the book shows it by the next action.
+    /// Executes an incoming order against the best level of the other side. The book reflects it
+    /// with the next event.
     fn trade(&mut self, random: &mut Rng, entries_max: usize, changes: &mut Vec<Change>) {
         let (Some(bid), Some(offer)) = (self.bids.best(), self.offers.best()) else { return };
-        // Who buys above what it is worth, or sells below, is met first.
+        // Bids at or above the fair price, and offers at or below it, are executed first.
         let side = match self.fair {
             fair if fair >= offer => Side::Offer,
             fair if fair <= bid => Side::Bid,
@@ -278,7 +278,7 @@ impl Security {
         let levels = self.side(side).levels();
         let best = &levels[0];
         let total = u32::try_from(best.size).unwrap_or(u32::MAX);
-        // Trade, extreme, the level that goes and the one that comes into sight.
+        // Trade, extreme, the removed level and the one that comes into view.
         let may_empty = levels.len() <= self.depth || entries_max >= 4;
         let first = best.orders[0].size;
         let size = match random.u8(0..4) {
@@ -309,7 +309,8 @@ impl Security {
         changes.push(Change::Depth(DepthChange::Trade { aggressor, price, size, tick, volume }));
     }
 
-    /// Takes what was traded out of the best level, oldest orders first: one change of the level.
+    /// Removes the traded size from the best level, oldest orders first, as one change of the
+    /// level.
     fn execute(&mut self, fill: Fill, changes: &mut Vec<Change>) {
         let side = fill.side;
         let mut left = fill.size;
@@ -326,7 +327,7 @@ impl Security {
         self.push_taken(is_gone, side, 0, price, changes);
     }
 
-    /// A trade at once, of at most the first order of the best level.
+    /// Executes a trade of at most the first order of the best level immediately.
     pub(crate) fn hit(&mut self, random: &mut Rng, side: Side, changes: &mut Vec<Change>) {
         let Some(best) = self.side(side).levels().first() else { return };
         let first = best.orders[0].size;
@@ -356,7 +357,8 @@ impl Security {
         Change::Order(OrderChange { action, side, id, price: self.price(price), size })
     }
 
-    /// Tells of a level that became smaller or went, and of the one that came into sight by that.
+    /// Adds the changes for a level that shrank or was removed, and for the level that thereby came
+    /// into view.
     fn push_taken(
         &self,
         is_gone: bool,
@@ -380,7 +382,7 @@ impl Security {
         }
     }
 
-    /// Tells what stands at a level, if it is shown.
+    /// Adds the change for a level, if it is published.
     fn push_level(&self, action: LevelAction, side: Side, index: usize, changes: &mut Vec<Change>) {
         if index >= self.depth {
             return;

@@ -11,7 +11,7 @@ const PASSWORD: Tag = Tag(554);
 const APPL_BEG_SEQ_NUM: Tag = Tag(1182);
 const APPL_END_SEQ_NUM: Tag = Tag(1183);
 
-/// What the server expects next.
+/// The next message that the server expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Logon,
@@ -20,7 +20,7 @@ enum State {
     Closed,
 }
 
-/// What one message of the client asks for.
+/// The request in one message of the client.
 enum Asked {
     Nothing,
     Logon,
@@ -53,7 +53,7 @@ impl ReplayConnection {
         }
     }
 
-    /// Takes bytes of the client at `now_ns`, nanoseconds since 1970.
+    /// Takes bytes from the client at `now_ns`, nanoseconds since 1970.
     pub fn handle_bytes(&mut self, now_ns: u64, server: &mut ReplayServer, bytes: &[u8]) {
         self.reply.now_ns = now_ns;
         self.received.extend_from_slice(bytes);
@@ -68,22 +68,24 @@ impl ReplayConnection {
         }
     }
 
-    /// Bytes for the client, each once; empty when there are none.
+    /// Returns the bytes to send to the client, each once; empty if there are none.
     pub fn take_bytes(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.to_send)
     }
 
-    /// True when the server closes the connection, after the bytes of [`take_bytes`](Self::take_bytes).
+    /// True if the server closes the connection after the bytes of
+    /// [`take_bytes`](Self::take_bytes).
     pub fn is_closed(&self) -> bool {
         self.state == State::Closed
     }
 
-    /// Handles what stands at the start of `received`. Returns the bytes consumed, and whether more may follow.
+    /// Processes the start of `received`. Returns the number of bytes consumed, and true if more
+    /// may follow.
     fn step(&mut self, server: &mut ReplayServer, received: &[u8]) -> (usize, bool) {
         match self.framer.step(received) {
             Step::NeedMore(_) => (0, false),
             Step::Garbage(len) => {
-                // An empty input is garbage of no bytes: nothing to refuse.
+                // For empty input the framer returns garbage of zero bytes: nothing to refuse.
                 if len > 0 {
                     self.refuse(server, LogoutReason::Malformed);
                 }
@@ -120,7 +122,7 @@ impl ReplayConnection {
         }
     }
 
-    /// Sends the frames and the Logout, or breaks the connection at some byte of the frames.
+    /// Sends the frames and the Logout, or breaks the connection at a random byte of the frames.
     fn replay(&mut self, server: &mut ReplayServer, found: &[Vec<u8>]) {
         let mut frames = Vec::new();
         found.iter().for_each(|fast| frame(&mut frames, fast));

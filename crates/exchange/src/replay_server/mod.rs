@@ -1,8 +1,9 @@
-//! A TCP replay server: sends again what a client missed on the multicast lines.
+//! A TCP replay server: resends messages that a client missed on the multicast lines.
 //!
-//! It follows the replay services of MOEX (SPECTRA "TCP Replay", ASTS "TCP Recovery"). The server does
-//! no input or output and has no clock: [`ReplayServer`] stores the messages of a session and counts
-//! requests, one [`ReplayConnection`] for each TCP connection turns bytes of the client into bytes of the server.
+//! It follows the replay services of MOEX (SPECTRA "TCP Replay", ASTS "TCP Recovery"). The server
+//! does no I/O and has no clock. [`ReplayServer`] stores the messages of a session and counts
+//! requests; one [`ReplayConnection`] per TCP connection turns bytes from the client into bytes to
+//! the client.
 //!
 //! # The protocol
 //!
@@ -20,10 +21,10 @@
 //!   |                                          closes  |
 //! ```
 //!
-//! **FIX messages** are tag=value with SOH as delimiter, a right BodyLength (9) and CheckSum (10), at most
-//! [`FIX_BYTES_MAX`] bytes. BeginString is `FIX.4.4` or `FIXT.1.1`; the server answers with the one that the
-//! client used. Each side numbers its FIX messages (34) from 1. The standard header is 8, 9, 35, 49
-//! (SenderCompID), 56 (TargetCompID), 34, 52 (SendingTime, UTC).
+//! **FIX messages** are tag=value with SOH as delimiter, a correct BodyLength (9) and CheckSum
+//! (10), and at most [`FIX_BYTES_MAX`] bytes. BeginString is `FIX.4.4` or `FIXT.1.1`; the server
+//! answers with the client's. Each side numbers its FIX messages (34) from 1. The standard header
+//! is 8, 9, 35, 49 (SenderCompID), 56 (TargetCompID), 34, 52 (SendingTime, UTC).
 //!
 //! | message | from | fields beside header and trailer |
 //! |---|---|---|
@@ -34,15 +35,16 @@
 //! | Logout, 35=5 | client | none needed |
 //! | Heartbeat, 35=0 | client | accepted at any time after Logon, never answered |
 //!
-//! **Frames** carry the answer: 4 bytes length, big-endian, then so many bytes, at most
-//! [`FRAME_BYTES_MAX`]. They hold one packet's FAST messages as sent on the lines, *without* the packet's
-//! preamble. Dictionaries are reset before each frame. The number is MsgSeqNum (34) in the FAST
-//! message. Frames come in ascending order of their numbers; numbers that the server no longer has are
-//! left out. A range that ends beyond the last number sent is cut there.
+//! **Frames** carry the answer: a length of 4 bytes, big-endian, followed by that number of bytes,
+//! at most [`FRAME_BYTES_MAX`]. A frame holds one packet's FAST messages as sent on the lines,
+//! *without* the packet's preamble. Dictionaries are reset before each frame. The sequence number
+//! is MsgSeqNum (34) in the FAST message. Frames are sent in ascending order of their numbers;
+//! numbers that the server no longer stores are omitted. A range that ends beyond the last number
+//! sent is cut there.
 //!
-//! **Telling them apart**: the server's bytes are FIX messages and frames one after the other. A FIX message
-//! begins with the byte `8` (0x38); a frame begins with the byte 0, because no frame is longer than
-//! [`FRAME_BYTES_MAX`].
+//! **Telling them apart**: the server's byte stream is a sequence of FIX messages and frames. A FIX
+//! message begins with the byte `8` (0x38); a frame begins with the byte 0, because no frame is
+//! longer than [`FRAME_BYTES_MAX`].
 //!
 //! **The end**: every session ends with a Logout whose SessionStatus (1409) says why:
 //!
@@ -55,9 +57,10 @@
 //! | 102 | `NotAvailable` | none of these numbers can be sent: too old, or not sent yet |
 //! | 103 | `Malformed` | the server expected another message, or a field is missing |
 //!
-//! The server closes the connection after the client's Logout, and at once after a Logout with a
-//! reason other than `Complete`. It may close the connection at any moment without a Logout, inside
-//! a frame too: the client keeps the whole frames and asks for the rest over a new connection.
+//! The server closes the connection after the client's Logout, and immediately after a Logout with
+//! a reason other than `Complete`. It may also close the connection at any moment without a Logout,
+//! even inside a frame. The client keeps the whole frames and requests the rest over a new
+//! connection.
 
 mod connection;
 mod reply;
@@ -70,9 +73,9 @@ pub use connection::ReplayConnection;
 use fastrand::Rng;
 use std::collections::BTreeMap;
 
-/// Longest FIX message that the server reads or sends, in bytes.
+/// Maximum length in bytes of a FIX message that the server reads or sends.
 pub const FIX_BYTES_MAX: usize = 4_096;
-/// Longest FAST message in a frame, in bytes.
+/// Maximum length in bytes of the FAST messages in a frame.
 pub const FRAME_BYTES_MAX: usize = 65_535;
 
 /// Credentials, limits and faults of a [`ReplayServer`].
@@ -84,15 +87,15 @@ pub struct ReplayServerOptions {
     pub password: String,
     /// SenderCompID (49) of the server. Default `REPLAY`.
     pub comp_id: String,
-    /// Most requests a day, over all connections. Default 1,000.
+    /// Maximum number of requests per day, over all connections. Default 1,000.
     pub requests_per_day_max: u32,
-    /// Most sequence numbers in one request. Default 1,000.
+    /// Maximum number of sequence numbers in one request. Default 1,000.
     pub messages_per_request_max: u64,
-    /// Most messages stored; the oldest are dropped first. Default 100,000.
+    /// Maximum number of messages stored; the oldest are dropped first. Default 100,000.
     pub messages_stored_max: usize,
-    /// Chance from 0 to 1 that a connection breaks in the middle of an answer. Default 0.
+    /// Probability from 0 to 1 that a connection breaks in the middle of an answer. Default 0.
     pub disconnect: f64,
-    /// Seed of the disconnects.
+    /// Seed of the random disconnects.
     pub seed: u64,
 }
 
@@ -111,7 +114,7 @@ impl Default for ReplayServerOptions {
     }
 }
 
-/// Why the server logs a client out; [`code`](Self::code) is SessionStatus (1409).
+/// The reason of a logout by the server; [`code`](Self::code) is SessionStatus (1409).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LogoutReason {
@@ -119,18 +122,18 @@ pub enum LogoutReason {
     Complete,
     /// Unknown user or wrong password.
     Credentials,
-    /// Too many requests today.
+    /// Too many requests on this day.
     RequestLimit,
-    /// The range holds more numbers than one request may ask for.
+    /// The range has more numbers than one request may ask for.
     RangeTooLong,
     /// None of the numbers can be sent.
     NotAvailable,
-    /// An unexpected message, or one without a field that is needed.
+    /// An unexpected message, or one that lacks a required field.
     Malformed,
 }
 
 impl LogoutReason {
-    /// SessionStatus (1409).
+    /// Returns SessionStatus (1409).
     pub const fn code(self) -> u64 {
         match self {
             Self::Complete => 4,
@@ -154,10 +157,10 @@ impl LogoutReason {
     }
 }
 
-/// What a server has done.
+/// Counters of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplayServerCounters {
-    /// Logons accepted.
+    /// Accepted logons.
     pub logons: u64,
     /// Requests answered with messages.
     pub requests: u64,
@@ -165,7 +168,7 @@ pub struct ReplayServerCounters {
     pub refused: u64,
     /// Frames sent whole.
     pub frames: u64,
-    /// Connections broken on purpose.
+    /// Connections broken deliberately.
     pub disconnects: u64,
 }
 
@@ -180,15 +183,15 @@ pub struct ReplayServer {
 }
 
 impl ReplayServer {
-    /// A server that has no messages.
+    /// Creates a server without messages.
     pub fn new(options: ReplayServerOptions) -> Self {
         let random = Rng::with_seed(options.seed);
         let counters = ReplayServerCounters::default();
         Self { options, messages: BTreeMap::new(), requests_today: 0, random, counters }
     }
 
-    /// Stores the FAST bytes of a packet, without preamble. Returns false, and stores nothing, where they
-    /// are longer than [`FRAME_BYTES_MAX`].
+    /// Stores the FAST bytes of a packet, without preamble. Returns false and stores nothing if
+    /// they are longer than [`FRAME_BYTES_MAX`].
     pub fn publish(&mut self, seq_num: u64, fast: &[u8]) -> bool {
         if fast.len() > FRAME_BYTES_MAX {
             return false;
@@ -200,12 +203,12 @@ impl ReplayServer {
         true
     }
 
-    /// Forgets the messages: sequence numbers start again.
+    /// Drops all messages: sequence numbers restart.
     pub fn begin_session(&mut self) {
         self.messages.clear();
     }
 
-    /// Allows the requests of a new day.
+    /// Resets the request limit for a new day.
     pub const fn begin_day(&mut self) {
         self.requests_today = 0;
     }
@@ -215,12 +218,12 @@ impl ReplayServer {
         ReplayConnection::new()
     }
 
-    /// What was done so far.
+    /// Returns the counters.
     pub const fn counters(&self) -> ReplayServerCounters {
         self.counters
     }
 
-    /// The messages of a range, or why they are not sent. Counts the request.
+    /// Counts a request and returns the messages of its range, or the reason why they are not sent.
     fn request(&mut self, first: u64, last: u64) -> Result<Vec<Vec<u8>>, LogoutReason> {
         if self.requests_today >= self.options.requests_per_day_max {
             return Err(LogoutReason::RequestLimit);

@@ -5,16 +5,16 @@ use tickwire_fix::{Message, Precision, Tag, UtcTimestamp, Writer};
 
 const HEART_BT_INT: Tag = Tag(108);
 
-/// Puts a FAST message behind its length.
+/// Appends a FAST message with its length prefix.
 pub(super) fn frame(out: &mut Vec<u8>, fast: &[u8]) {
     out.extend_from_slice(&(fast.len() as u32).to_be_bytes());
     out.extend_from_slice(fast);
 }
 
-/// Header of the server's FIX messages: taken from what the client sent.
+/// Header of the server's FIX messages, derived from the client's messages.
 #[derive(Debug)]
 pub(super) struct Reply {
-    /// Time of the last bytes received.
+    /// Time of the last bytes received, nanoseconds since 1970.
     pub(super) now_ns: u64,
     begin_string: String,
     own_comp_id: String,
@@ -24,7 +24,7 @@ pub(super) struct Reply {
 }
 
 impl Default for Reply {
-    /// For a client that sent nothing that could be read.
+    /// For a client whose messages could not be parsed.
     fn default() -> Self {
         Self {
             now_ns: 0,
@@ -72,7 +72,8 @@ impl Reply {
         });
     }
 
-    /// Writes a message. CompIDs come from a message of at most [`FIX_BYTES_MAX`], so that it fits.
+    /// Writes a message. It always fits: the CompIDs come from a message of at most
+    /// [`FIX_BYTES_MAX`] bytes.
     fn write(&mut self, out: &mut Vec<u8>, msg_type: &str, body: impl FnOnce(&mut Writer<'_>)) {
         self.seq_num += 1;
         let mut buffer = vec![0; 2 * FIX_BYTES_MAX + self.own_comp_id.len() + Writer::OVERHEAD];

@@ -1,9 +1,9 @@
-//! The replay server answers as its documentation says.
+//! The replay server behaves as documented.
 
 use super::*;
 use tickwire_fix::{Reader, Tag, Writer};
 
-/// Something that the server sent.
+/// An item in the server's byte stream.
 #[derive(Debug, PartialEq)]
 enum Item {
     Fix { msg_type: String, status: Option<u64> },
@@ -11,7 +11,7 @@ enum Item {
     Cut,
 }
 
-/// Splits the server's bytes as the protocol says.
+/// Splits the server's bytes as the protocol defines.
 fn items(mut bytes: &[u8]) -> Vec<Item> {
     let mut items = Vec::new();
     let mut framer = tickwire_fix::Framer::new(tickwire_fix::Limits::default());
@@ -76,11 +76,11 @@ fn server(options: ReplayServerOptions) -> ReplayServer {
     server
 }
 
-/// Logs on, asks, and returns what the server sent, and whether it closed.
+/// Logs on and sends a request. Returns the server's items, and true if it closed the connection.
 fn ask(server: &mut ReplayServer, first: u64, last: u64) -> (Vec<Item>, bool) {
     let mut connection = server.connect();
     let bytes = [logon("password"), request(first, last)].concat();
-    // However the bytes come in.
+    // The result must not depend on how the bytes are split.
     bytes.iter().for_each(|byte| connection.handle_bytes(1, server, &[*byte]));
     (items(&connection.take_bytes()), connection.is_closed())
 }

@@ -16,7 +16,7 @@ pub(super) fn draft(told: &Told<'_>) -> Draft {
 }
 
 fn header(message_type: &'static str, told: &Told<'_>) -> Vec<Value> {
-    // YYMMDDHHMMSS and microseconds: nine bytes.
+    // YYMMDDHHMMSS and microseconds: nine bytes on the wire.
     let sending_time =
         DATE % 1_000_000 * 1_000_000_000_000 + told.clock() * 1_000 + told.time_us() % 1_000;
     vec![
@@ -39,7 +39,8 @@ fn message(
     Draft { template, fields }
 }
 
-/// A decimal without trailing zeros, as this exchange writes them: 1500 is 15 and exponent 2.
+/// Returns a decimal without trailing zeros, as this exchange sends them: 1500 is mantissa 15 and
+/// exponent 2.
 fn plain(mut mantissa: i64, mut exponent: i32) -> Value {
     while mantissa != 0 && mantissa % 10 == 0 {
         mantissa /= 10;
@@ -52,7 +53,7 @@ fn optional_plain(mantissa: Option<u64>) -> Value {
     mantissa.map_or(Value::Absent, |mantissa| plain((mantissa >> 1) as i64, 0))
 }
 
-/// Four letters for shares, twelve characters for currencies and bonds.
+/// Returns a symbol: four letters for shares, twelve characters for currencies and bonds.
 fn symbol(security: u32) -> Value {
     match security % 3 {
         0 => name(format!("RU{:08}T0", u64::from(security) * 7919 % 100_000_000)),
@@ -63,7 +64,7 @@ fn symbol(security: u32) -> Value {
     }
 }
 
-/// Microseconds of the second of an event.
+/// Returns the microseconds within the second of an event.
 fn orig_time(told: &Told<'_>, entry: &Entry) -> u64 {
     (told.time_us() + entry.rpt_seq * 211) % 1_000_000
 }

@@ -5,7 +5,7 @@ use crate::depth::Entry;
 use crate::draft::{Draft, Value};
 use crate::fix::{self, Parts};
 
-/// In a hundred messages, so many are security lists.
+/// Percentage of messages that are security lists.
 const LIST_PERCENT: u8 = 8;
 
 pub(super) fn draft(told: &Told<'_>) -> Draft {
@@ -24,7 +24,7 @@ fn incremental(told: &Told<'_>) -> Draft {
     Draft { template: "IncrementalRefresh", fields }
 }
 
-/// SecurityID, as long as those of B3 are.
+/// Returns a SecurityID of B3's length.
 fn security_id(security: u32) -> u64 {
     9_800_000 + u64::from(security)
 }

@@ -1,4 +1,4 @@
-//! Market data in the shape of BSE India's, on Eurex's technology.
+//! Market data in the shape of BSE India's feed, on Eurex's technology.
 
 use super::t7::{self, SENDER};
 use super::{Told, bytes};

@@ -4,7 +4,7 @@ use super::t7::SENDER;
 use super::{Told, name};
 use crate::draft::{Draft, Value};
 
-/// In a hundred messages, so many are products.
+/// Percentage of messages that are products.
 const PRODUCT_PERCENT: u8 = 15;
 const PRODUCTS: [(&str, &str); 4] = [
     ("FGBS", "SHORT TERM EURO-SCHATZ FUTURES"),

@@ -1,4 +1,4 @@
-//! Market data in the shape of MCX India's: enums, sets and timestamps.
+//! Market data in the shape of MCX India's feed: enums, sets and timestamps.
 
 use super::Told;
 use super::t7::{self, SENDER};

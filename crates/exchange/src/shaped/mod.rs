@@ -1,7 +1,8 @@
-//! Feeds shaped as those of exchanges that still send FAST: their constructs, operators and sizes in template files of
-//! our own, for benchmarks and tests of decoders.
+//! Feeds in the shape of exchanges that still send FAST, for benchmarks and tests of decoders. This
+//! project's own template files imitate their constructs, operators and sizes.
 //!
-//! The market behind them is that of the other feeds, but books cannot be rebuilt from them, so the truth has none.
+//! The market behind them is that of the other feeds, but the messages do not determine books, so
+//! the truth has none.
 
 mod asts;
 mod b3;
@@ -21,17 +22,17 @@ use crate::templates;
 use crate::truth::TrueBook;
 use std::sync::Arc;
 
-/// Price levels a side that are told.
+/// Published price levels per side.
 const DEPTH: usize = 10;
-/// Most entries of a message.
+/// Maximum number of entries per message.
 const ENTRIES_MAX: usize = 12;
 /// Midnight of the simulated day in nanoseconds since 1970: 9 March 2016.
 const DAY_NS: u64 = 1_457_481_600_000_000_000;
-/// The simulated day as FIX writes it.
+/// The simulated day in FIX form, YYYYMMDD.
 const DATE: u64 = 20_160_309;
 
 impl FeedShape {
-    /// The template file.
+    /// Returns the template file.
     pub(crate) fn templates(self) -> &'static str {
         match self {
             Self::Asts => templates::ASTS,
@@ -43,12 +44,12 @@ impl FeedShape {
         }
     }
 
-    /// Whether each packet begins with a packet header and a message that resets the dictionaries.
+    /// True if each packet begins with a packet header and a message that resets the dictionaries.
     fn has_packet_header(self) -> bool {
         matches!(self, Self::Bse | Self::Eurex | Self::Mcx)
     }
 
-    /// In a hundred events, how many concern another security than the event before.
+    /// Returns the percentage of events that concern another security than the event before.
     fn split_percent(self) -> u8 {
         match self {
             Self::Asts => 60,
@@ -57,7 +58,7 @@ impl FeedShape {
         }
     }
 
-    /// Most entries of an incremental message.
+    /// Returns the maximum number of entries in an incremental message.
     fn entries_max(self) -> usize {
         match self {
             Self::Asts => 8,
@@ -79,31 +80,32 @@ impl FeedShape {
     }
 }
 
-/// Message numbers after which the optional parts of Eurex reference data repeat: the least common multiple of 3, 20 and 64.
+/// Period, in message numbers, of the optional parts of Eurex reference data: the least common
+/// multiple of 3, 20 and 64.
 const NUMBERS: u64 = 960;
 
-/// The facts that one message is made of.
+/// The inputs of one message.
 struct Told<'a> {
     entries: &'a [Entry],
     time_ms: u64,
-    /// Counts the messages of the feed.
+    /// Number of the message in the feed.
     number: u64,
-    /// A number from 0 to 99 that chooses the kind of message.
+    /// A number from 0 to 99 that selects the kind of message.
     choice: u8,
 }
 
 impl Told<'_> {
-    /// Microseconds since midnight, with digits below the millisecond.
+    /// Returns microseconds since midnight, with synthetic digits below the millisecond.
     fn time_us(&self) -> u64 {
         self.time_ms * 1_000 + self.number * 37 % 1_000
     }
 
-    /// Nanoseconds since 1970.
+    /// Returns nanoseconds since 1970.
     fn time_ns(&self) -> u64 {
         DAY_NS + self.time_us() * 1_000 + self.number * 89 % 1_000
     }
 
-    /// Time of day in digits, HHMMSSmmm.
+    /// Returns the time of day as digits, HHMMSSmmm.
     fn clock(&self) -> u64 {
         let (seconds, ms) = (self.time_ms / 1_000, self.time_ms % 1_000);
         let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
@@ -111,22 +113,22 @@ impl Told<'_> {
     }
 }
 
-/// A string made at run time.
+/// Returns a string created at run time.
 fn name(text: impl Into<Arc<str>>) -> Value {
     Value::Name(text.into())
 }
 
-/// A byte vector.
+/// Returns a byte vector.
 fn bytes(bytes: &[u8]) -> Value {
     Value::Bytes(bytes.into())
 }
 
-/// A feed of one of the shapes.
+/// A feed in one of the shapes.
 #[derive(Debug)]
 pub(crate) struct Shaped {
     shape: FeedShape,
     depth: DepthMarket,
-    /// Messages of a packet, header and reset included.
+    /// Number of messages per packet, including header and reset.
     packet_messages: u64,
     number: u64,
 }
@@ -153,7 +155,7 @@ impl Shaped {
         Self { shape, depth, packet_messages: packet_messages as u64, number: 0 }
     }
 
-    /// The packet header or the reset, if the next message is one of them.
+    /// Returns the packet header or the reset, if the next message is one of them.
     fn opening(&self) -> Option<Draft> {
         if !self.shape.has_packet_header() {
             return None;
@@ -188,9 +190,10 @@ impl Source for Shaped {
         Ok(Made { draft, books: Vec::new(), time_ms: self.time_ms() })
     }
 
-    /// Messages of every kind. Reference data (Eurex) vary with the message's number, whatever is chosen: of them those of
-    /// `NUMBERS` in a row, in which parts that come and go do so in every combination. Another number may still make a
-    /// message a few bytes longer; one that does not fit its packet is refused with `PacketTooSmall` when it is made.
+    /// Returns messages of every kind. For Eurex reference data, whose contents depend only on the
+    /// message's number, these are `NUMBERS` consecutive messages, which contain every combination
+    /// of optional parts. Another number may still give a message that is a few bytes longer; if it
+    /// does not fit its packet, it is refused with `PacketTooSmall` when it is created.
     fn largest(&self) -> Vec<Draft> {
         let time_ms = 86_399_999;
         let last = u64::from(u32::MAX);

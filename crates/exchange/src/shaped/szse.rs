@@ -16,7 +16,7 @@ pub(super) fn draft(told: &Told<'_>) -> Draft {
     }
 }
 
-/// Time in digits, YYYYMMDDHHMMSSmmm.
+/// Returns the time as digits, YYYYMMDDHHMMSSmmm.
 fn time(told: &Told<'_>) -> Value {
     Value::Int((DATE * 1_000_000_000 + told.clock()) as i64)
 }

@@ -1,4 +1,4 @@
-//! Receives packets of the exchange: framing, reset and decoding as their readers do them.
+//! Receives packets of the exchange: framing, reset and decoding as in a real receiver.
 #![allow(dead_code)] // Each test file uses a part of it.
 
 use tickwire_exchange::{CmeShape, Feed, FeedShape, Generator, Options, Packet};
@@ -22,7 +22,8 @@ impl Receiver {
         Self { framer: framing.map(Framer::new), decoder }
     }
 
-    /// Decodes a packet; `take` gets its messages. Returns the sequence number of the preamble.
+    /// Decodes a packet and passes its messages to `take`. Returns the sequence number in the
+    /// preamble.
     pub fn receive(&mut self, bytes: &[u8], mut take: impl FnMut(&Message)) -> Option<u64> {
         let (seq_num, fast) = match &mut self.framer {
             None => (None, bytes.to_vec()),
@@ -45,13 +46,13 @@ impl Receiver {
     }
 }
 
-/// All packets of a feed.
+/// Returns all packets of a feed.
 pub fn packets(options: &Options) -> Vec<Packet> {
     let generator = Generator::new(options).expect("options that can be");
     generator.collect::<Result<_, _>>().expect("a feed of its own templates")
 }
 
-/// A small feed of each kind.
+/// Returns a small feed of each kind.
 pub fn feeds() -> Vec<Options> {
     let split = Feed::Complex { entries_mean: 3, split: false };
     let mid_session = Feed::Cme { shape: CmeShape::Average, mid_session: true };
