@@ -1,4 +1,4 @@
-//! Tells the library by which compiler it is built: another one makes other instructions.
+//! Passes the compiler's version to the library: another compiler generates other instructions.
 
 use std::process::Command;
 

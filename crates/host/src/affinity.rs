@@ -1,14 +1,14 @@
-//! Which CPU a thread runs on.
+//! CPU affinity of threads.
 
 use std::io;
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
-/// Keeps the calling thread on one CPU, counted from 0.
+/// Pins the calling thread to one CPU, counted from 0.
 ///
 /// # Errors
-/// What the operating system says: a CPU that is not there, or that this process may not use.
+/// The operating system's error: the CPU does not exist, or this process may not use it.
 pub fn pin_current_thread(cpu: usize) -> io::Result<()> {
     let mut set = CpuSet::new();
     let pinned = set.set(cpu).and_then(|()| sched_setaffinity(Pid::from_raw(0), &set));

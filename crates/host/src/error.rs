@@ -1,11 +1,11 @@
-//! What the operating system refused.
+//! Errors of the operating system.
 
 use std::error;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 
-/// What was being done when the operating system refused.
+/// The operation that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
@@ -17,9 +17,9 @@ pub enum Action {
     Connect,
     /// Joining a multicast group.
     Join,
-    /// Making a socket.
+    /// Creating a socket.
     Open,
-    /// Keeping the thread on one CPU.
+    /// Pinning the thread to one CPU.
     Pin,
     /// Receiving.
     Receive,
@@ -31,7 +31,7 @@ pub enum Action {
     StartReplay,
     /// Starting the thread that watches a file.
     StartWatch,
-    /// Waiting for something to receive.
+    /// Waiting for input.
     Wait,
 }
 
@@ -54,24 +54,24 @@ impl fmt::Display for Action {
     }
 }
 
-/// A call of the operating system that failed: what was tried, with which address, and why not.
+/// A failed system call: the operation, its address and the operating system's error.
 #[derive(Debug)]
 pub struct Error {
-    /// What was tried.
+    /// The operation that failed.
     pub action: Action,
-    /// With which address, where there is one.
+    /// Its address, if it has one.
     pub address: Option<SocketAddr>,
-    /// What the operating system says.
+    /// The operating system's error.
     pub source: io::Error,
 }
 
 impl Error {
-    /// An error of an action that has an address.
+    /// Creates an error of an operation with an address.
     pub fn at(action: Action, address: impl Into<SocketAddr>, source: io::Error) -> Self {
         Self { action, address: Some(address.into()), source }
     }
 
-    /// An error of an action without an address.
+    /// Creates an error of an operation without an address.
     pub const fn of(action: Action, source: io::Error) -> Self {
         Self { action, address: None, source }
     }

@@ -2,14 +2,14 @@
 
 use hdrhistogram::Histogram;
 
-/// Longest time told from longer ones, in nanoseconds: a minute.
+/// Longest time that is recorded exactly, in nanoseconds: one minute.
 pub const LONGEST_NS: u64 = 60_000_000_000;
 
-/// Digits of a time that are kept.
+/// Number of significant digits.
 const DIGITS: u8 = 3;
 
-/// An empty distribution of times from 1 ns to [`LONGEST_NS`], three digits exact. It takes about
-/// 220 KiB and never more.
+/// Returns an empty distribution of times from 1 ns to [`LONGEST_NS`] with three significant
+/// digits. It has a constant size of about 220 KiB.
 pub fn latency() -> Histogram<u64> {
     match Histogram::new_with_bounds(1, LONGEST_NS, DIGITS) {
         Ok(histogram) => histogram,
@@ -17,15 +17,15 @@ pub fn latency() -> Histogram<u64> {
     }
 }
 
-/// Counts a time; 0 counts as 1 ns, more than [`LONGEST_NS`] as that.
+/// Records a time. 0 counts as 1 ns, and longer times count as [`LONGEST_NS`].
 pub fn record(histogram: &mut Histogram<u64>, time_ns: u64) {
     histogram.saturating_record(time_ns.clamp(1, LONGEST_NS));
 }
 
-/// What is told of a distribution in tables, in nanoseconds.
+/// The figures of a distribution for tables, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// Times counted.
+    /// Number of recorded times.
     pub count: u64,
     /// Mean.
     pub mean_ns: f64,
@@ -33,11 +33,11 @@ pub struct Summary {
     pub stdev_ns: f64,
     /// Median.
     pub p50_ns: u64,
-    /// 99 of 100 are not above this.
+    /// 99th percentile.
     pub p99_ns: u64,
-    /// 999 of 1000 are not above this.
+    /// 99.9th percentile.
     pub p999_ns: u64,
-    /// The longest.
+    /// Maximum.
     pub max_ns: u64,
 }
 

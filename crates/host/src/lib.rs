@@ -1,7 +1,8 @@
-//! What loops need of the host: clocks, waiting, the stop flag, pinning to a CPU, times as distributions.
+//! Host services for loops: clocks, waiting, the stop flag, pinning to a CPU, latency
+//! distributions.
 //!
-//! Crates with sockets, shared memory or middleware share these, so that a time of one can be compared
-//! with a time of another and one flag stops all of them.
+//! All crates with sockets, shared memory or middleware use these, so that their times are
+//! comparable and one flag stops all of their loops.
 
 pub mod affinity;
 pub mod clock;

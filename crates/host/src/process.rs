@@ -1,4 +1,4 @@
-//! What the system says of this process and its threads.
+//! Memory and CPU time of this process and its threads.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use nix::unistd::{SysconfVar, sysconf};
 
 use crate::clock::SECOND_NS;
 
-/// Memory of this process that is in RAM, in bytes; `None` where the system does not say.
+/// Returns the resident memory of this process in bytes; `None` if the system does not report it.
 pub fn resident_bytes() -> Option<u64> {
     let statm = fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
@@ -15,7 +15,7 @@ pub fn resident_bytes() -> Option<u64> {
     pages.checked_mul(u64::try_from(page_bytes).ok()?)
 }
 
-/// CPU time that the calling thread has taken, in nanoseconds; 0 where the system does not say.
+/// Returns the CPU time of the calling thread in nanoseconds; 0 if the system does not report it.
 pub fn thread_cpu_ns() -> u64 {
     let Ok(time) = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID) else { return 0 };
     let part = |part: i64| u64::try_from(part).unwrap_or(0);

@@ -7,25 +7,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// Exit status of a process that Ctrl-C ended, by the shells' convention: 128 and the signal.
+/// Exit status of a process that Ctrl-C ended, by the shells' convention: 128 plus the signal
+/// number.
 const INTERRUPTED: i32 = 128 + SIGINT;
 
-/// A flag that loops look at: once set, they end in order. Clones are the same flag.
+/// A flag that loops check: once it is set, they end in order. Clones share the flag.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     flag: Arc<AtomicBool>,
 }
 
 impl Stop {
-    /// A flag that is not set, and that no signal sets.
+    /// Creates a flag that is clear, and that no signal sets.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A flag that Ctrl-C (SIGINT) and SIGTERM set. A second signal ends the process at once.
+    /// Creates a flag that Ctrl-C (SIGINT) and SIGTERM set. A second signal ends the process
+    /// immediately.
     ///
     /// # Errors
-    /// What the operating system says if a signal cannot be caught.
+    /// The operating system's error if a signal cannot be caught.
     pub fn on_signals() -> io::Result<Self> {
         let stop = Self::new();
         for signal in [SIGINT, SIGTERM] {
@@ -41,7 +43,7 @@ impl Stop {
         self.flag.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the flag is set.
+    /// True if the flag is set.
     pub fn is_set(&self) -> bool {
         self.flag.load(Ordering::Relaxed)
     }

@@ -1,8 +1,8 @@
-//! At most one a second of what could flood a log.
+//! Limits repeated log lines to one a second.
 
 use crate::clock::SECOND_NS;
 
-/// Lets one of many through each second. Pure: time is an argument.
+/// Lets one event through per second. Pure: time is an argument.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Throttle {
     last_ns: Option<u64>,
@@ -10,7 +10,8 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// Whether one may pass at `now_ns`: with how many were held back since the last that did.
+    /// Returns the number of events held back since the last one if an event may pass at `now_ns`;
+    /// `None` otherwise.
     pub fn pass(&mut self, now_ns: u64) -> Option<u64> {
         let is_free =
             self.last_ns.is_none_or(|last_ns| now_ns.saturating_sub(last_ns) >= SECOND_NS);

@@ -1,30 +1,31 @@
-//! How loops wait for what comes next: block, spin, or spin for some time and then block.
+//! Waiting strategies of loops: block, spin, or spin for some time and then block.
 //!
-//! One option for sockets, shared memory and middleware alike. A blocked thread is woken by the kernel, which
-//! takes as long as the idle CPU needs to leave its sleep state; a spinning one keeps its CPU busy instead.
-//! [`Waiting`] makes the decision each time that nothing has come.
+//! Sockets, shared memory and middleware share this option. The kernel wakes a blocked thread,
+//! which takes as long as the idle CPU needs to leave its sleep state; a spinning thread keeps its
+//! CPU busy instead. [`Waiting`] makes the decision each time that a poll finds nothing.
 
 use std::fmt;
 use std::hint;
 use std::time::Duration;
 
-/// Looks between two readings of the clock: reading it takes as long as a look at shared memory.
+/// Number of polls between two readings of the clock: reading it takes as long as polling shared
+/// memory.
 const LOOKS_A_CLOCK: u32 = 16;
 
-/// How a loop waits.
+/// The waiting strategy of a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wait {
-    /// Sleeps in the kernel until something comes.
+    /// Sleeps in the kernel until input arrives.
     #[default]
     Block,
-    /// Looks again and again: lowest latency, one CPU busy.
+    /// Polls continuously: lowest latency, but one CPU is busy.
     Spin,
-    /// Looks again and again for this long after the last arrival, then sleeps.
+    /// Polls continuously for this time after the last arrival, then sleeps.
     SpinThenBlock(Duration),
 }
 
 impl Wait {
-    /// Whether the loop ever sleeps in the kernel.
+    /// True if the loop ever sleeps in the kernel.
     pub const fn blocks(self) -> bool {
         !matches!(self, Self::Spin)
     }
@@ -40,44 +41,45 @@ impl fmt::Display for Wait {
     }
 }
 
-/// What a loop that found nothing does next.
+/// The next step of a loop whose poll found nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Looks again at once.
+    /// Poll again immediately.
     Look,
-    /// Sleeps until something comes.
+    /// Sleep until input arrives.
     Sleep,
 }
 
-/// Decides between looking again and sleeping. Pure: time is an argument.
+/// Decides between polling and sleeping. Pure: time is an argument.
 #[derive(Clone, Debug)]
 pub struct Waiting {
     wait: Wait,
-    /// When the spinning began; `None` right after an arrival.
+    /// Start of the spinning; `None` right after an arrival.
     since_ns: Option<u64>,
-    /// Looks until the clock is read.
+    /// Polls until the next reading of the clock.
     looks_left: u32,
 }
 
 impl Waiting {
-    /// A loop that has just found something.
+    /// Creates the state of a loop whose last poll found something.
     pub const fn new(wait: Wait) -> Self {
         Self { wait, since_ns: None, looks_left: 0 }
     }
 
-    /// How the loop waits.
+    /// Returns the waiting strategy.
     pub const fn wait(&self) -> Wait {
         self.wait
     }
 
-    /// Something came: spinning begins anew.
+    /// Records an arrival, which restarts the spinning time.
     pub const fn arrived(&mut self) {
         self.since_ns = None;
         self.looks_left = 0;
     }
 
-    /// Nothing came. `now_ns` reads a monotonic clock, in nanoseconds; it is called once in some looks, and
-    /// only where the spinning has an end.
+    /// Returns the next step after a poll that found nothing. `now_ns` reads a monotonic clock, in
+    /// nanoseconds; it is called once every several polls, and only if the spinning time is
+    /// limited.
     pub fn next(&mut self, now_ns: impl FnOnce() -> u64) -> Step {
         let limit = match self.wait {
             Wait::Block => return Step::Sleep,
@@ -98,7 +100,7 @@ impl Waiting {
     }
 }
 
-/// Tells the CPU that this is a spinning loop.
+/// Hints to the CPU that this is a spin loop.
 fn look() -> Step {
     hint::spin_loop();
     Step::Look
@@ -119,7 +121,7 @@ mod tests {
     #[test]
     fn a_loop_spins_for_its_time_after_the_last_arrival_and_then_sleeps() {
         let mut waiting = Waiting::new(Wait::SpinThenBlock(Duration::from_nanos(1000)));
-        // The clock moves by 10 ns a look.
+        // The clock advances by 10 ns per poll.
         let looks = |waiting: &mut Waiting| {
             let mut now_ns = 500;
             let mut looks = 0;

@@ -1,15 +1,15 @@
-//! Instructions, counted by running a program under valgrind's callgrind.
+//! Counts a program's instructions under valgrind's callgrind.
 //!
-//! Counts are the same on a busy machine and a quiet one. Valgrind knows no AVX-512, and tells programs
-//! so: under it they choose narrower engines.
+//! Counts do not depend on the machine's load. Valgrind does not support AVX-512 and hides it from
+//! programs, so they choose narrower engines under it.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Passes of the two runs whose difference is taken, so that starting up does not count.
+/// Numbers of passes of the two runs; their difference excludes the start-up.
 ///
-/// Starting up takes up to a per cent more or less from run to run, since hash tables are seeded at random:
-/// the difference has to be many times what one start takes, or it is off by more than the tolerance.
+/// The start-up varies by up to 1 % from run to run, because hash tables are seeded at random. The
+/// difference must be many times the start-up, or that variation exceeds the tolerance.
 const PASSES: [u64; 2] = [2, 50];
 
 /// Returns whether valgrind can be started.
@@ -17,11 +17,11 @@ pub fn is_available() -> bool {
     Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// Returns the instructions of one pass: the program is run twice with `arguments` and
-/// `--passes COUNT`, and must then run that many passes and end.
+/// Returns the instructions of one pass. Runs the program twice with `arguments` and
+/// `--passes COUNT`; it must run that many passes and exit.
 ///
 /// # Errors
-/// Valgrind or the program under it fails: why, for people.
+/// Valgrind or the program fails; the text is for people.
 pub fn instructions_of_a_pass(program: &Path, arguments: &[&str]) -> Result<f64, String> {
     let [few, many] = PASSES;
     let of_few = instructions(program, arguments, few)?;
@@ -45,7 +45,7 @@ fn instructions(program: &Path, arguments: &[&str], passes: u64) -> Result<u64, 
     collected(&text).ok_or_else(|| failed("valgrind printed no count"))
 }
 
-/// The count in what callgrind prints at its end.
+/// Parses the instruction count from callgrind's final output.
 fn collected(text: &str) -> Option<u64> {
     let line = text.lines().rev().find_map(|line| line.split_once("Collected : "))?.1;
     line.split_whitespace().next()?.parse().ok()

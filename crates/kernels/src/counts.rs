@@ -1,4 +1,4 @@
-//! Instructions of all kernels, as they are kept in a file and compared with it.
+//! Instruction counts of all kernels: stored in a file and compared with it.
 
 use crate::callgrind;
 use crate::kernel::Kernel;
@@ -6,20 +6,21 @@ use serde_json::{Map, Value, json};
 use std::fmt::Write;
 use std::path::Path;
 
-/// How far a count may be from the recorded one, in per cent, either way.
+/// Maximum deviation of a count from the recorded one, in per cent, in either direction.
 pub const TOLERANCE_PERCENT: f64 = 3.0;
 
-/// Instructions a message of each kernel, and the compiler that made them.
+/// Instructions per message of each kernel, and the compiler that generated them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counts {
-    /// What `rustc --version` says.
+    /// Output of `rustc --version`.
     pub compiler: String,
     /// Kernels in the order of [`Kernel::ALL`], or of the file.
     pub of_kernels: Vec<(String, f64)>,
 }
 
 impl Counts {
-    /// Counts all kernels by running `program` with `arguments`, `--kernel NAME` and `--passes COUNT`.
+    /// Counts all kernels by running `program` with `arguments`, `--kernel NAME` and
+    /// `--passes COUNT`.
     ///
     /// # Errors
     /// Valgrind or the program under it fails.
@@ -34,7 +35,7 @@ impl Counts {
         Ok(Self { compiler: compiler.to_owned(), of_kernels })
     }
 
-    /// Reads what [`to_json`](Self::to_json) writes; `None` for anything else.
+    /// Parses the output of [`to_json`](Self::to_json); `None` for anything else.
     pub fn parse(json: &str) -> Option<Self> {
         let value: Value = serde_json::from_str(json).ok()?;
         let counts = value["instructions_per_message"].as_object()?;
@@ -45,14 +46,15 @@ impl Counts {
         })
     }
 
-    /// The content of a file of counts.
+    /// Returns the content of a file of counts.
     pub fn to_json(&self) -> String {
         let counts: Map<String, Value> =
             self.of_kernels.iter().map(|(name, count)| (name.clone(), json!(count))).collect();
         format!("{:#}\n", json!({"compiler": self.compiler, "instructions_per_message": counts}))
     }
 
-    /// How far a kernel's count is from the recorded one, in per cent; `None` where none is recorded.
+    /// Returns the deviation of a kernel's count from the recorded one, in per cent; `None` if none
+    /// is recorded.
     pub fn change(&self, kernel: &str, recorded: &Self) -> Option<f64> {
         Some((self.of(kernel)? / recorded.of(kernel)? - 1.0) * 100.0)
     }
@@ -61,7 +63,7 @@ impl Counts {
         self.of_kernels.iter().find(|(name, _)| name == kernel).map(|(_, count)| *count)
     }
 
-    /// Whether a count is out of bounds, or kernels are not the recorded ones.
+    /// True if a count exceeds the tolerance, or the kernels differ from the recorded ones.
     pub fn are_off(&self, recorded: &Self) -> bool {
         self.of_kernels.len() != recorded.of_kernels.len()
             || self.of_kernels.iter().any(|(name, _)| {
@@ -70,7 +72,7 @@ impl Counts {
             })
     }
 
-    /// A table of these counts beside the recorded ones.
+    /// Returns a table of these counts beside the recorded ones.
     pub fn compared(&self, recorded: &Self) -> String {
         let mut table = format!("{:32} {:>10} {:>10} {:>8}\n", "kernel", "recorded", "now", "");
         let missing = |name: &&(String, f64)| self.of(&name.0).is_none();

@@ -1,4 +1,4 @@
-//! The kernels whose instructions are watched: portable code on made-up data.
+//! The kernels whose instructions are counted: portable code on synthetic data.
 
 mod fast;
 mod fix;
@@ -8,13 +8,13 @@ use tickwire_exchange::Options;
 use tickwire_fast_generated::{exchange_complex, simple};
 use tickwire_opra::{Decode, bottom_up, generate};
 
-/// Messages of a pass, about.
+/// Approximate number of messages per pass.
 const MESSAGES: u64 = 2_000;
 
-/// Work that can be done again and again.
+/// Work that can be repeated.
 type Pass = Box<dyn FnMut()>;
 
-/// A piece of work that is the same each time.
+/// A reproducible piece of work.
 pub struct Kernel {
     /// Name in tables and files.
     pub name: &'static str,
@@ -28,7 +28,7 @@ const fn kernel(name: &'static str, prepare: fn() -> Result<Pass, String>) -> Ke
 }
 
 impl Kernel {
-    /// All.
+    /// All kernels.
     pub const ALL: [Self; 13] = [
         kernel("fast/decode/simple", || fast::decode(&Options::simple())),
         kernel("fast/decode/complex", || fast::decode(&Options::complex())),
@@ -53,15 +53,15 @@ impl Kernel {
         kernel("opra/decode/bottom-up", opra),
     ];
 
-    /// The kernel of this name.
+    /// Returns the kernel of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kernel| kernel.name == name)
     }
 
-    /// Prepares the data and runs that many passes.
+    /// Prepares the data and runs `passes` passes.
     ///
     /// # Errors
-    /// The data cannot be made: why, for people.
+    /// The data cannot be generated; the text is for people.
     pub fn run(&self, passes: u64) -> Result<(), String> {
         let mut pass = (self.prepare)()?;
         (0..passes).for_each(|_| pass());

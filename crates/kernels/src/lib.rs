@@ -1,9 +1,9 @@
-//! The pieces of work whose instructions are watched, and what counts them.
+//! Kernels whose instructions are counted, and the tools to count them.
 //!
-//! [`Kernel`] is portable code on data that is made up here, the same each time. [`callgrind`] counts
-//! the instructions of a program that runs one, and [`Counts`] keeps them in a file and compares. The
-//! test `instructions` of this crate does all that with this crate's own program, which is small, so
-//! that it is soon built; `tickwire bench instructions` does it for users.
+//! [`Kernel`] is portable code on reproducible synthetic data. [`callgrind`] counts the
+//! instructions of a program that runs a kernel; [`Counts`] stores the counts in a file and
+//! compares them. The test `instructions` of this crate uses the crate's own program, which is
+//! small and quick to build; `tickwire bench instructions` offers the same to users.
 #![forbid(unsafe_code)]
 
 pub mod callgrind;
@@ -13,5 +13,5 @@ mod kernel;
 pub use counts::{Counts, TOLERANCE_PERCENT};
 pub use kernel::Kernel;
 
-/// The compiler that built this: counts are compared only where it is the same.
+/// The compiler that built this crate; counts are compared only for the same compiler.
 pub const COMPILER: &str = env!("TICKWIRE_RUSTC");

@@ -1,5 +1,5 @@
 //! Runs a kernel: `tickwire-kernels --kernel NAME --passes COUNT`. Without arguments it counts the
-//! instructions of all and prints what [`Counts`] keeps.
+//! instructions of all kernels and prints them in the form of [`Counts`].
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

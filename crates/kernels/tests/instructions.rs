@@ -1,6 +1,6 @@
-//! The key kernels need no more instructions, and no fewer, than was recorded.
+//! The key kernels need as many instructions as recorded, within the tolerance.
 //!
-//! After a change that is meant to change them, record anew:
+//! After an intended change, record again:
 //! `UPDATE_INSTRUCTIONS=1 cargo test -p tickwire-kernels --test instructions`
 
 use std::path::{Path, PathBuf};
@@ -10,7 +10,8 @@ use tickwire_testing::{Need, skip};
 
 const UPDATE: &str = "UPDATE_INSTRUCTIONS=1 cargo test -p tickwire-kernels --test instructions";
 
-/// Builds this crate's program optimised, in a folder of its own: counts are of what users run.
+/// Builds this crate's program with optimization in a separate folder, because the counts should be
+/// those of a release build.
 fn program() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("optimised");
@@ -19,7 +20,7 @@ fn program() -> PathBuf {
         .arg(manifest)
         .arg("--target-dir")
         .arg(&target)
-        // Flags of whoever runs the tests would make other instructions.
+        // Flags in the environment of the test would change the instructions.
         .env_remove("RUSTFLAGS")
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .env_remove("CARGO_BUILD_TARGET")

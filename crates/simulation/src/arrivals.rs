@@ -1,4 +1,4 @@
-//! What comes in when, and what of it must be delivered.
+//! Computes which packets arrive when, and which of them must be delivered.
 
 use crate::reception::BATCH_NS;
 use crate::scenario::{Resets, Scenario};
@@ -9,12 +9,13 @@ use tickwire_feed::arbiter::{ArbiterOptions, Line};
 use tickwire_feed::handler::Source;
 use tickwire_net::inject::{Arrival, Faults, ScheduledLine, Sent, schedule};
 
-/// Packets of updates at the end that come on every line: the handler then knows how far the feed is.
+/// Number of final packets of updates that arrive on every line, so that the handler knows the end
+/// of the feed.
 const LAST_PACKETS: usize = 3;
-/// Between the end of the faults and the last snapshots, in holds.
+/// Time between the end of the faults and the last snapshots, in hold times.
 const QUIET_HOLDS: u64 = 4;
 
-/// A packet that comes in.
+/// A packet that arrives.
 #[derive(Clone, Debug)]
 pub(crate) struct Incoming {
     pub(crate) at_ns: u64,
@@ -22,26 +23,27 @@ pub(crate) struct Incoming {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// A day as it was sent, and as it comes in.
+/// A day as sent, and as it arrives.
 pub(crate) struct Played {
     pub(crate) day: Day,
     /// Packets of updates with a number, in order.
     pub(crate) updates: Vec<DayPacket>,
     pub(crate) incoming: Vec<Incoming>,
-    /// Packets of updates that came on any line, by epoch and number.
+    /// Packets of updates that arrived on any line, by epoch and sequence number.
     pub(crate) arrived: BTreeSet<(u32, u64)>,
-    /// Those of them that came within the hold time, so that they must be delivered.
+    /// Packets that arrived within the hold time, so that they must be delivered.
     pub(crate) in_time: BTreeSet<(u32, u64)>,
-    /// When the times of faults begin: the first packet of this channel or the other one was sent.
+    /// Start of the fault times: the first packet of this channel or the other one was sent.
     pub(crate) origin_ns: u64,
-    /// The highest number with which a line carries another channel in the middle of the day.
+    /// The highest sequence number of the other channel that a line carries in the middle of the
+    /// day.
     pub(crate) other_last: Option<u64>,
 }
 
-/// Packets of updates by epoch and number: their index.
+/// Index of each packet of updates, by epoch and sequence number.
 pub(crate) type Indexes = BTreeMap<(u32, u64), usize>;
 
-/// Plays the day and lets its packets pass the lines.
+/// Generates the day and sends its packets through the faulty lines.
 pub(crate) fn play(scenario: &Scenario) -> Result<Played, Error> {
     let mut day = Day::new(&scenario.day)?;
     let mut sent = Vec::new();
@@ -62,7 +64,7 @@ pub(crate) fn play(scenario: &Scenario) -> Result<Played, Error> {
     let last_ns = incoming.iter().map(|incoming| incoming.at_ns).max().unwrap_or(0);
     let quiet_ns = last_ns + QUIET_HOLDS * scenario.handler.hold_ns + scenario.handler.skew_ns;
     incoming.extend(beside(scenario, &sent, quiet_ns));
-    // Equal times: updates first.
+    // Updates come first among equal times.
     incoming.sort_by_key(|incoming| {
         (incoming.at_ns, !matches!(incoming.source, Source::Incremental(_)))
     });
@@ -80,9 +82,9 @@ fn scheduled<'p>(packets: Vec<Sent<'p>>, faults: Faults) -> ScheduledLine<'p> {
     ScheduledLine { packets, other: Vec::new(), faults }
 }
 
-/// Packets of updates of another channel with the same templates, if a line carries it, until this one ends: a line
-/// that was never compared stands in for one that is silent. Numbers that a line has passed when it changes to the other
-/// channel would look like those of a new session.
+/// Returns the packets of updates of another channel with the same templates, up to the end of this
+/// one, if a line carries it. Numbers that the line has already passed are omitted, because they
+/// would look like a new session.
 fn other_channel(
     scenario: &Scenario,
     updates: &[DayPacket],
@@ -113,12 +115,14 @@ fn is_reset(packet: &DayPacket) -> bool {
     packet.messages.iter().any(|draft| draft.template == "SequenceReset")
 }
 
-/// True if nothing later shows that this packet was lost: it changes books without an RptSeq of theirs.
+/// True if no later packet reveals the loss of this packet: it changes books without an RptSeq of
+/// their own.
 fn is_critical(packet: &DayPacket, resets: Resets) -> bool {
     use tickwire_exchange::Value;
     packet.messages.iter().any(|draft| match (draft.template, draft.fields.last()) {
         ("SequenceReset", _) => resets == Resets::Told,
-        // An empty book of a session or the channel has neither instrument nor RptSeq.
+        // An entry that empties a session's or the channel's books has neither instrument nor
+        // RptSeq.
         ("MDIncrementalRefresh", Some(Value::Sequence(entries))) => {
             entries.iter().any(|entry| entry[1] == Value::Text("J") && entry[6] == Value::Absent)
         }
@@ -126,7 +130,8 @@ fn is_critical(packet: &DayPacket, resets: Resets) -> bool {
     })
 }
 
-/// The packets of lines A and B. Packets that nobody could miss by what follows come on every line of the channel.
+/// Returns the packets of lines A and B. Packets whose loss no later packet reveals arrive on every
+/// line of the channel.
 fn lines(scenario: &Scenario, updates: &[DayPacket], other: &[DayPacket]) -> Vec<Incoming> {
     let is_told = |packet: &&DayPacket| scenario.resets != Resets::Silent || !is_reset(packet);
     let of_line = |line: &Option<Faults>| {
@@ -163,7 +168,8 @@ fn lines(scenario: &Scenario, updates: &[DayPacket], other: &[DayPacket]) -> Vec
     incoming
 }
 
-/// Critical packets that a line lost: when they were sent, and when they would have come, behind those before them.
+/// Returns the critical packets that a line lost: the time of sending, the time of arrival after
+/// the packets before them, and the bytes.
 fn guaranteed<'p>(
     updates: &'p [DayPacket],
     arrivals: impl Iterator<Item = &'p Arrival>,
@@ -185,7 +191,8 @@ fn guaranteed<'p>(
     })
 }
 
-/// Snapshots and definitions. The last round of snapshots comes whole, after everything else.
+/// Returns snapshots and definitions. The last round of snapshots arrives completely, after
+/// everything else.
 fn beside(scenario: &Scenario, all: &[DayPacket], quiet_ns: u64) -> Vec<Incoming> {
     let is_update = |packet: &DayPacket| packet.channel == Channel::Updates;
     let last = all.iter().rposition(is_update).map_or(0, |last| last + 1);
@@ -218,7 +225,8 @@ fn beside(scenario: &Scenario, all: &[DayPacket], quiet_ns: u64) -> Vec<Incoming
 /// Epochs and sequence numbers of packets.
 type Numbers = BTreeSet<(u32, u64)>;
 
-/// Numbers that are held while one is waited for, as the handler has it by default.
+/// Returns the number of packets or messages that the handler holds by default while it waits for a
+/// missing one.
 fn held_max(scenario: &Scenario) -> u64 {
     let options = match scenario.day.sequence {
         SequenceNumbers::Messages => ArbiterOptions::for_messages(),
@@ -227,7 +235,7 @@ fn held_max(scenario: &Scenario) -> u64 {
     options.packets_held_max as u64
 }
 
-/// Which packets of updates came, and which of them in time.
+/// Returns the packets of updates that arrived, and those that arrived in time.
 fn told(scenario: &Scenario, updates: &[DayPacket], incoming: &[Incoming]) -> (Numbers, Numbers) {
     let mut first_ns: BTreeMap<&[u8], u64> = BTreeMap::new();
     for incoming in incoming.iter().filter(|i| matches!(i.source, Source::Incremental(_))) {
@@ -235,14 +243,15 @@ fn told(scenario: &Scenario, updates: &[DayPacket], incoming: &[Incoming]) -> (N
         *first = incoming.at_ns.min(*first);
     }
     let (mut arrived, mut in_time) = (BTreeSet::new(), BTreeSet::new());
-    // Where clocks step a packet may be said to have come as late as its batch was taken.
+    // When clocks step, a packet's receive time may be as late as the time at which its batch was
+    // taken.
     let slack_ns = if scenario.clock_steps.is_empty() { 0 } else { BATCH_NS };
     let hold_ns = scenario.handler.hold_ns - slack_ns;
     let mut behind_ns = u64::MAX;
-    // By number: the first arrival of it or of any behind it in its epoch.
+    // By number: the first arrival of this or any later number in its epoch.
     let mut from_ns: BTreeMap<(u32, u64), u64> = BTreeMap::new();
     let held_max = held_max(scenario);
-    // Backwards: the first arrival of any packet behind.
+    // Backwards, so that the first arrival of any later packet is known.
     for packet in updates.iter().rev() {
         let Some(at_ns) = first_ns.get(&packet.bytes[..]).copied() else { continue };
         let Some(seq_num) = packet.seq_num else { continue };
@@ -250,7 +259,7 @@ fn told(scenario: &Scenario, updates: &[DayPacket], incoming: &[Incoming]) -> (N
         arrived.insert(key);
         let of_epoch = |from: u64| from_ns.range((packet.epoch, from)..=(packet.epoch, u64::MAX));
         let first_from = |from: u64| of_epoch(from).next().map_or(u64::MAX, |(_, ns)| *ns);
-        // A packet that is further ahead than packets are held ends the wait.
+        // A packet that is further ahead than the handler holds ends the wait.
         let is_too_far_ns = first_from(seq_num.saturating_add(held_max));
         if at_ns < behind_ns.saturating_add(hold_ns) && at_ns < is_too_far_ns {
             in_time.insert(key);
@@ -262,7 +271,7 @@ fn told(scenario: &Scenario, updates: &[DayPacket], incoming: &[Incoming]) -> (N
     (arrived, in_time)
 }
 
-/// Where each number is: a message, or a packet with its last message.
+/// Returns the moment of each number: a message, or the last message of a packet.
 pub(crate) fn moments(played: &Played) -> BTreeMap<(u32, u64), Moment> {
     let mut moments = BTreeMap::new();
     let by_message = played.day.options().sequence == SequenceNumbers::Messages;
@@ -278,7 +287,7 @@ pub(crate) fn moments(played: &Played) -> BTreeMap<(u32, u64), Moment> {
     moments
 }
 
-/// Index of each packet of updates.
+/// Returns the index of each packet of updates.
 pub(crate) fn indexes(played: &Played) -> Indexes {
     let keys = played.updates.iter().enumerate();
     keys.filter_map(|(index, packet)| Some(((packet.epoch, packet.seq_num?), index))).collect()

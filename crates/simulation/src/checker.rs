@@ -1,4 +1,4 @@
-//! Checks what comes out of a handler against the truth.
+//! Checks a handler's output against the truth.
 
 use crate::arrivals::{Incoming, Indexes, Played, indexes, moments};
 use crate::decodable::Decodable;
@@ -15,44 +15,45 @@ use tickwire_feed::market::{BookKind, Instrument, MarketEvent, Snapshot, StatusS
 use tickwire_feed::recovery::{BookChange, Recovery, SnapshotOutcome, StaleReason};
 use tickwire_net::inject::Window;
 
-/// Follows a handler and notes the first thing that is wrong.
+/// Follows a handler and records the first violation.
 pub(crate) struct Checker<'s> {
     scenario: &'s Scenario,
     played: &'s Played,
     indexes: Indexes,
     moments: BTreeMap<(u32, u64), Moment>,
-    /// The last message delivered, or number lost.
+    /// The last message delivered, or number reported lost.
     position: Option<Moment>,
     epoch: u32,
-    /// Messages delivered: their packet and index.
+    /// Delivered messages: packet and index.
     pub(crate) delivered: BTreeSet<(u32, u64)>,
-    /// Numbers told as lost.
+    /// Numbers reported lost.
     lost: BTreeSet<(u32, u64)>,
-    /// Messages that came again by replay: their packet and index.
+    /// Replayed messages: packet and index.
     replayed: BTreeSet<((u32, u64), u32)>,
     events: Vec<(Moment, TrueEvent)>,
-    /// Numbers with which line B delivered packets of another channel.
+    /// Numbers under which line B delivered packets of another channel.
     deceptions: BTreeSet<(u32, u64)>,
-    /// Copies that had differed when the first of them was delivered that line A has not contradicted since.
+    /// Number of differing copies when the first such packet was delivered, until line A
+    /// contradicts it.
     deceived_at: Option<u64>,
-    /// Copies that differ.
+    /// Number of copies that differ.
     differing: u64,
-    /// The last things that the handler told.
+    /// The last outputs of the handler.
     recent: VecDeque<String>,
-    /// Whether they are printed too.
+    /// True if these outputs are printed too.
     is_traced: bool,
-    /// Fresh books compared with the truth.
+    /// Number of fresh books compared with the truth.
     pub(crate) books_checked: u64,
     pub(crate) violation: Option<Violation>,
 }
 
-/// Things told that a violation shows.
+/// Number of outputs in a violation's report.
 const RECENT_MAX: usize = 12;
 
-/// Packets after which lines that agree are trusted again, however many of them are lost.
+/// Number of packets after which lines that agree are trusted again, even if many of them are lost.
 const COPIES_TO_AGREE: u64 = 64;
 
-/// Copies that differ which show that what line B delivered is of another channel.
+/// Number of differing copies that prove that line B delivered another channel.
 const CONTRADICTIONS: u64 = 2;
 
 const KINDS: [(BookKind, day::BookKind); 2] =
@@ -85,7 +86,7 @@ impl<'s> Checker<'s> {
         self.played.day.truth()
     }
 
-    /// Notes what is wrong, if nothing was before.
+    /// Records a violation unless there is one already.
     pub(crate) fn fail(&mut self, what: impl FnOnce() -> String) {
         if self.violation.is_none() {
             let (seed, position) = (self.scenario.seed, self.position);
@@ -94,7 +95,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Remembers what the handler told, for the report of a violation.
+    /// Records an output of the handler for the report of a violation.
     pub(crate) fn note(&mut self, what: impl FnOnce() -> String) {
         if self.recent.len() >= RECENT_MAX {
             self.recent.pop_front();
@@ -106,7 +107,7 @@ impl<'s> Checker<'s> {
         self.recent.push_back(what);
     }
 
-    /// Prints a packet that comes in, where that is wanted.
+    /// Prints an arriving packet if tracing is on.
     pub(crate) fn trace(&self, incoming: &Incoming) {
         if self.is_traced {
             let Incoming { at_ns, source, bytes } = incoming;
@@ -117,7 +118,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Compares a message with what was sent. Returns whether it was sent at all.
+    /// Compares a message with the one sent. Returns true if it was sent at all.
     fn check_message(
         &mut self,
         key: (u32, u64),
@@ -145,7 +146,7 @@ impl<'s> Checker<'s> {
         true
     }
 
-    /// Whether a message is one of another channel, which line B carries since a while.
+    /// True if a message belongs to the other channel that line B has carried for a while.
     fn is_of_other_channel(
         &self,
         key: (u32, u64),
@@ -163,7 +164,8 @@ impl<'s> Checker<'s> {
         !matches!((draft, found), (Some(draft), Ok(found)) if binding.difference(found, draft).is_none())
     }
 
-    /// A message of another channel was delivered: nothing tells until line A contradicts it.
+    /// Records a delivered message of another channel. It is undetectable until line A contradicts
+    /// it.
     fn note_deception(&mut self, key: (u32, u64)) {
         self.deceptions.insert(key);
         self.deceived_at.get_or_insert(self.differing);
@@ -173,7 +175,8 @@ impl<'s> Checker<'s> {
         self.position = self.position.max(Some(Moment { epoch, seq_num, index: last }));
     }
 
-    /// Notes that a packet has come in. From the second copy that differs on no book is fresh and wrong.
+    /// Records the arrival of a packet. From the second differing copy on, a fresh book must be
+    /// correct again.
     pub(crate) fn note_arrival(&mut self, arbiter: &Arbiter, recovery: &Recovery) {
         self.differing = Line::ALL.map(|line| arbiter.line_counters(line).differing).iter().sum();
         let is_contradicted = |at: &mut u64| self.differing >= *at + CONTRADICTIONS;
@@ -189,7 +192,7 @@ impl<'s> Checker<'s> {
         self.position = Some(to);
     }
 
-    /// Compares every book that is called fresh with the truth, after a packet.
+    /// Compares every fresh book with the truth, after a packet.
     pub(crate) fn check_all(&mut self, recovery: &Recovery) {
         for instrument in recovery.instruments().iter() {
             for (kind, _) in KINDS {
@@ -205,7 +208,7 @@ impl<'s> Checker<'s> {
         }
         let name = recovery.instruments().name(instrument);
         let Some(truth) = self.true_book(name, kind) else {
-            // Nothing was delivered yet, or the feed has no such books.
+            // No message was delivered yet, or the feed has no such books.
             if !book.is_empty() || self.position.is_some() && kind == BookKind::Outright {
                 self.fail(|| format!("{name} {kind:?} is fresh before anything came: {book:?}"));
             }
@@ -229,7 +232,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Whether the transaction of the last message goes on: its books are true when it ends.
+    /// True if the transaction of the last message continues; its books are valid when it ends.
     fn is_within_transaction(&self) -> bool {
         let Some(Moment { epoch, seq_num, index }) = self.position else { return false };
         let packet = self.indexes.get(&(epoch, seq_num));
@@ -243,7 +246,7 @@ impl<'s> Checker<'s> {
         self.truth().book_at(self.position?, name, kind)
     }
 
-    /// Everything that came in time must have been delivered, and the rest told as lost.
+    /// Checks that every packet that arrived in time was delivered, and the rest reported lost.
     pub(crate) fn check_deliveries(&mut self) {
         let first = if self.scenario.handler.is_told_first {
             (0, 0)
@@ -267,9 +270,11 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Leaves out packets sent while line B carried another channel, and numbers that this one has used, as its packets may
-    /// have taken their places. Behind those too what only one line brings may be missing until the lines agree again:
-    /// nobody knew which of them was wrong, and the right one may have been put aside.
+    /// Removes keys whose loss is legitimate because of the wrong line B: packets sent while it
+    /// carried another channel, and numbers that the other channel has used, which may have taken
+    /// their place. After these, packets that only one line carries may be missing until the lines
+    /// agree again: the handler could not know which line was wrong, and may have put the correct
+    /// one aside.
     fn without_deceptions(&self, mut keys: Vec<(u32, u64)>) -> Vec<(u32, u64)> {
         let Some(wrong) = self.scenario.wrong_midway() else { return keys };
         let slack_ns = 20 * self.scenario.day.gap_ns + self.scenario.handler.hold_ns;
@@ -286,18 +291,19 @@ impl<'s> Checker<'s> {
         keys
     }
 
-    /// The number from which lines agree again, behind all that another channel has used.
+    /// Returns the number from which the lines agree again, after all numbers that the other
+    /// channel has used.
     fn agreeing_from(&self) -> Option<u64> {
         self.played.other_last.map(|other| other.saturating_add(COPIES_TO_AGREE))
     }
 
-    /// Whether the lines have brought enough packets to agree again.
+    /// True if enough packets follow for the lines to agree again.
     fn may_agree_again(&self) -> bool {
         let last = self.played.updates.last().and_then(|packet| packet.seq_num);
         last > self.agreeing_from()
     }
 
-    /// Events of delivered messages must have been told once each, in order.
+    /// Checks that the events of delivered messages were reported once each, in order.
     pub(crate) fn check_events(&mut self) {
         let is_delivered =
             |(at, _): &&(Moment, TrueEvent)| self.delivered.contains(&(at.epoch, at.seq_num));
@@ -312,7 +318,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// At the end of the day, after a whole round of snapshots, every book must be fresh.
+    /// Checks that every book is fresh at the end of the day, after a whole round of snapshots.
     pub(crate) fn check_end(&mut self, recovery: &Recovery) {
         for name in self.truth().names() {
             let instrument = recovery.instruments().named(name);
@@ -320,9 +326,9 @@ impl<'s> Checker<'s> {
             let is_crossed = self.is_crossed(name);
             match state {
                 Some(Ok(())) => {}
-                // The status may have been lost, and nothing repeats it.
+                // The status may have been lost, and is not repeated.
                 Some(Err(_)) if is_crossed => {}
-                // The last snapshots come when the lines have ended.
+                // The last snapshots arrive after the lines have ended.
                 Some(Err(StaleReason::Silence)) if self.scenario.handler.heartbeat_ns.is_some() => {
                 }
                 other => self.fail(|| format!("{name} is not fresh at the end: {other:?}")),
@@ -330,14 +336,14 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// A line that carries another channel must have been put aside, if it was ever compared.
+    /// Checks that a line that carries another channel was put aside, if it was ever compared.
     pub(crate) fn check_lines(&mut self, arbiter: &Arbiter) {
         for (line, faults) in Line::ALL.into_iter().zip(self.scenario.lines) {
             let is_wrong = faults.is_some_and(|faults| faults.wrong_line.is_some());
             let differing = arbiter.line_counters(line).differing;
             let is_put_aside = arbiter.is_put_aside(line);
             if self.scenario.wrong_midway().is_some() {
-                // Both carry this channel again.
+                // Both lines carry this channel again.
                 if is_put_aside && self.may_agree_again() {
                     self.fail(|| format!("line {line:?} is put aside at the end"));
                 }
@@ -351,7 +357,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Whether the book of an instrument was ever crossed.
+    /// True if the book of an instrument was ever crossed.
     fn was_crossed(&self, name: &str) -> bool {
         let history = self.truth().history(name, day::BookKind::Outright);
         history.iter().any(|(_, book)| {
@@ -397,13 +403,13 @@ impl<'s> Checker<'s> {
     }
 }
 
-/// Whether a message of updates has LastFragment (893) 0.
+/// True if a message of updates has LastFragment (893) 0.
 fn continues(draft: &Draft) -> bool {
     let of_updates = draft.template == "MDIncrementalRefresh";
     of_updates && draft.fields.iter().nth_back(1) == Some(&Value::UInt(0))
 }
 
-/// Levels as `price x size (orders)`.
+/// Prints levels as `price x size (orders)`.
 fn printed<'l>(levels: impl IntoIterator<Item = &'l Level>) -> String {
     let level = |level: &Level| match level.orders {
         Some(orders) => format!("{}x{}({orders})", level.price, level.size),
@@ -416,7 +422,8 @@ fn is_same(truth: &TrueBook, book: &Book) -> bool {
     Side::ALL.into_iter().all(|side| book.levels(side).eq(truth.levels(side)))
 }
 
-/// Where the depth is not known, levels that may be published no more are not shown.
+/// True if the book's levels are the first levels of the truth. If the depth is unknown, the
+/// handler hides levels that may no longer be published.
 fn is_prefix(truth: &TrueBook, book: &Book) -> bool {
     Side::ALL.into_iter().all(|side| {
         let truth = truth.levels(side);
@@ -468,7 +475,7 @@ impl<M: Decodable + ?Sized> Sink<M> for Checker<'_> {
                     self.lost.insert((moment.epoch, moment.seq_num));
                     self.advance(moment);
                 }
-                // Behind what line A brings at all.
+                // Past the last packet of line A.
                 None if self.scenario.wrong_midway().is_some() => {}
                 None => self.fail(|| format!("a gap of {number}, which was never sent: {gap:?}")),
             }
@@ -480,7 +487,7 @@ impl<M: Decodable + ?Sized> Sink<M> for Checker<'_> {
         self.epoch += 1;
         let changes = &self.scenario.day.day_changes;
         let expected = changes.get(self.epoch as usize - 1).map(|change| change.new_seq_no);
-        // Without the reset an epoch begins with the first packet of it that comes.
+        // If the reset is lost, an epoch begins with its first packet that arrives.
         let is_right = match self.scenario.resets {
             Resets::Told => expected == Some(seq_num),
             Resets::MayBeLost | Resets::Silent => expected.is_some_and(|first| seq_num >= first),
@@ -527,7 +534,7 @@ impl<M: Decodable + ?Sized> Sink<M> for Checker<'_> {
             format!("snapshot of {name}: {last} {rpt_seq:?} sent {sent:?}: {outcome:?}")
         });
         let is_wrong = match outcome {
-            // Without the status, which may have been lost, an auction cannot be told from an error.
+            // If the status was lost, an auction looks like an error.
             SnapshotOutcome::Faulty(BookFault::Crossed { .. }) => !self.was_crossed(name),
             SnapshotOutcome::Faulty(_) | SnapshotOutcome::Mismatch => self.deceived_at.is_none(),
             _ => false,

@@ -1,16 +1,16 @@
-//! Where a scenario's choices come from.
+//! The source of a scenario's random choices.
 
 use fastrand::Rng;
 
 /// Numbers from a seed, or from the bytes of a fuzzer.
 pub(crate) enum Choices<'b> {
     Seeded(Rng),
-    /// Bytes not used yet; 0 after the last.
+    /// The remaining bytes; 0 after the last.
     Bytes(&'b [u8]),
 }
 
 impl Choices<'_> {
-    /// A number from 0 to `count` - 1; 0 if `count` is 0.
+    /// Returns a number from 0 to `count` - 1; 0 if `count` is 0.
     pub(crate) fn below(&mut self, count: u64) -> u64 {
         match self {
             Self::Seeded(random) if count > 0 => random.u64(0..count),
@@ -27,12 +27,12 @@ impl Choices<'_> {
         }
     }
 
-    /// True once in `count` times.
+    /// True with a probability of 1 in `count`.
     pub(crate) fn one_in(&mut self, count: u64) -> bool {
         self.below(count) == count.saturating_sub(1)
     }
 
-    /// One of these.
+    /// Returns one of the elements.
     pub(crate) fn of<T: Clone>(&mut self, all: &[T]) -> T {
         all[self.below(all.len() as u64) as usize].clone()
     }

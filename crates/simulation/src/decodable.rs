@@ -1,4 +1,4 @@
-//! Messages of both engines, to be compared with what was sent.
+//! Messages of both engines, in a form that can be compared with the messages sent.
 
 use tickwire_fast::rt::Templates;
 use tickwire_fast::{Error, Message, MessageBuilder};
@@ -6,7 +6,7 @@ use tickwire_feed::handler::GeneratedMessage;
 
 /// A message of an engine.
 pub(crate) trait Decodable {
-    /// The message as one of the dynamic engine, copied into `builder` where it is none.
+    /// Returns the message as one of the dynamic engine; other messages are copied into `builder`.
     fn to_dynamic<'m>(&'m self, builder: &'m mut MessageBuilder) -> Result<&'m Message, Error>;
 }
 

@@ -48,8 +48,8 @@ pub(crate) fn draw_day(choices: &mut Choices<'_>, seed: u64, size: Size) -> DayO
         has_order_counts: choices.one_in(2),
         fragment_entries_max: choices.of(&[None, Some(1), Some(4), Some(25)]),
         snapshot_every: choices.of(&[3, 5, 10]),
-        // Where numbers start again after each round and a whole round is lost, nothing shows that: rounds
-        // are long, so that this does not happen.
+        // If numbers restart after each round of snapshots, the loss of a whole round is
+        // undetectable. Long rounds make that practically impossible.
         resets_snapshots: instruments > 10 && choices.one_in(2),
         has_snapshot_depth: choices.one_in(4),
         definition_every: choices.of(&[0, 7, 50]),
@@ -75,12 +75,12 @@ fn draw_day_changes(choices: &mut Choices<'_>) -> Vec<DayChange> {
     (0..count).map(|_| change(choices)).collect()
 }
 
-/// How long the day takes, about.
+/// Returns the approximate duration of the day.
 pub(crate) fn day_ns(day: &DayOptions) -> u64 {
     day.packets * day.gap_ns
 }
 
-/// How long a session takes, about.
+/// Returns the approximate duration of a session.
 pub(crate) fn session_ns(day: &DayOptions) -> u64 {
     day_ns(day) / (day.day_changes.len() as u64 + 1)
 }
@@ -92,12 +92,12 @@ pub(crate) fn draw_line(
     skew_ns: u64,
 ) -> Faults {
     let chance = |choices: &mut Choices<'_>| choices.of(&[0.0, 0.0, 0.001, 0.01, 0.1, 0.3]);
-    // Behind by less than the hold time, or by anything that the skew allows.
+    // The delay is below the hold time, or anything that the skew allows.
     let delay_ns = match choices.below(6) {
         0..3 => 0,
         3 => choices.below(hold_ns / 2),
         4 => choices.below(20 * MS),
-        // No line is behind by more than a session, or it would skip one.
+        // A line that is late by more than a session would skip one.
         _ => choices.below((skew_ns / 2).min(session_ns(day) / 3).max(1)),
     };
     let drift_max_ns = (skew_ns / 4).min(session_ns(day) / 4).max(1);
@@ -126,16 +126,17 @@ pub(crate) fn draw_snapshots(choices: &mut Choices<'_>, day: &DayOptions) -> Fau
         loss: choices.of(&[0.0, 0.0, 0.05, 0.3]),
         delay_ns: choices.of(&[0, 0, MS, 30 * MS]),
         late: choices.of(&[0.0, 0.0, 0.02, 0.2]),
-        // A snapshot of the old session whose number the new session reaches meanwhile cannot be told from a new
-        // one where messages have no times: keep well below half a session.
+        // Without message times, a late snapshot of the old session whose number the new session
+        // has reached looks like a new one. The delay is therefore well below half a session.
         late_ns: choices.below((session_ns(day) / 4).clamp(1, 400 * MS)),
         ..Faults::default()
     }
 }
 
-/// Whether resets are lost like other packets, or not told at all. Only where numbers go back by far more than
-/// packets are out of order: the first packets of an epoch that goes on near the last ones cannot be told
-/// from it without the reset, and a reset far ahead is a gap.
+/// Draws whether resets arrive, may be lost like other packets, or are never sent. Losing a reset
+/// is allowed only if the new numbers are far below the old ones: further than packets can be out
+/// of order. Otherwise a handler cannot distinguish the new epoch from the old one, or takes a jump
+/// ahead for a gap.
 pub(crate) fn draw_resets(choices: &mut Choices<'_>, day: &DayOptions) -> Resets {
     let drawn = choices.of(&[Resets::Told, Resets::Told, Resets::MayBeLost, Resets::Silent]);
     let packets = day.packets / (day.day_changes.len() as u64 + 1);
@@ -151,15 +152,15 @@ pub(crate) fn draw_resets(choices: &mut Choices<'_>, day: &DayOptions) -> Resets
     if goes_back { drawn } else { Resets::Told }
 }
 
-/// Faults of a line B that carries another channel and joins when line A has been there for a while: of two lines that
-/// begin together and differ nobody knows which is wrong.
+/// Draws the faults of a line B that carries another channel and joins some time after line A. If
+/// both began together, a handler could not decide which is wrong.
 pub(crate) fn draw_wrong_line(choices: &mut Choices<'_>, day: &DayOptions, line: Faults) -> Faults {
     let joins_ns = day_ns(day) / choices.of(&[3, 2]);
     let silence = Some(Window { start_ns: 0, end_ns: joins_ns });
     Faults { wrong_line: Some(Window::ALWAYS), silence, ..line }
 }
 
-/// Silence of a line, of both or of none, for a while or for good.
+/// Draws a temporary or permanent silence of one line, of both or of none.
 pub(crate) fn draw_silence(
     choices: &mut Choices<'_>,
     day: &DayOptions,
@@ -169,13 +170,13 @@ pub(crate) fn draw_silence(
     let end_ns = start_ns.saturating_add(choices.below(day_ns(day) / 3 + 1));
     let [a, b] = lines;
     match (choices.below(10), b) {
-        // Line B or A is dead from here on.
+        // Line B or A fails permanently.
         (0, Some(b)) => b.silence = Some(Window { start_ns, end_ns: u64::MAX }),
         (1, Some(_)) => {
             let dead = Some(Window { start_ns, end_ns: u64::MAX });
             a.iter_mut().for_each(|a| a.silence = dead);
         }
-        // The channel is silent: the exchange goes on.
+        // The channel is silent while the exchange continues.
         (2, b) => {
             let silent = Some(Window { start_ns, end_ns });
             a.iter_mut().chain(b).for_each(|line| line.silence = silent);
@@ -184,11 +185,14 @@ pub(crate) fn draw_silence(
     }
 }
 
-/// Packets of a day after a quarter of which the pauses of a line are known (from 256 packets on), though some were lost.
+/// Minimum number of packets in a day for a handover: the handler knows a line's usual pauses after
+/// 256 packets, which is a quarter of the day less the losses.
 const HANDOVER_PACKETS_MIN: u64 = 2_048;
 
-/// Line A dies in the middle of the day, and line B begins to send then: nothing of it was ever compared. Lines are even, as
-/// pauses tell that A died. Not on a short day: there B waits until A counts as silent, which is longer.
+/// Draws a handover: line A fails in the middle of the day, and line B begins to send at the same
+/// time, so that the lines are never compared. Lines are regular, because the pauses reveal the
+/// failure of A. A short day has no handover: line B would wait until A counts as silent, which
+/// takes longer than the day.
 pub(crate) fn draw_handover(
     choices: &mut Choices<'_>,
     day: &DayOptions,
@@ -206,12 +210,13 @@ pub(crate) fn draw_handover(
     *b = Faults { silence: before, ..even(*b) };
 }
 
-/// Packets of a day of which at least an eighth is left behind a wrong line in its middle: lines agree again from 64 packets on.
+/// Minimum number of packets in a day with a wrong line in its middle: at least an eighth of them
+/// follow it, and lines agree again after 64 packets.
 const WRONG_LINE_PACKETS_MIN: u64 = 512;
 
-/// Line B carries another channel all at once in the middle of the day, for a while, and maybe leads with it. Line A brings
-/// everything meanwhile. Not on a short day, which ends before lines agree again. Returns how far the other channel's numbers
-/// lead, in nanoseconds.
+/// Draws a line B that suddenly carries another channel for a while in the middle of the day,
+/// possibly ahead of its time. Line A loses nothing during that time. A short day would end before
+/// the lines agree again. Returns the lead of the other channel's numbers in nanoseconds.
 pub(crate) fn draw_wrong_line_midway(
     choices: &mut Choices<'_>,
     day: &mut DayOptions,
@@ -223,7 +228,7 @@ pub(crate) fn draw_wrong_line_midway(
     if day.packets < WRONG_LINE_PACKETS_MIN {
         return 0;
     }
-    // Another reset, or another order to empty books, would be believed.
+    // A reset, or an entry that empties books, from the other channel would be accepted.
     day.day_changes.clear();
     day.empty_book = 0.0;
     if let [Some(a), Some(b)] = lines {
@@ -233,7 +238,7 @@ pub(crate) fn draw_wrong_line_midway(
     lead_ns
 }
 
-/// Steps of the time of day, while the monotonic clock goes on.
+/// Draws steps of the time of day; the monotonic clock is not affected.
 pub(crate) fn draw_clock_steps(choices: &mut Choices<'_>, day: &DayOptions) -> Vec<ClockStep> {
     if !choices.one_in(6) {
         return Vec::new();
@@ -249,7 +254,8 @@ pub(crate) fn draw_clock_steps(choices: &mut Choices<'_>, day: &DayOptions) -> V
     steps
 }
 
-/// A TCP replay server: a usual one, or one with tight limits, without a password or that breaks connections.
+/// Draws a TCP replay server: a usual one, or one with tight limits, with an unknown password or
+/// with breaking connections.
 pub(crate) fn draw_replay(choices: &mut Choices<'_>) -> ReplaySetup {
     ReplaySetup {
         latency_ns: choices.of(&[100_000, MS, 10 * MS]),

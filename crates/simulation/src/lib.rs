@@ -1,25 +1,43 @@
-//! Simulated trading days, with faults of the lines, through the whole feed handler: arbiter, framing,
+//! Simulated trading days with line faults, run through the whole feed handler: arbiter, framing,
 //! decoding, recovery and books.
 //!
-//! A [`Scenario`] is a trading day of the simulated exchange, the faults of lines A and B and of the snapshots, and how
-//! the handler is set up. [`run()`] plays it and checks, after every packet:
+//! A [`Scenario`] is a trading day of the simulated exchange, the faults of lines A and B and of
+//! the snapshots, and the configuration of the handler. [`run()`] runs it and checks after every
+//! packet:
 //!
-//! 1. A book that is called fresh equals the exchange's book after the last message delivered.
+//! 1. A fresh book equals the exchange's book after the last message delivered.
 //! 2. Every message is delivered at most once, in order.
-//! 3. A packet that came in time, within the hold time and before one that is further ahead than packets are held, is delivered; the
-//!    rest is told as a gap.
-//! 4. Trades, statistics and statuses of delivered messages are told once, with their values.
+//! 3. A packet that arrived in time is delivered; the rest is reported as a gap. In time means:
+//!    within the hold time, and before a packet that is further ahead than the handler holds
+//!    packets.
+//! 4. Trades, statistics and statuses of delivered messages are reported once, with their values.
 //! 5. A replayed packet was lost before, and is replayed once, with its content.
-//! 6. Once faults end and snapshots have come round, every book is fresh.
+//! 6. After the faults have ended and a round of snapshots has arrived, every book is fresh.
 //!
-//! Lines lose, repeat, reorder and delay packets, fall silent, die, begin when the other one dies, carry another channel from the beginning or for a while; resets come, are lost, or are not
-//! told at all; the time of day steps. Snapshots and updates come in one message or in fragments; the dynamic decoder or generated
-//! code decodes them. In half of the scenarios a TCP replay server, with a login, limits and connections
-//! that break, sends lost packets again. Scenarios leave out what nothing in the packets can tell: a wrong line B
-//! that begins together with line A, or fills a number that line A has lost before both were ever compared;
-//! a lost reset to numbers ahead, or near the last ones; a silence across a reset of more numbers than a handler
-//! looks ahead. While line B carries another channel in the middle of the day, line A loses nothing, nothing is reset, packets
-//! are numbered, and numbers do not go back; packets of line A with numbers that the other channel has used may be lost, until line A has passed them. What changes books without being counted by RptSeq (an empty book of the channel) comes on every line.
+//! Faults and variants:
+//!
+//! | part | variants |
+//! |---|---|
+//! | lines | lose, duplicate, reorder and delay packets; fall silent; fail |
+//! | second line | begins when the other fails; carries another channel, always or for a while |
+//! | resets | arrive, may be lost, or are never sent |
+//! | receiver | the time of day steps |
+//! | messages | updates and snapshots in one message or in fragments |
+//! | decoder | dynamic or generated code |
+//! | replay | none, or a TCP server with login, limits and breaking connections |
+//!
+//! Scenarios exclude what no handler can detect from the packets:
+//!
+//! - A wrong line B that begins together with line A, or that fills a gap of line A before the two
+//!   were ever compared.
+//! - A lost reset to numbers ahead of, or near, the last ones.
+//! - A silence across a reset of more numbers than a handler looks ahead.
+//! - The loss of a change to books that RptSeq does not count (an empty book of the channel): it
+//!   arrives on every line.
+//!
+//! While line B carries another channel in the middle of the day, line A loses nothing, there are
+//! no resets, packets are numbered, and numbers do not go back. Packets of line A with numbers that
+//! the other channel has used may be lost until line A has passed them.
 //!
 //! The same seed gives the same run. A scenario can also be drawn from the bytes of a fuzzer:
 //! [`Scenario::from_bytes`].

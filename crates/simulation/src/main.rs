@@ -1,13 +1,13 @@
-//! Runs seeds of the simulation for as long as wanted.
+//! Runs any number of seeds of the simulation.
 //!
 //! `cargo run --release -p tickwire-simulation -- [--seed N] [--seeds N] [--packets N]`
 //!
-//! `--seed N` alone prints the scenario, what comes in and what comes out.
+//! `--seed N` alone prints the scenario, the arriving packets and the handler's output.
 
 use std::process::ExitCode;
 use tickwire_simulation::{Scenario, Size, run_seeds, trace};
 
-/// Seeds and packets unless told.
+/// Default numbers of seeds and packets.
 const SEEDS: u64 = 1_000;
 const PACKETS: u64 = 2_000;
 
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(!summary.violations.is_empty()))
 }
 
-/// Prints the scenario of a seed, what comes in and what comes out.
+/// Prints the scenario of a seed, the arriving packets and the handler's output.
 fn trace_seed(seed: u64, size: Size) -> ExitCode {
     let scenario = Scenario::new(seed, size);
     println!("{scenario:#?}");
@@ -53,7 +53,8 @@ fn trace_seed(seed: u64, size: Size) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Values of `--seed`, `--seeds` and `--packets`; `None` if the command line is wrong.
+/// Returns the values of `--seed`, `--seeds` and `--packets`; `None` if the command line is
+/// invalid.
 fn arguments() -> Option<[Option<u64>; 3]> {
     let mut values = [None; 3];
     let mut arguments = std::env::args().skip(1);

@@ -1,14 +1,15 @@
-//! The receiver's clocks: stamps of the time of day, which steps, as times on the monotonic clock.
+//! The receiver's clocks: converts time stamps of the time of day, which may step, to the monotonic
+//! clock.
 
 use crate::arrivals::Incoming;
 use crate::scenario::Scenario;
 use tickwire_net::clock::{Clocks, KernelTimes, StampWindow};
 use tickwire_net::inject::{ClockStep, stamp};
 
-/// Packets that come within so long are taken from their sockets together.
+/// Packets that arrive within this time are taken from their sockets together.
 pub(crate) const BATCH_NS: u64 = 100_000;
 
-/// When a packet is handed to the handler, and when it is said to have come.
+/// The time at which a packet is handed to the handler, and its receive time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received {
     pub(crate) taken_ns: u64,
@@ -31,7 +32,7 @@ impl Clocks for ReceiverClocks<'_> {
     }
 }
 
-/// Times of all packets. Without steps each is taken at once.
+/// Returns the times of all packets. Without clock steps each packet is taken immediately.
 pub(crate) fn receive(scenario: &Scenario, incoming: &[Incoming]) -> Vec<Received> {
     let steps = &scenario.clock_steps[..];
     if steps.is_empty() {

@@ -13,14 +13,14 @@ use tickwire_feed::handler::{Engine, Handler, Lost, Peeked, SeqNumField, SeqNumP
 use tickwire_feed::market::{Adapt, MarketDataAdapter};
 use tickwire_feed::replay::{ReplayClient, ReplayCounters, ReplayEvent, ReplayOptions};
 
-/// Most connections for one gap that fail in a row.
+/// Maximum number of consecutive failed connections for one gap.
 const ATTEMPTS_MAX: u32 = 6;
 const TIMEOUT_NS: u64 = 2_000 * MS;
 
 /// Returns the sequence number of the FAST bytes of a packet.
 type Number = Box<dyn Fn(&[u8]) -> Option<u64>>;
 
-/// Something that arrives at one end of the connection.
+/// An arrival at one end of the connection.
 enum Arriving {
     /// The server accepted the connection.
     Accepted,
@@ -30,7 +30,7 @@ enum Arriving {
     Closed,
 }
 
-/// Server, client, and what is on its way between them.
+/// Server, client, and the data in flight between them.
 pub(crate) struct ReplayService<'p> {
     /// Packets that the server does not have yet.
     unsent: std::slice::Iter<'p, DayPacket>,
@@ -57,7 +57,7 @@ impl<'p> ReplayService<'p> {
         let client = ReplayOptions {
             username: options.username.clone(),
             password,
-            // The client is not told the server's limits of requests: it finds out.
+            // The client does not know the server's request limits; it must adapt.
             messages_max: 100,
             requests_max: u32::MAX,
             attempts_max: ATTEMPTS_MAX,
@@ -88,7 +88,7 @@ impl<'p> ReplayService<'p> {
         self.client.counters()
     }
 
-    /// Asks for what the handler has lost by `now_ns`.
+    /// Requests the packets that the handler has lost by `now_ns`.
     pub(crate) fn take_lost<E: Engine<Message: Decodable>>(
         &mut self,
         now_ns: u64,
@@ -110,13 +110,13 @@ impl<'p> ReplayService<'p> {
         self.act(now_ns, handler, checker);
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout).
+    /// Returns the time for the next call of [`handle_timeout`](Self::handle_timeout).
     pub(crate) fn poll_timeout(&self) -> Option<u64> {
         let arriving = self.in_flight.front().map(|(at_ns, _)| *at_ns);
         [arriving, self.client.poll_timeout()].into_iter().flatten().min()
     }
 
-    /// Does what is due at `now_ns`.
+    /// Processes everything that is due at `now_ns`.
     pub(crate) fn handle_timeout<E: Engine<Message: Decodable>>(
         &mut self,
         now_ns: u64,
@@ -146,7 +146,7 @@ impl<'p> ReplayService<'p> {
         }
     }
 
-    /// The server takes bytes, and answers in pieces of any length.
+    /// Passes bytes to the server and sends its answer in pieces of random length.
     fn serve(&mut self, now_ns: u64, bytes: &[u8]) {
         self.publish(now_ns);
         let Some(connection) = &mut self.connection else { return };
@@ -161,7 +161,7 @@ impl<'p> ReplayService<'p> {
         }
     }
 
-    /// Gives the server what the exchange has sent by `now_ns`.
+    /// Gives the server the packets that the exchange has sent by `now_ns`.
     fn publish(&mut self, now_ns: u64) {
         while let Some(packet) =
             self.unsent.as_slice().first().filter(|packet| packet.sent_ns <= now_ns)
@@ -184,7 +184,7 @@ impl<'p> ReplayService<'p> {
         self.in_flight.push_back((at_ns, arriving));
     }
 
-    /// Acts on the client's events, and sends its bytes.
+    /// Handles the client's events, and sends its bytes.
     fn act<E: Engine<Message: Decodable>>(
         &mut self,
         now_ns: u64,

@@ -15,10 +15,11 @@ use tickwire_fast_generated::exchange_day;
 use tickwire_feed::handler::{Dynamic, Engine, Generated, Handler, Sequencing};
 use tickwire_feed::market::{Adapt, MarketDataAdapter};
 
-/// Packets between two checks of all books; those that a message changed are checked at once.
+/// Number of packets between two checks of all books; books that a message changed are checked
+/// immediately.
 const CHECK_EVERY: usize = 16;
 
-/// What a run went through.
+/// Counters of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Packets handed to the handler.
@@ -29,20 +30,20 @@ pub struct Report {
     pub books_checked: u64,
     /// Books that became fresh by snapshots or updates.
     pub recovered: u64,
-    /// Lost packets of updates that the replay server sent again.
+    /// Lost packets of updates that the replay server resent.
     pub replayed: u64,
 }
 
-/// A promise that was broken.
+/// A broken guarantee.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// Seed of the scenario.
     pub seed: u64,
-    /// The last message delivered, or number lost.
+    /// The last message delivered, or number reported lost.
     pub position: Option<Moment>,
-    /// What is wrong.
+    /// Description of the violation.
     pub what: String,
-    /// The last things that the handler told before, the latest last.
+    /// The handler's last outputs before the violation, latest last.
     pub recent: Vec<String>,
 }
 
@@ -55,7 +56,7 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// Plays a scenario and checks it.
+/// Runs a scenario and checks it.
 ///
 /// # Errors
 /// The first [`Violation`].
@@ -63,7 +64,7 @@ pub fn run(scenario: &Scenario) -> Result<Report, Violation> {
     run_through(scenario, false)
 }
 
-/// Does the same, and prints what comes in and what the handler tells.
+/// Like [`run`], and prints the arriving packets and the handler's output.
 ///
 /// # Errors
 /// The first [`Violation`].
@@ -99,7 +100,7 @@ fn run_through(scenario: &Scenario, is_traced: bool) -> Result<Report, Violation
     }
 }
 
-/// Hands a handler everything that comes in, when it comes.
+/// Passes every packet to a handler when it arrives.
 fn drive<E: Engine<Message: Decodable>>(
     scenario: &Scenario,
     played: &Played,
@@ -148,7 +149,7 @@ where
     }
 }
 
-/// Acts on the timers of handler and replay up to `now_ns`, each at its own time.
+/// Handles the timers of handler and replay up to `now_ns`, each at its time.
 fn handle_timeouts<E: Engine<Message: Decodable>>(
     now_ns: u64,
     handler: &mut Handler<E, MarketDataAdapter>,

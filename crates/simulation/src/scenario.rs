@@ -1,4 +1,4 @@
-//! What is played: a day, faults, and how the handler is set up.
+//! A scenario: a day, its faults, and the configuration of the handler.
 
 use crate::choices::Choices;
 use crate::draw::{
@@ -9,68 +9,69 @@ use fastrand::Rng;
 use tickwire_exchange::day::{BookForm, DayOptions, Heartbeats, InstrumentKey, SequenceNumbers};
 use tickwire_net::inject::{ClockStep, Faults, Window};
 
-/// Milliseconds in nanoseconds.
+/// Nanoseconds in a millisecond.
 pub(crate) const MS: u64 = 1_000_000;
 
-/// Sessions last so many hold times at least.
+/// Minimum duration of a session, in hold times.
 const SESSION_HOLDS_MIN: u64 = 50;
 
-/// Packets that a silence swallows at most, about, where sessions change.
+/// Approximate maximum number of packets lost in a silence, on days with several sessions.
 const SILENT_PACKETS_MAX: u64 = 400;
 
-/// How the handler is set up.
+/// The configuration of the handler.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HandlerSetup {
-    /// How long a missing number is waited for, in nanoseconds.
+    /// Time to wait for a missing number, in nanoseconds.
     pub hold_ns: u64,
-    /// How far line B, or a snapshot of the old session, may lag behind, in nanoseconds.
+    /// Maximum lag of line B, or of a snapshot of the old session, in nanoseconds.
     pub skew_ns: u64,
-    /// Whether the handler is told the depth of books; else it learns it.
+    /// True if the handler is configured with the depth of books; otherwise it learns it from the
+    /// feed.
     pub is_told_depth: bool,
-    /// Whether the handler is told the first sequence number.
+    /// True if the handler is configured with the first sequence number.
     pub is_told_first: bool,
-    /// How often the feed sends at least something, if the handler is told, in nanoseconds.
+    /// Heartbeat interval of the feed in nanoseconds, if the handler is configured with it.
     pub heartbeat_ns: Option<u64>,
     /// The decoding engine.
     pub engine: EngineChoice,
-    /// The TCP replay server that is asked for lost packets, if there is one.
+    /// The TCP replay server for lost packets, if there is one.
     pub replay: Option<ReplaySetup>,
 }
 
-/// What decodes the packets of a handler.
+/// The decoder of a handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EngineChoice {
     /// The dynamic decoder.
     Dynamic,
-    /// Generated code for all templates of a day but, maybe, heartbeats.
+    /// Generated code for all templates of a day, possibly except heartbeats.
     Generated,
 }
 
 /// A TCP replay server: its limits and faults.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReplaySetup {
-    /// How long bytes take in each direction, in nanoseconds.
+    /// Latency in each direction, in nanoseconds.
     pub latency_ns: u64,
-    /// Whether the client knows the password.
+    /// True if the client knows the password.
     pub knows_password: bool,
-    /// Most requests that the server answers.
+    /// Maximum number of requests that the server answers.
     pub requests_per_day_max: u32,
-    /// Most sequence numbers in one request.
+    /// Maximum number of sequence numbers in one request.
     pub messages_per_request_max: u64,
-    /// Most packets that the server stores.
+    /// Maximum number of packets that the server stores.
     pub messages_stored_max: usize,
-    /// Chance that a connection breaks in the middle of an answer.
+    /// Probability that a connection breaks in the middle of an answer.
     pub disconnect: f64,
 }
 
-/// What becomes of the packets that carry a SequenceReset.
+/// The fate of the packets with a SequenceReset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resets {
-    /// They come on every line.
+    /// They arrive on every line.
     Told,
     /// They are lost as often as others.
     MayBeLost,
-    /// No line brings them: numbers start again without a word.
+    /// No line carries them: numbers restart without notice.
     Silent,
 }
 
@@ -81,25 +82,25 @@ pub struct Scenario {
     pub seed: u64,
     /// The day.
     pub day: DayOptions,
-    /// Faults of lines A and B; `None` where line B is not there. A line that carries another channel brings
-    /// that of the next seed.
+    /// Faults of lines A and B; `None` if there is no line B. A line that carries another channel
+    /// carries that of the next seed.
     pub lines: [Option<Faults>; 2],
-    /// How far ahead of its own time a line carries another channel, in nanoseconds.
+    /// Lead of the other channel's packets before their own time, in nanoseconds.
     pub other_lead_ns: u64,
-    /// What becomes of SequenceResets.
+    /// The fate of SequenceResets.
     pub resets: Resets,
     /// Steps of the receiver's time of day.
     pub clock_steps: Vec<ClockStep>,
     /// Faults of the snapshots.
     pub snapshots: Faults,
-    /// How the handler is set up.
+    /// Configuration of the handler.
     pub handler: HandlerSetup,
 }
 
-/// How long scenarios are.
+/// The size of scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Most packets of updates.
+    /// Maximum number of packets of updates.
     pub packets_max: u64,
 }
 
@@ -110,13 +111,14 @@ impl Scenario {
         Self::draw(&mut choices, seed, size)
     }
 
-    /// When line B carries another channel, after it has carried this one, in nanoseconds since the day began.
+    /// Returns the time in which line B carries another channel, after it has carried this one, in
+    /// nanoseconds since the day began.
     pub(crate) fn wrong_midway(&self) -> Option<Window> {
         let mut wrong = self.lines.iter().flatten().filter_map(|line| line.wrong_line);
         wrong.find(|wrong| wrong.start_ns > 0)
     }
 
-    /// Draws a scenario from the bytes of a fuzzer: any bytes give one.
+    /// Draws a scenario from the bytes of a fuzzer; any bytes are valid.
     pub fn from_bytes(bytes: &[u8], size: Size) -> Self {
         let mut choices = Choices::Bytes(bytes);
         let seed = choices.below(u64::MAX);
@@ -128,7 +130,7 @@ impl Scenario {
         let hold_ns = choices.of(&[2 * MS, 2 * MS, 500_000, 20 * MS]);
         let skew_ns = 1_000 * MS;
         if session_ns(&day) < SESSION_HOLDS_MIN * hold_ns {
-            // Numbers that start again before the last ones are due.
+            // In a short session, numbers would restart before the last ones are due.
             day.day_changes.clear();
         }
         let has_b = !choices.one_in(8);
@@ -138,7 +140,8 @@ impl Scenario {
         let mut resets = draw_resets(choices, &day);
         if has_b && choices.one_in(10) && day_ns(&day) > 100 * MS {
             b = draw_wrong_line(choices, &day, b);
-            // What line A has lost is taken from a line B that was never compared.
+            // The handler accepts packets that line A has lost from a line B that was never
+            // compared; so line A loses none.
             a = Faults { loss: 0.0, delay_ns: 0, drift_ns: 0, silence: None, ..a };
             resets = Resets::Told;
         }
@@ -147,11 +150,13 @@ impl Scenario {
             draw_silence(choices, &day, &mut lines);
         }
         if resets != Resets::Told {
-            // A session that no line shows anything of does not end.
+            // If a silence swallows a whole session, the handler cannot see its end without a
+            // reset.
             lines.iter_mut().flatten().for_each(|line| line.silence = None);
         }
         if !day.day_changes.is_empty() {
-            // Behind a silence of more numbers than a handler looks ahead a lone SequenceReset is a stray packet.
+            // A lone SequenceReset after a silence of more numbers than a handler looks ahead
+            // counts as a stray packet.
             let longest_ns = SILENT_PACKETS_MAX * day.gap_ns;
             let silences = lines.iter_mut().flatten().filter_map(|line| line.silence.as_mut());
             silences.filter(|silence| silence.end_ns < u64::MAX).for_each(|silence| {

@@ -1,18 +1,18 @@
-//! Many seeds on all CPUs.
+//! Runs many seeds on all CPUs.
 
 use crate::run::{Report, Violation, run};
 use crate::scenario::{Scenario, Size};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What the scenarios of several seeds came to.
+/// The combined result of several seeds.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// Seeds run.
     pub seeds: u64,
-    /// Sums over the seeds that kept every promise.
+    /// Sums over the seeds without violation.
     pub total: Report,
-    /// The first violation of each seed that broke a promise.
+    /// The first violation of each failing seed.
     pub violations: Vec<Violation>,
 }
 
@@ -28,8 +28,8 @@ impl Summary {
     }
 }
 
-/// Runs the scenario of each seed on as many threads as there are CPUs. `on_violation` hears of each violation at
-/// once.
+/// Runs the scenario of each seed on as many threads as there are CPUs. Calls `on_violation` for
+/// each violation immediately.
 pub fn run_seeds(
     seeds: Range<u64>,
     size: Size,

@@ -1,4 +1,4 @@
-//! The handler of a scenario.
+//! Creates the handler of a scenario.
 
 use crate::arrivals::Played;
 use crate::scenario::Scenario;
@@ -8,11 +8,11 @@ use tickwire_feed::handler::{Engine, Handler, HandlerOptions, Sequencing};
 use tickwire_feed::market::{Adapt, AdapterOptions, BookModel, MarketDataAdapter};
 use tickwire_feed::recovery::{BookKinds, Continuity, RecoveryOptions};
 
-/// Heartbeat intervals without a packet that make a line silent; without heartbeats the default counts, longer than any
-/// pause.
+/// Number of heartbeat intervals without a packet after which a line counts as silent. Without
+/// heartbeats the default applies, which is longer than any pause.
 const SILENT_INTERVALS: u64 = 5;
 
-/// A handler as the scenario sets it up, with engines from `engine`.
+/// Creates the handler that a scenario describes, with engines from `engine`.
 pub(crate) fn handler<E: Engine>(
     scenario: &Scenario,
     played: &Played,
@@ -28,10 +28,11 @@ where
     let mut arbiter = sequencing.arbiter_options();
     arbiter.lines = scenario.lines.map(|faults| faults.is_some());
     arbiter.hold_ns = scenario.handler.hold_ns;
-    // The promise is about the hold time, whichever lines are alive.
+    // The checks refer to the hold time, whichever lines are alive.
     arbiter.reorder_ns = scenario.handler.hold_ns;
     arbiter.skew_ns = scenario.handler.skew_ns;
-    // A line of another channel that was never compared stands in for one that is silent: none is here.
+    // The handler accepts a line that was never compared if the other one is silent. So with a
+    // wrong line, no line must count as silent.
     let is_wrong = scenario.lines.iter().flatten().any(|line| line.wrong_line.is_some());
     if day.heartbeats != Heartbeats::None && !is_wrong {
         arbiter.silent_after_ns = SILENT_INTERVALS * day.heartbeat_interval_ns;
@@ -49,7 +50,7 @@ where
     let heartbeat_ns = scenario.handler.heartbeat_ns;
     let sequence = sequencing.source;
     let options = HandlerOptions { framing, sequence, arbiter, recovery, heartbeat_ns };
-    // Templates with all fields do not show how the feed names what stands in a book.
+    // Templates with all fields do not reveal how the feed identifies book entries.
     let model = day.has_unused_fields.then_some(match day.books {
         BookForm::Levels { .. } => BookModel::ByLevel,
         BookForm::Prices { .. } => BookModel::ByPrice,

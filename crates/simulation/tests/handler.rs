@@ -1,4 +1,4 @@
-//! Seeded trading days with faults through the whole handler: a run of some seconds.
+//! Seeded trading days with faults through the whole handler: a run of several seconds.
 //!
 //! `TICKWIRE_SEED=7` runs one seed alone. For hours:
 //! `cargo run --release -p tickwire-simulation -- --seeds 100000 --packets 20000`.
@@ -29,7 +29,7 @@ fn fresh_books_are_true_and_what_comes_in_time_is_delivered_once() {
     assert!(is_single || total.replayed > SEEDS, "{total:?}");
 }
 
-/// Both decoders, updates in fragments and TCP replay are among the seeds of the test above.
+/// The seeds of the test above include both decoders, updates in fragments and TCP replay.
 #[test]
 fn seeds_draw_every_part_of_a_handler() {
     let scenarios: Vec<Scenario> = (0..SEEDS).map(|seed| Scenario::new(seed, SIZE)).collect();

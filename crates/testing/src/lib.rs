@@ -1,18 +1,20 @@
-//! What the tests of several crates share: material beside the project, skips, captures with length prefixes, hex.
+//! Shared test utilities: files beside the project, skips, captures with length prefixes, hex.
 //!
-//! A test that cannot run says so through [`skip`] and returns. With `TICKWIRE_REQUIRE_ALL=1` a skip fails the test
-//! instead; `TICKWIRE_REQUIRE=files,programs` makes only these kinds ([`Need`]) required. `.ci/run` requires what its
-//! machine is known to have, so a test there cannot pass because it did not run.
+//! A test that cannot run reports this through [`skip`] and returns. With `TICKWIRE_REQUIRE_ALL=1`
+//! a skip fails the test instead; `TICKWIRE_REQUIRE=files,programs` requires only these kinds
+//! ([`Need`]). `.ci/run` requires everything that its machine is known to have, so that no test
+//! passes there without running.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What a skipped test lacks.
+/// The reason why a test is skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// Files that are not part of the project: captures and conformance cases in `../shared`.
     Files,
-    /// Software or files of others that nobody installs by default: Fast DDS, the Python package `cyclonedds`, FIX Orchestra.
+    /// Third-party software or files that are rarely installed: Fast DDS, the Python package
+    /// `cyclonedds`, FIX Orchestra.
     Peers,
     /// A common program: `valgrind`, `ip`, `python3`, `unshare`.
     Programs,
@@ -21,7 +23,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// The word for this kind in `TICKWIRE_REQUIRE`.
+    /// Returns the word for this kind in `TICKWIRE_REQUIRE`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Files => "files",
@@ -37,9 +39,10 @@ impl Need {
     }
 }
 
-/// Reports that a test does not run, or fails it where what it lacks is required.
+/// Reports that a test is skipped, or fails the test if the missing part is required.
 ///
-/// The line goes to the process's standard error past the test harness, which would hide it for a test that passes.
+/// Writes the line directly to the process's standard error, because the test harness hides the
+/// output of a test that passes.
 ///
 /// # Panics
 /// If `TICKWIRE_REQUIRE_ALL` is set (to anything but `0`), or `TICKWIRE_REQUIRE` lists the kind.
@@ -52,11 +55,12 @@ pub fn skip(need: Need, why: impl std::fmt::Display) {
         "this test may not be skipped (TICKWIRE_REQUIRE_ALL or TICKWIRE_REQUIRE={} is set): {why}",
         need.name()
     );
-    // A closed standard error is no reason to fail.
+    // A closed standard error must not fail the test.
     let _ = writeln!(std::io::stderr().lock(), "SKIPPED: {why}");
 }
 
-/// Returns the path of a file or folder in `../shared`; skips and returns `None` where it does not exist.
+/// Returns the path of a file or folder in `../shared`; skips and returns `None` if it does not
+/// exist.
 ///
 /// # Panics
 /// As [`skip`].
@@ -70,10 +74,10 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
-/// Splits a file of packets, each behind its length in four bytes, highest first.
+/// Splits a file of packets, each with a length prefix of four bytes, highest first.
 ///
 /// # Panics
-/// If the file ends inside a packet: material of tests is whole.
+/// If the file ends inside a packet.
 pub fn packets(file: &[u8]) -> Vec<&[u8]> {
     let mut packets = Vec::new();
     let mut rest = file;
@@ -86,7 +90,7 @@ pub fn packets(file: &[u8]) -> Vec<&[u8]> {
     packets
 }
 
-/// Parses hex digits; white space is ignored.
+/// Parses hex digits; ignores white space.
 ///
 /// # Panics
 /// If there is another character, or an odd number of digits.

@@ -1,34 +1,37 @@
-//! Kernel time stamps (`CLOCK_REALTIME`) as times on the monotonic clock, whatever steps the time of day.
+//! Converts kernel time stamps (`CLOCK_REALTIME`) to the monotonic clock, despite steps of the time
+//! of day.
 
 use super::{Clocks, SystemClocks};
 
-/// Pairs of readings of which the closest one counts.
+/// Number of clock comparisons, of which the closest counts.
 const MEASUREMENTS: usize = 5;
 
-/// Offsets that differ by less are the same: two readings without an interruption are 25 to 100 ns apart.
+/// Tolerance for equal offsets: without an interruption, two readings are 25 to 100 ns apart.
 const TOLERANCE_NS: u64 = 2_000;
 
-/// Steps of the time of day whose earlier offset is remembered. Stamps of older ones are implausible.
+/// Number of earlier offsets that are kept. Stamps with older offsets are implausible.
 const STEPS_KEPT: usize = 4;
 
-/// Longest time from a packet's stamp until its socket shows it: softirq work that another core was
-/// interrupted in.
+/// Longest time from a packet's stamp until its socket shows it: an interruption of another core's
+/// softirq work.
 const QUEUED_WITHIN_NS: u64 = 10_000_000;
 
 /// Converts the kernel's stamps to times on the monotonic clock.
 ///
 /// Both clocks are slewed alike, so their offset changes only when the time of day is stepped
-/// (`settimeofday`, a leap second, a resumed machine). [`check`](Self::check) compares the clocks after
-/// each batch of packets and notices a step of more than 2 us. Packets that lay in a socket
-/// during the step may carry stamps of either offset; [`monotonic_ns`](Self::monotonic_ns) takes
-/// the one that fits in the time in which the packet must have come. The result is never before the true
-/// time by more than the tolerance, and late by at most as long as the packet lay in the socket: a step
-/// neither times out a packet early nor puts it before one that came first.
+/// (`settimeofday`, a leap second, a resumed machine). [`check`](Self::check) compares the clocks
+/// after each batch of packets and detects steps of more than 2 us.
+///
+/// Packets in a socket during a step may have stamps of either offset.
+/// [`monotonic_ns`](Self::monotonic_ns) selects the offset that fits the time in which the packet
+/// must have arrived. The result is earlier than the true time by at most the tolerance, and later
+/// by at most the packet's time in the socket. A step therefore neither times out a packet early
+/// nor moves it before one that arrived first.
 #[derive(Clone, Debug)]
 pub struct KernelTimes {
     /// Time of day minus monotonic time, wrapping.
     offset_ns: u64,
-    /// Offsets before the latest steps, the latest first.
+    /// Offsets before the latest steps, latest first.
     earlier: [Option<EarlierOffset>; STEPS_KEPT],
     steps: u64,
 }
@@ -36,16 +39,16 @@ pub struct KernelTimes {
 #[derive(Clone, Copy, Debug)]
 struct EarlierOffset {
     offset_ns: u64,
-    /// When the step was noticed: later stamps do not have this offset.
+    /// Time at which the step was detected; later stamps do not have this offset.
     until_ns: u64,
 }
 
-/// When the packets of a batch can have come, on the monotonic clock.
+/// The time in which the packets of a batch can have arrived, on the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StampWindow {
-    /// When the socket was last found empty.
+    /// The last time at which the socket was found empty.
     pub empty_ns: u64,
-    /// When the batch had been taken.
+    /// The time at which the batch had been taken.
     pub taken_ns: u64,
 }
 
@@ -60,20 +63,20 @@ impl KernelTimes {
         Self { offset_ns: measure(clocks), earlier: [None; STEPS_KEPT], steps: 0 }
     }
 
-    /// The time of day at which the monotonic clock was 0: the offset in use.
+    /// Returns the current offset: the time of day at which the monotonic clock was 0.
     pub const fn epoch_ns(&self) -> u64 {
         self.offset_ns
     }
 
-    /// Steps of the time of day noticed so far.
+    /// Returns the number of detected steps of the time of day.
     pub const fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// Compares the clocks and measures the offset again if the time of day was stepped. Returns the
-    /// monotonic time. To be called after a batch was taken and before its stamps are converted.
+    /// Compares the clocks and measures the offset again if the time of day was stepped. Returns
+    /// the monotonic time. Call it after a batch was taken and before its stamps are converted.
     pub fn check(&mut self, clocks: &impl Clocks) -> u64 {
-        // In this order: an interruption between the two makes `apart_ns` positive.
+        // In this order, an interruption between the two readings makes `apart_ns` positive.
         let unix_ns = clocks.unix_ns();
         let now_ns = clocks.monotonic_ns();
         let apart_ns = now_ns.wrapping_sub(unix_ns.wrapping_sub(self.offset_ns)).cast_signed();
@@ -95,12 +98,12 @@ impl KernelTimes {
         self.steps += 1;
     }
 
-    /// Returns the monotonic time of a stamp, or `None` if it fits none of the known offsets: the time of
-    /// day was stepped more than once between two checks.
+    /// Returns the monotonic time of a stamp, or `None` if it fits no known offset: the time of day
+    /// was stepped more than once between two checks.
     ///
-    /// Of several offsets that fit, the one that gives the latest time is taken. A packet lies in a socket
-    /// for microseconds, but a socket is often empty for longer than a hold time: too late a time is
-    /// off by the former, too early a time by the latter.
+    /// If several offsets fit, the one with the latest time is used. A packet stays in a socket for
+    /// microseconds, but a socket is often empty for longer than a hold time. So a time that is too
+    /// late has an error of microseconds, and one that is too early could exceed a hold time.
     pub fn monotonic_ns(&self, stamp_unix_ns: u64, window: StampWindow) -> Option<u64> {
         let StampWindow { empty_ns, taken_ns } = window;
         let earliest_ns = empty_ns.saturating_sub(QUEUED_WITHIN_NS);
@@ -123,7 +126,7 @@ impl Default for KernelTimes {
     }
 }
 
-/// The offset by the closest of several pairs of readings.
+/// Returns the offset from the closest of several clock comparisons.
 fn measure(clocks: &impl Clocks) -> u64 {
     let mut best = (u64::MAX, 0);
     for _ in 0..MEASUREMENTS {

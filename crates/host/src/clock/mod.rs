@@ -1,8 +1,8 @@
 //! The two clocks of the operating system, in nanoseconds.
 //!
-//! Engines take time as an argument; this is where it comes from. Intervals, deadlines and latencies
-//! use [`monotonic_ns`], which is the same for all processes of a host and never goes back. The time
-//! of day, which the kernel stamps packets with and FIX sends, is [`unix_ns`].
+//! Engines take time as an argument; this module provides it. Intervals, deadlines and latencies
+//! use [`monotonic_ns`], which is the same for all processes of a host and never goes back.
+//! [`unix_ns`] is the time of day, which is in the kernel's packet stamps and in FIX messages.
 
 mod kernel_times;
 
@@ -13,17 +13,17 @@ use nix::time::{ClockId, clock_gettime};
 /// Nanoseconds in a second.
 pub const SECOND_NS: u64 = 1_000_000_000;
 
-/// Nanoseconds since the host started, on the clock that all its processes share.
+/// Returns nanoseconds since the host started, on the clock that all its processes share.
 pub fn monotonic_ns() -> u64 {
     read(ClockId::CLOCK_MONOTONIC)
 }
 
-/// Nanoseconds since 1970-01-01 UTC by the host's clock, which steps when somebody sets it.
+/// Returns nanoseconds since 1970-01-01 UTC by the host's clock, which steps when it is set.
 pub fn unix_ns() -> u64 {
     read(ClockId::CLOCK_REALTIME)
 }
 
-/// Reads both clocks. Tests put simulated ones in the place of [`SystemClocks`].
+/// Reads both clocks. Tests substitute simulated clocks for [`SystemClocks`].
 pub trait Clocks {
     /// See [`monotonic_ns`].
     fn monotonic_ns(&self) -> u64;
@@ -46,7 +46,7 @@ impl Clocks for SystemClocks {
     }
 }
 
-/// Both clocks exist on every Linux; a clock that cannot be read stands still at 0.
+/// Reads a clock. Both clocks exist on every Linux; a failing one would read as 0.
 fn read(clock: ClockId) -> u64 {
     let Ok(time) = clock_gettime(clock) else { return 0 };
     let seconds = u64::try_from(time.tv_sec()).unwrap_or(0);

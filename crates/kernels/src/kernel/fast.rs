@@ -9,7 +9,7 @@ use tickwire_fast::{
     Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, Message, Program, ResetPolicy,
 };
 
-/// A feed made up by the exchange.
+/// A feed of the simulated exchange.
 struct Feed {
     program: Arc<Program>,
     packets: Vec<Vec<u8>>,
@@ -55,7 +55,7 @@ impl Feed {
     }
 }
 
-/// Encoders begin each message with empty dictionaries, so that passes are alike.
+/// Encoders begin each message with empty dictionaries, so that all passes are equal.
 fn encoding() -> EncoderOptions {
     EncoderOptions { reset: ResetPolicy::Message, ..EncoderOptions::default() }
 }

@@ -5,10 +5,10 @@ use std::hint::black_box;
 use tickwire_fix::{Engine, Reader};
 use tickwire_fix_messages::fix42::{ExecutionReport, Header, NewOrderSingle};
 
-/// A NewOrderSingle without its frame, `|` for the delimiter.
+/// A NewOrderSingle without its frame, with `|` as delimiter.
 pub(super) const ORDER: &str = "35=D|49=BUYER|56=VENUE|34=81723|52=20260302-09:30:01|11=order-81723-0001|21=1|55=ABC|54=1|\
      60=20260302-09:30:00|38=250|40=2|44=101.25|59=0|";
-/// An ExecutionReport, likewise.
+/// An ExecutionReport in the same form.
 pub(super) const REPORT: &str = "35=8|49=VENUE|56=BUYER|34=913027|52=20260302-09:30:02|37=venue81723|11=order-81723-0001|\
      17=trade55|20=0|150=0|39=0|55=ABC|54=1|38=250|40=2|44=101.25|59=0|29=4|151=250|14=0|6=0|\
      60=20260302-09:30:01|113=Y|21=1|";
@@ -21,7 +21,7 @@ fn framed(body: &str) -> Vec<u8> {
     bytes
 }
 
-/// Finds all fields and verifies BodyLength and CheckSum.
+/// Parses all fields and verifies BodyLength and CheckSum.
 pub(super) fn parse(body: &str) -> Result<Pass, String> {
     let bytes = framed(body);
     let mut reader = Reader::new().engine(Engine::portable());

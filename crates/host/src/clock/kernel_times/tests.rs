@@ -63,7 +63,7 @@ fn stamps_of_a_stepping_clock_are_never_early_and_late_by_the_time_in_the_socket
         let mut empty_ns = clocks.monotonic_ns();
         let mut steps = 0;
         for _ in 0..200 {
-            // Packets come, the time of day may step in between, and the socket is read some time later.
+            // Packets arrive, the time of day may step in between, and the socket is read later.
             let begin_ns = clocks.monotonic_ns.get() + random.u64(1_000..60_000_000);
             let in_socket_ns = if random.u8(..10) == 0 { 100_000_000 } else { 30_000 };
             let mut stamps = Vec::new();
@@ -113,8 +113,8 @@ impl OnceASecond {
     }
 }
 
-/// Gaps that an arbiter declares where line A loses every seventh packet, B is 1 ms behind, packets
-/// come every 100 us, and the time of day steps every 300 ms.
+/// Returns the number of gaps that an arbiter declares if line A loses every seventh packet, B is
+/// late by 1 ms, packets arrive every 100 us, and the time of day steps every 300 ms.
 fn gaps_of(step_ns: i64, mut convert: impl FnMut(&Simulated, u64, u64) -> u64) -> u64 {
     const PACKETS: u64 = 20_000;
     let clocks = Simulated::new();
@@ -161,7 +161,7 @@ fn a_step_of_the_time_of_day_declares_no_gaps() {
         });
         assert_eq!(gaps, 0, "steps of {step_ns} ns");
     }
-    // The control: the same steps under an offset that is measured now and then.
+    // The control: the same steps with an offset that is measured once a second.
     let mut naive = OnceASecond { offset_ns: 0, measured_ns: 0 };
     let gaps = gaps_of(-50_000_000, |clocks, stamp, _| {
         let now_ns = clocks.monotonic_ns();
