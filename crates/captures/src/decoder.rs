@@ -18,7 +18,7 @@ pub struct CaptureDecoder {
     setup: Setup,
     channels: Channels,
     streams: Streams,
-    /// Whether a raw file was taken as one packet.
+    /// True if a raw file was taken as one packet.
     is_read: bool,
 }
 

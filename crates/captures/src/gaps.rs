@@ -28,7 +28,7 @@ struct Channel {
     /// The highest number, and the messages that came with it.
     seq_num: u64,
     messages: u64,
-    /// Whether a packet of several messages was followed by the next number.
+    /// True if a packet of several messages was followed by the next number.
     counts_packets: bool,
     missing: Vec<Missing>,
     /// Those that are no gaps where numbers count messages, and the others.

@@ -29,7 +29,7 @@ impl Sample {
         }
     }
 
-    /// Whether no more packets are kept.
+    /// True if no more packets are kept.
     pub fn is_full(&self) -> bool {
         self.packets.len() >= self.packets_max
     }

@@ -43,7 +43,7 @@ impl Selection {
         Ok(Self { wanted: Some(wanted) })
     }
 
-    /// Whether a message is wanted.
+    /// True if a message is wanted.
     pub fn contains(&self, message: &Message) -> bool {
         self.wanted.as_ref().is_none_or(|wanted| wanted[message.template_index()])
     }

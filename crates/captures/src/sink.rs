@@ -25,7 +25,7 @@ pub trait CaptureSink {
     /// The sink's error ends decoding.
     fn message(&mut self, header: &Header<'_>, decoded: &Decoded<'_>) -> Result<(), Self::Error>;
 
-    /// Whether more messages are wanted; asked before each.
+    /// True if more messages are wanted; asked before each.
     fn wants_more(&self) -> bool {
         true
     }

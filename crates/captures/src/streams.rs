@@ -194,7 +194,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Whether what arrived may complete a message.
+    /// True if what arrived may complete a message.
     fn may_go_on(&mut self) -> bool {
         match &mut self.cut {
             Some((start, missing)) => missing.may_go_on(&self.held[*start..]),

@@ -11,13 +11,13 @@ use crate::config::{
 /// A problem: the path of the value that shows it, and a message.
 type Problem = (String, String);
 
-/// Whether a word can name a channel.
+/// True if a word can name a channel.
 pub(crate) fn is_name(word: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     !word.is_empty() && word.len() <= 64 && word.chars().all(is_allowed)
 }
 
-/// Whether a text is `HOST:PORT`.
+/// True if a text is `HOST:PORT`.
 pub(crate) fn is_server(text: &str) -> bool {
     let parts = text.rsplit_once(':');
     parts.is_some_and(|(host, port)| {
@@ -25,7 +25,7 @@ pub(crate) fn is_server(text: &str) -> bool {
     })
 }
 
-/// Whether a text is a plain decimal above 0.
+/// True if a text is a plain decimal above 0.
 pub(crate) fn is_decimal(text: &str) -> bool {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());

@@ -150,7 +150,7 @@ pub struct Arbitration {
     pub held: Option<u32>,
     /// How long to wait for a missing packet that one line alone can bring.
     pub single_line_hold: Option<Duration>,
-    /// Whether numbers restart only after a message of the feed (SequenceReset).
+    /// True if numbers restart only after a message of the feed (SequenceReset).
     pub keep_numbering: Option<bool>,
 }
 
@@ -159,7 +159,7 @@ pub struct Arbitration {
 pub struct Recovery {
     /// What tells that nothing is missing.
     pub continuity: Option<Continuity>,
-    /// Whether updates alone may make a book fresh.
+    /// True if updates alone may make a book fresh.
     pub natural_refresh: Option<bool>,
     /// Silence after which books are stale.
     pub silence: Option<Duration>,
@@ -180,9 +180,9 @@ pub struct Books {
     pub kinds: Option<Vec<BookKind>>,
     /// Fields that name an instrument together.
     pub key: Option<Vec<KeyField>>,
-    /// Whether books are checked after each message.
+    /// True if books are checked after each message.
     pub checks: Option<bool>,
-    /// Whether books are empty before the first sequence number.
+    /// True if books are empty before the first sequence number.
     pub starts_empty: Option<bool>,
     /// Most instruments of the channel.
     pub instruments_max: Option<u32>,

@@ -43,7 +43,7 @@ impl<'t> Findings<'t> {
         }
     }
 
-    /// Whether the text has a value at this path that was asked for.
+    /// True if the text has a value at this path that was asked for.
     pub(crate) fn mentions(&self, path: &str) -> bool {
         self.places.contains_key(path)
     }
@@ -249,12 +249,12 @@ impl<'d, 'i> Item<'d, 'i> {
         Some(array.iter().enumerate().map(element).collect())
     }
 
-    /// Whether the value is an array.
+    /// True if the value is an array.
     pub(crate) const fn is_array(&self) -> bool {
         matches!(self.value, DeValue::Array(_))
     }
 
-    /// Whether the value is an integer.
+    /// True if the value is an integer.
     pub(crate) const fn is_number(&self) -> bool {
         matches!(self.value, DeValue::Integer(_))
     }

@@ -151,7 +151,7 @@ impl Board {
     }
 }
 
-/// Where the number of levels of a side is in the word of the state.
+/// Bit position of the number of levels of a side in the state word.
 const fn len_shift(side: usize) -> usize {
     8 + side * 8
 }
@@ -213,7 +213,7 @@ impl Top {
         self.levels(side).first()
     }
 
-    /// Whether the book was fresh.
+    /// True if the book was fresh.
     pub const fn is_fresh(&self) -> bool {
         self.is_fresh
     }

@@ -54,7 +54,7 @@ const REPEATS_HELD_MAX: usize = 64;
 /// Packets with the last number used whose bytes are remembered.
 const SEEN_MAX: usize = 64;
 
-/// What comes out of a line.
+/// Output of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A packet was decoded; its messages have been shown. What is odd about it is in
@@ -62,11 +62,11 @@ pub enum Event {
     Packet {
         /// Number of its first message, by its header.
         seq_num: u64,
-        /// Who brought it first.
+        /// Line of the first copy.
         line: Line,
         /// When it came, as told to [`LineHandler::handle_packet`].
         received_ns: u64,
-        /// What became of it.
+        /// Result of decoding it.
         result: Result<Summary, Error>,
     },
     /// Messages that came on neither line in time.
@@ -78,7 +78,7 @@ pub enum Event {
     },
 }
 
-/// What a line counts beyond its arbiter.
+/// Counters of a line, in addition to those of its arbiter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineHandlerCounters {
     /// Packets whose number cannot be told: no header, or one that is not decimal.
@@ -102,7 +102,7 @@ struct Rejected {
     shown: u32,
 }
 
-/// What is known of a packet besides its bytes.
+/// Properties of a packet besides its bytes.
 #[derive(Clone, Copy, Debug)]
 struct Delivered {
     seq_num: u64,
@@ -155,7 +155,8 @@ struct Repeat {
     bytes: Vec<u8>,
 }
 
-/// Makes one ordered row of messages of the A and B side of an OPRA line. See the [module](self).
+/// Arbitrates the A and B side of an OPRA line and decodes its messages in order. See the
+/// [module](self).
 pub struct LineHandler {
     arbiter: Arbiter,
     decoder: bottom_up::Decoder,
@@ -195,7 +196,7 @@ impl LineHandler {
         &self.arbiter
     }
 
-    /// What the arbiter does not count.
+    /// Returns the counters that the arbiter does not have.
     pub fn counters(&self) -> LineHandlerCounters {
         self.counters
     }
@@ -277,7 +278,7 @@ impl LineHandler {
         next.map(|_| (seq_num, line, now_ns))
     }
 
-    /// Gives up the numbers that have been waited for long enough at `now_ns`.
+    /// Declares lost the numbers that have been missing for too long at `now_ns`.
     pub fn handle_timeout(&mut self, now_ns: u64) {
         self.arbiter.handle_timeout(now_ns);
     }
@@ -383,8 +384,8 @@ impl LineHandler {
     }
 }
 
-/// Which of the lines a packet belongs to, by the port it was sent to: A sides have consecutive ports, and
-/// so have B sides.
+/// Assigns packets to lines by destination port: A sides have consecutive ports, and so have B
+/// sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ports {
     /// Port of the A side of the first line.

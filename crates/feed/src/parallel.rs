@@ -15,7 +15,7 @@ use std::thread;
 /// ready to begin.
 const ROUNDS_MAX: usize = 3;
 
-/// Which thread may work on an item.
+/// Threads that may process an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
     /// Any.
@@ -198,7 +198,7 @@ struct Link<I, T> {
     results: Receiver<Vec<T>>,
 }
 
-/// What a thread does until no more parts come, or nobody wants results.
+/// Loop of a thread, until there are no more parts or the results are no longer needed.
 fn serve<I, S, T>(
     mut state: S,
     work: &impl Fn(&mut S, I) -> T,

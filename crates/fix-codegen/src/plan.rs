@@ -72,7 +72,7 @@ pub(crate) struct MemberPlan {
 }
 
 impl MemberPlan {
-    /// Whether it has methods that get and set it.
+    /// True if it has methods that get and set it.
     pub(crate) const fn has_accessors(&self) -> bool {
         !matches!(self.kind, Kind::Group(_) | Kind::Length)
     }
@@ -101,7 +101,7 @@ pub(crate) struct StructPlan {
     pub(crate) members: Vec<MemberPlan>,
     /// Indices of the shared blocks that it has.
     pub(crate) blocks: Vec<usize>,
-    /// Whether it is generated, and not only named.
+    /// True if it is generated, and not only named.
     pub(crate) is_wanted: bool,
 }
 
@@ -123,7 +123,7 @@ pub(crate) struct EnumPlan {
     pub(crate) repr: Repr,
     /// Name in Rust, value, and name in the dictionary.
     pub(crate) variants: Vec<(String, String, String)>,
-    /// Whether it is generated, and not only named.
+    /// True if it is generated, and not only named.
     pub(crate) is_wanted: bool,
 }
 

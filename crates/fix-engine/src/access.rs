@@ -26,7 +26,7 @@ impl AddressRange {
         (bits <= most).then_some(Self { address, bits })
     }
 
-    /// Whether an address is in the range.
+    /// True if an address is in the range.
     pub fn contains(&self, address: IpAddr) -> bool {
         let bits = |address: IpAddr| match address {
             IpAddr::V4(address) => u128::from(address.to_bits()) << 96,

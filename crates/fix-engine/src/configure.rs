@@ -213,7 +213,7 @@ impl Prepared {
         opened.map(Some).map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// Whether a counterparty may use this template; `*` stands for anyone.
+    /// True if a counterparty may use this template; `*` stands for anyone.
     fn fits(&self, id: &SessionId) -> bool {
         let own = &self.config.id;
         let fits = |known: &str, asked: &str| known == "*" || known == asked;

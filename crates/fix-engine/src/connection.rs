@@ -36,13 +36,13 @@ pub(super) struct Connection {
     pub attempt: Option<Attempt>,
     /// Bytes before the first message is whole.
     pub early: Vec<u8>,
-    /// Whether there may be bytes to read that no event will tell of.
+    /// True if there may be bytes to read that no event will tell of.
     pub readable: bool,
-    /// Whether the peer has ended its side: reading goes on to the end, because no other event tells.
+    /// True if the peer has ended its side: reading goes on to the end, because no other event tells.
     pub ended: bool,
     /// Since when bytes wait for a peer that does not read.
     pub blocked_ns: Option<u64>,
-    /// Whether the session wants it closed when all is written.
+    /// True if the session wants it closed when all is written.
     pub closing: bool,
 }
 
@@ -63,12 +63,12 @@ impl Connection {
         }
     }
 
-    /// Whether nobody has accepted its Logon yet.
+    /// True if nobody has accepted its Logon yet.
     pub const fn is_pending(&self) -> bool {
         matches!(self.state, State::Pending { .. } | State::Deciding { .. })
     }
 
-    /// Whether it is an initiator's that is not open yet.
+    /// True if it is an initiator's that is not open yet.
     pub const fn is_dialing(&self) -> bool {
         matches!(self.state, State::Connecting { .. })
     }

@@ -143,7 +143,7 @@ struct Wake {
     /// Whether the engine was woken and has not looked yet: one wake-up is enough for all requests until
     /// it does.
     is_woken: AtomicBool,
-    /// Whether the engine looks all the time.
+    /// True if the engine looks all the time.
     is_busy: bool,
     /// Whether the engine was shut down.
     has_ended: AtomicBool,

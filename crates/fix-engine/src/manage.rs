@@ -117,7 +117,7 @@ impl Sessions {
         }
     }
 
-    /// Whether a session may log on.
+    /// True if a session may log on.
     pub fn is_enabled(&self, key: SessionKey) -> bool {
         self.slot(key).is_some_and(|slot| slot.is_enabled)
     }

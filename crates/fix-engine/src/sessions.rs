@@ -59,11 +59,11 @@ pub(super) struct Slot {
     connection: Option<usize>,
     /// The other end of the connection.
     pub(super) peer: Option<SocketAddr>,
-    /// Whether it may log on.
+    /// True if it may log on.
     pub(super) is_enabled: bool,
     /// Connections refused, by reason.
     refusals: BTreeMap<Refusal, u64>,
-    /// Whether it is among the dirty.
+    /// True if it is among the dirty.
     dirty: bool,
     /// Where the message log goes.
     log: Option<MessageLog>,
@@ -88,7 +88,7 @@ pub struct Sessions {
     pub(super) initiators: Vec<(SessionKey, InitiatorOptions)>,
     /// Sessions to be dropped when their connections have ended.
     pub(super) leaving: Vec<SessionKey>,
-    /// Whether a session was enabled that the engine has not seen yet.
+    /// True if a session was enabled that the engine has not seen yet.
     pub(super) has_enabled: bool,
     /// What stores said that could not commit in this turn.
     store_failures: HashMap<SessionKey, StoreError>,
@@ -230,7 +230,7 @@ impl Sessions {
         self.by_id.len()
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.by_id.is_empty()
     }
@@ -301,7 +301,7 @@ impl Sessions {
         Some(StoreError::new(doing, io::Error::new(source.kind(), source.to_string())))
     }
 
-    /// Whether any store could not commit in this turn.
+    /// True if any store could not commit in this turn.
     pub(super) fn has_store_failure(&self) -> bool {
         !self.store_failures.is_empty()
     }

@@ -29,7 +29,7 @@ impl Transport {
         }
     }
 
-    /// Whether a read that does not fill the buffer means that there is nothing more for now.
+    /// True if a read that does not fill the buffer means that there is nothing more for now.
     pub const fn drains_short(&self) -> bool {
         matches!(self, Self::Plain(_))
     }

@@ -117,43 +117,43 @@ pub struct Config {
     pub logon_fields: Vec<(Tag, Secret)>,
     /// DefaultApplVerID, as sent: an initiator of FIXT must have one; an acceptor answers the peer's.
     pub default_appl_ver_id: Option<String>,
-    /// Whether the application decides on each Logon ([`crate::Event::Logon`]). Default no.
+    /// True if the application decides on each Logon ([`crate::Event::Logon`]). Default no.
     pub authenticate: bool,
-    /// Whether both sides begin at 1 with every Logon. Default no.
+    /// True if both sides begin at 1 with every Logon. Default no.
     pub reset_on_logon: bool,
-    /// Whether both sides begin at 1 after a Logout. Default no.
+    /// True if both sides begin at 1 after a Logout. Default no.
     pub reset_on_logout: bool,
-    /// Whether both sides begin at 1 after the connection is gone. Default no.
+    /// True if both sides begin at 1 after the connection is gone. Default no.
     pub reset_on_disconnect: bool,
     /// Most seconds between SendingTime and the time of arrival; `None` checks nothing. Default 120.
     pub latency_max_s: Option<u32>,
-    /// Whether SenderCompID and TargetCompID of what arrives must be those of the session. Default yes.
+    /// True if SenderCompID and TargetCompID of what arrives must be those of the session. Default yes.
     pub check_comp_id: bool,
-    /// Whether MsgSeqNum of what arrives must be the one that is expected. If not, a message is handled
+    /// True if MsgSeqNum of what arrives must be the one that is expected. If not, a message is handled
     /// when it comes, whatever its number: nothing is asked for again, nothing is refused for its number,
     /// and the application gets possible duplicates. Default yes.
     pub check_seq_nums: bool,
-    /// Whether LastMsgSeqNumProcessed stands in every header; FIX 4.2 and later. Default no.
+    /// True if LastMsgSeqNumProcessed stands in every header; FIX 4.2 and later. Default no.
     pub last_seq_num_processed: bool,
-    /// Whether NextExpectedMsgSeqNum is sent and honoured; FIX 4.4 and later, and only while
+    /// True if NextExpectedMsgSeqNum is sent and honoured; FIX 4.4 and later, and only while
     /// [`Config::check_seq_nums`]. Default no.
     pub next_expected_seq_num: bool,
-    /// Whether a message that the dictionaries find invalid is refused; if not, it is told with
+    /// True if a message that the dictionaries find invalid is refused; if not, it is told with
     /// [`crate::Notice::Invalid`] and handled as if it were valid. Default yes.
     pub reject_invalid: bool,
-    /// Whether a possible duplicate must have OrigSendingTime. Default yes.
+    /// True if a possible duplicate must have OrigSendingTime. Default yes.
     pub requires_orig_sending_time: bool,
-    /// Whether all that is missing is asked for by the number of the last that is, rather than without
+    /// True if all that is missing is asked for by the number of the last that is, rather than without
     /// end. Default no.
     pub closed_resend_interval: bool,
-    /// Whether a missing message is asked for again though it has been asked for. Default no.
+    /// True if a missing message is asked for again though it has been asked for. Default no.
     pub redundant_resend_requests: bool,
     /// Most messages asked for at a time; 0 for all that are missing. Default 0.
     pub resend_request_max: u64,
-    /// Whether sent messages are kept for a resend; if not, requests are answered by a gap fill.
+    /// True if sent messages are kept for a resend; if not, requests are answered by a gap fill.
     /// Default yes.
     pub persist_messages: bool,
-    /// Whether a Business Message Reject over FIXT repeats DefaultApplVerID, as QuickFIX does though the
+    /// True if a Business Message Reject over FIXT repeats DefaultApplVerID, as QuickFIX does though the
     /// message has no such field. Default no.
     pub business_reject_version: bool,
     /// When the session may be logged on; `None` for always. Numbers begin at 1 with each of its
@@ -173,7 +173,7 @@ pub struct Config {
     pub logout_timeout_s: u32,
     /// Digits of SendingTime after the point. Default: none before FIX 4.2, then three.
     pub precision: Precision,
-    /// Whether every message is written down for [`crate::Session::take_log`]. Default no.
+    /// True if every message is written down for [`crate::Session::take_log`]. Default no.
     pub log_messages: bool,
     /// A clock in nanoseconds to time encoding and decoding with; `None` times nothing. Default none.
     pub codec_clock: Option<fn() -> u64>,
@@ -251,7 +251,7 @@ impl Config {
         Some(wall_ns)
     }
 
-    /// Whether NextExpectedMsgSeqNum is sent and honoured.
+    /// True if NextExpectedMsgSeqNum is sent and honoured.
     pub(crate) fn uses_next_expected(&self) -> bool {
         self.next_expected_seq_num
             && self.check_seq_nums
@@ -270,12 +270,12 @@ impl Config {
         Reader::new().data_fields(data_fields)
     }
 
-    /// Whether a peer that is let in is known to be who it says it is.
+    /// True if a peer that is let in is known to be who it says it is.
     pub(crate) const fn authenticates(&self) -> bool {
         self.authenticate || self.required_password.is_some()
     }
 
-    /// Whether a message sent while not logged on would be lost in a reset.
+    /// True if a message sent while not logged on would be lost in a reset.
     pub(crate) const fn resets(&self) -> bool {
         self.reset_on_logon || self.reset_on_logout || self.reset_on_disconnect
     }

@@ -172,7 +172,7 @@ impl fmt::Display for SessionId {
 pub struct Identity {
     /// The session, seen from this side.
     pub id: SessionId,
-    /// Whether the message is a Logon.
+    /// True if the message is a Logon.
     pub is_logon: bool,
 }
 

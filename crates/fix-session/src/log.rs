@@ -48,7 +48,7 @@ pub(crate) fn push_line(log: &mut Vec<u8>, now: Now, direction: Direction, messa
     log.push(b'\n');
 }
 
-/// Whether a byte is written as it is.
+/// True if a byte is written as it is.
 const fn is_plain(byte: u8) -> bool {
     byte == SOH || byte >= 0x20 && byte != b'\\' && byte != 0x7F
 }

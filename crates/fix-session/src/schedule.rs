@@ -138,7 +138,7 @@ impl Schedule {
         self.sessions_around(wall_ns).map(|(start, _)| start).find(|start| *start > wall_ns)
     }
 
-    /// Whether every session of another schedule lies within one of this; looked at around a day in January and
+    /// True if every session of another schedule lies within one of this; looked at around a day in January and
     /// one in July, as zones may differ.
     pub fn holds(&self, other: &Self) -> bool {
         /// 2024-01-17 and 2024-07-17, Wednesdays: no zone changes its clocks in the days around them.
@@ -148,7 +148,7 @@ impl Schedule {
         })
     }
 
-    /// Whether two moments lie in the same session.
+    /// True if two moments lie in the same session.
     pub fn is_same_session(&self, one_ns: u64, other_ns: u64) -> bool {
         let one = self.session_at(one_ns);
         one.is_some() && one == self.session_at(other_ns)

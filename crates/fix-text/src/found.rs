@@ -9,7 +9,7 @@ pub enum Found<'f> {
         bytes: &'f [u8],
         /// What is wrong with it, as far as it is known from where it stands.
         notes: &'f [String],
-        /// Whether BeginString, BodyLength or MsgType were put in front: what BodyLength and CheckSum say
+        /// True if BeginString, BodyLength or MsgType were put in front: what BodyLength and CheckSum say
         /// means nothing then.
         is_completed: bool,
     },

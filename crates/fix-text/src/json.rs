@@ -96,7 +96,7 @@ fn push_value(out: &mut Vec<u8>, field: &Field<'_>, definition: Option<&FieldDef
     }
 }
 
-/// Whether values of a type are numbers. Values with meanings of their own are.
+/// True if values of a type are numbers. Values with meanings of their own are.
 fn is_number(field_type: FieldType) -> bool {
     use FieldType as T;
     matches!(
@@ -116,7 +116,7 @@ fn is_number(field_type: FieldType) -> bool {
     )
 }
 
-/// Whether JSON writes a number so; FIX also has leading zeros and bare points, which stay text.
+/// True if JSON writes a number so; FIX also has leading zeros and bare points, which stay text.
 fn is_json_number(text: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));

@@ -46,7 +46,7 @@ pub use versions::Versions;
 
 const SOH: u8 = 1;
 
-/// Whether the first bytes of a file are those of a capture, or of something compressed.
+/// True if the first bytes of a file are those of a capture, or of something compressed.
 pub fn is_capture(start: &[u8]) -> bool {
     matches!(
         start,

@@ -23,7 +23,7 @@ pub struct Split {
     pub bytes: Vec<u8>,
     /// Bytes of the text that it takes.
     pub len: usize,
-    /// Whether it ends with CheckSum.
+    /// True if it ends with CheckSum.
     pub has_check_sum: bool,
 }
 
@@ -35,7 +35,7 @@ impl Mixed {
         Self { any: make(SEPARATOR), soh: make(SOH_FORMS) }
     }
 
-    /// Whether fields that were split by one separator hold others: a value that has none of its own holds
+    /// True if fields that were split by one separator hold others: a value that has none of its own holds
     /// any, or another one holds what stands for SOH.
     pub fn is_in(&self, fields: &[u8]) -> bool {
         fields.split(|byte| *byte == SOH).any(|field| {

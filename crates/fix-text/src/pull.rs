@@ -73,7 +73,7 @@ struct Text {
     /// Offset of the window in the text.
     offset: u64,
     paused: Paused,
-    /// Whether the window ends with the text.
+    /// True if the window ends with the text.
     is_last: bool,
 }
 

@@ -59,7 +59,7 @@ pub struct TextMessage<'t> {
     pub bytes: Cow<'t, [u8]>,
     /// What is wrong with it, as far as its text tells.
     pub notes: Vec<String>,
-    /// Whether the head was completed: BodyLength and CheckSum say nothing then.
+    /// True if the head was completed: BodyLength and CheckSum say nothing then.
     pub is_completed: bool,
 }
 
@@ -464,7 +464,7 @@ fn begin_len(text: &[u8]) -> Option<usize> {
     is_version.then_some(len + if has_pack { 7 } else { 4 })
 }
 
-/// Whether a tag and `=` stand there.
+/// True if a tag and `=` stand there.
 fn begins_field(text: &[u8]) -> bool {
     let digits = text.iter().take(10).take_while(|byte| byte.is_ascii_digit()).count();
     (1..10).contains(&digits) && text.get(digits) == Some(&b'=')
@@ -520,7 +520,7 @@ fn with_soh(text: &[u8], separator: &[u8], is_every: bool) -> Vec<u8> {
     bytes
 }
 
-/// Whether CheckSum, the last field, is right.
+/// True if CheckSum, the last field, is right.
 fn has_right_sum(bytes: &[u8]) -> bool {
     let Some((message, sum)) = bytes.split_last_chunk::<SUM_LEN>() else { return false };
     let right = message.iter().copied().fold(0, u8::wrapping_add);

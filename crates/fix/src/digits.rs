@@ -100,7 +100,7 @@ pub(crate) fn short_word(bytes: &[u8]) -> u64 {
     }
 }
 
-/// Whether every byte of a word is at most 9.
+/// True if every byte of a word is at most 9.
 #[inline(always)]
 pub(crate) const fn are_digits(digits: u64) -> bool {
     const SIXES: u64 = 0x0606_0606_0606_0606;

@@ -73,7 +73,7 @@ impl Error {
         Self { kind, tag, offset }
     }
 
-    /// Whether the message is garbled: to be ignored, its MsgSeqNum not consumed.
+    /// True if the message is garbled: to be ignored, its MsgSeqNum not consumed.
     ///
     /// What is not garbled but refused is invalid: answered with a reject.
     pub const fn is_garbled(&self) -> bool {

@@ -208,7 +208,7 @@ fn next_begin(bytes: &[u8]) -> usize {
     bytes.len()
 }
 
-/// Whether a BeginString of the standard stands at the start, as far as the bytes go.
+/// True if a BeginString of the standard stands at the start, as far as the bytes go.
 fn looks_like_begin(bytes: &[u8]) -> bool {
     let shown = bytes.len().min(BEGIN.len());
     bytes[..shown] == BEGIN[..shown]

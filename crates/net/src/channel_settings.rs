@@ -22,21 +22,21 @@ use tickwire_feed_config::{
 
 use crate::multicast::{Endpoint, UnknownInterface, interface_address};
 
-/// What a feed file says of one channel. Absent values take the program's defaults; a command's flags
-/// override all of them.
+/// Settings of one channel in a feed file. Absent values take the program's defaults; the flags of
+/// a command override them.
 #[derive(Clone, Debug)]
 pub struct ChannelSettings {
     /// Name of the channel.
     pub name: String,
     /// Template files that are one set together, one at least, relative to the working directory.
     pub templates: Vec<PathBuf>,
-    /// What is around the messages of a packet.
+    /// Framing of the packets.
     pub framing: Option<Framing>,
     /// The preset that the framing is described by, if any.
     pub preset: Option<Preset>,
     /// When dictionaries are reset, if not as the framing says.
     pub reset: Option<ResetPolicy>,
-    /// Where sequence numbers are; found in framing and templates if absent.
+    /// Position of sequence numbers; derived from framing and templates if absent.
     pub seq_num: Option<SeqNumSource>,
     /// Lines A and B of the incremental feed, then of snapshots, then of instrument definitions.
     pub inputs: Vec<(Source, Endpoint)>,
@@ -71,7 +71,7 @@ pub enum ChannelError {
     Interface {
         /// Name of the channel.
         channel: String,
-        /// What the system says.
+        /// The operating system's error.
         error: UnknownInterface,
     },
     /// The environment variable of the replay service's password is not set.

@@ -61,11 +61,11 @@ impl<T, E> fmt::Debug for FileWatch<T, E> {
 }
 
 impl<T: Send + 'static, E: Send + 'static> FileWatch<T, E> {
-    /// Watches these files, whose contents were as given. When any has changed, the contents of all, of at most
-    /// `bytes_max` bytes each, are handed to `prepare` in this order.
+    /// Watches these files, whose contents were as given. When any has changed, passes the contents
+    /// of all, of at most `bytes_max` bytes each, to `prepare` in this order.
     ///
     /// # Errors
-    /// What the system says of the thread.
+    /// The operating system's error if the thread cannot be started.
     pub fn start(
         files: impl IntoIterator<Item = (PathBuf, Vec<u8>)>,
         bytes_max: u64,
@@ -125,10 +125,10 @@ impl<T, E> Drop for FileWatch<T, E> {
     }
 }
 
-/// A flag that SIGHUP sets, for [`FileWatch::look_now`].
+/// Returns a flag that SIGHUP sets, for [`FileWatch::look_now`].
 ///
 /// # Errors
-/// What the operating system says if the signal cannot be caught.
+/// The operating system's error if the signal cannot be caught.
 pub fn on_hangup() -> io::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGHUP, flag.clone())?;
@@ -140,7 +140,7 @@ type Stamp = (Option<SystemTime>, u64);
 
 struct WatchedSet {
     files: Vec<Watched>,
-    /// Whether there is new content that was not handed out.
+    /// True if there is new content that was not passed on.
     is_new: bool,
 }
 
@@ -162,7 +162,7 @@ impl WatchedSet {
     }
 }
 
-/// What a look at a file found.
+/// Result of checking a file.
 enum Look {
     Same,
     /// It is being written, or not there.
@@ -174,9 +174,9 @@ enum Look {
 struct Watched {
     path: PathBuf,
     bytes_max: u64,
-    /// What was read last.
+    /// Content at the last read.
     content: Vec<u8>,
-    /// What the last look found, and whether it was read then.
+    /// State at the last check, and true if the content was read then.
     seen: Option<(Stamp, bool)>,
     /// Looks in a row that did not find it.
     missing: u32,

@@ -51,7 +51,7 @@ pub fn line_seed(seed: u64, line: usize) -> u64 {
     line_seed
 }
 
-/// Makes the faults of one line. See the [module](self).
+/// Injects the faults of one line. See the [module](self).
 #[derive(Debug)]
 pub struct Injector {
     faults: Faults,
@@ -121,7 +121,7 @@ impl Injector {
         }
     }
 
-    /// What was done so far.
+    /// Returns the counters.
     pub const fn counters(&self) -> FaultCounters {
         self.counters
     }

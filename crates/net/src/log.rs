@@ -1,4 +1,4 @@
-//! What is wrong with a feed, in the log, at most once a second or for the first few.
+//! Logs the faults of a feed, at most one per second or the first few of each kind.
 
 use std::fmt::Display;
 
@@ -58,7 +58,7 @@ pub enum LogLimit {
     OneASecond,
 }
 
-/// What was logged of one kind.
+/// Log state of one kind of fault.
 #[derive(Clone, Copy, Debug, Default)]
 struct Kind {
     throttle: Throttle,
@@ -148,7 +148,7 @@ impl<S> Logged<S> {
 pub struct DifferingWatch {
     /// Name of the channel, in front of the text.
     channel: Option<String>,
-    /// Of each line.
+    /// Count by line.
     seen: [u64; 2],
     looked_ns: Option<u64>,
 }

@@ -26,7 +26,7 @@ pub struct PlaybackLine {
     counters: LineCounters,
 }
 
-/// What a line sent.
+/// Counters of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCounters {
     /// Packets sent.
@@ -43,17 +43,17 @@ impl PlaybackLine {
         Self { sender, injector, counters: LineCounters::default() }
     }
 
-    /// Where the line sends to.
+    /// Returns the sender of the line.
     pub const fn sender(&self) -> &Sender {
         &self.sender
     }
 
-    /// What was sent so far.
+    /// Returns the counters.
     pub const fn counters(&self) -> LineCounters {
         self.counters
     }
 
-    /// What the injector did so far.
+    /// Returns the counters of the injector.
     pub const fn faults(&self) -> FaultCounters {
         self.injector.counters()
     }
@@ -78,7 +78,7 @@ fn is_no_room(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::ENOBUFS)
 }
 
-/// What decides when packets of a track are sent.
+/// Timing of the packets of a track.
 #[derive(Clone, Copy, Debug)]
 enum Timing {
     /// One after so many packets of the first track, and those left behind its last.
@@ -102,7 +102,7 @@ pub struct Track {
     due_ns: Option<u64>,
 }
 
-/// What was read of a track.
+/// Counters of reading a track.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrackCounters {
     /// Packets read and played.
@@ -146,12 +146,12 @@ impl Track {
         }
     }
 
-    /// What was read so far.
+    /// Returns the counters.
     pub const fn counters(&self) -> TrackCounters {
         self.counters
     }
 
-    /// What was in the capture and cannot be played, a sentence each.
+    /// Parts of the capture that cannot be played, one sentence each.
     pub fn missing(&self) -> impl Iterator<Item = String> + use<> {
         self.reader.statistics().missing()
     }
@@ -185,7 +185,7 @@ pub enum PlaybackError {
     Capture {
         /// Index of its track.
         track: usize,
-        /// What is wrong with it.
+        /// The error of the capture.
         source: CaptureError,
     },
     /// The capture is one stream of bytes: nothing says where packets begin.
@@ -321,7 +321,7 @@ impl Playback {
         is_due.then_some(0)
     }
 
-    /// Gives the lines the packet that is due first, if it is by now.
+    /// Passes the next packet to the lines, if it is due.
     fn play_first(&mut self, now_ns: u64) -> Result<(), PlaybackError> {
         let dues = self.tracks.iter().enumerate();
         let dues = dues.filter_map(|(index, track)| Some((self.due_ns_of(track)?, index)));

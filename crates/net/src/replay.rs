@@ -11,7 +11,7 @@ use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
 use crate::Stop;
 use crate::clock::{SECOND_NS, monotonic_ns};
 
-/// What decides the moments.
+/// Pace of the packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
     /// The same time between any two packets, in nanoseconds.

@@ -38,7 +38,7 @@ const SLEEP_FULL: Duration = Duration::from_millis(1);
 const WAKE: Token = Token(0);
 const CONNECTION: Token = Token(1);
 
-/// What a replay brought.
+/// Output of a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replayed {
     /// Numbers that will not come.
@@ -93,11 +93,11 @@ impl fmt::Debug for TcpReplay {
 }
 
 impl TcpReplay {
-    /// Starts the thread; it connects when a gap is requested, to `servers` (`HOST:PORT`) in turn.
+    /// Starts the thread. It connects to `servers` (`HOST:PORT`), in turn, when a gap is requested.
     /// `number` finds the sequence number in the FAST bytes of a packet.
     ///
     /// # Errors
-    /// What the system says of the thread or its poll.
+    /// The operating system's error of the thread or its poll.
     pub fn start<N>(options: ReplayOptions, servers: Vec<String>, number: N) -> Result<Self, Error>
     where
         N: Fn(&[u8]) -> Option<u64> + Send + 'static,
@@ -162,7 +162,7 @@ impl TcpReplay {
         }
     }
 
-    /// What was done so far.
+    /// Returns the counters.
     pub fn counters(&self) -> ReplayCounters {
         *self.shared.counters.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -202,7 +202,7 @@ struct Connection {
     out: Vec<u8>,
 }
 
-/// What the thread runs.
+/// State of the thread.
 struct Driver<N> {
     client: ReplayClient<N>,
     servers: Vec<String>,

@@ -50,7 +50,7 @@ impl Fields {
         Ok(Self { hidden: Some(hidden.into()) })
     }
 
-    /// Whether the field at `index` of a record is written.
+    /// True if the field at `index` of a record is written.
     pub fn shows(&self, record: Record<'_>, index: usize) -> bool {
         self.shows_in(record.program(), record.segment(), index)
     }

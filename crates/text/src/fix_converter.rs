@@ -234,7 +234,7 @@ impl<F: Fn(u32) -> bool> Run<'_, '_, '_, F> {
         Ok(())
     }
 
-    /// Whether a field is the length of the data field that follows it.
+    /// True if a field is the length of the data field that follows it.
     fn is_length(&self, record: Record<'_>, index: usize, tag: u32) -> bool {
         let next = self.converter.tag(record, index + 1);
         let length = next.and_then(|next| self.converter.lengths.get(&next));

@@ -17,7 +17,7 @@ const OUTPUT_BYTES: usize = 256 << 10;
 /// Longest template file read: above any exchange's by a factor of ten.
 pub const TEMPLATE_BYTES_MAX: u64 = 64 << 20;
 
-/// Whether a path stands for standard input or output.
+/// True if a path stands for standard input or output.
 pub fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }

@@ -89,7 +89,7 @@ fn check_distinct(paths: &[&Path]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether two paths name one file, which need not exist yet.
+/// True if two paths name one file, which need not exist yet.
 fn is_same_output(a: &Path, b: &Path) -> bool {
     if a == b || files::is_standard(a) || files::is_standard(b) {
         return a == b;

@@ -22,7 +22,7 @@ pub struct Row {
     pub bytes: Range<usize>,
     /// Name of the field, or what else it is.
     pub name: String,
-    /// Whether `name` is not of a field.
+    /// True if `name` is not of a field.
     pub is_heading: bool,
     /// Type.
     pub kind: String,
@@ -36,7 +36,7 @@ pub struct Row {
     pub dictionary: String,
     /// For a presence map, what each of its bits is for.
     pub map_bits: Option<Vec<String>>,
-    /// Whether the entry changed.
+    /// True if the entry changed.
     pub changes_dictionary: bool,
 }
 

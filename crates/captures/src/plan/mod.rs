@@ -30,7 +30,7 @@ const HEAD_BYTES: u64 = 64 << 10;
 pub struct PlanOptions {
     /// Format of the files; found unless given.
     pub format: Option<Format>,
-    /// Whether files may be cut: whether packets stand alone.
+    /// True if files may be cut: whether packets stand alone.
     pub cuts: bool,
     /// Bytes that a split has at least, but for the last one of a file.
     pub split_bytes: u64,
@@ -43,7 +43,7 @@ pub struct PlanOptions {
 pub struct Planned {
     /// The splits, in the order of the capture; together they are all of it.
     pub splits: Vec<Split>,
-    /// Whether an index was there, so that the capture was not read.
+    /// True if an index was there, so that the capture was not read.
     pub was_indexed: bool,
     /// Why the index could not be kept: the next plan reads the capture again.
     pub not_kept: Option<PlanError>,
@@ -111,7 +111,7 @@ impl std::error::Error for PlanError {
     }
 }
 
-/// Whether nothing goes on from packet to packet, so that each can be decoded without those before it.
+/// True if nothing goes on from packet to packet, so that each can be decoded without those before it.
 pub fn stands_alone(framing: &Framing) -> bool {
     let starts_empty = matches!(framing.reset_policy(), ResetPolicy::Packet | ResetPolicy::Message);
     starts_empty && framing.chunk_fields().is_none()

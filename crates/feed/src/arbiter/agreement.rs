@@ -3,7 +3,7 @@
 use super::line::LineState;
 use super::{Arbiter, Arrival, Line, LineEvent, PutAsideReason, Standing};
 
-/// What a copy says about its line.
+/// Result of comparing a copy with the other line's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It is equal to the other line's.
@@ -25,7 +25,7 @@ impl Arbiter {
         self.events.pop_front()
     }
 
-    /// Whether what only this line brings is held back because its copies differ.
+    /// True while packets that only this line has are not delivered, because its copies differ.
     pub fn is_put_aside(&self, line: Line) -> bool {
         self.standing(line) == Standing::Doubtful
     }
@@ -37,14 +37,15 @@ impl Arbiter {
         self.states[line.index()].standing(self.options.differing_max)
     }
 
-    /// Whether a line that is not trusted is all there is: the other is silent or not trusted either, or has stopped where
-    /// this one goes on.
+    /// True if an untrusted line is the only usable one: the other is silent, untrusted too, or
+    /// stopped where this one continues.
     pub(super) fn is_stand_in(&self, line: Line) -> bool {
         let other = line.other();
         self.standing(other) != Standing::Trusted || !self.is_alive(other) || self.takes_over(line)
     }
 
-    /// Whether what only this line brings counts: the line is trusted, or stands in for the other.
+    /// True if packets that only this line has are delivered: the line is trusted, or replaces the
+    /// other one.
     pub(super) fn is_heard(&self, line: Line) -> bool {
         match self.standing(line) {
             Standing::Trusted => true,
@@ -72,7 +73,7 @@ impl Arbiter {
         self.note_copy(line, verdict);
     }
 
-    /// Takes note of a copy, and puts its line aside or takes it back.
+    /// Records the result of a comparison, and puts the line aside or restores it.
     fn note_copy(&mut self, line: Line, verdict: Verdict) {
         let differing_max = self.options.differing_max.max(1);
         let is_wrong_for_certain = self.is_wrong_for_certain(line);
@@ -156,8 +157,8 @@ impl Arbiter {
         }
     }
 
-    /// Whether the packet held with the next number may be delivered; one of a line that is put aside is
-    /// dropped when its turn comes.
+    /// True if the held packet with the next number may be delivered. A packet of a line that is
+    /// put aside is dropped at its turn.
     pub(super) fn is_deliverable(&mut self, next: u64) -> bool {
         let Some(held) = self.window.at(next) else { return false };
         let (line, received_ns) = (held.line, held.received_ns);

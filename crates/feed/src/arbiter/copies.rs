@@ -12,18 +12,21 @@ const ALTERNATIVES_MAX: usize = 16;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delivered {
     pub(super) source: Source,
-    /// Whether it replaced a rejected one.
+    /// True if it replaced a rejected packet.
     pub(super) is_replacement: bool,
 }
 
 impl Arbiter {
-    /// Says that the packet delivered last cannot be decoded; to be called before anything else is.
-    /// Returns whether another copy of it is waited for: its number is then delivered once more with
-    /// other bytes, or comes out as a [`Gap`](super::Gap) of its own that no counter of gaps has,
-    /// when the hold time of the rejected packet is over or the other line brought the same bytes.
+    /// Reports that the packet delivered last cannot be decoded. Call it before any other method.
     ///
-    /// A copy is waited for once, and only if the other line has not brought one, is not far behind and
-    /// has time left. A line that has brought nothing yet may begin with it. A copy that came while the packet was held, and differs, is there already.
+    /// Returns true if another copy of the packet is expected. The number is then delivered again
+    /// with other bytes, or comes out as a separate [`Gap`](super::Gap) that no gap counter
+    /// includes, when the hold time of the rejected packet is over or the other line has the same
+    /// bytes.
+    ///
+    /// A copy is expected once, and only if the other line has not sent one, is not far behind and
+    /// has time left. A line without packets so far may begin with it. A differing copy that
+    /// arrived while the packet was held is used at once.
     pub fn reject(&mut self) -> bool {
         let Some(Delivered { source, is_replacement }) = self.delivered.take() else {
             return false;
@@ -48,7 +51,7 @@ impl Arbiter {
         true
     }
 
-    /// Whether the other line may be about to bring the number of a packet.
+    /// True if the other line may still send the number of a packet.
     fn expects_copy(&self, source: &Source) -> bool {
         let Source { seq_num, line, received_ns, .. } = *source;
         let other = line.other();
@@ -125,7 +128,8 @@ impl Arbiter {
         is_same
     }
 
-    /// Whether `seq_num` was rejected and no more is waited for: it is delivered now, or lost.
+    /// True if `seq_num` was rejected and no copy is expected any more: it is delivered now, or
+    /// lost.
     pub(super) fn end_rejection(&mut self, seq_num: u64) -> bool {
         self.rejected.take_if(|rejected| rejected.seq_num == seq_num).is_some()
     }

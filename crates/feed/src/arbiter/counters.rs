@@ -1,7 +1,7 @@
-//! What an arbiter counts.
+//! Counters of an arbiter.
 
-/// What one line brought. `received` is the sum of `first`, `duplicate`, `replacement`, `late`,
-/// `old_epoch`, `unexpected`, `put_aside`, `too_long` and `not_polled`.
+/// Packets of one line by result. `received` is the sum of `first`, `duplicate`, `replacement`,
+/// `late`, `old_epoch`, `unexpected`, `put_aside`, `too_long` and `not_polled`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCounters {
     /// Packets handed in.
@@ -38,7 +38,7 @@ pub struct LineCounters {
     pub lost: u64,
 }
 
-/// What the arbiter did with both lines together.
+/// Results of both lines together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArbiterCounters {
     /// Packets delivered, those with one number counted once.

@@ -23,7 +23,7 @@ const LOOK_BACK: u64 = 256;
 pub(super) struct Dispute {
     /// The line held to be wrong.
     pub(super) wrong: Line,
-    /// Whether it left numbers out; else which line is wrong is not known.
+    /// True if the line skipped numbers; otherwise it is unknown which line is wrong.
     pub(super) is_certain: bool,
     /// Copies that differed.
     copies: u32,
@@ -39,12 +39,12 @@ impl Dispute {
 }
 
 impl Arbiter {
-    /// Whether a dispute shows that a line is wrong.
+    /// True if a dispute proves that a line is wrong.
     pub(super) fn is_wrong_for_certain(&self, line: Line) -> bool {
         self.dispute.is_some_and(|dispute| dispute.wrong == line && dispute.is_certain)
     }
 
-    /// Whether two lines go on that differ, and it is not known which of them is wrong.
+    /// True if two lines that differ both continue, and it is unknown which of them is wrong.
     pub(super) fn is_in_doubt(&self) -> bool {
         self.dispute.is_some_and(|dispute| dispute.is_in_doubt())
             && Line::ALL.into_iter().all(|line| self.is_alive(line))
@@ -110,7 +110,7 @@ impl Arbiter {
         }
     }
 
-    /// Whether a line left out several numbers before this one, all of which the other line brought.
+    /// True if a line skipped several numbers before this one, all of which the other line has.
     #[inline]
     pub(super) fn has_left_out_before(&self, line: Line, seq_num: u64) -> bool {
         (1..=LEFT_OUT_TO_WAIT).all(|back| {
@@ -119,8 +119,9 @@ impl Arbiter {
         })
     }
 
-    /// Whether the packet with the next number waits for the other line's copy: its line left out those before, so
-    /// it has lost them, or carries another channel since. No longer than for a missing number.
+    /// True if the packet with the next number waits for the other line's copy: its line skipped
+    /// the previous numbers, by loss or because it carries another channel now. The wait is no
+    /// longer than for a missing number.
     pub(super) fn waits_for_copy(&self, line: Line, next: u64, received_ns: u64) -> bool {
         let other = line.other();
         self.has_left_out_before(line, next)
@@ -173,7 +174,7 @@ impl Arbiter {
         }
     }
 
-    /// What was delivered may be of another channel: no book is known until a snapshot shows it.
+    /// Delivered packets may belong to another channel: every book is stale until a snapshot.
     fn distrust_deliveries(&mut self) {
         self.unexpected_in_a_row = self.unexpected_in_a_row.max(OUT_OF_SEQUENCE_MIN);
         self.is_unexpected_behind = true;

@@ -38,27 +38,28 @@ impl Past {
         self.history.fate(arrival.seq_num).is_copy(arrival.hash)
     }
 
-    /// Whether a packet is equal to one that the other line brought.
+    /// True if the other line has an equal packet.
     fn is_agreed(&self, arrival: &Arrival<'_>) -> bool {
         let fate = self.history.fate(arrival.seq_num);
         let line = arrival.line;
         self.is_copy(arrival) && fate.was_seen_on(line.other()) && !fate.was_seen_on(line)
     }
 
-    /// Whether a number is one of this epoch: it ends with its SequenceReset. Without one packets behind the
-    /// last one seen may be of it too.
+    /// True if a number belongs to this epoch, which ends with its SequenceReset. Without a
+    /// SequenceReset, packets after the last one may belong to it too.
     pub(super) fn may_have(&self, seq_num: u64) -> bool {
         self.reset.is_none() || seq_num < self.end
     }
 }
 
 impl Arbiter {
-    /// Says that the packet delivered last carried a SequenceReset: the next packet of its epoch has the
-    /// number `seq_num`. Lines that have brought this packet enter the new epoch; a line that has not
-    /// stays in the old one until it shows the reset, or a number or packet that is not of the old epoch.
+    /// Reports that the packet delivered last carried a SequenceReset: the next packet of its epoch
+    /// has the number `seq_num`. Lines that have sent this packet enter the new epoch. A line that
+    /// has not stays in the old epoch until it sends the reset, or a number or packet that is not
+    /// of the old epoch.
     ///
-    /// If no packet was delivered since the last call of anything else, all lines enter the new epoch, and
-    /// what is held is delivered first.
+    /// If no packet was delivered since the last call of another method, all lines enter the new
+    /// epoch, and held packets are delivered first.
     pub fn reset(&mut self, seq_num: u64) {
         let seq_num = seq_num.min(super::SEQ_NUM_MAX);
         let Some(delivered) = self.delivered.take() else {

@@ -78,8 +78,10 @@ impl Arbiter {
         };
     }
 
-    /// Whether a line with this number goes on where the other one stopped. Once that pauses for longer than ever, its channel
-    /// has gone further, or pauses too: then the very next number goes on, and a near one is of another channel.
+    /// True if a line with this number continues where the other one stopped. If the other line
+    /// pauses for longer than ever before, its channel has either continued or pauses too. In the
+    /// second case only the very next number continues it, and a near number belongs to another
+    /// channel.
     fn is_where_other_stopped(&self, line: Line, seq_num: u64) -> bool {
         let Some(next) = self.next else { return false };
         let other = &self.states[line.other().index()];
@@ -101,7 +103,7 @@ impl Arbiter {
         }
     }
 
-    /// Whether a line goes on where the other one stopped, for good as it seems.
+    /// True if a line has replaced the other one, apparently for good.
     pub(super) fn takes_over(&self, line: Line) -> bool {
         let Some(alone) = self.states[line.index()].alone else { return false };
         let is_late = || self.takes_over_at_ns(line).is_some_and(|at_ns| self.now_ns > at_ns);

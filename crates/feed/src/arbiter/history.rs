@@ -1,4 +1,4 @@
-//! What became of the numbers around the one waited for.
+//! Results of the numbers around the next one.
 
 use super::Line;
 
@@ -15,8 +15,8 @@ const FLAGS: u64 = 0xFF;
 /// The lines that brought the number.
 const LINES: u64 = 3;
 
-/// What is remembered of one number: which lines brought it, whether it was accepted, and the upper 56
-/// bits of its packet's hash.
+/// Record of one number: the lines that sent it, whether it was accepted, and the upper 56 bits of
+/// its packet's hash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fate(u64);
 
@@ -29,12 +29,12 @@ impl Fate {
         self.0 & Self::bit(line) != 0
     }
 
-    /// Whether a packet with this number and hash was accepted.
+    /// True if a packet with this number and hash was accepted.
     pub(super) fn is_copy(self, hash: u64) -> bool {
         self.0 & (ACCEPTED | INSIDE) == ACCEPTED && (self.0 ^ hash) & !FLAGS == 0
     }
 
-    /// Whether a packet with this number was taken, to be delivered now or later.
+    /// True if a packet with this number was accepted, for delivery now or later.
     pub(super) fn was_accepted(self) -> bool {
         self.0 & ACCEPTED != 0
     }
@@ -43,12 +43,13 @@ impl Fate {
         self.0 & INSIDE != 0
     }
 
-    /// Whether a line brought a packet with this number that may not be the one accepted: a further one may repeat it.
+    /// True if a line sent a packet with this number that may differ from the accepted one; a
+    /// further packet may repeat it.
     pub(super) fn is_differing_copy_of(self, line: Line) -> bool {
         self.0 & DIFFERS != 0 && self.was_seen_on(line)
     }
 
-    /// Whether both lines brought the same packet with this number.
+    /// True if both lines sent the same packet with this number.
     pub(super) fn is_agreed(self) -> bool {
         self.0 & (LINES | DIFFERS) == LINES
     }
@@ -85,24 +86,24 @@ impl History {
         self.change(seq_num, |fate| fate | Fate::bit(line));
     }
 
-    /// Says that the lines brought different packets with this number.
+    /// Records that the lines sent different packets with this number.
     pub(super) fn mark_differing(&mut self, seq_num: u64) {
         self.change(seq_num, |fate| fate | DIFFERS);
     }
 
-    /// Says that a packet with this number was taken, which `line` brought.
+    /// Records that a packet of `line` with this number was accepted.
     pub(super) fn mark_accepted(&mut self, seq_num: u64, line: Line, hash: u64) {
         self.change(seq_num, |fate| {
             (fate & (LINES | DIFFERS)) | Fate::bit(line) | ACCEPTED | (hash & !FLAGS)
         });
     }
 
-    /// Says that a number lies inside a packet that was accepted, whose lines `fate` has.
+    /// Records that a number lies inside an accepted packet, whose lines are in `fate`.
     pub(super) fn mark_inside(&mut self, seq_num: u64, fate: Fate) {
         self.change(seq_num, |own| ((own | fate.0) & LINES) | ACCEPTED | INSIDE);
     }
 
-    /// Says that a packet with this number is wanted again.
+    /// Records that a packet with this number is expected again.
     pub(super) fn unmark_accepted(&mut self, seq_num: u64) {
         self.change(seq_num, |fate| fate & !ACCEPTED);
     }

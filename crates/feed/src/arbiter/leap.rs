@@ -21,12 +21,12 @@ pub(super) struct Leap {
     pending: Pending,
     /// Packets that its line brought below it since.
     contradictions: u32,
-    /// Whether it waits for longer than missing numbers do.
+    /// True if it has waited for longer than missing numbers do.
     is_overdue: bool,
 }
 
 impl Arbiter {
-    /// Whether any leap waits.
+    /// True if any leap is pending.
     pub(super) fn has_leap(&self) -> bool {
         self.leaps.iter().any(Option::is_some)
     }
@@ -65,7 +65,8 @@ impl Arbiter {
         true
     }
 
-    /// Whether a number of a trusted line is further ahead of all that came than packets are out of order.
+    /// True if a number of a trusted line is further ahead of all known packets than packets are
+    /// out of order.
     fn is_leap(&self, line: Line, seq_num: u64) -> bool {
         let reach = self.leap_reach();
         let is_far = |known: u64| seq_num.saturating_sub(known) > reach;
@@ -75,7 +76,7 @@ impl Arbiter {
             && self.standing(line) == Standing::Trusted
     }
 
-    /// Whether a number of a line is near a leap, and nearer than to where the line stands.
+    /// True if a number of a line is near a leap, and nearer to it than to the line's position.
     fn is_confirming(&self, line: Line, seq_num: u64, leap: u64) -> bool {
         let from_leap = leap.abs_diff(seq_num);
         let is_nearer = |highest: u64| from_leap < highest.abs_diff(seq_num);

@@ -103,7 +103,7 @@ impl fmt::Display for LineEvent {
     }
 }
 
-/// Whether what only this line brings is delivered.
+/// Delivery of packets that only this line has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     /// It agrees with the other line, or was the first.
@@ -126,7 +126,7 @@ pub(super) struct Below {
     pub(super) in_a_row: u32,
 }
 
-/// Where a line is and how it agrees with the other.
+/// Position of a line and its agreement with the other.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LineState {
     /// The epoch whose packets it brings: of [`Arbiter::epoch`](super::Arbiter) or one before.
@@ -141,12 +141,12 @@ pub(super) struct LineState {
     pub(super) is_trusted: bool,
     /// The last copies, a bit each, the latest lowest: 1 for one that differed.
     differing: u32,
-    /// Whether it was told as put aside.
+    /// True if it was reported as put aside.
     pub(super) is_put_aside: bool,
     /// When a packet of it came last.
     pub(super) last_received_ns: Option<u64>,
     pub(super) pauses: Pauses,
-    /// What it brought since the other line brought anything, if it was never compared.
+    /// Its packets since the last one of the other line, if the lines were never compared.
     pub(super) alone: Option<Alone>,
     /// Unexpected numbers that may begin an epoch.
     pub(super) run: Option<Run>,
@@ -159,7 +159,7 @@ pub(super) struct LineState {
 }
 
 impl LineState {
-    /// Takes note of a copy; returns the number of differing ones among the last 16.
+    /// Records a comparison; returns the number of differing copies among the last 16.
     pub(super) fn note_copy(&mut self, is_differing: bool) -> u32 {
         self.differing = (self.differing << 1 | u32::from(is_differing)) & ((1 << COPIES) - 1);
         self.differing.count_ones()
@@ -197,18 +197,18 @@ impl LineState {
         self.highest = Some(self.highest.map_or(seq_num, |highest| highest.max(seq_num)));
     }
 
-    /// Whether a number is above the highest one, and no leap.
+    /// True if a number is above the highest one but not a leap.
     pub(super) fn is_followed_by(&self, seq_num: u64, reorder_max: u64) -> bool {
         self.highest.is_some_and(|highest| highest < seq_num && seq_num - highest <= reorder_max)
     }
 
-    /// Whether a number is the one behind the highest.
+    /// True if a number is the successor of the highest one.
     pub(super) fn is_at(&self, seq_num: u64) -> bool {
         self.highest.is_some_and(|highest| highest + 1 == seq_num)
     }
 
-    /// Whether a line is trusted, agrees and brings nothing unexpected; only in the current epoch, where none is
-    /// past.
+    /// True if a line is trusted, agrees and sends nothing unexpected; only in the current epoch,
+    /// without past epochs.
     pub(super) fn is_plain(&self) -> bool {
         self.is_trusted && self.differing == 0 && !self.has_left && self.run.is_none()
     }

@@ -1,73 +1,93 @@
-//! Merges two lines that carry the same packets: the first arrival of each number is delivered.
+//! Merges two lines that carry the same packets: the first copy of each sequence number is
+//! delivered.
 //!
-//! Hand every packet to [`Arbiter::handle_packet`], which returns a packet that is next in order at once,
-//! without copying it; then call [`Arbiter::poll_output`] until it returns `None`. Hand the time to
-//! [`Arbiter::handle_timeout`] when [`Arbiter::poll_timeout`] says so, and poll again. Packets come out in
-//! the order of their numbers, each once, with a [`Gap`] in the place of numbers that neither line brought
-//! in time.
+//! Pass every packet to [`Arbiter::handle_packet`], which returns a packet that is next in order at
+//! once, without copying it. Then call [`Arbiter::poll_output`] until it returns `None`. Call
+//! [`Arbiter::handle_timeout`] at the time that [`Arbiter::poll_timeout`] returns, and poll again.
+//! Packets come out in the order of their numbers, each once. A [`Gap`] replaces numbers that
+//! neither line delivered in time.
 //!
-//! The numbers that come out, delivered or in gaps, are consecutive between two resets. A packet that
-//! cannot be decoded can be handed back ([`Arbiter::reject`]): the other line's copy replaces it. There is
-//! no clock inside: time is an argument, in nanoseconds of any origin.
+//! Between two resets the numbers that come out, delivered or in gaps, are consecutive. A packet
+//! that cannot be decoded can be rejected ([`Arbiter::reject`]): the other line's copy then
+//! replaces it. The arbiter has no clock: time is an argument, in nanoseconds from any origin.
 //!
 //! # Epochs
 //!
-//! An *epoch* is the numbers between two resets. The arbiter delivers one epoch at a time. Each line brings
-//! all epochs in one order, which single packets leave by at most `reorder_max` numbers and the hold time; it stands in an epoch,
-//! the current one or one of the last four, behind the highest number that it has brought there. Epoch
-//! first, then duplicates. A packet is of
+//! An *epoch* is the sequence of numbers between two resets. The arbiter delivers one epoch at a
+//! time. Each line sends all epochs in one order, from which single packets deviate by at most
+//! `reorder_max` numbers and the hold time. The position of a line is an epoch, the current one or
+//! one of the last four, and the highest number that it has sent there. A packet is assigned to an
+//! epoch before duplicates are removed:
 //!
-//! 1. the epoch that knows an equal packet with its number;
-//! 2. else the epoch in which its number is free and nearest to where its line stands;
-//! 3. else the next epoch: it is kept, and sorted again when that begins.
+//! 1. to the epoch that has an equal packet with its number;
+//! 2. else to the epoch in which its number is free and nearest to the position of its line;
+//! 3. else to the next epoch: it is kept, and assigned again when that epoch begins.
 //!
-//! A packet that is the next one of its line is new even if a packet further back than `reorder_max` was
-//! equal. Where the lines differ, one of a number that its line has brought before is a repeat. A packet whose number was declared lost is kept too, as it may be of the next epoch. A kept packet is
-//! judged by where its line stood when it came, and forgotten once its line has gone on by more than
-//! `reorder_max` numbers.
+//! Exceptions: A packet that is the next one of its line is new, even if a packet further back than
+//! `reorder_max` was equal. While the lines differ, a number that its line has sent before is a
+//! repeat. A packet whose number was declared lost is kept too, because it may belong to the next
+//! epoch. A kept packet is judged by the position of its line at its arrival, and dropped once its
+//! line has advanced by more than `reorder_max` numbers.
 //!
-//! A line moves on with the packet that has the SequenceReset, or with one that is of a later epoch. A
-//! SequenceReset is told by [`Arbiter::reset`]: the lines that have brought its packet enter the new epoch.
-//! Where a line shows numbers of no epoch without one, because it lost the packet or there is none, the
-//! next epoch begins when the hold time is over, so that the other line can still bring packets of the
-//! old one, the reset among them.
-//! While a trusted line goes on in the old epoch, or one that is put aside by a guess, it does not begin: that line is behind, or
-//! what the other one shows is no reset. After `skew_ns` the arbiter stops waiting and takes it for none. If no more packets of
-//! the next epoch can be kept before that, the epoch begins, unless the line that goes on has passed the number
-//! at which the other one left.
+//! A line moves to the next epoch with the packet that has the SequenceReset, or with a packet of a
+//! later epoch. [`Arbiter::reset`] reports a SequenceReset: the lines that have sent its packet
+//! enter the new epoch.
 //!
-//! So what a line brings is neither lost nor delivered twice, whatever the lines skew, up to `skew_ns` and
-//! as long as `behind_max` numbers reach back; packets of the old epoch that only the line behind brings
-//! are delivered if their epoch has not ended, and counted as `old_epoch` otherwise. Number and bytes cannot tell
-//! apart: the first packets of an epoch that begins within `reorder_max` numbers of the last ones, before its
-//! reset is seen; a packet equal to one of the last `reorder_max` of the epoch before, with the same number.
+//! A line may also show numbers of no known epoch without a reset, because it lost that packet or
+//! the feed has none. The next epoch then begins after the hold time, so that the other line can
+//! still deliver packets of the old one, including the reset. It does not begin while another line
+//! continues in the old epoch, if that line is trusted or put aside by a guess only: either the
+//! continuing line is behind, or the other line does not show a reset. After `skew_ns` the arbiter
+//! decides that there was no reset. If more packets of the next epoch arrive before that than can
+//! be kept, the epoch begins, unless the continuing line has passed the number at which the other
+//! one left.
+//!
+//! So no packet is lost or delivered twice, whatever the skew of the lines up to `skew_ns`, and as
+//! far as `behind_max` numbers reach back. Packets of the old epoch that only the slower line has
+//! are delivered if their epoch has not ended, and counted as `old_epoch` otherwise. Two cases
+//! cannot be distinguished by number and bytes: the first packets of an epoch that begins within
+//! `reorder_max` numbers of the last ones, before its reset is seen; and a packet that equals one
+//! of the last `reorder_max` of the previous epoch with the same number.
 //!
 //! # Numbers that may be wrong
 //!
-//! A packet more than `reorder_max` numbers, or 127, ahead of every packet known, its own line's included, waits for one that
-//! confirms its number: the next of its line, or one of the other line, within as many numbers. Two packets of its
-//! line below it show the number to be wrong, and it is dropped. If neither comes, it counts after `skew_ns`. One that is not so far ahead is held, and
-//! opens no gap while its line goes on below it, number by number, with pauses of up to `skew_ns`. A packet alone
-//! beyond `ahead_max` counts once its line has gone on elsewhere: it lies in the middle of what the line lost, and may be the
-//! SequenceReset.
-//! While trusted lines bring only packets that are not next in order, [`Arbiter::out_of_sequence`] says so.
+//! A *leap* is a packet more than `reorder_max` numbers, or 127, ahead of every known packet,
+//! including those of its own line. It waits for confirmation: the next packet of its line, or a
+//! packet of the other line, within as many numbers. Two packets of its line below it prove that
+//! its number is wrong, and it is dropped. Without either it is accepted after `skew_ns`.
+//!
+//! A packet that is less far ahead is held. It opens no gap while its line continues below it,
+//! number by number, with pauses of at most `skew_ns`. A single packet beyond `ahead_max` is
+//! accepted once its line has continued elsewhere: it lies in the middle of what the line lost, and
+//! may be the SequenceReset. While trusted lines send only packets that are not next in order,
+//! [`Arbiter::out_of_sequence`] reports it.
 //!
 //! # Lines that disagree
 //!
-//! Copies of a packet are compared by hash. Where they differ, the line is held to be wrong whose copy could
-//! not be decoded ([`Arbiter::reject`]); else the one that left out numbers, two at least, that the other one brought since
-//! they agreed last, as a line does that carries another channel all at once: it is put aside until they agree again, and if its packets
-//! were delivered, [`Arbiter::out_of_sequence`] says so. Else it is the one that did not deliver first in this epoch, which is a
-//! guess and said so ([`LineEvent::PutAside`]): from the second such copy on, what is delivered is out of sequence until they
-//! agree again, or one of them is silent. While `differing_max` of its last 16 copies differ, a line is put aside: what only it brings is not delivered.
+//! Copies of a packet are compared by hash. If they differ, one line is wrong. The arbiter decides
+//! by the first rule that applies:
 //!
-//! A line that has not agreed on any packet yet may be of another channel. Its packets are held until one of
-//! them is equal to the other line's; then all count. Once the other line is silent (`silent_after_ns`), the
-//! new line stands in for it; sooner if it begins to send where the other one stopped: eight packets, each at most
-//! `reorder_max` numbers behind the one before and the very first so near to where the other one stopped, while that brings nothing, for
-//! twice as long as it ever paused in its last 1,024 to 2,047 packets (256 at least). If it paused for so long before, the very first has
-//! to be the next one. A number that the other line has lost is taken from
-//! the new line when its hold time is over: the one guess that is left, as is which of two lines is wrong that begin together.
+//! 1. The line whose copy could not be decoded ([`Arbiter::reject`]).
+//! 2. The line that skipped at least two numbers that the other line has sent since they last
+//!    agreed, as a line does that suddenly carries another channel. It is put aside until the lines
+//!    agree again. If its packets were delivered, [`Arbiter::out_of_sequence`] reports it.
+//! 3. The line that did not deliver first in this epoch. This is a guess and reported as such
+//!    ([`LineEvent::PutAside`]). From the second such copy on, delivered packets are out of
+//!    sequence until the lines agree again or one of them is silent.
+//!
+//! While `differing_max` of its last 16 copies differ, a line is put aside: packets that only this
+//! line has are not delivered.
+//!
+//! A line that has not agreed on any packet yet may carry another channel. Its packets are held
+//! until one equals a packet of the other line; then all are accepted. The new line replaces the
+//! other one if that is silent (`silent_after_ns`). It replaces it earlier if it continues where
+//! the other one stopped, under these conditions: it sends eight packets, each at most
+//! `reorder_max` numbers after the previous one and the first as near to the other line's last
+//! number; and meanwhile the other line sends nothing for twice its longest pause among its last
+//! 1,024 to 2,047 packets (at least 256). If the other line paused that long before, the first
+//! packet must be exactly the next one. A number that the other line has lost is taken from the new
+//! line when its hold time is over. This remains a guess, as does the choice between two lines that
+//! begin together and differ.
 //!
 //! # Cost and memory
 //!
@@ -175,7 +195,7 @@ struct Parked {
     held: Held,
 }
 
-/// What [`Arbiter::poll_output`] does next.
+/// Next action of [`Arbiter::poll_output`].
 enum Step {
     Deliver(u64),
     DeclareGap(u64),
@@ -194,7 +214,7 @@ pub struct Arbiter {
     past: VecDeque<Past>,
     /// The number waited for; `None` before the first packet.
     next: Option<u64>,
-    /// Where the epoch began.
+    /// First number of the epoch.
     first: u64,
     /// The number after the highest one accepted.
     top: u64,
@@ -217,7 +237,7 @@ pub struct Arbiter {
     leaps: [Option<Leap>; 2],
     /// Unexpected packets of trusted lines since a packet was delivered that came later.
     unexpected_in_a_row: u32,
-    /// Whether one of them had a number before the next one: what it told is in no packet to come.
+    /// True if one of them had a number before the next one: its content is in no later packet.
     is_unexpected_behind: bool,
     /// When the last of them came.
     unexpected_ns: u64,
@@ -229,7 +249,7 @@ pub struct Arbiter {
     is_resorted: bool,
     /// The packet of `replay` being sorted: its bytes are in a buffer already.
     replaying: Option<Held>,
-    /// Where its line stood when it came.
+    /// Position of its line when it arrived.
     replayed_stand: Option<Stand>,
     /// How often the packet of `replaying` was sorted again.
     replays: u8,
@@ -305,8 +325,8 @@ impl Arbiter {
         self.window.held() + parked + pending + leaps + self.replay.len()
     }
 
-    /// Says whether trusted lines bring packets whose numbers follow nothing, several since the last packet that was
-    /// delivered: what they tell is not known.
+    /// Returns a value while trusted lines send packets with unexpected sequence numbers, several
+    /// since the last delivered packet. The content of these packets is unknown.
     #[inline]
     pub const fn out_of_sequence(&self) -> Option<OutOfSequence> {
         if self.unexpected_in_a_row < OUT_OF_SEQUENCE_MIN {
@@ -321,17 +341,17 @@ impl Arbiter {
         state.epoch + u64::from(state.has_left)
     }
 
-    /// Whether a line agrees with the other, or was the first.
+    /// True if a line agrees with the other, or was the first.
     pub(crate) fn is_trusted(&self, line: Line) -> bool {
         self.standing(line) == Standing::Trusted
     }
 
-    /// What a line brought so far.
+    /// Counters of a line.
     pub fn line_counters(&self, line: Line) -> LineCounters {
         self.lines[line.index()]
     }
 
-    /// What was done with both lines together.
+    /// Counters of both lines together.
     pub fn counters(&self) -> ArbiterCounters {
         self.counters
     }
@@ -462,10 +482,10 @@ impl Arbiter {
         Output::Deliver { seq_num, line, received_ns, out_of_sequence, packet }
     }
 
-    /// Says that the packet delivered last carried every number below `next`, not just its own: for
-    /// feeds that number messages and put several into a packet. To be called before the next
-    /// [`poll_output`](Self::poll_output); a number that is not ahead, or further than the bytes of a
-    /// datagram, changes nothing.
+    /// Reports that the packet delivered last carried every number below `next`, not only its own:
+    /// for feeds that number messages and put several into a packet. Call it before the next
+    /// [`poll_output`](Self::poll_output). A number that is not ahead, or is further ahead than a
+    /// datagram has bytes, changes nothing.
     pub fn advance_to(&mut self, next: u64) {
         let Some(expected) = self.next else { return };
         if next <= expected || next - expected > PACKET_NUMBERS_MAX {
@@ -512,7 +532,7 @@ impl Arbiter {
         }
     }
 
-    /// Makes room until there is something to poll.
+    /// Advances the state until there is something to poll.
     fn settle(&mut self) -> Option<Step> {
         if self.is_quiet() && self.next.is_none_or(|next| next >= self.released) {
             self.window.forget_arrivals();

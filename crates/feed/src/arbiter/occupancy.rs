@@ -1,4 +1,4 @@
-//! Which slots of a ring are taken, searched by words of bits.
+//! Occupied slots of a ring, searched by words of bits.
 
 /// One bit a slot in `words`, and one bit a non-zero word in `summary`: the next taken slot is found by a
 /// look at one word and a scan of `slots / 4096` summary words, 2 for a window of 8,192 numbers.

@@ -1,7 +1,7 @@
 //! How an [`Arbiter`](super::Arbiter) waits, and what it may hold.
 
-/// What to do with sequence numbers that do not fit the current epoch: too far ahead, or going back to
-/// numbers that the line has brought with other content.
+/// Handling of sequence numbers that do not fit the current epoch: too far ahead, or back to
+/// numbers that the line has already sent with other content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnexpectedPolicy {
     /// Count and drop them. Only [`Arbiter::reset`](super::Arbiter::reset) begins an epoch.
@@ -20,7 +20,8 @@ pub enum UnexpectedPolicy {
 /// How long an arbiter waits, what it holds, and which lines it trusts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArbiterOptions {
-    /// Which lines there are, A and B. Nothing is waited for from a line that there is not. Default both.
+    /// Configured lines, A and B. The arbiter does not wait for a line that is not configured.
+    /// Default both.
     pub lines: [bool; 2],
     /// How long to wait for a missing number after the first packet behind it came, in nanoseconds.
     ///
@@ -56,7 +57,7 @@ pub struct ArbiterOptions {
     /// How many numbers are remembered with the hash of their packet, 16 bytes each, to tell copies,
     /// late packets and packets of another epoch apart. Default 65,536, 1 MiB; at most 67,108,864.
     pub behind_max: usize,
-    /// What unexpected numbers do. Default: followed after three packets.
+    /// Handling of unexpected numbers. Default: follow them after three packets.
     pub unexpected: UnexpectedPolicy,
     /// A line is put aside while this many of its last 16 copies differ from the other line's; 0 counts
     /// as 1. Default 3.

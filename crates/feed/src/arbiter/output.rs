@@ -1,4 +1,4 @@
-//! What comes out of an arbiter.
+//! Output of an arbiter.
 
 use tickwire_fast::rt::Packet;
 
@@ -24,13 +24,13 @@ impl Gap {
 /// known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfSequence {
-    /// Whether some had numbers before the next one. What they tell may be news in no packet to come. Packets ahead come
-    /// again in their turn, or are a gap then.
+    /// True if some had numbers before the next one, so their content may be in no later packet.
+    /// Packets ahead arrive again in their turn, or are a gap then.
     pub may_hide_updates: bool,
 }
 
-/// What comes out of an arbiter, in order. Two outputs are equal if their bytes are, whatever can be read
-/// behind them.
+/// Output of an arbiter, in order. Two outputs are equal if their bytes are equal, whatever follows
+/// these in memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Output<'a> {
     /// The packet of the next number.
@@ -41,7 +41,7 @@ pub enum Output<'a> {
         line: Line,
         /// When it came, as told to [`Arbiter::handle_packet`](super::Arbiter::handle_packet).
         received_ns: u64,
-        /// Whether something that came later follows nothing.
+        /// Set if a later packet has an unexpected sequence number.
         out_of_sequence: Option<OutOfSequence>,
         /// The packet, with as much readable behind it as there was when it came in, if it was not held.
         packet: Packet<'a>,

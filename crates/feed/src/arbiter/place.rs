@@ -1,9 +1,9 @@
-//! Which epoch a packet is of.
+//! Assigns packets to epochs.
 //!
-//! A line brings the packets of all epochs in one order, which it leaves by `reorder_max` numbers at most. It
-//! stands at a place of this order: in an epoch, behind the highest number that it has brought there. A packet
-//! is of the epoch that knows an equal one, else of the epoch in which its number is free and nearest to where
-//! its line stands.
+//! A line sends the packets of all epochs in one order, from which single packets deviate by at
+//! most `reorder_max` numbers. Its position in this order is an epoch and the highest number that
+//! it has sent there. A packet belongs to the epoch that has an equal packet, else to the epoch in
+//! which its number is free and nearest to the position of its line.
 
 use super::unexpected::Run;
 use super::{Arbiter, Arrival};
@@ -38,9 +38,9 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// Whether this one is the better of two. An equal packet beats a free number, unless that one is just
-    /// the next on its line and the equal packet further off than packets are out of order: two epochs may
-    /// have equal packets.
+    /// True if this place is the better of two. An equal packet beats a free number, unless the
+    /// free number is the next on its line and the equal packet is further away than packets are
+    /// out of order: two epochs may have equal packets.
     fn beats(&self, other: &Self, reorder_max: u64) -> bool {
         let is_next =
             |free: &Self, equal: &Self| free.distance == 0 && equal.distance > reorder_max;
@@ -52,7 +52,7 @@ impl Candidate {
     }
 }
 
-/// Where a line stands: its epoch, and the highest number that it has brought there.
+/// Position of a line: its epoch, and the highest number that it has sent there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stand {
     pub(super) epoch: u64,
@@ -146,7 +146,7 @@ impl Arbiter {
         is_free.then_some(Candidate { place, evidence: Evidence::Free, distance })
     }
 
-    /// Whether a number that is free fits the current epoch, in which its line is.
+    /// True if a free number fits the current epoch, in which its line is.
     fn may_take(&self, seq_num: u64, stand: Stand) -> bool {
         let Some(next) = self.next else { return true };
         let reorder_max = self.options.reorder_max;
@@ -163,12 +163,12 @@ impl Arbiter {
             && (back <= reorder_max || ahead <= reorder_max || self.is_awaited(seq_num, next))
     }
 
-    /// Whether a packet behind this number waits for it, or for one before.
+    /// True if a packet after this number waits for it, or for an earlier one.
     fn is_awaited(&self, seq_num: u64, next: u64) -> bool {
         self.window.first_at_or_behind(seq_num, next).is_some()
     }
 
-    /// Whether a number is not too far above those accepted in the current epoch.
+    /// True if a number is not too far above those accepted in the current epoch.
     fn is_within_reach(&self, seq_num: u64) -> bool {
         let top = self.top.max(self.next.unwrap_or(0));
         let ahead_max = self.options.ahead_max.max(self.window.span());

@@ -69,12 +69,13 @@ impl Arbiter {
         left.filter_map(|state| state.announced_first).min()
     }
 
-    /// Whether a packet has said that an epoch begins with this number, and it has not begun.
+    /// True if a packet has announced an epoch that begins with this number and has not begun yet.
     pub fn is_epoch_announced(&self, seq_num: u64) -> bool {
         self.announced_first() == Some(seq_num)
     }
 
-    /// Whether a packet has said that an epoch begins, and every line that may bring one has left the current one.
+    /// True if a packet has announced an epoch, and every line that may send one has left the
+    /// current epoch.
     pub(super) fn is_start_shown_by_all(&self) -> bool {
         let is_staying = |line: Line| !self.states[line.index()].has_left && self.can_bring(line);
         self.announced_first().is_some() && !Line::ALL.into_iter().any(is_staying)

@@ -1,4 +1,4 @@
-//! What an arbiter delivers, and when.
+//! Tests of the arbiter: what it delivers, and when.
 
 mod copies;
 mod disputes;

@@ -19,7 +19,7 @@ impl Run {
         Self { first: seq_num, highest: seq_num, packets: 1 }
     }
 
-    /// Whether a number lies inside the run, at most `reach` above it or `reorder_max` below.
+    /// True if a number lies inside the run, at most `reach` above it or `reorder_max` below it.
     pub(super) fn is_continued_by(&self, seq_num: u64, reach: u64, reorder_max: u64) -> bool {
         seq_num.saturating_add(reorder_max) >= self.first
             && seq_num.saturating_sub(self.highest) <= reach
@@ -39,9 +39,9 @@ impl Run {
 pub(super) struct Pending {
     pub(super) seq_num: u64,
     pub(super) held: Held,
-    /// Where its line stood when it came.
+    /// Position of its line when it arrived.
     pub(super) stand: Stand,
-    /// Whether it counts as late so far, rather than as unexpected.
+    /// True if it counts as late so far, not as unexpected.
     pub(super) is_late: bool,
     /// How often it was sorted again.
     pub(super) replays: u8,
@@ -89,8 +89,9 @@ impl Arbiter {
         }
     }
 
-    /// Whether a line shows numbers at which the other one stands in the current epoch, which has sent within the hold time: the
-    /// lines differed, so one of them went on elsewhere, and is back.
+    /// True if a line sends numbers at the position of the other one in the current epoch, and that
+    /// one has sent within the hold time. The lines differed, so one of them deviated and has
+    /// returned.
     fn is_run_beside_other(&self, line: Line, run: &Run) -> bool {
         let is_told = self.states[line.index()].announced_first.is_some();
         if self.dispute.is_none() || is_told {
@@ -195,7 +196,8 @@ impl Arbiter {
         }
     }
 
-    /// Whether the line of a pending packet has gone on by more numbers than packets are out of order.
+    /// True if the line of a pending packet has advanced by more numbers than packets are out of
+    /// order.
     fn is_overtaken(&self, pending: &Pending) -> bool {
         let state = &self.states[pending.held.line.index()];
         let from = pending.stand.highest.unwrap_or(self.first);
@@ -264,8 +266,8 @@ impl Arbiter {
         }
     }
 
-    /// Whether a trusted line has gone on in the current epoch since another one left it: unless it is behind,
-    /// what the other one shows is no reset.
+    /// True if a trusted line has continued in the current epoch since another one left it. Unless
+    /// it is behind, the other line does not show a reset.
     fn goes_on_in_epoch(&self) -> bool {
         let Some(left_ns) = self.left().map(|state| state.left_ns).min() else { return false };
         let is_newer =
@@ -273,8 +275,8 @@ impl Arbiter {
         self.staying().any(is_newer)
     }
 
-    /// Whether a trusted line has gone on to numbers at which another one had left the current epoch, by more than
-    /// packets are out of order. A line that has not may be behind.
+    /// True if a trusted line has passed the number at which another one left the current epoch, by
+    /// more than packets are out of order. A line that has not may be behind.
     fn is_contradicted(&self) -> bool {
         let Some(left_at) = self.left().map(|state| state.highest).min() else { return false };
         let reach = left_at.unwrap_or(self.first).saturating_add(self.options.reorder_max);

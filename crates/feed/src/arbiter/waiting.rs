@@ -58,8 +58,8 @@ impl Arbiter {
         self.released > released
     }
 
-    /// Whether the line of a held packet goes on below it, number by number: what is missing before it is still to
-    /// come, and its own number may be wrong.
+    /// True if the line of a held packet continues below it, number by number: the missing packets
+    /// may still arrive, and the number of the held packet may be wrong.
     fn comes_from_below(&self, seq_num: u64) -> bool {
         let Some(held) = self.window.at(seq_num) else { return false };
         self.states[held.line.index()].below.is_some_and(|below| {
@@ -70,7 +70,7 @@ impl Arbiter {
         })
     }
 
-    /// Whether a line was never compared and does not stand in for the other.
+    /// True if a line was never compared and does not replace the other.
     fn is_unconfirmed(&self, line: Line) -> bool {
         self.standing(line) == Standing::Unproven && !self.is_stand_in(line)
     }
@@ -157,7 +157,7 @@ impl Arbiter {
         self.is_alive(line) && self.standing(line) != Standing::Doubtful
     }
 
-    /// Whether a line is configured and not silent.
+    /// True if a line is configured and not silent.
     pub(super) fn is_alive(&self, line: Line) -> bool {
         self.options.lines[line.index()]
             && self.silent_at_ns(line).is_none_or(|silent_ns| self.now_ns < silent_ns)

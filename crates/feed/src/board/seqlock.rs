@@ -43,8 +43,9 @@ impl<const N: usize> Seqlock<N> {
         self.version.store(version.wrapping_add(2), Ordering::Release);
     }
 
-    /// What `copy` makes of the words as one write left them; `None` before the first. `copy` may see
-    /// words of several writes; what it then returns is dropped, and it is called again.
+    /// Returns the result of `copy` on the words of one complete write; `None` before the first
+    /// write. `copy` may see words of several writes; its result is then discarded and it is called
+    /// again.
     pub(crate) fn read<T>(&self, copy: impl Fn(Words<'_, N>) -> T) -> Option<T> {
         loop {
             let version = self.version.load(Ordering::Acquire);

@@ -27,7 +27,7 @@ impl Amount {
     /// Zero, without exponent.
     pub const ZERO: Self = Self::integer(0);
 
-    /// Whether the value is zero.
+    /// True if the value is zero.
     pub const fn is_zero(self) -> bool {
         self.mantissa == 0
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a book or an update.
+//! Errors of books and updates.
 
 use std::error::Error;
 use std::fmt;
@@ -23,7 +23,7 @@ pub enum BookFault {
     },
     /// A new level, or one of a snapshot, would leave a hole before it.
     Hole {
-        /// Which side.
+        /// Side of the book.
         side: Side,
         /// The level named, from 1.
         level: u32,
@@ -32,7 +32,7 @@ pub enum BookFault {
     },
     /// The update names a level that is not there.
     NoSuchLevel {
-        /// Which side.
+        /// Side of the book.
         side: Side,
         /// The level named, from 1.
         level: u32,
@@ -41,7 +41,7 @@ pub enum BookFault {
     },
     /// The level is 0, or deeper than the book may be.
     LevelOutOfRange {
-        /// Which side.
+        /// Side of the book.
         side: Side,
         /// The level named.
         level: u32,
@@ -50,21 +50,21 @@ pub enum BookFault {
     },
     /// The update names a price that is not there.
     NoSuchPrice {
-        /// Which side.
+        /// Side of the book.
         side: Side,
         /// The price named.
         price: Amount,
     },
     /// A new price is there already.
     PriceExists {
-        /// Which side.
+        /// Side of the book.
         side: Side,
         /// The price named.
         price: Amount,
     },
     /// A level is not worse than the one before it.
     Disordered {
-        /// Which side.
+        /// Side of the book.
         side: Side,
         /// The level, from 1.
         level: u32,
@@ -86,14 +86,14 @@ pub enum BookFault {
     },
     /// The sizes of the orders at a price do not add up to a number that a size can be.
     SizeOverflow {
-        /// Which side.
+        /// Side of the book.
         side: Side,
         /// The price.
         price: Amount,
     },
     /// A book by price has as many levels as it may have, and another came.
     TooManyLevels {
-        /// Which side.
+        /// Side of the book.
         side: Side,
         /// The most there may be.
         depth_max: u32,

@@ -93,7 +93,7 @@ impl Ladder {
         self.certain
     }
 
-    /// What readers on other threads are to see, and the slots written since the last call.
+    /// Levels for readers on other threads, and the slots written since the last call.
     #[inline]
     pub(super) fn publish(&mut self) -> PublishedSide<'_> {
         let dirty = std::mem::take(&mut self.dirty);
@@ -101,7 +101,7 @@ impl Ladder {
         PublishedSide { order: self.order, len, dirty, slots: &self.slots }
     }
 
-    /// Whether more levels are held than are certain.
+    /// True if more levels are held than are certain.
     pub(super) fn is_partly_uncertain(&self) -> bool {
         self.certain < self.len
     }
@@ -127,7 +127,7 @@ impl Ladder {
         self.depth
     }
 
-    /// Makes this side empty, with what is known of the depth of `other`.
+    /// Empties this side and keeps the known depth of `other`.
     pub(super) fn clear_to_depth_of(&mut self, other: &Self) {
         self.clear();
         self.depth = other.depth;
@@ -214,8 +214,8 @@ impl Ladder {
         true
     }
 
-    /// Makes all levels down to this one certain. Those that were not are to be checked, whatever was found of them
-    /// before: it is not told of levels that are not shown.
+    /// Makes all levels down to this one certain. Levels that become certain must be checked again,
+    /// because faults of hidden levels are not reported.
     #[cold]
     fn show(&mut self, level: u32) {
         let revealed = positions_below(level.min(TAIL)) & !positions_below(self.certain.min(TAIL));
@@ -455,7 +455,7 @@ impl Ladder {
         self.note_plain();
     }
 
-    /// Says that the levels held are those of the exchange, as after a snapshot.
+    /// Records that the levels held are those of the exchange, as after a snapshot.
     pub(super) fn note_complete(&mut self) {
         self.named = self.named.max(self.len);
         self.certain = self.len;
@@ -488,7 +488,7 @@ impl Ladder {
         std::mem::take(&mut self.unchecked)
     }
 
-    /// Whether no position is to be checked.
+    /// True if no position is to be checked.
     #[inline(always)]
     pub(super) fn is_checked(&self) -> bool {
         self.unchecked == 0

@@ -114,7 +114,7 @@ impl Book {
         self.ladder(side).shown() as usize
     }
 
-    /// Whether no side has a level.
+    /// True if no side has a level.
     pub fn is_empty(&self) -> bool {
         Side::ALL.into_iter().all(|side| self.len(side) == 0)
     }
@@ -189,14 +189,14 @@ impl Book {
         self.orders.get_or_insert_default().apply(&mut self.sides, id, action)
     }
 
-    /// What readers on other threads are to see of each side, and the slots written since the last call.
+    /// Levels of each side for readers on other threads, and the slots written since the last call.
     #[inline(always)]
     pub(crate) fn publish(&mut self) -> [PublishedSide<'_>; 2] {
         let [bids, offers] = &mut self.sides;
         [bids.publish(), offers.publish()]
     }
 
-    /// Says that the levels held are all that the exchange publishes, as after a snapshot.
+    /// Records that the levels held are all that the exchange publishes, as after a snapshot.
     pub(crate) fn note_complete(&mut self) {
         self.sides.iter_mut().for_each(Ladder::note_complete);
     }
@@ -207,7 +207,7 @@ impl Book {
         !self.sides.iter().any(Ladder::is_partly_uncertain)
     }
 
-    /// Whether what this book shows is how the sides of `whole` begin.
+    /// True if the shown levels of this book are a prefix of the sides of `whole`.
     pub(crate) fn is_prefix_of(&self, whole: &Self) -> bool {
         Side::ALL.into_iter().all(|side| {
             let whole = whole.ladder(side);
@@ -228,8 +228,8 @@ impl Book {
         if self.is_plainly_right() { None } else { self.check_unchecked() }
     }
 
-    /// Whether nothing is left to be checked, as after most messages: prices were in order as they came, and
-    /// the best bid is below the best offer or equal to it, in numbers of the same exponent.
+    /// True if no check is needed, as after most messages: prices arrived in order, and the best
+    /// bid is at most the best offer, both with the same exponent.
     #[inline(always)]
     pub(crate) fn is_plainly_right(&self) -> bool {
         let [bids, offers] = &self.sides;

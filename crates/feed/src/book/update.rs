@@ -1,4 +1,4 @@
-//! What a feed says about a book, in words that do not depend on the feed.
+//! Updates of a book, independent of the feed.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ impl Side {
     /// Both sides.
     pub const ALL: [Self; 2] = [Self::Bid, Self::Offer];
 
-    /// Whether `price` is better on this side than `other`.
+    /// True if `price` is better on this side than `other`.
     #[inline]
     pub fn is_better(self, price: Amount, other: Amount) -> bool {
         match self {
@@ -82,7 +82,7 @@ impl fmt::Display for OrderId {
     }
 }
 
-/// What to do with a level that is named by its position.
+/// Action on a level that is identified by its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LevelAction {
     /// MDUpdateAction 0: levels from here on move away by one, the last beyond the depth goes.
@@ -128,7 +128,7 @@ pub enum LevelChange {
 }
 
 impl LevelChange {
-    /// Whether something stands there then.
+    /// True if the level has content afterwards.
     #[inline(always)]
     pub(crate) const fn has_content(self) -> bool {
         matches!(self, Self::New | Self::Change)
@@ -146,7 +146,7 @@ impl LevelChange {
     }
 }
 
-/// What to do with a level that is named by its price.
+/// Action on a level that is identified by its price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PriceAction {
     /// A price that was not there.
@@ -157,7 +157,7 @@ pub enum PriceAction {
     Delete,
 }
 
-/// What to do with an order.
+/// Action on an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrderAction {
     /// An order that was not there.
@@ -185,27 +185,27 @@ pub enum OrderAction {
 pub enum BookUpdate {
     /// By position: MDPriceLevel, 1 is the best.
     ByLevel {
-        /// Which side.
+        /// Side of the book.
         side: Side,
         /// MDPriceLevel, from 1.
         level: u32,
-        /// What to do there.
+        /// Action on the level.
         action: LevelAction,
     },
     /// By price.
     ByPrice {
-        /// Which side.
+        /// Side of the book.
         side: Side,
-        /// What to do; a delete looks at the price alone.
+        /// Action on the level; a delete uses only the price.
         action: PriceAction,
         /// Price, size and orders.
         level: Level,
     },
     /// By order: the book's levels are the sums of its orders.
     ByOrder {
-        /// Which order.
+        /// The order.
         id: OrderId,
-        /// What to do with it.
+        /// Action on the order.
         action: OrderAction,
     },
     /// MDEntryType J: the book is empty.

@@ -11,7 +11,7 @@ use crate::handler::{PacketHandler, Source};
 /// together.
 pub const OTHER_DESTINATIONS_MAX: usize = 1024;
 
-/// What the captures held of one line.
+/// Packets of one line in the captures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DrivenCounters {
     /// Packets handed to the handler.

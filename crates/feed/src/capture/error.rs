@@ -15,7 +15,7 @@ pub enum Part {
     RecordHeader,
     /// The bytes of a packet.
     Packet,
-    /// What a pcapng block holds besides packet bytes.
+    /// The other parts of a pcapng block.
     Block,
 }
 
@@ -30,7 +30,7 @@ impl fmt::Display for Part {
     }
 }
 
-/// What is wrong with a pcapng block.
+/// Error in a pcapng block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BlockFault {
@@ -70,9 +70,9 @@ impl fmt::Display for BlockFault {
 pub enum CaptureError {
     /// A pcapng block contradicts itself.
     Block {
-        /// Where the block starts.
+        /// File offset of the block.
         offset: u64,
-        /// What is wrong.
+        /// The error.
         fault: BlockFault,
     },
     /// More content than the caller is ready to hold, in [`read_whole`](super::CaptureReader::read_whole).
@@ -94,7 +94,7 @@ pub enum CaptureError {
     },
     /// A packet longer than the limit.
     PacketTooLong {
-        /// Where the packet's length stands.
+        /// File offset of the packet's length.
         offset: u64,
         /// Its length in bytes, as the file says.
         len: u64,
@@ -105,14 +105,14 @@ pub enum CaptureError {
     Read {
         /// How far it was read.
         offset: u64,
-        /// What the input said.
+        /// Error of the input.
         source: io::Error,
     },
     /// The file ends in the middle.
     Truncated {
-        /// What the file ends in.
+        /// Part in which the file ends.
         part: Part,
-        /// Where that part starts.
+        /// File offset of that part.
         offset: u64,
         /// Its length in bytes.
         wanted: u64,

@@ -81,9 +81,9 @@ impl FromStr for Format {
 /// The formats that the first bytes of a file fit, where they do not settle it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AmbiguousFormat {
-    /// Whether the bytes fit [`Format::U32Be`].
+    /// True if the bytes fit [`Format::U32Be`].
     pub u32be: bool,
-    /// Whether the bytes fit [`Format::U32Le`].
+    /// True if the bytes fit [`Format::U32Le`].
     pub u32le: bool,
 }
 

@@ -18,7 +18,7 @@ const FRAGMENT_UNIT_BYTES: usize = 8;
 /// Records after which a datagram is too old where the capture has no times.
 const AGE_RECORDS_MAX: u64 = 100_000;
 
-/// What the fragments of one datagram have in common.
+/// Key that the fragments of one datagram share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct DatagramKey {
     pub(super) source: IpAddr,
@@ -47,7 +47,7 @@ pub(super) struct Moment {
 #[derive(Debug)]
 struct Datagram {
     bytes: Vec<u8>,
-    /// What of `bytes` has arrived: sorted, neither overlapping nor touching.
+    /// Ranges of `bytes` that have arrived: sorted, neither overlapping nor touching.
     arrived: Vec<Range<usize>>,
     /// Known once the last fragment has arrived.
     len: Option<usize>,
@@ -142,7 +142,7 @@ impl Reassembly {
         }
     }
 
-    /// Whether no datagram waits for fragments.
+    /// True if no datagram waits for fragments.
     pub(super) fn is_empty(&self) -> bool {
         self.datagrams.is_empty()
     }
@@ -177,7 +177,7 @@ impl Reassembly {
         None
     }
 
-    /// Gives up on everything that waits: the capture is over.
+    /// Drops all incomplete datagrams at the end of the capture.
     pub(super) fn finish(&mut self, statistics: &mut Statistics) {
         statistics.fragmented_given_up += self.datagrams.len() as u64;
         self.datagrams.clear();

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use super::merge::MergedPacket;
 use crate::handler::Source;
 
-/// Tells lines A and B and snapshots apart, by destination or by capture.
+/// Assigns packets to lines A and B and the snapshots, by destination or by capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineMap {
     by_destination: Vec<(SocketAddr, Source)>,

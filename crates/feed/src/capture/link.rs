@@ -49,7 +49,7 @@ pub(super) enum LinkType {
     Unknown,
 }
 
-/// What a frame carries.
+/// Content of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Frame {
     /// An IP packet from this offset on.

@@ -6,7 +6,7 @@ use super::format::Format;
 /// [`CaptureReader::mark`](super::CaptureReader::mark), taken by [`resume`](super::CaptureReader::resume).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Where the next record starts in the file.
+    /// File offset of the next record.
     pub offset: u64,
     /// Records before it.
     pub records: u64,
@@ -14,7 +14,8 @@ pub struct Mark {
     pub packets: u64,
     /// Format of the file.
     pub format: Format,
-    /// What the records are read by: the header of a pcap file, or of the section of a pcapng file with its interfaces.
+    /// Bytes needed to read the records: the header of a pcap file, or of the section of a pcapng
+    /// file with its interfaces.
     pub header: Vec<u8>,
 }
 

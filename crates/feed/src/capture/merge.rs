@@ -43,7 +43,7 @@ impl Error for MergeError {
     }
 }
 
-/// Where a packet belongs: by time, then by turn, then by the order of the captures.
+/// Sort key of a packet: time, then turn, then the order of the captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     time_ns: u64,

@@ -18,7 +18,7 @@ use super::tunnel::{Inside, TUNNELS_MAX, look_inside};
 /// A payload to hand out.
 #[derive(Clone, Debug)]
 pub(super) struct Payload {
-    /// Where the bytes are: in the frame just taken, or in [`Network::held_bytes`] if `held`.
+    /// Range of the bytes: in the current frame, or in [`Network::held_bytes`] if `held`.
     pub(super) range: Range<usize>,
     pub(super) held: bool,
     pub(super) addresses: Addresses,
@@ -37,20 +37,20 @@ struct Captured<'a> {
 }
 
 impl Captured<'_> {
-    /// Whether the capture kept less of the frame than was on the wire.
+    /// True if the capture truncated the frame.
     fn is_cut(&self) -> bool {
         (self.frame.len() as u64) < u64::from(self.record.wire_bytes)
     }
 }
 
-/// What an IP packet carries, or several fragments together.
+/// Content of an IP packet, or of several fragments together.
 #[derive(Clone, Copy)]
 struct Datagram<'a> {
     protocol: IpNumber,
     /// Source and destination.
     addresses: (IpAddr, IpAddr),
     payload: &'a [u8],
-    /// Whether the capture kept less of it than was on the wire.
+    /// True if the capture truncated it.
     is_cut: bool,
 }
 
@@ -74,7 +74,7 @@ impl Network {
         &self.held
     }
 
-    /// Whether no frame to come needs one that came before.
+    /// True if no later frame needs an earlier one.
     pub(super) fn is_idle(&self) -> bool {
         self.reassembly.is_empty() && self.flows.is_untouched()
     }
@@ -128,7 +128,7 @@ impl Network {
         })
     }
 
-    /// Gives up waiting for more frames: what is held comes out of [`take_due`](Self::take_due).
+    /// Stops waiting for more frames: held data comes out of [`take_due`](Self::take_due).
     pub(super) fn finish(&mut self, statistics: &mut Statistics) {
         self.reassembly.finish(statistics);
         self.flows.finish();

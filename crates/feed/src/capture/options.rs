@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use super::format::Format;
 
-/// What a capture file may make the reader hold. The defaults allow about 150 MiB in the very worst
-/// case and some hundred KiB in an ordinary one.
+/// Limits of the memory that a capture file can make the reader use. The defaults allow about 150
+/// MiB in the worst case and some hundred KiB in an ordinary one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Longest packet of a length-prefixed file, in bytes. Default 16 MiB.
@@ -58,7 +58,7 @@ pub struct CaptureOptions {
     pub(super) limits: Limits,
 }
 
-/// Which destinations are wanted; `None` stands for any.
+/// Selected destinations; `None` matches any.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Filter {
     pub(super) port: Option<u16>,
@@ -77,7 +77,7 @@ impl CaptureOptions {
         self
     }
 
-    /// Says what the file is called: the name helps where the first bytes leave the format open.
+    /// Sets the name of the file, which identifies the format if the first bytes do not.
     pub fn file_name(mut self, name: impl Into<String>) -> Self {
         self.file_name = Some(name.into());
         self

@@ -1,8 +1,8 @@
-//! What a capture hands out.
+//! Packets of a capture.
 
 use std::net::SocketAddr;
 
-/// What the packets of a capture are to a decoder.
+/// Kind of the packets of a capture, for a decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Each packet is as it came off the wire: messages do not run over its end. Packets of a pcap
@@ -12,7 +12,7 @@ pub enum Kind {
     Stream,
 }
 
-/// Where a packet's bytes stand in a byte stream.
+/// Position of a packet's bytes in a byte stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamPosition {
     /// Number of the stream in this capture, from 0, in order of first appearance. Each direction
@@ -23,7 +23,7 @@ pub struct StreamPosition {
     /// Bytes lost just before this packet. Where it is not 0, a decoder must give up on the message
     /// it was in and wait for its next reset.
     pub lost_bytes: u64,
-    /// Whether the capture does not show the start of the stream, so `offset` 0 may be inside a
+    /// True if the capture does not contain the start of the stream, so `offset` 0 may be inside a
     /// message.
     pub joined_midway: bool,
 }

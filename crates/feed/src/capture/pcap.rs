@@ -18,10 +18,10 @@ const HEADER_BYTES: usize = 24;
 
 pub(super) const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
-/// What a container says about the packet it just read.
+/// Metadata of the current packet in its container.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
-    /// Where the packet bytes start in the file.
+    /// File offset of the packet bytes.
     pub(super) file_offset: u64,
     pub(super) timestamp_ns: Option<u64>,
     /// Length the packet had on the wire; the bytes read may be fewer.

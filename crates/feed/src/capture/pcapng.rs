@@ -37,7 +37,7 @@ fn byte_order(magic: [u8; 4]) -> Option<Endian> {
     [Endian::Big, Endian::Little].into_iter().find(|endian| endian.u32(magic) == BYTE_ORDER_MAGIC)
 }
 
-/// What a packet needs to know of the interface it was captured on.
+/// Properties of an interface that its packets need.
 #[derive(Clone, Copy, Debug)]
 struct Interface {
     link: LinkType,
@@ -103,7 +103,8 @@ impl PcapNgFile {
         }
     }
 
-    /// What the next records are read by: a file that begins with it reads them in the same way.
+    /// Header needed to read the next records: a file that begins with it reads them in the same
+    /// way.
     pub(super) fn header(&self) -> &[u8] {
         &self.header
     }

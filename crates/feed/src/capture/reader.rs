@@ -20,7 +20,7 @@ use crate::endian::Endian;
 /// Bytes that tell pcap and pcapng from everything else.
 const MAGIC_BYTES: usize = 12;
 
-/// What the records of the file are found by.
+/// Container format of the file.
 enum Container {
     Pcap(PcapFile),
     PcapNg(PcapNgFile),
@@ -28,11 +28,11 @@ enum Container {
     Raw,
 }
 
-/// What the next packet is, without borrowing its bytes.
+/// The next packet, without borrowing its bytes.
 struct Found {
     record: u64,
     range: Range<usize>,
-    /// Whether the range is in what the network layer holds, not in the record just read.
+    /// True if the range is in the buffer of the network layer, not in the current record.
     held: bool,
     file_offset: u64,
     payload: Option<Payload>,

@@ -197,7 +197,7 @@ fn check_whole(part: Part, offset: u64, wanted: u64, found: u64) -> Result<(), C
 mod tests {
     use super::*;
 
-    /// Gives one byte at a time, then fails.
+    /// Returns one byte at a time, then fails.
     struct Failing(u8);
 
     impl Read for Failing {

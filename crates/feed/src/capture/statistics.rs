@@ -1,4 +1,4 @@
-//! What a reader counted on the way.
+//! Counters of a reader.
 
 /// Counts of one reader, from its opening on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// What was in the capture and cannot be handed out, a sentence for people each.
+    /// Parts of the capture that cannot be returned as packets, one sentence each.
     pub fn missing(&self) -> impl Iterator<Item = String> + use<> {
         let missing = [
             (self.fragmented_given_up, "fragmented IP datagrams are incomplete"),

@@ -58,7 +58,7 @@ impl Suffixes {
         }
     }
 
-    /// Whether a suffix says how packets are laid out, as those of captures do.
+    /// True if a suffix determines the packet layout, as those of captures do.
     pub const fn is_of_capture(self) -> bool {
         self.layout.is_some()
     }

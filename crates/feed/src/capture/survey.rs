@@ -10,7 +10,7 @@ use super::packet::Packet;
 /// Different payloads of a destination that are remembered for comparison with others.
 const DIGESTS_MAX: usize = 4096;
 
-/// What was sent to one destination.
+/// Packets sent to one destination.
 #[derive(Clone, Debug, Default)]
 struct Sent {
     packets: u64,
@@ -69,7 +69,7 @@ impl Survey {
     }
 }
 
-/// Whether at least half the payloads of the destination with fewer were sent to the other one too.
+/// True if at least half the payloads of the destination with fewer were sent to the other one too.
 /// Channels share next to none, lines of a channel all but what was lost.
 fn is_same(first: &Sent, second: &Sent) -> bool {
     let common = first.digests.intersection(&second.digests).count();

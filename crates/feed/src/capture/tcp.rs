@@ -16,7 +16,7 @@ use super::transport::{Addresses, Segment};
 /// start was not captured, on the same ports.
 const WINDOW_BYTES_MAX: i64 = 16 << 20;
 
-/// What to do with the payload of a segment just taken.
+/// Handling of the payload of the current segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Taken {
     /// Hand out the payload from byte `skip` on.
@@ -51,7 +51,7 @@ struct Flow {
     first_seq_num: u32,
     next_seq_num: u32,
     next_offset: u64,
-    /// Where the sender has said that its stream ends.
+    /// Offset at which the sender ended its stream (FIN).
     end_offset: Option<u64>,
     joined_midway: bool,
     held: BTreeMap<u64, Held>,
@@ -78,7 +78,7 @@ impl Flow {
         i64::from(seq_num.wrapping_sub(self.next_seq_num).cast_signed())
     }
 
-    /// Takes note of a FIN.
+    /// Records a FIN.
     fn ends_at(&mut self, seq_num: u32) {
         let distance = self.distance(seq_num);
         if (0..=WINDOW_BYTES_MAX).contains(&distance) {
@@ -174,7 +174,7 @@ impl Flows {
         }
     }
 
-    /// Whether no segment was ever taken.
+    /// True if no segment was ever taken.
     pub(super) const fn is_untouched(&self) -> bool {
         self.flows_seen == 0
     }
@@ -253,7 +253,7 @@ impl Flows {
         self.ending.extend(flows);
     }
 
-    /// Makes sure that there is a flow which a segment at `seq_num` belongs to.
+    /// Ensures that there is a flow for a segment at `seq_num`.
     fn open(&mut self, addresses: Addresses, syn: bool, seq_num: u32, record: u64) {
         if let Some(flow) = self.flows.get(&addresses) {
             let belongs = match syn {

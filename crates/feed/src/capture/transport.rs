@@ -11,7 +11,7 @@ pub(super) struct Addresses {
     pub(super) destination: SocketAddr,
 }
 
-/// What a TCP segment says about its place in the stream.
+/// Header fields of a TCP segment that place it in the stream.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
     pub(super) seq_num: u32,
@@ -19,7 +19,7 @@ pub(super) struct Segment {
     pub(super) fin: bool,
 }
 
-/// What an IP packet carries.
+/// Content of an IP packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Transport<'a> {
     Udp {

@@ -21,7 +21,7 @@ const GRE_BYTES: usize = 4;
 /// Bits of the second byte of GRE with the version; 0 is the one that carries EtherTypes.
 const GRE_VERSION: u8 = 0x07;
 
-/// What an IP payload is.
+/// Content of an IP payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inside<'a> {
     /// Not a tunnel.

@@ -1,4 +1,4 @@
-//! Where the next messages lie: behind a header that some feeds put before each.
+//! Position of the next messages, after the header that some feeds put before each.
 
 use super::{Framing, FramingError, read_message_header};
 
@@ -7,7 +7,7 @@ use super::{Framing, FramingError, read_message_header};
 pub struct Block {
     /// Offset of the first message.
     pub start: usize,
-    /// Where the messages end; without a length in the header, where the bytes do.
+    /// End of the messages; the end of the bytes if the header has no length.
     pub end: usize,
     /// The header has a length: the messages fill the block.
     pub has_length: bool,

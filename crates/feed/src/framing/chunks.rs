@@ -42,8 +42,8 @@ pub(super) struct ChunkAssembly {
 }
 
 impl ChunkAssembly {
-    /// Gives up the message that was begun, unless `next` may continue it; says what is lost.
-    /// Without sequence numbers, a first chunk begins another message.
+    /// Abandons the current message unless `next` may continue it; returns what is lost. Without
+    /// sequence numbers, a first chunk begins another message.
     pub(super) fn abandon_unless_continued(
         &mut self,
         next: Option<&Chunk<'_>>,

@@ -21,8 +21,8 @@ pub enum ResetPolicy {
     Never,
     /// Before every packet, and where templates say.
     Packet,
-    /// Where templates say: by their reset attribute, and at the
-    /// [reset template](Framing::reset_template).
+    /// Before messages whose template has the reset attribute, and at the [reset
+    /// template](Framing::reset_template).
     Template,
 }
 
@@ -90,7 +90,7 @@ pub struct ChunkFields {
     pub number: NumberField,
 }
 
-/// What a packet is, around its FAST bytes.
+/// Envelope of the FAST bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Envelope {
     /// The preamble, if any, and FAST bytes.
@@ -112,7 +112,7 @@ pub enum FramingConfigError {
     EnvelopeWithPreamble,
     /// A number ends behind the end of the preamble.
     FieldOutsidePreamble {
-        /// Where the number ends.
+        /// Offset of the end of the number.
         end: usize,
         /// Length of the preamble in bytes.
         preamble_bytes: usize,
@@ -236,8 +236,8 @@ impl Framing {
         self.checked()
     }
 
-    /// Sets where in the preamble the length of the FAST bytes behind it is; `None` for nowhere.
-    /// What follows these bytes in the packet is the next preamble.
+    /// Sets the preamble field with the length of the FAST bytes that follow; `None` for no field.
+    /// The bytes after these in the packet are the next preamble.
     ///
     /// # Errors
     /// - [`FramingConfigError::FieldOutsidePreamble`] if it does not fit the preamble.

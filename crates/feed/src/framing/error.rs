@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-/// What is wrong with a packet's framing.
+/// Error in the framing of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FramingErrorKind {
@@ -85,7 +85,7 @@ pub enum FramingErrorKind {
 pub struct FramingError {
     /// Offset in the packet.
     pub offset: usize,
-    /// What is wrong there.
+    /// The error.
     pub kind: FramingErrorKind,
 }
 
@@ -102,8 +102,8 @@ impl FramingError {
 }
 
 impl FramingErrorKind {
-    /// Whether chunks of a message are missing or come in another order, so that other copies of them may
-    /// complete it.
+    /// True if chunks of a message are missing or out of order, so that copies of the other line
+    /// may complete it.
     pub const fn is_of_chunks(&self) -> bool {
         matches!(self, Self::ChunkUnexpected { .. } | Self::ChunksMissing { .. })
     }

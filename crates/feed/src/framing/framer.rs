@@ -19,16 +19,16 @@ pub const MESSAGE_BYTES_MAX_DEFAULT: usize = 1 << 20;
 pub struct Segment<'a> {
     /// The bytes before the FAST bytes, as the framing describes them. Empty in FIXT messages.
     pub preamble: &'a [u8],
-    /// Where in the packet the FAST bytes start. Of a message put together from chunks: where those
-    /// of its last chunk start. Of a stream: offset in all that was given to
+    /// Byte offset of the FAST bytes in the packet. For a message reassembled from chunks: their
+    /// offset in its last chunk. In a stream: offset in all bytes given to
     /// [`split_stream`](Framer::split_stream).
     pub offset: usize,
     /// The FAST bytes; empty where nothing follows the preamble.
     pub bytes: &'a [u8],
     /// The sequence number in the preamble, or MsgSeqNum (34) of the FIXT message.
     pub seq_num: Option<u64>,
-    /// Whether all dictionaries are to be reset before these bytes are decoded. With
-    /// [`ResetPolicy::Message`] they are also to be reset before each further message in them.
+    /// True if all dictionaries must be reset before these bytes are decoded. With
+    /// [`ResetPolicy::Message`] they must also be reset before each further message in them.
     pub reset_before: bool,
 }
 
@@ -38,7 +38,7 @@ struct Found {
     preamble: Range<usize>,
     offset: usize,
     range: Range<usize>,
-    /// Whether the range is in the bytes joined or held, not in the packet.
+    /// True if the range is in the joined or held bytes, not in the packet.
     joined: bool,
     seq_num: Option<u64>,
     reset_before: bool,
@@ -67,7 +67,7 @@ pub struct Framer {
     joined: Vec<u8>,
     stream: StepStream,
     parts: PartStream,
-    /// Whether packets are parts of a stream.
+    /// True if packets are parts of a stream.
     is_stream: bool,
     found: Vec<Result<Found, FramingError>>,
 }
@@ -109,8 +109,8 @@ impl Framer {
         }
     }
 
-    /// Whether the place of the next packet in the stream is lost: packets are found by the lengths in their
-    /// preambles, and bytes are missing, or a length was above the limit.
+    /// True if the position of the next packet in the stream is unknown: packets are found by the
+    /// lengths in their preambles, and bytes are missing or a length exceeded the limit.
     pub const fn is_lost(&self) -> bool {
         self.parts.is_lost()
     }
@@ -330,13 +330,13 @@ impl Framer {
         self.found.push(Ok(Found { preamble, offset, range, joined, seq_num, reset_before }));
     }
 
-    /// Whether dictionaries are reset before the next segment of the packet.
+    /// True if dictionaries are reset before the next segment of the packet.
     fn is_reset_next(&self) -> bool {
         match self.framing.reset {
             ResetPolicy::Never | ResetPolicy::Template => false,
             ResetPolicy::Message => true,
-            // What other feeds send as a packet is a block in a FIXT message here, and in a stream what a
-            // preamble begins.
+            // Other feeds send these as packets: here a block in a FIXT message, and in a stream
+            // the bytes after a preamble.
             ResetPolicy::Packet => {
                 self.framing.envelope != Envelope::Bare
                     || self.is_stream
@@ -346,7 +346,7 @@ impl Framer {
     }
 }
 
-/// Makes the offset in the bytes held one in the stream, in which they begin at `base`.
+/// Converts an offset in the held bytes to one in the stream, in which they begin at `base`.
 fn shift(found: &mut Result<Found, FramingError>, base: usize) {
     match found {
         Ok(found) => found.offset = base.wrapping_add(found.offset),
@@ -394,7 +394,7 @@ mod tests {
     use super::super::preset::Preset;
     use super::*;
 
-    /// What a packet gave: sequence number and bytes, or what is wrong.
+    /// Result of a packet: sequence number and bytes, or the error.
     type Outcome = Result<(Option<u64>, Vec<u8>), FramingErrorKind>;
 
     fn split(framer: &mut Framer, packet: &[u8]) -> Vec<Outcome> {

@@ -1,4 +1,4 @@
-//! What some feeds put before each message inside a packet or stream.
+//! Headers that some feeds put before each message of a packet or stream.
 
 use super::description::FramingConfigError;
 use super::error::{FramingError, FramingErrorKind};
@@ -12,7 +12,7 @@ pub const BLOCK_BYTES_MAX: usize = 16 << 20;
 
 const STOP_BIT: u8 = 0x80;
 
-/// What stands before each message.
+/// The header before each message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MessageHeader {
     /// Fields in FAST's stop-bit encoding, one of them the block length: the bytes of the message.
@@ -38,7 +38,7 @@ pub enum MessageHeader {
     None,
 }
 
-/// Where a message lies behind its header.
+/// Position of a message after its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageBounds {
     /// Length of the header in bytes.

@@ -1,11 +1,11 @@
-//! What an exchange puts around FAST messages, and where it resets dictionaries.
+//! Framing of FAST messages by exchanges, and their dictionary resets.
 //!
-//! A [`Framing`] describes one feed; [`Preset`] has those of known exchanges, and a text such as
-//! `preamble=5,seq=0:4:be,reset=packet` or `moex-asts,reset=never` makes one by hand. A [`Framer`]
-//! splits packets by it into [`Segment`]s: FAST bytes, where they stand, the sequence number, and
-//! whether dictionaries are reset before them.
+//! A [`Framing`] describes one feed. [`Preset`] has those of known exchanges; a text such as
+//! `preamble=5,seq=0:4:be,reset=packet` or `moex-asts,reset=never` describes others. A [`Framer`]
+//! splits packets into [`Segment`]s: the FAST bytes, their offset, the sequence number, and whether
+//! dictionaries are reset before them.
 //!
-//! A `Framing` is checked when it is made, so a framer never meets one that contradicts itself.
+//! A `Framing` is checked when it is created, so a framer never gets a contradictory one.
 
 mod block;
 mod chunks;

@@ -3,7 +3,7 @@
 use super::error::{FramingError, FramingErrorKind};
 use std::ops::Range;
 
-/// Where a packet is, from where its length or preamble begins.
+/// Bounds of a packet, from the start of its length or preamble.
 pub(super) struct Measured {
     /// Bytes that are no part of it.
     pub skip: usize,
@@ -30,7 +30,7 @@ pub(super) fn counted(bytes: &[u8]) -> Option<Measured> {
     (bytes.len() >= INTEGER_BYTES_MAX).then_some(endless)
 }
 
-/// What of a stream is not split yet.
+/// Bytes of a stream that are not split yet.
 #[derive(Debug, Default)]
 pub(super) struct PartStream {
     held: Vec<u8>,
@@ -38,7 +38,7 @@ pub(super) struct PartStream {
     split: usize,
     /// Offset of `held` in the stream.
     base: usize,
-    /// Whether nothing tells where the next preamble begins.
+    /// True if the position of the next preamble is unknown.
     is_lost: bool,
 }
 
@@ -97,12 +97,12 @@ impl PartStream {
         self.is_lost = true;
     }
 
-    /// Whether nothing more is found.
+    /// True if nothing more is found.
     pub(super) const fn is_lost(&self) -> bool {
         self.is_lost
     }
 
-    /// What was split last stands at its start.
+    /// The bytes split last are at its start.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.held
     }

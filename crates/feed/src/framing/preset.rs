@@ -31,7 +31,7 @@ pub enum Preset {
     SzseStep,
 }
 
-/// What a preset is called and what it is, in words and as a framing.
+/// Names, description and framing of a preset.
 struct Entry {
     preset: Preset,
     name: &'static str,

@@ -34,7 +34,7 @@ pub(super) fn is_fixt(packet: &[u8]) -> bool {
 /// Walks over the fields of FIXT messages.
 #[derive(Debug, Default)]
 pub(super) struct FieldWalk {
-    /// Where the next field starts.
+    /// Offset of the next field.
     pub(super) offset: usize,
     seq_num: Option<u64>,
     raw_data_bytes: Option<usize>,

@@ -3,14 +3,14 @@
 use super::error::{FramingError, FramingErrorKind};
 use super::step::{Block, FIXT_START, FieldWalk};
 
-/// What of a stream is not split yet.
+/// Bytes of a stream that are not split yet.
 #[derive(Debug)]
 pub(super) struct StepStream {
     held: Vec<u8>,
     walk: FieldWalk,
     /// Offset of `held` in the stream.
     base: usize,
-    /// Whether the start of a message is to be found first.
+    /// True if the start of a message must be found first.
     seeking: bool,
 }
 

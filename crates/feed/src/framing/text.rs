@@ -55,7 +55,7 @@ impl FromStr for ResetPolicy {
     }
 }
 
-/// What is wrong with an item of a framing's text.
+/// Error in an item of a framing's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseFramingErrorKind {
@@ -77,7 +77,7 @@ pub enum ParseFramingErrorKind {
 pub struct ParseFramingError {
     /// The item that is wrong.
     pub item: String,
-    /// What is wrong with it.
+    /// The error.
     pub kind: ParseFramingErrorKind,
 }
 

@@ -43,7 +43,7 @@ pub(super) struct Channel<E, A> {
     skew_ns: u64,
     /// A gap of more numbers is one that later packets have confirmed.
     reorder_max: u64,
-    /// Whether what one packet leaves in dictionaries counts in the next.
+    /// True if the state of the dictionaries persists across packets.
     pub(super) keeps_dictionaries: bool,
     pub(super) engine: E,
     /// Lost packets that a replay service sends again, if there is one.
@@ -397,7 +397,8 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         sink.handle_reset(seq_num);
     }
 
-    /// Tells a replay service what is lost; the first `known` messages of a gap's first packet were delivered already.
+    /// Reports a loss to the replay service; the first `known` messages of a gap's first packet
+    /// were already delivered.
     fn note_lost(&mut self, lost: Lost, known: u32, sink: &mut impl Sink<E::Message>) {
         let is_noted = self.replays.as_mut().is_some_and(|replays| replays.note(lost, known));
         if let (true, Lost::Gap(gap)) = (is_noted, lost) {

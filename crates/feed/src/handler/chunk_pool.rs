@@ -43,7 +43,7 @@ struct Begun {
     /// By number; `None` for those that have not come.
     chunks: Vec<Option<Box<[u8]>>>,
     bytes: usize,
-    /// Whether it was handed out: copies of its chunks on the other line begin nothing.
+    /// True if it was returned: copies of its chunks on the other line do not start a new message.
     is_done: bool,
 }
 

@@ -1,8 +1,8 @@
-//! What a handler counts beside what arbiter and recovery do.
+//! Counters of a handler, in addition to those of arbiter and recovery.
 
 use super::Source;
 
-/// What came from one line, before arbitration.
+/// Packets of one line, before arbitration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InputCounters {
     /// Packets.
@@ -18,7 +18,7 @@ pub struct InputCounters {
     pub unnumbered: u64,
 }
 
-/// What became of messages of one kind of feed.
+/// Messages of one kind of feed, by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageCounters {
     /// Messages decoded.
@@ -37,7 +37,7 @@ pub struct MessageCounters {
     pub seq_num_not_trusted: u64,
 }
 
-/// What a handler counts.
+/// Counters of a handler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HandlerCounters {
     /// Lines A and B of the incremental feed.
@@ -63,7 +63,7 @@ pub struct HandlerCounters {
 }
 
 impl HandlerCounters {
-    /// What came from a line, before arbitration.
+    /// Returns the packet counters of a line, before arbitration.
     pub const fn input(&self, source: Source) -> &InputCounters {
         match source {
             Source::Definitions(line) => &self.definition_lines[line.index()],
@@ -72,7 +72,7 @@ impl HandlerCounters {
         }
     }
 
-    /// What came from this line.
+    /// Returns the packet counters of a line.
     pub(super) const fn of(&mut self, source: Source) -> &mut InputCounters {
         match source {
             Source::Definitions(line) => &mut self.definition_lines[line.index()],

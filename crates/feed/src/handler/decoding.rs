@@ -19,7 +19,7 @@ enum Failure<E> {
     Header { offset: usize },
 }
 
-/// What a packet of the incremental feed left to do.
+/// Remaining work after a packet of the incremental feed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PacketOutcome {
     /// The highest number of its messages.
@@ -34,7 +34,7 @@ pub(super) struct PacketOutcome {
     pub(super) sending_time: Option<u64>,
 }
 
-/// What became of a packet that a replay service sent again.
+/// Result of a replayed packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReplayedPacket {
     /// All of it was decoded and understood; `last` is the highest number of its messages.
@@ -43,7 +43,7 @@ pub(super) enum ReplayedPacket {
     Faulty,
 }
 
-/// Where a message is in its packet.
+/// Position of a message in its packet.
 #[derive(Clone, Copy, Debug)]
 struct MessagePlace {
     index: u32,
@@ -110,21 +110,21 @@ fn report<E: Engine>(
     }
 }
 
-/// What turns packets of one feed into books.
+/// Decodes the packets of one feed and keeps its books.
 #[derive(Debug)]
 pub(super) struct Decoding<A> {
     pub(super) framing: Framing,
-    /// Whether every message of the incremental feed has a number of its own.
+    /// True if every message of the incremental feed has its own sequence number.
     pub(super) numbers_messages: bool,
     pub(super) agreement: NumberAgreement,
     pub(super) adapter: A,
     pub(super) recovery: Recovery,
-    /// Whether lost packets are replayed: their SendingTimes are compared with those of the lines.
+    /// True if lost packets are replayed: their SendingTimes are compared with those of the lines.
     pub(super) has_replay: bool,
 }
 
 impl<A> Decoding<A> {
-    /// Whether what one packet leaves in dictionaries counts in the next.
+    /// True if the state of the dictionaries persists across packets.
     pub(super) const fn keeps_dictionaries(&self) -> bool {
         matches!(self.framing.reset_policy(), ResetPolicy::Never | ResetPolicy::Template)
     }
@@ -310,7 +310,8 @@ impl<A> Decoding<A> {
         times
     }
 
-    /// Where dictionaries last: the packets before a replayed one did not come through its engine.
+    /// Makes the engine of replayed packets wait for a reset, if dictionaries persist across
+    /// packets: it has not decoded the packets before.
     fn lose_dictionaries<E: Engine>(&self, engine: &mut E) {
         if self.keeps_dictionaries() {
             engine.lose_dictionaries();
@@ -367,7 +368,7 @@ impl<A> Decoding<A> {
         }
     }
 
-    /// Tells books of numbers that are lost.
+    /// Marks the books that a gap affects.
     pub(super) fn handle_gap<M: ?Sized>(&mut self, gap: Gap, sink: &mut impl Sink<M>) {
         self.recovery.handle_gap(gap);
         self.settle(sink);
@@ -391,20 +392,20 @@ impl<A> Decoding<A> {
         self.settle(sink);
     }
 
-    /// Tells books that a new session begins.
+    /// Starts a new session in the books.
     pub(super) fn handle_reset<M: ?Sized>(&mut self, sink: &mut impl Sink<M>) {
         self.recovery.handle_reset();
         self.settle(sink);
     }
 
-    /// Tells books that the channel is silent, or that it no longer is.
+    /// Marks all books stale while the channel is silent, and ends this state.
     pub(super) fn handle_silence<M: ?Sized>(&mut self, is_silent: bool, sink: &mut impl Sink<M>) {
         self.recovery.handle_silence(is_silent);
         self.settle(sink);
     }
 
-    /// Tells books whether packets have come that follow nothing, later than what is delivered next: the packet with
-    /// this number, if one is.
+    /// Reports to the books whether packets with unexpected sequence numbers have arrived that are
+    /// later than the next delivered packet, which has this number, if there is one.
     #[inline]
     pub(super) fn note_sequence<M: ?Sized>(
         &mut self,
@@ -441,7 +442,7 @@ impl<A> Decoding<A> {
     }
 }
 
-/// Tells the sink which books changed.
+/// Reports the changed books to the sink.
 #[inline]
 fn tell_changes<M: ?Sized>(recovery: &mut Recovery, sink: &mut impl Sink<M>) {
     while let Some(change) = recovery.next_change() {

@@ -37,7 +37,7 @@ pub trait PacketHandler<S: ?Sized> {
         }
     }
 
-    /// Says that nothing more comes: the end of captures.
+    /// Reports the end of the captures.
     fn finish(&mut self, _sink: &mut S) {}
 }
 

@@ -1,4 +1,4 @@
-//! What decodes: the dynamic decoder, or any other.
+//! Decoding engines: the dynamic decoder, or any other.
 
 use std::error::Error;
 
@@ -23,16 +23,16 @@ pub struct Decoded<'e, M: ?Sized> {
 
 /// Decodes the messages of one feed, whose dictionaries it keeps.
 pub trait Engine {
-    /// What a message is decoded to.
+    /// Type of decoded messages.
     type Message: ?Sized;
     /// Why a message was not decoded.
     type Error: Error + 'static;
 
-    /// Says that a packet, or under a message policy a message, begins: dictionaries are emptied
-    /// where the feed does so.
+    /// Begins a packet, or a message under a message policy: resets the dictionaries if the feed
+    /// does so.
     fn begin_packet(&mut self);
 
-    /// Says that bytes were lost: nothing is decoded until dictionaries are emptied.
+    /// Reports lost bytes: nothing is decoded until the next reset of the dictionaries.
     fn lose_dictionaries(&mut self);
 
     /// Decodes the message at the front of what is left of a packet. Where the buffer goes on behind it, a
@@ -42,7 +42,7 @@ pub trait Engine {
     /// Why not; the rest of the packet is given up then.
     fn decode(&mut self, packet: Packet<'_>) -> Result<Decoded<'_, Self::Message>, Self::Error>;
 
-    /// Whether an error says that the message's template is not known.
+    /// True if the error is an unknown template.
     fn is_unknown_template(error: &Self::Error) -> bool;
 }
 

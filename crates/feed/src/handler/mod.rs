@@ -78,7 +78,7 @@ pub use replayed::Lost;
 pub use seq_num::{Peeked, SeqNumField, SeqNumPeek};
 pub use sequencing::{Sequencing, SequencingError};
 pub use sink::{Delivery, Fault, Sink};
-/// What engines take.
+/// Input of engines.
 pub use tickwire_fast::rt::Packet;
 pub use view::HandlerView;
 
@@ -91,7 +91,7 @@ use crate::recovery::Recovery;
 use channel::Channel;
 use chunk_pool::ChunkPool;
 
-/// Where a packet came from.
+/// Source of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// A line of the feed of instrument definitions. Lines are not arbitrated: what one has told already is
@@ -139,7 +139,7 @@ fn with_message(segment: Segment<'_>) -> Result<Segment<'_>, FramingError> {
     Ok(segment)
 }
 
-/// Whether a packet is the first of its line, or known to follow the one before.
+/// True if a packet is the first of its line, or follows the previous one.
 fn is_next(next: &mut Option<u64>, seq_num: Option<u64>) -> bool {
     let following = seq_num.and_then(|seq_num| seq_num.checked_add(1)).unwrap_or(0);
     next.replace(following).is_none_or(|expected| seq_num == Some(expected))
@@ -177,7 +177,7 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         })
     }
 
-    /// What was counted besides what arbiter and recovery count.
+    /// Returns the counters of the handler, in addition to those of arbiter and recovery.
     pub const fn counters(&self) -> &HandlerCounters {
         &self.channel.counters
     }
@@ -322,15 +322,15 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         }
     }
 
-    /// Gives up what has been waited for long enough at `now_ns`. All packets received before must
-    /// have been handed in.
+    /// Declares lost what has been missing for too long at `now_ns`. All packets received before
+    /// must have been passed to the handler.
     pub fn handle_timeout(&mut self, now_ns: u64, sink: &mut impl Sink<E::Message>) {
         self.channel.handle_timeout(now_ns, sink);
         self.take_engines();
     }
 
-    /// Says that nothing more comes, at the end of captures: what waited only for later messages to tell sessions apart is
-    /// used.
+    /// Ends the input, at the end of captures. Replayed packets that waited for later messages to
+    /// identify their session are used.
     pub fn finish(&mut self, sink: &mut impl Sink<E::Message>) {
         self.channel.decoding.finish(sink);
     }

@@ -1,4 +1,4 @@
-//! What a handler is told of its feed.
+//! Options of a handler.
 
 use std::error::Error;
 use std::fmt;
@@ -8,7 +8,7 @@ use crate::arbiter::ArbiterOptions;
 use crate::framing::{Framing, ResetPolicy};
 use crate::recovery::RecoveryOptions;
 
-/// Where the sequence number of a packet is.
+/// Position of the sequence number of a packet.
 #[derive(Clone, Debug, Default)]
 pub enum SequenceSource {
     /// Nowhere: packets of both lines are taken as they come, so only one line makes sense.
@@ -23,9 +23,9 @@ pub enum SequenceSource {
 /// How a feed is handled.
 #[derive(Clone, Debug)]
 pub struct HandlerOptions {
-    /// What is around the messages of a packet, on the incremental and the snapshot feed.
+    /// Framing of the incremental and the snapshot feed.
     pub framing: Framing,
-    /// Where sequence numbers are. Default in the preamble.
+    /// Position of the sequence numbers. Default: in the preamble.
     pub sequence: SequenceSource,
     /// How lines A and B become one.
     pub arbiter: ArbiterOptions,

@@ -1,4 +1,4 @@
-//! What an adapter pushes into while a handler decodes.
+//! Sink of an adapter while the handler decodes.
 
 use std::marker::PhantomData;
 
@@ -9,7 +9,7 @@ use crate::market::{
 };
 use crate::recovery::Recovery;
 
-/// Which feed a message came on.
+/// Feed of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feed {
     Definitions,
@@ -71,12 +71,12 @@ impl<'a, M: ?Sized, S: Sink<M>> Outlet<'a, M, S> {
         Self::new(recovery, sink, delivery, Feed::Replay)
     }
 
-    /// Where a SequenceReset begins the next session.
+    /// First number of the next session after a SequenceReset.
     pub(super) const fn reset_to(&self) -> Option<u64> {
         self.reset_to
     }
 
-    /// Whether the message was a snapshot.
+    /// True if the message was a snapshot.
     pub(super) const fn had_snapshot(&self) -> bool {
         self.had_snapshot
     }

@@ -18,11 +18,11 @@ use super::{Delivery, Engine, HandlerConfigError, HandlerCounters, SequenceSourc
 use crate::framing::{Framing, ResetPolicy, next_block};
 use crate::market::Adapt;
 
-/// What of a channel depends on its templates.
+/// Parts of a channel that depend on its templates.
 #[derive(Debug)]
 pub struct Replacement<E, A> {
     pub(super) engine: E,
-    /// Of snapshots and of definitions.
+    /// Engines of snapshots and of definitions.
     pub(super) beside: Box<[[E; 2]; 2]>,
     pub(super) replay_engine: E,
     pub(super) adapter: A,
@@ -133,7 +133,7 @@ impl<E, A> Staging<E, A> {
         self.waiting.is_some()
     }
 
-    /// Where the waiting templates have their sequence number.
+    /// Position of the sequence number in the pending templates.
     pub(super) fn sequence(&self) -> Option<&SequenceSource> {
         self.waiting.as_ref().map(|waiting| &waiting.sequence)
     }
@@ -146,7 +146,7 @@ impl<E, A> Staging<E, A> {
 }
 
 impl<E: Engine, A> Staging<E, A> {
-    /// Whether the waiting templates decode a packet to its end. Changes nothing that is seen later.
+    /// True if the pending templates decode a packet to its end. Has no visible effect.
     pub(super) fn can_decode(&mut self, framing: &Framing, bytes: &[u8]) -> bool {
         self.waiting.as_mut().is_some_and(|waiting| {
             let can = decodes(&mut waiting.engine, framing, bytes);

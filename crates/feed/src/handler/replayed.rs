@@ -29,7 +29,7 @@ const AWAITED_MAX: usize = 4 * GAPS_MAX;
 /// Most packets that wait for the lines to show their session; further ones are refused.
 const WAITING_MAX: usize = 16_384;
 
-/// What a replay service is to be told.
+/// Losses to report to a replay service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
     /// Numbers that no line brought.
@@ -78,7 +78,7 @@ struct Replay {
     bytes: Vec<u8>,
 }
 
-/// What waits until the lines have shown of which session it is.
+/// Replayed packets that wait until the lines have shown their session.
 #[derive(Clone, Debug)]
 enum Waiting {
     Packet(Replay),
@@ -118,7 +118,8 @@ impl<E> Replays<E> {
         self.times.note(seq_num, sending_time);
     }
 
-    /// Takes note of what is to be told, and how many messages of the first packet are known; returns whether there was room.
+    /// Records a loss, and the number of known messages of its first packet; returns false if the
+    /// queue is full.
     pub(super) fn note(&mut self, lost: Lost, known: u32) -> bool {
         match lost {
             Lost::Gap(_) if self.lost.len() >= GAPS_MAX => return false,
@@ -205,13 +206,13 @@ impl<E> Replays<E> {
         Some(ready)
     }
 
-    /// Whether the lines went on while a packet waited, and never came to its time.
+    /// True if the lines advanced while a packet waited and never reached its time.
     fn is_out_of_reach(&self, replay: &Replay) -> bool {
         self.times.told() > replay.told_before
             && self.times.session_of(replay.seq_num, replay.times) == ReplaySession::CurrentOrNext
     }
 
-    /// Whether anything waits for the lines.
+    /// True if any packet waits for the lines.
     #[inline]
     pub(super) fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
@@ -304,7 +305,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
 }
 
 impl<A> Decoding<A> {
-    /// Tells books that a gap was filled.
+    /// Reports a filled gap to the books.
     fn handle_gap_filled<M: ?Sized>(&mut self, gap: Gap, sink: &mut impl Sink<M>) {
         self.recovery.handle_gap_filled(gap);
         self.settle(sink);

@@ -16,7 +16,7 @@ const FIRST_BIT: u8 = 0x40;
 /// Bits of a presence map in one byte.
 const MAP_BITS: usize = 7;
 
-/// Which field of a message is its sequence number.
+/// Field of a message with its sequence number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SeqNumField {
     /// The field of this name.
@@ -32,7 +32,7 @@ impl Default for SeqNumField {
 }
 
 impl SeqNumField {
-    /// Whether a field of this name and id is the one.
+    /// True if this name and id are those of the field.
     pub fn is(&self, name: &str, id: Option<u32>) -> bool {
         match self {
             Self::Name(wanted) => wanted == name,
@@ -59,7 +59,7 @@ impl fmt::Display for SeqNumField {
     }
 }
 
-/// What a look into a packet found.
+/// Result of searching a packet for its sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peeked {
     /// The sequence number of the first message that has one.
@@ -85,18 +85,18 @@ enum Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Step {
     shape: Shape,
-    /// Whether a bit of the presence map says if it is there.
+    /// True if a presence-map bit tells whether the field is present.
     has_bit: bool,
 }
 
-/// What ends the way.
+/// End of the path to the field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// The number is the next field.
     Number { has_bit: bool, nullable: bool, is_vector: bool },
     /// The template has no number and ends here.
     Message,
-    /// What follows is not simple.
+    /// The following fields cannot be skipped simply.
     Unknown,
 }
 
@@ -135,7 +135,7 @@ impl SeqNumPeek {
         Self { ways }
     }
 
-    /// Whether any template has a number that can be found.
+    /// True if any template has a number that can be found.
     pub fn can_find(&self) -> bool {
         self.ways.iter().any(|(_, way)| matches!(way.end, End::Number { .. }))
     }
@@ -307,7 +307,7 @@ fn steps_of(field: &Field) -> Option<Vec<Step>> {
 }
 
 impl Shape {
-    /// What follows the field at the front.
+    /// Returns the bytes after the first field.
     fn pass(self, bytes: &[u8]) -> Option<&[u8]> {
         match self {
             Self::Nothing => Some(bytes),

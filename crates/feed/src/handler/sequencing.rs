@@ -1,4 +1,4 @@
-//! Where a feed's sequence numbers are, derived from its framing and templates.
+//! Positions of a feed's sequence numbers, derived from its framing and templates.
 
 use std::error::Error;
 use std::fmt;
@@ -31,7 +31,7 @@ const SEQ_NUM_NAMES: [&str; 3] = ["SequenceNumber", "MsgSeqNum", "PacketSeqNum"]
 /// ```
 #[derive(Clone, Debug)]
 pub struct Sequencing {
-    /// Where the arbiter finds the number of a packet.
+    /// Position of a packet's number, for the arbiter.
     pub source: SequenceSource,
     /// The field of messages that holds a sequence number. The engine reports its value whether or
     /// not packets are numbered by it.

@@ -18,7 +18,7 @@ impl Silence {
         Self { after_ns, last_ns: None, is_silent: false }
     }
 
-    /// Takes note of a packet that was delivered, which came at `now_ns`.
+    /// Records a delivered packet that arrived at `now_ns`.
     pub(super) fn note_packet(&mut self, now_ns: u64) {
         self.last_ns = self.last_ns.max(Some(now_ns));
     }
@@ -30,7 +30,7 @@ impl Silence {
         last_ns
     }
 
-    /// Whether silence ends: a packet was delivered in order.
+    /// Ends a silence after a packet was delivered in order; returns true if there was one.
     pub(super) fn end(&mut self) -> bool {
         std::mem::take(&mut self.is_silent)
     }

@@ -1,4 +1,4 @@
-//! Where messages go.
+//! Destination of messages, books and events.
 
 use std::error::Error;
 use std::fmt;
@@ -48,9 +48,9 @@ pub enum Fault<'f> {
     },
     /// A packet is not framed as it should be.
     Framing {
-        /// Where it came from.
+        /// Source of the packet.
         source: Source,
-        /// What is wrong.
+        /// The error.
         error: FramingError,
     },
     /// A message about books cannot be understood.
@@ -62,7 +62,7 @@ pub enum Fault<'f> {
     },
     /// A packet whose sequence number cannot be told: it is dropped.
     NoSeqNum {
-        /// Where it came from.
+        /// Source of the packet.
         source: Source,
         /// Its length in bytes.
         len: usize,
@@ -137,7 +137,7 @@ pub trait Sink<M: ?Sized> {
     /// [`handle_message`](Self::handle_message), and after gaps, resets and silence.
     fn handle_book(&mut self, _change: &BookChange, _recovery: &Recovery) {}
 
-    /// Whether trades and statistics are wanted: if not, they may be left out.
+    /// True if the sink uses trades and statistics; otherwise they may be omitted.
     fn wants_events(&self) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! What a handler makes of packets.
+//! Tests of the handler.
 
 mod bad_packets;
 mod chunks;
@@ -118,7 +118,7 @@ fn numbered_inside() -> Tested {
     })
 }
 
-/// What came out, a word each: `4@1a` is a message of template 4 in packet 1 of line A.
+/// Outputs, one word each: `4@1a` is a message of template 4 in packet 1 of line A.
 #[derive(Default)]
 struct Words(Vec<String>);
 

@@ -12,23 +12,23 @@ struct Waiting {
     received_ns: u64,
 }
 
-/// What is known of packets without numbers: at most one waits.
+/// State of packets without numbers; at most one waits.
 #[derive(Debug, Default)]
 pub(super) struct Unnumbered {
     waiting: Option<Waiting>,
     /// The one waiting, or delivered last.
     bytes: Vec<u8>,
-    /// Whether one was delivered and no numbered packet since.
+    /// True if one was delivered and no numbered packet since.
     is_last_delivered: bool,
 }
 
 impl Unnumbered {
-    /// Whether a packet is the one that waits or was delivered last.
+    /// True if a packet equals the waiting one or the one delivered last.
     pub(super) fn is_known(&self, bytes: &[u8]) -> bool {
         (self.waiting.is_some() || self.is_last_delivered) && self.bytes == bytes
     }
 
-    /// Whether one waits.
+    /// True if one waits.
     pub(super) fn is_waiting(&self) -> bool {
         self.waiting.is_some()
     }
@@ -53,7 +53,7 @@ impl Unnumbered {
         Some((line, received_ns, &self.bytes))
     }
 
-    /// Says that a numbered packet was delivered: an equal one from here on is a new one.
+    /// Records the delivery of a numbered packet: an equal unnumbered packet is new from here on.
     pub(super) fn note_numbered(&mut self) {
         self.is_last_delivered = false;
     }

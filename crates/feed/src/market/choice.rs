@@ -64,8 +64,8 @@ impl BookAdapter {
         orders.map_or(Self::None, Self::Orders)
     }
 
-    /// Whether the feed tells single orders in messages of their own; such feeds have no snapshots,
-    /// and books that are empty before the first message.
+    /// True if the feed sends single orders in messages of their own. Such feeds have no snapshots,
+    /// and their books are empty before the first message.
     pub const fn is_of_orders(&self) -> bool {
         matches!(self, Self::Orders(_))
     }

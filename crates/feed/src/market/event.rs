@@ -1,4 +1,4 @@
-//! What is told beside books: trades, statistics, status, definitions.
+//! Market events besides book updates: trades, statistics, status, definitions.
 
 use super::{Definition, Instrument};
 use crate::book::{Amount, OrderId, Side};
@@ -12,7 +12,7 @@ pub struct ExchangeTime {
     pub time: Option<u64>,
 }
 
-/// What became of a trade.
+/// State of a trade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TradeAction {
     /// It happened.
@@ -26,9 +26,9 @@ pub enum TradeAction {
 /// A trade (MDEntryType 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trade<'a> {
-    /// What was traded.
+    /// The traded instrument.
     pub instrument: Instrument,
-    /// Whether it is new.
+    /// New trade, correction or cancellation.
     pub action: TradeAction,
     /// MDEntryPx (270).
     pub price: Option<Amount>,
@@ -84,8 +84,8 @@ const CONTINUOUS_SECURITY: [u64; 5] = [3, 17, 23, 202, 203];
 const CONTINUOUS_SESSION: u64 = 2;
 
 impl Status {
-    /// Whether books may be crossed while this lasts: everything but continuous trading, as orders
-    /// then rest without being matched.
+    /// True if books may be crossed in this status: in every status except continuous trading,
+    /// orders rest without being matched.
     pub fn may_cross(&self) -> bool {
         match self.scope {
             StatusScope::Instrument(_) => !CONTINUOUS_SECURITY.contains(&self.code),
@@ -94,7 +94,7 @@ impl Status {
     }
 }
 
-/// What a message tells beside changes of books.
+/// A market event besides book updates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MarketEvent<'a> {

@@ -31,7 +31,7 @@ pub enum InstrumentKey<'a> {
     Text(&'a [u8]),
 }
 
-/// What definitions told of an instrument. Members that no message told are `None`.
+/// Properties of an instrument from its definitions. Members that no message contained are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Definition {
     /// Symbol (55), or SecurityDesc (107) where that is what people call it.
@@ -80,7 +80,7 @@ const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 /// No index of an instrument: there are fewer.
 const NOBODY: Instrument = Instrument(u32::MAX);
 
-/// Where a number is among those asked for lately.
+/// Index of a number in the cache of recent look-ups.
 #[inline(always)]
 const fn recent_at(number: u64) -> usize {
     (number.wrapping_mul(SPREAD) >> (u64::BITS - RECENT.ilog2())) as usize % RECENT
@@ -205,7 +205,7 @@ impl Instruments {
         self.known.len()
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
@@ -220,7 +220,7 @@ impl Instruments {
         self.known.get(instrument.index()).map_or("", |known| &known.name)
     }
 
-    /// What definitions told of an instrument.
+    /// Returns the properties of an instrument from its definitions.
     pub fn definition(&self, instrument: Instrument) -> Option<&Definition> {
         self.known.get(instrument.index())?.definition.as_deref()
     }

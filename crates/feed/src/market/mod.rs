@@ -1,12 +1,13 @@
-//! What feeds say about the market, in words that do not depend on a codec.
+//! Market data messages, independent of a codec.
 //!
-//! An adapter turns decoded messages into [`Update`]s, [`Snapshot`]s and [`MarketEvent`]s and pushes
-//! them into a [`MarketSink`], entry by entry. [`MarketDataAdapter`] does so for FAST messages of FIX
-//! market data, [`OrderAdapter`] for FAST feeds that tell single orders; a user's own codec needs
-//! nothing but [`Adapt`]. [`Recovery`](crate::recovery::Recovery) is the sink that keeps books.
+//! An adapter converts decoded messages to [`Update`]s, [`Snapshot`]s and [`MarketEvent`]s and
+//! pushes them into a [`MarketSink`], entry by entry. [`MarketDataAdapter`] does so for FAST
+//! messages of FIX market data, [`OrderAdapter`] for FAST feeds of single orders. For your own
+//! codec, implement [`Adapt`]. [`Recovery`](crate::recovery::Recovery) is the sink that keeps
+//! books.
 //!
-//! Instruments are named by the feed with a number or a text, or several fields together;
-//! [`Instruments`] gives each a dense index, [`Instrument`].
+//! A feed identifies an instrument by a number, a text, or several fields together; [`Instruments`]
+//! gives each a dense index, [`Instrument`].
 
 mod choice;
 mod event;
@@ -26,7 +27,7 @@ pub use sink::{
     SnapshotLevel, Update,
 };
 
-/// Which orders the levels of a book are made of.
+/// Orders that the levels of a book include.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum BookKind {
     /// Orders for the instrument itself.

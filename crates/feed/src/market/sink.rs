@@ -1,4 +1,4 @@
-//! Where adapters push what messages say.
+//! Sinks of adapters.
 
 use super::{BookKind, Definition, Instrument, InstrumentKey, MarketDataError, MarketEvent};
 use crate::book::{BookUpdate, Level, LevelChange, OrderId, Side};
@@ -8,7 +8,7 @@ use crate::book::{BookUpdate, Level, LevelChange, OrderId, Side};
 pub struct Update {
     /// Whose book.
     pub instrument: Instrument,
-    /// Which of its books.
+    /// Kind of the book.
     pub kind: BookKind,
     /// Sequence number of the packet or message the update came in.
     pub seq_num: u64,
@@ -16,29 +16,29 @@ pub struct Update {
     pub rpt_seq: Option<u64>,
     /// MarketDepth (264) beside the update: the levels a side that the feed publishes.
     pub depth: Option<u32>,
-    /// What changes; [`BookUpdate::Other`] for an entry that changes no level but is counted.
+    /// The change; [`BookUpdate::Other`] for an entry that changes no level but is counted.
     pub change: BookUpdate,
 }
 
-/// What an [`Update`] of a level by position says, in plain values: the form of nearly all updates of feeds
-/// by level, which goes from an entry to the book in registers.
+/// An [`Update`] of a level by position, in plain values. Nearly all updates of feeds by level have
+/// this form; it passes from the entry to the book in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LevelUpdate {
     /// The number that names the instrument: [`InstrumentKey::Number`].
     pub number: u64,
-    /// Which of its books.
+    /// Kind of the book.
     pub kind: BookKind,
     /// Sequence number of the packet or message the update came in.
     pub seq_num: u64,
     /// The instrument's own count of updates (RptSeq).
     pub rpt_seq: u64,
-    /// Which side.
+    /// Side of the book.
     pub side: Side,
     /// MDPriceLevel, from 1.
     pub level: u32,
-    /// What to do there.
+    /// Change of the level.
     pub change: LevelChange,
-    /// What stands there then; of no meaning where a level goes.
+    /// Content of the level after the change; unused if the level is deleted.
     pub content: Level,
 }
 
@@ -65,17 +65,17 @@ pub enum LevelName {
 /// One level or order of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnapshotLevel {
-    /// Which book.
+    /// Kind of the book.
     pub kind: BookKind,
-    /// Which side.
+    /// Side of the book.
     pub side: Side,
     /// How it is named.
     pub name: LevelName,
-    /// What stands there.
+    /// Content of the level.
     pub content: Level,
 }
 
-/// Whether a snapshot message is a whole snapshot.
+/// Position of a message in a fragmented snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fragment {
     /// The feed never splits snapshots: it has no LastFragment (893).
@@ -99,7 +99,7 @@ pub struct Snapshot<'a> {
     pub sending_time: Option<u64>,
     /// Number of the message on the snapshot feed.
     pub seq_num: Option<u64>,
-    /// Whether this is all of it.
+    /// Position of this message in a fragmented snapshot.
     pub fragment: Fragment,
     /// MarketDepth (264): levels a side that the feed publishes.
     pub depth: Option<u32>,
@@ -148,8 +148,8 @@ pub trait MarketSink {
         }
     }
 
-    /// Whether trades and statistics of incremental messages are wanted: if not, they may be left out. All
-    /// other events are told in any case.
+    /// True if the sink uses trades and statistics of incremental messages; otherwise they may be
+    /// omitted. All other events are always sent.
     #[inline]
     fn wants_events(&self) -> bool {
         true
@@ -191,7 +191,7 @@ pub trait Adapt<M: ?Sized> {
         sink: &mut S,
     ) -> Result<(), MarketDataError>;
 
-    /// Whether messages of updates say when they were sent.
+    /// True if update messages have a SendingTime.
     fn has_sending_times(&self) -> bool {
         false
     }

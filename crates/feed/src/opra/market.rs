@@ -28,15 +28,15 @@ const RESUME: u64 = 3;
 const OPEN: u64 = 2;
 const CLOSED: u64 = 3;
 
-/// What is known of a series.
+/// State of a series.
 #[derive(Clone, Copy, Debug, Default)]
 struct Series {
-    /// Whether it has a best bid and a best offer.
+    /// True for each side that has a best price.
     has_best: [bool; 2],
     is_halted: bool,
 }
 
-/// What a quote says of one side.
+/// Content of a quote for one side.
 enum Best {
     Same,
     Gone,
@@ -171,7 +171,7 @@ impl Adapt<Message<'_>> for OpraAdapter {
     }
 }
 
-/// What the BBO indicator says of the best bid and the best offer.
+/// Interprets the BBO indicator for the best bid and the best offer.
 fn best(quote: &Quote) -> [Best; 2] {
     let letter = u8::try_from(quote.bbo).ok().filter(|letter| (b'A'..=b'P').contains(letter));
     // A space: the quote is not eligible.

@@ -10,14 +10,14 @@ const HEAD_BYTES: usize = 64;
 /// How many such packets are remembered.
 const REMEMBERED: usize = 4;
 
-/// What is known of resets.
+/// State of resets.
 #[derive(Debug, Default)]
 pub(super) struct LineReset {
     /// Digests of the last such packets, whatever became of them: a copy resets nothing.
     digests: [Option<u64>; REMEMBERED],
 }
 
-/// Whether a reset came before.
+/// A new reset, or a copy of an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
     First,
@@ -46,7 +46,7 @@ impl LineReset {
     }
 }
 
-/// Whether the bytes of a reset are at the head of a packet.
+/// True if a packet starts with the bytes of a reset.
 #[inline]
 fn may_be_reset(packet: &[u8]) -> bool {
     let is_pair = |one: u8, other: u8| u8::from((one == RESET[0]) & (other == RESET[1]));
@@ -56,7 +56,7 @@ fn may_be_reset(packet: &[u8]) -> bool {
     pairs.fold(0, |found, (one, other)| found | is_pair(*one, *other)) != 0
 }
 
-/// Whether the first message of a packet resets the numbers.
+/// True if the first message of a packet resets the sequence numbers.
 fn is_reset(decoder: &mut bottom_up::Decoder, packet: &[u8]) -> bool {
     let mut first = None;
     // An error behind the first message is for the delivery of the packet to tell.

@@ -2,12 +2,12 @@
 
 use super::Recovery;
 
-/// What snapshots showed of the lines.
+/// Delay of the lines, as snapshots show it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Behind {
     /// The number that the lines have to reach, and by when: a snapshot includes all before it.
     awaited: Option<(u64, u64)>,
-    /// Whether that time is over: the lines may be dead, and every book lack updates.
+    /// True if that time is over: the lines may be down, and every book may lack updates.
     pub(super) is_over: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What changed with a message, and the checks after it.
+//! Changes by a message, and the checks after it.
 
 use super::instrument::{IMPLIED, Instrument, OUTRIGHT, Told};
 use super::{BookChange, Recovery, StaleReason};
@@ -21,13 +21,13 @@ pub(super) struct Changes {
 struct Ready {
     instrument: Id,
     kind: BookKind,
-    /// Whether it is known to be fresh still.
+    /// True if it is known to be still fresh.
     is_fresh: bool,
     is_new_state: bool,
 }
 
 impl Changes {
-    /// Makes room for so many instruments.
+    /// Reserves space for this many instruments.
     pub(super) fn reserve(&mut self, instruments: usize) {
         self.touched.resize(instruments + 1, Id(0));
     }
@@ -157,7 +157,7 @@ impl Recovery {
         }
     }
 
-    /// Whether an instrument's state is another than was told of.
+    /// True if the state of an instrument differs from the reported one.
     #[cold]
     fn note_state(&mut self, id: Id) -> bool {
         let told = match self.state(id) {

@@ -8,7 +8,7 @@ const LEVELS_MAX: usize = 1 << 18;
 /// So many messages in a row that were sent before another show that the feed's clock went back.
 const LATE_MAX: u32 = 256;
 
-/// What came last on a line of the snapshot feed.
+/// Last message on a line of the snapshot feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Before {
     /// Nothing that would help: the next message may be in the middle of a snapshot.
@@ -28,14 +28,14 @@ pub(super) struct Assembly {
     of: Option<(Instrument, u64, Option<u64>)>,
     levels: Vec<SnapshotLevel>,
     depth: Option<u32>,
-    /// Whether this line was ever seen to split a snapshot.
+    /// True if this line has ever split a snapshot.
     splits: bool,
     /// Latest SendingTime (52) of the line, and how many messages in a row were sent before it.
     sent: Option<u64>,
     late: u32,
 }
 
-/// What a message of a snapshot comes to.
+/// Result of a snapshot message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Assembled {
     /// The message is a snapshot by itself.
@@ -85,8 +85,8 @@ impl Assembly {
         self.before = Before::Unknown;
     }
 
-    /// Whether a message was overtaken. Where numbers start again each round, its number may be the next
-    /// one by chance, and half a book would be taken for a whole one.
+    /// True if a message was overtaken. If numbers restart each round, its number may be the next
+    /// one by chance, and half a book would be accepted as a whole one.
     fn is_late(&mut self, snapshot: &Snapshot<'_>) -> bool {
         let is_late = snapshot.sending_time.is_some() && snapshot.sending_time < self.sent;
         self.late = if is_late { self.late + 1 } else { 0 };

@@ -31,7 +31,7 @@ pub(super) struct Around {
     pub(super) own: LastGap,
 }
 
-/// What is left once a gap is filled.
+/// Remaining parts of a gap after it was filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Filled {
     /// The gap before it.

@@ -9,7 +9,7 @@ use crate::board::{Board, index_of};
 use crate::book::{Book, BookFault, BookUpdate};
 use crate::market::{BookKind, Instrument as Id, LevelUpdate, Snapshot, Update};
 
-/// Where an update stands to a book.
+/// Position of an update relative to a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// Included already.
@@ -33,7 +33,7 @@ pub(super) struct LastGap {
 #[derive(Clone, Debug)]
 pub(super) struct Books {
     pub(super) outright: Book,
-    /// Where implied books are kept.
+    /// The implied book, if implied books are kept.
     pub(super) implied: Option<Box<Book>>,
 }
 
@@ -83,7 +83,7 @@ impl Books {
         self.all().all(Book::is_complete)
     }
 
-    /// Whether what is shown of each book is how that of `whole` begins.
+    /// True if the shown levels of each book are a prefix of those of `whole`.
     pub(super) fn is_prefix_of(&self, whole: &Self) -> bool {
         self.all().zip(whole.all()).all(|(own, whole)| own.is_prefix_of(whole))
     }
@@ -115,11 +115,11 @@ pub(super) struct Instrument {
     /// The gaps there were when the last update was taken: what came after it in its packet may yet
     /// be lost. [`NONE_MATTERS`] where a snapshot accounts for all of it.
     gaps_before: u64,
-    /// Whether the book changed since changes were last told of, or its state may have.
+    /// True if the book changed since changes were last reported, or its state may have.
     pub(super) is_touched: bool,
     /// Kinds whose levels changed since then, a bit each.
     pub(super) kinds_changed: u8,
-    /// Whether the last status of the instrument lets its book be crossed; `None` before the first.
+    /// True if the last status of the instrument allows a crossed book; `None` before the first.
     pub(super) may_cross: Option<bool>,
     /// The state that was told of last.
     pub(super) told: Told,
@@ -172,7 +172,7 @@ impl Instrument {
         self.broken.or(if self.lacks_nothing_since(gap) { None } else { Some(StaleReason::Gap) })
     }
 
-    /// Whether the book is to be trusted after the channel's last gap.
+    /// True if the book is reliable after the channel's last gap.
     #[inline(always)]
     pub(super) fn is_fresh(&self, gap: LastGap) -> bool {
         self.broken.is_none() && self.lacks_nothing_since(gap)
@@ -183,7 +183,7 @@ impl Instrument {
         self.known_to > gap.end || self.known_to == gap.end && self.gaps_before >= gap.count
     }
 
-    /// Takes note that a snapshot proved the book, up to and with everything below `end`.
+    /// Records that a snapshot proved the book, for everything below `end`.
     pub(super) fn note_proven(&mut self, end: u64) {
         if end >= self.known_to {
             self.known_to = end;
@@ -209,7 +209,8 @@ impl Instrument {
         held
     }
 
-    /// Where an update stands. An instrument's first update of all begins an empty book if it may.
+    /// Returns the position of an update. The first update of an instrument starts an empty book if
+    /// allowed.
     #[inline]
     pub(super) fn place(
         &self,
@@ -324,8 +325,8 @@ impl Instrument {
         }
     }
 
-    /// Whether nothing is to be looked at in the books of these kinds, a bit each, by
-    /// [`inconsistency`](Self::inconsistency).
+    /// True if [`inconsistency`](Self::inconsistency) has nothing to check in the books of these
+    /// kinds, one bit each.
     #[inline(always)]
     pub(super) fn is_plainly_right(&self, kinds: u8) -> bool {
         self.books.outright.is_plainly_right()
@@ -333,8 +334,8 @@ impl Instrument {
                 || self.books.implied.as_deref().is_none_or(Book::is_plainly_right))
     }
 
-    /// What is wrong with the books of these kinds, a bit each, apart from being locked, or crossed where
-    /// they may be.
+    /// Returns an inconsistency of the books of these kinds, one bit each. Locked books are
+    /// allowed, and crossed ones if the status allows them.
     pub(super) fn inconsistency(
         &mut self,
         kinds: u8,
@@ -398,7 +399,7 @@ impl Instrument {
         }
     }
 
-    /// Whether the book would be no better for this snapshot.
+    /// True if the snapshot would not improve the book.
     pub(super) fn is_too_old(&self, snapshot: &Snapshot<'_>, by: Continuity, gap: LastGap) -> bool {
         if self.is_from_before_clear(snapshot) {
             return true;
@@ -419,7 +420,8 @@ impl Instrument {
         }
     }
 
-    /// Whether a snapshot would make the book fresh: it knows of the last gap, and the updates held follow it.
+    /// True if a snapshot would make the book fresh: it covers the last gap, and the updates held
+    /// follow it.
     pub(super) fn recovers_by(
         &self,
         snapshot: &Snapshot<'_>,
@@ -437,7 +439,7 @@ impl Instrument {
             && (by == Continuity::SeqNum || self.held.iter().all(&mut follows))
     }
 
-    /// Whether a snapshot is from before the books were emptied.
+    /// True if a snapshot is older than the last clear of the books.
     pub(super) fn is_from_before_clear(&self, snapshot: &Snapshot<'_>) -> bool {
         snapshot.last_seq_num.saturating_add(1) < self.cleared_to
     }
@@ -518,7 +520,7 @@ impl Instrument {
     }
 }
 
-/// Whether a fault shows that a book is wrong.
+/// True if a fault proves that a book is wrong.
 pub(super) fn is_wrong(fault: &BookFault, may_cross: bool) -> bool {
     match fault {
         BookFault::Locked { .. } => false,

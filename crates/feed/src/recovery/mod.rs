@@ -102,15 +102,17 @@ pub struct Recovery {
     now_ns: u64,
     is_silent: bool,
     is_out_of_sequence: bool,
-    /// Whether packets that followed nothing may have told what no packet to come tells.
+    /// True if packets with unexpected sequence numbers may contain updates that no later packet
+    /// has.
     hides_updates: bool,
     behind: Behind,
-    /// Whether the status of the trading session lets books be crossed.
+    /// True if the status of the trading session allows crossed books.
     session_may_cross: bool,
-    /// Whether the exchange's transaction goes on in the next message: books are checked when it ends.
+    /// True if the exchange's transaction continues in the next message: books are checked at its
+    /// end.
     is_in_transaction: bool,
-    /// Whether the exchange empties books of several instruments by one entry: RptSeq does not show that one
-    /// was lost.
+    /// True if one entry of the exchange can empty the books of several instruments: RptSeq does
+    /// not reveal its loss.
     has_scoped_clears: bool,
     held_total: usize,
     /// Instruments with a snapshot that waits for the lines, and the levels of these.
@@ -124,10 +126,10 @@ pub struct Recovery {
     times_until_ns: u64,
     /// By line of the snapshot feed.
     assemblies: [Assembly; 2],
-    /// Where snapshots are put together; swapped with the books they replace.
+    /// Assembles snapshots; swapped with the books they replace.
     scratch: Books,
     changes: Changes,
-    /// Where books are published for other threads, once one of them asked.
+    /// Board on which books are published for other threads, once one has been requested.
     board: Option<Board>,
     counters: RecoveryCounters,
 }
@@ -220,10 +222,10 @@ impl Recovery {
         Book::consolidated(outright, implied).map_err(StaleReason::Inconsistent)
     }
 
-    /// Whether an instrument's books are fresh, or why not.
+    /// Returns `Ok` if an instrument's books are fresh.
     ///
     /// # Errors
-    /// [`StaleReason`] while they may not be trusted.
+    /// The [`StaleReason`] while they are stale.
     #[inline]
     pub fn state(&self, instrument: Id) -> Result<(), StaleReason> {
         let known = self.instruments.get(instrument.index()).ok_or(StaleReason::NoSnapshot)?;
@@ -240,7 +242,7 @@ impl Recovery {
         })
     }
 
-    /// Whether the lines say what happens now.
+    /// True if the lines are up to date.
     const fn is_current(&self) -> bool {
         !self.behind.is_over && !self.is_silent && !self.is_out_of_sequence
     }
@@ -263,7 +265,7 @@ impl Recovery {
         board
     }
 
-    /// Which books are kept.
+    /// Kinds of books that are kept.
     pub const fn kinds(&self) -> BookKinds {
         self.options.kinds
     }
@@ -283,7 +285,7 @@ impl Recovery {
         self.held_total
     }
 
-    /// What was done so far.
+    /// Returns the counters.
     pub fn counters(&self) -> RecoveryCounters {
         self.counters
     }
@@ -302,14 +304,14 @@ impl Recovery {
         (fresh, stale)
     }
 
-    /// Tells the time, on the clock of the packets.
+    /// Sets the current time, on the clock of the packets.
     #[inline]
     pub fn set_time(&mut self, now_ns: u64) {
         self.now_ns = self.now_ns.max(now_ns);
     }
 
-    /// Tells that every number of the incremental feed below `next` has come or is lost: at the beginning of
-    /// a packet and at its end.
+    /// Records that every number of the incremental feed below `next` has arrived or is lost: call
+    /// it at the beginning of a packet and at its end.
     #[inline]
     pub fn handle_progress(&mut self, next: u64) {
         if !self.sessions.has_begun() {
@@ -332,13 +334,13 @@ impl Recovery {
         self.take_pending();
     }
 
-    /// Says whether messages of the lines tell when they were sent: see
+    /// Sets whether messages of the lines have a SendingTime: see
     /// [`wants_times`](Self::wants_times).
     pub const fn set_line_times(&mut self, has_times: bool) {
         self.sessions.set_times(has_times);
     }
 
-    /// Whether SendingTimes of the lines are wanted: while snapshots come that books need.
+    /// True if SendingTimes of the lines are needed: while snapshots arrive for stale books.
     #[inline]
     pub const fn wants_times(&self) -> bool {
         self.now_ns < self.times_until_ns && self.sessions.has_times()
@@ -350,8 +352,8 @@ impl Recovery {
         self.sessions.note_sent(sending_time);
     }
 
-    /// Takes note that sequence numbers of the incremental feed are lost, or what is left of a packet
-    /// of which updates came.
+    /// Records lost sequence numbers of the incremental feed, or the lost rest of a packet whose
+    /// first updates arrived.
     pub fn handle_gap(&mut self, gap: Gap) {
         self.counters.gaps += 1;
         self.is_in_transaction = false;
@@ -363,9 +365,9 @@ impl Recovery {
         self.handle_progress(self.gap.end);
     }
 
-    /// Takes note of a SequenceReset on the incremental feed, ahead of the
-    /// [`handle_reset`](Self::handle_reset) that it leads to: its SendingTime tells snapshots of the
-    /// old session from those of the new one.
+    /// Records a SequenceReset on the incremental feed, before the
+    /// [`handle_reset`](Self::handle_reset) that it causes: its SendingTime separates snapshots of
+    /// the old session from those of the new one.
     pub fn note_sequence_reset(&mut self, sending_time: Option<u64>) {
         self.sessions.note_reset_message(sending_time);
     }
@@ -392,7 +394,7 @@ impl Recovery {
         self.touch_all();
     }
 
-    /// Says whether the channel is silent for longer than it ever is: every book is stale meanwhile.
+    /// Sets whether the channel is silent for too long: every book is stale during a silence.
     pub fn handle_silence(&mut self, is_silent: bool) {
         if self.is_silent != is_silent {
             self.is_silent = is_silent;
@@ -401,9 +403,10 @@ impl Recovery {
         }
     }
 
-    /// Says that the lines bring packets whose sequence numbers follow nothing, and none that is next in order. Every book
-    /// is stale until [`handle_in_sequence`](Self::handle_in_sequence), and after it as after a gap if those packets
-    /// may tell what no packet to come tells. Returns whether that was new.
+    /// Reports that the lines send packets with unexpected sequence numbers and none that is next
+    /// in order. Every book is stale until [`handle_in_sequence`](Self::handle_in_sequence). If
+    /// those packets may contain updates that no later packet has, books stay stale afterwards, as
+    /// after a gap. Returns true if the state is new.
     pub fn handle_out_of_sequence(&mut self, may_hide_updates: bool) -> bool {
         let is_hiding = may_hide_updates && !self.hides_updates;
         if self.is_out_of_sequence && !is_hiding {
@@ -419,14 +422,14 @@ impl Recovery {
         true
     }
 
-    /// Whether the lines bring packets that follow nothing, as told last.
+    /// True if the lines send packets with unexpected sequence numbers, by the last report.
     #[inline]
     pub(crate) const fn is_out_of_sequence(&self) -> bool {
         self.is_out_of_sequence
     }
 
-    /// Says that a packet is next in order again, the one with this number, or that the lines agree on what was
-    /// delivered last.
+    /// Reports that a packet is next in order again, with this number, or that the lines agree on
+    /// the packets delivered last.
     pub fn handle_in_sequence(&mut self, next: Option<u64>) {
         self.is_out_of_sequence = false;
         if std::mem::take(&mut self.hides_updates) {

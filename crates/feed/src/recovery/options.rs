@@ -12,7 +12,7 @@ pub enum Continuity {
     SeqNum,
 }
 
-/// Which books of an instrument are kept.
+/// Books of an instrument that are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BookKinds {
     /// Outright books alone; implied levels are left out.
@@ -23,7 +23,7 @@ pub enum BookKinds {
     OutrightAndImplied,
 }
 
-/// What a recovery trusts, and how much it holds.
+/// Assumptions and limits of a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecoveryOptions {
     /// How the feed numbers its updates. Default [`Continuity::RptSeq`].
@@ -32,20 +32,20 @@ pub struct RecoveryOptions {
     /// `None`, the default, learns them from MarketDepth (264) and definitions; where these say
     /// nothing, only levels that the exchange is known to publish are shown.
     pub depth: Option<u32>,
-    /// Which books are kept. Default outright.
+    /// Kinds of books. Default outright.
     pub kinds: BookKinds,
-    /// Whether books are checked after each message: one that is disordered, or crossed while the
+    /// If true, books are checked after each message: one that is unsorted, or crossed while the
     /// instrument trades continuously, becomes stale. Default on.
     pub checks: bool,
-    /// Whether the feed numbers packets or messages, so that a snapshot can be told to be ahead of the
-    /// line. Default on.
+    /// True if the feed numbers packets or messages, so that a snapshot ahead of the line can be
+    /// recognised. Default on.
     pub is_numbered: bool,
-    /// Whether books are empty before number 1, so that a feed that is seen from its first number, and
-    /// counts no updates by instrument, needs no snapshot. Right for feeds of orders without
-    /// snapshots; wrong where orders are carried over from the day before. Default off.
+    /// True if books are empty before number 1. A feed that is received from its first number,
+    /// without RptSeq, then needs no snapshot. Right for feeds of orders without snapshots; wrong
+    /// if orders are carried over from the day before. Default off.
     pub starts_empty: bool,
-    /// Whether books hold orders from before RptSeq 1, as where they are carried over from the day before: a book
-    /// then begins with a snapshot alone. Without it RptSeq 1 begins an empty book. Default off.
+    /// True if books contain orders from before RptSeq 1, which were carried over from the day
+    /// before: a book then needs a snapshot. Otherwise RptSeq 1 starts an empty book. Default off.
     pub carries_over: bool,
     /// How far lines and snapshots may be behind one another, in nanoseconds: how long after a reset a
     /// snapshot of the session before may still arrive, and how long one that is ahead of the lines is
@@ -57,10 +57,10 @@ pub struct RecoveryOptions {
     pub updates_held_max: usize,
     /// Most updates held for all stale books together. Default 262,144.
     pub updates_held_total_max: usize,
-    /// Whether a stale book may become fresh without a snapshot, once updates by position have
-    /// named every level down to the depth of the feed on both sides. Right only where the feed sends
-    /// each change of every one of these levels, as CME does; needs a depth that is known, and
-    /// outright books alone. Default off.
+    /// True if a stale book becomes fresh without a snapshot once updates by position have set
+    /// every level down to the depth of the feed on both sides. Right only if the feed sends each
+    /// change of every one of these levels, as CME does. Needs a known depth and outright books
+    /// only. Default off.
     pub natural_refresh: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What became of an input, and why a book may not be trusted.
+//! Results of inputs, and the reasons why a book is stale.
 
 use std::error::Error;
 use std::fmt;
@@ -120,7 +120,7 @@ impl fmt::Display for StaleReason {
 
 impl Error for StaleReason {}
 
-/// What became of an update.
+/// Result of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpdateOutcome {
     /// The book was fresh, and is.
@@ -134,7 +134,7 @@ pub enum UpdateOutcome {
     Old,
 }
 
-/// What became of a snapshot.
+/// Result of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SnapshotOutcome {
     /// The fresh book stood at the same update and had the same levels.
@@ -188,15 +188,15 @@ impl fmt::Display for SnapshotOutcome {
 pub struct BookChange {
     /// Whose book.
     pub instrument: Instrument,
-    /// Which of its books.
+    /// Kind of the book.
     pub kind: BookKind,
-    /// Whether it is fresh now, or why not.
+    /// `Ok` if it is fresh, else the reason why it is stale.
     pub state: Result<(), StaleReason>,
-    /// Whether it was fresh, or stale for another reason, when it was told of last.
+    /// True if it was fresh, or stale for another reason, in the last report.
     pub is_new_state: bool,
 }
 
-/// What a recovery did.
+/// Counters of a recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecoveryCounters {
     /// Updates applied to books, from the wire or after having been held.

@@ -15,9 +15,9 @@ pub(super) struct Pending {
     depth: Option<u32>,
     /// When the wait ends; `None` until the lines have brought anything.
     pub(super) deadline_ns: Option<u64>,
-    /// Whether the lines had not brought its numbers when it was looked at last.
+    /// True if the lines had not reached its numbers at the last check.
     pub(super) is_ahead: bool,
-    /// Whether a fresh book at the same update differed.
+    /// True if a fresh book at the same update differed.
     pub(super) is_contradiction: bool,
     levels: Vec<SnapshotLevel>,
 }

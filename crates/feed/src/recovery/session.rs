@@ -1,4 +1,4 @@
-//! Which session a snapshot belongs to.
+//! Assigns snapshots to sessions.
 
 use crate::market::Snapshot;
 
@@ -30,7 +30,7 @@ pub(super) struct Sessions {
 }
 
 impl Sessions {
-    /// Says whether messages of the lines tell when they were sent.
+    /// Sets whether messages of the lines have a SendingTime.
     pub(super) const fn set_times(&mut self, has_times: bool) {
         self.has_times = has_times;
     }
@@ -51,8 +51,8 @@ impl Sessions {
         self.sent.unwrap_or(0)
     }
 
-    /// Whether something was sent before the lines, as far as is known, had got that far: a reset that they
-    /// have not shown may lie between.
+    /// True if something was sent before the lines, as far as known, had reached that point: a
+    /// reset that they have not shown may lie between.
     pub(super) fn is_later(&self, sending_time: Option<u64>) -> bool {
         self.has_times && sending_time.is_some_and(|time| self.sent.is_none_or(|sent| sent <= time))
     }
@@ -75,13 +75,13 @@ impl Sessions {
         self.next.unwrap_or(0)
     }
 
-    /// Whether nothing of the feed can have come before: the first number seen is 1.
+    /// True if the feed is received from its start: the first number seen is 1.
     #[inline]
     pub(super) fn is_from_start(&self) -> bool {
         self.next.is_some() && self.first <= 1 && self.ended.is_none()
     }
 
-    /// Whether anything has come in this session.
+    /// True if anything has arrived in this session.
     #[inline]
     pub(super) fn has_begun(&self) -> bool {
         self.next.is_some()
@@ -105,8 +105,9 @@ impl Sessions {
         self.sent = sending_time;
     }
 
-    /// Whether a snapshot that came at `now_ns` is of this session: for `skew_ns` after a reset one that
-    /// could be of the session before is not, unless its SendingTime says so.
+    /// True if a snapshot that arrived at `now_ns` belongs to this session. For `skew_ns` after a
+    /// reset, a snapshot that may belong to the previous session does not, unless its SendingTime
+    /// proves it.
     pub(super) fn is_current(&self, snapshot: &Snapshot<'_>, now_ns: u64, skew_ns: u64) -> bool {
         let Some(ended) = self.ended else { return true };
         // Lines that go on earlier than the reset show that its time says nothing.

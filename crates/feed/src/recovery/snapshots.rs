@@ -89,7 +89,7 @@ impl Recovery {
         }
     }
 
-    /// Whether a snapshot includes numbers that no line has brought.
+    /// True if a snapshot includes numbers that no line has reached.
     fn is_ahead(&self, snapshot: &Snapshot<'_>) -> bool {
         let end = snapshot.last_seq_num.saturating_add(1);
         self.options.is_numbered && (!self.sessions.has_begun() || end > self.sessions.position())
@@ -118,8 +118,8 @@ impl Recovery {
         SnapshotOutcome::Ahead
     }
 
-    /// Whether a snapshot waits for nothing but the time and will make the book fresh: a later one would have
-    /// to wait longer.
+    /// True if a pending snapshot only waits for its time and will make the book fresh: a later one
+    /// would have to wait longer.
     fn has_better_pending(&self, id: Id) -> bool {
         let instrument = &self.instruments[id.index()];
         instrument.pending.as_ref().is_some_and(|pending| {
@@ -211,7 +211,7 @@ impl Recovery {
         self.sessions.set_times(has_times);
     }
 
-    /// Whether a fresh book and a snapshot stand at the same update.
+    /// True if a fresh book and a snapshot are at the same update.
     fn is_comparable(&self, snapshot: &Snapshot<'_>) -> bool {
         let instrument = &self.instruments[snapshot.instrument.index()];
         if instrument.is_from_before_clear(snapshot) {

@@ -1,4 +1,4 @@
-//! Which books are fresh after updates, gaps and snapshots.
+//! Tests of the freshness of books after updates, gaps and snapshots.
 
 mod ahead;
 mod changes;

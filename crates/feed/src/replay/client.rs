@@ -16,7 +16,7 @@ mod status {
     pub(super) const NOT_AVAILABLE: u64 = 102;
 }
 
-/// What a client has done.
+/// Counters of a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplayCounters {
     /// Gaps accepted.
@@ -40,7 +40,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    /// What has not come.
+    /// Messages that have not arrived.
     const fn rest(&self) -> Gap {
         Gap { first: self.next, count: self.gap.last().saturating_add(1).saturating_sub(self.next) }
     }
@@ -115,7 +115,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
         }
     }
 
-    /// What was done so far.
+    /// Returns the counters.
     pub const fn counters(&self) -> ReplayCounters {
         self.counters
     }

@@ -46,7 +46,7 @@ use std::fmt;
 
 use crate::arbiter::Gap;
 
-/// What a client wants done, or has to say.
+/// Requests and reports of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplayEvent {
     /// Numbers that did not come and will not be asked for again.

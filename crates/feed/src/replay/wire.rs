@@ -18,7 +18,7 @@ const HEART_BT_INT: Tag = Tag(108);
 const TEST_REQ_ID: Tag = Tag(112);
 const SESSION_STATUS: Tag = Tag(1409);
 
-/// What a server sent.
+/// Input from a server.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Item {
     /// The FAST bytes of a packet.
@@ -39,7 +39,8 @@ pub(super) enum Item {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unexpected;
 
-/// What a server sent and is not consumed yet: less than one message besides the last bytes received.
+/// Input from a server that is not consumed yet: less than one message, plus the bytes received
+/// last.
 #[derive(Debug)]
 pub(super) struct Stream {
     received: Vec<u8>,

@@ -101,7 +101,7 @@ fn described(description: &str) -> String {
     }
 }
 
-/// Whether all variants begin or end with the same word, which clippy would say.
+/// True if all variants begin or end with the same word, which clippy would say.
 fn has_common_part(found: &EnumPlan) -> bool {
     let names: Vec<&str> = found.variants.iter().map(|(ident, ..)| ident.as_str()).collect();
     let Some((one, rest)) = names.split_first() else { return false };

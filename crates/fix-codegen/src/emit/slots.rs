@@ -95,7 +95,7 @@ pub(super) fn block_slots(plan: &Plan, block: &BlockPlan) -> Vec<(Class, usize)>
     slots.collect()
 }
 
-/// Whether a table of places can hold a struct.
+/// True if a table of places can hold a struct.
 pub(super) fn fits(plan: &Plan, found: &StructPlan) -> bool {
     let assigned = Assigned::new(plan, found);
     let most = |class: Class| {

@@ -56,7 +56,7 @@ fn kept(found: &StructPlan) -> impl Iterator<Item = &MemberPlan> {
     found.members.iter().filter(|member| member.kind != Kind::Length)
 }
 
-/// Whether a member is there always. A group has no entries where it is not there.
+/// True if a member is there always. A group has no entries where it is not there.
 pub(super) fn is_required(member: &MemberPlan) -> bool {
     member.required && !matches!(member.kind, Kind::Group(_))
 }
@@ -89,7 +89,7 @@ fn constructor(out: &mut String, plan: &Plan, found: &StructPlan) {
     put!(out, "        made\n    }}\n");
 }
 
-/// Whether what is required is a struct of its own.
+/// True if what is required is a struct of its own.
 fn has_required_struct(found: &StructPlan) -> bool {
     arguments(found).count() > ARGUMENTS_MAX
 }

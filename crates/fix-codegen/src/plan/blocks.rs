@@ -27,7 +27,7 @@ pub(crate) struct BlockPlan {
 }
 
 impl BlockPlan {
-    /// Whether it has the member.
+    /// True if it has the member.
     pub(crate) fn has(&self, tag: u32) -> bool {
         self.members.iter().any(|member| member.tag == tag)
     }

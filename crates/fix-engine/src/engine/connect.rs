@@ -26,7 +26,7 @@ pub(super) struct Dialer {
     next_address: usize,
     /// A look-up of its hosts that is under way.
     lookup: Option<Lookup>,
-    /// Whether the addresses are to be looked up before the next attempt.
+    /// True if the addresses are to be looked up before the next attempt.
     is_stale: bool,
 }
 
@@ -94,7 +94,7 @@ impl Dialer {
         address
     }
 
-    /// Whether its hosts are being looked up.
+    /// True if its hosts are being looked up.
     pub const fn is_looking_up(&self) -> bool {
         self.lookup.is_some()
     }

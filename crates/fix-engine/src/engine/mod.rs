@@ -41,7 +41,7 @@ const SLEEP_NS: u64 = SECOND_NS;
 /// How an engine runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EngineOptions {
-    /// Whether the thread asks for events all the time rather than sleep until there are some. Takes a
+    /// True if the thread asks for events all the time rather than sleep until there are some. Takes a
     /// core and saves the time to wake up. Default no.
     pub busy_poll: bool,
     /// The CPU to stay on, counted from 0. Default any.
@@ -86,7 +86,7 @@ pub struct Engine<A> {
     read_buffer: Box<[u8]>,
     reader: Reader,
     requests: Requests,
-    /// Whether more requests of handles wait than were done in the turn before.
+    /// True if more requests of handles wait than were done in the turn before.
     has_more_requests: bool,
     /// Of the next Logon to be decided on.
     next_serial: u64,
@@ -97,7 +97,7 @@ pub struct Engine<A> {
     next_timer_ns: u64,
     next_sync_ns: u64,
     has_committed: bool,
-    /// Whether sessions are being logged out for the end: nobody new is let in.
+    /// True if sessions are being logged out for the end: nobody new is let in.
     is_ending: bool,
 }
 

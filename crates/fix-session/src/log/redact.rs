@@ -77,13 +77,13 @@ fn is_user_defined(tag: &[u8]) -> bool {
     number.is_some_and(|number| number >= USER_DEFINED && !STANDARD_AGAIN.contains(&number))
 }
 
-/// Whether a CheckSum stands at the end.
+/// True if a CheckSum stands at the end.
 fn has_trailer(message: &[u8]) -> bool {
     let trailer = message.len().checked_sub(TRAILER_LEN + 1).map(|at| &message[at..]);
     trailer.is_some_and(|trailer| trailer.starts_with(b"\x0110=") && trailer.ends_with(&[SOH]))
 }
 
-/// Whether the tag of a secret stands anywhere, or it may be a Logon.
+/// True if the tag of a secret stands anywhere, or it may be a Logon.
 fn may_have_secrets(message: &[u8]) -> bool {
     let mut at = 0;
     while let Some(found) = message.get(at..).and_then(|rest| rest.iter().position(|b| *b == SOH)) {

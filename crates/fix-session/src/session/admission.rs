@@ -151,7 +151,7 @@ fn is_same(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && std::hint::black_box(differing) == 0
 }
 
-/// Whether the CompIDs are those of the session.
+/// True if the CompIDs are those of the session.
 ///
 /// Spec: FIX session layer, test cases 1c and 2k.
 pub(super) fn knows(config: &Config, head: &Header<'_>) -> bool {
@@ -159,7 +159,7 @@ pub(super) fn knows(config: &Config, head: &Header<'_>) -> bool {
         && head.target == config.id.sender_comp_id.as_bytes()
 }
 
-/// Whether SendingTime is near enough to the time of arrival.
+/// True if SendingTime is near enough to the time of arrival.
 ///
 /// Spec: FIX session layer, test cases 1d and 2o.
 pub(super) fn is_in_time(config: &Config, now: Now, head: &Header<'_>) -> bool {
@@ -200,7 +200,7 @@ pub fn invalidity(config: &Config, message: &Message<'_, '_>) -> String {
     error.tag.map_or(reason.to_owned(), |tag| format!("{reason}, tag {tag}"))
 }
 
-/// Whether a FIXT Logon says of which version its application messages are, and there is a dictionary for it.
+/// True if a FIXT Logon says of which version its application messages are, and there is a dictionary for it.
 ///
 /// Spec: FIXT 1.1, DefaultApplVerID: required.
 fn speaks(config: &Config, message: &Message<'_, '_>) -> bool {

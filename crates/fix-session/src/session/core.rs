@@ -67,13 +67,13 @@ pub(crate) struct Core<S> {
     pub(super) replay_reader: Reader,
     pub(super) held: Held,
     pub(super) asked: Option<Asked>,
-    /// Whether a message longer than the limit has come since nothing was missing.
+    /// True if a message longer than the limit has come since nothing was missing.
     pub(super) was_too_long: bool,
-    /// Whether the message at hand was held: it was logged and counted, and its SendingTime checked, when
+    /// True if the message at hand was held: it was logged and counted, and its SendingTime checked, when
     /// it came.
     pub(super) is_held: bool,
     pub(super) pending_logon: Option<PendingLogon>,
-    /// Whether the application has accepted the Logon before the session got it.
+    /// True if the application has accepted the Logon before the session got it.
     pub(super) authenticated: bool,
     /// Of application messages without ApplVerID.
     pub(super) appl_version: Option<ApplVersion>,
@@ -89,7 +89,7 @@ pub(crate) struct Core<S> {
     pub(super) received_logon: bool,
     /// Since when our Logon with ResetSeqNumFlag waits for its answer on this connection, on the steady clock.
     pub(super) sent_reset_ns: Option<u64>,
-    /// Whether our numbers began at 1 and the peer has not confirmed it, on this connection or an earlier one.
+    /// True if our numbers began at 1 and the peer has not confirmed it, on this connection or an earlier one.
     pub(super) is_reset_open: bool,
     pub(super) sent_logout_ns: Option<u64>,
     /// When messages were last sent again behind our Logout.
@@ -140,17 +140,17 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Whether bytes that arrive are looked at.
+    /// True if bytes that arrive are looked at.
     pub(super) const fn is_open(&self) -> bool {
         self.connected_ns.is_some() && !self.closing
     }
 
-    /// Whether both sides have said Logon on this connection.
+    /// True if both sides have said Logon on this connection.
     pub(super) const fn is_established(&self) -> bool {
         self.sent_logon && self.received_logon && self.is_open()
     }
 
-    /// Whether both sides have said Logon, and this side no Logout.
+    /// True if both sides have said Logon, and this side no Logout.
     pub(super) const fn is_logged_on(&self) -> bool {
         self.is_established() && self.sent_logout_ns.is_none()
     }
@@ -159,7 +159,7 @@ impl<S: Store> Core<S> {
         self.config.role == Role::Initiator
     }
 
-    /// Whether our Logon with ResetSeqNumFlag waits for its answer.
+    /// True if our Logon with ResetSeqNumFlag waits for its answer.
     pub(super) const fn awaits_reset(&self) -> bool {
         self.sent_reset_ns.is_some()
     }
@@ -197,7 +197,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Whether a message with that number is counted as soon as it comes. Nothing is until our reset
+    /// True if a message with that number is counted as soon as it comes. Nothing is until our reset
     /// is answered.
     pub(super) fn is_due(&self, seq_num: u64) -> bool {
         if self.is_reset_open || self.awaits_reset() {

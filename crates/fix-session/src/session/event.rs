@@ -198,10 +198,10 @@ pub struct Delivery<'s, S> {
     pub message: Message<'s, 's>,
     /// Its MsgSeqNum.
     pub seq_num: u64,
-    /// Whether the sender may have sent it before under this number. This session has not delivered it
+    /// True if the sender may have sent it before under this number. This session has not delivered it
     /// before, unless the process ended before the store was committed.
     pub poss_dup: bool,
-    /// Whether the sender may have sent it before under another number.
+    /// True if the sender may have sent it before under another number.
     pub poss_resend: bool,
     pub(super) core: &'s mut Core<S>,
     pub(super) now: Now,

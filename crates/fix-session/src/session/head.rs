@@ -10,7 +10,7 @@ const HEADER: [u32; 31] = [
     212, 213, 347, 369, 370, 627, 1128, 1129, 1156,
 ];
 
-/// Whether a tag belongs to the header.
+/// True if a tag belongs to the header.
 pub(crate) fn is_header(tag: u32) -> bool {
     HEADER.binary_search(&tag).is_ok() || matches!(tag, 628..=630)
 }

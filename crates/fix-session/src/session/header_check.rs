@@ -41,7 +41,7 @@ pub(super) fn check_head(config: &Config, head: &Head<'_>) -> Result<(), SendErr
     }
 }
 
-/// Whether the session writes a field itself.
+/// True if the session writes a field itself.
 fn is_own(config: &Config, tag: Tag) -> bool {
     match tag {
         Tag::BEGIN_STRING
@@ -63,7 +63,7 @@ fn is_own(config: &Config, tag: Tag) -> bool {
     }
 }
 
-/// Whether a value stays in its field: data may contain delimiters after its length, and only there.
+/// True if a value stays in its field: data may contain delimiters after its length, and only there.
 fn is_value(tag: Tag, value: &[u8], before: Option<(Tag, &[u8])>) -> bool {
     let length = before.map(|(tag, _)| tag);
     if let Some((_, data)) = DATA.iter().find(|(tag, _)| Some(*tag) == length) {

@@ -19,7 +19,7 @@ pub struct Outgoing<'a> {
     pub id: &'a SessionId,
     /// The message as it would leave: header with MsgSeqNum and SendingTime, and body.
     pub message: Message<'a, 'a>,
-    /// Whether it was sent before and is sent again because the peer asked for it.
+    /// True if it was sent before and is sent again because the peer asked for it.
     pub is_resend: bool,
 }
 

@@ -259,7 +259,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Whether the peer's first Logon, which cannot be accepted, is not answered: an answer would use a number, and nobody
+    /// True if the peer's first Logon, which cannot be accepted, is not answered: an answer would use a number, and nobody
     /// knows who the peer is.
     fn is_anybody(&self) -> bool {
         !self.is_initiator() && !self.config.authenticates()
@@ -315,7 +315,7 @@ impl<S: Store> Core<S> {
         false
     }
 
-    /// Whether a Logon that begins the numbers anew has the first of them; does what has to be done if not. Nothing
+    /// True if a Logon that begins the numbers anew has the first of them; does what has to be done if not. Nothing
     /// is reset for one that has not.
     ///
     /// Spec: FIX session layer, ResetSeqNumFlag: MsgSeqNum is 1.

@@ -34,7 +34,7 @@ use tickwire_fix::{Framer, Reader, Step, Writer};
 /// Bytes of handled messages that may lie before those not handled.
 const CONSUMED_MAX: usize = 64 << 10;
 
-/// Whether a MsgType belongs to the session: those are not sent again but gap-filled.
+/// True if a MsgType belongs to the session: those are not sent again but gap-filled.
 pub const fn is_admin(msg_type: &[u8]) -> bool {
     matches!(msg_type, b"0" | b"1" | b"2" | b"3" | b"4" | b"5" | b"A")
 }
@@ -109,17 +109,17 @@ impl<S: Store> Session<S> {
         &self.core.counters
     }
 
-    /// Whether both sides have said Logon on this connection, and this side no Logout.
+    /// True if both sides have said Logon on this connection, and this side no Logout.
     pub const fn is_logged_on(&self) -> bool {
         self.core.is_logged_on()
     }
 
-    /// Whether this side has said Logout and waits for the peer's.
+    /// True if this side has said Logout and waits for the peer's.
     pub const fn is_logging_out(&self) -> bool {
         self.core.is_established() && !self.core.is_logged_on()
     }
 
-    /// Whether there is a connection.
+    /// True if there is a connection.
     pub const fn is_connected(&self) -> bool {
         self.core.connected_ns.is_some()
     }

@@ -111,7 +111,7 @@ impl<S: Store> Core<S> {
         Outcome::Done
     }
 
-    /// Whether a message comes between our reset and the peer's answer to it: its number is one of
+    /// True if a message comes between our reset and the peer's answer to it: its number is one of
     /// the old numbering, and would be taken for a new one if it were held.
     ///
     /// Spec: FIX session layer, ResetSeqNumFlag.
@@ -212,7 +212,7 @@ impl<S: Store> Core<S> {
         true
     }
 
-    /// Whether a message may come in this state of the logon.
+    /// True if a message may come in this state of the logon.
     ///
     /// Spec: FIX session layer, test case 1e (first message is not a Logon: disconnect).
     fn is_expected(&self, msg_type: &[u8]) -> bool {

@@ -38,7 +38,7 @@ struct Replay {
     end: u64,
     /// First of the numbers just before `next` that have no message.
     gap_from: Option<u64>,
-    /// Whether the messages were sent before.
+    /// True if the messages were sent before.
     again: bool,
 }
 
@@ -95,7 +95,7 @@ impl Transmit {
         }
     }
 
-    /// Whether a new message has to wait.
+    /// True if a new message has to wait.
     pub fn lags(&self, transmit_len_max: usize) -> bool {
         self.lag.is_some()
             || !self.replays.is_empty()
@@ -107,7 +107,7 @@ impl Transmit {
         self.lag.map_or(0, |lag| next_sender.saturating_sub(lag.next))
     }
 
-    /// Whether messages that were asked for are still to be sent.
+    /// True if messages that were asked for are still to be sent.
     pub fn is_resending(&self) -> bool {
         !self.replays.is_empty()
     }
@@ -167,7 +167,7 @@ impl<S: Store> Core<S> {
         self.transmit.replay(begin, end.min(sent));
     }
 
-    /// Whether messages are to be taken from the store though no bytes are ready: those that were looked at last are
+    /// True if messages are to be taken from the store though no bytes are ready: those that were looked at last are
     /// not to be sent again.
     pub(super) fn has_to_go_on(&self) -> bool {
         let transmit = &self.transmit;

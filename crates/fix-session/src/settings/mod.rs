@@ -175,7 +175,7 @@ pub struct LogRotation {
 /// The dictionaries that a file names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DictionarySettings {
-    /// Whether to validate at all.
+    /// True if to validate at all.
     pub is_used: bool,
     /// `DataDictionary` or `TransportDataDictionary`; the one that comes with the library if not given.
     pub session: Option<PathBuf>,

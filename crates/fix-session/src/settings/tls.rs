@@ -44,7 +44,7 @@ fn plain(key: &str) -> String {
     key.replace('_', "")
 }
 
-/// Whether a key is about TLS.
+/// True if a key is about TLS.
 fn is_tls(key: &str) -> bool {
     let key = plain(key);
     let key = key.as_str();

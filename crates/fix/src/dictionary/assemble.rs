@@ -17,7 +17,7 @@ pub(super) const DEFINITIONS_MAX: usize = 60_000;
 #[derive(Default)]
 pub(super) struct Members {
     pub(super) list: Vec<Member>,
-    /// Whether others may stand there too.
+    /// True if others may stand there too.
     pub(super) takes_any: bool,
     /// Members met, those met before included.
     pub(super) met: usize,

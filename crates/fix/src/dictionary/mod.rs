@@ -76,7 +76,7 @@ pub struct FieldDef {
     pub(crate) values: Vec<EnumValue>,
     /// Values of one ASCII character, a bit each.
     pub(crate) single: u128,
-    /// Whether values that are not listed are allowed.
+    /// True if values that are not listed are allowed.
     pub(crate) open: bool,
     pub(crate) in_header: bool,
     pub(crate) in_trailer: bool,
@@ -103,7 +103,7 @@ impl FieldDef {
         &self.values
     }
 
-    /// Whether values that are not listed are allowed.
+    /// True if values that are not listed are allowed.
     pub const fn is_open(&self) -> bool {
         self.open || self.values.is_empty()
     }
@@ -120,7 +120,7 @@ impl FieldDef {
 pub struct Member {
     /// The field.
     pub tag: Tag,
-    /// Whether it must be there.
+    /// True if it must be there.
     pub required: bool,
     /// The group whose count it is, for [`Dictionary::group`].
     pub group: Option<GroupId>,
@@ -183,7 +183,7 @@ impl MessageDef {
         &self.msg_type
     }
 
-    /// Whether it belongs to the session.
+    /// True if it belongs to the session.
     pub const fn is_admin(&self) -> bool {
         self.is_admin
     }
@@ -220,7 +220,7 @@ pub(crate) struct Block {
     /// By the index of the field in the dictionary: place plus one, or 0.
     pub(crate) places: Vec<u16>,
     pub(crate) required: usize,
-    /// Whether fields that are not members may stand in it too (`anyFields`).
+    /// True if fields that are not members may stand in it too (`anyFields`).
     pub(crate) takes_any: bool,
 }
 

@@ -20,7 +20,7 @@ const FIXT: &str = "FIXT.1.1";
 const HEADER: &str = "StandardHeader";
 const TRAILER: &str = "StandardTrailer";
 
-/// Whether the top element is that of an Orchestra, as far as can be seen without reading the file.
+/// True if the top element is that of an Orchestra, as far as can be seen without reading the file.
 pub(super) fn is_repository(text: &str) -> bool {
     let mut rest = text;
     while let Some(at) = rest.find('<') {
@@ -305,7 +305,7 @@ impl<'x> Loader<'x> {
         }
     }
 
-    /// Whether a member must be there; `None` if it must not.
+    /// True if a member must be there; `None` if it must not.
     fn presence(&mut self, node: Node<'x, 'x>) -> Option<bool> {
         match node.attribute("presence") {
             None | Some("optional") => Some(false),
@@ -410,7 +410,7 @@ impl<'x> Loader<'x> {
     }
 }
 
-/// Whether an element is of the base scenario.
+/// True if an element is of the base scenario.
 fn is_base(node: Node<'_, '_>) -> bool {
     matches!(node.attribute("scenario"), None | Some("base"))
 }

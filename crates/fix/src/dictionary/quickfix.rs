@@ -37,7 +37,7 @@ struct Loader<'x> {
     problems: Vec<Problem>,
     /// Problems that QuickFIX passes over.
     warnings: Vec<Problem>,
-    /// Whether what is read is a component that nothing uses.
+    /// True if what is read is a component that nothing uses.
     is_unused: bool,
     /// Components that something uses.
     used: HashSet<NodeId>,

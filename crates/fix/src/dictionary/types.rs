@@ -107,12 +107,12 @@ impl FieldType {
         }
     }
 
-    /// Whether the value may hold delimiters.
+    /// True if the value may hold delimiters.
     pub const fn is_data(self) -> bool {
         matches!(self, Self::Data | Self::XmlData)
     }
 
-    /// Whether the value is several values with spaces between.
+    /// True if the value is several values with spaces between.
     pub const fn is_multiple(self) -> bool {
         matches!(self, Self::MultipleCharValue | Self::MultipleStringValue)
     }

@@ -84,7 +84,7 @@ impl<'b> Buffer<'b> {
 }
 
 impl Pen<'_> {
-    /// Whether a window of the buffer is left at a place.
+    /// True if a window of the buffer is left at a place.
     #[inline(always)]
     pub(crate) const fn has_room(self, place: Place) -> bool {
         place.0 < self.end

@@ -81,7 +81,7 @@ impl<T: Copy, const N: usize, const WORDS: usize> Column<T, N, WORDS> {
         self.present = [0; WORDS];
     }
 
-    /// Whether one of the slots of a word is there whose bit is in `mask`.
+    /// True if one of the slots of a word is there whose bit is in `mask`.
     #[inline(always)]
     pub(crate) const fn has_any(&self, word: usize, mask: u64) -> bool {
         word < WORDS && self.present[word] & mask != 0

@@ -52,7 +52,7 @@ const BLOCK: usize = BLOCK_LEN;
 pub(crate) struct Scan {
     /// Sum of all bytes, modulo 256 at least.
     pub sum: u32,
-    /// Whether one of the tags may be that of a length field of data.
+    /// True if one of the tags may be that of a length field of data.
     pub may_hold_data: bool,
 }
 

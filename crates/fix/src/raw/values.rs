@@ -73,7 +73,7 @@ fn load(Numbers(numbers): &Numbers, half: usize) -> __m512i {
     unsafe { _mm512_loadu_si512(lanes[half % 2].as_ptr().cast()) }
 }
 
-/// Whether half of the fields have the plan's tags, and values in the message that are as long as they may be.
+/// True if half of the fields have the plan's tags, and values in the message that are as long as they may be.
 ///
 /// # Safety
 /// The columns must be as long as the plan has tags.

@@ -59,7 +59,7 @@ pub struct DataFields {
 pub(crate) struct Filter(pub(crate) [u32; 16]);
 
 impl Filter {
-    /// Whether the set may hold `tag`.
+    /// True if the set may hold `tag`.
     #[inline]
     pub(crate) fn may_hold(&self, tag: u32) -> bool {
         self.bits(tag) & 1 != 0
@@ -124,7 +124,7 @@ impl DataFields {
         &self.filter
     }
 
-    /// Whether every length field of `index` is followed by its data field of just that length, so
+    /// True if every length field of `index` is followed by its data field of just that length, so
     /// that no data contains a delimiter.
     pub(super) fn agree(&self, bytes: &[u8], index: &Index) -> bool {
         index.tags().iter().enumerate().all(|(at, tag)| {

@@ -232,7 +232,7 @@ fn verify(bytes: &[u8], index: &Index, sum: u32) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether the second field is just the digits of a length below 1000; the third begins at `body`.
+/// True if the second field is just the digits of a length below 1000; the third begins at `body`.
 #[inline(always)]
 fn is_body_length(bytes: &[u8], index: &Index, body: usize, expected: usize) -> bool {
     let [_, equal, ..] = &*index.equals else { return false };

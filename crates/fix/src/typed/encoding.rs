@@ -26,14 +26,14 @@ impl<'s, 'b, 'm, S: Fill<'m>> Encoding<'s, 'b, S> {
         self.part.written()
     }
 
-    /// Whether one of `count` texts is there, from a slot on.
+    /// True if one of `count` texts is there, from a slot on.
     #[inline(always)]
     pub fn has_texts(&self, first: usize, count: usize) -> bool {
         let has = |(word, mask)| self.slots.has_text(word, mask);
         words(first, count).into_iter().any(has)
     }
 
-    /// Whether one of `count` values is there, from a slot on.
+    /// True if one of `count` values is there, from a slot on.
     #[inline(always)]
     pub fn has_values(&self, first: usize, count: usize) -> bool {
         let has = |(word, mask)| self.slots.has_value(word, mask);

@@ -339,7 +339,7 @@ fn wrong(field: Field<'_>, layout: &Layout, met: [&[u64]; 3]) -> Error {
     error.unwrap_or_else(|| field.refused(ErrorKind::ValueFormat))
 }
 
-/// Whether a slot is in the bits of texts, values or numbers.
+/// True if a slot is in the bits of texts, values or numbers.
 fn is_met([texts, values, numbered]: [&[u64]; 3], kind: Kind, slot: usize) -> bool {
     let words = match kind {
         Kind::Text => texts,

@@ -232,7 +232,7 @@ pub struct Layout {
     pub(super) required: Required,
     /// The field that begins each entry; 0 if it is no entry.
     pub(super) delimiter: u32,
-    /// Whether the first field that is no member ends it, or is left alone.
+    /// True if the first field that is no member ends it, or is left alone.
     pub(super) ends: bool,
 }
 

@@ -37,7 +37,7 @@ pub struct Shape {
     layout: LayoutId,
     /// The tags from the start on, with the one that ended it.
     tags: Vec<u32>,
-    /// Whether there is no field after them.
+    /// True if there is no field after them.
     is_whole: bool,
     /// How many of them belong to it.
     len: usize,
@@ -172,14 +172,14 @@ impl Shape {
         Some(shape)
     }
 
-    /// Whether it is the shape of what begins at `start`.
+    /// True if it is the shape of what begins at `start`.
     fn is_of(&self, layout: &'static Layout, message: &Message<'_, '_>, start: usize) -> bool {
         let tags = message.tags().get(start..);
         self.may_be_of(layout, message, start)
             && tags.is_some_and(|tags| tags.starts_with(&self.tags))
     }
 
-    /// Whether it is, if the tags are its own.
+    /// True if it is, if the tags are its own.
     #[inline(always)]
     fn may_be_of(&self, layout: &'static Layout, message: &Message<'_, '_>, start: usize) -> bool {
         // A place behind the message leaves more than any shape has.

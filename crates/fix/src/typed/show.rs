@@ -14,7 +14,7 @@ pub type ShowListed = fn(u32, Held<'_>, &mut fmt::Formatter<'_>) -> fmt::Result;
 
 /// The entries of a group, to be printed.
 pub trait Entries: Debug {
-    /// Whether there are none.
+    /// True if there are none.
     fn are_none(&self) -> bool;
 }
 

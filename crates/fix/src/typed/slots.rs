@@ -65,10 +65,10 @@ pub trait Fill<'m> {
     /// Sets or removes the words of a value.
     fn set_words(&mut self, slot: usize, words: Option<Words>);
 
-    /// Whether one of 64 texts is there: bits of slots from `64 * word` on.
+    /// True if one of 64 texts is there: bits of slots from `64 * word` on.
     fn has_text(&self, word: usize, mask: u64) -> bool;
 
-    /// Whether one of 64 values is there: bits of slots from `64 * word` on.
+    /// True if one of 64 values is there: bits of slots from `64 * word` on.
     fn has_value(&self, word: usize, mask: u64) -> bool;
 
     /// Removes all fields.

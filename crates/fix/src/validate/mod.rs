@@ -20,19 +20,19 @@ const USER_DEFINED: u32 = 5000;
 /// What to check. The default is everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checks {
-    /// Whether a tag without a value is refused.
+    /// True if a tag without a value is refused.
     pub fields_have_values: bool,
-    /// Whether header, body and trailer must come in that order.
+    /// True if header, body and trailer must come in that order.
     pub fields_in_order: bool,
-    /// Whether the fields of a group entry must come in the dictionary's order.
+    /// True if the fields of a group entry must come in the dictionary's order.
     pub group_fields_in_order: bool,
-    /// Whether required fields must be there.
+    /// True if required fields must be there.
     pub required_fields: bool,
-    /// Whether a tag of the dictionary that this message type does not have is refused.
+    /// True if a tag of the dictionary that this message type does not have is refused.
     pub message_fields: bool,
-    /// Whether tags from 5000 on must be in the dictionary.
+    /// True if tags from 5000 on must be in the dictionary.
     pub user_defined_fields: bool,
-    /// Whether values must be among those listed.
+    /// True if values must be among those listed.
     pub listed_values: bool,
     /// The reason for a tag that no dictionary has. The standard has 3, undefined tag; sessions in use
     /// answer 0, invalid tag number, and so does the default.

@@ -28,7 +28,7 @@ impl Run<'_> {
     }
 }
 
-/// Whether a value is written as its type demands.
+/// True if a value is written as its type demands.
 #[inline]
 fn is_well_written(field_type: FieldType, found: &Field<'_>) -> bool {
     use FieldType as T;
@@ -85,7 +85,7 @@ fn is_digits(text: &[u8]) -> bool {
     }
 }
 
-/// Whether a value, or each of several, is among those listed.
+/// True if a value, or each of several, is among those listed.
 #[inline]
 fn is_listed(field: &FieldDef, value: &[u8]) -> bool {
     if field.is_open() {

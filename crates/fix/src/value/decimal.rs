@@ -68,7 +68,7 @@ impl Decimal {
         ((self.high & PLACES) as u8 as i8).wrapping_neg()
     }
 
-    /// Whether it has a minus. Zero may have one.
+    /// True if it has a minus. Zero may have one.
     #[inline(always)]
     pub const fn is_negative(self) -> bool {
         self.high & SIGN != 0

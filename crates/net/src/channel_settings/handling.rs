@@ -50,8 +50,8 @@ pub fn heartbeat_of(silence: Option<Duration>, arbiter: &ArbiterOptions) -> u64 
     silence.map_or(arbiter.silent_after_ns, |silence| nanoseconds(silence / 2))
 }
 
-/// Where the sequence numbers of a feed are: in the field that is named, else where `channel` says, else where framing
-/// and templates have one.
+/// Returns the position of the sequence numbers of a feed: in the named field, else as `channel`
+/// says, else as framing and templates do.
 ///
 /// # Errors
 /// The templates have no field of that name.
@@ -133,7 +133,7 @@ fn tag_in(program: &Program, segment: SegmentRef, name: &str) -> Option<u32> {
     named.and_then(|field| field.id).or_else(|| fields.iter().find_map(inside))
 }
 
-/// Tells the books what a feed file says of instruments.
+/// Defines the instruments of a feed file in the books.
 pub fn define(instruments: &[Instrument], recovery: &mut Recovery) {
     for known in instruments {
         let key: Vec<u8> =

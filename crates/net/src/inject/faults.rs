@@ -1,4 +1,4 @@
-//! What may befall the packets of a line.
+//! Faults of the packets of a line.
 
 /// A span of time, in nanoseconds since the first packet that an injector took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ impl Window {
     }
 }
 
-/// What befalls the packets of a line. The default is nothing.
+/// Faults of the packets of a line. Default: none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Faults {
     /// Chance that a packet is lost, 0 to 1.
@@ -74,7 +74,7 @@ impl Default for Faults {
 }
 
 impl Faults {
-    /// What drift adds to the delay, so long after the first packet.
+    /// Additional delay by drift at this time after the first packet.
     pub(super) fn drift_at(&self, since_ns: u64) -> u64 {
         let half = (self.drift_period_ns / 2).max(1);
         let phase = since_ns % (2 * half);
@@ -83,7 +83,7 @@ impl Faults {
     }
 }
 
-/// What an injector did.
+/// Counters of an injector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultCounters {
     /// Packets taken.

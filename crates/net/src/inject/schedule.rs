@@ -18,7 +18,7 @@ pub struct ScheduledLine<'p> {
     pub packets: Vec<Sent<'p>>,
     /// Packets of another channel, ascending by time, which [`Faults::wrong_line`] lets in.
     pub other: Vec<Sent<'p>>,
-    /// What befalls it.
+    /// Faults of the line.
     pub faults: Faults,
 }
 
@@ -36,7 +36,7 @@ pub struct ClockStep {
 pub struct Arrival {
     /// True time, in nanoseconds.
     pub at_ns: u64,
-    /// What the receiver's clock shows then.
+    /// Receiver's clock at that time.
     pub stamp_ns: u64,
     /// Index of its line.
     pub line: usize,
@@ -75,7 +75,7 @@ pub fn schedule(lines: &[ScheduledLine<'_>], steps: &[ClockStep], seed: u64) -> 
     arrivals
 }
 
-/// What the receiver's clock shows at `at_ns`.
+/// Returns the receiver's clock at `at_ns`.
 pub fn stamp(steps: &[ClockStep], at_ns: u64) -> u64 {
     let taken = steps.iter().filter(|step| step.at_ns <= at_ns);
     taken.fold(at_ns, |stamp_ns, step| stamp_ns.saturating_add_signed(step.by_ns))

@@ -1,4 +1,4 @@
-//! Where packets are sent to and received from.
+//! Addresses to send to and receive from.
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddrV4};

@@ -40,11 +40,11 @@ pub struct ReceiverOptions {
     /// Asks the network card for its stamps. They count where the card gives any and its clock keeps the host's
     /// time; the kernel's do else. [`ReceiverCounters::hardware_stamps`] tells which.
     pub hardware_stamps: bool,
-    /// Where packets are taken.
+    /// Receive method.
     pub back_end: BackEnd,
 }
 
-/// Where a receiver takes its packets.
+/// Receive method of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BackEnd {
@@ -80,7 +80,7 @@ pub struct Datagram<'a> {
     pub received_unix_ns: u64,
 }
 
-/// What a receiver counts.
+/// Counters of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiverCounters {
     /// Calls that brought packets.
@@ -159,7 +159,7 @@ impl Receiver {
         })
     }
 
-    /// What is received from.
+    /// Returns the address that is received.
     pub const fn endpoint(&self) -> Endpoint {
         self.endpoint
     }
@@ -175,7 +175,7 @@ impl Receiver {
         self.counters.packets
     }
 
-    /// What was received so far; some back ends are asked by a system call.
+    /// Returns the counters; some back ends need a system call.
     pub fn counters(&self) -> ReceiverCounters {
         let told = self.packets.dropped();
         ReceiverCounters {
@@ -228,7 +228,7 @@ impl Receiver {
         self.last_packet_ns
     }
 
-    /// Whether the last batch was as large as it can be, so that more has probably arrived.
+    /// True if the last batch was full, so that more packets have probably arrived.
     pub const fn was_full(&self) -> bool {
         self.count == BATCH_MAX
     }

@@ -44,7 +44,7 @@ impl Sender {
         Ok(Self { socket, endpoint })
     }
 
-    /// Where packets go.
+    /// Returns the destination.
     pub const fn endpoint(&self) -> Endpoint {
         self.endpoint
     }

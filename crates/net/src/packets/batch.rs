@@ -82,8 +82,8 @@ impl Ring {
         }
     }
 
-    /// Makes the headers ready for the next call: the kernel has written the lengths of the control
-    /// messages into the first `used` of them. It changes nothing else that it reads.
+    /// Prepares the headers for the next call: the kernel has written the lengths of the control
+    /// messages into the first `used` of them and changes no other input.
     fn reset(&mut self, used: usize) {
         for index in 0..used.min(BATCH_MAX) {
             // SAFETY: the allocation lives as long as `self`, which is borrowed mutably; `index` is

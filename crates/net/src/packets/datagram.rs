@@ -59,7 +59,7 @@ impl fmt::Display for Refused {
     }
 }
 
-/// Which checksums somebody has verified before.
+/// Checksums that were already verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verified {
     /// Nobody has: all are computed here.
@@ -114,8 +114,8 @@ pub fn datagram<'p>(
     Ok(payload)
 }
 
-/// Whether the checksum of a UDP datagram is right, is absent (0), or is that of the pseudo header alone: so
-/// the kernel leaves it where a packet stays on this host and nobody needs the rest of the sum.
+/// True if the checksum of a UDP datagram is right, absent (0), or the sum of the pseudo header
+/// only. The kernel leaves the last form in packets that stay on this host.
 fn is_udp_sum_right(ip: &[u8; IP_HEADER_BYTES], udp: &[u8]) -> bool {
     let Some((header, _)) = udp.split_first_chunk::<UDP_HEADER_BYTES>() else { return false };
     let checksum = u16::from_be_bytes([header[6], header[7]]);
@@ -141,7 +141,7 @@ pub fn udp_checksum(from: Ipv4Addr, to: Ipv4Addr, udp: &[u8]) -> u16 {
     }
 }
 
-/// Whether words that include their own checksum sum up to all ones.
+/// True if words that include their own checksum add up to all ones.
 fn is_sum_right(start: u64, bytes: &[u8]) -> bool {
     fold(sum(start, bytes)) == u16::MAX
 }

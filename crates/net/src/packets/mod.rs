@@ -26,11 +26,11 @@ pub const BATCH_MAX: usize = 32;
 pub struct Meta {
     /// Bytes in the buffer.
     pub len: usize,
-    /// Whether the datagram was longer than the buffer.
+    /// True if the datagram was longer than the buffer.
     pub is_cut: bool,
     /// When the kernel or the card received it, nanoseconds since 1970.
     pub received_unix_ns: Option<u64>,
-    /// Whether that stamp is the card's.
+    /// True if that time stamp is the card's.
     pub is_hardware_stamp: bool,
     /// Datagrams dropped so far for want of room, modulo 2^32; told only once some are.
     pub dropped: Option<u32>,
@@ -38,11 +38,11 @@ pub struct Meta {
 
 /// Datagrams of one endpoint, taken in batches.
 pub trait Packets: fmt::Debug + Send {
-    /// Takes the datagrams that have arrived, without waiting, up to [`BATCH_MAX`], and returns how many.
-    /// The batch before is gone.
+    /// Receives the datagrams that have arrived, at most [`BATCH_MAX`], without waiting, and
+    /// returns their number. The previous batch is overwritten.
     ///
     /// # Errors
-    /// What the system says; `WouldBlock` if nothing has arrived.
+    /// The operating system's error; `WouldBlock` if nothing has arrived.
     fn receive(&mut self) -> io::Result<usize>;
 
     /// Metadata of a datagram of the last batch.

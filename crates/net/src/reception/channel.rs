@@ -27,7 +27,7 @@ struct Socket {
     receiver: Receiver,
     /// Index of the line among those of a record.
     line: usize,
-    /// Whether it has packets that no batch holds, as the system said.
+    /// True if the operating system reported packets that no batch contains yet.
     is_ready: bool,
     /// All packets that came before this time have been taken, unless the last batch was full.
     asked_ns: u64,
@@ -50,7 +50,7 @@ impl Socket {
         self.receiver.front_ns().is_some()
     }
 
-    /// Whether packets are in hand, or probably behind a full batch.
+    /// True if packets are left, or probably follow a full batch.
     fn has_more(&self) -> bool {
         self.has_packet() || self.receiver.was_full()
     }

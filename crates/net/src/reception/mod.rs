@@ -46,7 +46,7 @@ pub struct Reception<H, S> {
     observed_ns: u64,
 }
 
-/// What the sockets of all channels share.
+/// State that the sockets of all channels share.
 #[derive(Debug)]
 struct Taking {
     times: KernelTimes,
@@ -60,7 +60,7 @@ struct Taking {
 pub struct Moment {
     /// The time on the monotonic clock.
     pub now_ns: u64,
-    /// Whether all that had arrived has been handed on.
+    /// True if all packets that had arrived have been processed.
     pub is_idle: bool,
 }
 
@@ -154,7 +154,7 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
         Ok(())
     }
 
-    /// What has been recorded, if datagrams are recorded.
+    /// Returns the counters of the recording, if datagrams are recorded.
     pub fn recorded(&self) -> Option<RecordCounters> {
         let of_sockets = self.taking.recorder.as_ref().map(Recorder::counters);
         of_sockets.or_else(|| self.tap.as_ref().map(TapRecorder::counters))
@@ -173,11 +173,12 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
         recorded
     }
 
-    /// Receives until `stop` is set. `observe` is called whenever all that had arrived has been handed
-    /// on, and every tenth of a second while packets come: to publish counters, or to decide to stop.
+    /// Receives until `stop` is set. Calls `observe` whenever all packets that had arrived have
+    /// been processed, and every tenth of a second while packets arrive: to publish counters, or to
+    /// decide to stop.
     ///
     /// # Errors
-    /// What the system says of a socket.
+    /// The operating system's error of a socket.
     pub fn run(
         &mut self,
         stop: &Stop,
@@ -221,7 +222,8 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
         Ok(())
     }
 
-    /// Gives each channel its turn; returns whether all that had arrived has been handed on.
+    /// Processes each channel in turn; returns true if all packets that had arrived have been
+    /// processed.
     fn hand_on(&mut self, polled_ns: u64) -> Result<bool, Error> {
         let mut is_idle = true;
         for channel in &mut self.channels {

@@ -14,7 +14,7 @@ pub(super) struct Chunk {
 struct Entry {
     line: usize,
     received_unix_ns: u64,
-    /// Where the datagram ends in the buffer.
+    /// End of the datagram in the buffer.
     end: usize,
 }
 

@@ -8,10 +8,10 @@ use super::RecordError;
 
 /// A file of a recording.
 pub trait RecordFile: Write {
-    /// Cuts what a write that failed has left behind the first `len` bytes.
+    /// Truncates the file to its first `len` bytes after a failed write.
     ///
     /// # Errors
-    /// What the system says.
+    /// The operating system's error.
     fn truncate(&mut self, len: u64) -> io::Result<()>;
 }
 
@@ -21,7 +21,7 @@ impl RecordFile for File {
     }
 }
 
-/// Makes the files of a recording.
+/// Creates the files of a recording.
 pub trait RecordFiles {
     /// A file.
     type File: RecordFile + Send;
@@ -44,10 +44,10 @@ pub struct DirectoryFiles {
 const SUFFIX: &str = ".pcapng";
 
 impl DirectoryFiles {
-    /// Makes the directory unless it exists, and looks which numbers are taken.
+    /// Creates the directory unless it exists, and finds the numbers in use.
     ///
     /// # Errors
-    /// [`RecordError`] if the directory cannot be made or read.
+    /// [`RecordError`] if the directory cannot be created or read.
     pub fn new(directory: &Path, name: &str) -> Result<Self, RecordError> {
         let at = |source| RecordError { path: directory.to_owned(), written_bytes: 0, source };
         fs::create_dir_all(directory).map_err(at)?;

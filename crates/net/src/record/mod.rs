@@ -47,9 +47,9 @@ const FLUSH_NS: u64 = 100_000_000;
 /// How to record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordOptions {
-    /// Where files go. Made if it does not exist.
+    /// Directory of the files. Created if it does not exist.
     pub directory: PathBuf,
-    /// What file names begin with. Default `record`.
+    /// Prefix of the file names. Default `record`.
     pub name: String,
     /// Longest file in bytes, unless one datagram alone is longer. Default 1 GB.
     pub rotate_bytes: u64,
@@ -84,7 +84,7 @@ impl RecordOptions {
 pub struct RecordedLine {
     /// Name of the interface, such as `line A`.
     pub name: String,
-    /// Where the line is received.
+    /// Address at which the line is received.
     pub endpoint: Endpoint,
 }
 
@@ -95,7 +95,7 @@ pub struct RecordError {
     pub path: PathBuf,
     /// Bytes of the file that hold whole datagrams.
     pub written_bytes: u64,
-    /// What the system says.
+    /// The operating system's error.
     pub source: io::Error,
 }
 
@@ -112,7 +112,7 @@ impl error::Error for RecordError {
     }
 }
 
-/// What was recorded.
+/// Counters of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordCounters {
     /// Datagrams in files.
@@ -129,7 +129,7 @@ pub struct RecordCounters {
     pub waited_ns: u64,
 }
 
-/// What both threads know.
+/// State that both threads share.
 #[derive(Debug, Default)]
 struct Shared {
     recorded: AtomicU64,
@@ -158,10 +158,10 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Makes the directory and begins the first file with an interface for each line.
+    /// Creates the directory and starts the first file with an interface for each line.
     ///
     /// # Errors
-    /// [`RecordError`] if the directory or the file cannot be made.
+    /// [`RecordError`] if the directory or the file cannot be created.
     pub fn start(options: &RecordOptions, lines: &[RecordedLine]) -> Result<Self, RecordError> {
         let files = DirectoryFiles::new(&options.directory, &options.name)?;
         Self::start_with(options, lines, files)
@@ -241,7 +241,7 @@ impl Recorder {
         }
     }
 
-    /// What was recorded so far.
+    /// Returns the counters.
     pub fn counters(&self) -> RecordCounters {
         let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let shared = &self.shared;

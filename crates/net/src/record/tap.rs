@@ -76,7 +76,7 @@ impl TapRecorder {
         Ok(Self { over, counters, thread: Some(thread) })
     }
 
-    /// What was recorded until the rings were last found empty.
+    /// Counters up to the last time that the rings were empty.
     pub fn counters(&self) -> RecordCounters {
         *self.counters.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -98,7 +98,7 @@ impl Drop for TapRecorder {
     }
 }
 
-/// What the thread works with.
+/// State of the thread.
 struct Tap {
     rings: Vec<PacketRing>,
     recorder: Recorder,

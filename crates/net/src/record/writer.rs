@@ -135,7 +135,7 @@ impl<F: RecordFile> Open<F> {
         Ok(open)
     }
 
-    /// Whether the datagram belongs to the next file.
+    /// True if the datagram belongs to the next file.
     fn is_over(&mut self, datagram: &Recorded<'_>, rotate_bytes: u64, rotate_ns: u64) -> bool {
         let Some(first_ns) = self.first_ns else { return false };
         let collected = self.writer.output_mut().len() as u64;

@@ -9,7 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-/// Whether `Host` names this machine, with or without a port.
+/// True if `Host` names this machine, with or without a port.
 fn is_own(host: &str) -> bool {
     let (name, rest) = match host.strip_prefix('[') {
         Some(rest) => rest.split_once(']').unwrap_or_default(),

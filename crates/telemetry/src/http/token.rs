@@ -90,7 +90,7 @@ impl Token {
         &self.0
     }
 
-    /// Whether a request shows it. The time taken does not tell where two tokens differ.
+    /// True if a request shows it. The time taken does not tell where two tokens differ.
     fn is_shown(&self, headers: &HeaderMap) -> bool {
         let shown = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         // The scheme's case is of no matter (RFC 9110, section 11.1).

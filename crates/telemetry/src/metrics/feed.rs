@@ -165,12 +165,12 @@ impl FeedMetrics {
         }
     }
 
-    /// Whether a quarter of a second has passed since the last publication.
+    /// True if a quarter of a second has passed since the last publication.
     pub const fn is_due(&self, now_ns: u64) -> bool {
         self.arbitration.is_due(now_ns)
     }
 
-    /// Whether distributions are published with the next publication at `now_ns`: once a second.
+    /// True if distributions are published with the next publication at `now_ns`: once a second.
     pub const fn times_are_due(&self, now_ns: u64) -> bool {
         self.arbitration.times_are_due(now_ns)
     }
@@ -220,12 +220,12 @@ impl ArbitrationMetrics {
         }
     }
 
-    /// Whether a quarter of a second has passed since the last publication.
+    /// True if a quarter of a second has passed since the last publication.
     pub const fn is_due(&self, now_ns: u64) -> bool {
         now_ns.saturating_sub(self.published_ns) >= PUBLISH_NS
     }
 
-    /// Whether a second has passed since distributions were published.
+    /// True if a second has passed since distributions were published.
     const fn times_are_due(&self, now_ns: u64) -> bool {
         now_ns.saturating_sub(self.times_published_ns) >= TIMES_NS
     }

@@ -69,7 +69,7 @@ impl OutputFormat {
     }
 }
 
-/// Whether a file name stands for columns.
+/// True if a file name stands for columns.
 fn is_of_columns(path: &Path) -> bool {
     let suffix = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
     matches!(suffix.as_deref(), Some("parquet" | "arrow" | "arrows" | "ipc" | "feather"))

@@ -150,7 +150,7 @@ impl<'r> Report<'r> {
         counts.errors += unsaid;
     }
 
-    /// Whether something was skipped.
+    /// True if something was skipped.
     pub fn is_flawed(&self) -> bool {
         !self.counts.given_up.is_none() || self.counts.errors > 0
     }

@@ -26,7 +26,7 @@ pub struct Run<'r> {
     pub sample: Sample,
     /// What decoders let pass.
     pub findings: Findings,
-    /// Whether to measure and print the speed.
+    /// True if to measure and print the speed.
     pub timed: bool,
 }
 

@@ -128,7 +128,7 @@ pub fn entries_of(record: Record<'_>) -> u64 {
     inner.map(|(index, _)| of_value(record.value(index))).sum()
 }
 
-/// Whether a record has fields that are not scalar.
+/// True if a record has fields that are not scalar.
 fn has_inner(record: Record<'_>) -> bool {
     record.layouts().iter().any(|field| field.field_type.is_none())
 }

@@ -35,7 +35,7 @@ impl Machine {
         names
     }
 
-    /// Whether a file or directory is there.
+    /// True if a file or directory is there.
     pub fn has(&self, path: &str) -> bool {
         self.root.join(path).exists()
     }

@@ -152,7 +152,7 @@ impl ExportArgs {
         formats.into_iter().find(|format| format.suffix() == suffix)
     }
 
-    /// Whether the output is one file.
+    /// True if the output is one file.
     pub(super) fn is_to_file(&self) -> bool {
         self.file_format().is_some() || TextFile::is_one(&self.output)
     }

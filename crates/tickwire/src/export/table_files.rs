@@ -32,7 +32,7 @@ pub struct InDirectory {
     /// Of the capture, and so of its files.
     pub name: String,
     pub format: FileFormat,
-    /// Whether files that exist are replaced.
+    /// True if files that exist are replaced.
     pub replaces: bool,
     /// What rows are parted by.
     pub partition: Vec<PartitionKey>,

@@ -41,7 +41,7 @@ fn text_of(path: &Path) -> Option<Text> {
 }
 
 impl TextFile {
-    /// Whether a file of this name is one.
+    /// True if a file of this name is one.
     pub fn is_one(path: &Path) -> bool {
         text_of(path).is_some()
     }

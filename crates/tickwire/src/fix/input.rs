@@ -106,7 +106,7 @@ impl MessagesArgs {
     }
 }
 
-/// Whether a file is a capture, or compressed. Standard input is taken as it is.
+/// True if a file is a capture, or compressed. Standard input is taken as it is.
 fn is_capture(path: &Path) -> Result<bool, Failure> {
     if files::is_standard(path) {
         return Ok(false);

@@ -102,7 +102,7 @@ fn lacks_nothing_of(draft: &mut Draft, members: &[(String, Json)]) -> Result<(),
     Ok(())
 }
 
-/// Whether a field is one of group entries, which stand in their list.
+/// True if a field is one of group entries, which stand in their list.
 fn is_of_entry(message: &Message<'_>, field: Field) -> bool {
     message.group().is_some_and(|group| group.fields.contains(&field))
 }

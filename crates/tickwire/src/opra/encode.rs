@@ -137,7 +137,7 @@ impl Packets {
     }
 }
 
-/// Whether a new packet is the way out.
+/// True if a new packet is the way out.
 fn needs_packet(error: &EncodeError) -> bool {
     use EncodeErrorKind::{EmptyString, LastMessage, PacketFull};
     matches!(error.kind, EmptyString | LastMessage | PacketFull)

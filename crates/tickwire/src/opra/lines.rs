@@ -40,7 +40,7 @@ pub struct LineArgs {
 }
 
 impl LineArgs {
-    /// Whether the captures are to be taken as lines.
+    /// True if the captures are to be taken as lines.
     pub fn are_given(&self) -> bool {
         self.file_b.is_some() || self.lines.is_some()
     }
@@ -154,7 +154,7 @@ struct Feed<'r> {
     left: u64,
     /// Packets that came out of the lines.
     packets: u64,
-    /// Whether messages say which line they came on.
+    /// True if messages say which line they came on.
     lines_named: bool,
     lines: Lines,
     report: Report<'r>,

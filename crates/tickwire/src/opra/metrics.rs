@@ -56,7 +56,7 @@ impl LineMetrics {
         }
     }
 
-    /// Whether a quarter of a second has passed since the last publication.
+    /// True if a quarter of a second has passed since the last publication.
     pub const fn is_due(&self, now_ns: u64) -> bool {
         self.arbitration.is_due(now_ns)
     }

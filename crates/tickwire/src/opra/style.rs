@@ -122,7 +122,7 @@ impl Style {
         Self { format, categories, symbols, fields, columns, names: false, prices: false }
     }
 
-    /// Whether a message is wanted.
+    /// True if a message is wanted.
     pub fn wants(&self, message: &Message<'_>) -> bool {
         let is_category =
             self.categories.is_empty() || self.categories.contains(&message.category_code());

@@ -201,12 +201,12 @@ fn over(
 }
 
 impl EndpointArgs {
-    /// Whether the group or the port of line A is named, or a channel that has them.
+    /// True if the group or the port of line A is named, or a channel that has them.
     pub const fn names_a(&self) -> bool {
         self.lines.group.is_some() || self.lines.port.is_some() || self.lines.channel.is_some()
     }
 
-    /// Whether any address is named, apart from those of a channel.
+    /// True if any address is named, apart from those of a channel.
     pub const fn names_any(&self) -> bool {
         let lines = &self.lines;
         let groups =

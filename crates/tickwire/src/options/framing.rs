@@ -95,7 +95,7 @@ impl FramingArgs {
         Preset::heartbeat_for(named, framing)
     }
 
-    /// Whether the framing is to be found from the packets.
+    /// True if the framing is to be found from the packets.
     pub fn is_auto(&self) -> bool {
         self.framing == Some(FramingChoice::Auto)
     }

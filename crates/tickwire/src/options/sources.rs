@@ -18,7 +18,7 @@ pub struct SourceArgs {
 }
 
 impl SourceArgs {
-    /// Whether any sender is named.
+    /// True if any sender is named.
     pub const fn names_any(&self) -> bool {
         self.source.is_some() || self.source_b.is_some() || self.snapshot_source.is_some()
     }

@@ -22,7 +22,7 @@ impl TemplateArgs {
         }
     }
 
-    /// Whether a file is named.
+    /// True if a file is named.
     pub fn is_any(&self) -> bool {
         !self.templates.is_empty()
     }

@@ -118,7 +118,7 @@ enum SampleChoice {
 }
 
 impl PublishArgs {
-    /// Whether types are made of the templates.
+    /// True if types are made of the templates.
     pub fn of_templates(&self) -> bool {
         self.samples == SampleChoice::Templates
     }

@@ -138,7 +138,7 @@ impl Publishing {
         &self.over
     }
 
-    /// Whether the feed said that it is done.
+    /// True if the feed said that it is done.
     pub fn is_done(&self) -> bool {
         self.is_done
     }

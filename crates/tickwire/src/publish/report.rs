@@ -23,12 +23,12 @@ pub struct Report<'r> {
     pub elapsed: Duration,
     pub ended: Ended,
     pub echoes: Heard,
-    /// Whether all subscribers said that they have everything.
+    /// True if all subscribers said that they have everything.
     pub is_acknowledged: bool,
 }
 
 impl Report<'_> {
-    /// Whether there is something to object to.
+    /// True if there is something to object to.
     pub fn is_flawed(&self) -> bool {
         let (feed, outlet) = (self.publishing.counters(), self.outlet());
         feed.refused + outlet.dropped + outlet.unlisted > 0

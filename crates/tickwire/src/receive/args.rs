@@ -401,12 +401,12 @@ impl ReceiveArgs {
         Ok(self.sources.apply(found))
     }
 
-    /// Whether the group or the port of line A is named.
+    /// True if the group or the port of line A is named.
     pub fn names_a(&self) -> bool {
         self.endpoints.names_a() || self.captures.names(Source::Incremental(Line::A))
     }
 
-    /// Whether there is a line B.
+    /// True if there is a line B.
     fn has_line_b(&self) -> Result<bool, Failure> {
         let is_captured = self.captures.names(Source::Incremental(Line::B));
         Ok(is_captured || self.captures.finds_lines() || self.endpoints()?.b.is_some())

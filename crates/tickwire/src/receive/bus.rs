@@ -149,7 +149,7 @@ impl BusChannel {
         }
     }
 
-    /// Whether the transport refused a sample, after which the reception is to end.
+    /// True if the transport refused a sample, after which the reception is to end.
     pub fn has_failed(&self) -> bool {
         self.failure.is_some()
     }

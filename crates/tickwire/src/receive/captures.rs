@@ -86,7 +86,7 @@ impl FromStr for LineFile {
 }
 
 impl CaptureArgs {
-    /// Whether captures are read in place of sockets.
+    /// True if captures are read in place of sockets.
     pub fn is_any(&self) -> bool {
         !self.capture.is_empty() || !self.capture_line.is_empty()
     }
@@ -98,17 +98,17 @@ impl CaptureArgs {
         self.capture_line = lines.iter().map(file).collect();
     }
 
-    /// Whether lines are found by the packets themselves.
+    /// True if lines are found by the packets themselves.
     pub fn finds_lines(&self) -> bool {
         self.lines == LineChoice::Auto
     }
 
-    /// Whether a capture of this line is named.
+    /// True if a capture of this line is named.
     pub fn names(&self, source: Source) -> bool {
         self.capture_line.iter().any(|file| file.source == source)
     }
 
-    /// Whether captures of lines are named.
+    /// True if captures of lines are named.
     pub const fn is_of_lines(&self) -> bool {
         !self.capture_line.is_empty()
     }
@@ -127,7 +127,7 @@ impl CaptureArgs {
         self.capture.iter().map(PathBuf::as_path).chain(self.of_lines())
     }
 
-    /// Whether the captures can be read a second time.
+    /// True if the captures can be read a second time.
     fn can_reopen(&self) -> bool {
         !self.paths().any(files::is_standard)
     }

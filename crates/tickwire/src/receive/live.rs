@@ -35,7 +35,7 @@ struct Watched<'s> {
     described: &'s Described,
     reload: Option<Reload>,
     differing: DifferingWatch,
-    /// Whether stamps of network cards were asked for and nobody has looked whether they come.
+    /// True if stamps of network cards were asked for and nobody has looked whether they come.
     awaits_stamps: bool,
     /// Judges the framing by the first packets.
     judging: Option<JoinHandle<()>>,

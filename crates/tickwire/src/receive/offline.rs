@@ -18,7 +18,7 @@ const LOGGED_MAX: u32 = 10;
 /// What came of reading the captures once.
 struct Pass {
     channels: Vec<Driven>,
-    /// Whether a capture could not be read to its end.
+    /// True if a capture could not be read to its end.
     is_broken: bool,
     /// What captures had that could not be read, a sentence each.
     missing: Vec<String>,

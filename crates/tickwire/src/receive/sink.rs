@@ -108,7 +108,7 @@ impl Ending {
 /// Counts the messages of a channel and notices its end.
 pub struct Counting {
     ending: Ending,
-    /// Whether its Done message has come.
+    /// True if its Done message has come.
     is_done: bool,
     has_ended: bool,
     packets: u64,

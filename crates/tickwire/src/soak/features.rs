@@ -32,7 +32,7 @@ impl Features {
         })
     }
 
-    /// Whether implied books are kept.
+    /// True if implied books are kept.
     pub const fn has_implied(&self) -> bool {
         self.0.has_implied
     }

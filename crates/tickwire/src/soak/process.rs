@@ -61,7 +61,7 @@ impl Process {
         }
     }
 
-    /// Whether it has ended with status 0.
+    /// True if it has ended with status 0.
     pub fn is_success(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(Some(status)) if status.success())
     }

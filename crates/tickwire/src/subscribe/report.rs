@@ -21,9 +21,9 @@ pub struct Report {
     not_utf8: u64,
     echoes_refused: u64,
     is_stopped: bool,
-    /// Whether samples are skipped on purpose.
+    /// True if samples are skipped on purpose.
     skips: bool,
-    /// Whether some topics only were read (--topic): what is lost behind the last sample of one is not known.
+    /// True if some topics only were read (--topic): what is lost behind the last sample of one is not known.
     is_of_some_topics: bool,
 }
 
@@ -88,7 +88,7 @@ impl Report {
         (self.unknown() == 0 && !self.is_of_some_topics).then(|| self.known_lost())
     }
 
-    /// Whether there is something to object to.
+    /// True if there is something to object to.
     pub fn is_flawed(&self) -> bool {
         self.unknown() > 0 || self.known_lost() > 0 || self.not_utf8 > 0
     }

@@ -86,7 +86,7 @@ impl<'o> JsonMembers<'o> {
     }
 }
 
-/// Whether a structure is an exact number.
+/// True if a structure is an exact number.
 pub fn is_decimal(of: &StructType) -> bool {
     of.name == Decimal::struct_type().name
 }

@@ -1,4 +1,4 @@
-//! Which candidate the packets speak for.
+//! Chooses the candidate that fits the packets.
 
 use super::super::description::{Framing, ResetPolicy};
 use super::candidates::{Shape, preset_of, presets_like};
@@ -25,7 +25,7 @@ const CONSECUTIVE_MIN: f64 = 0.8;
 const CONSECUTIVE_FEW: f64 = 0.5;
 /// Part of the messages whose bytes come back that confirms values without sequence numbers.
 const CONFIRMED_MIN: f64 = 0.3;
-/// What a sure answer needs.
+/// Smallest fit of a sure result.
 const SURE_FIT: f64 = 0.95;
 const SURE_PACKETS: usize = 50;
 /// A narrower number may be the end of one whose first bytes were cut off.

@@ -1,19 +1,20 @@
 //! Finds the framing and the reset policy of a feed from a sample of its packets.
 //!
 //! [`detect`] decodes a bounded sample under every candidate: the presets, preambles of 0 to
-//! [`PREAMBLE_BYTES_TRIED`] bytes, headers with block lengths; each with all four reset policies. It
-//! judges what came out:
+//! [`PREAMBLE_BYTES_TRIED`] bytes, and headers with block lengths, each with all four reset
+//! policies. Three criteria rank the candidates:
 //!
-//! 1. **Whole packets.** A wrong place gives unknown template ids and packets that end inside a
-//!    message. The framing must decode most packets to their last byte.
-//! 2. **The same bytes.** A wrong reset policy often decodes every packet, silently wrong. An encoder
-//!    under the right policy writes the packet's own bytes again; under `never` it would leave out
-//!    what a feed with a reset before every packet repeats (full presence maps at packet starts).
-//! 3. **Values.** MsgSeqNum (34) and its like go up by one. Deltas of a feed with resets, added up
-//!    without them, grow for ever; absolute values taken from deltas are as often negative.
+//! 1. **Whole packets.** At a wrong position, template ids are unknown and packets end inside a
+//!     message. The right framing decodes most packets to their last byte.
+//! 2. **The same bytes.** A wrong reset policy often decodes every packet, silently wrong. Under the
+//!     right policy an encoder reproduces the packet's bytes. Under `never` it would omit the values
+//!     that a feed with a reset before every packet repeats (full presence maps at packet starts).
+//! 3. **Values.** MsgSeqNum (34) and similar fields increase by one. Deltas of a feed with resets grow
+//!     without bound if they are added up without the resets; absolute values read as deltas are as
+//!     often negative as positive.
 //!
-//! Where these leave more than one answer that decodes to different values, or none, the result is an
-//! [`Undetected`] that says so. Nothing is guessed from fewer than [`PACKETS_MIN`] packets.
+//! If several results that decode to different values remain, or none, the result is
+//! [`Undetected`]. Fewer than [`PACKETS_MIN`] packets give no result.
 
 mod candidates;
 mod choice;

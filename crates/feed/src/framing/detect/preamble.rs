@@ -41,8 +41,8 @@ fn seq_num(packets: &[&[u8]], len: usize) -> Option<NumberField> {
     best.map(|(_, field)| field)
 }
 
-/// Which part of the numbers, sorted, each once, follow the one before, if they are a row with few holes.
-/// Packets may be out of order, or come twice.
+/// Fraction of the numbers, sorted and without duplicates, that follow their predecessor; `None` if
+/// there are many gaps. Packets may be out of order or repeated.
 fn consecutive(packets: &[&[u8]], field: NumberField) -> Option<f64> {
     let mut numbers: Vec<u64> =
         packets.iter().filter_map(|packet| field.number_in(packet)).collect();

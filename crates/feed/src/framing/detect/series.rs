@@ -22,7 +22,7 @@ pub(super) struct Series {
     fields: HashMap<usize, Numbers>,
 }
 
-/// What is kept of the numbers of a field.
+/// Statistics of the numbers of a field.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Numbers {
     count: usize,
@@ -52,7 +52,7 @@ impl Numbers {
     }
 }
 
-/// Which of two readings the numbers speak for.
+/// The more plausible of two readings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Plausible {
     /// The one with resets.

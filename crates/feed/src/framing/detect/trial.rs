@@ -16,12 +16,12 @@ use super::series::Series;
 /// FIX tag of MsgSeqNum, and names that other feeds give it.
 const MSG_SEQ_NUM: u32 = 34;
 const SEQ_NUM_NAMES: [&str; 3] = ["SequenceNumber", "MsgSeqNum", "PacketSeqNum"];
-/// What a message of a packet may hold: less than decoders accept by default, as many candidates read
-/// noise.
+/// Limits of a message in a trial: lower than the decoder's defaults, because many candidates
+/// decode noise.
 const ENTRIES_MAX: u32 = 1 << 14;
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
 
-/// What came of a sample.
+/// Result of decoding a sample.
 #[derive(Debug)]
 pub(super) struct Trial {
     pub(super) framing: Framing,

@@ -46,7 +46,7 @@ fn books_are_stale_while_packets_come_whose_numbers_follow_nothing() {
     }
 }
 
-/// Whether the book was fresh, each time it was told of.
+/// True if the book was fresh, each time it was told of.
 #[derive(Default)]
 struct Freshness(Vec<bool>);
 
@@ -117,8 +117,8 @@ fn a_line_whose_first_packets_of_a_new_numbering_are_lost_goes_on_alone() {
     }
 }
 
-/// What lines bring around a reset: numbers 1 to `last`, the last of them a SequenceReset to 1, then 1 to 200
-/// of the new session.
+/// Packets of a line around a reset: numbers 1 to `last`, of which the last is a SequenceReset to
+/// 1, then 1 to 200 of the new session.
 fn around_a_reset(last: u32) -> Vec<Vec<u8>> {
     let body = [0xC0, 0x85];
     let old = (1..last).map(move |number| framed(number, &body));

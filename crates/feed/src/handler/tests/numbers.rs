@@ -1,4 +1,4 @@
-//! Where sequence numbers are: in the preamble, inside messages, nowhere.
+//! Positions of sequence numbers: in the preamble, inside messages, none.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What kind of message a template is, and where its fields are.
+//! Kinds of templates, and the positions of their fields.
 
 use tickwire_fast::template::{Element, FieldType};
 use tickwire_fast::{
@@ -10,7 +10,7 @@ use super::quick::QuickEntry;
 use super::row::{Bound, Bounds};
 use super::tags::{PLACES, TAGS, tag};
 
-/// What kind of message a template is.
+/// Kind of a template's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// Entries with MDUpdateAction (279): 35=X.

@@ -1,4 +1,4 @@
-//! What the fields of a message say, whatever engine decoded it.
+//! Interprets the fields of a message, independent of the engine that decoded it.
 
 use super::bind::{Role, Shape};
 use super::messages::Key;
@@ -29,7 +29,7 @@ pub(super) struct Reading<'a, S> {
     sink: &'a mut S,
     levels: &'a mut Vec<SnapshotLevel>,
     text: &'a mut Vec<u8>,
-    /// Whether any update of this feed has named the position of a level.
+    /// True if any update of this feed has a level position.
     has_positions: &'a mut bool,
     /// The key that named `instrument`, where it is a number.
     number: Option<u64>,
@@ -39,17 +39,17 @@ pub(super) struct Reading<'a, S> {
     instrument: Option<Instrument>,
     /// FIX codes by wire value of MDEntryType and of MDUpdateAction, where these are enums.
     codes: [&'a [u8]; 2],
-    /// Whether anything named an instrument so far.
+    /// True if an instrument was named so far.
     is_named: bool,
     trade_date: Option<u64>,
-    /// Whether an entry that is no level is known by its count alone: nobody wants its event.
+    /// True if entries that are not levels are only counted, because no sink uses their events.
     only_counts_events: bool,
     /// Depth by kind, as parts of the message told.
     depth: [Option<u32>; 2],
     numbering: Numbering,
 }
 
-/// Whether entries of a snapshot have a position.
+/// Positions of the entries of a snapshot.
 #[derive(Clone, Copy, Debug, Default)]
 struct Numbering {
     is_named: bool,

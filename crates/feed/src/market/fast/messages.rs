@@ -30,7 +30,7 @@ pub struct MarketDataAdapter {
     levels: Vec<SnapshotLevel>,
     /// Room for a key of several fields.
     text: Vec<u8>,
-    /// Whether any update has named the position of a level.
+    /// True if any update has a level position.
     has_positions: bool,
 }
 
@@ -38,7 +38,7 @@ pub struct MarketDataAdapter {
 #[derive(Clone, Debug)]
 pub(super) struct Key {
     pub(super) tags: Vec<u32>,
-    /// Where each is in arrays of fields.
+    /// Index of each in arrays of fields.
     pub(super) places: Vec<usize>,
 }
 
@@ -73,7 +73,7 @@ impl MarketDataAdapter {
         self.model
     }
 
-    /// Whether any template counts the updates of an instrument (RptSeq, 83).
+    /// True if any template numbers the updates of an instrument (RptSeq, 83).
     pub fn has_rpt_seq(&self) -> bool {
         let place = const { place_of(tag::RPT_SEQ) };
         let is_bound = |shape: &Shape| {
@@ -82,7 +82,7 @@ impl MarketDataAdapter {
         self.shapes.iter().any(is_bound)
     }
 
-    /// Whether any template of updates has SendingTime (52).
+    /// True if any template of updates has SendingTime (52).
     fn has_times(&self) -> bool {
         let place = const { place_of(tag::SENDING_TIME) };
         let is_bound = |shape: &Shape| {

@@ -54,7 +54,7 @@ fn entry_fields(program: &Program) -> impl Iterator<Item = (&[FieldLayout], &[Fi
     })
 }
 
-/// Whether any template has entries with MDEntryType (269).
+/// True if any template has entries with MDEntryType (269).
 pub(in crate::market) fn has_entries(program: &Program) -> bool {
     entry_fields(program).next().is_some()
 }

@@ -15,7 +15,7 @@ use crate::market::BookKind;
 #[derive(Clone, Copy, Debug)]
 struct Whole {
     slot: GroupedSlot<UInt>,
-    /// Whether the field is one with a sign.
+    /// True if the field is signed.
     is_signed: bool,
 }
 
@@ -36,17 +36,17 @@ pub(super) struct QuickEntry {
     orders: GroupedSlot<UInt>,
     condition: Option<GroupedSlot<Text>>,
     presence: Presence,
-    /// Whether an entry that is no level can be counted without a look at what else it says: no field of its
-    /// event has a type that may not be understood.
+    /// True if an entry that is not a level can be counted without reading its other fields: none
+    /// of them has a type that could be invalid.
     pub(super) has_plain_events: bool,
 }
 
 /// Presence of fields.
 #[derive(Clone, Copy, Debug)]
 struct Presence {
-    /// What every such entry has.
+    /// Fields that every such entry has.
     needed: u64,
-    /// What an update of a level has, by its MDUpdateAction.
+    /// Fields that an update of a level has, by its MDUpdateAction.
     of_level: [u64; CHANGES.len()],
     /// The number of orders.
     of_orders: u64,
@@ -88,7 +88,7 @@ impl Finding<'_> {
         }
     }
 
-    /// Whether every field that only events have is missing, or a number that can be no other than it says.
+    /// True if every field that only events have is absent, or a number that is always valid.
     fn has_plain_events(&self) -> bool {
         let times = [tag::ENTRY_TIME, tag::ENTRY_DATE, tag::TRANSACT_TIME];
         let ids = [tag::ENTRY_ID, tag::TRADE_ID];
@@ -155,7 +155,7 @@ impl QuickEntry {
         })
     }
 
-    /// What an entry is.
+    /// Classifies an entry.
     #[inline(always)]
     pub(super) fn read(&self, record: &GroupedRecord<'_>) -> Entry {
         let presence = record.presence();
@@ -203,7 +203,7 @@ fn side(entry_type: u8) -> Option<Side> {
     }
 }
 
-/// What the values of MDUpdateAction (279) do to a level.
+/// Actions on a level by the value of MDUpdateAction (279).
 const CHANGES: [LevelChange; 6] = {
     use LevelChange::{Change, Delete, DeleteFrom, DeleteThru, New};
     [New, Change, Delete, DeleteThru, DeleteFrom, Change]
@@ -245,7 +245,7 @@ pub(super) struct Usual {
     kind: BookKind,
 }
 
-/// What an entry is.
+/// Class of an entry.
 pub(super) enum Entry {
     /// An update of a level by position.
     Level(UsualLevel),
@@ -349,7 +349,7 @@ impl Usual {
         self.is_odd = true;
     }
 
-    /// What the entry is.
+    /// Classifies the entry.
     #[inline(always)]
     pub(super) fn entry(&self) -> Entry {
         let (Some(instrument), Some(rpt_seq), Some(entry_type), false) =
@@ -370,7 +370,7 @@ impl Usual {
         }
     }
 
-    /// What changes at which level.
+    /// Returns the level and its change.
     #[inline(always)]
     fn change(&self) -> Option<(u32, LevelChange, Level)> {
         let level = u32::try_from(self.level?).ok()?;

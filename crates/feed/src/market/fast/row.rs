@@ -194,7 +194,7 @@ fn digits(text: &[u8]) -> Option<u64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// Whether this QuoteCondition (276), a list with spaces, says that a price is implied.
+/// True if this QuoteCondition (276), a list separated by spaces, marks an implied price.
 #[inline(always)]
 pub(super) fn is_implied<'m>(row: impl Row<'m>) -> bool {
     match row.get::<{ tag::QUOTE_CONDITION }>() {
@@ -203,7 +203,7 @@ pub(super) fn is_implied<'m>(row: impl Row<'m>) -> bool {
     }
 }
 
-/// Whether a list of conditions with spaces has K.
+/// True if a list of conditions separated by spaces contains K.
 pub(super) fn has_implied(text: &[u8]) -> bool {
     text.split(|byte| *byte == b' ').any(|condition| condition == b"K")
 }

@@ -1,4 +1,4 @@
-//! What messages of small template sets say, by the dynamic engine.
+//! Tests of messages of small template sets, with the dynamic engine.
 
 use std::sync::Arc;
 

@@ -51,7 +51,7 @@ impl<'m> VisitTags<'m> for Fields<'_, 'm> {
     }
 }
 
-/// What the root of an incremental message tells where all else is in its entries.
+/// Fields of the root of an incremental message whose other fields are all in entries.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Head<'m> {
     trade_date: Scalar<'m>,
@@ -101,7 +101,7 @@ impl<'m> VisitTags<'m> for Usual {
     }
 }
 
-/// What a sequence has.
+/// Parts of a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// Entries of a message of this role.

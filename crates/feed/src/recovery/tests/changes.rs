@@ -1,4 +1,4 @@
-//! What is told of after each message.
+//! Tests of the reports after each message.
 
 use super::*;
 use crate::book::BookFault;

@@ -1,4 +1,4 @@
-//! What a recovery holds is bounded.
+//! Tests of the memory limits of a recovery.
 
 use super::*;
 

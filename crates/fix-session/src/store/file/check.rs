@@ -26,7 +26,7 @@ pub struct StoreReport {
     pub whole: u64,
     /// Bytes after them.
     pub damaged: u64,
-    /// Whether those are the beginning of a commit whose writing was cut short: they are moved aside when the store is
+    /// True if those are the beginning of a commit whose writing was cut short: they are moved aside when the store is
     /// opened.
     pub is_cut_short: bool,
     /// Where the next whole frame is after damage, if one was found: what is between is lost.
@@ -34,7 +34,7 @@ pub struct StoreReport {
 }
 
 impl StoreReport {
-    /// Whether the journal is damaged otherwise than by a write that was cut short, so that it is not opened.
+    /// True if the journal is damaged otherwise than by a write that was cut short, so that it is not opened.
     pub const fn is_broken(&self) -> bool {
         self.damaged > 0 && !self.is_cut_short
     }

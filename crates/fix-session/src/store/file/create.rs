@@ -60,7 +60,7 @@ impl NewJournal {
     }
 }
 
-/// Whether something has a name, though it be a link to what is not there: the journal of a volume that is not mounted
+/// True if something has a name, though it be a link to what is not there: the journal of a volume that is not mounted
 /// is not one that never was.
 pub(super) fn is_taken(path: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(path) {

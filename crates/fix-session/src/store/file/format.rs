@@ -124,7 +124,7 @@ impl Head {
         (1..=FRAME_MAX).contains(&head.len).then_some(head)
     }
 
-    /// Whether these are its records.
+    /// True if these are its records.
     pub fn fits(&self, records: &[u8]) -> bool {
         records.len() as u64 == self.len && sum_of_records(records) == self.sum
     }
@@ -247,7 +247,7 @@ impl<'r> Iterator for Records<'r> {
     }
 }
 
-/// Whether records may begin so: what is looked at before a sum is computed.
+/// True if records may begin so: what is looked at before a sum is computed.
 pub(super) fn may_be_records(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|kind| matches!(*kind, MESSAGE | SENDER | TARGET))
 }

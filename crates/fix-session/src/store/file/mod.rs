@@ -90,9 +90,9 @@ pub struct FileStore {
     /// Messages in it: number, where in the frame, length.
     in_frame: Vec<(u64, usize, usize)>,
     target_changed: bool,
-    /// Whether there is something that the disk may not have.
+    /// True if there is something that the disk may not have.
     unsynced: bool,
-    /// Whether the last commit was not written: before more is taken, it has to be.
+    /// True if the last commit was not written: before more is taken, it has to be.
     is_behind: bool,
     /// What went wrong, after which nobody knows what is on the disk.
     poisoned: Option<String>,

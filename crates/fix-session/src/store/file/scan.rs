@@ -94,7 +94,7 @@ impl Scan {
         })
     }
 
-    /// Whether bytes are the beginning of a frame that goes on behind the end of the file, as the end of a process
+    /// True if bytes are the beginning of a frame that goes on behind the end of the file, as the end of a process
     /// leaves it. A frame that is all there but wrong was written, and what it told may have been sent.
     fn is_cut_short(&self, bytes: &[u8]) -> bool {
         let head_len = self.version.head_len();
@@ -108,7 +108,7 @@ impl Scan {
         }
     }
 
-    /// Whether a whole frame stands at the start of bytes from that offset.
+    /// True if a whole frame stands at the start of bytes from that offset.
     fn is_frame(&self, bytes: &[u8], offset: u64) -> bool {
         let head_len = self.version.head_len();
         let may_be = match self.version {

@@ -23,18 +23,19 @@ pub struct FrameSender {
 }
 
 impl FrameSender {
-    /// Opens a socket that sends from the interface with this index, past its queueing discipline.
+    /// Opens a socket that sends from the interface with this index, bypassing its queueing
+    /// discipline.
     ///
     /// # Errors
-    /// What the system says; `PermissionDenied` without `CAP_NET_RAW`.
+    /// The operating system's error; `PermissionDenied` without `CAP_NET_RAW`.
     pub fn open(interface: u32) -> io::Result<Self> {
         Ok(Self { socket: sys::FrameSocket::open(interface)? })
     }
 
-    /// Sends the first of these frames, at most [`FRAMES_MAX`], and returns how many were sent.
+    /// Sends the first of these frames, at most [`FRAMES_MAX`], and returns the number sent.
     ///
     /// # Errors
-    /// What the system says of the first frame that was not sent; `WouldBlock` is not among it: this waits.
+    /// The operating system's error for the first frame not sent. Waits on `WouldBlock`.
     pub fn send(&self, frames: &[&[u8]]) -> io::Result<usize> {
         self.socket.send(frames)
     }

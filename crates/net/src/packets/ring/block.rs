@@ -1,4 +1,4 @@
-//! What the kernel writes into a block: a head, then packets, each behind a head of its own.
+//! Layout of a block that the kernel writes: a header, then packets with a header each.
 //!
 //! Offsets are those of `tpacket_block_desc` and `tpacket3_hdr` in `linux/if_packet.h`.
 
@@ -6,11 +6,11 @@ use std::mem::{align_of, offset_of};
 
 /// Nanoseconds in a second.
 const SECOND_NS: u64 = 1_000_000_000;
-/// Where a block says that it belongs to the process: `block_status` behind `version` and `offset_to_priv`.
+/// Offset of the owner of a block: `block_status`, after `version` and `offset_to_priv`.
 pub(super) const STATUS_OFFSET: usize = offset_of!(libc::tpacket_block_desc, hdr);
 const COUNT_OFFSET: usize = STATUS_OFFSET + 4;
 const FIRST_OFFSET: usize = STATUS_OFFSET + 8;
-/// Where a packet's head ends and the address of its link begins.
+/// Offset of the link address, after the packet's header.
 const ADDRESS_OFFSET: usize = size_of::<libc::tpacket3_hdr>().next_multiple_of(16);
 const TYPE_OFFSET: usize = ADDRESS_OFFSET + offset_of!(libc::sockaddr_ll, sll_pkttype);
 /// The packet is for another host: somebody else listens to all that passes.
@@ -19,7 +19,7 @@ const OTHER_HOST: u8 = 3;
 /// One packet of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Where the packet's IP header begins.
+    /// Offset of the packet's IP header.
     pub(super) packet: usize,
     /// Bytes of it that are there.
     pub(super) captured_bytes: usize,

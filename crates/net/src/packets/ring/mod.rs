@@ -40,7 +40,7 @@ impl Default for RingOptions {
     }
 }
 
-/// Where a datagram of the batch is.
+/// Position of a datagram of the batch.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     meta: Meta,
@@ -54,12 +54,13 @@ pub struct PacketRing {
     wanted: Wanted,
     /// The block that is read, or will be handed over next.
     block: usize,
-    /// Where the next packet of the block is, and how many are left; `None` while the kernel owns it.
+    /// Position of the next packet of the block, and the number left; `None` while the kernel owns
+    /// it.
     reading: Option<Reading>,
     places: [Place; BATCH_MAX],
     count: usize,
     refused: u64,
-    /// What the kernel has told so far.
+    /// Drops that the kernel has reported so far.
     dropped: AtomicU64,
 }
 
@@ -70,10 +71,10 @@ struct Reading {
 }
 
 impl PacketRing {
-    /// Opens a ring for what is `wanted` at the interface with this index.
+    /// Opens a ring for the `wanted` packets at the interface with this index.
     ///
     /// # Errors
-    /// What the system says; `PermissionDenied` without `CAP_NET_RAW`.
+    /// The operating system's error; `PermissionDenied` without `CAP_NET_RAW`.
     pub fn open(interface: u32, wanted: Wanted, options: RingOptions) -> io::Result<Self> {
         let mapping = Mapping::open(interface, &filter::datagrams(&wanted), options)?;
         Ok(Self {
@@ -128,7 +129,7 @@ impl PacketRing {
     }
 }
 
-/// Where the datagram of a packet is, if it is wanted and right.
+/// Returns the position of a packet's datagram, if it is wanted and valid.
 fn place(block: &[u8], entry: &Entry, wanted: &Wanted) -> Option<Place> {
     let packet = block.get(entry.packet..)?.get(..entry.captured_bytes)?;
     let verified = if entry.is_verified { Verified::Yes } else { Verified::No };

@@ -135,7 +135,7 @@ impl Mapping {
         })
     }
 
-    /// Gives a block back to the kernel.
+    /// Returns a block to the kernel.
     pub(super) fn release(&mut self, index: usize) {
         if let Some(status) = self.status(index) {
             // All reads of the block are done before the kernel may write to it.

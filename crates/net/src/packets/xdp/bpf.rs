@@ -18,7 +18,7 @@ const TYPE_XDP: u32 = 6;
 /// `BPF_XDP`, the kind of attachment.
 const ATTACH_XDP: u32 = 37;
 
-/// Where at the interface the program runs.
+/// Hook of the interface at which the program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// In the driver, before the kernel has made anything of the packet.
@@ -80,7 +80,7 @@ struct LinkCreate {
     flags: u32,
 }
 
-/// Makes a map with room for the sockets of so many queues.
+/// Creates a map for the sockets of this many queues.
 pub(super) fn create_socket_map(queues: u32) -> io::Result<OwnedFd> {
     let arguments = MapCreate {
         map_type: TYPE_SOCKETS,

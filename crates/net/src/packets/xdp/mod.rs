@@ -43,7 +43,8 @@ pub struct XdpOptions {
     pub frames: u32,
     /// Bytes of a frame, 2048 or 4096: 256 of them are the kernel's. Default 2048, for packets of 1500 bytes.
     pub frame_bytes: usize,
-    /// Where the program runs; `None` takes the driver, and where that cannot, the generic mode.
+    /// Hook of the program; `None` uses the driver, or the generic mode if the driver does not
+    /// support it.
     pub mode: Option<Mode>,
 }
 
@@ -53,7 +54,7 @@ impl Default for XdpOptions {
     }
 }
 
-/// Where a datagram of the batch is: in which packet of the queue, and where in it.
+/// Position of a datagram of the batch: the packet of the queue, and the offset in it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     meta: Meta,
@@ -88,10 +89,12 @@ pub struct XdpPackets {
 }
 
 impl XdpPackets {
-    /// Redirects what is `wanted` at the interface with this index. `socket` receives the same endpoint.
+    /// Redirects the `wanted` packets at the interface with this index. `socket` receives the same
+    /// endpoint.
     ///
     /// # Errors
-    /// What the system says, with what was tried: no privilege, or another program at the interface.
+    /// The operating system's error and the action that failed: no privilege, or another program at
+    /// the interface.
     pub fn open(
         interface: u32,
         wanted: Wanted,
@@ -140,7 +143,7 @@ impl XdpPackets {
         })
     }
 
-    /// Where the program runs.
+    /// Returns the hook of the program.
     pub const fn mode(&self) -> Mode {
         self.mode
     }
@@ -177,7 +180,7 @@ fn open_queues(interface: u32, frames: (u32, usize), mode: Mode) -> io::Result<V
     Ok(queues)
 }
 
-/// Where the datagram of a packet is, if it is right.
+/// Returns the position of a packet's datagram, if it is valid.
 fn place(queue: &Queue, index: usize, wanted: &Wanted) -> Option<Place> {
     let frame = queue.packet(index)?;
     let payload = datagram(frame.get(ETHERNET_BYTES..)?, wanted, Verified::No).ok()?;

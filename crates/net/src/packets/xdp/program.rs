@@ -45,11 +45,11 @@ mod op {
     pub(super) const EXIT: u8 = 0x95;
 }
 
-/// Says that the operand of [`op::LOAD_MAP`] is a descriptor.
+/// Marks the operand of [`op::LOAD_MAP`] as a descriptor.
 const PSEUDO_MAP_DESCRIPTOR: u8 = 1;
 /// `bpf_redirect_map(map, key, flags)`.
 const REDIRECT_MAP: i32 = 51;
-/// What the program returns for packets that go on through the kernel.
+/// Return value for packets that continue through the kernel.
 const XDP_PASS: i32 = 2;
 
 /// Bytes of the headers of Ethernet, IPv4 without options, and UDP.

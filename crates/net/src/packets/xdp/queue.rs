@@ -132,7 +132,8 @@ impl fmt::Debug for Queue {
 }
 
 impl Queue {
-    /// Makes the socket of a queue with `count` frames, a power of two, each of `frame_bytes`: 2048 or 4096.
+    /// Opens the socket of a queue with `count` frames, a power of two, of `frame_bytes` each: 2048
+    /// or 4096.
     pub(super) fn open(
         interface: u32,
         queue: u32,
@@ -211,7 +212,8 @@ impl Queue {
         if bound == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Gives back the frames of the last call, takes those that have been filled, and returns how many.
+    /// Returns the frames of the last call to the kernel, takes the filled ones, and returns their
+    /// number.
     pub(super) fn receive(&mut self) -> usize {
         if self.held_count > 0 {
             for index in 0..self.held_count {

@@ -252,7 +252,7 @@ impl Corpus {
         Ok(format!("Packets/entry/maxEntries = {packets}/{entries}/{most}"))
     }
 
-    /// Whether any packet can be decoded without those before it.
+    /// True if any packet can be decoded without those before it.
     pub fn packets_stand_alone(&self) -> bool {
         matches!(self.reset, ResetPolicy::Message | ResetPolicy::Packet)
     }

@@ -207,7 +207,7 @@ fn encode<T: Templates>(encoder: &mut rt::Encoder<T>, packet: &[T::Messages], ou
     }
 }
 
-/// Whether two records have the same values.
+/// True if two records have the same values.
 fn is_same(a: Record<'_>, b: Record<'_>) -> bool {
     a.segment() == b.segment()
         && a.fields().zip(b.fields()).all(|((_, a), (_, b))| is_same_value(a, b))

@@ -81,7 +81,7 @@ impl Engine {
         }
     }
 
-    /// Whether it runs the same code on every machine.
+    /// True if it runs the same code on every machine.
     pub fn is_portable(self) -> bool {
         matches!(self, Self::DynamicScalar | Self::Visitor)
     }

@@ -142,7 +142,7 @@ impl FastArgs {
     }
 }
 
-/// Whether a name passes a filter: contains it, or is it where the filter begins with `=`.
+/// True if a name passes a filter: contains it, or is it where the filter begins with `=`.
 fn is_wanted(filter: Option<&String>, name: &str) -> bool {
     filter.is_none_or(|filter| match filter.strip_prefix('=') {
         Some(exact) => name == exact,
@@ -229,7 +229,7 @@ impl<'c> Row<'c> {
         Self { corpus, engine, threads: 1, amount, ns_per_message, instructions_per_message: None }
     }
 
-    /// Whether callgrind can run the engine: it knows no wide vectors.
+    /// True if callgrind can run the engine: it knows no wide vectors.
     fn is_portable(&self) -> bool {
         self.is_encoder()
             || Engine::ALL.iter().any(|of| of.name() == self.engine && of.is_portable())

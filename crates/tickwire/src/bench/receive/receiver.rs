@@ -64,7 +64,7 @@ impl ReceiverKind {
         }
     }
 
-    /// Whether a handler can be behind it: one packet a call and late blocks are for comparison alone.
+    /// True if a handler can be behind it: one packet a call and late blocks are for comparison alone.
     pub const fn has_handler(self) -> bool {
         !matches!(self, Self::Recvmsg | Self::Ring)
     }

@@ -32,7 +32,7 @@ pub struct Plan {
     pub loss: f64,
     /// Seed of the faults.
     pub seed: u64,
-    /// Whether the subscriber echoes.
+    /// True if the subscriber echoes.
     pub echo: bool,
 }
 
@@ -92,7 +92,7 @@ impl Chain {
         [self.publisher.id(), self.subscriber.id()]
     }
 
-    /// Whether all packets are sent, or the publisher is gone.
+    /// True if all packets are sent, or the publisher is gone.
     pub fn is_sent(&mut self) -> Result<bool, Failure> {
         Ok(self.multicaster.status()?.is_some() || self.publisher.status()?.is_some())
     }

@@ -71,7 +71,7 @@ impl Drop for Place {
     }
 }
 
-/// Whether nobody on this machine is the first participant of a domain.
+/// True if nobody on this machine is the first participant of a domain.
 fn is_free(domain: u32) -> bool {
     let port = u16::try_from(PORT_BASE + PORTS_A_DOMAIN * domain);
     port.is_ok_and(|port| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok())

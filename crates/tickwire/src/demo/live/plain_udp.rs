@@ -23,7 +23,7 @@ pub struct PlainUdp {
     pub packet_bytes: usize,
     /// Least time from one packet to the next. Default 100 microseconds.
     pub gap: Duration,
-    /// Whether both ends spin instead of blocking.
+    /// True if both ends spin instead of blocking.
     pub spins: bool,
     /// CPUs of the two ends; `None` leaves them to the system.
     pub cpus: Option<[usize; 2]>,

@@ -97,7 +97,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Whether samples were lost between publisher and subscriber.
+    /// True if samples were lost between publisher and subscriber.
     pub fn is_flawed(&self) -> bool {
         self.runs.iter().any(|run| {
             let counters = run.counters();

@@ -13,7 +13,7 @@ const ORDERS_MAX: usize = 1_000_000;
 /// Echoes orders, security definitions and e-mails.
 #[derive(Default)]
 pub struct EchoApplication {
-    /// Whether a Reject before FIX 4.2 has the words of later versions.
+    /// True if a Reject before FIX 4.2 has the words of later versions.
     pub spells_reasons: bool,
     /// ClOrdIDs that a session has seen in this logon.
     orders: HashMap<SessionKey, HashSet<Vec<u8>>>,

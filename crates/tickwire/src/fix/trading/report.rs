@@ -122,7 +122,7 @@ pub struct ReportRoom<'m> {
 pub struct ReceivedReport<'m> {
     pub cl_ord_id: &'m [u8],
     pub exec_id: &'m [u8],
-    /// Whether no other report on the order follows.
+    /// True if no other report on the order follows.
     pub is_last: bool,
 }
 

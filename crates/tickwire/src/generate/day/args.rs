@@ -293,7 +293,7 @@ impl DayArgs {
         self.snapshot_faults.faults()
     }
 
-    /// Whether line B carries another channel for a while.
+    /// True if line B carries another channel for a while.
     pub const fn has_wrong_line(&self) -> bool {
         self.wrong_line.window().is_some()
     }

@@ -55,7 +55,7 @@ const ENCODER: &str = "encoder";
 const TRANSCODE: &str = "transcode";
 
 impl Row {
-    /// Whether the row is that of a decoder.
+    /// True if the row is that of a decoder.
     pub fn is_decoder(&self) -> bool {
         self.name != ENCODER && self.name != TRANSCODE
     }

@@ -81,7 +81,7 @@ impl<'r> ChannelReport<'r> {
         }
     }
 
-    /// Whether packets were not decoded or messages not understood, instruments had no room, or snapshots showed
+    /// True if packets were not decoded or messages not understood, instruments had no room, or snapshots showed
     /// books to be wrong.
     pub fn is_flawed(&self) -> bool {
         let truncated = self.lines.iter().any(|line| line.truncated > 0);
@@ -294,7 +294,7 @@ impl<'r> ChannelReport<'r> {
         Ok(())
     }
 
-    /// Whether packets came and each of them was malformed or could not be decoded.
+    /// True if packets came and each of them was malformed or could not be decoded.
     fn is_nothing_decoded(&self) -> bool {
         let counters = self.handler.counters;
         let beside = counters.snapshots.decoded + counters.definitions.decoded;

@@ -49,7 +49,7 @@ impl<'r> Report<'r> {
         self.others = Some(others);
     }
 
-    /// Whether packets were not decoded or not recorded, or snapshots showed books to be wrong.
+    /// True if packets were not decoded or not recorded, or snapshots showed books to be wrong.
     pub fn is_flawed(&self) -> bool {
         let is_unrecorded = |recording: &RecordCounters| recording.unrecorded > 0;
         self.channels.iter().any(ChannelReport::is_flawed)

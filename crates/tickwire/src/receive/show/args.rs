@@ -67,25 +67,25 @@ pub struct ShowOptions {
     pub shown: Vec<Shown>,
     /// How.
     pub format: ShowFormat,
-    /// Whether standard output is a terminal.
+    /// True if standard output is a terminal.
     pub is_terminal: bool,
     /// Names of the instruments shown; none shows all.
     pub instruments: Vec<String>,
     /// Fields of messages shown; `None` shows all.
     pub fields: Option<Vec<String>>,
-    /// Whether books and best prices are shown once, at the end.
+    /// True if books and best prices are shown once, at the end.
     pub at_end: bool,
     /// Where tables go, in place of text.
     pub tables: Option<PathBuf>,
 }
 
 impl ShowOptions {
-    /// Whether this is shown.
+    /// True if this is shown.
     pub fn shows(&self, shown: Shown) -> bool {
         self.shown.contains(&shown)
     }
 
-    /// Whether books are ladders that are redrawn.
+    /// True if books are ladders that are redrawn.
     pub fn draws(&self) -> bool {
         let is_text = self.format == ShowFormat::Text && self.is_terminal && self.tables.is_none();
         is_text && !self.at_end && self.shown == [Shown::Books]
@@ -103,7 +103,7 @@ impl ShowOptions {
         Ok(())
     }
 
-    /// Whether anything of an instrument of this name is shown.
+    /// True if anything of an instrument of this name is shown.
     pub fn wants(&self, name: &str) -> bool {
         self.instruments.is_empty() || self.instruments.iter().any(|wanted| wanted == name)
     }

@@ -154,7 +154,7 @@ impl Messages {
         self.writer.write_message(&header, message)
     }
 
-    /// Whether a record, or one inside it, names an instrument that is wanted. `session` is the
+    /// True if a record, or one inside it, names an instrument that is wanted. `session` is the
     /// TradingSessionID around it.
     fn names_wanted(&self, record: Record<'_>, session: Option<&str>) -> bool {
         let own = record.fields().find(|(field, _)| field.id == Some(SESSION_TAG));

@@ -65,7 +65,7 @@ pub struct ShownFeed<'f> {
     pub framing: &'f Framing,
     /// Limits of a message.
     pub limits: Limits,
-    /// Whether lost messages are replayed.
+    /// True if lost messages are replayed.
     pub replays: bool,
     /// Kinds of books that are shown.
     pub kinds: ShownKinds,
@@ -94,7 +94,7 @@ pub struct ShownKinds {
 }
 
 impl ShownKinds {
-    /// Whether books of this kind are shown.
+    /// True if books of this kind are shown.
     pub const fn shows(self, kind: BookKind) -> bool {
         match kind {
             BookKind::Outright => self.outright,
@@ -139,7 +139,7 @@ impl Printer {
         self.failure.take()
     }
 
-    /// Whether writing failed.
+    /// True if writing failed.
     pub const fn has_failed(&self) -> bool {
         self.failure.is_some()
     }

@@ -31,7 +31,7 @@ impl Output {
         Self(Arc::new(Mutex::new(Inner { tables: Some(tables), ..Inner::default() })))
     }
 
-    /// Whether rows go to tables.
+    /// True if rows go to tables.
     pub fn has_tables(&self) -> bool {
         self.lock().tables.is_some()
     }

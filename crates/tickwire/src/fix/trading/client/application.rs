@@ -238,7 +238,7 @@ impl Client {
         }
     }
 
-    /// Whether an order may be sent now.
+    /// True if an order may be sent now.
     fn may_send(&self, now_ns: u64) -> bool {
         let unfinished = self.sent_ever.saturating_sub(self.finished);
         self.to_send > 0
