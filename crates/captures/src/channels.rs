@@ -10,7 +10,7 @@ use tickwire_feed::framing::{Framer, Framing};
 /// Channels followed at the same time; the one longest silent is let go.
 const CHANNELS_MAX: usize = 256;
 
-/// What one channel keeps from packet to packet.
+/// State of one channel between packets.
 pub struct Channel {
     /// Its dictionaries.
     pub decoder: Decoder,
@@ -75,7 +75,7 @@ impl Channels {
         })
     }
 
-    /// What the decoders of all channels let pass.
+    /// Findings of the decoders of all channels.
     pub fn findings(&self) -> Findings {
         let channels = self.by_destination.values().map(|channel| *channel.decoder.findings());
         channels.fold(self.findings, Findings::add)
@@ -90,7 +90,7 @@ fn let_go_text(destination: SocketAddr) -> String {
     )
 }
 
-/// Makes a decoder wait for a reset, as after a message that failed: bytes of its feed are lost.
+/// Makes a decoder wait for a reset, as after a failed message: bytes of its feed are lost.
 pub fn lose_dictionaries(decoder: &mut Decoder) {
     // No message is empty, so this fails, and a failure is what a decoder waits after.
     let _ = decoder.decode(&[]);

@@ -18,7 +18,7 @@ pub struct CaptureDecoder {
     setup: Setup,
     channels: Channels,
     streams: Streams,
-    /// True if a raw file was taken as one packet.
+    /// True if a raw file was read as one packet.
     is_read: bool,
 }
 
@@ -85,7 +85,7 @@ impl CaptureDecoder {
         self.streams.finish(&mut Work::new(&self.setup, sink))
     }
 
-    /// What decoders let pass so far.
+    /// Findings of the decoders so far.
     pub fn findings(&self) -> Findings {
         self.channels.findings() + self.streams.findings()
     }

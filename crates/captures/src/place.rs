@@ -1,4 +1,4 @@
-//! Where packets and messages are, as errors name them.
+//! Positions of packets and messages in error messages.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -56,7 +56,7 @@ impl fmt::Display for PacketPlace {
     }
 }
 
-/// What the offsets of messages count from.
+/// Base of message offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The start of the packet.
@@ -70,9 +70,9 @@ pub enum Origin {
 pub struct MessagePlace {
     /// The packet it is in, or the piece of the stream that completed it.
     pub packet: PacketPlace,
-    /// What its offset counts from.
+    /// Base of its offset.
     pub origin: Origin,
-    /// Where it starts.
+    /// Its offset.
     pub offset: u64,
 }
 

@@ -29,7 +29,7 @@ impl Sample {
         }
     }
 
-    /// True if no more packets are kept.
+    /// True if the sample is full.
     pub fn is_full(&self) -> bool {
         self.packets.len() >= self.packets_max
     }

@@ -1,4 +1,4 @@
-//! Which messages are written.
+//! Selection of messages.
 
 use std::fmt;
 
@@ -43,7 +43,7 @@ impl Selection {
         Ok(Self { wanted: Some(wanted) })
     }
 
-    /// True if a message is wanted.
+    /// True if a message is selected.
     pub fn contains(&self, message: &Message) -> bool {
         self.wanted.as_ref().is_none_or(|wanted| wanted[message.template_index()])
     }

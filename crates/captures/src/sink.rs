@@ -1,11 +1,11 @@
-//! What takes the messages of a capture.
+//! Receiver of the messages of a capture.
 
 use crate::place::{MessagePlace, PacketPlace};
 use std::fmt::Display;
 use tickwire_fast::{Decoded, Error, Program};
 use tickwire_text::Header;
 
-/// What is lost with a message that is not decoded.
+/// Extent of a loss when a message cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
     /// The rest of its block: so many bytes.
@@ -25,7 +25,7 @@ pub trait CaptureSink {
     /// The sink's error ends decoding.
     fn message(&mut self, header: &Header<'_>, decoded: &Decoded<'_>) -> Result<(), Self::Error>;
 
-    /// True if more messages are wanted; asked before each.
+    /// True if more messages are wanted; called before each.
     fn wants_more(&self) -> bool {
         true
     }

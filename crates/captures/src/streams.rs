@@ -31,7 +31,7 @@ struct Stream {
     held: Vec<u8>,
     /// Offset of the first of them in the stream.
     offset: u64,
-    /// Where the message that is cut begins in what is held, and what it lacks.
+    /// Start of the incomplete message in the buffer, and its missing bytes.
     cut: Option<(usize, MissingBytes)>,
     /// Nothing more is decoded: the place of the next message is lost.
     given_up: bool,
@@ -100,7 +100,7 @@ impl Streams {
         Ok(())
     }
 
-    /// What the decoders of all streams let pass.
+    /// Findings of the decoders of all streams.
     pub(crate) fn findings(&self) -> Findings {
         let streams = self.by_flow.values().map(|stream| *stream.decoder.findings());
         streams.fold(self.findings, Findings::add)
@@ -194,7 +194,7 @@ impl Stream {
         Ok(())
     }
 
-    /// True if what arrived may complete a message.
+    /// True if the received bytes may complete a message.
     fn may_go_on(&mut self) -> bool {
         match &mut self.cut {
             Some((start, missing)) => missing.may_go_on(&self.held[*start..]),

@@ -21,7 +21,7 @@ pub(crate) struct Setup {
 pub(crate) struct Work<'w, S> {
     pub(crate) setup: &'w Setup,
     pub(crate) sink: &'w mut S,
-    /// True if the rest of the packet was given up.
+    /// True if the rest of the packet was abandoned.
     is_given_up: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What must hold between the values of a feed.
+//! Checks across the values of a feed.
 
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
@@ -11,7 +11,7 @@ use crate::config::{
 /// A problem: the path of the value that shows it, and a message.
 type Problem = (String, String);
 
-/// True if a word can name a channel.
+/// True if a word is a valid channel name.
 pub(crate) fn is_name(word: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     !word.is_empty() && word.len() <= 64 && word.chars().all(is_allowed)

@@ -51,7 +51,7 @@ pub struct Lines {
     pub b: Option<Address>,
 }
 
-/// Where the packets of a line come from.
+/// Source of the packets of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Address {
     /// A UDP group.
@@ -121,11 +121,11 @@ pub struct Instrument {
 pub struct Settings {
     /// Template files that are one set together, relative to the feed file; none if absent.
     pub templates: Vec<PathBuf>,
-    /// What is around the messages of a packet.
+    /// Framing of the packets.
     pub framing: Option<FramingText>,
     /// When dictionaries are reset, if not as the framing says.
     pub reset: Option<ResetPolicy>,
-    /// Where sequence numbers are; found in framing and templates if absent.
+    /// Position of sequence numbers; derived from framing and templates if absent.
     pub seq_num: Option<SeqNumSource>,
     /// Name or address of the local interface of lines that do not name theirs.
     pub interface: Option<String>,
@@ -150,14 +150,14 @@ pub struct Arbitration {
     pub held: Option<u32>,
     /// How long to wait for a missing packet that one line alone can bring.
     pub single_line_hold: Option<Duration>,
-    /// True if numbers restart only after a message of the feed (SequenceReset).
+    /// True if sequence numbers restart only after a SequenceReset message.
     pub keep_numbering: Option<bool>,
 }
 
 /// How books become fresh again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recovery {
-    /// What tells that nothing is missing.
+    /// Sequence that reveals missing updates.
     pub continuity: Option<Continuity>,
     /// True if updates alone may make a book fresh.
     pub natural_refresh: Option<bool>,
@@ -169,7 +169,7 @@ pub struct Recovery {
     pub updates_held_total_max: Option<u32>,
 }
 
-/// What books there are.
+/// Settings of books.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Books {
     /// How books name their levels.
@@ -215,7 +215,7 @@ impl FromStr for FramingText {
     }
 }
 
-/// Where sequence numbers are.
+/// Position of sequence numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SeqNumSource {
     /// In a field of messages, by tag or name.
@@ -255,7 +255,7 @@ macro_rules! words {
 }
 
 words! {
-    /// What tells that nothing is missing.
+    /// Sequence that reveals missing updates.
     Continuity {
         /// Numbers of packets or messages.
         MsgSeqNum = "msgseqnum",

@@ -13,7 +13,7 @@ pub struct ConfigError {
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
-    /// What is wrong and what would be right.
+    /// The error and the expected value.
     pub message: String,
 }
 

@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 use crate::error::ConfigError;
 use crate::suggest::did_you_mean;
 
-/// What reading has found so far.
+/// Findings so far.
 pub(crate) struct Findings<'t> {
     text: &'t str,
     errors: Vec<ConfigError>,
@@ -43,7 +43,7 @@ impl<'t> Findings<'t> {
         }
     }
 
-    /// True if the text has a value at this path that was asked for.
+    /// True if the text has a value at this path that was read.
     pub(crate) fn mentions(&self, path: &str) -> bool {
         self.places.contains_key(path)
     }

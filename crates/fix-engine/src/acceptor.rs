@@ -10,23 +10,23 @@ use super::rate::Rate;
 use super::sessions::BoxStore;
 use super::tls::ServerTls;
 
-/// Which listener of an engine.
+/// Key of a listener of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ListenerKey(pub(super) usize);
 
-/// Makes sessions for counterparties that are not known, by the id that the Logon names; `None` refuses
-/// it. Called for anybody who sends a Logon: nothing is to be opened or counted here.
+/// Creates sessions for unknown counterparties, by the id of the Logon; `None` refuses it. Called
+/// for unauthenticated peers: do not open or count anything here.
 pub type Template = Box<dyn FnMut(&SessionId) -> Option<TemplateSession> + Send>;
 
 /// Opens the store of a session, and the file of its message log if the configuration says that one is
 /// made; the error says in words what cannot be opened.
 pub type Opener = Box<dyn FnOnce() -> Result<(BoxStore, Option<MessageLog>), String> + Send>;
 
-/// What a template makes.
+/// Session created by a template.
 pub struct TemplateSession {
     /// The configuration, with the id that the Logon names.
     pub config: Config,
-    /// Who may log on.
+    /// Peers that may log on.
     pub access: Access,
     /// Called only after the Logon has been accepted.
     pub open: Opener,
@@ -38,12 +38,12 @@ impl std::fmt::Debug for TemplateSession {
     }
 }
 
-/// What a listener allows. A connection is pending until its Logon has been accepted.
+/// Options and limits of a listener. A connection is pending until its Logon has been accepted.
 #[derive(Clone, Debug)]
 pub struct AcceptorOptions {
-    /// Where to listen.
+    /// Address to listen on.
     pub address: SocketAddr,
-    /// Who may connect; empty for everyone. Sessions may be stricter ([`Access`]).
+    /// Peers that may connect; empty for all. Sessions can be stricter ([`Access`]).
     pub allowed: Vec<AddressRange>,
     /// Encryption; `None` for plain connections.
     pub tls: Option<ServerTls>,

@@ -1,4 +1,4 @@
-//! Who may log on to a session, beyond knowing its CompIDs.
+//! Access control of a session, in addition to its CompIDs.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -77,7 +77,7 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// Who is at the other end of a connection.
+/// Peer of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
     /// Its address.
@@ -86,7 +86,7 @@ pub struct Peer {
     pub certificates: Vec<Vec<u8>>,
 }
 
-/// Who may log on to a session; by default everyone whom the listener lets in.
+/// Peers that may log on to a session; by default all that the listener admits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {
     /// Addresses; empty for all.

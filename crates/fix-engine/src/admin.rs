@@ -69,7 +69,7 @@ struct Numbers {
     next_target: Option<u64>,
 }
 
-/// What is to be done with a session.
+/// Administrative action on a session.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     Look,

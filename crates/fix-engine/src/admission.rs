@@ -9,7 +9,7 @@ use super::acceptor::TemplateSession;
 use super::access::Peer;
 use super::sessions::SessionKey;
 
-/// What a decision is given for later. May be sent to other threads.
+/// Key of a pending decision. Can be sent to other threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ticket {
     pub(super) connection: usize,
@@ -24,13 +24,13 @@ pub struct LogonAttempt<'a> {
     pub id: &'a SessionId,
     /// The Logon.
     pub message: Message<'a, 'a>,
-    /// Who sends it.
+    /// Its sender.
     pub peer: &'a Peer,
     /// For a decision later: [`super::Sessions::decide`].
     pub ticket: Ticket,
 }
 
-/// What becomes of a Logon.
+/// Decision on a Logon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// The peer is let in.
@@ -48,7 +48,7 @@ pub enum Decision {
 /// A connection that was refused.
 #[derive(Clone, Copy, Debug)]
 pub struct Refused<'a> {
-    /// Who it was.
+    /// Address of the peer.
     pub peer: SocketAddr,
     /// The session that a Logon named.
     pub id: Option<&'a SessionId>,

@@ -1,4 +1,4 @@
-//! What the application does with what happens.
+//! Callbacks of the application.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use tickwire_fix_session::{Delivery, Notice, Now};
 use super::admission::{Decision, LogonAttempt, Refused};
 use super::sessions::{BoxStore, SessionKey, Sessions};
 
-/// What the application does with what happens. Called on the engine's thread.
+/// Callbacks of the application, called on the engine's thread.
 pub trait Application {
     /// A message for the application. What is sent through `delivery` is stored together with the fact
     /// that the message was received.

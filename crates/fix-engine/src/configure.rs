@@ -36,7 +36,7 @@ pub struct ConfigureError {
     pub line: u32,
     /// Line of the section of another session that it conflicts with.
     pub other: Option<u32>,
-    /// What is wrong, and with which file or address.
+    /// The error, with its file or address.
     pub text: String,
 }
 
@@ -52,12 +52,12 @@ impl fmt::Display for ConfigureError {
 
 impl std::error::Error for ConfigureError {}
 
-/// What an engine was given by a settings file.
+/// Sessions and listeners of a settings file.
 #[derive(Clone, Debug, Default)]
 pub struct Configured {
     /// Sessions, in the order of the file; templates have none yet.
     pub sessions: Vec<SessionKey>,
-    /// Where it listens.
+    /// Addresses of the listeners.
     pub addresses: Vec<SocketAddr>,
 }
 
@@ -144,10 +144,10 @@ impl<A: Application> Engine<A> {
     }
 }
 
-/// Opens a store, and tells in the log if the end of its journal was no frame.
+/// Opens a store, and logs an incomplete last commit of its journal.
 ///
 /// # Errors
-/// What cannot be opened, in words.
+/// The reason why it cannot be opened.
 pub fn open_store(options: FileStoreOptions) -> Result<FileStore, String> {
     let name = options.name.clone();
     let store = FileStore::open(options, unix_ns()).map_err(|error| error.to_string())?;
@@ -213,7 +213,7 @@ impl Prepared {
         opened.map(Some).map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// True if a counterparty may use this template; `*` stands for anyone.
+    /// True if a counterparty matches this template; `*` matches all.
     fn fits(&self, id: &SessionId) -> bool {
         let own = &self.config.id;
         let fits = |known: &str, asked: &str| known == "*" || known == asked;

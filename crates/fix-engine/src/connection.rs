@@ -7,7 +7,7 @@ use super::admission::Attempt;
 use super::sessions::SessionKey;
 use super::transport::Transport;
 
-/// What a connection is doing.
+/// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// An initiator's, not open yet.
@@ -16,7 +16,7 @@ pub(super) enum State {
     Pending { until_ns: u64 },
     /// An acceptor's whose Logon the application has not decided on. Nothing is read meanwhile.
     Deciding { until_ns: u64 },
-    /// Of a session.
+    /// Attached to a session.
     Attached,
     /// Everything was said; what still comes is thrown away, so that the peer gets to read the last
     /// bytes sent.
@@ -28,7 +28,7 @@ pub(super) struct Connection {
     pub transport: Transport,
     pub state: State,
     pub session: Option<SessionKey>,
-    /// Which listener it came through, and from whom.
+    /// Listener and peer of an accepted connection.
     pub listener: Option<(usize, Peer)>,
     /// The session that its Logon names.
     pub claimed: Option<SessionId>,
@@ -36,13 +36,13 @@ pub(super) struct Connection {
     pub attempt: Option<Attempt>,
     /// Bytes before the first message is whole.
     pub early: Vec<u8>,
-    /// True if there may be bytes to read that no event will tell of.
+    /// True if there may be bytes to read that no event will report.
     pub readable: bool,
-    /// True if the peer has ended its side: reading goes on to the end, because no other event tells.
+    /// True if the peer has closed its side: read to the end, because no further event follows.
     pub ended: bool,
     /// Since when bytes wait for a peer that does not read.
     pub blocked_ns: Option<u64>,
-    /// True if the session wants it closed when all is written.
+    /// True if the connection is to be closed when everything is written.
     pub closing: bool,
 }
 
@@ -63,12 +63,12 @@ impl Connection {
         }
     }
 
-    /// True if nobody has accepted its Logon yet.
+    /// True if its Logon has not been accepted yet.
     pub const fn is_pending(&self) -> bool {
         matches!(self.state, State::Pending { .. } | State::Deciding { .. })
     }
 
-    /// True if it is an initiator's that is not open yet.
+    /// True if it is an initiator's connection that is not established yet.
     pub const fn is_dialing(&self) -> bool {
         matches!(self.state, State::Connecting { .. })
     }

@@ -19,7 +19,7 @@ fn needs_of(session: &SessionSettings) -> u64 {
     1 + u64::from(session.store_folder.is_some()) + u64::from(session.log_folder.is_some())
 }
 
-/// What the limit of open files leaves of what listeners want.
+/// Open files that the limit leaves for listeners.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Room {
     /// Most pending connections of each listener, and most sessions of its template, if not as many as they want.
@@ -27,7 +27,8 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// Makes a listener want no more than there is, so that strangers cannot use up what sessions need.
+    /// Reduces the limits of a listener to the available open files, so that unauthenticated peers
+    /// cannot use up those of sessions.
     pub fn limit(self, options: &mut AcceptorOptions) {
         let Some((pending_max, template_sessions_max)) = self.shortened else { return };
         options.pending_max = options.pending_max.min(pending_max);

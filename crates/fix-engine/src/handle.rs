@@ -63,7 +63,7 @@ impl<R> Answer<R> {
     }
 }
 
-/// What is done on the engine's thread.
+/// Request that is executed on the engine's thread.
 trait Request: Send {
     fn act(&mut self, sessions: &mut Sessions, now: Now);
 
@@ -87,7 +87,7 @@ where
     }
 
     fn answer(self: Box<Self>, sessions: &Sessions) {
-        // Which sessions it touched is not known: a store that failed beside it is told too.
+        // The sessions it used are unknown, so a failure of any store is reported too.
         let result = match sessions.has_store_failure() {
             true => Err(HandleError::Store),
             false => self.result.ok_or(HandleError::Ended),
@@ -140,12 +140,12 @@ impl fmt::Debug for EngineHandle {
 
 struct Wake {
     waker: mio::Waker,
-    /// Whether the engine was woken and has not looked yet: one wake-up is enough for all requests until
-    /// it does.
+    /// True if the engine was woken and has not run yet: one wake-up is enough for all requests
+    /// until then.
     is_woken: AtomicBool,
-    /// True if the engine looks all the time.
+    /// True if the engine polls without sleeping.
     is_busy: bool,
-    /// Whether the engine was shut down.
+    /// True if the engine was shut down.
     has_ended: AtomicBool,
 }
 

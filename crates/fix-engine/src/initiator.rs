@@ -27,7 +27,7 @@ impl Backoff {
     }
 }
 
-/// Where an initiator connects to.
+/// Options of an initiator's connection.
 #[derive(Clone, Debug)]
 pub struct InitiatorOptions {
     /// Tried in turn, each with the host that it is of, as its certificate has to name it.

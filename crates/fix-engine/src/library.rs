@@ -13,7 +13,7 @@ use tickwire_fix_session::{ApplVersion, BeginString, Dictionaries};
 /// Most bytes of a dictionary file.
 const DICTIONARY_LEN_MAX: u64 = 64 << 20;
 
-/// What was read already: sessions share it.
+/// Dictionaries that were already loaded; sessions share them.
 #[derive(Debug, Default)]
 pub(super) struct Library {
     shipped: HashMap<BeginString, Dictionaries>,

@@ -51,8 +51,8 @@ impl Listener {
         self.made.retain(|made| *made != key);
     }
 
-    /// Makes room for one more session of the template; returns the one that has to go: who was
-    /// disconnected first. The error is that all are connected.
+    /// Makes room for one more session of the template. Returns the session to remove: the one
+    /// disconnected first. Fails if all are connected.
     pub fn make_room(&mut self, sessions: &Sessions) -> Result<Option<SessionKey>, ()> {
         if self.made.len() < self.options.template_sessions_max {
             return Ok(None);
@@ -64,7 +64,7 @@ impl Listener {
         Ok(Some(self.made.remove(at)))
     }
 
-    /// Takes note that a session was disconnected.
+    /// Records the disconnection of a session.
     pub fn disconnected(&mut self, key: SessionKey) {
         if let Some(at) = self.made.iter().position(|made| *made == key) {
             self.made.remove(at);

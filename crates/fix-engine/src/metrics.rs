@@ -1,4 +1,4 @@
-//! What the sessions of an engine add up to, and how it is published.
+//! Totals of an engine's sessions, and their publication as metrics.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ const SESSIONS_MAX: usize = 1000;
 /// Least time between two publications.
 const PUBLISH_NS: u64 = 250_000_000;
 
-/// What the sessions of an engine add up to. Counts grow; the others are as they are now.
+/// Totals of an engine's sessions. Counters only grow; the others are current values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FixCounters {
     /// Sessions there are.
@@ -107,7 +107,7 @@ const SESSION_COUNTERS: [NamedOfSession; 5] = [
     ("fix_session_logons", "Logons of a session completed", |c| c.logons),
 ];
 
-/// What is published of one session.
+/// Metrics of one session.
 #[derive(Debug)]
 struct OfSession {
     counters: [Counter; SESSION_COUNTERS.len()],

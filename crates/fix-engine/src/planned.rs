@@ -1,4 +1,4 @@
-//! What the sections of a settings file want of a listener, put together.
+//! Combines the listener settings of the sections of a settings file.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -137,7 +137,7 @@ pub(super) fn check_templates(
     Ok(())
 }
 
-/// True if there are CompIDs that both templates stand for.
+/// True if both templates match the CompIDs of some counterparty.
 fn share_counterparties(one: &SessionSettings, other: &SessionSettings) -> bool {
     let (one, other) = (&one.config.id, &other.config.id);
     let meet = |one: &str, other: &str| one == "*" || other == "*" || one == other;
@@ -146,7 +146,7 @@ fn share_counterparties(one: &SessionSettings, other: &SessionSettings) -> bool 
         && meet(&one.target_comp_id, &other.target_comp_id)
 }
 
-/// True if two sections let in the same peers.
+/// True if two sections admit the same peers.
 fn guard_alike(one: &SessionSettings, other: &SessionSettings) -> bool {
     let lists = |session: &SessionSettings| match &session.connection {
         ConnectionSettings::Acceptor { allowed, certificates, .. } => {

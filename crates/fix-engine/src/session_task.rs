@@ -52,9 +52,9 @@ pub enum TaskEnd {
     Connection(io::Error),
 }
 
-/// Says what a request came to, once its effects are stored or could not be.
+/// Reports the result of a request, once its effects are stored or storing failed.
 type Reply = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
-/// What is done with the session.
+/// Request to the session.
 type Request<S> = Box<dyn FnOnce(&mut Session<S>, Now) -> Reply + Send>;
 
 /// Works with a task's session from other tasks and threads. Clones are handles of the same task.
@@ -148,7 +148,7 @@ impl<S: fmt::Debug> fmt::Debug for SessionTask<S> {
     }
 }
 
-/// What a turn waited for.
+/// Event that ended a wait.
 enum Turn<S> {
     Read(io::Result<usize>),
     Written(io::Result<usize>),

@@ -19,7 +19,7 @@ use super::metrics::FixCounters;
 /// A store of any kind.
 pub type BoxStore = Box<dyn Store + Send>;
 
-/// Which session of an engine. The key of a session that was removed is never another's.
+/// Key of a session of an engine. The key of a removed session is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionKey {
     index: usize,
@@ -63,9 +63,9 @@ pub(super) struct Slot {
     pub(super) is_enabled: bool,
     /// Connections refused, by reason.
     refusals: BTreeMap<Refusal, u64>,
-    /// True if it is among the dirty.
+    /// True if it is in the list of dirty sessions.
     dirty: bool,
-    /// Where the message log goes.
+    /// The message log.
     log: Option<MessageLog>,
 }
 
@@ -88,11 +88,11 @@ pub struct Sessions {
     pub(super) initiators: Vec<(SessionKey, InitiatorOptions)>,
     /// Sessions to be dropped when their connections have ended.
     pub(super) leaving: Vec<SessionKey>,
-    /// True if a session was enabled that the engine has not seen yet.
+    /// True if a session was enabled that the engine has not processed yet.
     pub(super) has_enabled: bool,
-    /// What stores said that could not commit in this turn.
+    /// Errors of stores that could not commit in this turn.
     store_failures: HashMap<SessionKey, StoreError>,
-    /// What sessions that are gone have counted.
+    /// Counters of removed sessions.
     pub(super) gone: FixCounters,
     /// Sessions with something to transmit.
     dirty: Vec<SessionKey>,

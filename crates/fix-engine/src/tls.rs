@@ -23,7 +23,7 @@ use rustls::{
 pub struct TlsError {
     /// The file, where there is one.
     pub path: Option<PathBuf>,
-    /// What is wrong.
+    /// The error.
     pub text: String,
 }
 
@@ -226,7 +226,7 @@ impl TlsStream {
         self.stream.flush()
     }
 
-    /// Tells the peer that nothing more comes.
+    /// Sends the end of the stream to the peer.
     pub fn close(&mut self) {
         self.session.send_close_notify();
         // A peer that is gone already needs not be told.

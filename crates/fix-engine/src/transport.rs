@@ -29,7 +29,7 @@ impl Transport {
         }
     }
 
-    /// True if a read that does not fill the buffer means that there is nothing more for now.
+    /// True if a read that does not fill the buffer means that no more bytes are available.
     pub const fn drains_short(&self) -> bool {
         matches!(self, Self::Plain(_))
     }
@@ -57,7 +57,7 @@ impl Transport {
         }
     }
 
-    /// Tells the peer that nothing more comes.
+    /// Sends the end of the stream to the peer.
     pub fn shutdown(&mut self) {
         if let Self::Tls(tls) = self {
             tls.close();

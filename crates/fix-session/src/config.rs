@@ -1,4 +1,4 @@
-//! What a session is told once.
+//! Configuration of a session.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::schedule::Schedule;
 use crate::secret::Secret;
 use crate::session::Hooks;
 
-/// Who connects.
+/// Side of a session: the one that connects or the one that listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Waits for the peer's Logon.
@@ -88,12 +88,12 @@ impl Dictionaries {
     }
 }
 
-/// What a session is told once. The switches are QuickFIX's, under the standard's words.
+/// Configuration of a session. The switches are QuickFIX's, named by the standard's terms.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Who talks to whom.
+    /// Version and CompIDs.
     pub id: SessionId,
-    /// Who connects.
+    /// Side of the session.
     pub role: Role,
     /// HeartBtInt in seconds; an acceptor takes the peer's. Default 30.
     pub heartbeat_s: u32,
@@ -119,42 +119,43 @@ pub struct Config {
     pub default_appl_ver_id: Option<String>,
     /// True if the application decides on each Logon ([`crate::Event::Logon`]). Default no.
     pub authenticate: bool,
-    /// True if both sides begin at 1 with every Logon. Default no.
+    /// True if both sequence numbers are reset to 1 at every Logon. Default no.
     pub reset_on_logon: bool,
-    /// True if both sides begin at 1 after a Logout. Default no.
+    /// True if both sequence numbers are reset to 1 after a Logout. Default no.
     pub reset_on_logout: bool,
-    /// True if both sides begin at 1 after the connection is gone. Default no.
+    /// True if both sequence numbers are reset to 1 after a disconnection. Default no.
     pub reset_on_disconnect: bool,
     /// Most seconds between SendingTime and the time of arrival; `None` checks nothing. Default 120.
     pub latency_max_s: Option<u32>,
-    /// True if SenderCompID and TargetCompID of what arrives must be those of the session. Default yes.
+    /// True if SenderCompID and TargetCompID of received messages must be those of the session.
+    /// Default yes.
     pub check_comp_id: bool,
-    /// True if MsgSeqNum of what arrives must be the one that is expected. If not, a message is handled
-    /// when it comes, whatever its number: nothing is asked for again, nothing is refused for its number,
-    /// and the application gets possible duplicates. Default yes.
+    /// True if MsgSeqNum of a received message must be the expected one. Otherwise every message is
+    /// handled on arrival, whatever its number: there are no resend requests, no message is refused
+    /// for its number, and the application receives possible duplicates. Default yes.
     pub check_seq_nums: bool,
-    /// True if LastMsgSeqNumProcessed stands in every header; FIX 4.2 and later. Default no.
+    /// True if every header has LastMsgSeqNumProcessed; FIX 4.2 and later. Default no.
     pub last_seq_num_processed: bool,
     /// True if NextExpectedMsgSeqNum is sent and honoured; FIX 4.4 and later, and only while
     /// [`Config::check_seq_nums`]. Default no.
     pub next_expected_seq_num: bool,
-    /// True if a message that the dictionaries find invalid is refused; if not, it is told with
+    /// True if a message that violates its dictionary is rejected. Otherwise it is reported with
     /// [`crate::Notice::Invalid`] and handled as if it were valid. Default yes.
     pub reject_invalid: bool,
     /// True if a possible duplicate must have OrigSendingTime. Default yes.
     pub requires_orig_sending_time: bool,
-    /// True if all that is missing is asked for by the number of the last that is, rather than without
-    /// end. Default no.
+    /// True if a resend request ends with the last missing number; otherwise it is open-ended.
+    /// Default no.
     pub closed_resend_interval: bool,
-    /// True if a missing message is asked for again though it has been asked for. Default no.
+    /// True if a missing message is requested again although it has been requested. Default no.
     pub redundant_resend_requests: bool,
     /// Most messages asked for at a time; 0 for all that are missing. Default 0.
     pub resend_request_max: u64,
-    /// True if sent messages are kept for a resend; if not, requests are answered by a gap fill.
-    /// Default yes.
+    /// True if sent messages are stored for a resend; otherwise resend requests are answered by a
+    /// gap fill. Default yes.
     pub persist_messages: bool,
-    /// True if a Business Message Reject over FIXT repeats DefaultApplVerID, as QuickFIX does though the
-    /// message has no such field. Default no.
+    /// True if a Business Message Reject over FIXT repeats DefaultApplVerID, as QuickFIX does
+    /// although the message has no such field. Default no.
     pub business_reject_version: bool,
     /// When the session may be logged on; `None` for always. Numbers begin at 1 with each of its
     /// sessions.
@@ -173,15 +174,15 @@ pub struct Config {
     pub logout_timeout_s: u32,
     /// Digits of SendingTime after the point. Default: none before FIX 4.2, then three.
     pub precision: Precision,
-    /// True if every message is written down for [`crate::Session::take_log`]. Default no.
+    /// True if every message is logged for [`crate::Session::take_log`]. Default no.
     pub log_messages: bool,
     /// A clock in nanoseconds to time encoding and decoding with; `None` times nothing. Default none.
     pub codec_clock: Option<fn() -> u64>,
-    /// What the application does with messages on their way; `None` for nothing.
+    /// Hooks of the application for outgoing and incoming messages; `None` for none.
     pub hooks: Option<Arc<dyn Hooks>>,
     /// Dictionaries to validate against; `None` validates only what the session itself needs.
     pub dictionaries: Option<Dictionaries>,
-    /// What to validate.
+    /// Validation settings.
     pub checks: Checks,
     /// Bounds.
     pub limits: Limits,
@@ -270,7 +271,7 @@ impl Config {
         Reader::new().data_fields(data_fields)
     }
 
-    /// True if a peer that is let in is known to be who it says it is.
+    /// True if the identity of an accepted peer has been verified.
     pub(crate) const fn authenticates(&self) -> bool {
         self.authenticate || self.required_password.is_some()
     }

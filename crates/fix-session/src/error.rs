@@ -5,12 +5,12 @@ use std::io;
 
 use tickwire_fix::Tag;
 
-/// What a store could not do. The session cannot go on without it and disconnects.
+/// Failure of a store. The session cannot continue without it and disconnects.
 #[derive(Debug)]
 pub struct StoreError {
-    /// What was being done, and with which file where there is one.
+    /// The failed operation, and its file if there is one.
     pub doing: String,
-    /// What the operating system says.
+    /// The operating system's error.
     pub source: io::Error,
 }
 

@@ -17,10 +17,11 @@ pub fn private_file() -> OpenOptions {
     options
 }
 
-/// Makes a folder that only its owner can use, and those above it; one that exists is left as it is.
+/// Creates a folder that only its owner can use, and its parents; an existing folder is not
+/// changed.
 ///
 /// # Errors
-/// If it cannot be made.
+/// If it cannot be created.
 pub fn make_private_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(path)
 }

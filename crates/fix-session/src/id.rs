@@ -1,4 +1,4 @@
-//! Which session: version and who talks to whom.
+//! Identity of a session: version and CompIDs.
 
 use std::fmt;
 
@@ -110,7 +110,7 @@ pub struct SessionId {
     pub sender_comp_id: String,
     /// The other side: TargetCompID of what is sent.
     pub target_comp_id: String,
-    /// Tells sessions apart that are otherwise equal; empty for most.
+    /// Distinguishes sessions that are otherwise equal; empty for most.
     pub qualifier: String,
 }
 
@@ -167,7 +167,7 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// Who a first message comes from and whom it is for: what an acceptor finds the session by.
+/// Sender and target of a first message, by which an acceptor finds the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The session, seen from this side.

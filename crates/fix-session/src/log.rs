@@ -17,7 +17,7 @@ use crate::now::Now;
 /// Bytes before the message: time, space, direction, space.
 const HEAD_LEN: usize = 30;
 
-/// Which way a message went.
+/// Direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// It arrived.
@@ -48,7 +48,7 @@ pub(crate) fn push_line(log: &mut Vec<u8>, now: Now, direction: Direction, messa
     log.push(b'\n');
 }
 
-/// True if a byte is written as it is.
+/// True if a byte is written unchanged.
 const fn is_plain(byte: u8) -> bool {
     byte == SOH || byte >= 0x20 && byte != b'\\' && byte != 0x7F
 }
@@ -98,7 +98,7 @@ fn unescape(text: &[u8]) -> Cow<'_, [u8]> {
 pub struct LogLine<'l> {
     /// When, as written.
     pub time: &'l str,
-    /// Which way.
+    /// Direction of the message.
     pub direction: Direction,
     /// The message.
     pub message: Cow<'l, [u8]>,

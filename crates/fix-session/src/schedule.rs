@@ -118,7 +118,7 @@ impl Schedule {
         Ok(self)
     }
 
-    /// Makes it one session a week, from the start time of a day to the end time of another.
+    /// Makes it a weekly session, from the start time of a day to the end time of another.
     ///
     /// # Errors
     /// [`ScheduleError::Day`].
@@ -138,8 +138,8 @@ impl Schedule {
         self.sessions_around(wall_ns).map(|(start, _)| start).find(|start| *start > wall_ns)
     }
 
-    /// True if every session of another schedule lies within one of this; looked at around a day in January and
-    /// one in July, as zones may differ.
+    /// True if every session of another schedule lies within a session of this one. Checked around
+    /// a day in January and one in July, because zones may differ.
     pub fn holds(&self, other: &Self) -> bool {
         /// 2024-01-17 and 2024-07-17, Wednesdays: no zone changes its clocks in the days around them.
         const WEDNESDAYS_NS: [u64; 2] = [1_705_449_600 * SECOND_NS, 1_721_174_400 * SECOND_NS];

@@ -115,7 +115,7 @@ pub struct FixConverter {
     lengths: HashMap<u32, u32>,
 }
 
-/// What one message is written with.
+/// State of writing one message.
 struct Run<'c, 'w, 'b, F> {
     converter: &'c FixConverter,
     writer: &'w mut Writer<'b>,

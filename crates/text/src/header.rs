@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-/// Where a message came from. Formats leave out what is `None`.
+/// Source of a message. Formats omit members that are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header<'h> {
     /// Channel of the feed, where several are received.

@@ -16,7 +16,7 @@ pub struct JsonLines<W> {
     out: W,
     line: Vec<u8>,
     fields: Fields,
-    /// Of the program of the last message.
+    /// Layout for the program of the last message.
     plan: Option<(Arc<Program>, Plan)>,
 }
 

@@ -1,4 +1,4 @@
-//! Where a writer finds the value of a field.
+//! Source of the field values of a writer.
 
 use tickwire_fast::template::FieldType;
 use tickwire_fast::{FieldHandle, Int, Program, Scaled, Slot, Text, UInt};

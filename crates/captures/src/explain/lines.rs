@@ -10,11 +10,11 @@ const LINES_MAX: usize = 64;
 /// Bits of a presence map in a byte.
 const MAP_BITS: usize = 7;
 
-/// What is in the cells of a line.
+/// Column headings of the cells of a line.
 pub const TITLES: [&str; 8] =
     ["offset", "bytes", "field", "type", "operator", "bit", "value", "dictionary"];
 
-/// What a text is, for those who show it in colour.
+/// Emphasis of a text, for coloured output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Emphasis {
     /// Names and operators.
@@ -22,7 +22,7 @@ pub enum Emphasis {
     Plain,
     /// Titles.
     Heading,
-    /// What there is to know and not to look at.
+    /// Background information.
     Quiet,
     /// Bytes, and bits of a presence map.
     Bytes,
@@ -70,7 +70,7 @@ impl Line {
         lines
     }
 
-    /// Says how many bytes are not shown.
+    /// Returns the number of bytes that are not shown.
     fn more(bytes: usize) -> Option<Self> {
         let mut line = Self::default();
         line.cells[1] = (format!("and {bytes} more"), Emphasis::Quiet);

@@ -30,7 +30,7 @@ const PACKET_BYTES_MAX: usize = 16 << 20;
 /// A piece of a packet.
 #[derive(Debug)]
 pub enum Part<'s> {
-    /// What is before the FAST bytes.
+    /// Bytes before the FAST bytes.
     Preamble {
         /// As they are in the packet; never empty.
         bytes: &'s [u8],
@@ -39,14 +39,14 @@ pub enum Part<'s> {
     },
     /// A message.
     Message(Explained<'s>),
-    /// What is wrong with the packet outside its messages.
+    /// An error of the packet outside its messages.
     Wrong(String),
 }
 
 /// A message, or what of it could be decoded.
 #[derive(Debug)]
 pub struct Explained<'s> {
-    /// Where in the packet it begins.
+    /// Offset in the packet.
     pub offset: usize,
     /// The bytes from there to the end of the messages of its block.
     pub bytes: &'s [u8],
@@ -66,12 +66,12 @@ impl Explained<'_> {
     }
 }
 
-/// Where a message could not be decoded further.
+/// Position at which decoding of a message failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stopped {
     /// With template, field and offset in the packet.
     pub text: String,
-    /// Where in [`Explained::bytes`].
+    /// Offset in [`Explained::bytes`].
     pub at: usize,
 }
 

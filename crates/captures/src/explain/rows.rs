@@ -22,7 +22,7 @@ pub struct Row {
     pub bytes: Range<usize>,
     /// Name of the field, or what else it is.
     pub name: String,
-    /// True if `name` is not of a field.
+    /// True if `name` is not the name of a field.
     pub is_heading: bool,
     /// Type.
     pub kind: String,
@@ -51,7 +51,7 @@ impl Row {
 pub struct Rows<'p> {
     program: &'p Program,
     outline: &'p Outline<'p>,
-    /// Where in the packet the bytes given to the decoder start.
+    /// Offset in the packet of the bytes given to the decoder.
     base: usize,
     depth: usize,
     rows: Vec<Row>,

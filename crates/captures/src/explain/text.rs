@@ -60,7 +60,7 @@ pub(super) fn title(message: &Explained<'_>) -> String {
     }
 }
 
-/// What is left where decoding stopped.
+/// Describes the bytes left when decoding failed.
 pub(super) fn rest(message: &Explained<'_>, stopped: &Stopped) -> String {
     let rest = message.bytes.get(stopped.at..).unwrap_or_default();
     if rest.is_empty() {

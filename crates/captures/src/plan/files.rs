@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use super::PlanError;
 use tickwire_feed::capture::Suffixes;
 
-/// The captures that a path stands for, by name: those of a directory and the directories in it, or the file itself.
+/// Returns the captures of a path, sorted by name: those of a directory and its subdirectories, or
+/// the file itself.
 ///
-/// Of a directory only files count that are named as captures are (`.pcap`, `.pcapng`, `.bin`, also with `.gz` or `.zst`
-/// and so on); names that begin with `.` or `_` do not, nor do files that are being written (`.partial`).
+/// In a directory only files with the suffix of a capture count (`.pcap`, `.pcapng`, `.bin`, also
+/// with `.gz`, `.zst` and so on). Names that begin with `.` or `_` and incomplete files
+/// (`.partial`) are skipped.
 ///
 /// # Errors
-/// [`PlanError`] where the path is not there, or a directory cannot be listed.
+/// [`PlanError`] if the path does not exist, or a directory cannot be listed.
 pub fn captures_of(path: &Path) -> Result<Vec<PathBuf>, PlanError> {
     let metadata = fs::metadata(path).map_err(|error| PlanError::new(path, error))?;
     if !metadata.is_dir() {

@@ -9,7 +9,7 @@ use super::bytes::{digest, push, push_bytes, take, take_bytes};
 use super::{Identity, PlanError, Split, Why};
 use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, Mark};
 
-/// What the name of an index ends in, behind the name of its capture.
+/// Suffix of an index, after the name of its capture.
 pub const INDEX_SUFFIX: &str = ".tickwire-index";
 
 /// Bytes between two marks, at most.
@@ -42,7 +42,8 @@ pub(super) fn modified_ns(file: &File) -> io::Result<u64> {
     Ok(u64::try_from(modified.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Where the index of a capture is. In a directory for many captures its name tells their directories apart.
+/// Path of the index of a capture. In a directory for many captures its name distinguishes their
+/// directories.
 pub(super) fn place(path: &Path, directory: Option<&Path>) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(INDEX_SUFFIX);

@@ -30,20 +30,20 @@ const HEAD_BYTES: u64 = 64 << 10;
 pub struct PlanOptions {
     /// Format of the files; found unless given.
     pub format: Option<Format>,
-    /// True if files may be cut: whether packets stand alone.
+    /// True if files may be split, because packets are independent.
     pub cuts: bool,
     /// Bytes that a split has at least, but for the last one of a file.
     pub split_bytes: u64,
-    /// Where indexes are kept instead of beside the captures.
+    /// Directory of indexes, if they are not kept beside the captures.
     pub index_directory: Option<PathBuf>,
 }
 
-/// What a plan did with one capture.
+/// Plan of one capture.
 #[derive(Debug)]
 pub struct Planned {
     /// The splits, in the order of the capture; together they are all of it.
     pub splits: Vec<Split>,
-    /// True if an index was there, so that the capture was not read.
+    /// True if an index existed, so that the capture was not read.
     pub was_indexed: bool,
     /// Why the index could not be kept: the next plan reads the capture again.
     pub not_kept: Option<PlanError>,
@@ -54,11 +54,11 @@ pub struct Planned {
 pub struct PlanError {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The error.
     pub why: Why,
 }
 
-/// What is wrong with a file.
+/// Error of a file.
 #[derive(Debug)]
 pub enum Why {
     /// It cannot be opened, listed, read or written.
@@ -111,13 +111,13 @@ impl std::error::Error for PlanError {
     }
 }
 
-/// True if nothing goes on from packet to packet, so that each can be decoded without those before it.
+/// True if no state persists from packet to packet, so that each can be decoded alone.
 pub fn stands_alone(framing: &Framing) -> bool {
     let starts_empty = matches!(framing.reset_policy(), ResetPolicy::Packet | ResetPolicy::Message);
     starts_empty && framing.chunk_fields().is_none()
 }
 
-/// Which file it is: its length, and a digest of its head.
+/// Identity of a file: its length, and a digest of its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
     len: u64,
@@ -125,7 +125,7 @@ struct Identity {
 }
 
 impl Identity {
-    /// Of a file that was just opened; it is at its start again afterwards.
+    /// Computes the identity of an open file, and seeks back to its start.
     fn of(file: &mut File) -> io::Result<Self> {
         let len = file.metadata()?.len();
         let mut head = Vec::new();

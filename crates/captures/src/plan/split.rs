@@ -19,9 +19,9 @@ pub struct Split {
     /// Its format, where it is known.
     pub format: Option<Format>,
     identity: Identity,
-    /// Where it starts; `None` for the start of the file.
+    /// Start of the split; `None` for the start of the file.
     start: Option<Mark>,
-    /// Where it ends in the file.
+    /// End of the split in the file.
     end: u64,
     /// Packets of the capture before its end, where they were counted.
     packets: Option<u64>,

@@ -8,7 +8,7 @@ use super::xml::{Xml, child, children, text};
 use super::{Draft, one_line};
 use crate::config::{Address, Channel, Lines, Replay};
 
-/// What a connection is for.
+/// Purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Definitions,
@@ -110,7 +110,7 @@ fn line(element: Node<'_, '_>, place: Node<'_, '_>, xml: &mut Xml<'_, '_>) -> Op
 }
 
 impl Connection<'_, '_> {
-    /// What remarks call it.
+    /// Name of the connection in remarks.
     fn name(&self) -> String {
         match (self.code.as_str(), self.kind.as_str()) {
             ("", kind) => format!("`{kind}`"),
@@ -119,7 +119,7 @@ impl Connection<'_, '_> {
         }
     }
 
-    /// Says that the connection was left out.
+    /// Reports that the connection was left out.
     pub(super) fn leave_out(&self, why: &str, xml: &Xml<'_, '_>, draft: &mut Draft) {
         let line = xml.line(self.node);
         draft.notes.push(format!("line {line}: connection {} was left out: {why}", self.name()));

@@ -60,7 +60,7 @@ pub struct Imported {
     pub config: FeedConfig,
     /// Whose configuration it was.
     pub format: Format,
-    /// What was left out and what is still to be filled in, a sentence each.
+    /// Parts that were left out or must be added, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -71,12 +71,12 @@ struct Draft {
     notes: Vec<String>,
 }
 
-/// Makes a feed from an exchange's configuration XML. `templates` is the path that the feed file will
-/// name.
+/// Creates a feed from an exchange's configuration XML. `templates` is the path that the feed file
+/// will name.
 ///
 /// # Errors
-/// Everything that is wrong in the file, with its place: no XML, an unknown format, addresses and
-/// ports that are none, contradictions.
+/// All errors of the file, with their positions: malformed XML, an unknown format, invalid
+/// addresses and ports, contradictions.
 pub fn import(text: &str, templates: &Path) -> Result<Imported, Errors> {
     if text.len() > XML_BYTES_MAX {
         let message = format!("the file is longer than {XML_BYTES_MAX} bytes");

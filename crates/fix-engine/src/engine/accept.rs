@@ -110,7 +110,7 @@ impl<A: Application> Engine<A> {
         }
     }
 
-    /// Makes a connection pending, if there is or can be made room for it.
+    /// Makes a connection pending, if there is room or room can be made.
     fn take_in(
         &mut self,
         index: usize,
@@ -153,8 +153,8 @@ impl<A: Application> Engine<A> {
         Ok(())
     }
 
-    /// Makes room for one more pending connection: at the cost of its own address if that has its share,
-    /// else of the address that has most.
+    /// Makes room for one more pending connection. Displaces one of its own address if that has its
+    /// share, else one of the address with the most.
     fn make_room(&mut self, index: usize, address: SocketAddr, now: Now) -> Result<(), Refusal> {
         let listener = self.listeners.get(index).ok_or(Refusal::Limit)?;
         let (options, pending) = (&listener.options, &listener.pending);

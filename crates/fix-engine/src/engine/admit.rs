@@ -16,7 +16,7 @@ use super::super::sessions::{AddError, BoxStore, SessionKey};
 use super::Engine;
 use tickwire_host::clock::SECOND_NS;
 
-/// What is known after a look at the bytes of a pending connection.
+/// Result of reading the bytes of a pending connection.
 enum Found {
     /// The first message is not whole.
     NeedMore,
@@ -263,7 +263,7 @@ impl<A: Application> Engine<A> {
         self.sessions.refusals(refusal)
     }
 
-    /// Gives a connection to its session, with what arrived already.
+    /// Attaches a connection to its session, with the bytes received so far.
     pub(super) fn attach(&mut self, index: usize, key: SessionKey, now: Now) {
         self.leave_pending(index);
         let Some(connection) = self.connections.get_mut(index).and_then(Option::as_mut) else {

@@ -15,7 +15,7 @@ use super::super::sessions::SessionKey;
 use super::super::transport::Transport;
 use super::Engine;
 
-/// What is known of a session that connects.
+/// Connection state of an initiator session.
 #[derive(Debug)]
 pub(super) struct Dialer {
     pub key: SessionKey,
@@ -26,7 +26,7 @@ pub(super) struct Dialer {
     next_address: usize,
     /// A look-up of its hosts that is under way.
     lookup: Option<Lookup>,
-    /// True if the addresses are to be looked up before the next attempt.
+    /// True if host names are to be resolved before the next attempt.
     is_stale: bool,
 }
 
@@ -94,7 +94,7 @@ impl Dialer {
         address
     }
 
-    /// True if its hosts are being looked up.
+    /// True while its host names are being resolved.
     pub const fn is_looking_up(&self) -> bool {
         self.lookup.is_some()
     }

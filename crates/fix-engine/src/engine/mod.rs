@@ -41,8 +41,8 @@ const SLEEP_NS: u64 = SECOND_NS;
 /// How an engine runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EngineOptions {
-    /// True if the thread asks for events all the time rather than sleep until there are some. Takes a
-    /// core and saves the time to wake up. Default no.
+    /// True if the thread polls for events and never sleeps: saves the wake-up time and fully uses
+    /// one core. Default no.
     pub busy_poll: bool,
     /// The CPU to stay on, counted from 0. Default any.
     pub cpu: Option<usize>,
@@ -86,9 +86,9 @@ pub struct Engine<A> {
     read_buffer: Box<[u8]>,
     reader: Reader,
     requests: Requests,
-    /// True if more requests of handles wait than were done in the turn before.
+    /// True if more handle requests are pending than were executed in the previous turn.
     has_more_requests: bool,
-    /// Of the next Logon to be decided on.
+    /// Serial number of the next Logon to be decided on.
     next_serial: u64,
     events: EventLog,
     /// Notices of a session that are not logged yet.
@@ -97,7 +97,7 @@ pub struct Engine<A> {
     next_timer_ns: u64,
     next_sync_ns: u64,
     has_committed: bool,
-    /// True if sessions are being logged out for the end: nobody new is let in.
+    /// True while all sessions are being logged out: no new connections are accepted.
     is_ending: bool,
 }
 
@@ -171,11 +171,11 @@ impl<A: Application> Engine<A> {
         self.requests.handle.clone()
     }
 
-    /// Runs until `stop` is set, or the application sets it; then logs all sessions out
+    /// Runs until `stop` is set, by the application or otherwise; then logs all sessions out
     /// ([`Engine::shutdown`]).
     ///
     /// # Errors
-    /// What the operating system says when it is asked for events.
+    /// The operating system's error while polling for events.
     pub fn run(&mut self, stop: &Stop) -> Result<(), Error> {
         if let Some(cpu) = self.options.cpu {
             tickwire_host::affinity::pin_current_thread(cpu)
@@ -192,7 +192,7 @@ impl<A: Application> Engine<A> {
     /// Runs one turn: waits for events, at most `wait`, and handles them.
     ///
     /// # Errors
-    /// What the operating system says when it is asked for events.
+    /// The operating system's error while polling for events.
     pub fn turn(&mut self, wait: Duration) -> Result<(), Error> {
         self.requests.begin();
         self.turn_with(&mut Events::with_capacity(EVENTS), Some(wait))
@@ -332,7 +332,7 @@ impl<A: Application> Engine<A> {
         }
     }
 
-    /// Makes sure that what is due at `at_ns` is done then.
+    /// Schedules a wake-up at `at_ns`.
     fn wake_at(&mut self, at_ns: u64) {
         self.next_timer_ns = self.next_timer_ns.min(at_ns);
     }

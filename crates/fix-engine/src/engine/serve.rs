@@ -249,7 +249,7 @@ impl<A: Application> Engine<A> {
         self.detach(key, now);
     }
 
-    /// Tells a session that its connection is gone.
+    /// Reports the disconnection to a session.
     fn detach(&mut self, key: Option<SessionKey>, now: Now) {
         let Some(key) = key else { return };
         self.sessions.set_connection(key, None, None);

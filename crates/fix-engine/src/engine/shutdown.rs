@@ -15,12 +15,12 @@ const GRACE_NS: u64 = SECOND_NS;
 const TURN: Duration = Duration::from_millis(20);
 
 impl<A: Application> Engine<A> {
-    /// Logs all sessions out and waits for the answers, as long as the sessions' LogoutTimeout allows.
-    /// Meanwhile nobody is let in or called. [`Engine::run`] ends so. Requests of handles are refused
-    /// afterwards, until the engine runs again.
+    /// Logs all sessions out and waits for the answers, at most for the sessions' LogoutTimeout.
+    /// Meanwhile no connection is accepted or opened. [`Engine::run`] ends this way. Handle
+    /// requests are refused afterwards, until the engine runs again.
     ///
     /// # Errors
-    /// What the operating system says when it is asked for events.
+    /// The operating system's error while polling for events.
     pub fn shutdown(&mut self) -> Result<(), Error> {
         self.is_ending = true;
         let now = now();

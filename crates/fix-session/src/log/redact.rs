@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use tickwire_fix::reader::SOH;
 
-/// What stands for a secret.
+/// Replacement of a secret.
 const MASK: &[u8] = b"***";
 /// Password, NewPassword, EncryptedPassword, EncryptedNewPassword.
 const ALWAYS: [&[u8]; 4] = [b"554", b"925", b"1402", b"1404"];
@@ -77,13 +77,13 @@ fn is_user_defined(tag: &[u8]) -> bool {
     number.is_some_and(|number| number >= USER_DEFINED && !STANDARD_AGAIN.contains(&number))
 }
 
-/// True if a CheckSum stands at the end.
+/// True if the message ends with a CheckSum.
 fn has_trailer(message: &[u8]) -> bool {
     let trailer = message.len().checked_sub(TRAILER_LEN + 1).map(|at| &message[at..]);
     trailer.is_some_and(|trailer| trailer.starts_with(b"\x0110=") && trailer.ends_with(&[SOH]))
 }
 
-/// True if the tag of a secret stands anywhere, or it may be a Logon.
+/// True if the message contains the tag of a secret, or may be a Logon.
 fn may_have_secrets(message: &[u8]) -> bool {
     let mut at = 0;
     while let Some(found) = message.get(at..).and_then(|rest| rest.iter().position(|b| *b == SOH)) {
@@ -109,7 +109,7 @@ fn sum_of(bytes: &[u8]) -> u8 {
     bytes.iter().fold(0, |sum, byte| sum.wrapping_add(*byte))
 }
 
-/// Where the body begins and the trailer, if BodyLength and CheckSum are right.
+/// Returns the bounds of body and trailer, if BodyLength and CheckSum are right.
 fn frame(message: &[u8]) -> Option<(usize, usize, usize)> {
     let begin_end = message.iter().position(|byte| *byte == SOH)? + 1;
     let length = message.get(begin_end..)?.strip_prefix(b"9=")?;
@@ -122,7 +122,7 @@ fn frame(message: &[u8]) -> Option<(usize, usize, usize)> {
     (said == sum_of(&message[..trailer])).then_some((begin_end, body, trailer))
 }
 
-/// Makes BodyLength and CheckSum fit what was masked, if they were right before.
+/// Adjusts BodyLength and CheckSum to the masked message, if they were right before.
 fn fitted(message: &[u8], masked: Vec<u8>) -> Vec<u8> {
     let Some((begin_end, body, _)) = frame(message) else { return masked };
     // Nothing before the body is masked, nor is the trailer.

@@ -200,7 +200,7 @@ pub fn invalidity(config: &Config, message: &Message<'_, '_>) -> String {
     error.tag.map_or(reason.to_owned(), |tag| format!("{reason}, tag {tag}"))
 }
 
-/// True if a FIXT Logon says of which version its application messages are, and there is a dictionary for it.
+/// True if a FIXT Logon has a DefaultApplVerID with a known dictionary.
 ///
 /// Spec: FIXT 1.1, DefaultApplVerID: required.
 fn speaks(config: &Config, message: &Message<'_, '_>) -> bool {

@@ -44,8 +44,8 @@ pub(super) fn frame(out: &mut Vec<u8>, begin_string: &str, content: &[u8]) {
     push(out, Tag::CHECK_SUM, format!("{sum:03}").as_bytes());
 }
 
-/// Makes a stored message a possible duplicate of itself: the header is written anew, the body keeps its
-/// bytes, whatever fields a dictionary knows.
+/// Converts a stored message to a possible duplicate: writes a new header and keeps the bytes of
+/// the body, whatever fields a dictionary knows.
 pub(super) fn again(
     out: &mut Vec<u8>,
     content: &mut Vec<u8>,

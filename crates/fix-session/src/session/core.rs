@@ -20,13 +20,14 @@ pub(super) struct Held {
     pub bytes: usize,
 }
 
-/// What was asked for: first and last number, and the last that is missing.
+/// Range of a resend request: first and last number, and the last missing number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Asked {
     pub begin: u64,
     pub end: u64,
     pub missing_end: u64,
-    /// What was expected when it was last looked at, and since when nothing of it has come, on the steady clock.
+    /// Expected number at the last check, and the time since which nothing of it has arrived, on
+    /// the steady clock.
     pub expected: u64,
     pub since_ns: u64,
     /// How often it was asked for since then.
@@ -67,15 +68,16 @@ pub(crate) struct Core<S> {
     pub(super) replay_reader: Reader,
     pub(super) held: Held,
     pub(super) asked: Option<Asked>,
-    /// True if a message longer than the limit has come since nothing was missing.
+    /// True if a message longer than the limit has arrived since the last time that nothing was
+    /// missing.
     pub(super) was_too_long: bool,
-    /// True if the message at hand was held: it was logged and counted, and its SendingTime checked, when
-    /// it came.
+    /// True if the current message was held: it was logged, counted and checked for its SendingTime
+    /// on arrival.
     pub(super) is_held: bool,
     pub(super) pending_logon: Option<PendingLogon>,
-    /// True if the application has accepted the Logon before the session got it.
+    /// True if the application accepted the Logon before the session received it.
     pub(super) authenticated: bool,
-    /// Of application messages without ApplVerID.
+    /// Version of application messages without ApplVerID.
     pub(super) appl_version: Option<ApplVersion>,
     /// DefaultApplVerID as the peer wrote it.
     pub(super) appl_ver_id: Option<Vec<u8>>,
@@ -89,7 +91,8 @@ pub(crate) struct Core<S> {
     pub(super) received_logon: bool,
     /// Since when our Logon with ResetSeqNumFlag waits for its answer on this connection, on the steady clock.
     pub(super) sent_reset_ns: Option<u64>,
-    /// True if our numbers began at 1 and the peer has not confirmed it, on this connection or an earlier one.
+    /// True if our numbers were reset and the peer has not confirmed it, on this connection or an
+    /// earlier one.
     pub(super) is_reset_open: bool,
     pub(super) sent_logout_ns: Option<u64>,
     /// When messages were last sent again behind our Logout.
@@ -140,17 +143,17 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// True if bytes that arrive are looked at.
+    /// True if received bytes are processed.
     pub(super) const fn is_open(&self) -> bool {
         self.connected_ns.is_some() && !self.closing
     }
 
-    /// True if both sides have said Logon on this connection.
+    /// True if both sides have sent Logon on this connection.
     pub(super) const fn is_established(&self) -> bool {
         self.sent_logon && self.received_logon && self.is_open()
     }
 
-    /// True if both sides have said Logon, and this side no Logout.
+    /// True if both sides have sent Logon, and this side no Logout.
     pub(super) const fn is_logged_on(&self) -> bool {
         self.is_established() && self.sent_logout_ns.is_none()
     }
@@ -172,7 +175,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Takes note of a store that failed: nothing more is sent or received.
+    /// Records a failure of the store: nothing more is sent or received.
     pub(super) fn store_failed(&mut self, error: &StoreError) {
         self.transmit.discard();
         match self.connected_ns {
@@ -197,8 +200,8 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// True if a message with that number is counted as soon as it comes. Nothing is until our reset
-    /// is answered.
+    /// True if a message with this number is counted on arrival. Until our reset is answered, none
+    /// is.
     pub(super) fn is_due(&self, seq_num: u64) -> bool {
         if self.is_reset_open || self.awaits_reset() {
             return false;

@@ -1,4 +1,4 @@
-//! What a session tells.
+//! Events of a session.
 
 use tickwire_fix::{BusinessRejectReason, Message, SessionRejectReason, Tag, Writer};
 
@@ -9,7 +9,7 @@ use crate::error::SendError;
 use crate::now::Now;
 use crate::store::Store;
 
-/// What happened.
+/// An event of a session.
 #[derive(Debug)]
 pub enum Event<'s, S> {
     /// A message for the application, in order and once, but see [`Delivery::poss_dup`].
@@ -20,7 +20,7 @@ pub enum Event<'s, S> {
     Notice(Notice),
 }
 
-/// What an application may want to know.
+/// An event for the information of the application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
@@ -162,7 +162,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// What has been counted since the session was created.
+/// Counters since the session was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Messages received that were not garbled.

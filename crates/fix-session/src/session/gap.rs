@@ -11,7 +11,7 @@ use crate::now::{Now, SECOND_NS};
 use crate::store::Store;
 use crate::tags;
 
-/// What stands for "to the last" in EndSeqNo before FIX 4.2.
+/// EndSeqNo for "to the last" before FIX 4.2.
 const LAST_BEFORE_42: u64 = 999_999;
 /// How long nothing of what was asked for may come before it is asked for once more.
 const ASK_AGAIN_NS: u64 = 60 * SECOND_NS;
@@ -68,7 +68,7 @@ impl<S: Store> Core<S> {
         self.ask(now, seq_num.saturating_sub(1));
     }
 
-    /// Takes note of what is missing before `seq_num` and will come without being asked for.
+    /// Records the gap before `seq_num`; the peer resends it unprompted (789).
     pub(super) fn expect_missing(&mut self, seq_num: u64) {
         let (begin, end) = (self.store.next_target(), seq_num.saturating_sub(1));
         let since_ns = self.last_received_ns;
@@ -217,7 +217,8 @@ impl<S: Store> Core<S> {
         let begin = begin.max(1);
         self.notices.push_back(Notice::ResendRequested { begin, end });
         self.replay(begin, end);
-        // What is asked for is sent first, or two sides that miss messages would wait for one another.
+        // Serve the peer's request first; otherwise two sides that both miss messages would wait
+        // for each other.
         if is_early {
             self.ask_for_missing(now, head.seq_num);
         }

@@ -1,4 +1,4 @@
-//! Which tags stand in the header, and the header of a message that arrived.
+//! Header tags, and the header of a received message.
 
 use tickwire_fix::{Error, Message, Tag, UtcTimestamp};
 
@@ -15,7 +15,7 @@ pub(crate) fn is_header(tag: u32) -> bool {
     HEADER.binary_search(&tag).is_ok() || matches!(tag, 628..=630)
 }
 
-/// What the session needs of a header.
+/// Header fields that the session needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header<'m> {
     pub seq_num: u64,

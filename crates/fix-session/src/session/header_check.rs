@@ -63,7 +63,7 @@ fn is_own(config: &Config, tag: Tag) -> bool {
     }
 }
 
-/// True if a value stays in its field: data may contain delimiters after its length, and only there.
+/// True if a value is valid in its field: only data after its length may contain delimiters.
 fn is_value(tag: Tag, value: &[u8], before: Option<(Tag, &[u8])>) -> bool {
     let length = before.map(|(tag, _)| tag);
     if let Some((_, data)) = DATA.iter().find(|(tag, _)| Some(*tag) == length) {

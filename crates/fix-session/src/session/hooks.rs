@@ -19,11 +19,11 @@ pub struct Outgoing<'a> {
     pub id: &'a SessionId,
     /// The message as it would leave: header with MsgSeqNum and SendingTime, and body.
     pub message: Message<'a, 'a>,
-    /// True if it was sent before and is sent again because the peer asked for it.
+    /// True if the peer requested a resend of this message.
     pub is_resend: bool,
 }
 
-/// Whether a message is sent.
+/// Decision of a hook on a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is.
@@ -69,8 +69,8 @@ impl Added {
     }
 }
 
-/// What the application does with messages on their way. Called on the thread that drives the session,
-/// while a message is made: it must not take long, and knows the message alone.
+/// Hooks of the application for messages. Called on the session's thread while a message is
+/// assembled: they must not block, and see only the message.
 pub trait Hooks: fmt::Debug + Send + Sync {
     /// Before a message of the session leaves (Logon, Heartbeat, Logout and so on): the place to sign a
     /// Logon. QuickFIX: `toAdmin`.

@@ -53,7 +53,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Tells the peer that our numbers began at 1, with a Logon that has number 1 however often it is said.
+    /// Reports our reset to the peer with a Logon, which has number 1 however often it is sent.
     fn say_reset(&mut self, now: Now) {
         self.is_reset_open = true;
         self.sent_reset_ns = Some(now.steady_ns);
@@ -195,7 +195,7 @@ impl<S: Store> Core<S> {
             return self.refuse_expectation(now, too_high);
         }
         if self.awaits_reset() {
-            // What came before the answer is of the old numbering.
+            // Messages before the answer belong to the old sequence numbers.
             self.held = Held::default();
             self.asked = None;
         }
@@ -259,8 +259,8 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// True if the peer's first Logon, which cannot be accepted, is not answered: an answer would use a number, and nobody
-    /// knows who the peer is.
+    /// True if the peer's first Logon, which cannot be accepted, is not answered: an answer would
+    /// use a number, and the peer is not authenticated.
     fn is_anybody(&self) -> bool {
         !self.is_initiator() && !self.config.authenticates()
     }
@@ -315,8 +315,8 @@ impl<S: Store> Core<S> {
         false
     }
 
-    /// True if a Logon that begins the numbers anew has the first of them; does what has to be done if not. Nothing
-    /// is reset for one that has not.
+    /// True if a Logon that resets the numbers has number 1; otherwise refuses it and resets
+    /// nothing.
     ///
     /// Spec: FIX session layer, ResetSeqNumFlag: MsgSeqNum is 1.
     fn begins_at_1(&mut self, now: Now, head: &Header<'_>, reset: bool) -> bool {

@@ -34,12 +34,12 @@ use tickwire_fix::{Framer, Reader, Step, Writer};
 /// Bytes of handled messages that may lie before those not handled.
 const CONSUMED_MAX: usize = 64 << 10;
 
-/// True if a MsgType belongs to the session: those are not sent again but gap-filled.
+/// True if a MsgType is an administrative message: those are gap-filled, not resent.
 pub const fn is_admin(msg_type: &[u8]) -> bool {
     matches!(msg_type, b"0" | b"1" | b"2" | b"3" | b"4" | b"5" | b"A")
 }
 
-/// What arrived and is not handled yet.
+/// Received bytes that are not handled yet.
 #[derive(Debug)]
 struct Inbox {
     buffer: Vec<u8>,
@@ -109,12 +109,12 @@ impl<S: Store> Session<S> {
         &self.core.counters
     }
 
-    /// True if both sides have said Logon on this connection, and this side no Logout.
+    /// True if both sides have sent Logon on this connection, and this side no Logout.
     pub const fn is_logged_on(&self) -> bool {
         self.core.is_logged_on()
     }
 
-    /// True if this side has said Logout and waits for the peer's.
+    /// True if this side has sent Logout and waits for the peer's.
     pub const fn is_logging_out(&self) -> bool {
         self.core.is_established() && !self.core.is_logged_on()
     }
@@ -129,7 +129,7 @@ impl<S: Store> Session<S> {
         self.core.transmit.backlog(self.core.store.next_sender())
     }
 
-    /// Tells of a new connection. An initiator's Logon is then ready to be sent.
+    /// The transport is connected. An initiator's Logon is then ready to be sent.
     pub fn handle_connected(&mut self, now: Now) {
         self.inbox.begin();
         self.core.connected(now);
@@ -142,8 +142,8 @@ impl<S: Store> Session<S> {
         self.core.authenticated = true;
     }
 
-    /// Tells that the connection is gone. Call [`Session::poll_event`] until `None` then: what was found out while
-    /// the last bytes were made ready, and a reset, are still to be told.
+    /// The transport is disconnected. Then call [`Session::poll_event`] until `None`: it still
+    /// returns events of the last bytes, and a reset.
     pub fn handle_disconnected(&mut self, now: Now) {
         self.inbox.begin();
         self.core.disconnected(now);
@@ -201,7 +201,7 @@ impl<S: Store> Session<S> {
                 }
             }
         };
-        // What was held was written down when it came.
+        // Held messages were logged on arrival.
         if let Some(log) = core.transmit.log.as_mut().filter(|_| !core.is_held) {
             push_line(log, now, Direction::In, bytes);
         }
@@ -280,7 +280,7 @@ impl<S: Store> Session<S> {
         self.core.reset_by_application(now);
     }
 
-    /// Tells that time has passed: sends heartbeats and test requests, gives up silent peers. Early and
+    /// Runs the timers: sends heartbeats and test requests, disconnects silent peers. Early and
     /// late calls are harmless.
     pub fn handle_timeout(&mut self, now: Now) {
         self.core.handle_timeout(now);
@@ -307,7 +307,7 @@ impl<S: Store> Session<S> {
         Ok(self.core.transmit.pending())
     }
 
-    /// Tells that the first `len` bytes of what [`Session::poll_transmit`] gave were written.
+    /// Reports that the first `len` bytes returned by [`Session::poll_transmit`] were written.
     pub fn handle_transmitted(&mut self, len: usize) {
         self.core.transmit.written(len);
     }

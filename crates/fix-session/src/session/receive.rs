@@ -1,4 +1,4 @@
-//! What to do with a message that arrived.
+//! Handling of received messages.
 
 use tickwire_fix::{Message, SessionRejectReason, Tag};
 
@@ -12,7 +12,7 @@ use crate::now::Now;
 use crate::store::Store;
 use crate::tags;
 
-/// What becomes of a message.
+/// Result of a received message.
 pub(super) enum Outcome {
     /// The application decides on the Logon.
     Authenticate,
@@ -22,7 +22,7 @@ pub(super) enum Outcome {
     Done,
 }
 
-/// Which sides of the expected number are checked.
+/// Sides of the expected number that are checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// Neither.
@@ -32,9 +32,10 @@ pub(super) enum Order {
 }
 
 impl<S: Store> Core<S> {
-    /// Takes note of bytes that are no message, or of a garbled one.
+    /// Records bytes that are not a message, or a garbled message.
     ///
-    /// Spec: FIX session layer, test cases 2d, 3b and 3c (garbled: ignored, the number is still expected).
+    /// Spec: FIX session layer, test cases 2d, 3b and 3c (garbled: ignored, the number is still
+    /// expected).
     pub(super) fn handle_garbage(&mut self) {
         self.counters.garbled += 1;
         if !self.received_logon {
@@ -42,8 +43,8 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Takes note of a message longer than the limit. Its number is missing from then on; a peer that sends it once
-    /// more, because it was asked for, will never get it through: people have to know.
+    /// Records a message longer than the limit. Its number is missing from then on. If the peer
+    /// resends it on request, it can never be received, and the session ends with an error.
     pub(super) fn handle_too_long(&mut self, now: Now, len: usize) {
         let is_again = std::mem::replace(&mut self.was_too_long, true);
         if is_again && self.asked.is_some() && self.is_logged_on() {
@@ -111,8 +112,8 @@ impl<S: Store> Core<S> {
         Outcome::Done
     }
 
-    /// True if a message comes between our reset and the peer's answer to it: its number is one of
-    /// the old numbering, and would be taken for a new one if it were held.
+    /// True if a message arrives between our reset and the peer's answer to it: its number belongs
+    /// to the old sequence, and if it were held it would be mistaken for a new one.
     ///
     /// Spec: FIX session layer, ResetSeqNumFlag.
     fn is_of_old_numbers(&self, msg_type: &[u8]) -> bool {
@@ -212,7 +213,7 @@ impl<S: Store> Core<S> {
         true
     }
 
-    /// True if a message may come in this state of the logon.
+    /// True if a message is allowed in this state of the logon.
     ///
     /// Spec: FIX session layer, test case 1e (first message is not a Logon: disconnect).
     fn is_expected(&self, msg_type: &[u8]) -> bool {
@@ -281,11 +282,11 @@ impl<S: Store> Core<S> {
         false
     }
 
-    /// Whether a possible duplicate says when it was sent first, and that this was not after it was sent
-    /// now; does what has to be done if not.
+    /// True if a possible duplicate has an OrigSendingTime that is not later than its SendingTime;
+    /// otherwise rejects it.
     ///
-    /// Spec: FIX session layer, test cases 2f (OrigSendingTime later than SendingTime: Reject and Logout) and
-    /// 2g (no OrigSendingTime: Reject).
+    /// Spec: FIX session layer, test cases 2f (OrigSendingTime later than SendingTime: Reject and
+    /// Logout) and 2g (no OrigSendingTime: Reject).
     fn is_duplicate_of_then(
         &mut self,
         now: Now,

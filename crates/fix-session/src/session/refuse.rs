@@ -38,7 +38,7 @@ fn reverse_route<'m>(message: &Message<'m, '_>, version: BeginString) -> Vec<(Ta
     route
 }
 
-/// True if text can stand as a tag number in an answer.
+/// True if a text can be used as a tag number in an answer.
 fn is_number(text: &[u8]) -> bool {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     matches!(digits.len(), 1..=10) && digits.iter().all(u8::is_ascii_digit)

@@ -17,7 +17,7 @@ use crate::tags;
 /// Room that a buffer for messages begins with.
 const SCRATCH_LEN: usize = 1024;
 
-/// What a message may grow by when it is sent again: PossDupFlag, OrigSendingTime, digits of BodyLength and
+/// Bytes that a resend may add to a message: PossDupFlag, OrigSendingTime, digits of BodyLength and
 /// of LastMsgSeqNumProcessed.
 const AGAIN_LEN: usize = 64;
 
@@ -54,12 +54,12 @@ pub(super) fn finish(writer: Writer<'_>) -> Result<(usize, usize), tickwire_fix:
     writer.finish().map(|message| (message.as_ptr().addr(), message.len()))
 }
 
-/// What a header tells beyond the configuration.
+/// Header values besides the configuration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stamp {
     pub now: Now,
     pub seq_num: u64,
-    /// Makes the message a possible duplicate of one sent then.
+    /// Original sending time; makes the message a possible duplicate.
     pub orig: Option<UtcTimestamp>,
     /// LastMsgSeqNumProcessed, if it is sent.
     pub last_processed: Option<u64>,
@@ -283,7 +283,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Says Logout, once.
+    /// Sends Logout, once.
     pub(super) fn send_logout(&mut self, now: Now, text: &[u8]) {
         if self.sent_logout_ns.is_some() {
             return;

@@ -1,4 +1,4 @@
-//! What has to happen though nothing arrives.
+//! Timers: heartbeat, test request, logon and logout timeouts, schedule.
 
 use super::core::Core;
 use super::event::Why;
@@ -83,8 +83,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Says Logout when the schedule's session or the time to be logged on has ended. Returns whether
-    /// it has.
+    /// Sends Logout when the scheduled session or the logon time has ended. Returns true if it has.
     fn end_of_schedule(&mut self, now: Now) -> bool {
         if self.session_end_ns.is_none_or(|end_ns| now.steady_ns < end_ns) {
             return false;

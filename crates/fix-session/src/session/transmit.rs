@@ -1,8 +1,8 @@
-//! What waits for the connection: bytes ready to be written, and messages that wait in the store.
+//! Output of a session: bytes ready to be written, and messages waiting in the store.
 //!
-//! At most a bounded number of bytes is ready. If the peer does not read, or while messages are sent
-//! again, new messages wait where they are already, in the store, and are taken from there in order. So
-//! a resend of a million messages, and a peer that sleeps, need no memory.
+//! The number of ready bytes is bounded. While the peer does not read, or during a resend, new
+//! messages wait in the store and are read from there in order. A resend of a million messages, or
+//! a peer that stops reading, therefore needs no additional memory.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -42,7 +42,7 @@ struct Replay {
     again: bool,
 }
 
-/// What waits for the connection.
+/// Output that waits for the connection.
 #[derive(Debug, Default)]
 pub(super) struct Transmit {
     pub scratch: Vec<u8>,
@@ -73,7 +73,7 @@ impl Transmit {
         self.out.get(self.written..).unwrap_or_default()
     }
 
-    /// Makes the message in the scratch, or another, ready to be written.
+    /// Appends a message, from the scratch buffer or another, to the ready bytes.
     pub fn push(out: &mut Vec<u8>, log: &mut Option<Vec<u8>>, now: Now, message: &[u8]) {
         out.extend_from_slice(message);
         if let Some(log) = log {
@@ -95,7 +95,7 @@ impl Transmit {
         }
     }
 
-    /// True if a new message has to wait.
+    /// True if a new message must wait.
     pub fn lags(&self, transmit_len_max: usize) -> bool {
         self.lag.is_some()
             || !self.replays.is_empty()
@@ -107,7 +107,7 @@ impl Transmit {
         self.lag.map_or(0, |lag| next_sender.saturating_sub(lag.next))
     }
 
-    /// True if messages that were asked for are still to be sent.
+    /// True if a resend is not complete.
     pub fn is_resending(&self) -> bool {
         !self.replays.is_empty()
     }
@@ -162,13 +162,13 @@ impl Transmit {
 impl<S: Store> Core<S> {
     /// Sends messages again, from `begin` to `end`.
     pub(super) fn replay(&mut self, begin: u64, end: u64) {
-        // What was not sent yet is not sent again: it comes anyway.
+        // Messages that were not sent yet are not resent: they follow anyway.
         let sent = self.transmit.lag.map_or(u64::MAX, |lag| lag.next.saturating_sub(1));
         self.transmit.replay(begin, end.min(sent));
     }
 
-    /// True if messages are to be taken from the store though no bytes are ready: those that were looked at last are
-    /// not to be sent again.
+    /// True if more messages must be read from the store although no bytes are ready: the last ones
+    /// read are not to be resent.
     pub(super) fn has_to_go_on(&self) -> bool {
         let transmit = &self.transmit;
         let waits = transmit.is_resending() || transmit.lag.is_some() && !self.awaits_reset();
@@ -265,7 +265,7 @@ impl<S: Store> Core<S> {
         Ok(())
     }
 
-    /// Makes the stored message a possible duplicate; returns whether it is to be sent again.
+    /// Converts the stored message to a possible duplicate; returns true if it is to be resent.
     ///
     /// Spec: FIX session layer, test case 8 (PossDupFlag, OrigSendingTime).
     fn make_again(&mut self, now: Now, seq_num: u64) -> Result<bool, SendError> {
@@ -283,7 +283,7 @@ impl<S: Store> Core<S> {
         Ok(true)
     }
 
-    /// Tells that the numbers from `begin` to before `end` have no message.
+    /// Sends a gap fill for the numbers from `begin` to before `end`.
     ///
     /// Spec: FIX session layer, test case 8 (Sequence Reset with GapFillFlag).
     fn fill_gap(&mut self, now: Now, begin: u64, end: u64) -> Result<(), SendError> {

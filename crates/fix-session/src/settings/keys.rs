@@ -355,7 +355,7 @@ fn read_logon_fields(keys: &mut Keys, config: &mut Config) {
     }
 }
 
-/// True if a field of a Logon is written without being named by `LogonTag`, or has been named.
+/// True if the session writes a Logon field itself, or `LogonTag` has already named it.
 fn is_written(tag: Tag, config: &Config) -> bool {
     match tag {
         Tag::CHECK_SUM

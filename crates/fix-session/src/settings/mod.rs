@@ -175,7 +175,7 @@ pub struct LogRotation {
 /// The dictionaries that a file names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DictionarySettings {
-    /// True if to validate at all.
+    /// True if messages are validated.
     pub is_used: bool,
     /// `DataDictionary` or `TransportDataDictionary`; the one that comes with the library if not given.
     pub session: Option<PathBuf>,
@@ -188,7 +188,7 @@ pub struct DictionarySettings {
 pub struct SessionSettings {
     /// Line of its section.
     pub line: u32,
-    /// What the session itself is told, without dictionaries.
+    /// Configuration of the session, without dictionaries.
     pub config: Config,
     /// How it gets its connection.
     pub connection: ConnectionSettings,
@@ -253,7 +253,7 @@ impl Settings {
     }
 }
 
-/// Tells of sections that are one and the same session.
+/// Reports sections that define the same session.
 fn duplicates(sessions: &[SessionSettings], errors: &mut Vec<Finding>) {
     let mut lines = HashMap::new();
     for session in sessions {

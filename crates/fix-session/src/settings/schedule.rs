@@ -64,7 +64,7 @@ impl Span {
     }
 }
 
-/// Makes a schedule, if both its times are given.
+/// Creates a schedule if both its times are given.
 fn made(keys: &mut Keys, line: u32, span: &Span, names: [&str; 2]) -> Option<Schedule> {
     let (start, end) = match (&span.start, &span.end) {
         (None, None) => return None,

@@ -9,7 +9,7 @@ use super::keys::Keys;
 use super::{TlsSettings, TlsVersion};
 use crate::config::Role;
 
-/// Whether the connection is encrypted.
+/// Keys that enable TLS.
 const SWITCHES: [&str; 2] = ["socketusessl", "sslenable"];
 /// Own certificates, their key, and those that the peer's must come from: PEM files.
 const CERTIFICATES: [&str; 3] =
@@ -22,7 +22,7 @@ const SERVER_NAMES: [&str; 3] = ["socketservername", "sslservername", "snihostna
 /// Versions, as a list.
 const VERSIONS: [&str; 3] = ["sslprotocol", "sslprotocols", "enabledprotocols"];
 
-/// What stands in the names of keys about TLS.
+/// Parts of the names of TLS keys.
 const PARTS: [&str; 13] = [
     "usessl",
     "enablessl",
@@ -44,7 +44,7 @@ fn plain(key: &str) -> String {
     key.replace('_', "")
 }
 
-/// True if a key is about TLS.
+/// True if a key concerns TLS.
 fn is_tls(key: &str) -> bool {
     let key = plain(key);
     let key = key.as_str();

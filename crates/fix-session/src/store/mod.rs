@@ -1,4 +1,4 @@
-//! What a session remembers: its two sequence numbers and the messages it sent.
+//! Persistent state of a session: its two sequence numbers and the messages it sent.
 
 mod file;
 mod memory;
@@ -11,12 +11,12 @@ pub use memory::MemoryStore;
 
 use crate::error::StoreError;
 
-/// What a session remembers.
+/// Persistent state of a session.
 ///
-/// Changes take effect at once for the reads below and become durable, all or none of them, with
-/// [`Store::commit`], which the session calls before it hands out bytes. So a message never leaves
-/// before it is stored, and the number of a message received is stored together with all that was sent
-/// because of it.
+/// Changes are visible at once to the reads below. [`Store::commit`] makes them durable, all or
+/// none; the session calls it before it returns bytes for sending. So a message is never sent
+/// before it is stored, and the number of a received message is stored together with all messages
+/// sent in response.
 pub trait Store {
     /// Returns the MsgSeqNum of the next message to send, from 1.
     fn next_sender(&self) -> u64;
@@ -58,7 +58,7 @@ pub trait Store {
     /// If it cannot be kept.
     fn reset(&mut self, created_ns: u64) -> Result<(), StoreError>;
 
-    /// Makes all changes durable as far as the store promises.
+    /// Makes all changes durable, as far as the store guarantees it.
     ///
     /// # Errors
     /// If it cannot be written.

@@ -1,4 +1,4 @@
-//! Where an HTTP server listens.
+//! Address of an HTTP server.
 
 use std::error::Error;
 use std::fmt;

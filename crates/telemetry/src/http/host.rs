@@ -1,4 +1,5 @@
-//! Who a request is for: a page of a browser may have its own name point to this machine, and read what is served.
+//! Host check: protects against DNS rebinding, by which a web page could resolve its own name to
+//! this machine and read the served data.
 
 use std::net::IpAddr;
 

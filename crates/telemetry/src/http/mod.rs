@@ -92,7 +92,7 @@ impl HttpServer {
         Ok(Self { address, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Where it serves.
+    /// Returns the address of the server.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }

@@ -20,7 +20,7 @@ const LEN: usize = 24;
 /// Fewest characters of one that is read.
 const CHARS_MIN: usize = 16;
 
-/// What a request must show, as `Authorization: Bearer TOKEN`. Not shown by `Debug`.
+/// Secret of requests: `Authorization: Bearer TOKEN`. Not shown by `Debug`.
 #[derive(Clone)]
 pub struct Token(String);
 
@@ -31,7 +31,7 @@ impl fmt::Debug for Token {
 }
 
 impl Token {
-    /// Makes one at random.
+    /// Creates a random token.
     ///
     /// # Errors
     /// The operating system has no random numbers.
@@ -90,7 +90,7 @@ impl Token {
         &self.0
     }
 
-    /// True if a request shows it. The time taken does not tell where two tokens differ.
+    /// True if a request contains the token. The comparison time does not reveal where two tokens differ.
     fn is_shown(&self, headers: &HeaderMap) -> bool {
         let shown = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         // The scheme's case is of no matter (RFC 9110, section 11.1).

@@ -50,13 +50,13 @@ impl<C: 'static> Group<C> {
 struct LineMetrics {
     source: Source,
     socket: Group<ReceiverCounters>,
-    /// Of lines of the incremental feed, which alone are arbitrated.
+    /// Metrics of a line of the incremental feed; only these lines are arbitrated.
     line: Option<ArbitratedMetrics>,
     age: SecondsGauge,
     delay: Distribution,
 }
 
-/// What the arbiter counts of a line.
+/// Arbiter counters of a line.
 struct ArbitratedMetrics {
     counters: Group<LineCounters>,
     lost: Gauge,
@@ -108,7 +108,7 @@ impl ReplayMetrics {
     }
 }
 
-/// What a channel has counted.
+/// Counters of a channel.
 pub struct FeedCounts<'c> {
     /// The lines with their sockets.
     pub inputs: Vec<(Source, &'c Receiver)>,

@@ -74,7 +74,7 @@ impl SecondsGauge {
     }
 }
 
-/// What is measured, by name. Clones are the same set.
+/// Metrics by name. Clones refer to the same set.
 #[derive(Clone, Default)]
 pub struct Metrics {
     inner: Arc<Mutex<Inner>>,

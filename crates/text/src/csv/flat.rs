@@ -15,7 +15,7 @@ use tickwire_fast::{Entries, FieldHandle, Program, Record, Repeated, SegmentRef,
 /// How the rows of a template are written.
 pub(super) struct Flat {
     sequence: Option<Slot<Repeated>>,
-    /// What the rows of a message share, each run without a gap.
+    /// Columns that the rows of a message share, as contiguous runs.
     shared: Vec<Run>,
     /// A row of an entry.
     row: Run,
@@ -44,11 +44,11 @@ enum Cell {
     Field(Source),
     /// The index of the entry.
     Entry,
-    /// What the rows of a message share.
+    /// Columns that the rows of a message share.
     Shared(usize),
 }
 
-/// What stands in a row, in its order.
+/// Parts of a row, in order.
 enum Token {
     Text(Vec<u8>),
     /// The same for all rows of a message.
@@ -144,7 +144,7 @@ fn shown<'p>(
 }
 
 impl Columns {
-    /// Gives a field its column, if it has one; `None` if another has taken it.
+    /// Assigns a column to a field; `None` if another field has it.
     fn take(
         &self,
         program: &Program,

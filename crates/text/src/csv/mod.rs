@@ -82,12 +82,12 @@ pub struct Csv<W> {
     /// The indexes of the entries that the row is in, outermost first.
     entry: Vec<usize>,
     fields: Fields,
-    /// Of the program of the last message, by template.
+    /// Row layouts by template, of the program of the last message.
     flats: Option<(Arc<Program>, Vec<Option<Flat>>)>,
     shared: Shared,
 }
 
-/// Which column each field has.
+/// Column of each field.
 #[derive(Default)]
 struct Columns {
     paths: Vec<String>,
@@ -155,7 +155,7 @@ impl<W: Write> Csv<W> {
         })
     }
 
-    /// Brings what is worked out once to the program of a message.
+    /// Updates the cached layouts for the program of a message.
     fn follow(&mut self, program: &Arc<Program>) {
         if self.flats.as_ref().is_some_and(|(own, _)| Arc::ptr_eq(own, program)) {
             return;

@@ -3,7 +3,7 @@
 /// Parses hexadecimal digits; white space between bytes is ignored.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// A description of the error.
 pub fn parse_hex(text: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::with_capacity(text.len() / 2);
     let mut high = None;

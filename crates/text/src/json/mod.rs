@@ -21,7 +21,7 @@ use crate::scalar::element_name;
 use tickwire_fast::template::FieldType;
 use tickwire_fast::{Decimal, FieldLayout, FieldValue, Record};
 
-/// What stands for a value that is not a plain number or string.
+/// JSON form of values that are not plain numbers or strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Absent fields are `null`, enumerations their element's name, booleans `true` and `false`.

@@ -1,4 +1,4 @@
-//! What the objects of a program's records are made of, worked out once.
+//! Layout of the JSON objects of a program's records, computed once.
 
 use super::{Form, push_decimal, push_integer, push_string, push_unsigned, push_value};
 use crate::Fields;

@@ -44,7 +44,7 @@ impl Json {
         }
     }
 
-    /// What kind of value it is, for messages.
+    /// Name of the kind of value, for error messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Bool(_) => "a boolean",

@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What follows the journal's name, before the archive's number.
+/// Separator between the journal's name and the archive's number.
 const MARK: &str = ".archive-";
 
 /// Returns the archives of a journal with their numbers, oldest first.
@@ -38,7 +38,7 @@ pub(super) fn make_room(journal: &Path, archives_max: usize) -> io::Result<()> {
     archives.iter().take(excess).try_for_each(|(_, path)| fs::remove_file(path))
 }
 
-/// Gives a journal the name of the next archive, beside its own.
+/// Renames a journal to its next archive.
 pub(super) fn add(journal: &Path) -> io::Result<PathBuf> {
     let next = list(journal)?.last().map_or(1, |(number, _)| number.saturating_add(1));
     let mut path = journal.to_owned().into_os_string();

@@ -13,7 +13,7 @@ use crate::files::private_file;
 /// The end of a journal that was no frame, moved to a file of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MovedAside {
-    /// Where it was in the journal.
+    /// Offset in the journal.
     pub offset: u64,
     /// Its bytes.
     pub len: u64,
@@ -65,8 +65,8 @@ pub(super) fn damaged(end: u64, next: Option<u64>) -> io::Error {
     ))
 }
 
-/// Gives up what follows the last whole commit of a journal: it is moved to a file beside it. Returns `None` where
-/// nothing follows. The journal must not be in use.
+/// Discards everything after the last complete commit of a journal: moves it to a file beside the
+/// journal. Returns `None` if nothing follows. The journal must not be in use.
 ///
 /// # Errors
 /// If it cannot be opened, is in use, or is not a journal.

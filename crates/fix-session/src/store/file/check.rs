@@ -7,7 +7,7 @@ use super::format::Record;
 use super::scan::{Scan, Tail};
 use crate::error::StoreError;
 
-/// What a journal holds.
+/// Content of a journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreReport {
     /// Version of its form.
@@ -26,15 +26,16 @@ pub struct StoreReport {
     pub whole: u64,
     /// Bytes after them.
     pub damaged: u64,
-    /// True if those are the beginning of a commit whose writing was cut short: they are moved aside when the store is
-    /// opened.
+    /// True if the bytes are the beginning of an incomplete commit: they are moved to another file
+    /// when the store is opened.
     pub is_cut_short: bool,
-    /// Where the next whole frame is after damage, if one was found: what is between is lost.
+    /// Offset of the next complete frame after damage, if there is one: everything between is lost.
     pub resumes: Option<u64>,
 }
 
 impl StoreReport {
-    /// True if the journal is damaged otherwise than by a write that was cut short, so that it is not opened.
+    /// True if the journal has other damage than an incomplete last write, so that it is not
+    /// opened.
     pub const fn is_broken(&self) -> bool {
         self.damaged > 0 && !self.is_cut_short
     }

@@ -52,7 +52,7 @@ impl NewJournal {
         Ok(())
     }
 
-    /// Gives it its name. What had the name before has none then.
+    /// Renames the file to its final name. A file that had the name loses it.
     pub fn publish(self) -> io::Result<Published> {
         self.journal.sync_data()?;
         fs::rename(&self.temporary, &self.path)?;
@@ -60,8 +60,8 @@ impl NewJournal {
     }
 }
 
-/// True if something has a name, though it be a link to what is not there: the journal of a volume that is not mounted
-/// is not one that never was.
+/// True if the name exists, even as a dangling link: the journal of an unmounted volume is not a
+/// missing journal.
 pub(super) fn is_taken(path: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
@@ -70,7 +70,7 @@ pub(super) fn is_taken(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Makes an empty journal where none is; opens the one that another process has made in the meantime.
+/// Creates an empty journal if there is none; opens the one that another process created meanwhile.
 pub(super) fn make_first(path: &Path, created_ns: u64) -> io::Result<File> {
     let new = NewJournal::begin(path, created_ns)?;
     // Nobody else can be making one now.

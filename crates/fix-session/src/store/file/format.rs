@@ -14,9 +14,9 @@ use std::io;
 
 use crc32fast::Hasher;
 
-/// What a journal begins with, by version.
+/// First bytes of a journal, by version.
 const MAGICS: [(&[u8; 8], Version); 2] = [(b"TWFIXJ01", Version::One), (b"TWFIXJ02", Version::Two)];
-/// What a frame begins with.
+/// First bytes of a frame.
 pub(super) const MARK: [u8; 4] = [0xF1, b'F', b'R', b'M'];
 /// Longest frame believed: a store commits often, and a message is at most 2 GiB.
 const FRAME_MAX: u64 = 4 << 30;
@@ -124,7 +124,7 @@ impl Head {
         (1..=FRAME_MAX).contains(&head.len).then_some(head)
     }
 
-    /// True if these are its records.
+    /// True if the checksum matches these records.
     pub fn fits(&self, records: &[u8]) -> bool {
         records.len() as u64 == self.len && sum_of_records(records) == self.sum
     }
@@ -247,7 +247,7 @@ impl<'r> Iterator for Records<'r> {
     }
 }
 
-/// True if records may begin so: what is looked at before a sum is computed.
+/// True if bytes may be the beginning of records: a cheap test before a checksum is computed.
 pub(super) fn may_be_records(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|kind| matches!(*kind, MESSAGE | SENDER | TARGET))
 }

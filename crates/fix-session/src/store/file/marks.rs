@@ -1,7 +1,7 @@
-//! Where in the journal to look for a message: a mark every so many bytes, in memory.
+//! Index of the journal in memory: the position of a message every so many bytes.
 //!
-//! Marks are made from the journal, so they cannot be lost or disagree with it; for a journal of a gigabyte
-//! they take some hundred kilobytes.
+//! The index is rebuilt from the journal, so it cannot be lost or disagree with it. For a journal
+//! of a gigabyte it needs some hundred kilobytes.
 
 /// Bytes of the journal between marks.
 const SPACING: u64 = 32 << 10;
@@ -17,7 +17,7 @@ impl Marks {
         self.marks.clear();
     }
 
-    /// Takes note of a message in the frame at `at`.
+    /// Records a message in the frame at `at`.
     pub fn note(&mut self, seq_num: u64, at: u64) {
         let is_due = self.marks.last().is_none_or(|(_, last)| at - last >= SPACING);
         if is_due {
@@ -25,7 +25,7 @@ impl Marks {
         }
     }
 
-    /// Takes note that numbers from `seq_num` on are used again from the frame at `at` on.
+    /// Records that numbers from `seq_num` on are reused from the frame at `at` on.
     pub fn cut(&mut self, seq_num: u64, at: u64) {
         let kept = self.marks.partition_point(|(known, _)| *known < seq_num);
         self.marks.truncate(kept);

@@ -55,7 +55,7 @@ pub enum Fsync {
     None,
 }
 
-/// Where a store lies and what it promises.
+/// Path and durability of a store.
 #[derive(Clone, Debug)]
 pub struct FileStoreOptions {
     /// Folder; made if it is not there.
@@ -74,7 +74,7 @@ pub struct FileStore {
     options: FileStoreOptions,
     /// Locked for as long as the store is open.
     journal: File,
-    /// Where the next frame goes.
+    /// Offset of the next frame.
     end: u64,
     /// Bytes of its messages, at most.
     useful: u64,
@@ -90,11 +90,11 @@ pub struct FileStore {
     /// Messages in it: number, where in the frame, length.
     in_frame: Vec<(u64, usize, usize)>,
     target_changed: bool,
-    /// True if there is something that the disk may not have.
+    /// True if the disk may lack written data.
     unsynced: bool,
-    /// True if the last commit was not written: before more is taken, it has to be.
+    /// True if the last commit was not written: it must be written before more is accepted.
     is_behind: bool,
-    /// What went wrong, after which nobody knows what is on the disk.
+    /// Error after which the content of the disk is unknown.
     poisoned: Option<String>,
     moved_aside: Option<MovedAside>,
 }
@@ -223,7 +223,7 @@ impl FileStore {
         }
     }
 
-    /// Makes a journal that has the messages and numbers of this one, in its place.
+    /// Writes a journal with only the live messages and the numbers of this one, and replaces it.
     fn copy_useful(&self) -> io::Result<Published> {
         let mut numbers = std::collections::BTreeMap::new();
         let mut scan = Scan::new(self.journal.try_clone()?)?;
@@ -279,7 +279,8 @@ impl FileStore {
         Ok(())
     }
 
-    /// Makes an empty journal in place of this one, which becomes an archive if it is to and has anything to tell.
+    /// Replaces this journal by an empty one, and archives it if archives are kept and it has
+    /// messages.
     fn begin_anew(&self, created_ns: u64) -> io::Result<Published> {
         let path = self.path();
         let make = || NewJournal::begin(&path, created_ns)?.publish();
@@ -332,7 +333,7 @@ impl FileStore {
         if self.is_behind { self.commit() } else { Ok(()) }
     }
 
-    /// Takes note that the disk may not have what it was given: nothing is built on it any more.
+    /// Records that the disk may lack written data: nothing more is accepted.
     fn sync_failed(&mut self, error: io::Error) -> StoreError {
         self.poisoned = Some(format!("an earlier sync failed: {error}"));
         self.error("sync", error)

@@ -19,7 +19,7 @@ pub(super) struct Scan {
     pub created_ns: u64,
 }
 
-/// What follows the last frame that could be read.
+/// Content after the last readable frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tail {
     /// Nothing.
@@ -94,8 +94,9 @@ impl Scan {
         })
     }
 
-    /// True if bytes are the beginning of a frame that goes on behind the end of the file, as the end of a process
-    /// leaves it. A frame that is all there but wrong was written, and what it told may have been sent.
+    /// True if bytes are the beginning of a frame that extends past the end of the file, as a
+    /// killed process leaves it. A complete but wrong frame was written, and its messages may have
+    /// been sent.
     fn is_cut_short(&self, bytes: &[u8]) -> bool {
         let head_len = self.version.head_len();
         match Head::parse(self.version, bytes, self.end) {
@@ -108,7 +109,7 @@ impl Scan {
         }
     }
 
-    /// True if a whole frame stands at the start of bytes from that offset.
+    /// True if a complete frame begins at that offset.
     fn is_frame(&self, bytes: &[u8], offset: u64) -> bool {
         let head_len = self.version.head_len();
         let may_be = match self.version {

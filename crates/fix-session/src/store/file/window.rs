@@ -51,7 +51,7 @@ impl Loaded {
 #[derive(Debug, Default)]
 pub(super) struct Window {
     bytes: Vec<u8>,
-    /// Where in the journal they begin.
+    /// Their offset in the journal.
     at: u64,
     loaded: Loaded,
     /// The number looked for last, and the frame in which that ended.

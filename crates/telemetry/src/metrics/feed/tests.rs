@@ -3,7 +3,7 @@
 use super::*;
 use tickwire_feed::handler::MessageCounters;
 
-/// What Prometheus reads of a group whose counts are these.
+/// Prometheus text of a group with these counts.
 fn published<C: 'static>(named: &'static [Named<C>], counts: &C) -> String {
     let metrics = Metrics::new();
     Group::new(&metrics, named, &[]).publish(counts);
