@@ -1,8 +1,9 @@
 //! Decodes the FAST messages of captures.
 //!
-//! A [`CaptureDecoder`] takes the packets of a [`CaptureReader`](tickwire_feed::capture::CaptureReader) and hands the
-//! messages to a [`CaptureSink`], with all that could not be decoded. Datagrams to each address and port are a channel of
-//! their own, with its own dictionaries, and so is each TCP stream; a raw file is a stream.
+//! A [`CaptureDecoder`] takes the packets of a
+//! [`CaptureReader`](tickwire_feed::capture::CaptureReader) and passes messages and errors to a
+//! [`CaptureSink`]. Each destination address and port is a channel with its own dictionaries, and
+//! so is each TCP stream. A raw file is a stream.
 //!
 //! # Examples
 //!

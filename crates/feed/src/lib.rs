@@ -1,18 +1,18 @@
-//! From packets to the bytes a codec decodes, and from decoded messages to books.
+//! Feed handling: from packets to decoded messages, and from messages to order books.
 //!
-//! [`capture`] reads packets from length-prefixed files, raw streams, pcap and pcapng, compressed
-//! or not, in bounded memory. [`framing`] knows what an exchange puts around FAST messages: the
-//! preamble, the sequence number, chunks, blocks, and where dictionaries are reset.
+//! | module | task |
+//! |---|---|
+//! | [`capture`] | reads packets from length-prefixed files, raw streams, pcap and pcapng, plain or compressed, in bounded memory |
+//! | [`framing`] | the bytes around FAST messages: preamble, sequence number, chunks, blocks, dictionary resets |
+//! | [`arbiter`] | merges lines A and B to one sequence of packets and declares gaps |
+//! | [`book`] | price levels of one instrument |
+//! | [`recovery`] | freshness of books; recovers stale ones by snapshots |
+//! | [`replay`] | requests lost messages from the exchange over TCP |
+//! | [`handler`] | combines all of these with a decoding engine |
+//! | [`parallel`] | distributes packets over threads and keeps the order of the results |
 //!
-//! [`arbiter`] makes one ordered row of packets of the lines A and B and declares what is lost.
-//! [`book`] keeps price levels, and [`recovery`] knows which books may be believed and brings the
-//! others back by snapshots. [`replay`] asks the exchange for lost messages by TCP. [`handler`] is all of it together, with an engine that decodes.
-//!
-//! [`parallel`] spreads packets over threads and keeps the order of what comes of them.
-//!
-//! Nothing here opens a file or a socket or reads a clock: bytes come
-//! in through [`std::io::Read`] or as slices, time as an argument, and everything the bytes can
-//! choose has a named limit.
+//! The crate opens no files or sockets and reads no clock. Bytes come in through [`std::io::Read`]
+//! or as slices, and time as an argument. Everything that input can choose has a named limit.
 //!
 //! # Examples
 //!

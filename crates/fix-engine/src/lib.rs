@@ -1,9 +1,9 @@
 //! FIX sessions over TCP: acceptors and initiators, driven by one loop.
 //!
-//! An [`Engine`] owns listeners, connections and sessions and runs them on the thread that calls it.
-//! One thread is enough for the messages of hundreds of sessions, keeps a session's state where its
-//! bytes are, and needs no locks; whoever needs more cores runs several engines, each with its own
-//! ports or with sessions divided among them. What the application does is in an [`Application`].
+//! An [`Engine`] owns listeners, connections and sessions and runs them on the calling thread. One
+//! thread handles the messages of hundreds of sessions and needs no locks. To use more cores, run
+//! several engines with their own ports, or divide the sessions among them. The application
+//! implements [`Application`].
 
 mod acceptor;
 mod access;

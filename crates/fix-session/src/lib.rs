@@ -1,11 +1,17 @@
-//! FIX sessions: state machines that take bytes and time and give bytes and events.
+//! FIX sessions: state machines without I/O.
 //!
-//! A [`Session`] is told when it is connected ([`Session::handle_connected`]), what arrived
-//! ([`Session::handle_bytes`]) and that time has passed ([`Session::handle_timeout`]); it is asked for
-//! what happened ([`Session::poll_event`]), what to send ([`Session::poll_transmit`]) and when it wants
-//! to be woken ([`Session::poll_timeout`]). It reads no clock and no socket. What it must remember is in
-//! a [`Store`], which is committed before a byte leaves: a message that was accepted for sending is
-//! never lost, and a message that was received is forgotten only with everything that it caused.
+//! | call | purpose |
+//! |---|---|
+//! | [`Session::handle_connected`] | the transport is connected |
+//! | [`Session::handle_bytes`] | input: received bytes |
+//! | [`Session::handle_timeout`] | input: the time |
+//! | [`Session::poll_event`] | output: events |
+//! | [`Session::poll_transmit`] | output: bytes to send |
+//! | [`Session::poll_timeout`] | output: time of the next timer |
+//!
+//! A session reads no clock and no socket. Its persistent state is in a [`Store`], which is
+//! committed before bytes are sent. An accepted message is therefore never lost, and a received
+//! message is stored together with all messages sent in response.
 //!
 //! # Examples
 //!

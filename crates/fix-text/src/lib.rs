@@ -1,8 +1,14 @@
-//! FIX messages out of logs and captures, and what they say in words.
+//! Finds FIX messages in logs and captures and prints them.
 //!
-//! [`Scanner`] finds messages in text of any kind, [`Streams`] in the TCP streams of a capture; [`Source`] reads a file of either. [`examined`] reads
-//! what was found though its frame may be wrong, [`Versions`] has the dictionaries of a message, [`Names`] finds the
-//! entries of its groups and writes it as JSON, and [`explained`] says what a validator found.
+//! | item | task |
+//! |---|---|
+//! | [`Scanner`] | finds messages in text of any kind |
+//! | [`Streams`] | finds messages in the TCP streams of a capture |
+//! | [`Source`] | reads a file of either kind |
+//! | [`examined`] | parses a message even if its BodyLength, CheckSum or end is wrong |
+//! | [`Versions`] | the dictionaries of a message |
+//! | [`Names`] | finds the entries of groups and writes a message as JSON |
+//! | [`explained`] | describes an error of the validator |
 //!
 //! # Examples
 //!

@@ -1,9 +1,14 @@
 //! FIX tag=value messages: reading, writing, dictionaries, validation and printing.
 //!
-//! [`Framer`] finds messages in a stream, [`Reader`] finds the fields of a message in the caller's
-//! bytes and verifies BodyLength and CheckSum, [`Field`] gives typed values, and
-//! [`Writer`] writes messages. A [`Validator`] checks them against a [`Dictionary`]. Nothing here
-//! allocates for a message that is read or written.
+//! | type | task |
+//! |---|---|
+//! | [`Framer`] | finds messages in a byte stream |
+//! | [`Reader`] | finds the fields of a message in the caller's bytes; verifies BodyLength and CheckSum |
+//! | [`Field`] | returns typed values |
+//! | [`Writer`] | writes messages |
+//! | [`Validator`] | checks messages against a [`Dictionary`] |
+//!
+//! Reading and writing a message does not allocate.
 //!
 //! # Examples
 //!

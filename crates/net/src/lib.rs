@@ -1,8 +1,8 @@
-//! Multicast in and out, and the loops that drive the engines of a feed.
+//! Multicast sockets, and the loops that drive feed handlers.
 //!
-//! Everything that decides lies in cores without I/O, here and in `tickwire-feed`; this crate moves
-//! bytes and time between them and the operating system. Nothing leaves the machine unless an
-//! interface is named: multicast stays on loopback by default.
+//! Protocol logic is in cores without I/O, here and in `tickwire-feed`. This crate moves bytes and
+//! time between them and the operating system. Multicast stays on loopback unless an interface is
+//! named.
 
 #[cfg(feature = "feed-files")]
 pub mod channel_settings;

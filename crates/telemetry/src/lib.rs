@@ -1,8 +1,8 @@
-//! What a running process tells: metrics as Prometheus text, and administration, over one HTTP server.
+//! Metrics as Prometheus text, and administration, over one HTTP server.
 //!
-//! [`metrics::Metrics`] holds counters and distributions; [`http::HttpServer`] serves them, and the routes
-//! of administration, on a thread of its own. Counters of feed handlers and their sockets are in
-//! `metrics` with the feature `feed`.
+//! [`metrics::Metrics`] holds counters and histograms. [`http::HttpServer`] serves them, and the
+//! administration routes, on a thread of its own. The feature `feed` adds the counters of feed
+//! handlers and their sockets to `metrics`.
 
 pub mod http;
 pub mod metrics;

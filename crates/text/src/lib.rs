@@ -1,16 +1,17 @@
 //! Decoded messages as JSON lines, CSV, FIX text and plain text.
 //!
-//! Each format is a [`MessageWriter`] over any [`std::io::Write`]. A [`Header`] tells where a
-//! message came from; the formats write those parts of it that are present.
+//! Each format is a [`MessageWriter`] over any [`std::io::Write`]. A [`Header`] describes the
+//! source of a message; the formats write those members that are present.
 //!
-//! | writer | a message is |
+//! | writer | output per message |
 //! |---|---|
 //! | [`JsonLines`] | one JSON object on a line |
-//! | [`Csv`] | one row for each innermost sequence entry |
+//! | [`Csv`] | one row per innermost sequence entry |
 //! | [`Fix`] | one line of tag=value fields |
-//! | [`Plain`] | a heading and one line for each record |
+//! | [`Plain`] | a heading and one line per record |
 //!
-//! [`FixConverter`] makes FIX messages of them, with BodyLength, CheckSum, and the lengths of data fields.
+//! [`FixConverter`] converts messages to FIX, with BodyLength, CheckSum, and the lengths of data
+//! fields.
 //!
 //! Messages of generated code have no names and types of their own: convert them to a dynamic
 //! [`Message`] first.
