@@ -35,13 +35,13 @@ pub trait CaptureSink {
         let (_, _) = (packet, seq_num);
     }
 
-    /// A message that cannot be decoded, and what is given up with it; `error` counts from its start.
+    /// A message that cannot be decoded, and the extent of the loss; `error` counts from its start.
     fn message_failed(&mut self, place: MessagePlace, error: &Error, program: &Program, lost: Lost);
 
-    /// A packet, or the rest of a stream, that is given up for another reason than a message in it.
+    /// A packet, or the rest of a stream, that is abandoned for another reason than a message in it.
     fn packet_failed(&mut self, place: PacketPlace, why: &dyn Display);
 
-    /// More that is wrong with a packet that was given up already.
+    /// A further error of a packet that was already abandoned.
     fn packet_is_wrong_too(&mut self, place: PacketPlace, why: &dyn Display) {
         let (_, _) = (place, why);
     }

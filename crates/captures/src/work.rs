@@ -36,7 +36,7 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         self.sink.message_failed(place, error, &self.setup.program, lost);
     }
 
-    /// A packet that is given up for another reason.
+    /// A packet that is abandoned for another reason.
     pub(crate) fn packet_failed(&mut self, place: PacketPlace, why: impl Display) {
         self.is_given_up = true;
         self.sink.packet_failed(place, &why);
@@ -57,7 +57,7 @@ impl<'w, S: CaptureSink> Work<'w, S> {
             lose_dictionaries(&mut channel.decoder);
             let missing = packet.missing_bytes;
             let why = format_args!("the capture cut {missing} bytes off its end");
-            // Its last message may have failed for that, and the packet is given up once.
+            // Its last message may have failed for that, and the packet is abandoned once.
             match self.is_given_up {
                 true => self.sink.packet_is_wrong_too(place, &why),
                 false => self.packet_failed(place, why),

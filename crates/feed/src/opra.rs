@@ -71,7 +71,7 @@ pub enum Event {
     },
     /// Messages that came on neither line in time.
     Gap(Gap),
-    /// The numbering begins anew.
+    /// The sequence numbers restart.
     Reset {
         /// The number that comes next.
         seq_num: u64,

@@ -124,7 +124,10 @@ fn a_flood_of_connections_leaves_room_for_others() {
         stage.turn();
     }
     stage.honest_goes_on();
-    assert!(flood.iter_mut().all(|stream| stage.is_closed(stream)), "strangers are sent away");
+    assert!(
+        flood.iter_mut().all(|stream| stage.is_closed(stream)),
+        "unauthenticated peers are disconnected"
+    );
     assert!(resident() < before + (96 << 20), "memory grew");
 }
 

@@ -127,7 +127,7 @@ fn a_template_makes_no_more_sessions_than_allowed() {
     assert_eq!((acceptor.sessions().len(), sum), (2, 2));
 }
 
-/// Files of an authority, a server and a client, and of a stranger.
+/// Files of an authority, a server and a client, and of an untrusted peer.
 struct Certificates {
     folder: Folder,
 }

@@ -26,7 +26,7 @@
 //! let cl_ord_id = message.field(Tag(11)).expect("it was written");
 //! assert_eq!(cl_ord_id.value, b"order-1");
 //!
-//! // A byte that was changed on the way.
+//! // A byte that was changed in transit.
 //! let mut wrong = bytes.to_vec();
 //! let place = wrong.len() - 10;
 //! wrong[place] ^= 1;

@@ -89,7 +89,7 @@ pub struct Waiter {
 }
 
 impl Waiter {
-    /// A waiter that gives up when `stop` is set. The calling thread asks the kernel not to batch its
+    /// A waiter that ends when `stop` is set. The calling thread asks the kernel not to batch its
     /// wake-ups with others.
     pub fn new(stop: Stop) -> Self {
         // Refused at worst: then it wakes up to 50 microseconds later.

@@ -1,4 +1,4 @@
-//! A feed with books over sockets, while strangers send to its groups: the books are the exchange's.
+//! A feed with books over sockets, while unrelated senders use its groups: the books are the exchange's.
 
 mod support;
 
@@ -97,7 +97,7 @@ fn send(datagrams: Vec<Vec<u8>>, ends: [Endpoint; 2]) -> thread::JoinHandle<()> 
     })
 }
 
-/// Receives our feed among strangers and compares books.
+/// Receives our feed among unrelated senders and compares books.
 fn run(unexpected: UnexpectedPolicy, is_scattered: bool) {
     let framing = Preset::Cme.framing();
     let mut generator = generator(1, 2_000);

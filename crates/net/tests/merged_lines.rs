@@ -36,7 +36,7 @@ fn handler() -> Handler<Dynamic, NoBooks> {
 
 #[test]
 fn a_socket_found_empty_is_asked_again_before_a_packet_that_came_later() {
-    // Each core has a queue of its own on the way to the sockets: only one keeps the order of sending.
+    // Each core has its own queue before the sockets: only one keeps the order of sending.
     assert!((0..1024).any(|cpu| pin_current_thread(cpu).is_ok()), "no core to run on");
     let _stamping = await_stamps_on_arrival();
     let ends = [endpoint(), endpoint()];

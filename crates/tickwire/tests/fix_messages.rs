@@ -193,7 +193,7 @@ fn a_hole_in_a_stream_is_told() {
         format!("{} bytes of the stream are missing before it, within a message", len + 10);
     assert!(run.err.contains(&wanted), "{}", run.err);
     assert_eq!(run.out.matches("Symbol (55): XYZ").count(), 2, "{}", run.out);
-    // The capture begins midway, with two segments whose order was changed on the way.
+    // The capture begins midway, with two segments that were reordered in transit.
     let frames = [len..len * 4, 0..len].map(|piece: std::ops::Range<usize>| {
         let seq_num = 1 + piece.start as u32;
         ethernet(&[0x0800], &ipv4(6, &tcp(seq_num, false, &all[piece])))

@@ -14,7 +14,7 @@ pub const GUESS_BYTES: usize = 64 << 10;
 /// Longest packet that a guess believes in: no datagram is longer.
 const PLAUSIBLE_PACKET_BYTES_MAX: usize = 65_535;
 
-/// Whole packets after which a chain of lengths is believed although the file ends inside a packet.
+/// Complete packets after which a chain of lengths is trusted although the file ends inside a packet.
 const PLAUSIBLE_PACKETS_MIN: usize = 2;
 
 /// How a capture file is laid out.

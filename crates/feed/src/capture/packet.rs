@@ -20,7 +20,7 @@ pub struct StreamPosition {
     pub flow: u64,
     /// Offset of the packet's first byte in the stream, lost bytes counted.
     pub offset: u64,
-    /// Bytes lost just before this packet. Where it is not 0, a decoder must give up on the message
+    /// Bytes lost just before this packet. Where it is not 0, a decoder must abandon the message
     /// it was in and wait for its next reset.
     pub lost_bytes: u64,
     /// True if the capture does not contain the start of the stream, so `offset` 0 may be inside a

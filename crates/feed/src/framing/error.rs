@@ -32,7 +32,7 @@ pub enum FramingErrorKind {
         /// The chunks of its message.
         count: u64,
     },
-    /// A message was given up because another began before all of its chunks had come.
+    /// A message was abandoned because another began before all of its chunks arrived.
     ChunksMissing {
         /// The chunks that had come.
         arrived: u64,
@@ -80,7 +80,7 @@ pub enum FramingErrorKind {
     RawDataLength,
 }
 
-/// Why a packet, or the rest of it, was given up, and where.
+/// The reason and position at which a packet, or the rest of it, was abandoned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FramingError {
     /// Offset in the packet.

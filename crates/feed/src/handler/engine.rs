@@ -39,7 +39,7 @@ pub trait Engine {
     /// decoder may look there, and needs no copy of short packets then.
     ///
     /// # Errors
-    /// Why not; the rest of the packet is given up then.
+    /// The reason; the rest of the packet is then abandoned.
     fn decode(&mut self, packet: Packet<'_>) -> Result<Decoded<'_, Self::Message>, Self::Error>;
 
     /// True if the error is an unknown template.

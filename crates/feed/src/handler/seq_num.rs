@@ -81,7 +81,7 @@ enum Shape {
     Vector { nullable: bool },
 }
 
-/// A field on the way to the number.
+/// A field on the path to the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Step {
     shape: Shape,

@@ -37,7 +37,7 @@ impl Delivery {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Fault<'f> {
-    /// A message could not be decoded; the rest of its packet is given up.
+    /// A message could not be decoded; the rest of its packet is abandoned.
     Decode {
         /// Sequence number of the packet.
         seq_num: Option<u64>,
@@ -75,7 +75,7 @@ pub enum Fault<'f> {
         /// Sequence number of its first message.
         own: u64,
     },
-    /// The header before a message is not one; the rest of the packet is given up.
+    /// The header before a message is invalid; the rest of the packet is abandoned.
     MessageHeader {
         /// Sequence number of the packet.
         seq_num: Option<u64>,
@@ -121,7 +121,7 @@ pub trait Sink<M: ?Sized> {
     fn handle_replayed(&mut self, _delivery: &Delivery, _message: &M) {}
 
     /// A replay service will be asked for a gap; [`handle_replay_done`](Self::handle_replay_done) follows,
-    /// unless the numbering begins anew before.
+    /// unless the sequence numbers restart before.
     fn handle_replay_begun(&mut self, _gap: Gap) {}
 
     /// Nothing more is replayed of a gap.
@@ -130,7 +130,7 @@ pub trait Sink<M: ?Sized> {
     /// Numbers that no line brought, or whose packet could not be decoded.
     fn handle_gap(&mut self, _gap: Gap) {}
 
-    /// The numbering began anew; books are forgotten.
+    /// The sequence numbers restarted; books are emptied.
     fn handle_reset(&mut self, _seq_num: u64) {}
 
     /// A book changed, or became fresh or stale: told once a message and book, after

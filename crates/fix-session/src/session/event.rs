@@ -29,7 +29,7 @@ pub enum Notice {
     Disconnect(Why),
     /// A message that the peer sent before it had our reset of the numbers was ignored.
     BeforeReset {
-        /// Its number, one of the old numbering.
+        /// Its number, from before the reset.
         seq_num: u64,
     },
     /// Bytes that are no message were passed over.

@@ -22,7 +22,7 @@ const ROUTES: [(Tag, Tag); 6] = [
     (tags::ON_BEHALF_OF_LOCATION_ID, tags::DELIVER_TO_LOCATION_ID),
 ];
 
-/// Returns the way back: each routing field of a message that has a value, turned round, ascending.
+/// Returns the routing fields of an answer: those of the message that have a value, with sender and target exchanged, in ascending order.
 ///
 /// Spec: FIX session layer, ReverseRoute of the acceptance suite.
 fn reverse_route<'m>(message: &Message<'m, '_>, version: BeginString) -> Vec<(Tag, &'m [u8])> {

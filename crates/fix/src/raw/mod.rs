@@ -1,7 +1,7 @@
 //! The only `unsafe` of this crate: wide instructions, the buffer that messages are written to, and slots
 //! that are not cleared.
 //!
-//! The engines for AVX2 and AVX-512 find delimiters and `=` 64 bytes at a time as bit masks, and sum the bytes on the way.
+//! The engines for AVX2 and AVX-512 find delimiters and `=` 64 bytes at a time as bit masks, and sum the bytes in the same pass.
 //! They treat plain messages only: every field is a tag without leading zero, `=`, a value and a delimiter. Tags of
 //! one to four digits are read many at a time, longer ones one by one. For anything else `scan` returns `None` and the
 //! twin that goes byte by byte decides.

@@ -2,7 +2,7 @@
 //! zero, `=`, a value and a delimiter. For anything else [`scan`] returns `None`, and the twin that goes byte by
 //! byte decides.
 //!
-//! Delimiters are found first, and all bytes summed on the way; then each field's first word tells its tag. So nothing
+//! Delimiters are found first, and all bytes are summed in the same pass; then each field's first word tells its tag. So nothing
 //! waits for the field before it.
 
 use super::index::Index;

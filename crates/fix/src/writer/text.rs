@@ -20,7 +20,7 @@ const DELIMITER: u64 = 1;
 /// A text that is empty, as a mark.
 pub(super) const EMPTY: u64 = 1 << 32;
 
-/// Returns the mark of a delimiter, out of the way of what is written.
+/// Returns the mark of a delimiter; kept out of line of the writing code.
 #[cold]
 #[inline(never)]
 pub(super) fn delimiter() -> u64 {

@@ -1,7 +1,7 @@
 //! `tickwire bench seed-000`: a day of incremental refreshes, as the "Faster FAST Decoder" articles
 //! measured it.
 //!
-//! Their capture is not to be had. Ours is made up with its mean of 4.83 entries a packet and its
+//! Their capture is not available. Ours is generated with its mean of 4.83 entries a packet and its
 //! 116 entries at most.
 
 use super::fast::corpus::Corpus;

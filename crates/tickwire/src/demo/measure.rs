@@ -16,7 +16,7 @@ use tickwire_text::{Fix, Header, MessageWriter, Separator};
 const TIMED_TOTAL: Duration = Duration::from_millis(600);
 const PASSES_MIN: usize = 3;
 
-/// A feed: its messages as made up, and as sent.
+/// A feed: its messages as generated, and as sent.
 pub struct Feed {
     /// Name.
     pub name: &'static str,
@@ -103,7 +103,7 @@ impl Feed {
     /// Checks every value once, then times decoding alone.
     ///
     /// # Errors
-    /// What is wrong with the first message that is not as it was made up.
+    /// Error of the first message that differs from the generated one.
     pub fn measure(&self) -> Result<Measured, String> {
         let mut measured = self.verify()?;
         let start = Instant::now();

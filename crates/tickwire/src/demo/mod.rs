@@ -1,4 +1,4 @@
-//! `tickwire demo`: a feed made up, encoded, decoded, checked and timed; then the whole chain, live.
+//! `tickwire demo`: generates, encodes, decodes, checks and times a feed; then runs the whole chain live.
 
 #[cfg(feature = "dds")]
 mod live;

@@ -137,7 +137,7 @@ impl Packets {
     }
 }
 
-/// True if a new packet is the way out.
+/// True if starting a new packet solves it.
 fn needs_packet(error: &EncodeError) -> bool {
     use EncodeErrorKind::{EmptyString, LastMessage, PacketFull};
     matches!(error.kind, EmptyString | LastMessage | PacketFull)

@@ -146,7 +146,7 @@ impl Report {
             (self.sum(|one| one.last_values), "of them were last values, written before we met"),
             (self.sum(|one| one.duplicates), "samples came again or out of order"),
             (self.not_utf8, "samples dropped: a string in them is not UTF-8"),
-            (self.echoes_refused, "echoes given up: the publisher made no room"),
+            (self.echoes_refused, "echoes dropped: the publisher made no room"),
         ];
         for (count, text) in remarks {
             if count > 0 {

@@ -144,7 +144,7 @@ impl<'m, S: MarketSink> VisitTags<'m> for Entries<'_, '_, S> {
 
     #[inline(always)]
     fn entry<E: ShowTags>(&mut self, entry: &'m E, arena: &'m [u8]) {
-        // What is behind an entry that is wrong is not believed, as with the other engines.
+        // Entries after an invalid one are not trusted, as with the other engines.
         if self.result.is_err() {
             return;
         }

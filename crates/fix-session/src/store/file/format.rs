@@ -18,7 +18,7 @@ use crc32fast::Hasher;
 const MAGICS: [(&[u8; 8], Version); 2] = [(b"TWFIXJ01", Version::One), (b"TWFIXJ02", Version::Two)];
 /// First bytes of a frame.
 pub(super) const MARK: [u8; 4] = [0xF1, b'F', b'R', b'M'];
-/// Longest frame believed: a store commits often, and a message is at most 2 GiB.
+/// Longest frame accepted: a store commits often, and a message is at most 2 GiB.
 const FRAME_MAX: u64 = 4 << 30;
 
 const MESSAGE: u8 = b'M';

@@ -37,7 +37,7 @@ pub struct Corpus {
     pub entries: u64,
     /// Bytes of all packets.
     pub bytes: u64,
-    /// Where it was read from; nothing if it was made up.
+    /// File it was read from; `None` if it was generated.
     pub source: Option<Source>,
 }
 
@@ -87,7 +87,7 @@ const KNOWN: [Known; 7] = [
     known("moex_forts", "moex_forts/moex_forts_2013.increment_a.bin", 0, ResetPolicy::Template),
 ];
 
-/// The wanted captures in `folder` that are there, and feeds made up here.
+/// The selected captures that exist in `folder`, and generated feeds.
 pub fn all(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<Corpus>, Failure> {
     let mut corpora = Vec::new();
     for known in KNOWN.iter().filter(|known| wanted(known.name)) {
@@ -194,7 +194,7 @@ impl Corpus {
         Self::checked(&name, set, reset_policy(&framing), packets, None)
     }
 
-    /// A feed made up here, the same for the same options.
+    /// A generated feed, the same for the same options.
     pub fn make_up(name: &str, options: &Options) -> Result<Self, Failure> {
         let failed = |error: tickwire_exchange::Error| Failure::Data(format!("{name}: {error}"));
         let mut generator = Generator::new(options).map_err(failed)?;

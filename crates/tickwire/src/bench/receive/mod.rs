@@ -1,4 +1,4 @@
-//! `tickwire bench receive`: what a packet costs by the way in which it is received.
+//! `tickwire bench receive`: the cost of a packet by receive method.
 //!
 //! Packets of a made-up feed go from one network namespace to another over a virtual cable for each line. The
 //! sender has CPU 0; the network stack of the receiving end and the receiver share CPU 1, as with a card whose

@@ -61,7 +61,7 @@ pub fn run(args: &DemoArgs, stop: &Stop) -> Result<Live, Failure> {
     Ok(live)
 }
 
-/// What the way costs with nothing on it: datagrams as large as a quote, one CPU to the other.
+/// Cost of the bare path: datagrams as large as a quote, from one CPU to the other.
 fn plain_udp(per_second: u64, stop: &Stop) -> Result<Vec<Row>, Failure> {
     let options = PlainUdp {
         packets: DATAGRAMS,

@@ -46,7 +46,7 @@ impl Default for PlainUdp {
 pub struct UdpLatency {
     /// From before the send of one end to after the receive of the other.
     pub one_way: Histogram<u64>,
-    /// Half of the way there and back.
+    /// Half of the round trip.
     pub round_trip_halved: Histogram<u64>,
 }
 

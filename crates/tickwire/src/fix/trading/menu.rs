@@ -23,7 +23,7 @@ x       Exit
 pub enum Command {
     /// Print the menu.
     Help,
-    /// Send orders made on the way.
+    /// Send orders encoded at the time of sending.
     Send(u64),
     /// Send what was preloaded.
     SendPreloaded,
