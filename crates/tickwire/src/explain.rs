@@ -86,7 +86,7 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
     }
 }
 
-/// What the command explains, and where it writes.
+/// Explanation in progress, and its output.
 struct Explaining<'e, W> {
     explainer: Explainer<'e>,
     framing: Framing,

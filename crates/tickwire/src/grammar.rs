@@ -291,7 +291,7 @@ fn run_stream(
     outcome.map_err(|error| Failure::Data(format!("{name}: {}", host.describe(&error))))
 }
 
-/// What the compiler makes of each pattern, stage by stage.
+/// Compilation stages of each pattern.
 fn stages(program: &Program) -> String {
     let mut text = String::new();
     for stage in program.stages() {

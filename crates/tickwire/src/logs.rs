@@ -1,4 +1,4 @@
-//! Where logs go: standard error, as much as asked for.
+//! Logs to standard error, at the requested level.
 
 use crate::failure::Failure;
 use std::env;

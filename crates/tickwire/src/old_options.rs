@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-/// What becomes of an option of those tools.
+/// Replacement of an option of those tools.
 #[derive(Clone, Copy, Debug)]
 enum Old {
     /// A long option that they write with a single dash; its value follows.
@@ -88,11 +88,11 @@ const OPTIONS: [(&str, Old); 43] = [
     ("-tr", Old::Transport),
 ];
 
-/// Rewrites them: `-pfix 4` becomes `--pfix 4`, `-?` becomes `--help`, and behind `multicast`
+/// Rewrites the options: `-pfix 4` becomes `--pfix 4`, `-?` becomes `--help`, and after `multicast`
 /// `-s 1000` becomes `-s 1000us`. Nothing after `--` changes.
 ///
 /// # Errors
-/// What there is in the place of an option that has no counterpart.
+/// The alternative to an option that has no counterpart.
 pub fn rewrite(arguments: impl Iterator<Item = OsString>) -> Result<Vec<OsString>, String> {
     let mut arguments = arguments.peekable();
     let mut rewritten = Vec::new();

@@ -1,4 +1,5 @@
-//! Where a command writes: a file that must not be lost, compressed by its suffix, or standard output.
+//! Output of a command: a file that is not overwritten by accident, compressed by its suffix, or
+//! standard output.
 
 use crate::failure::Failure;
 use crate::files;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Which side of its column a text stands on.
+/// Alignment of a text in its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
     /// Left.

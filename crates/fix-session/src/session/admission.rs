@@ -34,7 +34,7 @@ pub enum Refusal {
     Invalid,
     /// HeartBtInt is missing or no number.
     HeartBtInt,
-    /// Outside of the schedule.
+    /// Outside the schedule.
     Schedule,
     /// The peer's address is not allowed.
     Address,

@@ -27,28 +27,28 @@ pub enum Notice {
     /// The connection is to be closed when [`super::Session::poll_transmit`] has nothing more, if it is not gone
     /// already.
     Disconnect(Why),
-    /// A message that the peer sent before it had our reset of the numbers was ignored.
+    /// A message was ignored because the peer sent it before it received our reset.
     BeforeReset {
         /// Its number, from before the reset.
         seq_num: u64,
     },
-    /// Bytes that are no message were passed over.
+    /// Bytes that are not a message were skipped.
     Garbage {
         /// How many.
         len: usize,
     },
     /// A garbled message was ignored; its number is still expected.
     Garbled,
-    /// Messages are missing and were asked for; again after a while if none of them has come.
+    /// Messages are missing and were requested; requested again after a while if none arrives.
     Gap {
         /// First missing.
         begin: u64,
         /// Last missing.
         end: u64,
     },
-    /// A message of the session was handled that calls for nothing.
+    /// An administrative message was handled that needs no answer.
     Handled,
-    /// A message is invalid and is handled all the same, because the configuration says so; or it is a Reject, which
+    /// A message is invalid but handled, because the configuration allows it; or it is a Reject, which
     /// is not answered by another.
     Invalid {
         /// Its number.
@@ -60,7 +60,7 @@ pub enum Notice {
     },
     /// Both sides are logged on.
     LoggedOn,
-    /// A message with a number used before was ignored.
+    /// A message with a number that was already received was ignored.
     PossDupIgnored {
         /// The number.
         seq_num: u64,
@@ -69,7 +69,7 @@ pub enum Notice {
     RejectReceived {
         /// Number of the message rejected.
         seq_num: u64,
-        /// The peer's words.
+        /// The peer's text.
         text: String,
     },
     /// A message was refused.
@@ -81,72 +81,72 @@ pub enum Notice {
         /// The field, where there is one.
         tag: Option<Tag>,
     },
-    /// Both numbers began again at 1.
+    /// Both sequence numbers were reset to 1.
     Reset,
-    /// The store failed while there was no connection: what was to be kept is not.
+    /// The store failed while there was no connection: its last changes are not stored.
     StoreFailed {
         /// How.
         text: String,
     },
-    /// A message longer than the limit was passed over: its number will be found missing.
+    /// A message longer than the limit was skipped: its number will be missing.
     TooLong {
-        /// How long it says that it is, in bytes.
+        /// Its length by BodyLength, in bytes.
         len: usize,
     },
-    /// The peer asked for messages to be sent again.
+    /// The peer requested a resend.
     ResendRequested {
-        /// First asked for.
+        /// First requested number.
         begin: u64,
-        /// Last asked for.
+        /// Last requested number.
         end: u64,
     },
 }
 
-/// Why a connection ends.
+/// Reason of a disconnection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Why {
-    /// The Logon was not answered in time, or none came.
+    /// The Logon was not answered in time, or none arrived.
     LogonTimeout,
-    /// The Logon is refused: nothing was stored because of it.
+    /// The Logon was refused; nothing was stored.
     LogonRefused(Refusal),
-    /// Both sides said Logout.
+    /// Both sides sent Logout.
     LoggedOut {
-        /// The peer's words.
+        /// The peer's text.
         text: String,
     },
     /// The Logout was not answered in time.
     LogoutTimeout,
-    /// The first message is not a Logon, a Logon came at the wrong time, or it cannot be read.
+    /// The first message is not a Logon, a Logon arrived at the wrong time, or it cannot be parsed.
     NotLoggedOn,
-    /// The numbers were reset while the answer to a Logon with the old ones was awaited.
+    /// The sequence numbers were reset while a Logon with the old ones was unanswered.
     Reset,
-    /// Outside of the schedule.
+    /// Outside the schedule.
     Schedule,
     /// MsgSeqNum is lower than expected or missing.
     SeqNum,
     /// This side is being shut down.
     Shutdown,
-    /// Nothing came, not even an answer to a Test Request.
+    /// Nothing arrived, not even an answer to a Test Request.
     Silence,
     /// The peer does not read.
     SlowReader,
-    /// The peer has sent a message again that is longer than the limit.
+    /// The peer resent a message that is longer than the limit.
     TooLong {
-        /// How long it says that it is, in bytes.
+        /// Its length by BodyLength, in bytes.
         len: usize,
         /// The limit.
         len_max: usize,
     },
-    /// The store failed; the words say how.
+    /// The store failed; the text is its error.
     Store(String),
-    /// A message of the session, or one to be sent again, cannot be made; the words say why.
+    /// An administrative message, or one to be resent, cannot be assembled; the text is the reason.
     Unsendable(String),
-    /// A hook refuses a message of the peer; its words.
+    /// A hook refused a message of the peer; the text is its reason.
     Hook(String),
 }
 
-/// Header fields of a message to send, beyond those that the session fills in.
+/// Header fields of a message to send, in addition to those that the session fills in.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Head<'a> {
     /// MsgType.

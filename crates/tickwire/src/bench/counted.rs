@@ -14,7 +14,7 @@ pub fn check_valgrind() -> Result<(), Failure> {
     }
 }
 
-/// Where this program is.
+/// Path of this program.
 pub fn program() -> Result<PathBuf, Failure> {
     std::env::current_exe()
         .map_err(|error| Failure::Data(format!("instructions are not counted: {error}")))

@@ -17,14 +17,14 @@ const FONT: &str = "sans-serif";
 pub struct Bars {
     /// Heading.
     pub title: String,
-    /// What the lengths are, with the unit.
+    /// Title of the axis, with the unit.
     pub axis: String,
     /// Groups from top to bottom: a name, and bars with the name of their series and their length,
     /// which is above 0.
     pub groups: Vec<(String, Vec<(String, f64)>)>,
 }
 
-/// Where lengths are on the picture.
+/// Scale from lengths to positions in the picture.
 struct Scale {
     least: f64,
     most: f64,

@@ -24,7 +24,7 @@ pub struct Seed000Args {
     report: ReportArgs,
 }
 
-/// What the articles print: who, microseconds a packet, microseconds an entry.
+/// Published figures: program, microseconds per packet, microseconds per entry.
 const PUBLISHED: [(&str, f64, f64); 2] = [
     ("seed 000, 3.3 GHz Xeon", 0.344_773, 0.071_411),
     // The same file in 9.5 instead of 11.797371 seconds.

@@ -23,7 +23,7 @@ pub struct Seed003Args {
     report: ReportArgs,
 }
 
-/// What is timed, and what the article prints for it: microseconds a message or a sample.
+/// Timed operation, and its published figure: microseconds per message or sample.
 struct Line {
     what: &'static str,
     per: &'static str,

@@ -191,7 +191,7 @@ pub fn select(program: &Program, names: &[String]) -> Result<Selection, Failure>
     Selection::new(program, names).map_err(|unknown| Failure::Usage(unknown.to_string()))
 }
 
-/// Says where values or errors are those of another framing or reset policy.
+/// Warns if another framing or reset policy fits the values or errors better.
 fn report_doubt(report: &mut Report<'_>, program: &Program, framing: &Framing, sample: &Sample) {
     if let Some(doubt) = doubt(sample.packets(), program.set(), framing) {
         report.remark(&format!("warning: {doubt}"));

@@ -1,4 +1,4 @@
-//! What is said on standard error: errors as they come, counts at the end.
+//! Report on standard error: errors as they occur, counts at the end.
 
 use crate::progress::Progress;
 use std::fmt::Display;
@@ -17,11 +17,11 @@ pub struct Report<'r> {
     voice: Voice<'r>,
     on_lost: Option<OnLost<'r>>,
     limits: Limits,
-    /// What was counted.
+    /// Counters of the run.
     pub counts: Counts,
 }
 
-/// What a run counts.
+/// Counters of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     /// Packets read.
@@ -31,7 +31,7 @@ pub struct Counts {
     /// Bytes of the packets read.
     pub bytes: u64,
     given_up: GivenUp,
-    /// Of those, how many because the dictionaries were lost before.
+    /// Those of them that were skipped because the dictionaries were lost before.
     waiting: GivenUp,
     errors: u64,
 }
@@ -44,7 +44,7 @@ impl Counts {
     }
 }
 
-/// Where lines go.
+/// Destination of the lines.
 enum Voice<'r> {
     /// To standard error, with the name of the file in front.
     Aloud { file: &'r str, progress: &'r Progress },
@@ -58,7 +58,7 @@ enum Line {
     Remark(String),
 }
 
-/// What a part of a run has to report, when its turn comes.
+/// Report of a part of a run, printed in its turn.
 pub struct Held {
     lines: Vec<Line>,
     counts: Counts,
@@ -122,7 +122,7 @@ impl<'r> Report<'r> {
         Self { voice, on_lost: None, limits, counts: Counts::default() }
     }
 
-    /// What is held since the last time.
+    /// Returns the report since the last call.
     pub fn hand_over(&mut self) -> Held {
         let lines = match &mut self.voice {
             Voice::Aloud { .. } => Vec::new(),
@@ -131,7 +131,7 @@ impl<'r> Report<'r> {
         Held { lines, counts: std::mem::take(&mut self.counts) }
     }
 
-    /// Says and counts what another report held.
+    /// Prints and adds another report.
     pub fn take_over(&mut self, held: Held) {
         let unsaid =
             held.counts.errors - held.lines.iter().filter(|line| line.is_error()).count() as u64;
@@ -247,7 +247,7 @@ impl<'r> Report<'r> {
     }
 }
 
-/// What may be behind an error that is seldom the sender's.
+/// Likely cause of an error, which is seldom the sender's.
 fn advice(error: &Error) -> &'static str {
     match (error.kind(), error.field()) {
         (ErrorKind::NoInitialValue, None) => {

@@ -13,7 +13,7 @@ use tickwire_fast::{Decoded, Error, Findings, Program};
 use tickwire_feed::capture::{CaptureReader, Packet};
 use tickwire_text::Header;
 
-/// Where the messages of one capture go, and what is said of it.
+/// Output and report of one capture.
 pub struct Run<'r> {
     pub selection: Selection,
     pub output: Output,
@@ -24,7 +24,7 @@ pub struct Run<'r> {
     pub gaps: SequenceGaps,
     /// First packets, to judge by whether the framing is right.
     pub sample: Sample,
-    /// What decoders let pass.
+    /// Findings of the decoders.
     pub findings: Findings,
     /// True if to measure and print the speed.
     pub timed: bool,

@@ -87,9 +87,9 @@ impl Spread<'_> {
     }
 }
 
-/// Which thread may have a packet. A channel whose packets go on where the last one ended, in
-/// dictionaries or chunks, belongs to one; streams share one, as what is left of them at the end is written
-/// in their order.
+/// Assigns a packet to a thread. If state persists across the packets of a channel, in dictionaries
+/// or chunks, the channel belongs to one thread. Streams share one thread, because their remainders
+/// at the end are written in order.
 fn lane(framing: &Framing, packet: &Packet<'_>) -> Lane {
     if packet.stream.is_some() {
         return Lane::Key(0);
@@ -116,18 +116,18 @@ impl OwnedPacket {
     }
 }
 
-/// What comes of one packet.
+/// Output of one packet.
 struct Piece {
     text: Vec<u8>,
     report: Held,
 }
 
-/// What a thread keeps from packet to packet.
+/// State of a thread between packets.
 struct Worker {
     run: Run<'static>,
     decoder: CaptureDecoder,
     text: Text,
-    /// What the output begins with.
+    /// Heading of the output.
     heading: Vec<u8>,
 }
 

@@ -13,7 +13,7 @@ pub struct Summary<W> {
     counts: Vec<Count>,
 }
 
-/// What was counted of one template.
+/// Counters of one template.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     messages: u64,

@@ -27,7 +27,7 @@ pub struct Feed {
     encode: Duration,
 }
 
-/// What was measured.
+/// Measured times.
 pub struct Measured {
     /// Messages.
     pub messages: u64,
@@ -44,7 +44,7 @@ pub struct Measured {
 }
 
 impl Feed {
-    /// Makes a feed, and times encoding it.
+    /// Generates a feed, and times its encoding.
     pub fn new(name: &'static str, options: &Options) -> Result<Self, Failure> {
         let not_made = |error: Error| Failure::Data(format!("{name} feed: {error}"));
         let mut generator = Generator::new(options).map_err(not_made)?;

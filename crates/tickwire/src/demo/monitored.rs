@@ -100,7 +100,8 @@ fn words(line: &str) -> Vec<String> {
     line.split(' ').map(str::to_owned).collect()
 }
 
-/// Makes a feed, sends it on loopback and receives it with a monitor at `port`, until the user stops it.
+/// Generates a feed, sends it on loopback and receives it with a monitor at `port`, until the user
+/// stops it.
 pub fn run(port: u16, seed: u64) -> Result<Outcome, Failure> {
     let failed = |error: std::io::Error| Failure::Usage(format!("demo: {error}"));
     let program = std::env::current_exe().map_err(failed)?;

@@ -66,7 +66,7 @@ impl DistributionMetrics {
 /// One row of the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What was measured.
+    /// Name of the measured time.
     pub name: String,
     /// Its distribution.
     pub summary: Summary,

@@ -1,4 +1,4 @@
-//! What `publish` and `subscribe` share: how samples travel, what topics are called, what is told.
+//! Shared parts of `publish` and `subscribe`: transport options, topic names, progress output.
 
 mod args;
 mod latency;
@@ -27,7 +27,7 @@ pub fn misshapen(all: &[Misshape]) -> Failure {
     Failure::Data(format!("the templates do not become types:\n{}", told.join("\n")))
 }
 
-/// Says how far things are: on standard output, or beside it where that is kept for the report.
+/// Prints progress: to standard output, or to standard error if standard output is for the report.
 pub fn say(json: Option<&Path>, text: &str) -> Result<(), Failure> {
     match json {
         Some(path) if crate::files::is_standard(path) => tell!("{text}"),

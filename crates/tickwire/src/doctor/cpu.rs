@@ -111,7 +111,7 @@ fn governors(machine: &Machine) -> Finding {
     }
 }
 
-/// Whether a spinning thread has its CPU to itself.
+/// Examines whether a busy-polling thread has its CPU to itself.
 fn isolation(machine: &Machine) -> Finding {
     let name = "isolated CPUs";
     match machine.text(&format!("{CPU}/isolated")) {
@@ -130,7 +130,8 @@ fn isolation(machine: &Machine) -> Finding {
     }
 }
 
-/// Whether reading the clock takes a system call: every packet and every decision is stamped.
+/// Examines whether reading the clock needs a system call: every packet and every decision is
+/// stamped.
 fn clock_source(machine: &Machine) -> Finding {
     let name = "clock source";
     let path = "sys/devices/system/clocksource/clocksource0/current_clocksource";
@@ -148,7 +149,7 @@ fn clock_source(machine: &Machine) -> Finding {
     }
 }
 
-/// Whether the kernel may move memory about in the background.
+/// Examines whether the kernel compacts memory in the background.
 fn transparent_huge_pages(machine: &Machine) -> Finding {
     let name = "transparent huge pages";
     let path = "sys/kernel/mm/transparent_hugepage/enabled";
@@ -187,7 +188,7 @@ fn huge_pages(machine: &Machine) -> Finding {
     }
 }
 
-/// Whether two threads share a core.
+/// Examines whether two threads share a core.
 fn shared_cores(machine: &Machine) -> Option<Finding> {
     let name = "threads a core (SMT)";
     match machine.number(&format!("{CPU}/smt/active"))? {
@@ -203,7 +204,7 @@ fn shared_cores(machine: &Machine) -> Option<Finding> {
     }
 }
 
-/// Whether the kernel moves memory between nodes by making pages fault.
+/// Examines whether the kernel moves memory between nodes by forced page faults.
 fn numa_balancing(machine: &Machine) -> Option<Finding> {
     let path = "proc/sys/kernel/numa_balancing";
     let is_on = machine.number(path)? != 0;

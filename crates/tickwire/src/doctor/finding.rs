@@ -1,8 +1,8 @@
-//! What was found of one setting.
+//! Finding about one setting.
 
 use serde_json::{Value, json};
 
-/// What a setting does to latency.
+/// Effect of a setting on latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It costs nothing.
@@ -31,11 +31,11 @@ pub struct Finding {
     pub name: String,
     /// Its value.
     pub found: String,
-    /// What it does to latency.
+    /// Effect on latency.
     pub verdict: Verdict,
     /// The figure, or the reason where there is none.
     pub cost: String,
-    /// What would change it; empty where nothing has to.
+    /// How to change the setting; empty if no change is needed.
     pub change: String,
 }
 

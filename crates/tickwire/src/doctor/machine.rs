@@ -1,4 +1,4 @@
-//! What the kernel says of this machine, in files under a root: `/`, or a tree that a test has made.
+//! Kernel settings of this machine, read from files under a root: `/`, or a tree created by a test.
 
 use std::fs;
 use std::path::PathBuf;

@@ -4,9 +4,10 @@ use super::finding::Finding;
 use super::machine::Machine;
 
 const CORE: &str = "proc/sys/net/core";
-/// What receivers ask for unless told otherwise, in bytes.
+/// Default receive buffer of receivers, in bytes.
 const WANTED_BYTES: u64 = tickwire_net::multicast::RECEIVE_BUFFER_BYTES_DEFAULT as u64;
-/// What the kernel accounts for a packet of up to some 250 bytes: its head and a small page fragment.
+/// Memory that the kernel accounts for a packet of up to about 250 bytes: its header and a small
+/// page fragment.
 const SMALL_PACKET_BYTES: u64 = 768;
 
 /// Examines the network.
@@ -58,7 +59,7 @@ fn receive_buffer_default(machine: &Machine) -> Finding {
     }
 }
 
-/// Whether packets are freed on the CPU that allocated them, which is interrupted for it.
+/// Examines whether packets are freed on the CPU that allocated them, which interrupts that CPU.
 fn deferred_free(machine: &Machine) -> Finding {
     let name = "packets freed by another CPU";
     match machine.number(&format!("{CORE}/skb_defer_max")) {
@@ -74,7 +75,7 @@ fn deferred_free(machine: &Machine) -> Finding {
     }
 }
 
-/// Where a card's interrupts go.
+/// Examines which CPUs handle the interrupts of a card.
 fn interrupts(machine: &Machine, card: &str) -> Finding {
     let name = format!("{card}: interrupts");
     let numbers = machine.names(&format!("sys/class/net/{card}/device/msi_irqs"), "");
@@ -105,7 +106,7 @@ fn named(machine: &Machine, card: &str) -> Vec<String> {
     text.lines().filter(is_named).filter_map(number).collect()
 }
 
-/// Whether received packets are handed to other CPUs (RPS).
+/// Examines whether received packets are passed to other CPUs (RPS).
 fn steering(machine: &Machine, card: &str) -> Finding {
     let name = format!("{card}: packet steering (RPS)");
     let directory = format!("sys/class/net/{card}/queues");
@@ -130,7 +131,7 @@ fn steering(machine: &Machine, card: &str) -> Finding {
     }
 }
 
-/// Whether the card or the kernel collects packets before it says so.
+/// Examines whether the card or the kernel coalesces packets before an interrupt.
 fn coalescing(machine: &Machine, card: &str) -> Finding {
     let name = format!("{card}: coalescing");
     let change = format!("ask ethtool -c {card} (rx-usecs) and ethtool -g {card} (rings)");

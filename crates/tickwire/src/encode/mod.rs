@@ -152,7 +152,7 @@ struct Packet {
     index: u64,
     bytes: Vec<u8>,
     preamble: Vec<u8>,
-    /// Where the last preamble starts.
+    /// Offset of the last preamble.
     part: usize,
 }
 

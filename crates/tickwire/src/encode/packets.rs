@@ -1,4 +1,4 @@
-//! Where encoded packets go.
+//! Output of encoded packets.
 
 use crate::failure::Failure;
 use clap::ValueEnum;

@@ -26,7 +26,7 @@ use tickwire_text::MessageWriter;
 /// First packets whose values are judged.
 const DOUBTED_PACKETS: usize = 200;
 
-/// What all captures have in common.
+/// Settings that all captures share.
 pub struct Job<'a> {
     pub capture: &'a CaptureArgs,
     pub decoder: &'a DecoderArgs,
@@ -36,7 +36,7 @@ pub struct Job<'a> {
     pub selection: Selection,
 }
 
-/// What changes when a capture does.
+/// Size and modification time of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
     path: PathBuf,
@@ -46,7 +46,8 @@ pub struct State {
 }
 
 impl State {
-    /// Of a capture as it is now. It must be a file: it is read more than once, and its size is noted.
+    /// Reads the current state of a capture. It must be a file: it is read more than once, and its
+    /// size is recorded.
     pub fn of(capture: &Path) -> Result<Self, Failure> {
         let failed = |error| Failure::file("open", capture.display(), &error);
         let metadata = fs::metadata(capture).map_err(failed)?;
@@ -73,7 +74,7 @@ impl State {
     }
 }
 
-/// What came of a capture.
+/// Result of a capture.
 pub struct Exported {
     pub name: String,
     pub state: State,
@@ -213,7 +214,7 @@ impl Job<'_> {
 /// Takes what was not decoded.
 type OnLost = dyn Fn(&LostData);
 
-/// What was decoded.
+/// Counters of decoding.
 struct Counts {
     name: String,
     packets: u64,

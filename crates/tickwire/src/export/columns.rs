@@ -1,4 +1,4 @@
-//! What is exported, and where to.
+//! Selection and output of an export.
 
 use super::capture::{Exported, Job, State};
 use super::directory::{Directory, Export};
@@ -332,7 +332,7 @@ impl ExportArgs {
         directory.export(export, &self.captures, settings, |exported| self.report(exported))
     }
 
-    /// What all files of a directory have in common.
+    /// Settings that all files of a directory share.
     fn settings(&self, job: &Job<'_>) -> Value {
         json!({
             "templates": job.program.set().signature().to_string(),

@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use tickwire_arrow::{FileFormat, PartitionKey};
 
-/// Where to, and how.
+/// Output directory and its settings.
 pub struct Directory<'a> {
     pub path: &'a Path,
     pub format: FileFormat,
-    /// What rows are parted by.
+    /// Partition keys of the rows.
     pub partition: Vec<PartitionKey>,
     pub again: Again,
     pub threads: usize,

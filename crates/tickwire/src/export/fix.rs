@@ -16,10 +16,10 @@ use tickwire_fix_text::{FRAME_TAGS, Found, FoundAt, Names, Place, Source, examin
 
 /// Bytes of the messages of a batch.
 const BATCH_BYTES: usize = 64 << 20;
-/// What is wrong, told one by one.
+/// Most errors that are printed one by one.
 const SHOWN_MAX: u64 = 20;
 
-/// What all logs have in common.
+/// Settings that all logs share.
 pub struct FixJob<'d> {
     /// Dictionaries of every message.
     pub names: Names<'d>,

@@ -1,4 +1,4 @@
-//! What of FIX is exported, and where to.
+//! Selection and output of an export of FIX messages.
 
 use super::columns::ExportArgs;
 use super::fix::FixJob;

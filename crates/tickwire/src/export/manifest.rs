@@ -1,4 +1,4 @@
-//! What a directory has of which capture.
+//! Manifest of a directory: the captures that were exported to it, and their counts.
 
 use super::capture::{Exported, State};
 use super::names::text_of;
@@ -30,7 +30,7 @@ pub struct Manifest {
     directory: PathBuf,
     /// Locked, and gone at the end.
     _lock: UnfinishedFile,
-    /// What all files of the directory have in common: templates, framing, options.
+    /// Settings that all files of the directory share: templates, framing, options.
     settings: Value,
     captures: Map<String, Value>,
 }

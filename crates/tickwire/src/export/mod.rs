@@ -30,7 +30,7 @@ pub use columns::{ExportArgs, run};
 #[cfg(not(feature = "columns"))]
 pub use without_columns::{ExportArgs, run};
 
-/// What is there in a program that was built without columns.
+/// Replacement in a program that was built without columns.
 #[cfg(not(feature = "columns"))]
 mod without_columns {
     use crate::failure::{Failure, Outcome};
@@ -43,7 +43,7 @@ mod without_columns {
         _arguments: Vec<std::ffi::OsString>,
     }
 
-    /// Says how to get the command.
+    /// Reports how to get the command.
     pub fn run(_args: &ExportArgs) -> Result<Outcome, Failure> {
         Err(Failure::Usage(
             "this program was built without columns: build it with cargo build --release --features columns; \

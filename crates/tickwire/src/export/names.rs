@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fmt::Write;
 use tickwire_fast::Program;
 
-/// What stands beside the tables.
+/// Names beside those of the tables.
 const TAKEN: [&str; 2] = [ERRORS, "manifest.json"];
 /// Name of the table of what was not decoded.
 pub const ERRORS: &str = "errors";

@@ -18,10 +18,10 @@ use tickwire_feed::capture::{Kind, Packet};
 use tickwire_opra::{Category, Decode, Message, PACKET_BYTES_MAX, bottom_up};
 use tickwire_text::Header;
 
-/// What is wrong, told one by one.
+/// Most errors that are printed one by one.
 const SHOWN_MAX: u64 = 20;
 
-/// What all captures have in common.
+/// Settings that all captures share.
 struct OpraJob<'a> {
     capture: &'a CaptureArgs,
     /// Categories that are exported, in the order of their tables.
@@ -276,7 +276,7 @@ impl Tables<'_> {
         Ok(self.open.len() - 1)
     }
 
-    /// Tells of a packet whose header and messages differ, which are exported all the same.
+    /// Reports a packet whose header and messages differ; it is exported anyway.
     fn warn(&mut self, packet: &Packet<'_>, warning: &str) {
         self.warned += 1;
         if self.warned <= SHOWN_MAX {

@@ -16,7 +16,7 @@ pub const BATCH_ROWS: usize = 8192;
 /// Bytes that all files of a target together keep in memory.
 const WAITING_BYTES_MAX: usize = 128 << 20;
 
-/// Where tables go.
+/// Destination of tables.
 #[derive(Clone, Debug)]
 pub enum Target {
     /// One file with the rows of one table.
@@ -29,16 +29,16 @@ pub enum Target {
 #[derive(Clone, Debug)]
 pub struct InDirectory {
     pub directory: PathBuf,
-    /// Of the capture, and so of its files.
+    /// Name of the capture and of its files.
     pub name: String,
     pub format: FileFormat,
     /// True if files that exist are replaced.
     pub replaces: bool,
-    /// What rows are parted by.
+    /// Partition keys of the rows.
     pub partition: Vec<PartitionKey>,
 }
 
-/// What was written.
+/// Written rows and files.
 #[derive(Default)]
 pub struct Written {
     /// By table, in the order in which they began.

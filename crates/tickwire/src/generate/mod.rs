@@ -162,7 +162,7 @@ struct CommonArgs {
 }
 
 impl FeedArgs {
-    /// What to make, and what is the same for all feeds.
+    /// Options of the feed, and those that all feeds share.
     fn options(&self) -> (Options, &CommonArgs) {
         match self {
             Self::Cme(args) => (args.options(), &args.common),

@@ -33,7 +33,7 @@ impl SnapshotWriter {
         Ok(writer)
     }
 
-    /// Takes note that a packet was made.
+    /// Records that a packet was generated.
     pub fn packet(&mut self, generator: &mut Generator) -> Result<(), Failure> {
         self.packets += 1;
         if self.packets < self.every {

@@ -122,8 +122,8 @@ impl MulticastArgs {
         Ok(args)
     }
 
-    /// Where line A goes, and B and the snapshots if they are wanted. A channel's snapshot lines are
-    /// used only where there are snapshots to send.
+    /// Addresses of line A, and of line B and the snapshots if selected. A channel's snapshot lines
+    /// are used only if there are snapshots to send.
     pub fn endpoints(&self) -> Result<Endpoints, Failure> {
         let has_snapshots = self.snapshots.is_some();
         let found = self.endpoints.endpoints(self.file_b.is_some(), has_snapshots)?;

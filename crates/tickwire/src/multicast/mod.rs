@@ -52,7 +52,7 @@ pub fn run(args: &MulticastArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::flawed_if(tell_missing(&feeds, &playback)))
 }
 
-/// Tells what captures had that was not sent. Returns whether there was any.
+/// Reports parts of captures that were not sent. Returns true if there were any.
 fn tell_missing(feeds: &[Feed<'_>], playback: &Playback) -> bool {
     let files = feeds.iter().filter_map(|feed| feed.file);
     let missing = files.zip(playback.tracks()).flat_map(|(file, track)| {

@@ -1,4 +1,4 @@
-//! What is being sent, as metrics.
+//! Metrics of the sender.
 
 use super::Feed;
 use tickwire_net::clock::monotonic_ns;

@@ -1,4 +1,4 @@
-//! What was sent, as a table and as JSON.
+//! Report of the sender, as a table and as JSON.
 
 use super::Feed;
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ struct Line {
     faults: FaultCounters,
 }
 
-/// What a playback did.
+/// Result of a playback.
 pub struct Report {
     lines: Vec<Line>,
     packets: u64,

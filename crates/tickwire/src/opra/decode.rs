@@ -110,7 +110,7 @@ struct OwnedPacket {
     is_raw: bool,
 }
 
-/// What comes of one packet.
+/// Output of one packet.
 struct Piece {
     index: u64,
     file_offset: u64,
@@ -129,7 +129,7 @@ enum End {
     Refused(String),
 }
 
-/// What a thread keeps from packet to packet.
+/// State of a thread between packets.
 struct Worker {
     decoder: Decoder,
     lines: Lines,

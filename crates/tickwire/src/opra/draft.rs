@@ -10,10 +10,10 @@ use tickwire_text::json::Json;
 /// Name of the list of group entries.
 const GROUPS: &str = "groups";
 
-/// Reads a line into `draft`, which forgets what it held. Returns the index of its packet, if it says one.
+/// Parses a line into `draft`, which is cleared first. Returns the index of its packet, if present.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// A description of the error.
 pub fn read(draft: &mut Draft, version: Version, line: &str) -> Result<Option<u64>, String> {
     let object: Json = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
     let Json::Object(members) = &object else {

@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use tickwire_opra::{Draft, EncodeError, EncodeErrorKind, Encoder, Message};
 
-/// Where a packet of messages that do not say theirs ends.
+/// Size at which a packet ends if its messages have no packet index.
 const PACKET_BYTES: usize = 430;
 
 /// Encode messages from JSON lines

@@ -144,7 +144,7 @@ impl Capture {
 /// All lines, and what is said about them.
 struct Feed<'r> {
     handlers: Vec<LineHandler>,
-    /// Of each line, what shows market events in place of messages, if that is asked for.
+    /// Converter to market events of each line, if they are printed in place of messages.
     markets: Vec<Market>,
     ports: Option<Ports>,
     other_ports: u64,

@@ -1,11 +1,11 @@
-//! What the reception of OPRA lines counts, for Prometheus.
+//! Prometheus metrics of the reception of OPRA lines.
 
 use tickwire_feed::handler::Source;
 use tickwire_feed::opra::{LineHandler, LineHandlerCounters};
 use tickwire_net::multicast::Receiver;
 use tickwire_telemetry::metrics::{ArbitrationMetrics, Counter, Metrics};
 
-/// Where a count of a line is found.
+/// Accessor of a counter of a line.
 type Count = fn(&LineHandlerCounters) -> u64;
 /// A count of a line, with its name and what it is.
 type Named = (&'static str, &'static str, Count);
@@ -24,7 +24,7 @@ const HANDLER: [Named; 5] = [
     ),
 ];
 
-/// What came of the packets of a line.
+/// Results of the packets of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decoded {
     /// Messages.

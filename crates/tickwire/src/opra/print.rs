@@ -24,11 +24,11 @@ pub struct Lines {
     style: Style,
     /// Whole lines.
     pub bytes: Vec<u8>,
-    /// Where the lines of each message end in `bytes`.
+    /// End of the lines of each message in `bytes`.
     pub ends: Vec<usize>,
     /// Rows of messages whose place is not known yet.
     rows: Vec<u8>,
-    /// Where each row ends.
+    /// End of each row.
     row_ends: Vec<usize>,
     /// By message, how many rows there are up to its last.
     message_rows: Vec<usize>,
@@ -54,7 +54,7 @@ impl Lines {
         }
     }
 
-    /// Makes lines of the messages added since the last packet was placed.
+    /// Formats the messages added since the last packet was placed.
     pub fn place(&mut self, place: Place) {
         let (mut row, mut start) = (0, 0);
         for rows in &self.message_rows {
@@ -84,7 +84,7 @@ impl Lines {
     }
 }
 
-/// What is said on standard error.
+/// Report on standard error.
 pub struct Report<'r> {
     file: String,
     progress: &'r Progress,

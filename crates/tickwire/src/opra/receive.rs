@@ -297,7 +297,7 @@ struct LineSink<'r> {
     output: Rc<RefCell<Output<'r>>>,
     /// Shows what messages say, if that is asked for.
     market: Option<Market>,
-    /// Makes times of the handler nanoseconds since 1970.
+    /// Offset from times of the handler to nanoseconds since 1970.
     epoch_ns: u64,
     /// For the metrics.
     decoded: Decoded,

@@ -1,4 +1,4 @@
-//! Which messages are written, and how.
+//! Selection and format of messages.
 
 use super::print::MessageFormat;
 use crate::failure::Failure;
@@ -84,7 +84,7 @@ pub struct Style {
     prices: bool,
 }
 
-/// Where a message was found. What is not known is left out.
+/// Position of a message. Unknown parts are omitted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Place {
     /// Index of its packet.

@@ -23,7 +23,7 @@ impl ChannelArgs {
         self.feed.as_deref()
     }
 
-    /// What the feed file says of the channel; `None` without a feed file.
+    /// Settings of the channel in the feed file; `None` without a feed file.
     pub fn settings(&self) -> Result<Option<ChannelSettings>, Failure> {
         let Some(path) = &self.feed else { return Ok(None) };
         let config = feed::load(path)?;
@@ -40,7 +40,7 @@ impl ChannelArgs {
     }
 }
 
-/// What a feed file says of a channel.
+/// Settings of a channel in a feed file.
 pub fn settings_of(
     path: &Path,
     config: &FeedConfig,

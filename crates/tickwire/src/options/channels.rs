@@ -24,8 +24,8 @@ impl ChannelsArgs {
         self.feed.as_deref()
     }
 
-    /// What the feed file says of each channel, in the order in which they are named; `None` without a
-    /// feed file.
+    /// Settings of each channel in the feed file, in the order in which they are named; `None`
+    /// without a feed file.
     pub fn settings(&self) -> Result<Option<Vec<ChannelSettings>>, Failure> {
         let Some(path) = &self.feed else { return Ok(None) };
         let config = feed::load(path)?;

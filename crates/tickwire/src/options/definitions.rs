@@ -1,4 +1,4 @@
-//! Where instrument definitions are.
+//! Address of the instrument definitions.
 
 use std::net::Ipv4Addr;
 

@@ -48,7 +48,7 @@ pub struct EndpointArgs {
     snapshot_port: Option<u16>,
 }
 
-/// Where the feeds are.
+/// Addresses of the feeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Endpoints {
     /// Line A.

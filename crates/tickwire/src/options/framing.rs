@@ -1,4 +1,4 @@
-//! What an exchange puts around FAST messages.
+//! Framing options.
 
 use super::Reset;
 use crate::console::tell;

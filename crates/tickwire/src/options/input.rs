@@ -1,4 +1,4 @@
-//! Which file is read, and how it is laid out.
+//! Input file and its format.
 
 use crate::failure::Failure;
 use crate::files;
@@ -16,7 +16,7 @@ const SAMPLE_BYTES_MAX: u64 = 8 << 20;
 /// Packets that are read to find those of one channel.
 const PACKETS_READ_MAX: usize = 50_000;
 
-/// What was read of standard input to find its framing.
+/// Bytes read from standard input to detect its framing.
 #[derive(Debug, Default)]
 pub struct Replay(Vec<u8>);
 

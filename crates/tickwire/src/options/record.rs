@@ -60,7 +60,7 @@ impl RecordArgs {
     }
 }
 
-/// What was recorded, as a sentence.
+/// Counters of a recording, as a sentence.
 pub fn recorded_text(counters: &RecordCounters) -> String {
     let RecordCounters { recorded, unrecorded, files, bytes, waits, .. } = counters;
     format!(
@@ -69,7 +69,7 @@ pub fn recorded_text(counters: &RecordCounters) -> String {
     )
 }
 
-/// What was recorded, as JSON.
+/// Counters of a recording, as JSON.
 pub fn recorded_json(counters: &RecordCounters) -> Value {
     json!({
         "recorded": counters.recorded,

@@ -1,4 +1,4 @@
-//! Where sequence numbers are.
+//! Position of sequence numbers.
 
 use crate::failure::Failure;
 use tickwire_fast::TemplateSet;

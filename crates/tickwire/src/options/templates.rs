@@ -32,10 +32,10 @@ impl TemplateArgs {
         &self.templates
     }
 
-    /// The files, one at least.
+    /// Returns the files, at least one.
     ///
     /// # Errors
-    /// What to do, where none is named.
+    /// No file is named.
     pub fn paths(&self) -> Result<&[PathBuf], Failure> {
         match &self.templates[..] {
             [] => Err(Failure::Usage("name a template file with --templates".to_owned())),

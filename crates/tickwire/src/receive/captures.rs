@@ -1,4 +1,4 @@
-//! Which captures are read in place of sockets, and which line their packets belong to.
+//! Captures that replace sockets, and the lines of their packets.
 
 use super::ReceiveArgs;
 use crate::failure::Failure;
@@ -19,7 +19,7 @@ use tickwire_feed::handler::Source;
 
 /// Destinations that an error names.
 const DESTINATIONS_SHOWN_MAX: usize = 20;
-/// What to do with packets that have no addresses.
+/// Advice for packets that have no addresses.
 const NAME_THE_LINE: &str = "Name the line of a file without addresses: --capture-line a=FILE";
 
 /// Captures that replace sockets.
@@ -177,7 +177,7 @@ impl CaptureArgs {
         })
     }
 
-    /// Where packets are sent, by reading all captures.
+    /// Destinations of the packets, by reading all captures.
     fn survey(&self) -> Result<Survey, Failure> {
         let (mut merge, mut survey) = (self.open()?, Survey::new());
         // A capture that breaks off is reported when it is read for good.
@@ -227,7 +227,7 @@ pub fn with_others(mut text: String, others: &OtherPackets) -> String {
 pub struct Lines {
     /// The line of each packet.
     pub map: LineMap,
-    /// What the user is to know of how they were found.
+    /// Remark for the user about how the lines were found.
     pub remark: Option<String>,
 }
 
@@ -347,7 +347,7 @@ fn destinations_text(destinations: impl Iterator<Item = (SocketAddr, u64)>) -> O
     (!texts.is_empty()).then(|| format!("Packets found: {}", texts.join(", ")))
 }
 
-/// Which line each packet belongs to: by the options, or by its file.
+/// Assigns packets to lines: by the options, or by file.
 fn map(args: &ReceiveArgs, endpoints: Endpoints, first_input: usize) -> LineMap {
     let mut map = LineMap::new();
     let captures = &args.captures;

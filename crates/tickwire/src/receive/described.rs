@@ -163,7 +163,7 @@ fn framing(args: &ReceiveArgs, set: &TemplateSet) -> Result<Framing, Failure> {
     args.framing.find(sample.packets(), set, args.label().unwrap_or("captures"))
 }
 
-/// Makes a handler of a generated module.
+/// Creates a handler for a generated module.
 struct Maker<'d> {
     described: &'d Described,
     replay: Option<TcpReplay>,

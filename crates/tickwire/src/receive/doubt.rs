@@ -1,4 +1,4 @@
-//! Whether the first packets of a channel fit its framing and reset.
+//! Checks whether the first packets of a channel fit its framing and reset policy.
 
 use std::sync::Arc;
 use tickwire_fast::Program;

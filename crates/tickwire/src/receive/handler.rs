@@ -17,7 +17,7 @@ use tickwire_net::log::Logged;
 use tickwire_net::replaying::{Driven, Replaying};
 use tickwire_net::tcp_replay::TcpReplay;
 
-/// Where a channel's messages, books and events go.
+/// Sink of a channel's messages, books and events.
 pub type FeedSink = Logged<Showing>;
 
 /// How books are made of a program's messages.
@@ -70,8 +70,8 @@ struct Received<E, F> {
     books: BookMaker,
 }
 
-/// Makes the handler of a channel. `engine` makes engines of a program whose messages have their
-/// number in a field. `replay` fills gaps, if there is a service.
+/// Creates the handler of a channel. `engine` creates engines for a program whose messages have
+/// their number in a field. `replay` fills gaps, if there is a service.
 pub fn channel_handler<E, F>(
     options: HandlerOptions,
     program: &Arc<Program>,

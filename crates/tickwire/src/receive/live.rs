@@ -30,7 +30,7 @@ struct Loop<'s> {
     metrics: LoopMetrics,
 }
 
-/// What is done for a channel beside receiving it.
+/// State of a live channel besides its reception.
 struct Watched<'s> {
     described: &'s Described,
     reload: Option<Reload>,

@@ -137,7 +137,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Tells subscribers that this was all, if there are any; returns whether samples were lost.
+    /// Announces the end to subscribers, if there are any; returns true if samples were lost.
     fn finish_publishing(&self) -> Result<bool, Failure> {
         #[cfg(feature = "dds")]
         if let Some(bus) = &self.bus {

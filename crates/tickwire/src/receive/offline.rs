@@ -15,12 +15,12 @@ use tickwire_net::process::resident_bytes;
 /// Faults, gaps and resets of each kind that are logged.
 const LOGGED_MAX: u32 = 10;
 
-/// What came of reading the captures once.
+/// Result of reading the captures once.
 struct Pass {
     channels: Vec<Driven>,
     /// True if a capture could not be read to its end.
     is_broken: bool,
-    /// What captures had that could not be read, a sentence each.
+    /// Parts of captures that could not be read, one sentence each.
     missing: Vec<String>,
 }
 

@@ -68,7 +68,7 @@ impl Showing {
         }
     }
 
-    /// What counts.
+    /// Returns the counting sink.
     pub const fn counting_mut(&mut self) -> &mut Counting {
         &mut self.counting
     }

@@ -1,4 +1,4 @@
-//! What the feed of a receiver is like, and how each of its days differs.
+//! Feeds of the receivers, and the variations of their days.
 
 use fastrand::Rng;
 use tickwire_exchange::day::{BookForm, DayChange, DayOptions, Heartbeats, InstrumentKey};

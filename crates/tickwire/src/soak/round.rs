@@ -22,7 +22,7 @@ const SETTLE: Duration = Duration::from_millis(700);
 const END: Duration = Duration::from_secs(20);
 const TICK: Duration = Duration::from_millis(20);
 
-/// What all days came to.
+/// Totals of all days.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sums {
     pub days: u64,
@@ -84,7 +84,7 @@ pub struct Round<'p> {
 }
 
 impl<'p> Round<'p> {
-    /// Makes the captures and the truth of a day.
+    /// Creates the captures and the true books of a day.
     pub fn prepare(
         place: &'p Place,
         features: &Features,

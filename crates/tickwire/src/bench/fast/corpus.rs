@@ -1,4 +1,4 @@
-//! What is decoded: captures beside the project where they are.
+//! Corpora to decode: the captures beside the project, if they exist, and generated feeds.
 
 use crate::console::tell;
 use crate::failure::Failure;
@@ -118,7 +118,7 @@ pub fn all(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<Corpus>, 
     Ok(corpora)
 }
 
-/// What is around the messages of a capture of the user's.
+/// Framing of the user's capture.
 pub struct OwnFraming<'a> {
     /// Options of the framing.
     pub args: &'a FramingArgs,

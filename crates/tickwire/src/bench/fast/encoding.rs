@@ -21,12 +21,12 @@ pub enum Encoding {
     Dynamic,
 }
 
-/// What is encoded in a pass.
+/// Amount of data encoded in a pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Amount {
     pub messages: u64,
     pub entries: u64,
-    /// Of the encoded messages.
+    /// Bytes of the encoded messages.
     pub bytes: u64,
 }
 

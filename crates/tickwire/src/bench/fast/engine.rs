@@ -158,7 +158,7 @@ fn stored(corpus: &Corpus, mut decoder: Decoder) -> Pass<'_> {
     })
 }
 
-/// What is done with what a generated decoder decodes.
+/// Processing of the messages that a generated decoder returns.
 trait Work {
     /// A pass over a corpus; `None` where there is nothing to do.
     fn pass<'c, T: Templates>(

@@ -77,7 +77,7 @@ struct Row<'c> {
     corpus: &'c Corpus,
     engine: &'static str,
     threads: usize,
-    /// What is decoded, or encoded: the corpus, or the first of its messages.
+    /// Amount decoded or encoded: the corpus, or the first of its messages.
     amount: Amount,
     ns_per_message: f64,
     instructions_per_message: Option<f64>,
@@ -150,7 +150,7 @@ fn is_wanted(filter: Option<&String>, name: &str) -> bool {
     })
 }
 
-/// What is encoded of each corpus; nothing where no encoder is wanted.
+/// Messages of each corpus to encode; empty if no encoder is selected.
 fn decoded<'c>(
     args: &FastArgs,
     corpora: &'c [Corpus],
@@ -160,7 +160,7 @@ fn decoded<'c>(
     corpora.iter().map(|corpus| wanted.then(|| Decoded::of(corpus)).transpose()).collect()
 }
 
-/// What is to be measured: rows without times, and for each the work to be timed.
+/// Prepares the measurements: rows without times, and the work of each.
 fn prepare<'c>(
     args: &FastArgs,
     corpora: &'c [Corpus],

@@ -19,7 +19,7 @@ pub struct Cables {
 }
 
 impl Cables {
-    /// Makes the namespaces and `lines` cables, whose receiving ends have addresses.
+    /// Creates the namespaces and `lines` cables with addresses at their receiving ends.
     pub fn new(lines: usize) -> Result<Self, Failure> {
         let name = |what: &str| format!("tickwire-{}-{what}", process::id());
         let cables = Self { sending: name("sending"), receiving: name("receiving") };

@@ -23,13 +23,13 @@ const HOLD_NS: u64 = 10_000_000;
 pub struct Feed {
     program: Arc<Program>,
     framing: Framing,
-    /// Of each line, the frames of all packets.
+    /// Frames of all packets, by line.
     frames: Vec<Vec<Vec<u8>>>,
     payload_bytes: usize,
 }
 
 impl Feed {
-    /// Makes so many packets of so many messages.
+    /// Generates this many packets of this many messages.
     pub fn new(packets: usize, messages_a_packet: usize, lines: usize) -> Result<Self, Failure> {
         let framing = Preset::Cme.framing();
         let options = Options {
@@ -71,7 +71,7 @@ impl Feed {
         self.frames.get(line).map_or(&[], Vec::as_slice)
     }
 
-    /// Where a line is received.
+    /// Address at which a line is received.
     pub fn endpoint(line: usize) -> Endpoint {
         Endpoint { group: GROUP, port: PORT, interface: cable::address(line), source: None }
     }

@@ -70,7 +70,7 @@ impl ReceiverKind {
     }
 }
 
-/// What is done with packets.
+/// Processing of the received packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Application {
     /// Packets are counted and their first bytes read.

@@ -20,7 +20,7 @@ pub const RECEIVING_CPU: usize = 1;
 /// How long nothing may come before the rest is lost.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// What is measured.
+/// Case to measure.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'m> {
     pub cables: &'m Cables,
@@ -39,10 +39,10 @@ pub enum Sending {
     Before,
 }
 
-/// What became of the packets.
+/// Result of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// Of all lines together.
+    /// Packets sent on all lines.
     pub sent: u64,
     pub received: u64,
     /// From the first packet sent to the last.

@@ -30,7 +30,7 @@ pub struct Seed004Args {
     report: ReportArgs,
 }
 
-/// What one time is of.
+/// Labels of a measured time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Label {
     operation: &'static str,
@@ -56,7 +56,7 @@ const MESSAGES: [(&str, &str); 2] = [
     ),
 ];
 
-/// What the seed's engine took: who, operation, message, messages, microseconds.
+/// Published figures: engine, operation, message, messages, microseconds.
 const SEED: [(&str, &str, &str, u64, f64); 4] = [
     ("client", "encode", ORDER, 150_001, 185_837.0),
     ("client", "decode", REPORT, 588_567, 2_295_686.0),
@@ -143,7 +143,8 @@ fn typed_alike<'m, M: Fields<'m>>(message: &Message<'m, '_>, [headers, bodies]: 
     }
 }
 
-/// Makes sure that what is measured is done: everything decodes, validates and comes back as it was.
+/// Checks that the measured work is done: every message decodes, validates and encodes to the same
+/// bytes.
 fn checked(bytes: &[u8], again: &[u8], dictionary: &Dictionary) -> Result<(), Failure> {
     let mut reader = Reader::new();
     let message = reader.decode(bytes).map_err(|error| Failure::Data(error.to_string()))?;

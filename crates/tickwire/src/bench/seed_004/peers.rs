@@ -27,7 +27,7 @@ const ALL: [Peer; 4] = [
     Peer { name: "quickfix", build: &["sh", "build.sh"], run: "target/peer-quickfix" },
 ];
 
-/// What they do; other names are of no table.
+/// Operations of the tables; others are ignored.
 const OPERATIONS: [&str; 4] = ["parse", "typed", "encode", "validate"];
 
 /// Measures every peer that can be built; says of the others why they are left out.

@@ -19,12 +19,12 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// How long the last packets may be on their way.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// What goes through a chain.
+/// Feed of a chain.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Name of the feed.
     pub name: &'static str,
-    /// What the exchange makes.
+    /// Options of the exchange.
     pub options: Options,
     /// Packets a second.
     pub packets_per_second: u64,
@@ -144,7 +144,8 @@ fn arguments<'a>(words: &'a str, rest: &[&'a str]) -> Vec<&'a str> {
     words.split(' ').chain(rest.iter().copied()).collect()
 }
 
-/// Makes the packets of the feed and writes them to the multicaster; returns the messages made.
+/// Generates the packets of the feed and writes them to the multicaster; returns the number of
+/// messages.
 fn make(options: &Options, input: Option<ChildStdin>) -> Result<u64, Error> {
     let Some(input) = input else { return Ok(0) };
     let mut out = PrefixedWriter::new(BufWriter::new(input), Endian::Big);

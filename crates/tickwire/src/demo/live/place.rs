@@ -11,7 +11,7 @@ const DOMAINS: u32 = 100;
 const PORT_BASE: u32 = 7410;
 const PORTS_A_DOMAIN: u32 = 250;
 
-/// What one chain has to itself.
+/// Directory and ports of one chain.
 #[derive(Debug)]
 pub struct Place {
     directory: PathBuf,

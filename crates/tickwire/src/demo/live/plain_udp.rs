@@ -1,8 +1,8 @@
-//! What plain UDP takes on this host: the floor under every latency reported.
+//! Latency of plain UDP on this host: the lower bound of every reported latency.
 //!
-//! [`plain_udp`] sends small packets over the loopback interface to a thread that sends each back,
-//! one at a time, and measures by the clock that both share. Report it beside other latencies, from
-//! the same run: it moves with the machine.
+//! [`plain_udp`] sends small packets over the loopback interface to a thread that returns each, one
+//! at a time, and measures by the clock that both share. Report it beside other latencies of the
+//! same run, because it varies with the machine.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -41,7 +41,7 @@ impl Default for PlainUdp {
     }
 }
 
-/// What was measured, in nanoseconds.
+/// Measured times, in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct UdpLatency {
     /// From before the send of one end to after the receive of the other.
@@ -59,7 +59,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Measures plain UDP on the loopback interface.
 ///
 /// # Errors
-/// What the system says; [`Action::Receive`] if an answer does not come within a second.
+/// The operating system's error; [`Action::Receive`] if an answer does not arrive within a second.
 pub fn plain_udp(options: PlainUdp, stop: &Stop) -> Result<UdpLatency, Error> {
     let near = open(options.spins)?;
     let far = open(options.spins)?;

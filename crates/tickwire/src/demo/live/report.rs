@@ -1,4 +1,4 @@
-//! What came of the live part.
+//! Results of the live part.
 
 use crate::distribution::{Row, rows_json, table_of};
 use serde_json::{Value, json};
@@ -87,7 +87,7 @@ impl Run {
     }
 }
 
-/// What came of all feeds.
+/// Results of all feeds.
 #[derive(Debug, Default)]
 pub struct Live {
     /// Feeds, in order.

@@ -18,7 +18,7 @@ const TICK: Duration = Duration::from_millis(5);
 const GRACE: Duration = Duration::from_secs(60);
 const SERVER: &str = "TEX_DLD";
 
-/// What is to be run.
+/// Parameters of a run.
 pub struct Plan {
     pub clients: u32,
     /// Orders a second of each client.

@@ -1,4 +1,4 @@
-//! What a client and a server kept of their session, compared once both have ended.
+//! Compares the records of a client and a server after both have ended.
 
 use crate::failure::Failure;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,11 +23,11 @@ pub struct Ledger<'l> {
 }
 
 impl Ledger<'_> {
-    /// Checks that `orders` orders were each answered and ended once, and that every report was handled
-    /// once, in order. Returns how many reports there were.
+    /// Checks that each of `orders` orders was answered and ended once, and that every report was
+    /// handled once, in order. Returns the number of reports.
     ///
     /// # Errors
-    /// What was lost or came twice.
+    /// The lost or duplicate messages.
     pub fn check(&self, orders: u64) -> Result<usize, Failure> {
         let wrong = |text: &str| Failure::Data(format!("session {}: {text}", self.client));
         let mut server = self.store(self.server_folder, self.server, self.client)?;

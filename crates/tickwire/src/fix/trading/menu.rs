@@ -4,7 +4,7 @@ use std::io::BufRead;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-/// What the menu offers.
+/// Help text of the menu.
 pub const HELP: &str = "\
 Key     Command
 ===     =======
@@ -18,7 +18,7 @@ p       Preload n NewOrderSingle msgs
 x       Exit
 ";
 
-/// What is to be done.
+/// Command of the menu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Print the menu.

@@ -6,7 +6,7 @@ use tickwire_fix_messages::fix42::{
     HandlInst, Header, NewOrderSingle, NewOrderSingleRequired, OrdType, Side, TimeInForce,
 };
 
-/// What a ClOrdID begins with; a number follows.
+/// Prefix of a ClOrdID; a number follows.
 const PREFIX: &str = "ord";
 
 /// A fill-or-kill buy order with a limit.
@@ -21,7 +21,7 @@ pub struct Order {
 }
 
 impl Order {
-    /// Makes the order with that number: the same for the same seed.
+    /// Creates the order with that number: the same for the same seed.
     pub fn seeded(seed: u64, number: u64) -> Self {
         let mut random =
             fastrand::Rng::with_seed(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -56,7 +56,7 @@ pub struct ClOrdId {
 }
 
 impl ClOrdId {
-    /// Makes the id of the order with that number.
+    /// Creates the id of the order with that number.
     pub fn new(number: u64) -> Self {
         let mut digits = itoa::Buffer::new();
         let digits = digits.format(number).as_bytes();

@@ -1,4 +1,4 @@
-//! What becomes of an order: a reject, a cancel, or a confirmation and fills.
+//! Outcomes of an order: a reject, a cancel, or a confirmation and fills.
 
 use super::order::ReceivedOrder;
 use std::fmt::Write;
@@ -57,7 +57,7 @@ pub struct Ids {
 }
 
 impl Ids {
-    /// Makes OrderID and ExecID from the number of the order's message and that of the report.
+    /// Sets OrderID and ExecID from the number of the order's message and that of the report.
     pub fn set(&mut self, seq_num: u64, index: usize) {
         self.order.clear();
         self.exec.clear();
@@ -117,7 +117,7 @@ pub struct ReportRoom<'m> {
     report: Room<ExecutionReport<'m>>,
 }
 
-/// What a client needs of an execution report.
+/// Fields of an execution report that a client needs.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceivedReport<'m> {
     pub cl_ord_id: &'m [u8],

@@ -77,7 +77,7 @@ pub struct Server {
     answers: Histogram<u64>,
     answer_times: Distribution,
     all_metrics: Metrics,
-    /// What the monitor is told of the sessions, if there is one.
+    /// Session states for the monitor, if there is one.
     shown: Option<Arc<Mutex<Value>>>,
     /// Held for as long as metrics are served.
     _exporter: Option<HttpServer>,
@@ -159,7 +159,7 @@ impl Server {
     }
 }
 
-/// What a server is told.
+/// Parameters of a server.
 #[derive(Clone, Debug)]
 pub struct ServerPlan {
     pub address: SocketAddr,
@@ -170,7 +170,7 @@ pub struct ServerPlan {
 }
 
 impl Server {
-    /// Makes an engine that listens and answers; returns it with the address.
+    /// Creates an engine that listens and answers; returns it with the address.
     pub fn listen(
         plan: &ServerPlan,
         session: &SessionArgs,

@@ -56,7 +56,7 @@ impl SessionArgs {
         EngineOptions { busy_poll: self.busy_poll, cpu: self.cpu, ..EngineOptions::default() }
     }
 
-    /// Makes the configuration of a session.
+    /// Creates the configuration of a session.
     pub fn config(&self, role: Role, id: SessionId) -> Result<Config, Failure> {
         let mut config = Config::new(role, id);
         config.heartbeat_s = self.heartbeat;
@@ -76,7 +76,7 @@ impl SessionArgs {
         }
     }
 
-    /// Gives an engine the sessions of a settings file, and tells of keys that have no effect.
+    /// Adds the sessions of a settings file to an engine, and reports keys without effect.
     pub fn configure<A: Application>(
         &self,
         engine: &mut Engine<A>,

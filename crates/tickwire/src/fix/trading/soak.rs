@@ -58,7 +58,7 @@ const KEPT_MAX: usize = 256 << 10;
 /// Memory may grow by that much after the first tenth of the time.
 const GROWTH_MAX: u64 = 32 << 20;
 
-/// What one client session has done.
+/// Progress of one client session.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
     sent: u64,

@@ -1,4 +1,4 @@
-//! What is printed at the end: encoding and decoding, and round trips.
+//! Final report: times of encoding, decoding and round trips.
 
 use std::io::{self, Write};
 use tickwire_fix_session::Counters;

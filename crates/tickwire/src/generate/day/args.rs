@@ -204,7 +204,7 @@ impl FromStr for Step {
     }
 }
 
-/// Where the lines of a day go.
+/// Addresses of the lines of a day.
 #[derive(Clone, Copy, Debug)]
 pub struct Addresses {
     /// Lines A and B.
@@ -214,7 +214,7 @@ pub struct Addresses {
 }
 
 impl DayArgs {
-    /// What the day is like.
+    /// Options of the day.
     pub fn options(&self) -> DayOptions {
         let depth = |default: &[u32]| match self.depth.is_empty() {
             true => default.to_vec(),
@@ -264,7 +264,7 @@ impl DayArgs {
         }
     }
 
-    /// Where the lines go.
+    /// Addresses of the lines.
     pub fn addresses(&self) -> Result<Addresses, Failure> {
         let endpoints = self.endpoints.endpoints(!self.no_line_b, true)?;
         let a = endpoints.a.address();

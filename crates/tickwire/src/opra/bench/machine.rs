@@ -1,4 +1,4 @@
-//! What the figures were measured on.
+//! Machine of the measurements.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -14,7 +14,7 @@ use tickwire_opra::{Decode, EncodeError, Encoder, Message, Version, bottom_up};
 /// not count.
 const PASSES_OF_THREADS: u32 = 4;
 
-/// What is measured.
+/// Measured work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Packets to messages.
@@ -117,7 +117,7 @@ fn pass_on_threads(work: Work, packets: &[Vec<u8>], threads: usize) -> Result<Du
     Ok((end - start) / PASSES_OF_THREADS)
 }
 
-/// What a thread needs for its work.
+/// State of a thread.
 enum Worker {
     Decode(Decoder),
     Transcode(Box<(bottom_up::Decoder, Encoder)>),

@@ -1,4 +1,4 @@
-//! What was measured, as a table and as JSON.
+//! Report of the measurements, as a table and as JSON.
 
 use super::machine::Machine;
 use super::rates::{Contestant, Work};

@@ -1,4 +1,4 @@
-//! What came of one channel.
+//! Report of one channel.
 
 use super::line::Line;
 use super::times::{time_cells, time_json};
@@ -15,7 +15,7 @@ use tickwire_net::histogram::Summary;
 use tickwire_net::multicast::Receiver;
 use tickwire_net::tcp_replay::TcpReplay;
 
-/// Where packets came from.
+/// Inputs of a channel.
 pub enum Inputs<'r> {
     /// Sockets.
     Sockets {
@@ -30,13 +30,13 @@ pub enum Inputs<'r> {
     Captures(&'r CaptureDriver),
 }
 
-/// What was counted of a channel.
+/// Counters of a channel.
 pub struct ChannelReport<'r> {
     /// Its name, where several are received.
     name: Option<&'r str>,
     lines: Vec<Line>,
     handler: HandlerView<'r>,
-    /// What the replay service did, if there is one, and gaps that it was not asked for.
+    /// Counters of the replay service, if there is one, and gaps that were not requested.
     replay: Option<(ReplayCounters, u64)>,
     decoding: Option<Summary>,
     /// One message and one packet in this many were measured.
@@ -357,7 +357,7 @@ impl<'r> ChannelReport<'r> {
 /// Fewest packets with numbers that fit nothing for a channel to count as not decoded.
 const UNPLACED_MIN: u64 = 100;
 
-/// What to look at where snapshots showed books to be wrong.
+/// Hint if snapshots differed from books.
 fn mismatch_hint(mismatches: u64) -> Option<&'static str> {
     (mismatches > 0).then_some(
         "Snapshots differ from books: is --books the way in which the feed names levels, and --depth, \

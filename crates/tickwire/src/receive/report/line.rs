@@ -1,4 +1,4 @@
-//! What one line brought.
+//! Report of one line.
 
 use super::times::time_json;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use tickwire_feed::handler::{HandlerView, InputCounters, Source};
 use tickwire_net::histogram::Summary;
 use tickwire_net::multicast::{Receiver, ReceiverCounters};
 
-/// What a socket says.
+/// Counters of a socket.
 pub struct Socket {
     counters: ReceiverCounters,
     receive_buffer_bytes: usize,
@@ -15,9 +15,9 @@ pub struct Socket {
     pub delay: Summary,
 }
 
-/// What one line brought.
+/// Counters of one line.
 pub struct Line {
-    /// Which line.
+    /// The line.
     pub source: Source,
     /// Packets.
     pub packets: u64,
@@ -25,16 +25,16 @@ pub struct Line {
     pub bytes: u64,
     /// Packets that the capture cut short.
     pub truncated: u64,
-    /// What its socket says.
+    /// Counters of its socket.
     pub socket: Option<Socket>,
-    /// What the handler counted before arbitration.
+    /// Counters of the handler before arbitration.
     pub input: InputCounters,
-    /// What the arbiter counted of a line of the incremental feed.
+    /// Arbiter counters of a line of the incremental feed.
     pub arbitrated: Option<LineCounters>,
 }
 
 impl Line {
-    /// What the handler counted of a line.
+    /// Returns the handler's counters of a line.
     pub fn new(source: Source, handler: &HandlerView<'_>) -> Self {
         let input = *handler.counters.input(source);
         let arbitrated = match source {

@@ -1,4 +1,4 @@
-//! What came, as a table and as JSON.
+//! Report of a reception, as a table and as JSON.
 
 mod channel;
 mod line;

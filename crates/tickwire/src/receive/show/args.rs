@@ -1,4 +1,4 @@
-//! What is shown, and how.
+//! Selection and format of the output.
 
 use crate::failure::Failure;
 use clap::ValueEnum;
@@ -60,10 +60,10 @@ pub enum ShowFormat {
     Text,
 }
 
-/// What to show, checked.
+/// Checked output options.
 #[derive(Clone, Debug)]
 pub struct ShowOptions {
-    /// What is shown.
+    /// Selected kinds of output.
     pub shown: Vec<Shown>,
     /// How.
     pub format: ShowFormat,
@@ -75,7 +75,7 @@ pub struct ShowOptions {
     pub fields: Option<Vec<String>>,
     /// True if books and best prices are shown once, at the end.
     pub at_end: bool,
-    /// Where tables go, in place of text.
+    /// Directory of the tables that replace text.
     pub tables: Option<PathBuf>,
 }
 
@@ -110,7 +110,7 @@ impl ShowOptions {
 }
 
 impl ShowArgs {
-    /// What to show; `None` for nothing.
+    /// Returns the output options; `None` without output.
     pub fn options(&self) -> Result<Option<ShowOptions>, Failure> {
         let mut shown = self.show.clone();
         shown.dedup();

@@ -15,7 +15,7 @@ pub const BOOK_COLUMNS: [&str; 10] =
 pub const BBO_COLUMNS: [&str; 7] =
     ["time", "instrument", "state", "reason", "kind", "bid", "offer"];
 
-/// What a consolidated book is called: outright and implied orders together.
+/// Name of a consolidated book: outright and implied orders together.
 pub const CONSOLIDATED: &str = "consolidated";
 
 /// The book of an instrument's outright and implied orders together, and its state; `None` if it has
@@ -43,11 +43,11 @@ pub struct Shot<'b> {
     pub time_ns: u64,
     /// The feed's name of the instrument.
     pub name: &'b str,
-    /// What definitions told of it.
+    /// Properties of the instrument from definitions.
     pub definition: Option<&'b Definition>,
-    /// Whether it is fresh, or why not.
+    /// `Ok` if it is fresh, else the reason why it is stale.
     pub state: Result<(), StaleReason>,
-    /// Which book of the instrument: outright, implied or consolidated.
+    /// Kind of the book: outright, implied or consolidated.
     pub kind: &'static str,
     /// The levels; of a stale book, those it had last.
     pub book: &'b Book,

@@ -42,7 +42,7 @@ pub struct Messages {
     seq_num: Option<u64>,
 }
 
-/// Where a message came from.
+/// Source of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The line that brought its packet first.

@@ -1,4 +1,4 @@
-//! What came, as it comes: messages, books, best prices, trades, events.
+//! Prints messages, books, best prices, trades and events as they arrive.
 
 mod args;
 mod book;
@@ -42,13 +42,13 @@ pub struct Printer {
     channel: Option<String>,
     out: Output,
     messages: Option<Messages>,
-    /// What messages are written to before they are put in order, where lost ones are replayed.
+    /// Output of messages before they are put in order, if lost ones are replayed.
     order: Option<(Output, Order)>,
-    /// Where messages of generated code are copied to.
+    /// Copy of a message of generated code.
     copy: MessageBuilder,
     limits: Limits,
     draws: bool,
-    /// What makes times of the handler nanoseconds since 1970.
+    /// Offset from times of the handler to nanoseconds since 1970.
     epoch_ns: u64,
     /// When the latest message or snapshot was received, in nanoseconds since 1970.
     now_ns: u64,
@@ -57,11 +57,11 @@ pub struct Printer {
     failure: Option<Failure>,
 }
 
-/// What a printer is told of the feed.
+/// Properties of the feed for a printer.
 pub struct ShownFeed<'f> {
     /// The templates at the start.
     pub program: &'f Arc<Program>,
-    /// What is around messages.
+    /// Framing of the messages.
     pub framing: &'f Framing,
     /// Limits of a message.
     pub limits: Limits,
@@ -71,7 +71,7 @@ pub struct ShownFeed<'f> {
     pub kinds: ShownKinds,
 }
 
-/// What is remembered of a book.
+/// Last printed state of a book.
 #[derive(Debug, Default)]
 struct BookMemory {
     /// When it changed last.
@@ -354,7 +354,8 @@ impl Printer {
         self.flush();
     }
 
-    /// Tells of instruments that were asked for and never came. Of several channels each has its own.
+    /// Warns about selected instruments that never appeared. With several channels, each has its
+    /// own selection.
     fn warn_of_absent(&self, recovery: &Recovery) {
         let instruments = recovery.instruments();
         let is_known = |wanted: &str| {

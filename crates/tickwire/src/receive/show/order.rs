@@ -66,7 +66,7 @@ impl Order {
         self.release()
     }
 
-    /// What no open gap is before.
+    /// Returns the messages that are not behind an open gap.
     fn release(&mut self) -> Vec<u8> {
         let first = self.open.iter().map(|(gap, _)| gap.first).min();
         let behind = first.map_or_else(BTreeMap::new, |first| self.held.split_off(&(first, 0)));

@@ -1,4 +1,4 @@
-//! What is shown, as Parquet files.
+//! Output as Parquet files.
 
 #[cfg(feature = "columns")]
 pub use with_columns::ShownTables;
@@ -164,7 +164,7 @@ mod with_columns {
     }
 }
 
-/// What is there in a program that was built without columns.
+/// Replacement in a program that was built without columns.
 #[cfg(not(feature = "columns"))]
 mod without_columns {
     use super::super::Shown;
@@ -178,7 +178,7 @@ mod without_columns {
     pub struct ShownTables(Infallible);
 
     impl ShownTables {
-        /// Says how to get them.
+        /// Reports how to get tables.
         pub fn create(_: &Path, _: &[Shown], _: bool) -> Result<Self, Failure> {
             Err(Failure::Usage(
                 "--tables: this program was built without columns: build it with cargo build --release --features \

@@ -15,7 +15,7 @@ use tickwire_opra::bottom_up::blocks::{Block, Kernel};
 /// Seed of what the blocks work on.
 const SEED: u64 = 1;
 
-/// What a block costs.
+/// Cost of a block.
 pub struct BlockCost {
     /// The block.
     pub block: Block,

@@ -43,7 +43,7 @@ pub fn measure(trace: &Trace) -> Result<Vec<Latency>, Failure> {
     Ok(latencies)
 }
 
-/// What it takes to read the clock.
+/// Time to read the clock.
 fn clock_ns() -> u64 {
     let read = |_| {
         let start = Instant::now();

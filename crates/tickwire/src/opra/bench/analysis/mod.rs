@@ -1,4 +1,4 @@
-//! Where the time goes: the tables of the 2009 study of OPRA decoders, on this machine.
+//! Cost analysis: the tables of the 2009 study of OPRA decoders, on this machine.
 
 mod blocks;
 mod latency;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 pub use blocks::run_block;
 
-/// What the analysis found.
+/// Result of the analysis.
 pub struct Analysis {
     /// Tables for people.
     pub text: String,

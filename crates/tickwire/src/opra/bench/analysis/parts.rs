@@ -19,7 +19,7 @@ use tickwire_opra::bottom_up::Engine;
 use tickwire_opra::grammar::parts::{BackEnd, Calls, Fields, Replay, Walker};
 use tickwire_opra::{bottom_up, grammar};
 
-/// What the study found its grammar to take beyond its hand-optimised decoder, on average.
+/// Average margin of the study's grammar over its hand-optimised decoder.
 const STUDY_MARGIN: f64 = 0.07;
 
 /// Every pair of a way to hand fields out and a back end.
@@ -141,7 +141,7 @@ const fn engine_name(engine: Engine) -> &'static str {
 }
 
 impl Parts {
-    /// What the actions take with fields handed out so.
+    /// Time of the actions with fields passed in this form.
     const fn actions_of(&self, fields: Fields) -> f64 {
         let [run, singly] = self.actions;
         match fields {
@@ -150,7 +150,7 @@ impl Parts {
         }
     }
 
-    /// What the portable bottom-up decoder takes, with whose engine the actions work.
+    /// Time of the portable bottom-up decoder, whose engine the actions use.
     fn portable(&self) -> f64 {
         let portable = self.bottom_up.iter().find(|(engine, _)| *engine == Engine::Portable);
         portable.map_or(f64::NAN, |(_, ns)| *ns)

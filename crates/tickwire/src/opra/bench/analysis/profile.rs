@@ -1,4 +1,4 @@
-//! What the messages of a trace are made of.
+//! Composition of the messages of a trace.
 
 use super::blocks::BlockCost;
 use crate::failure::Failure;
