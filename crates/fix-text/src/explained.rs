@@ -1,4 +1,4 @@
-//! What is wrong with a message, and what was expected, in words.
+//! Descriptions of an error in a message and of the expected value.
 
 use tickwire_fix::dictionary::{FieldDef, FieldType};
 use tickwire_fix::{Checks, Dictionary, Error, ErrorKind, Message};

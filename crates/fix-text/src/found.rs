@@ -1,4 +1,4 @@
-//! What is found in a file.
+//! Items found in a file.
 
 /// Something of a file.
 #[derive(Debug)]
@@ -7,12 +7,12 @@ pub enum Found<'f> {
     Message {
         /// As on the wire.
         bytes: &'f [u8],
-        /// What is wrong with it, as far as it is known from where it stands.
+        /// Its errors, as far as the surrounding text shows them.
         notes: &'f [String],
         /// True if BeginString, BodyLength or MsgType were put in front: what BodyLength and CheckSum say
         /// means nothing then.
         is_completed: bool,
     },
-    /// What is no message though it begins like one, in words.
+    /// Text that begins like a message but is not one; the error.
     Broken(String),
 }

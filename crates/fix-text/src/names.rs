@@ -13,9 +13,9 @@ pub const FRAME_TAGS: [u32; 3] = [9, 10, 35];
 /// The dictionaries that name things.
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'d> {
-    /// Of header, trailer and messages of the session.
+    /// Dictionary of header, trailer and administrative messages.
     pub session: &'d Dictionary,
-    /// Of messages of the application.
+    /// Dictionary of application messages.
     pub application: &'d Dictionary,
 }
 

@@ -22,7 +22,7 @@ pub struct Source {
     pub separator: Option<Vec<u8>>,
 }
 
-/// Where a message stands in its file.
+/// Position of a message in its file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FoundAt {
     /// Line of a text, from 1.
@@ -35,7 +35,7 @@ pub struct FoundAt {
     pub time_ns: Option<u64>,
 }
 
-/// Where something was found. It prints as people look for it.
+/// Position of a finding, printed by line or record as in the file.
 #[derive(Debug, Default)]
 pub struct Place<'p> {
     /// In numbers.

@@ -25,7 +25,7 @@ pub const SOH_FORMS: &str = concat!("(?:", soh_forms!(), ")");
 /// Those, and other text between fields.
 pub const SEPARATOR: &str =
     concat!("(?:", soh_forms!(), r#"|[ \t]*[^0-9A-Za-z\s="'`\\]{1,3}[ \t]*|\r?\n|\t+| +)"#);
-/// What closes what was opened before a message.
+/// Closing characters of those opened before a message.
 const CLOSING: [(u8, u8); 7] = [
     (b'"', b'"'),
     (b'\'', b'\''),
@@ -57,7 +57,7 @@ pub struct TextMessage<'t> {
     pub place: Range<usize>,
     /// Its fields as on the wire: separated by SOH, with BeginString, BodyLength and MsgType in front.
     pub bytes: Cow<'t, [u8]>,
-    /// What is wrong with it, as far as its text tells.
+    /// Its errors, as far as its text shows them.
     pub notes: Vec<String>,
     /// True if the head was completed: BodyLength and CheckSum say nothing then.
     pub is_completed: bool,
@@ -80,7 +80,7 @@ pub struct Scanner<'t> {
     patterns: Arc<Patterns>,
 }
 
-/// Where a scanner was in its text, to go on from with the same text, or with more of it.
+/// Position of a scanner, to continue with the same text or with more of it.
 #[derive(Clone, Debug)]
 pub struct Paused {
     at: usize,
@@ -127,7 +127,7 @@ impl Paused {
     }
 }
 
-/// What it looks for.
+/// Search patterns.
 #[derive(Debug)]
 struct Patterns {
     /// Most bytes of text that are taken as one message.
@@ -177,7 +177,7 @@ impl Patterns {
     }
 }
 
-/// Where a field ends.
+/// End of a field.
 enum End {
     /// At a separator, after which another field begins.
     Field(usize),
@@ -369,7 +369,7 @@ impl<'t> Scanner<'t> {
         TextMessage { place: start..end, bytes: split.bytes.into(), notes, is_completed: false }
     }
 
-    /// Says that the text ends within a message.
+    /// Returns an error if the text ends within a message.
     fn cut(&self, start: usize, end: usize) -> Option<String> {
         let is_cut = end == self.text.len() && self.text.last() != Some(&b'\n');
         is_cut.then(|| format!("cut: the data end after {} bytes of a message", end - start))
@@ -527,7 +527,7 @@ fn has_right_sum(bytes: &[u8]) -> bool {
     *sum.as_slice() == *format!("10={right:03}\u{1}").as_bytes()
 }
 
-/// Says what is wrong with what begins like a message.
+/// Returns the error of text that begins like a message.
 fn broken(place: Range<usize>, after: &[u8]) -> TextMessage<'static> {
     let start = String::from_utf8_lossy(after.get(..after.len().min(40)).unwrap_or_default());
     let notes = vec![format!(

@@ -7,7 +7,7 @@ use tickwire_fix::{Framer, Limits, Step};
 
 /// Streams of which something is held at the same time.
 const FLOWS_MAX: usize = 4096;
-/// What a message begins with.
+/// First bytes of a message.
 const BEGIN: &[u8] = b"8=FIX";
 
 /// Takes the packets of a capture, and hands out the messages of its streams.
@@ -19,10 +19,11 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// Takes a packet, and hands out the messages that end in it, with their place in words.
+    /// Takes a packet, and passes on the messages that end in it, with a description of their
+    /// position.
     ///
     /// # Errors
-    /// What `handle` returns.
+    /// The error of `handle`.
     pub fn take<E>(
         &mut self,
         packet: &Packet<'_>,
@@ -57,7 +58,7 @@ impl Streams {
     /// Ends all streams of a capture in which `lost_bytes` are missing.
     ///
     /// # Errors
-    /// What `handle` returns.
+    /// The error of `handle`.
     pub fn end<E>(
         self,
         lost_bytes: u64,
@@ -125,7 +126,7 @@ impl Stream {
     }
 }
 
-/// Says what is wrong with what begins like a message.
+/// Returns the error of bytes that begin like a message.
 fn broken(garbage: &[u8]) -> String {
     let start = String::from_utf8_lossy(&garbage[..garbage.len().min(40)]).replace('\u{1}', "|");
     let len_max = Limits::default().message_len_max;

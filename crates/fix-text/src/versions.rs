@@ -1,4 +1,4 @@
-//! Which dictionaries a message is read with.
+//! Dictionaries for reading a message.
 
 use crate::names::Names;
 use std::sync::OnceLock;

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::reason::SessionRejectReason;
 use crate::tag::Tag;
 
-/// What happened. Alphabetical.
+/// Kind of an error. Alphabetical.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -56,7 +56,7 @@ pub enum ErrorKind {
 /// Why a message, or a value in it, is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Error {
-    /// What happened.
+    /// Kind of the error.
     pub kind: ErrorKind,
     /// The tag it happened to, where there is one.
     pub tag: Option<Tag>,
@@ -73,9 +73,9 @@ impl Error {
         Self { kind, tag, offset }
     }
 
-    /// True if the message is garbled: to be ignored, its MsgSeqNum not consumed.
+    /// True if the message is garbled: it is ignored and its MsgSeqNum is not consumed.
     ///
-    /// What is not garbled but refused is invalid: answered with a reject.
+    /// All other errors make a message invalid: it is answered with a Reject.
     pub const fn is_garbled(&self) -> bool {
         matches!(
             self.kind,

@@ -17,10 +17,10 @@ const TRAILER_LEN_MIN: usize = 5;
 /// Longest CheckSum value followed.
 const VALUE_MAX: usize = 16;
 
-/// What every message begins with.
+/// First bytes of every message.
 const BEGIN: &[u8] = b"8=FIX";
 
-/// What stands at the start of the bytes.
+/// Result of searching the start of the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Step<'b> {
@@ -44,7 +44,7 @@ pub struct Framer {
     lost: bool,
 }
 
-/// Where a message that begins at the first byte ends.
+/// End of a message that begins at the first byte.
 enum Shape {
     Whole(usize),
     Partial(usize),

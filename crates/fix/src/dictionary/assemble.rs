@@ -70,7 +70,7 @@ pub(super) fn group(count: Tag, members: Vec<Member>) -> GroupDef {
     GroupDef { count, members, places }
 }
 
-/// Gives a dictionary its fields, which are sorted by tag, and the ways from tag and name to them.
+/// Sets the fields of a dictionary, sorted by tag, and the indexes from tag and name to them.
 pub(super) fn complete(dictionary: &mut Dictionary, fields: Vec<FieldDef>) {
     dictionary.fields = fields;
     let largest = dictionary.fields.last().map_or(0, |field| field.tag.0);

@@ -1,4 +1,4 @@
-//! Which message has a MsgType.
+//! Messages by MsgType.
 
 use std::collections::HashMap;
 

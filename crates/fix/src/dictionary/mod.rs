@@ -126,7 +126,7 @@ pub struct Member {
     pub group: Option<GroupId>,
 }
 
-/// Which group of a dictionary.
+/// Index of a group in a dictionary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GroupId(pub(crate) u32);
 

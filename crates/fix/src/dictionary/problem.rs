@@ -1,4 +1,4 @@
-//! What is wrong with a dictionary file, in words for whoever keeps the file.
+//! Errors of a dictionary file, with advice for its maintainer.
 
 use std::fmt;
 
@@ -11,11 +11,11 @@ pub struct Problems(pub Vec<Problem>);
 pub struct Problem {
     /// Line of the file, from 1.
     pub line: u32,
-    /// What is wrong.
+    /// The error.
     pub what: What,
 }
 
-/// What is wrong at a place.
+/// Error at a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum What {
@@ -25,7 +25,7 @@ pub enum What {
         attribute: &'static str,
         /// Its value.
         value: String,
-        /// What is possible.
+        /// Allowed values.
         expected: &'static str,
     },
     /// A component contains itself.

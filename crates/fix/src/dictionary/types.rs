@@ -1,6 +1,6 @@
 //! Types of fields.
 
-/// What a field holds.
+/// Type of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FieldType {

@@ -6,7 +6,7 @@ use crate::reader::SOH;
 /// Bytes of a block.
 pub(crate) const BLOCK_LEN: usize = 64;
 
-/// What a block holds.
+/// Content of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
     /// A bit for each byte that is a delimiter, the first the lowest.

@@ -15,7 +15,7 @@ pub(crate) struct Buffer<'b> {
     len: usize,
 }
 
-/// What writes to a buffer: small, so that it is passed in registers.
+/// Writer to a buffer: small, so that it is passed in registers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pen<'b> {
     start: *mut u8,
@@ -90,11 +90,12 @@ impl Pen<'_> {
         place.0 < self.end
     }
 
-    /// Writes words, each so many bytes after the place, at most 24, and returns the place `step` bytes
-    /// further, at most a window: the next is written over what lies beyond it.
+    /// Writes words at these byte distances after the position, at most 24, and returns the
+    /// position `step` bytes further, at most a window. The next call overwrites the bytes beyond
+    /// it.
     ///
-    /// Where less than a window of the buffer is left, nothing is written, nor is anything later: the place
-    /// stays.
+    /// If less than a window of the buffer is left, this call and all later ones write nothing, and
+    /// the position does not change.
     #[inline(always)]
     #[must_use]
     pub(crate) fn put<const N: usize>(

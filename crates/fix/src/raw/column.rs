@@ -33,7 +33,7 @@ impl<T: Copy, const N: usize, const WORDS: usize> Filling<'_, T, N, WORDS> {
         before & bit != 0
     }
 
-    /// Makes what was written be there.
+    /// Makes the written entries visible.
     #[inline(always)]
     pub(crate) const fn done(self) {
         self.column.present = self.present;

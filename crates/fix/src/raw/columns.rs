@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::long_tags::Lanes;
 use crate::reader::Index;
 
-/// Where the columns are. The index is borrowed, so they stay there.
+/// Pointers to the columns. The index is borrowed, so they stay valid.
 pub(super) struct Columns<'i> {
     pub(super) tags: *mut u32,
     pub(super) equals: *mut u32,

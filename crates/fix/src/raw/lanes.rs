@@ -14,7 +14,7 @@ pub(crate) struct Lanes(Vec<Line>);
 struct Line([u32; LINE]);
 
 impl Lanes {
-    /// Makes there be at least so many numbers, new ones 0.
+    /// Grows to at least this many numbers; new ones are 0.
     pub(crate) fn grow(&mut self, len: usize) {
         let len = len.div_ceil(LINE).max(self.0.len());
         self.0.resize(len, Line([0; LINE]));

@@ -1,6 +1,6 @@
-//! Where the first `=` of each field is, from masks of delimiters and `=`, block after block.
+//! Finds the first `=` of each field from the masks of delimiters and `=`, block by block.
 
-/// What one block leaves to the next.
+/// State carried from one block to the next.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
     /// 1 if a field begins with the next block, or began before and still lacks its `=`.

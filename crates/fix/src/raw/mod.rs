@@ -47,7 +47,7 @@ use crate::reader::Index;
 #[cfg(target_arch = "x86_64")]
 const BLOCK: usize = BLOCK_LEN;
 
-/// What a pass over a plain message has found, besides its fields.
+/// Result of a pass over a plain message, besides its fields.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scan {
     /// Sum of all bytes, modulo 256 at least.
@@ -56,7 +56,7 @@ pub(crate) struct Scan {
     pub may_hold_data: bool,
 }
 
-/// What came of a pass.
+/// Outcome of a pass.
 #[cfg(target_arch = "x86_64")]
 enum Outcome {
     /// The columns are too short.

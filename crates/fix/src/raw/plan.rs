@@ -1,4 +1,4 @@
-//! What is known of the fields of a message from its tags: how long values may be, and where they go.
+//! Plan of a message, derived from its tags: the widths of its values and their slots.
 
 use crate::value::Minute;
 
@@ -74,8 +74,8 @@ pub(super) struct Target {
 }
 
 impl Plan {
-    /// Makes the plan of a message that begins with these tags, of which all or all but the last are of fields that
-    /// are read that way to those slots; `None` if they are too many.
+    /// Creates the plan of a message that begins with these tags. All of them, or all but the last,
+    /// are fields that are read in these ways into these slots. `None` if there are too many.
     pub(crate) fn new(tags: &[u32], fields: &[(Reading, usize)]) -> Option<Self> {
         if tags.len() > FIELDS_MAX || fields.len() > tags.len() {
             return None;

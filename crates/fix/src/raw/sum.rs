@@ -4,8 +4,8 @@ use super::WINDOW;
 
 /// Returns the lowest byte of the sum of all bytes.
 ///
-/// What is carried out of a byte is of no account, so bytes are added side by side: the compiler makes wide additions
-/// of it.
+/// Carries out of a byte do not matter, so bytes are added side by side, which the compiler turns
+/// into wide additions.
 #[inline(always)]
 pub(crate) fn sum_of_windows(windows: &[[u8; WINDOW]]) -> u8 {
     const LANES: usize = 16;

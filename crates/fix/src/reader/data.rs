@@ -1,4 +1,4 @@
-//! Which fields hold data that may contain delimiters, and which length field stands before each.
+//! Data fields, which may contain delimiters, and the length field before each.
 
 use super::index::Index;
 use super::parse_length;

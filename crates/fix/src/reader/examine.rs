@@ -5,20 +5,20 @@ use std::fmt;
 use super::{Message, Reader, Scanner, TRAILER_LEN, portable};
 use crate::error::{Error, ErrorKind};
 
-/// What is wrong with the frame of a message. A session ignores such a message.
+/// Error in the frame of a message. A session ignores such a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FrameFault {
     /// BodyLength is not the length of the body.
     BodyLength {
-        /// What it says.
+        /// Value in the message.
         found: Vec<u8>,
         /// The length.
         expected: usize,
     },
     /// CheckSum is not the sum of the bytes.
     CheckSum {
-        /// What it says.
+        /// Value in the message.
         found: Vec<u8>,
         /// The sum.
         expected: u8,

@@ -40,7 +40,7 @@ impl Index {
         self.tags.len().min(self.equals.len()).min(self.ends.len().saturating_sub(1))
     }
 
-    /// Makes room for twice as many fields.
+    /// Doubles the capacity.
     #[cold]
     pub(crate) fn grow(&mut self) {
         let len = (2 * self.capacity()).max(256);

@@ -36,7 +36,7 @@ const TRAILER_MASK: u64 = 0xFF00_0000_FFFF_FF00;
 /// The sum of its bytes for `000`.
 const TRAILER_SUM: u32 = b'1' as u32 + b'0' as u32 * 4 + b'=' as u32 + SOH as u32;
 
-/// Which instructions find the fields. Results are equal; only the speed differs.
+/// Instruction set that finds the fields. Results are equal; only the speed differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Engine(Kind);
 

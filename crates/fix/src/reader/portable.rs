@@ -83,7 +83,7 @@ fn find_delimiter(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|byte| *byte == SOH)
 }
 
-/// Says what is wrong with a field whose tag is no number.
+/// Returns the error of a field whose tag is not a number.
 fn without_number(field: &[u8], start: usize) -> Error {
     let kind = if field.contains(&b'=') { ErrorKind::TagSyntax } else { ErrorKind::FieldDelimiter };
     Error::new(kind, 0, start)

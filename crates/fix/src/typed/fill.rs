@@ -13,10 +13,10 @@ use crate::writer::{Sheet, Written};
 /// A generated header, message, trailer or entry; nothing else implements it.
 pub trait Fields<'m>: Sized {
     #[doc(hidden)]
-    /// What it keeps its members in, but for groups.
+    /// Storage of its members, except groups.
     type Slots: Fill<'m>;
     #[doc(hidden)]
-    /// Where its members go.
+    /// Slots of its members.
     const LAYOUT: &'static Layout;
     /// The MsgType of a message; `None` for header, trailer and entries.
     const MSG_TYPE: Option<&'static str>;
@@ -75,11 +75,11 @@ impl<'m, S: Fields<'m>> Default for Room<S> {
 }
 
 impl<'m, S: Fields<'m>> Room<S> {
-    /// Decodes from the field at `start` on, which is [`super::BODY_START`] for a header and the place after
-    /// the header for a message; returns the place after it, too.
+    /// Decodes from the field at `start` on, which is [`super::BODY_START`] for a header and the
+    /// position after the header for a message. Also returns the position after it.
     ///
     /// # Errors
-    /// What a session has to reject, with tag, offset and reason.
+    /// The error for which a session must reject the message, with tag, offset and reason.
     #[inline(always)]
     pub fn decode(
         &mut self,
@@ -152,7 +152,7 @@ fn decode_members<'m, S: Fields<'m>>(
     }
 }
 
-/// Tells why a message is refused.
+/// Returns the error of a message.
 #[cold]
 #[inline(never)]
 fn refusal<'m, S: Fields<'m>>(
@@ -317,7 +317,7 @@ pub(super) fn other(kind: u16, value: &[u8]) -> Option<Words> {
     .ok()
 }
 
-/// Tells what is wrong with a field: first of all that there was one before it, or that it is empty.
+/// Returns the error of a field: first that it is repeated or empty.
 fn wrong(field: Field<'_>, layout: &Layout, met: [&[u64]; 3]) -> Error {
     let place = layout.place(field.tag.0);
     let kind = Layout::kind(place);
@@ -349,7 +349,7 @@ fn is_met([texts, values, numbered]: [&[u64]; 3], kind: Kind, slot: usize) -> bo
     words.get(slot / 64).is_some_and(|word| word >> (slot & 63) & 1 == 1)
 }
 
-/// Whether everything required has been met.
+/// Checks that all required members are present.
 #[inline(always)]
 fn is_complete(
     layout: &'static Layout,

@@ -6,7 +6,7 @@ use super::{Multiple, Text};
 
 /// A type that members have.
 pub trait Kept<'m>: Sized {
-    /// What stands in the slot.
+    /// Content of the slot.
     type Form: Form<'m>;
     /// Returns the value that a slot holds.
     fn from_form(form: Self::Form) -> Self;
@@ -16,7 +16,7 @@ pub trait Kept<'m>: Sized {
 
 /// A text or the words of a value: what slots hold.
 pub trait Form<'m>: Copy {
-    /// What stands for a required member before it is decoded.
+    /// Placeholder of a required member before it is decoded.
     const BLANK: Self;
     /// Returns what a slot holds.
     fn find(slots: &impl Fill<'m>, slot: usize) -> Option<Self>;
@@ -26,7 +26,7 @@ pub trait Form<'m>: Copy {
     fn of(held: Held<'m>) -> Option<Self>;
 }
 
-/// What a slot holds, where its type is not known.
+/// Content of a slot of unknown type.
 #[derive(Clone, Copy, Debug)]
 pub enum Held<'m> {
     /// A text.

@@ -1,4 +1,4 @@
-//! Where the members of a message go: a table by tag, made at compile time.
+//! Slots of the members of a message: a table by tag, computed at compile time.
 
 /// Tags of one page of the table.
 const PAGE: usize = 64;
@@ -169,10 +169,11 @@ pub struct Places<const FLAT: usize, const INDEX: usize, const PAGES: usize> {
 }
 
 impl<const FLAT: usize, const INDEX: usize, const PAGES: usize> Places<FLAT, INDEX, PAGES> {
-    /// Makes the table. `PAGES` is one more than have a member that is not among the first `FLAT` tags.
+    /// Creates the table. `PAGES` is one more than the pages with a member that is not among the
+    /// first `FLAT` tags.
     ///
-    /// `groups` are those of a message, at any depth: their fields are misplaced outside of them, but for those that
-    /// are members of the message, too.
+    /// `groups` are those of a message, at any depth. Outside of them their fields are misplaced,
+    /// unless they are also members of the message.
     ///
     /// # Panics
     /// At compile time, if the table is too small or a number too large.
@@ -236,9 +237,9 @@ pub struct Layout {
     pub(super) ends: bool,
 }
 
-/// Which layout it is: the place of its table.
+/// Identity of a layout: the address of its table.
 ///
-/// A layout itself is a constant, and may be at another place wherever it is used.
+/// A layout itself is a constant and may have a different address at each use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LayoutId(&'static [[u16; PAGE]]);
 

@@ -43,7 +43,7 @@ pub(crate) fn check(message: &Message<'_, '_>, msg_type: &str) -> Result<(), Err
 }
 
 impl Field<'_> {
-    /// Makes an error of this field.
+    /// Creates an error of this field.
     #[inline(always)]
     pub fn refused(&self, kind: ErrorKind) -> Error {
         refused(kind, self.tag, self.offset)

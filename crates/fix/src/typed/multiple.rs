@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 
 use super::Text;
 
-/// What a [`Multiple`] holds.
+/// Element of a [`Multiple`].
 pub trait Item<'m>: Sized {
-    /// Makes a value of its text.
+    /// Creates an element from its text.
     fn from_text(text: Text<'m>) -> Self;
 }
 

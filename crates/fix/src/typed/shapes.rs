@@ -1,8 +1,9 @@
-//! Decoding by what the messages before looked like.
+//! Decoding by the shape of earlier messages.
 //!
-//! Which slots a message fills, whether a field is repeated and whether all that is required is there follow
-//! from its tags and their order alone. A message with the tags of one before therefore needs only its values
-//! read; one whose values cannot be read is decoded again field by field, for the error.
+//! The tags of a message and their order alone determine which slots it fills, whether a field is
+//! repeated and whether all required fields are present. For a message with the tags of an earlier
+//! one, only the values are read. If a value cannot be read, the message is decoded again field by
+//! field to find the error.
 
 use super::check;
 use super::fill::{Fields, decode, other};
@@ -51,7 +52,8 @@ pub struct Shape {
     planned: Option<Planned>,
 }
 
-/// What wide instructions do of a shape: tags are compared, texts, characters, numbers and moments read.
+/// Part of a shape for wide instructions: they compare tags and read texts, characters, numbers and
+/// times.
 #[derive(Clone, Debug)]
 struct Planned {
     engine: Avx512,
@@ -136,7 +138,7 @@ impl Shapes {
 }
 
 impl Shape {
-    /// Makes the shape of what has been decoded; `None` if it has more than texts and values.
+    /// Creates the shape of a decoded message; `None` if it has more than texts and values.
     fn learn(layout: &'static Layout, tags: &[u32], len: usize, engine: Engine) -> Option<Self> {
         let mut shape = Self {
             layout: layout.id(),

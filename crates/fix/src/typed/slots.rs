@@ -1,4 +1,4 @@
-//! What a struct keeps of its fields: text as it stands in the message, all other values in two words.
+//! Storage of a struct's fields: text as it is in the message, all other values in two words.
 
 use super::fill::{self, Numbered, Stop};
 use super::layout::Layout;

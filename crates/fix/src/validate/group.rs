@@ -85,7 +85,7 @@ impl Run<'_> {
         Ok(at)
     }
 
-    /// Says what is wrong with a field that comes after one it should come before, if anything.
+    /// Returns the error of a field that is out of order, if any.
     #[cold]
     fn check_late(&self, start: usize, at: usize, tag: u32) -> Result<(), Error> {
         if self.message.tags()[start..at].contains(&tag) {

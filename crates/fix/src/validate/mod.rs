@@ -17,7 +17,7 @@ use crate::tag::Tag;
 /// First tag that counterparties may define as they like.
 const USER_DEFINED: u32 = 5000;
 
-/// What to check. The default is everything.
+/// Selects the checks. The default is all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checks {
     /// True if a tag without a value is refused.
@@ -86,7 +86,7 @@ enum Part {
     Trailer,
 }
 
-/// Where a field belongs.
+/// Place of a field in the message.
 struct Place<'d> {
     part: Part,
     dictionary: usize,
@@ -95,11 +95,11 @@ struct Place<'d> {
     member: Option<&'d Member>,
 }
 
-/// What one message is checked against.
+/// Dictionaries and options for one message.
 struct Run<'r> {
     message: &'r Message<'r, 'r>,
     dictionaries: [&'r Dictionary; 2],
-    /// Which of them has the body, and the body.
+    /// The dictionary with the body, and the body.
     body: (usize, &'r Block),
     checks: Checks,
     allowed: &'r [Tag],
@@ -127,7 +127,8 @@ impl Validator {
     /// Validates a message against one dictionary that has header, trailer and messages.
     ///
     /// # Errors
-    /// What a session has to reject the message for: every kind that has a session reject reason.
+    /// The error for which a session must reject the message: every kind that has a session reject
+    /// reason.
     pub fn validate(
         &mut self,
         message: &Message<'_, '_>,
@@ -303,7 +304,7 @@ impl<'r> Run<'r> {
     }
 }
 
-/// Makes an error for the field at `at`.
+/// Creates an error for the field at `at`.
 #[cold]
 fn error_at(message: &Message<'_, '_>, kind: ErrorKind, at: usize) -> Error {
     let tag = message.tags().get(at).copied().unwrap_or(0);

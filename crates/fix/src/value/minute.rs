@@ -11,7 +11,7 @@ pub(crate) struct Minute {
     day: u64,
     /// `-HH:MM:` in the seven bytes above the lowest.
     time: u64,
-    /// What [`timestamp_words`] makes of the minute's first second.
+    /// Result of [`timestamp_words`] for the minute's first second.
     word: u64,
 }
 

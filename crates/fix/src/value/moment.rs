@@ -7,9 +7,9 @@ use super::{LocalMktDate, UtcTime};
 pub(crate) struct Moment(pub(crate) u64);
 
 impl Moment {
-    /// Where the second is.
+    /// Bit position of the second.
     pub(super) const SECOND: u32 = 48;
-    /// Where the byte is that others may use.
+    /// Bit position of the byte for other uses.
     pub(crate) const SPARE: u32 = 32;
     /// The parts of a time.
     const TIME: u64 = 0x003F_0000_3F00_003F;

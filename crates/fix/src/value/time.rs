@@ -54,11 +54,11 @@ pub struct MonthYear {
     pub year: u16,
     /// 1 to 12.
     pub month: u8,
-    /// What follows the month.
+    /// The part after the month.
     pub detail: MonthYearDetail,
 }
 
-/// What follows the month in a [`MonthYear`].
+/// The part after the month in a [`MonthYear`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MonthYearDetail {
     /// Nothing.

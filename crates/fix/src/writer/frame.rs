@@ -1,6 +1,7 @@
-//! What stands before and after the body.
+//! Bytes before and after the body.
 //!
-//! Fields bring the delimiter before them, so the delimiter after BodyLength belongs to MsgType.
+//! Each field includes the delimiter before it, so the delimiter after BodyLength belongs to
+//! MsgType.
 
 use crate::digits::{eight, leading_zero_bits, short, short_word, triple};
 use crate::raw::{Buffer, Place};

@@ -9,7 +9,7 @@ use crate::raw::{Pen, Place};
 use crate::reader::SOH;
 use crate::value::{Decimal, LocalMktDate, Moment, MonthYear, Precision, UtcTime, UtcTimestamp};
 
-/// Where a message is written.
+/// Output of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Sheet<'b>(pub(super) Pen<'b>);
 
