@@ -53,7 +53,7 @@ fn check_all(options: &Options) -> u64 {
         assert!(packet.messages.len() <= options.messages_per_packet_max);
         let mut drafts = packet.messages.iter();
         let found = receiver.receive(&packet.bytes, |message| {
-            let draft = drafts.next().expect("no more messages than were generated");
+            let draft = drafts.next().expect("no message more than was made up");
             assert_eq!(generator.binding().difference(message, draft), None);
             messages += 1;
         });

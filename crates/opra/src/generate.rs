@@ -72,7 +72,7 @@ impl Generator {
         self.encoder.finish()
     }
 
-    /// Sets an initial value in every field.
+    /// Gives every field a first value.
     fn fill(&mut self) {
         for field in Field::ALL {
             self.draft.set_number(field, u32::from(b' '));
