@@ -1,6 +1,7 @@
-//! Reading and writing the messages of the field's own speed test, for each engine of this machine.
+//! Reading and writing the messages of the industry's usual speed test, for each engine of this
+//! machine.
 //!
-//! Messages beside the project are used where they are; otherwise the bench says so and goes on.
+//! Uses the shared messages if they exist; otherwise reports that and continues.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -12,7 +13,7 @@ use tickwire_fix::{
     Validator, Writer,
 };
 
-/// A message of ours with groups and text, for when there are no others and beside them.
+/// This project's own message with groups and text, used beside or in place of the shared ones.
 const OWN: &str = "35=X|49=EXCH|56=CLIENT|34=12345|52=20240307-09:30:00.123456|262=req-1|268=2|\
     279=0|269=0|278=a1|55=ABCD|270=101.25|271=300|346=4|279=1|269=1|278=b7|55=ABCD|270=101.5|271=50|";
 
@@ -50,7 +51,7 @@ fn parse(c: &mut Criterion) {
     }
 }
 
-/// What a NewOrderSingle holds.
+/// The fields of a NewOrderSingle.
 struct Order<'m> {
     sender: &'m [u8],
     target: &'m [u8],
@@ -129,7 +130,8 @@ impl<'m> Order<'m> {
     }
 }
 
-/// The order of the field's own speed test, in our own words where it is not beside the project.
+/// Returns the order of the usual speed test, or this project's own equivalent if the shared
+/// messages are missing.
 fn order_bytes() -> Vec<u8> {
     let own = "35=D|49=CLIENT|56=MARKET|34=499650|52=20240307-11:20:43|11=ord509647-500000|21=1|55=BHP|\
         54=1|60=20240307-11:20:14|38=57|40=2|44=298.075|59=4|";

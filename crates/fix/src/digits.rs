@@ -1,10 +1,11 @@
-//! Numbers as digits: written two and three at a time from tables, read eight at a time in one word.
+//! Conversion of digits: written two and three at a time from tables, read eight at a time in one
+//! word.
 
 /// `0` in each byte.
 pub(crate) const ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// Three digits of every number below 1000, with leading zeros, the first in the lowest byte; the highest
-/// byte is 0. The rest repeats, so that a 10-bit index needs no check.
+/// The three digits of every number below 1000 with leading zeros, first digit in the lowest byte;
+/// the highest byte is 0. The table has 1024 entries so that a 10-bit index needs no bounds check.
 static TRIPLES: [u32; 1024] = {
     let mut table = [0; 1024];
     let mut number = 0;
@@ -17,7 +18,7 @@ static TRIPLES: [u32; 1024] = {
     table
 };
 
-/// Two digits of every number below 100; the rest repeats, as above.
+/// The two digits of every number below 100; padded to 128 entries for the same reason.
 static PAIRS: [u16; 128] = {
     let mut table = [0; 128];
     let mut number = 0;
@@ -29,8 +30,8 @@ static PAIRS: [u16; 128] = {
     table
 };
 
-/// Digits of every number below 1000 without leading zeros, the first in the lowest byte, and how many they are in
-/// the highest; the rest repeats, as above.
+/// The digits of every number below 1000 without leading zeros, first digit in the lowest byte;
+/// their count is in the highest byte. Padded to 1024 entries for the same reason.
 static SHORT: [u32; 1024] = {
     let mut table = [0; 1024];
     let mut number = 0;
@@ -46,11 +47,11 @@ static SHORT: [u32; 1024] = {
     table
 };
 
-/// Returns the digits of a number below 1000, the first in the lowest byte, and how many they are.
+/// Returns the digits of a number below 1000, first digit in the lowest byte, and their count.
 #[inline(always)]
 pub(crate) fn short(number: u32) -> (u64, usize) {
     let text = SHORT[number as usize & 1023];
-    // At most three: what goes by the length then needs no check.
+    // The mask limits the count to 3 for the compiler, which then needs no bounds checks on it.
     (u64::from(text & 0x00FF_FFFF), (text >> 24 & 3) as usize)
 }
 
@@ -78,7 +79,7 @@ pub(crate) fn eight(number: u32) -> u64 {
     u64::from(pair(high / 1000)) | u64::from(middle) << 16 | u64::from(low) << 40
 }
 
-/// Returns the bits before the first digit that is not 0 of eight digits, or before the last.
+/// Returns the number of bits before the first non-zero digit of eight digits; 56 if all are 0.
 #[inline(always)]
 pub(crate) const fn leading_zero_bits(digits: u64) -> u32 {
     ((digits ^ ZEROS) | 1 << 56).trailing_zeros() & 56
@@ -105,17 +106,22 @@ pub(crate) fn short_word(bytes: &[u8]) -> u64 {
 pub(crate) const fn are_digits(digits: u64) -> bool {
     const SIXES: u64 = 0x0606_0606_0606_0606;
     const HIGH: u64 = 0xF0F0_F0F0_F0F0_F0F0;
-    // A byte that is carried to has one below it that is above 9 by itself.
+    // Adding 6 carries into the high half of bytes above 9. A carry into the next byte comes only
+    // from a byte that is itself above 9, so the result is correct.
     (digits.wrapping_add(SIXES) | digits) & HIGH == 0
 }
 
-/// Returns each digit of a word times ten plus the next, in bytes 0 to 6.
+/// Returns ten times each digit plus the next digit, in bytes 0 to 6.
 #[inline(always)]
 pub(crate) const fn pairs(digits: u64) -> u64 {
     digits.wrapping_mul(10).wrapping_add(digits >> 8)
 }
 
-/// Returns the number that eight digits make, the first in the lowest byte.
+/// Returns the number formed by eight digits, first digit in the lowest byte.
+///
+/// [`pairs`] joins digits to numbers below 100 in the even bytes. One multiplication each weights
+/// the pairs 0 and 2 (by 1,000,000 and 100) and the pairs 1 and 3 (by 10,000 and 1); the sum is in
+/// the upper half.
 #[inline(always)]
 pub(crate) const fn eight_digits(digits: u64) -> u64 {
     const PAIRS: u64 = 0x0000_00FF_0000_00FF;

@@ -1,39 +1,40 @@
-//! Why a message is refused: what happened, at which tag, and where.
+//! Errors of messages: kind, tag and offset.
 
 use std::fmt;
 
 use crate::reason::SessionRejectReason;
 use crate::tag::Tag;
 
-/// Kind of an error. Alphabetical.
+/// The kind of an error, in alphabetical order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// BodyLength (9) is not a number or not the length of the body.
+    /// BodyLength (9) is not a number, or differs from the length of the body.
     BodyLength,
     /// The caller's buffer is too small for the message being written.
     BufferFull,
-    /// CheckSum (10) is not three digits or not the sum of the bytes.
+    /// CheckSum (10) is not three digits, or differs from the sum of the bytes.
     CheckSum,
-    /// A data field is not as long as its length field says, or does not follow it.
+    /// A data field does not follow its length field, or has another length.
     DataLength,
     /// A tag without a value.
     EmptyValue,
     /// More fields than [`crate::Limits::fields_max`].
     FieldCount,
-    /// A field without `=`: most often a delimiter inside a value that is not data.
+    /// A field without `=`; the usual cause is a delimiter in a value of a type other than data.
     FieldDelimiter,
-    /// NumInGroup is not the number of entries that follow.
+    /// NumInGroup differs from the number of entries that follow.
     GroupCount,
     /// The fields of a group entry are not in the dictionary's order.
     GroupOrder,
-    /// The message does not begin with BeginString, BodyLength, MsgType, or not end with CheckSum.
+    /// The message does not begin with BeginString, BodyLength and MsgType, or does not end with
+    /// CheckSum.
     HeaderOrder,
     /// Longer than [`crate::Limits::message_len_max`].
     MessageLength,
     /// MsgType is not in the dictionary.
     MsgType,
-    /// Groups are nested deeper than this library follows.
+    /// Groups are nested deeper than this library supports.
     NestingTooDeep,
     /// A tag appears more than once outside a repeating group.
     RepeatedTag,
@@ -47,20 +48,20 @@ pub enum ErrorKind {
     TagSyntax,
     /// The tag is not in the dictionary.
     UndefinedTag,
-    /// The value is not written as its type demands.
+    /// The value is malformed for its type.
     ValueFormat,
-    /// The value is written well but not allowed, or does not fit.
+    /// The value is well-formed but not allowed, or out of range.
     ValueRange,
 }
 
-/// Why a message, or a value in it, is refused.
+/// The reason why a message, or a value in it, is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Error {
-    /// Kind of the error.
+    /// The kind of error.
     pub kind: ErrorKind,
-    /// The tag it happened to, where there is one.
+    /// The tag of the field, if there is one.
     pub tag: Option<Tag>,
-    /// Offset in the message of the field, or of the message's end where the field is missing.
+    /// Offset of the field in the message, or of the message's end if the field is missing.
     pub offset: u32,
 }
 
@@ -73,9 +74,9 @@ impl Error {
         Self { kind, tag, offset }
     }
 
-    /// True if the message is garbled: it is ignored and its MsgSeqNum is not consumed.
+    /// True if the message is garbled: it must be ignored, and its MsgSeqNum is not consumed.
     ///
-    /// All other errors make a message invalid: it is answered with a Reject.
+    /// A message that is refused but not garbled is invalid and answered with a reject.
     pub const fn is_garbled(&self) -> bool {
         matches!(
             self.kind,
@@ -87,7 +88,8 @@ impl Error {
         )
     }
 
-    /// Returns what to put in SessionRejectReason (373); `None` for what is garbled or not input.
+    /// Returns the value for SessionRejectReason (373); `None` if the message is garbled, or the
+    /// error is not one of input.
     pub const fn session_reject_reason(&self) -> Option<SessionRejectReason> {
         Some(match self.kind {
             ErrorKind::BodyLength

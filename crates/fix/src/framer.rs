@@ -1,50 +1,50 @@
-//! Messages out of a stream of bytes.
+//! Finds messages in a stream of bytes.
 //!
-//! The framer looks at as little as it can: BeginString, BodyLength, and where CheckSum must stand. It
-//! keeps no bytes: the caller keeps them until they are consumed. The reader verifies the sum.
+//! The framer parses only BeginString, BodyLength, and the position of CheckSum. It keeps no bytes:
+//! the caller keeps them until they are consumed. The reader verifies the sum.
 
 use crate::limits::Limits;
 use crate::reader::SOH;
 
-/// Longest BeginString value followed.
+/// Maximum length of a BeginString value.
 const BEGIN_STRING_MAX: usize = 16;
-/// Longest BodyLength value followed.
+/// Maximum length of a BodyLength value.
 const BODY_LENGTH_MAX: usize = 9;
 /// Length of `10=nnn` and its delimiter.
 const TRAILER_LEN: usize = 7;
-/// Shortest form of it that a careless peer sends: `10=n` and its delimiter.
+/// Shortest malformed trailer that careless peers send: `10=n` and its delimiter.
 const TRAILER_LEN_MIN: usize = 5;
-/// Longest CheckSum value followed.
+/// Maximum length of a CheckSum value.
 const VALUE_MAX: usize = 16;
 
-/// First bytes of every message.
+/// The start of every message.
 const BEGIN: &[u8] = b"8=FIX";
 
-/// Result of searching the start of the bytes.
+/// The contents at the start of the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Step<'b> {
-    /// A message, or what has the shape of one: decode it, then consume its bytes.
+    /// A message, or bytes in the shape of one: decode it, then consume its bytes.
     Message(&'b [u8]),
-    /// That many bytes are no message: consume them.
+    /// This many bytes are not a message: consume them.
     Garbage(usize),
-    /// The bytes end inside what may be a message: come again with at least that many in all.
+    /// The bytes may be an incomplete message: call again with at least this many bytes in total.
     NeedMore(usize),
 }
 
 /// Finds messages in a stream.
 ///
-/// Remembers only how far it has looked for a CheckSum field, so that no byte is searched twice, and whether
-/// it comes from garbage.
+/// It stores only two things: how far it has searched for a CheckSum field, so that no byte is
+/// searched twice, and whether it is resynchronizing after garbage.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Framer {
     limits: Limits,
     searched: usize,
-    /// Garbage has been dropped, and no message found since.
+    /// True after garbage until the next message is found.
     lost: bool,
 }
 
-/// End of a message that begins at the first byte.
+/// The end of a message that begins at the first byte.
 enum Shape {
     Whole(usize),
     Partial(usize),
@@ -57,15 +57,15 @@ impl Framer {
         Self { limits, searched: 0, lost: false }
     }
 
-    /// Returns what stands at the start of `bytes`: what was not consumed after the step before, and
-    /// whatever has come since.
+    /// Returns the contents at the start of `bytes`, which are the unconsumed bytes of the previous
+    /// step followed by new ones.
     ///
-    /// A message ends with the first CheckSum field at or after the place that BodyLength leads to.
-    /// If that is not the very place, the reader will find it garbled: what lies between is lost with
-    /// it, as sessions expect (test case 2m). A message that begins at or after that place is not lost.
-    /// After garbage the next message is the next `8=FIX`.
+    /// A message ends with the first CheckSum field at or after the position given by BodyLength.
+    /// If CheckSum is not exactly there, the reader reports the message as garbled; the bytes in
+    /// between are lost with it, as sessions expect (test case 2m). A message that begins at or
+    /// after that position is not lost. After garbage, the next message is the next `8=FIX`.
     pub fn step<'b>(&mut self, bytes: &'b [u8]) -> Step<'b> {
-        // After garbage it takes more to be a message, however the bytes come in.
+        // After garbage the start must be `8=FIX`, independent of how the bytes were split.
         let shape = match self.lost && !looks_like_begin(bytes) {
             true => Shape::Not,
             false => self.shape(bytes),
@@ -83,8 +83,8 @@ impl Framer {
         }
     }
 
-    /// Returns how long the message at the start of `bytes` says that it is, if that is longer than the limit: what
-    /// [`Framer::step`] calls garbage then is a message that nobody will ever get to see.
+    /// Returns the declared length of the message at the start of `bytes` if it exceeds the limit.
+    /// [`Framer::step`] reports such a message as garbage.
     pub fn too_long(&self, bytes: &[u8]) -> Option<usize> {
         let trailer =
             trailer_at(bytes).filter(|trailer| *trailer > 0 && looks_like_begin(bytes))?;
@@ -115,8 +115,9 @@ impl Framer {
         if whole { Shape::Whole(len) } else { self.search(bytes, trailer - 1) }
     }
 
-    /// Looks for the end of the first CheckSum field whose delimiter before it is at or after `from`, or
-    /// for the start of a message before that: then the CheckSum is missing, and the message ends there.
+    /// Searches for the end of the first CheckSum field that follows a delimiter at or after
+    /// `from`. If a message starts before that, the CheckSum is missing, and the message ends
+    /// there.
     #[cold]
     fn search(&mut self, bytes: &[u8], from: usize) -> Shape {
         let mut from = from.max(self.searched);
@@ -150,8 +151,8 @@ impl Framer {
     }
 }
 
-/// Returns where a CheckSum ends whose value begins here: after its delimiter, or where a message begins;
-/// `Some(None)` if it is none because it is too long, `None` if the bytes end before that is known.
+/// Returns the end of a CheckSum whose value begins here: after its delimiter, or at the start of a
+/// message. `Some(None)` if the value is too long for a CheckSum; `None` if more bytes are needed.
 fn checksum_end(value: &[u8]) -> Option<Option<usize>> {
     let shown = &value[..value.len().min(VALUE_MAX + 1)];
     let delimiter = shown.iter().position(|byte| *byte == SOH);
@@ -166,8 +167,8 @@ fn checksum_end(value: &[u8]) -> Option<Option<usize>> {
     }
 }
 
-/// Returns where the trailer of the message at the start must stand; 0 if the bytes end before that is known, `None` if
-/// no message begins there.
+/// Returns the offset of the trailer by the BodyLength of the message at the start; 0 if more bytes
+/// are needed; `None` if no message begins there.
 fn trailer_at(bytes: &[u8]) -> Option<usize> {
     let begin_len = field_len(bytes, b"8=", BEGIN_STRING_MAX)?;
     if begin_len == 0 {
@@ -182,8 +183,8 @@ fn trailer_at(bytes: &[u8]) -> Option<usize> {
     Some(begin_len + length_len + body_len)
 }
 
-/// Returns the length of the field that must stand at the start, delimiter included; 0 if the bytes
-/// end before its delimiter; `None` if something else stands there or it is too long.
+/// Returns the length of the field that must be at the start, including its delimiter; 0 if more
+/// bytes are needed; `None` if it is another field or too long.
 fn field_len(bytes: &[u8], start: &[u8; 2], value_max: usize) -> Option<usize> {
     let shown = bytes.len().min(start.len());
     if bytes[..shown] != start[..shown] {
@@ -197,7 +198,7 @@ fn field_len(bytes: &[u8], start: &[u8; 2], value_max: usize) -> Option<usize> {
     }
 }
 
-/// Returns how many bytes to drop: up to the next place where a message may begin, or all of them.
+/// Returns the number of bytes to drop: up to the next possible start of a message, or all of them.
 fn next_begin(bytes: &[u8]) -> usize {
     for (at, byte) in bytes.iter().enumerate().skip(1) {
         let begins = *byte == b'8' && bytes.get(at + 1).is_none_or(|next| *next == b'=');
@@ -208,7 +209,7 @@ fn next_begin(bytes: &[u8]) -> usize {
     bytes.len()
 }
 
-/// True if a BeginString of the standard stands at the start, as far as the bytes go.
+/// True if the bytes, as far as they go, match the start of a standard BeginString.
 fn looks_like_begin(bytes: &[u8]) -> bool {
     let shown = bytes.len().min(BEGIN.len());
     bytes[..shown] == BEGIN[..shown]

@@ -1,16 +1,16 @@
-//! Repeating groups of a message that has been read, by a dictionary.
+//! Repeating groups of a decoded message, by a dictionary.
 
 use crate::dictionary::{Dictionary, GroupDef, GroupId, Member};
 use crate::reader::{Field, Message};
 use crate::tag::Tag;
 
-/// Deepest nesting of groups followed.
+/// Maximum nesting depth of groups.
 const DEPTH_MAX: usize = 16;
 
-/// The entries of a group, one after the other.
+/// The entries of a group, as an iterator.
 ///
-/// An entry begins with the group's first field and goes on for as long as fields belong to the group;
-/// so there may be fewer or more entries than NumInGroup says. Validation tells of that.
+/// An entry begins with the group's first field and continues as long as fields belong to the
+/// group. So there may be fewer or more entries than NumInGroup; validation reports that.
 #[derive(Clone, Debug)]
 pub struct Entries<'b, 'i> {
     message: Message<'b, 'i>,
@@ -76,19 +76,19 @@ impl<'b, 'i> Iterator for Entries<'b, 'i> {
 }
 
 impl<'b, 'i> Entry<'b, 'i> {
-    /// Returns the positions in the message of the entry's fields, nested groups included.
+    /// Returns the positions of the entry's fields in the message, including nested groups.
     pub fn range(&self) -> std::ops::Range<usize> {
         self.start..self.end
     }
 
-    /// Returns the entry's own field with `tag`, not one of a nested group.
+    /// Returns the entry's own field with `tag`, excluding fields of nested groups.
     pub fn field(&self, tag: Tag) -> Option<Field<'b>> {
         self.group.place(tag.0)?;
         let at = self.message.position(tag, self.start).filter(|at| *at < self.end)?;
         self.message.field_at(at)
     }
 
-    /// Returns the entries of the nested group that `count` counts.
+    /// Returns the entries of the nested group with the NumInGroup field `count`.
     pub fn group(&self, count: Tag) -> Option<Entries<'b, 'i>> {
         let group = self.group.members[self.group.place(count.0)?].group?;
         let at = self.message.position(count, self.start).filter(|at| *at < self.end)?;
@@ -97,8 +97,8 @@ impl<'b, 'i> Entry<'b, 'i> {
 }
 
 impl Dictionary {
-    /// Returns the entries of the group of `message` that `count` counts; `None` if the message type has
-    /// no such group or the message has not this one.
+    /// Returns the entries of the group of `message` with the NumInGroup field `count`; `None` if
+    /// the message type has no such group or the message does not contain it.
     pub fn entries<'b, 'i>(
         &'i self,
         message: &Message<'b, 'i>,
@@ -119,8 +119,8 @@ mod tests {
     use crate::reader::Reader;
     use crate::writer::Writer;
 
-    /// A dictionary of groups within groups: the one with the count 5000 + n begins with the field 6000 + n and
-    /// has the next within it.
+    /// Returns a dictionary of nested groups: the group with count field 5000 + n begins with field
+    /// 6000 + n and contains the next group.
     fn nested(depth: u32) -> Dictionary {
         let group = |inner: String, at: u32| {
             format!(

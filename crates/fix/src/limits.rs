@@ -1,11 +1,12 @@
-//! Bounds on what input may ask for.
+//! Limits on input.
 
-/// Bounds on one message.
+/// Limits on a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most fields in a message. Default 65,536.
+    /// Maximum number of fields in a message. Default 65,536.
     pub fields_max: usize,
-    /// Most bytes in a message, from `8=` to the last delimiter. Default 1 MiB; at most 2 GiB.
+    /// Maximum length of a message in bytes, from `8=` to the last delimiter. Default 1 MiB; at
+    /// most 2 GiB.
     pub message_len_max: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Messages in words: names of fields and of their values.
+//! Prints messages with the names of fields and values.
 
 use std::fmt::{self, Write};
 
@@ -6,13 +6,13 @@ use crate::dictionary::{Dictionary, FieldDef, Member};
 use crate::reader::{Field, Message};
 use crate::tag::Tag;
 
-/// Spaces for each level.
+/// Spaces per level.
 const INDENT: usize = 3;
 
-/// A message to be printed with the names of one dictionary or, for FIXT, of two.
+/// Prints a message with the names of one dictionary or, for FIXT, of two.
 ///
-/// Header, body and trailer are each headed by a line; an entry of a group by its number. Delimiters in
-/// data are printed as `|`, other bytes that are no text as `?`.
+/// A heading line precedes header, body and trailer; a number precedes each entry of a group.
+/// Delimiters in data are printed as `|`, other control characters and invalid UTF-8 as `?`.
 #[derive(Clone, Copy, Debug)]
 pub struct Printed<'m> {
     message: Message<'m, 'm>,
@@ -21,12 +21,12 @@ pub struct Printed<'m> {
 }
 
 impl<'m> Printed<'m> {
-    /// Prints with one dictionary.
+    /// Uses one dictionary.
     pub const fn new(message: Message<'m, 'm>, dictionary: &'m Dictionary) -> Self {
         Self { message, session: dictionary, application: dictionary }
     }
 
-    /// Prints with a session dictionary and an application dictionary.
+    /// Uses a session dictionary and an application dictionary.
     pub const fn fixt(
         message: Message<'m, 'm>,
         session: &'m Dictionary,
@@ -39,7 +39,8 @@ impl<'m> Printed<'m> {
         self.session.field(tag).or_else(|| self.application.field(tag))
     }
 
-    /// Prints one field, and the entries of the group it counts; returns the position after them.
+    /// Prints a field, and the entries of the group that it counts. Returns the position after
+    /// them.
     fn field(
         &self,
         out: &mut fmt::Formatter<'_>,
@@ -70,7 +71,7 @@ impl<'m> Printed<'m> {
         Ok(at)
     }
 
-    /// Returns a group by its id in whichever dictionary has it for that count.
+    /// Returns a group by its id from the dictionary in which it has this count field.
     fn group(
         &self,
         id: crate::dictionary::GroupId,
@@ -93,7 +94,7 @@ impl<'m> Printed<'m> {
         let definition = self.definition(field.tag);
         match definition {
             Some(definition) => write!(out, "{} ({}): ", definition.name(), field.tag)?,
-            // What is no tag number is printed as it stands there.
+            // An invalid tag number is printed as received.
             None if field.tag == Tag(0) => {
                 let offset = self.message.field_offset(at).unwrap_or_default();
                 out.write_char('(')?;
@@ -120,7 +121,7 @@ impl<'m> Printed<'m> {
         }
     }
 
-    /// Returns the name of the value of MsgType.
+    /// Returns the name of a MsgType value.
     fn message_name(&self, field: &Field<'_>) -> Option<&'m str> {
         if field.tag != Tag::MSG_TYPE {
             return None;

@@ -1,4 +1,4 @@
-//! Reject reasons of the session and of the application, as the standard numbers and words them.
+//! Reject reasons of session and application, with the standard's numbers and texts.
 
 /// SessionRejectReason (373). In the standard's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,7 +44,7 @@ pub enum SessionRejectReason {
     UnsupportedApplicationVersion,
     /// 99.
     Other,
-    /// A number that the standard does not name; only when reading.
+    /// A number without a name in the standard; only when reading.
     Unknown(u32),
 }
 
@@ -90,7 +90,7 @@ impl SessionRejectReason {
         }
     }
 
-    /// Returns the standard's words, for Text (58).
+    /// Returns the standard's text, for Text (58).
     pub fn text(self) -> &'static str {
         let named = Self::NAMED.iter().find(|(reason, _)| *reason == self);
         named.map_or("Other", |(_, text)| text)
@@ -119,7 +119,7 @@ pub enum BusinessRejectReason {
     DeliverToFirmNotAvailable,
     /// 18.
     InvalidPriceIncrement,
-    /// A number that the standard does not name; only when reading.
+    /// A number without a name in the standard; only when reading.
     Unknown(u32),
 }
 
@@ -153,7 +153,7 @@ impl BusinessRejectReason {
         named.map_or(Self::Unknown(code), |(reason, ..)| *reason)
     }
 
-    /// Returns the standard's words, for Text (58).
+    /// Returns the standard's text, for Text (58).
     pub fn text(self) -> &'static str {
         Self::NAMED.iter().find(|(reason, ..)| *reason == self).map_or("Other", |(.., text)| text)
     }

@@ -1,4 +1,4 @@
-//! Support for generated code: not a public interface, it may change in any version.
+//! Support for generated code. It is not a public interface and may change in any version.
 
 pub use crate::typed::BODY_START;
 pub use crate::typed::encoding::Encoding;
@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind};
 use crate::reader::Message;
 use crate::tag::Tag;
 
-/// Decodes a message where it stays.
+/// Decodes a message directly into a box.
 ///
 /// # Errors
 /// Those of [`decode`].
@@ -23,7 +23,7 @@ pub fn boxed<'m, S: Fields<'m>>(message: &Message<'m, '_>, start: usize) -> Resu
     Ok(made)
 }
 
-/// Refuses a message of a type that is not known, or for its fault.
+/// Returns the error for a message of unknown type, or its fault if it has one.
 #[cold]
 pub fn unknown(message: &Message<'_, '_>) -> Error {
     let offset = message.field_offset(2).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Tag numbers, and the few that the library itself must know.
+//! Tag numbers, with constants for those that the library uses itself.
 
 use std::fmt;
 

@@ -1,4 +1,5 @@
-//! Every engine finds the same fields, faults and errors as the portable one, and that the same as byte by byte.
+//! All engines, including the portable one, find the same fields, faults and errors as the
+//! byte-by-byte scanner.
 
 use proptest::prelude::*;
 use tickwire_fix::{DataFields, Engine, Error, Field, Reader, Tag};
@@ -21,7 +22,7 @@ fn agree(bytes: &[u8]) {
         let found = outcome(engine, &mut Reader::new().engine(engine), bytes);
         assert_eq!(found, expected, "{} on {}", engine.name(), String::from_utf8_lossy(bytes));
     }
-    // What looks at messages for people goes byte by byte.
+    // `examine` uses the byte-by-byte scanner.
     if let Ok(expected) = &expected {
         let mut reader = Reader::new();
         let (message, faults) = reader.examine(bytes).expect("it is right");
@@ -70,7 +71,7 @@ fn body() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Fields of an order, moved through the blocks by the length of the first.
+/// The fields of an order, shifted across the blocks by the length of the first field.
 #[test]
 fn on_every_place_of_a_field_in_its_block() {
     for len in 1..200 {
@@ -80,7 +81,7 @@ fn on_every_place_of_a_field_in_its_block() {
         );
         let whole = framed(body.as_bytes());
         agree(&whole);
-        // One byte wrong at each place from the first field that moves on.
+        // One wrong byte at each position from the first shifted field on.
         for at in 22 + len..whole.len() {
             for wrong in [1, b'=', b'0', b'x'] {
                 let mut bytes = whole.clone();
@@ -94,7 +95,7 @@ fn on_every_place_of_a_field_in_its_block() {
     }
 }
 
-/// Tags of one to ten digits at every place of sixteen, one or all of them.
+/// Tags of one to ten digits in every lane, one or all of them.
 #[test]
 fn on_long_tags() {
     let tags = ["7", "77", "777", "7777", "77777", "777777", "7777777", "77777777", "777777777"];

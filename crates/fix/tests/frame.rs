@@ -1,4 +1,5 @@
-//! Header, BodyLength and CheckSum are judged as a slow look at the fields judges them, whatever stands there.
+//! The frame checks (header, BodyLength, CheckSum) agree with a slow field-by-field check on
+//! arbitrary bytes.
 
 use tickwire_fix::{Engine, ErrorKind, Reader};
 
@@ -16,14 +17,14 @@ fn number(text: &[u8]) -> Option<usize> {
     std::str::from_utf8(text).ok().filter(|_| is_number)?.parse().ok()
 }
 
-/// Returns tag and value of a field; a tag that is none is 0.
+/// Returns tag and value of a field; an invalid tag is 0.
 fn parts(field: &[u8]) -> (usize, &[u8]) {
     let Some(equal) = field.iter().position(|byte| *byte == b'=') else { return (0, &[]) };
     let tag = number(&field[..equal]).filter(|_| field[0] != b'0');
     (tag.unwrap_or(0), &field[equal + 1..])
 }
 
-/// Returns what is wrong first.
+/// Returns the first error.
 fn wrong(bytes: &[u8]) -> Option<ErrorKind> {
     let fields: Vec<&[u8]> = bytes.split(|byte| *byte == 1).collect();
     let Some((&[], fields)) = fields.split_last() else { return Some(ErrorKind::HeaderOrder) };
@@ -43,7 +44,7 @@ fn wrong(bytes: &[u8]) -> Option<ErrorKind> {
     (number(parts(fields[1]).1) != Some(before.len() - body)).then_some(ErrorKind::BodyLength)
 }
 
-/// Checks every engine; returns whether there is nothing wrong.
+/// Checks every engine. Returns true if there is no error.
 fn is_good(bytes: &[u8]) -> bool {
     let expected = wrong(bytes);
     for engine in Engine::available() {
@@ -55,8 +56,8 @@ fn is_good(bytes: &[u8]) -> bool {
 
 const BODY: &[u8] = b"35=0\x0149=A\x0156=B\x0134=1\x01";
 
-/// Returns how many messages are good of those that another byte makes of head and trailer, as it is and with the
-/// sum that is then right; `body` begins with MsgType of one byte.
+/// Replaces each byte of head and trailer by every other byte, with the old and with a corrected
+/// sum. Returns the number of messages that are valid. `body` begins with a MsgType of one byte.
 fn good_of_every_byte(body: &[u8]) -> u32 {
     let (mut good, mut head) = (0, format!("8=FIX.4.2\u{1}9={}\u{1}", body.len()).into_bytes());
     let head_len = head.len() + 3;

@@ -1,6 +1,7 @@
-//! The standard's own repositories: `fix-standard` of io.fixprotocol.orchestrations on Maven Central.
+//! The standard's own repositories: `fix-standard` of io.fixprotocol.orchestrations on Maven
+//! Central.
 //!
-//! They are large and are not kept here. Set ORCHESTRA to the folder that its jar was unpacked to.
+//! They are large and not part of this repository. Set ORCHESTRA to the folder of the unpacked jar.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Hostile messages through reader, validator, groups and printer: no panic, and engines agree.
+//! Hostile messages through reader, validator, groups and printer: no panic, and the engines agree.
 
 use proptest::prelude::*;
 use tickwire_fix::dictionary::shipped;

@@ -1,9 +1,9 @@
-//! Values of every type of field: what is well written and what is not.
+//! Valid and invalid values of every field type.
 
 use std::fmt::Write;
 use tickwire_fix::{Checks, Dictionary, ErrorKind, Reader, SessionRejectReason, Tag, Validator};
 
-/// Type, values that are good, and values that are not.
+/// Type, valid values, invalid values.
 const TYPES: [(&str, &[&str], &[&str]); 22] = [
     ("AMT", &["1", "-0.25", "0012.50"], &["1e3", "+1", "1.2.3", "."]),
     ("BOOLEAN", &["Y", "N"], &["y", "1", "YN"]),

@@ -1,4 +1,4 @@
-//! The writer against text put together field by field, in buffers of every length.
+//! Compares the writer with text assembled field by field, in buffers of every length.
 
 use proptest::prelude::*;
 use tickwire_fix::{Decimal, ErrorKind, Field, Precision, Reader, Tag, Writer};
@@ -11,7 +11,7 @@ enum Value {
     Decimal(Decimal),
     Int(i64),
     Text(String),
-    /// With all twelve places.
+    /// With all twelve digits of the fraction.
     Time(String, Precision),
     Uint(u64),
 }
@@ -139,7 +139,7 @@ proptest! {
     ) {
         let expected = expected(&begin_string, &fields);
         for len in 0..expected.len() + 2 * Writer::OVERHEAD {
-            // What lay in the buffer before is neither sent nor summed.
+            // Earlier contents of the buffer are neither sent nor summed.
             let mut out = vec![0xA5; len];
             match written(&mut out, &begin_string, &fields) {
                 Ok(message) => prop_assert_eq!(message, &expected),

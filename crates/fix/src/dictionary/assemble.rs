@@ -1,4 +1,4 @@
-//! The parts of a dictionary put together, whatever format they were read from.
+//! Assembles the parts of a dictionary, whichever format they were read from.
 
 use std::collections::HashMap;
 
@@ -6,25 +6,26 @@ use super::message_types::MessageTypes;
 use super::{Block, Dictionary, EnumValue, FieldDef, FieldType, GroupDef, Member};
 use crate::tag::Tag;
 
-/// Deepest nesting of components and groups followed.
+/// Maximum nesting depth of components and groups.
 pub(super) const DEPTH_MAX: usize = 32;
-/// Most members of one message or group, components resolved.
+/// Maximum number of members of a message or group, after resolving components.
 pub(super) const MEMBERS_MAX: usize = 20_000;
-/// Most fields, and most messages; both must be below 65,535.
+/// Maximum number of fields, and of messages; both must be below 65,535.
 pub(super) const DEFINITIONS_MAX: usize = 60_000;
 
-/// Members being collected for one message or group.
+/// Members collected for a message or group.
 #[derive(Default)]
 pub(super) struct Members {
     pub(super) list: Vec<Member>,
-    /// True if others may stand there too.
+    /// True if other fields are allowed too.
     pub(super) takes_any: bool,
-    /// Members met, those met before included.
+    /// Number of members seen, including repeated ones.
     pub(super) met: usize,
 }
 
 impl Members {
-    /// Adds a member. Dictionaries in use name fields twice, directly and in a component: the first counts.
+    /// Adds a member. Common dictionaries list some fields twice, directly and in a component; the
+    /// first one counts.
     pub(super) fn add(&mut self, added: Member) {
         match self.list.iter_mut().find(|member| member.tag == added.tag) {
             Some(member) => member.required |= added.required,
@@ -33,7 +34,7 @@ impl Members {
     }
 }
 
-/// Returns a field; values are sorted, and of those written alike the first is kept.
+/// Returns a field. Sorts its values and keeps the first of duplicates.
 pub(super) fn field_def(
     tag: Tag,
     name: &str,
@@ -51,7 +52,7 @@ pub(super) fn field_def(
     FieldDef { tag, name, field_type, values, single, open, in_header: false, in_trailer: false }
 }
 
-/// Returns a block with the ways from fields, which are sorted by tag, to its members.
+/// Returns a block with an index from fields, which are sorted by tag, to its members.
 pub(super) fn block(members: Vec<Member>, fields: &[FieldDef]) -> Block {
     let required = members.iter().filter(|member| member.required).count();
     let mut places = vec![0; fields.len()];
@@ -63,14 +64,15 @@ pub(super) fn block(members: Vec<Member>, fields: &[FieldDef]) -> Block {
     Block { members, places, required, takes_any: false }
 }
 
-/// Returns a group with the ways from tags to its members.
+/// Returns a group with an index from tags to its members.
 pub(super) fn group(count: Tag, members: Vec<Member>) -> GroupDef {
     let mut places: Vec<_> = (0_u32..).zip(&members).map(|(at, m)| (m.tag.0, at)).collect();
     places.sort_unstable();
     GroupDef { count, members, places }
 }
 
-/// Sets the fields of a dictionary, sorted by tag, and the indexes from tag and name to them.
+/// Sets the fields of a dictionary, which are sorted by tag, and builds the indexes by tag and
+/// name.
 pub(super) fn complete(dictionary: &mut Dictionary, fields: Vec<FieldDef>) {
     dictionary.fields = fields;
     let largest = dictionary.fields.last().map_or(0, |field| field.tag.0);
@@ -88,7 +90,7 @@ pub(super) fn complete(dictionary: &mut Dictionary, fields: Vec<FieldDef>) {
     }
 }
 
-/// A dictionary without anything.
+/// Returns an empty dictionary.
 pub(super) fn empty() -> Dictionary {
     Dictionary {
         begin_string: String::new(),

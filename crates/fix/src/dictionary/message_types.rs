@@ -1,11 +1,11 @@
-//! Messages by MsgType.
+//! Index of messages by MsgType.
 
 use std::collections::HashMap;
 
-/// The places of messages, by MsgType. Most have one character, for which nothing is hashed.
+/// Indexes of messages by MsgType. Most types have one character and need no hashing.
 #[derive(Clone, Debug)]
 pub(crate) struct MessageTypes {
-    /// By the ASCII character: place plus one, or 0.
+    /// By ASCII character: index plus one, or 0.
     single: Box<[u16; 128]>,
     longer: HashMap<Vec<u8>, u16>,
 }
@@ -15,7 +15,7 @@ impl MessageTypes {
         Self { single: Box::new([0; 128]), longer: HashMap::new() }
     }
 
-    /// Notes the place of a message, below 65,535; returns whether there was one of that MsgType.
+    /// Inserts the index of a message, below 65,535. Returns true if this MsgType already existed.
     pub(super) fn insert(&mut self, msg_type: &[u8], place: u16) -> bool {
         match msg_type {
             [byte @ ..128] => {
@@ -26,7 +26,7 @@ impl MessageTypes {
         }
     }
 
-    /// Returns the place of the message of that MsgType.
+    /// Returns the index of the message with this MsgType.
     #[inline]
     pub(super) fn place(&self, msg_type: &[u8]) -> Option<usize> {
         match msg_type {

@@ -1,6 +1,6 @@
-//! Dictionaries: which fields there are, what they hold, and which messages they stand in.
+//! Dictionaries: the fields, their types and values, and the messages that contain them.
 //!
-//! A [`Dictionary`] is complete by construction: every tag that a message, group or component names is
+//! A [`Dictionary`] is complete by construction: every tag in a message, group or component is
 //! defined, components are resolved, and groups know the field that begins an entry.
 
 mod assemble;
@@ -20,9 +20,9 @@ use self::message_types::MessageTypes;
 use crate::reader::DataFields;
 use crate::tag::Tag;
 
-/// The dictionaries that come with the library, in QuickFIX's format.
+/// The dictionaries that ship with the library, in QuickFIX's format.
 ///
-/// They are QuickFIX's own, under the licence that lies beside them.
+/// They are QuickFIX's own, under the licence in the same folder.
 pub mod shipped {
     /// FIX 4.0.
     pub const FIX40: &str = include_str!("../../dictionaries/FIX40.xml");
@@ -43,7 +43,7 @@ pub mod shipped {
     /// FIXT 1.1, session messages, header and trailer.
     pub const FIXT11: &str = include_str!("../../dictionaries/FIXT11.xml");
 
-    /// All of them, by the name that QuickFIX's files have.
+    /// All of them, under the names of QuickFIX's files.
     pub const ALL: [(&str, &str); 9] = [
         ("FIX40", FIX40),
         ("FIX41", FIX41),
@@ -57,10 +57,10 @@ pub mod shipped {
     ];
 }
 
-/// One value that a field may have.
+/// One allowed value of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnumValue {
-    /// As on the wire.
+    /// The value on the wire.
     pub value: String,
     /// Its name, as in `BUY`.
     pub description: String,
@@ -74,9 +74,9 @@ pub struct FieldDef {
     pub(crate) field_type: FieldType,
     /// Sorted by value.
     pub(crate) values: Vec<EnumValue>,
-    /// Values of one ASCII character, a bit each.
+    /// Bitmap of the values that are single ASCII characters.
     pub(crate) single: u128,
-    /// True if values that are not listed are allowed.
+    /// True if unlisted values are allowed.
     pub(crate) open: bool,
     pub(crate) in_header: bool,
     pub(crate) in_trailer: bool,
@@ -98,12 +98,12 @@ impl FieldDef {
         self.field_type
     }
 
-    /// Returns the values it may have, sorted; empty if any.
+    /// Returns the listed values, sorted; empty if any value is allowed.
     pub fn values(&self) -> &[EnumValue] {
         &self.values
     }
 
-    /// True if values that are not listed are allowed.
+    /// True if unlisted values are allowed.
     pub const fn is_open(&self) -> bool {
         self.open || self.values.is_empty()
     }
@@ -120,13 +120,13 @@ impl FieldDef {
 pub struct Member {
     /// The field.
     pub tag: Tag,
-    /// True if it must be there.
+    /// True if it is required.
     pub required: bool,
-    /// The group whose count it is, for [`Dictionary::group`].
+    /// The group that it counts, for [`Dictionary::group`].
     pub group: Option<GroupId>,
 }
 
-/// Index of a group in a dictionary.
+/// The id of a group in its dictionary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GroupId(pub(crate) u32);
 
@@ -135,7 +135,7 @@ pub struct GroupId(pub(crate) u32);
 pub struct GroupDef {
     pub(crate) count: Tag,
     pub(crate) members: Vec<Member>,
-    /// Tags with their place among the members. Sorted.
+    /// Tags with their indexes among the members, sorted by tag.
     pub(crate) places: Vec<(u32, u32)>,
 }
 
@@ -155,7 +155,7 @@ impl GroupDef {
         &self.members
     }
 
-    /// Returns the place of a tag among the members.
+    /// Returns the index of a tag among the members.
     #[inline]
     pub(crate) fn place(&self, tag: u32) -> Option<usize> {
         let at = self.places.binary_search_by_key(&tag, |place| place.0).ok()?;
@@ -183,7 +183,7 @@ impl MessageDef {
         &self.msg_type
     }
 
-    /// True if it belongs to the session.
+    /// True for a session message.
     pub const fn is_admin(&self) -> bool {
         self.is_admin
     }
@@ -194,7 +194,7 @@ impl MessageDef {
     }
 }
 
-/// A component: fields that messages and groups have together.
+/// A component: a set of fields shared by messages and groups.
 #[derive(Clone, Debug)]
 pub struct ComponentDef {
     pub(crate) name: String,
@@ -207,25 +207,25 @@ impl ComponentDef {
         &self.name
     }
 
-    /// Returns the fields in order, components in it resolved.
+    /// Returns the fields in order, with nested components resolved.
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 }
 
-/// Members with a direct way from a field to its place.
+/// Members with a direct index from fields.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Block {
     pub(crate) members: Vec<Member>,
-    /// By the index of the field in the dictionary: place plus one, or 0.
+    /// By field index in the dictionary: member index plus one, or 0.
     pub(crate) places: Vec<u16>,
     pub(crate) required: usize,
-    /// True if fields that are not members may stand in it too (`anyFields`).
+    /// True if fields that are not members are allowed too (`anyFields`).
     pub(crate) takes_any: bool,
 }
 
 impl Block {
-    /// Returns the member for the field with that index.
+    /// Returns the member for the field with this index.
     #[inline]
     pub(crate) fn member(&self, field: usize) -> Option<&Member> {
         let place = usize::from(*self.places.get(field)?);
@@ -233,12 +233,12 @@ impl Block {
     }
 }
 
-/// A dictionary of one version, and of a counterparty's additions to it.
+/// A dictionary of one version, including a counterparty's additions.
 #[derive(Clone, Debug)]
 pub struct Dictionary {
     pub(crate) begin_string: String,
     pub(crate) fields: Vec<FieldDef>,
-    /// By tag below [`Dictionary::DENSE_TAGS`]: index plus one, or 0.
+    /// By tag below [`Dictionary::DENSE_TAGS`]: field index plus one, or 0.
     pub(crate) dense: Vec<u16>,
     pub(crate) sparse: HashMap<u32, u16>,
     pub(crate) names: HashMap<String, u16>,
@@ -253,12 +253,12 @@ pub struct Dictionary {
 }
 
 impl Dictionary {
-    /// Tags below are looked up in an array.
+    /// Tags below this are looked up in an array.
     pub(crate) const DENSE_TAGS: u32 = 1 << 14;
 
-    /// Parses a dictionary in QuickFIX's format. What QuickFIX loads all the same is a warning
-    /// ([`Dictionary::warnings`]): two names of a tag, two tags of a name (the last counts), and what is not
-    /// defined in components that nothing uses.
+    /// Parses a dictionary in QuickFIX's format. Mistakes that QuickFIX tolerates are warnings
+    /// ([`Dictionary::warnings`]): two names of a tag, two tags of a name (the last one counts),
+    /// and undefined references in unused components.
     ///
     /// # Errors
     /// All problems of the file, in the order of their lines.
@@ -266,8 +266,8 @@ impl Dictionary {
         quickfix::parse(text)
     }
 
-    /// Parses a repository of FIX Orchestra, version 1.0: fields, code sets, components, groups, messages and
-    /// datatypes; what it says of workflow and actors is passed over. Of scenarios the base is read.
+    /// Parses a FIX Orchestra repository, version 1.0: fields, code sets, components, groups,
+    /// messages and datatypes. Ignores workflow and actors; of scenarios, reads the base.
     ///
     /// # Errors
     /// All problems of the file, in the order of their lines.
@@ -275,7 +275,7 @@ impl Dictionary {
         orchestra::parse(text)
     }
 
-    /// Parses either format, by the name of the top element.
+    /// Parses either format, detected by the name of the top element.
     ///
     /// # Errors
     /// All problems of the file, in the order of their lines.
@@ -283,7 +283,8 @@ impl Dictionary {
         if orchestra::is_repository(text) { orchestra::parse(text) } else { quickfix::parse(text) }
     }
 
-    /// Parses the bytes of a file in either format, in UTF-8 or, if its XML declaration says so, ISO-8859-1.
+    /// Parses the bytes of a file in either format, in UTF-8 or, if its XML declaration says so,
+    /// ISO-8859-1.
     ///
     /// # Errors
     /// All problems of the file, in the order of their lines.
@@ -291,14 +292,14 @@ impl Dictionary {
         Self::parse(&xml::text_of(bytes)?)
     }
 
-    /// Returns what is wrong with the file it was parsed from, but does no harm.
+    /// Returns the harmless problems of the file from which the dictionary was parsed.
     pub fn warnings(&self) -> &[Problem] {
         &self.warnings
     }
 
-    /// Returns the BeginString of the version, `FIX.4.2` or `FIXT.1.1`; for FIX 5.0 and its service
-    /// packs the name of the version, `FIX.5.0SP2`. An Orchestra of a later version has the session's
-    /// messages too, and their BeginString.
+    /// Returns the BeginString of the version, such as `FIX.4.2` or `FIXT.1.1`. For FIX 5.0 and its
+    /// service packs it is the name of the version, such as `FIX.5.0SP2`. An Orchestra of a later
+    /// version includes the session's messages and has their BeginString.
     pub fn begin_string(&self) -> &str {
         &self.begin_string
     }
@@ -348,20 +349,20 @@ impl Dictionary {
         self.fields.get(usize::from(*self.names.get(name)?))
     }
 
-    /// Returns the message with that MsgType.
+    /// Returns the message with this MsgType.
     #[inline]
     pub fn message(&self, msg_type: &[u8]) -> Option<&MessageDef> {
         self.messages.get(self.types.place(msg_type)?)
     }
 
-    /// Returns a group. Empty for the id of another dictionary.
+    /// Returns a group; `None` for most ids of another dictionary.
     #[inline]
     pub fn group(&self, id: GroupId) -> Option<&GroupDef> {
         self.groups.get(id.0 as usize)
     }
 
-    /// Returns the standard's data fields and those of this dictionary: a field of type DATA after one
-    /// of type LENGTH.
+    /// Returns the standard's data fields and those of this dictionary: fields of type DATA that
+    /// follow a field of type LENGTH.
     pub fn data_fields(&self) -> DataFields {
         let mut data_fields = DataFields::standard();
         let blocks = self.messages.iter().map(|message| &message.body.members);

@@ -1,7 +1,7 @@
-//! Reads FIX Orchestra's repository format.
+//! Parses FIX Orchestra's repository format.
 //!
-//! Everything is referred to by number: fields by tag, components and groups by an id of their own. Header
-//! and trailer are components that messages begin and end with.
+//! References are by number: fields by tag, components and groups by their ids. Header and trailer
+//! are components at the start and end of messages.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ const FIXT: &str = "FIXT.1.1";
 const HEADER: &str = "StandardHeader";
 const TRAILER: &str = "StandardTrailer";
 
-/// True if the top element is that of an Orchestra, as far as can be seen without reading the file.
+/// True if the top element is that of an Orchestra, judged without parsing the file.
 pub(super) fn is_repository(text: &str) -> bool {
     let mut rest = text;
     while let Some(at) = rest.find('<') {
@@ -55,14 +55,14 @@ pub(super) fn parse(text: &str) -> Result<Dictionary, Problems> {
 struct Loader<'x> {
     document: &'x Document<'x>,
     problems: Vec<Problem>,
-    /// Datatype to the one it is made of, if any.
+    /// Each datatype with its base type, if it has one.
     datatypes: HashMap<&'x str, Option<&'x str>>,
     code_sets: HashMap<&'x str, Node<'x, 'x>>,
     fields: Vec<FieldDef>,
     components: HashMap<&'x str, Node<'x, 'x>>,
     group_nodes: HashMap<&'x str, Node<'x, 'x>>,
     groups: Vec<GroupDef>,
-    /// Groups read already.
+    /// Groups that were already read.
     known_groups: HashMap<NodeId, GroupId>,
 }
 
@@ -126,7 +126,7 @@ impl<'x> Loader<'x> {
         dictionary
     }
 
-    /// Notes where datatypes, code sets, components and groups are defined.
+    /// Records the definitions of datatypes, code sets, components and groups.
     fn define(&mut self, root: Node<'x, 'x>) {
         for section in elements(root) {
             let (kind, key) = match section.tag_name().name() {
@@ -187,14 +187,14 @@ impl<'x> Loader<'x> {
                 continue;
             }
             let (field_type, values) = self.field_type(node, type_name);
-            // A union allows what is not listed.
+            // A union also allows unlisted values.
             let open = node.attribute("unionDataType").is_some();
             self.fields.push(assemble::field_def(Tag(tag), name, field_type, values, open));
         }
         self.fields.sort_by_key(|field| field.tag);
     }
 
-    /// Returns what a type name of a field stands for, and the values it lists.
+    /// Returns the type for a field's type name, and its listed values.
     fn field_type(&mut self, node: Node<'x, 'x>, name: &'x str) -> (FieldType, Vec<EnumValue>) {
         let Some(code_set) = self.code_sets.get(name).copied() else {
             return (self.datatype(node, name), Vec::new());
@@ -213,7 +213,7 @@ impl<'x> Loader<'x> {
         (field_type, values)
     }
 
-    /// Returns the type of a datatype: its own, or of the first of those it is made of that has one.
+    /// Returns the type of a datatype: its own, or that of the first base type that is known.
     fn datatype(&mut self, node: Node<'x, 'x>, name: &'x str) -> FieldType {
         let mut name = name;
         for _ in 0..DEPTH_MAX {
@@ -262,7 +262,7 @@ impl<'x> Loader<'x> {
         members.list
     }
 
-    /// Collects the members of an element. `path` holds the components and groups around it.
+    /// Collects the members of an element. `path` holds the enclosing components and groups.
     fn collect(
         &mut self,
         node: Node<'x, 'x>,
@@ -288,7 +288,7 @@ impl<'x> Loader<'x> {
                 "groupRef" => self.add_group(child, id, is_required, path, members),
                 "componentRef" => match self.components.get(id).copied() {
                     None => self.report(child, What::UnknownComponent(id.to_owned())),
-                    // Of the message, not of its body.
+                    // Part of the message, not of its body.
                     Some(component)
                         if matches!(component.attribute("name"), Some(HEADER | TRAILER)) => {}
                     Some(component) if path.contains(&component.id()) => {
@@ -305,7 +305,7 @@ impl<'x> Loader<'x> {
         }
     }
 
-    /// True if a member must be there; `None` if it must not.
+    /// Returns true if a member is required, false if optional, `None` if forbidden.
     fn presence(&mut self, node: Node<'x, 'x>) -> Option<bool> {
         match node.attribute("presence") {
             None | Some("optional") => Some(false),
@@ -389,8 +389,8 @@ impl<'x> Loader<'x> {
         Some(id)
     }
 
-    /// Returns the components by name, but header and trailer; groups that no message uses are read for their
-    /// problems, too.
+    /// Returns the components by name, except header and trailer. Also reads groups that no message
+    /// uses, to report their problems.
     fn read_all_components(&mut self) -> Vec<ComponentDef> {
         let groups: Vec<_> = self.group_nodes.values().copied().collect();
         for node in groups {
@@ -410,7 +410,7 @@ impl<'x> Loader<'x> {
     }
 }
 
-/// True if an element is of the base scenario.
+/// True if an element belongs to the base scenario.
 fn is_base(node: Node<'_, '_>) -> bool {
     matches!(node.attribute("scenario"), None | Some("base"))
 }

@@ -1,4 +1,4 @@
-//! Errors of a dictionary file, with advice for its maintainer.
+//! Problems of a dictionary file, described for the people who maintain it.
 
 use std::fmt;
 
@@ -11,26 +11,26 @@ pub struct Problems(pub Vec<Problem>);
 pub struct Problem {
     /// Line of the file, from 1.
     pub line: u32,
-    /// The error.
+    /// The kind of problem.
     pub what: What,
 }
 
-/// Error at a position.
+/// The kind of a problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum What {
-    /// An attribute has a value that it cannot have.
+    /// An attribute has an invalid value.
     AttributeValue {
         /// The attribute.
         attribute: &'static str,
         /// Its value.
         value: String,
-        /// Allowed values.
+        /// Description of valid values.
         expected: &'static str,
     },
     /// A component contains itself.
     ComponentCycle(String),
-    /// Two definitions of the same thing.
+    /// Two definitions of the same name, number or type.
     Duplicate {
         /// Kind of thing: field, component, message.
         kind: &'static str,
@@ -48,9 +48,9 @@ pub enum What {
     },
     /// The top element is not `fix`, or not `repository`.
     Root(String),
-    /// More members, groups or nested levels than this library follows.
+    /// More members, groups or nested levels than this library supports.
     TooLarge,
-    /// An element that has no meaning where it stands.
+    /// An element that is not expected at its position.
     UnexpectedElement(String),
     /// A component that is used but not defined.
     UnknownComponent(String),

@@ -1,4 +1,4 @@
-//! Reads QuickFIX's dictionary format.
+//! Parses QuickFIX's dictionary format.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -25,7 +25,7 @@ pub(super) fn parse(text: &str) -> Result<Dictionary, Problems> {
     Err(Problems(in_order(loader.problems)))
 }
 
-/// Returns problems in the order of their lines, each once.
+/// Returns the problems in the order of their lines, without duplicates.
 fn in_order(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems.sort_by_key(|problem| problem.line);
     problems.dedup();
@@ -35,18 +35,18 @@ fn in_order(mut problems: Vec<Problem>) -> Vec<Problem> {
 struct Loader<'x> {
     document: &'x Document<'x>,
     problems: Vec<Problem>,
-    /// Problems that QuickFIX passes over.
+    /// Problems that QuickFIX ignores.
     warnings: Vec<Problem>,
-    /// True if what is read is a component that nothing uses.
+    /// True while an unused component is read.
     is_unused: bool,
-    /// Components that something uses.
+    /// Components that are used.
     used: HashSet<NodeId>,
     fields: Vec<FieldDef>,
     /// Field name to index in `fields`.
     names: HashMap<&'x str, usize>,
     components: HashMap<&'x str, Node<'x, 'x>>,
     groups: Vec<GroupDef>,
-    /// Groups read already, by element: components share theirs.
+    /// Groups that were already read, by element: users of a component share its groups.
     known_groups: HashMap<NodeId, GroupId>,
 }
 
@@ -110,7 +110,7 @@ impl<'x> Loader<'x> {
             Some(value) => {
                 let (attribute, expected) = ("required", "Y or N");
                 let what = What::AttributeValue { attribute, value: value.to_owned(), expected };
-                // To QuickFIX whatever is not Y is N.
+                // QuickFIX treats every value except Y as N.
                 match value {
                     "true" | "false" => self.warn(node, what),
                     _ => self.report(node, what),
@@ -152,7 +152,7 @@ impl<'x> Loader<'x> {
         dictionary
     }
 
-    /// Returns the BeginString, and whether the version is before 4.2.
+    /// Returns the BeginString, and true if the version is before 4.2.
     fn version(&mut self, root: Node<'x, 'x>) -> (String, bool) {
         let major = self.number(root, "major").unwrap_or(0);
         let minor = self.number(root, "minor").unwrap_or(0);
@@ -243,8 +243,8 @@ impl<'x> Loader<'x> {
         values
     }
 
-    /// Puts fields in the order of their tags. Of those with one tag the last counts, and has the others'
-    /// names too.
+    /// Sorts fields by tag. Of fields with the same tag the last one counts, under the names of all
+    /// of them.
     fn sort_fields(&mut self) {
         let tags: Vec<Tag> = self.fields.iter().map(|field| field.tag).collect();
         let mut of_tag = BTreeMap::new();
@@ -290,7 +290,7 @@ impl<'x> Loader<'x> {
         Block { takes_any, ..assemble::block(members.list, &self.fields) }
     }
 
-    /// Collects the members of an element. `path` holds the components and groups around it.
+    /// Collects the members of an element. `path` holds the enclosing components and groups.
     fn collect(
         &mut self,
         node: Node<'x, 'x>,
@@ -375,7 +375,8 @@ impl<'x> Loader<'x> {
         Some(id)
     }
 
-    /// Returns the components by name; those that no message uses are read for their problems, too.
+    /// Returns the components by name. Also reads those that no message uses, to report their
+    /// problems.
     fn read_all_components(&mut self) -> Vec<ComponentDef> {
         let mut components: Vec<_> = self.components.iter().map(|(n, c)| (*n, *c)).collect();
         components.sort_unstable_by_key(|(name, _)| *name);
@@ -438,7 +439,7 @@ mod tests {
                 matches!(problem.what, What::AttributeValue { attribute: "number", .. })
             };
             assert!(problems.0.iter().any(is_number), "{problems}");
-            // Each stands in a line of its own.
+            // Each problem is on a separate line.
             assert_eq!(problems.to_string().lines().count(), problems.0.len());
             assert!(problems.to_string().contains("1 to 999999999"), "{problems}");
         }

@@ -1,6 +1,6 @@
 //! Types of fields.
 
-/// Type of a field's value.
+/// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FieldType {
@@ -14,7 +14,7 @@ pub enum FieldType {
     Country,
     /// ISO 4217 currency.
     Currency,
-    /// Bytes, delimiters included.
+    /// Bytes, which may include delimiters.
     Data,
     /// Day of a month.
     DayOfMonth,
@@ -24,7 +24,7 @@ pub enum FieldType {
     Float,
     /// Integer.
     Int,
-    /// ISO 639 language.
+    /// ISO 639 language code.
     Language,
     /// Length of the data field that follows.
     Length,
@@ -32,9 +32,9 @@ pub enum FieldType {
     LocalMktDate,
     /// Month of a year.
     MonthYear,
-    /// Characters with spaces between.
+    /// Characters separated by spaces.
     MultipleCharValue,
-    /// Strings with spaces between.
+    /// Strings separated by spaces.
     MultipleStringValue,
     /// Number of entries of a group.
     NumInGroup,
@@ -54,22 +54,22 @@ pub enum FieldType {
     TagNum,
     /// Time of day with time zone.
     TzTimeOnly,
-    /// Moment with time zone.
+    /// Timestamp with time zone.
     TzTimestamp,
-    /// A type this library does not know; any value.
+    /// A type that this library does not know; any value is allowed.
     Unknown,
     /// Day in UTC.
     UtcDateOnly,
     /// Time of day in UTC.
     UtcTimeOnly,
-    /// Moment in UTC.
+    /// Timestamp in UTC.
     UtcTimestamp,
     /// XML text; a data field.
     XmlData,
 }
 
 impl FieldType {
-    /// Returns the type for QuickFIX's name of it. Before FIX 4.2 a CHAR may have any length.
+    /// Returns the type for its name in QuickFIX. Before FIX 4.2 a CHAR may have any length.
     pub(crate) fn from_quickfix(name: &str, before_42: bool) -> Self {
         match name {
             "AMT" => Self::Amt,
@@ -107,12 +107,12 @@ impl FieldType {
         }
     }
 
-    /// True if the value may hold delimiters.
+    /// True if the value may contain delimiters.
     pub const fn is_data(self) -> bool {
         matches!(self, Self::Data | Self::XmlData)
     }
 
-    /// True if the value is several values with spaces between.
+    /// True if the value is a list of values separated by spaces.
     pub const fn is_multiple(self) -> bool {
         matches!(self, Self::MultipleCharValue | Self::MultipleStringValue)
     }

@@ -1,4 +1,4 @@
-//! The XML of dictionaries, as far as it is not the library's: what encodings and document types are taken.
+//! The XML part of dictionaries: supported encodings and document types.
 
 use std::borrow::Cow;
 
@@ -6,15 +6,15 @@ use roxmltree::{Document, ParsingOptions};
 
 use super::problem::{Problem, Problems, What};
 
-/// Bytes at the start in which an encoding is declared.
+/// Number of bytes at the start of a file in which its encoding is declared.
 const DECLARATION_MAX: usize = 200;
 
 fn wrong(line: u32, text: String) -> Problems {
     Problems(vec![Problem { line, what: What::Xml(text) }])
 }
 
-/// Parses a document. It may say of what type it is, but defines no entities: nothing is read from elsewhere, and
-/// nothing grows.
+/// Parses a document. It may have a document type but no entity definitions: no other file is read,
+/// and expansion cannot exhaust memory.
 pub(super) fn parse(text: &str) -> Result<Document<'_>, Problems> {
     if let Some(at) = text.find("<!ENTITY") {
         let line = text[..at].lines().count().max(1) as u32;
@@ -25,7 +25,7 @@ pub(super) fn parse(text: &str) -> Result<Document<'_>, Problems> {
         .map_err(|error| wrong(error.pos().row, error.to_string()))
 }
 
-/// Returns the text of a file: UTF-8, or ISO-8859-1 if it says so.
+/// Returns the text of a file: UTF-8, or ISO-8859-1 if it is declared.
 pub(super) fn text_of(bytes: &[u8]) -> Result<Cow<'_, str>, Problems> {
     let error = match std::str::from_utf8(bytes) {
         Ok(text) => return Ok(Cow::Borrowed(text)),

@@ -1,4 +1,4 @@
-//! The engine for AVX2: positions bit by bit, tags eight at a time.
+//! The AVX2 engine: extracts positions bit by bit and parses tags eight at a time.
 
 use std::arch::x86_64::*;
 
@@ -7,9 +7,9 @@ use super::marks::Marks;
 use super::{BLOCK, Outcome, Scan, long_tags};
 use crate::reader::{Filter, Index, SOH};
 
-/// Tags handled at a time.
+/// Number of tags per iteration.
 const LANES: usize = 8;
-/// Positions written at a time.
+/// Number of positions written per iteration.
 const SLOTS: usize = 10;
 
 /// Proof that this machine has AVX2, BMI1, LZCNT and POPCNT.
@@ -63,31 +63,33 @@ fn store_lanes(lanes: __m256i, column: &mut [u32], at: usize) -> Option<()> {
     Some(())
 }
 
-/// Writes the positions of the bits of `mask`, in order.
+/// Writes the positions of the set bits of `mask`, in order.
 ///
 /// # Safety
-/// `out` must be good for `BLOCK + SLOTS` slots.
+/// `out` must have room for `BLOCK + SLOTS` slots.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,lzcnt,popcnt")]
 unsafe fn positions(mut mask: u64, base: u32, mut out: *mut u32) {
-    // Many at a time whatever the count: one branch for most blocks. What is too much is written over
-    // by the next block.
+    // Writes ten positions per iteration whatever the count, which takes one branch for most
+    // blocks. The next block overwrites the excess slots.
     loop {
         for slot in 0..SLOTS {
-            // SAFETY: a turn before this one had a bit for each of its slots, and there are 64 bits: `out`
-            // is at most 60 slots after where it was, and with these the caller's are not used up.
+            // SAFETY: each earlier iteration had a bit for each of its slots, and there are 64
+            // bits: `out` is at most 60 slots after its start, so these ten slots are within the
+            // caller's.
             unsafe { out.add(slot).write(base.wrapping_add(mask.trailing_zeros())) };
             mask &= mask.wrapping_sub(1);
         }
         if mask == 0 {
             return;
         }
-        // SAFETY: there are bits left, so the slots up to there have been written.
+        // SAFETY: bits are left, so all slots up to there have been written.
         out = unsafe { out.add(SLOTS) };
     }
 }
 
-/// Bytes of ones after as many zeros, for the mask that keeps the last bytes of a block.
+/// 64 zero bytes and 64 bytes of ones: a slice at offset `len` is a mask that keeps the last `len`
+/// bytes of a block.
 static LAST: [u8; 2 * BLOCK] = {
     let mut bytes = [0; 2 * BLOCK];
     let mut at = BLOCK;
@@ -98,7 +100,7 @@ static LAST: [u8; 2 * BLOCK] = {
     bytes
 };
 
-/// The positions and the sum that a pass over one message gathers.
+/// Positions and sum of one pass over a message.
 struct Pass<'i> {
     columns: Columns<'i>,
     marks: Marks,
@@ -108,7 +110,8 @@ struct Pass<'i> {
 }
 
 impl Pass<'_> {
-    /// Adds the last `len` bytes of `block`, which begins at `base`; `None` if the columns lack room.
+    /// Adds the last `len` bytes of `block`, which begins at `base`; `None` if the columns are too
+    /// short.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,lzcnt,popcnt")]
     fn add(&mut self, block: &[u8; BLOCK], base: u32, len: usize) -> Option<()> {
@@ -130,7 +133,7 @@ impl Pass<'_> {
         let skip = (BLOCK - len) as u32 & 63;
         let (delimiters, base) = (delimiters >> skip, base.wrapping_add(skip));
         let firsts = self.marks.first_equals(delimiters, equals >> skip);
-        // SAFETY: there are that many slots after both lengths, as has been seen above, and in `ends` one
+        // SAFETY: the check above guarantees this many slots after both lengths; `ends` has one
         // more.
         unsafe {
             positions(delimiters, base, self.columns.ends.add(self.ends_len + 1));
@@ -147,7 +150,7 @@ fn scan(bytes: &[u8], index: &mut Index, filter: &Filter) -> Outcome {
     let (columns, sums) = (Columns::new(index), _mm256_setzero_si256());
     let mut pass = Pass { columns, marks: Marks::new(), sums, ends_len: 0, equals_len: 0 };
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
-    // The last 64 bytes again, but only what is new of them; a short message is copied.
+    // Processes the last 64 bytes again and masks those already seen; a short message is copied.
     let mut short = [0; BLOCK];
     let last = match bytes.last_chunk() {
         Some(last) => last,
@@ -178,12 +181,17 @@ fn scan(bytes: &[u8], index: &mut Index, filter: &Filter) -> Outcome {
     Outcome::Plain(Scan { sum: lanes.iter().sum::<u64>() as u32, may_hold_data })
 }
 
-/// Reads every tag from the four bytes before its `=`; `None` if one is not a valid tag. Returns whether one may be in the
-/// filter.
+/// Reads every tag from the four bytes before its `=`; `None` if one is not a valid tag. Returns
+/// true if one may be in the filter.
+///
+/// Steps for eight tags: gather the four bytes before each `=`, so that the last digit is in the
+/// highest byte; subtract `0`; shift right by `32 - 8 * digits` to drop the bytes before the tag
+/// and check the digits; shift back. `maddubs` (weights 10 and 1) and `madd` (weights 100 and 1)
+/// turn the four digits into a number.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,lzcnt,popcnt")]
 fn tags(bytes: &[u8], index: &mut Index, filter: &Filter) -> Option<bool> {
-    // The first tag has fewer bytes before its `=`: it gets its text from `first`.
+    // The first tag has fewer than four bytes before its `=`; the lane of `first` replaces them.
     if !bytes.starts_with(b"8=") {
         return None;
     }
@@ -202,13 +210,14 @@ fn tags(bytes: &[u8], index: &mut Index, filter: &Filter) -> Option<bool> {
         let shift = _mm256_sub_epi32(_mm256_set1_epi32(32), _mm256_slli_epi32::<3>(digit_count));
         let places = _mm256_sub_epi32(load_lanes(&index.equals, at)?, _mm256_set1_epi32(4));
         let inside = _mm256_andnot_si256(_mm256_srai_epi32::<31>(places), used);
-        // SAFETY: lanes whose sign in `inside` is clear are not read. In the others a `=` of `bytes` stands
-        // four bytes after a place that is not negative: all four are in `bytes`.
+        // SAFETY: lanes whose sign in `inside` is clear are not read. In the others a `=` of
+        // `bytes` is four bytes after a non-negative position: all four are in `bytes`.
         let words = unsafe {
             _mm256_mask_i32gather_epi32::<1>(first, bytes.as_ptr().cast(), places, inside)
         };
         let digits = _mm256_sub_epi8(words, _mm256_set1_epi8(b'0' as i8));
-        // A count outside 1 to 4 is a shift outside 0 to 31: what it leaves is 0, as for a leading zero.
+        // A digit count outside 1 to 4 gives a shift outside 0 to 31, which yields 0, and 0 is
+        // rejected like a leading zero.
         let digits = _mm256_srlv_epi32(digits, shift);
         let first_digit = _mm256_and_si256(digits, _mm256_set1_epi32(0xFF));
         let others = _mm256_subs_epu8(digits, _mm256_set1_epi8(9));
@@ -225,7 +234,8 @@ fn tags(bytes: &[u8], index: &mut Index, filter: &Filter) -> Option<bool> {
             may_hold_data |=
                 long_tags::read(bytes, long_tags::Lanes { tags, equals, ends }, at, odd, filter)?;
         }
-        // Word of the filter by bits 5 to 8 of the tag; bit 8 becomes the sign that chooses the half.
+        // Bits 5 to 8 of the tag select the word of the filter; bit 8, moved to the sign, selects
+        // the half.
         let place = _mm256_srli_epi32::<5>(tags);
         let (low, high) =
             (_mm256_permutevar8x32_epi32(low, place), _mm256_permutevar8x32_epi32(high, place));

@@ -1,4 +1,5 @@
-//! The engine for AVX-512 with VBMI2: positions by compression, tags sixteen at a time.
+//! The AVX-512 engine with VBMI2: extracts positions by compression and parses tags sixteen at a
+//! time.
 
 use std::arch::x86_64::*;
 
@@ -48,13 +49,13 @@ fn load(bytes: &[u8; BLOCK]) -> __m512i {
     unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }
 
-/// Loads fewer than 64 bytes; the lanes after them are zero.
+/// Loads fewer than 64 bytes; the remaining lanes are zero.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn load_rest(bytes: &[u8]) -> __m512i {
     let mask = (1_u64 << (bytes.len() & 63)).wrapping_sub(1);
     // SAFETY: the mask has a bit for each of at most `bytes.len()` bytes, and lanes whose bit is
-    // clear are not read: they cannot fault.
+    // clear are not read, so they cannot fault.
     unsafe { _mm512_maskz_loadu_epi8(mask, bytes.as_ptr().cast()) }
 }
 
@@ -76,7 +77,7 @@ unsafe fn store_lanes(column: *mut u32, at: usize, lanes: __m512i) {
     unsafe { _mm512_storeu_si512(column.add(at).cast(), lanes) };
 }
 
-/// Returns 0 to 63, one a byte.
+/// Returns the bytes 0 to 63.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn iota() -> __m512i {
@@ -92,21 +93,25 @@ fn iota() -> __m512i {
     load(&IOTA)
 }
 
-/// A pass over one message.
+/// State of one pass over a message.
 struct Pass<'i> {
     columns: Columns<'i>,
     ends_len: usize,
     equals_len: usize,
     marks: Marks,
-    /// The block before, for tags that lie across two blocks; delimiters before the first.
+    /// The previous block, for tags that cross a block boundary; delimiters before the first block.
     before: __m512i,
-    /// Offset of the block in each lane.
+    /// Offset of the block, in each lane.
     base: __m512i,
     sums: __m512i,
 }
 
 impl Pass<'_> {
-    /// Adds the fields that the next block begins and ends; `None` if the columns lack room for them.
+    /// Adds the fields that begin or end in the next block; `None` if the columns are too short.
+    ///
+    /// Compressing the bytes 0 to 63 by the masks of delimiters and first `=` gives their positions
+    /// in order. Each iteration widens sixteen positions to 32 bits and stores them; most blocks
+    /// take one iteration.
     #[inline]
     #[target_feature(
         enable = "avx512f,avx512bw,avx512cd,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt"
@@ -131,8 +136,8 @@ impl Pass<'_> {
             let low_firsts = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(firsts));
             let text = self.text(low_firsts, block);
             let columns = &self.columns;
-            // SAFETY: `done` is at most 48 here, and there are 64 and 16 slots after both lengths, as has
-            // been seen above.
+            // SAFETY: `done` is at most 48 here, and the check above guarantees 64 and 16 slots
+            // after both lengths.
             unsafe {
                 store_lanes(columns.ends, end_at + 1, _mm512_add_epi32(low_ends, self.base));
                 store_lanes(columns.equals, equal_at, _mm512_add_epi32(low_firsts, self.base));
@@ -156,7 +161,8 @@ impl Pass<'_> {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
     fn text(&self, positions: __m512i, block: __m512i) -> __m512i {
-        // Each lane becomes position - 4 + {0, 1, 2, 3} in two blocks of 64: bit 6 chooses the block.
+        // Each lane becomes the four indexes position - 4 to position - 1 into two blocks of 64
+        // bytes; bit 6 selects the block.
         let lowest = _mm512_set4_epi32(0x0C0C_0C0C, 0x0808_0808, 0x0404_0404, 0);
         let spread = _mm512_shuffle_epi8(positions, lowest);
         let at = _mm512_add_epi8(spread, _mm512_set1_epi32(0x3F3E_3D3C));
@@ -164,7 +170,10 @@ impl Pass<'_> {
     }
 }
 
-/// Turns the text of the tags into numbers; `None` if one is not a valid tag. Returns whether one may be in the filter.
+/// Parses the text of the tags; `None` if one is not a valid tag. Returns true if one may be in the
+/// filter.
+///
+/// The steps are those of the AVX2 engine, for sixteen lanes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,bmi2")]
 fn tags(columns: &mut Columns<'_>, len: usize, bytes: &[u8], filter: &Filter) -> Option<bool> {
@@ -182,7 +191,8 @@ fn tags(columns: &mut Columns<'_>, len: usize, bytes: &[u8], filter: &Filter) ->
         let digit_count = _mm512_sub_epi32(equals, _mm512_add_epi32(ends_before, one));
         let shift = _mm512_sub_epi32(_mm512_set1_epi32(32), _mm512_slli_epi32::<3>(digit_count));
         let digits = _mm512_sub_epi8(text, _mm512_set1_epi8(b'0' as i8));
-        // A count outside 1 to 4 is a shift outside 0 to 31: what it leaves is 0, as for a leading zero.
+        // A digit count outside 1 to 4 gives a shift outside 0 to 31, which yields 0, and 0 is
+        // rejected like a leading zero.
         let digits = _mm512_srlv_epi32(digits, shift);
         let leading_zeros = _mm512_mask_testn_epi32_mask(used, digits, _mm512_set1_epi32(0xFF));
         let others = _mm512_subs_epu8(digits, _mm512_set1_epi8(9));

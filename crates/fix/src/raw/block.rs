@@ -1,21 +1,22 @@
-//! Blocks of a message: where the delimiters are, and the sum. Alike on every architecture; of x86-64, where every
-//! processor has SSE2, sixteen bytes are looked at together, elsewhere eight in a word.
+//! Finds the delimiters of a 64-byte block and sums its bytes. On x86-64, where every CPU has SSE2,
+//! it processes sixteen bytes at a time; elsewhere eight in a word. Results are equal.
 
 use crate::reader::SOH;
 
-/// Bytes of a block.
+/// Length of a block in bytes.
 pub(crate) const BLOCK_LEN: usize = 64;
 
-/// Content of a block.
+/// Delimiters and sum of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
-    /// A bit for each byte that is a delimiter, the first the lowest.
+    /// One bit per byte, first byte lowest; set for delimiters.
     pub delimiters: u64,
-    /// The sum of all bytes, modulo 65,536 at least.
+    /// Sum of all bytes, modulo 65,536 or more.
     pub sum: u32,
 }
 
-/// Bytes of ones after as many zeros, for masks that keep the last bytes of a block.
+/// 64 zero bytes and 64 bytes of ones: a slice at offset `len` is a mask that keeps the last `len`
+/// bytes of a block.
 static LAST: [u8; 2 * BLOCK_LEN] = {
     let mut bytes = [0; 2 * BLOCK_LEN];
     let mut at = BLOCK_LEN;
@@ -27,13 +28,13 @@ static LAST: [u8; 2 * BLOCK_LEN] = {
 };
 
 impl Block {
-    /// Looks at a block.
+    /// Processes a block.
     #[inline(always)]
     pub(crate) fn of(bytes: &[u8; BLOCK_LEN]) -> Self {
         look(bytes, &[0xFF; BLOCK_LEN])
     }
 
-    /// Looks at the last `len` bytes of a block, as if those before were 0.
+    /// Processes the last `len` bytes of a block; the others count as 0.
     #[inline(always)]
     pub(crate) fn of_last(bytes: &[u8; BLOCK_LEN], len: usize) -> Self {
         let keep = LAST.get(len..).and_then(|keep| keep.first_chunk());
@@ -41,11 +42,11 @@ impl Block {
     }
 }
 
-/// Looks at the bytes of a block that are kept.
+/// Processes the bytes of a block that `keep` selects.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn look(bytes: &[u8; BLOCK_LEN], keep: &[u8; BLOCK_LEN]) -> Block {
-    // SAFETY: every processor of this architecture has SSE2.
+    // SAFETY: every CPU of this architecture has SSE2.
     unsafe { sse2(bytes, keep) }
 }
 
@@ -77,14 +78,14 @@ fn sse2(bytes: &[u8; BLOCK_LEN], keep: &[u8; BLOCK_LEN]) -> Block {
     Block { delimiters, sum }
 }
 
-/// Looks at the bytes of a block that are kept.
+/// Processes the bytes of a block that `keep` selects.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 fn look(bytes: &[u8; BLOCK_LEN], keep: &[u8; BLOCK_LEN]) -> Block {
     words(bytes, keep)
 }
 
-/// Eight bytes at a time.
+/// Portable version: eight bytes at a time.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
 fn words(bytes: &[u8; BLOCK_LEN], keep: &[u8; BLOCK_LEN]) -> Block {
@@ -96,11 +97,12 @@ fn words(bytes: &[u8; BLOCK_LEN], keep: &[u8; BLOCK_LEN]) -> Block {
     for (at, (bytes, keep)) in words.enumerate() {
         let word = u64::from_le_bytes(*bytes) & u64::from_le_bytes(*keep);
         let differing = word ^ (ONES * SOH as u64);
-        // The high bit of a byte is set if the byte is not 0: nothing is carried from one to the next.
+        // Sets the high bit of each byte that is not 0. Adding 0x7F to the low seven bits cannot
+        // carry into the next byte.
         let other = (((differing & !HIGHS) + !HIGHS) | differing) & HIGHS;
-        // The high bits, one after the other.
+        // The multiplication gathers the eight high bits in the product's top byte.
         others |= (other.wrapping_mul(0x0002_0408_1020_4081) >> 56) << (8 * at);
-        // Sums of sixteen bytes each lie in sixteen bits.
+        // Each 16-bit lane sums sixteen bytes.
         sums += (word & EVEN) + ((word >> 8) & EVEN);
     }
     Block { delimiters: !others, sum: (sums.wrapping_mul(EVEN / 255) >> 48) as u32 }
@@ -121,7 +123,7 @@ mod tests {
             for at in 0..BLOCK_LEN {
                 bytes = [0; BLOCK_LEN];
                 bytes[at] = value;
-                // Those beside a delimiter are none.
+                // A byte beside a delimiter is not one.
                 bytes[(at + 1) % BLOCK_LEN] = SOH;
                 let set = |at: usize, value| u64::from(value == SOH) << (at % BLOCK_LEN);
                 let delimiters = set(at, value) | set(at + 1, SOH);

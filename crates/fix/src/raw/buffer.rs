@@ -5,37 +5,37 @@ use std::marker::PhantomData;
 
 use super::sum::sum_of_windows;
 
-/// Bytes that must be left in the buffer where something is written.
+/// Bytes that must be left in the buffer at every write.
 pub(crate) const WINDOW: usize = 32;
 
-/// A buffer that is written by its pens at any place, and read by nobody until [`Buffer::finish`].
+/// A buffer whose pens write at any place; it is not read before [`Buffer::finish`].
 #[derive(Debug)]
 pub(crate) struct Buffer<'b> {
     pen: Pen<'b>,
     len: usize,
 }
 
-/// Writer to a buffer: small, so that it is passed in registers.
+/// Writes to a buffer. It is small enough to be passed in registers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pen<'b> {
     start: *mut u8,
-    /// The first place that has less than a window before the end of the buffer, or 0.
+    /// The first place with less than a window before the end of the buffer, or 0.
     end: usize,
-    /// Not to be shared between threads: it writes through shared references.
+    /// Not `Send` or `Sync`: it writes through shared references.
     buffer: PhantomData<&'b Cell<[u8]>>,
 }
 
-/// How far a buffer is written.
+/// An offset in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place(usize);
 
 impl Place {
-    /// A place in the buffer.
+    /// Creates a place.
     pub(crate) const fn new(at: usize) -> Self {
         Self(at)
     }
 
-    /// Returns the offset that is written next.
+    /// Returns the offset of the next write.
     #[inline(always)]
     pub(crate) const fn at(self) -> usize {
         self.0
@@ -50,23 +50,24 @@ impl<'b> Buffer<'b> {
         Self { pen: Pen { start, end, buffer: PhantomData }, len }
     }
 
-    /// Returns what writes to the buffer.
+    /// Returns a pen for the buffer.
     #[inline(always)]
     pub(crate) const fn pen(&self) -> Pen<'_> {
         self.pen
     }
 
-    /// Returns the lowest byte of the sum of the bytes from `start` to a place, and of those after it to the end of a window: as many
-    /// windows as it takes. `None` if the place is before `start`, or less than a window is left there.
+    /// Returns the lowest byte of the sum of all bytes from `start` to the end of the last window:
+    /// whole windows are summed, so bytes after `place` count too. `None` if the place is before
+    /// `start`, or less than a window is left there.
     #[inline(always)]
     pub(crate) fn sum(&self, start: usize, place: Place) -> Option<u8> {
         let len = place.0.checked_sub(start)?;
         if !self.pen.has_room(place) {
             return None;
         }
-        // SAFETY: the windows begin in the buffer, and the last ends less than a window after the place, from where
-        // on a window is left. Nothing is written while the slice is there: it does not leave this function, and
-        // pens are for one thread.
+        // SAFETY: the windows begin in the buffer, and the last one ends less than a window after
+        // the place, where a window is left. Nothing is written while the slice exists: it does not
+        // leave this function, and pens stay on one thread.
         let windows = unsafe {
             let windows = self.pen.start.add(start).cast::<[u8; WINDOW]>();
             std::slice::from_raw_parts(windows, len.div_ceil(WINDOW))
@@ -77,8 +78,8 @@ impl<'b> Buffer<'b> {
     /// Returns the bytes of the buffer.
     #[inline(always)]
     pub(crate) fn finish(self) -> &'b mut [u8] {
-        // SAFETY: start and length are of the slice that `self` was made of. `self` ends here, and with it
-        // every pen: each has borrowed it.
+        // SAFETY: start and length come from the slice of which `self` was made. `self` ends here,
+        // and with it every pen: each has borrowed it.
         unsafe { std::slice::from_raw_parts_mut(self.pen.start, self.len) }
     }
 }
@@ -90,12 +91,11 @@ impl Pen<'_> {
         place.0 < self.end
     }
 
-    /// Writes words at these byte distances after the position, at most 24, and returns the
-    /// position `step` bytes further, at most a window. The next call overwrites the bytes beyond
-    /// it.
+    /// Writes words, each at its offset from the place, at most 24. Returns the place `step` bytes
+    /// further, at most a window; the next write overwrites the excess bytes.
     ///
-    /// If less than a window of the buffer is left, this call and all later ones write nothing, and
-    /// the position does not change.
+    /// If less than a window of the buffer is left, nothing is written now or later: the place
+    /// stays.
     #[inline(always)]
     #[must_use]
     pub(crate) fn put<const N: usize>(
@@ -111,12 +111,13 @@ impl Pen<'_> {
         }
         for (offset, word) in words {
             let at = place.0 + offset.min(LAST);
-            // SAFETY: the place is before `end`, so the window from there on is in the buffer, and the eight
-            // bytes are in the window. The buffer is borrowed mutably for longer than `self` lives, and nobody
-            // has a reference to its bytes before `finish`. The write has no alignment.
+            // SAFETY: the place is before `end`, so the window from there on is in the buffer, and
+            // the eight bytes are in the window. The buffer is mutably borrowed for longer than
+            // `self` lives, and nobody has a reference to its bytes before `finish`. The write has
+            // no alignment.
             unsafe { self.start.add(at).cast::<[u8; 8]>().write(word.to_le_bytes()) };
         }
-        // What is before `end` is far from overflow.
+        // A place before `end` is far from overflow.
         Place(place.0.wrapping_add(step))
     }
 }

@@ -1,9 +1,9 @@
-//! Slots of which only those are written that a message has: nothing is cleared before the next.
+//! Columns of slots with presence bits: clearing resets only the bits, and reading checks them.
 
 use std::fmt;
 use std::mem::MaybeUninit;
 
-/// Up to `N` values and a bit for each that is there; `WORDS` is `N` by 64, rounded up.
+/// Up to `N` values with a presence bit each; `WORDS` is `N / 64`, rounded up.
 #[derive(Clone, Copy)]
 pub(crate) struct Column<T: Copy, const N: usize, const WORDS: usize> {
     /// A slot whose bit is set has been written.
@@ -11,8 +11,7 @@ pub(crate) struct Column<T: Copy, const N: usize, const WORDS: usize> {
     slots: [MaybeUninit<T>; N],
 }
 
-/// A column while many of its slots are written: its bits are in registers, and back in their place when that
-/// is done.
+/// A column during a series of writes: its bits are in registers and are stored at the end.
 pub(crate) struct Filling<'c, T: Copy, const N: usize, const WORDS: usize> {
     column: &'c mut Column<T, N, WORDS>,
     /// A slot whose bit is set has been written.
@@ -20,7 +19,8 @@ pub(crate) struct Filling<'c, T: Copy, const N: usize, const WORDS: usize> {
 }
 
 impl<T: Copy, const N: usize, const WORDS: usize> Filling<'_, T, N, WORDS> {
-    /// Writes the value of a slot; returns whether there was one. A slot that is not there is left alone.
+    /// Writes a value. Returns true if the slot already had one. Ignores a slot that does not
+    /// exist.
     #[inline(always)]
     pub(crate) const fn put(&mut self, slot: usize, value: T) -> bool {
         if slot >= N {
@@ -33,7 +33,7 @@ impl<T: Copy, const N: usize, const WORDS: usize> Filling<'_, T, N, WORDS> {
         before & bit != 0
     }
 
-    /// Makes the written entries visible.
+    /// Stores the presence bits.
     #[inline(always)]
     pub(crate) const fn done(self) {
         self.column.present = self.present;
@@ -41,7 +41,7 @@ impl<T: Copy, const N: usize, const WORDS: usize> Filling<'_, T, N, WORDS> {
 }
 
 impl<T: Copy, const N: usize, const WORDS: usize> Column<T, N, WORDS> {
-    /// A column without a value.
+    /// Creates an empty column.
     #[inline(always)]
     pub(crate) const fn new() -> Self {
         const { assert!(N <= 64 * WORDS, "a bit for each slot") };
@@ -58,7 +58,7 @@ impl<T: Copy, const N: usize, const WORDS: usize> Column<T, N, WORDS> {
         Some(unsafe { self.slots[slot].assume_init() })
     }
 
-    /// Writes the value of a slot; a slot that is not there is left alone.
+    /// Writes a value. Ignores a slot that does not exist.
     #[inline(always)]
     pub(crate) const fn set(&mut self, slot: usize, value: T) {
         if slot < N {
@@ -67,7 +67,7 @@ impl<T: Copy, const N: usize, const WORDS: usize> Column<T, N, WORDS> {
         }
     }
 
-    /// Empties a slot.
+    /// Clears a slot.
     #[inline(always)]
     pub(crate) const fn remove(&mut self, slot: usize) {
         if slot < N {
@@ -75,32 +75,33 @@ impl<T: Copy, const N: usize, const WORDS: usize> Column<T, N, WORDS> {
         }
     }
 
-    /// Empties all slots.
+    /// Clears all slots.
     #[inline(always)]
     pub(crate) const fn clear(&mut self) {
         self.present = [0; WORDS];
     }
 
-    /// True if one of the slots of a word is there whose bit is in `mask`.
+    /// True if `mask` has a bit of a present slot of this word.
     #[inline(always)]
     pub(crate) const fn has_any(&self, word: usize, mask: u64) -> bool {
         word < WORDS && self.present[word] & mask != 0
     }
 
-    /// Returns which slots are there, a bit each.
+    /// Returns the presence bits.
     #[inline(always)]
     pub(crate) const fn present(&self) -> &[u64] {
         &self.present
     }
 
-    /// Returns bits and slots, to write many: a bit may be set only of a slot that has been written.
+    /// Returns bits and slots for bulk writes. A bit may be set only for a slot that has been
+    /// written.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) const fn parts(&mut self) -> (&mut [u64; WORDS], &mut [MaybeUninit<T>; N]) {
         (&mut self.present, &mut self.slots)
     }
 
-    /// Begins to write many slots: what was there before stays.
+    /// Begins a series of writes; existing values stay.
     #[inline(always)]
     pub(crate) const fn filling(&mut self) -> Filling<'_, T, N, WORDS> {
         let present = self.present;
@@ -157,7 +158,7 @@ mod tests {
         assert!(column != other);
         other.set(3, 5);
         assert!(column == other);
-        // What is not done is not there.
+        // Without `done` the values are not present.
         column.filling().put(4, 1);
         assert!(column == other);
         column.clear();

@@ -9,18 +9,19 @@ use crate::reader::Index;
 pub(super) struct Columns<'i> {
     pub(super) tags: *mut u32,
     pub(super) equals: *mut u32,
-    /// With the slot that stands for the delimiter before the message.
+    /// Including the slot for the delimiter before the message.
     pub(super) ends: *mut u32,
-    /// Slots of `tags` and `equals`, and one less than `ends` has.
+    /// Number of slots in `tags` and `equals`; `ends` has one more.
     pub(super) capacity: usize,
     index: PhantomData<&'i mut Index>,
 }
 
 impl<'i> Columns<'i> {
-    /// Returns the columns as they are.
+    /// Returns the columns as slices.
     pub(super) const fn lanes(&mut self) -> Lanes<'_> {
-        // SAFETY: `new` took the columns from an index that is borrowed for as long as this is, with that many
-        // numbers in each, and no other reference to them is alive while this one is borrowed.
+        // SAFETY: `new` took the columns from an index that is borrowed for as long as this is,
+        // with this many numbers in each, and no other reference to them is alive while this one is
+        // borrowed.
         unsafe {
             Lanes {
                 tags: std::slice::from_raw_parts_mut(self.tags, self.capacity),

@@ -1,12 +1,12 @@
-//! Delimiters in words of text.
+//! Detects delimiters in words of text.
 
 use crate::reader::SOH;
 
-/// Returns a number that is not 0 if one of sixteen bytes is a delimiter; only its lower half has bits.
+/// Returns a non-zero number if one of sixteen bytes is a delimiter; only its lower half has bits.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn delimiters_in(first: u64, last: u64) -> u64 {
-    // SAFETY: every processor of this architecture has SSE2.
+    // SAFETY: every CPU of this architecture has SSE2.
     unsafe { sse2(first, last) }
 }
 
@@ -20,21 +20,21 @@ fn sse2(first: u64, last: u64) -> u64 {
     u64::from(found as u32)
 }
 
-/// Returns a number that is not 0 if one of sixteen bytes is a delimiter; only its lower half has bits.
+/// Returns a non-zero number if one of sixteen bytes is a delimiter; only its lower half has bits.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 pub(crate) const fn delimiters_in(first: u64, last: u64) -> u64 {
     portable(first, last)
 }
 
-/// The same with the instructions of any machine.
+/// Portable version.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
 const fn portable(first: u64, last: u64) -> u64 {
     (marked(first) | marked(last)) >> 32
 }
 
-/// Marks the upper half of a word if one of its bytes is a delimiter.
+/// Returns a word with bits in its upper half if one of its bytes is a delimiter.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 const fn marked(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;

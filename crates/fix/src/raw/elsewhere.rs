@@ -1,4 +1,4 @@
-//! Stands in for the engines on other architectures.
+//! Placeholder for the engines on other architectures.
 
 use super::{Column, Plan, Scan};
 use crate::reader::{Filter, Index};

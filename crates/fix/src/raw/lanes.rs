@@ -1,11 +1,11 @@
-//! Numbers on a boundary of cache lines: what wide instructions store and load of them lies in few lines.
+//! Numbers aligned to cache lines, so that wide loads and stores touch few lines.
 
 use std::ops::{Deref, DerefMut};
 
-/// Numbers of a cache line.
+/// Numbers per cache line.
 const LINE: usize = 16;
 
-/// Numbers that begin with a cache line.
+/// A vector of numbers that begins at a cache line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lanes(Vec<Line>);
 
@@ -14,7 +14,7 @@ pub(crate) struct Lanes(Vec<Line>);
 struct Line([u32; LINE]);
 
 impl Lanes {
-    /// Grows to at least this many numbers; new ones are 0.
+    /// Grows to at least `len` numbers; new ones are 0.
     pub(crate) fn grow(&mut self, len: usize) {
         let len = len.div_ceil(LINE).max(self.0.len());
         self.0.resize(len, Line([0; LINE]));
@@ -27,7 +27,7 @@ impl Deref for Lanes {
     #[inline(always)]
     fn deref(&self) -> &[u32] {
         const { assert!(size_of::<Line>() == size_of::<[u32; LINE]>(), "nothing between lines") };
-        // SAFETY: lines are sixteen numbers each, one after the other without anything between them.
+        // SAFETY: a line is sixteen numbers, and lines are contiguous without padding.
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * LINE) }
     }
 }
@@ -35,7 +35,7 @@ impl Deref for Lanes {
 impl DerefMut for Lanes {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [u32] {
-        // SAFETY: as above; the lines are borrowed just as their numbers are.
+        // SAFETY: as above; the lines are borrowed exactly as their numbers are.
         unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len() * LINE) }
     }
 }

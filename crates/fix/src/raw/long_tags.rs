@@ -1,17 +1,17 @@
-//! Tags of five to nine digits: too long for a lane, so they are read one by one.
+//! Tags of five to nine digits, which are too long for a lane and are parsed one by one.
 
 use crate::reader::{Filter, parse_tag};
 
-/// The columns of an index, the tags to be written.
+/// The columns of an index; the tags are to be written.
 pub(super) struct Lanes<'i> {
     pub(super) tags: &'i mut [u32],
     pub(super) equals: &'i [u32],
-    /// With the slot that stands for the delimiter before the message.
+    /// Including the slot for the delimiter before the message.
     pub(super) ends: &'i [u32],
 }
 
-/// Reads the tags of fields that wide instructions cannot read, a bit of `odd` each from the field at `at` on;
-/// `None` if one is no tag. Returns whether one may be in the filter.
+/// Parses the tags that the vector code could not; bit n of `odd` stands for the field at `at + n`.
+/// Returns true if one may be in the filter; `None` if one is not a valid tag.
 #[cold]
 #[inline(never)]
 pub(super) fn read(

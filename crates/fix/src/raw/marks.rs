@@ -1,22 +1,23 @@
-//! Finds the first `=` of each field from the masks of delimiters and `=`, block by block.
+//! Finds the first `=` of each field from the masks of delimiters and `=`, block after block.
 
 /// State carried from one block to the next.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
-    /// 1 if a field begins with the next block, or began before and still lacks its `=`.
+    /// 1 if a field begins with the next block, or began earlier and still lacks its `=`.
     begun: u64,
 }
 
 impl Marks {
-    /// The first field begins with the first block.
+    /// Creates the state before the first block: a field begins there.
     pub(super) const fn new() -> Self {
         Self { begun: 1 }
     }
 
-    /// Returns the mask of those `=` that are the first of their field.
+    /// Returns the mask of the first `=` of each field.
     ///
-    /// Adding the bits of field starts to the mask of bytes that are not `=` carries each of them up to
-    /// the next `=`. So there are never more bits in all than fields begun, and fewer where one lacks `=`.
+    /// Adding the bits of field starts to the mask of bytes that are not `=` carries each start up
+    /// to the next `=`. So the mask never has more bits than there are fields, and fewer if a field
+    /// lacks its `=`.
     #[inline(always)]
     pub(super) const fn first_equals(&mut self, delimiters: u64, equals: u64) -> u64 {
         let starts = delimiters << 1 | self.begun;
@@ -38,7 +39,7 @@ mod tests {
         let text = "8=a=b|12=|x|=|9=";
         let mut marks = Marks::new();
         let found = marks.first_equals(mask(text, '|'), mask(text, '='));
-        // The field without `=` and its neighbour have none between them: one is missing.
+        // The field without `=` merges with its neighbour, so one bit is missing.
         assert_eq!(found, mask("_=______=______=", '='));
     }
 

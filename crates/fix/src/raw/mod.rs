@@ -1,10 +1,11 @@
-//! The only `unsafe` of this crate: wide instructions, the buffer that messages are written to, and slots
-//! that are not cleared.
+//! The only `unsafe` code of this crate: vector instructions, the buffer for written messages, and
+//! slots that are not cleared.
 //!
-//! The engines for AVX2 and AVX-512 find delimiters and `=` 64 bytes at a time as bit masks, and sum the bytes in the same pass.
-//! They treat plain messages only: every field is a tag without leading zero, `=`, a value and a delimiter. Tags of
-//! one to four digits are read many at a time, longer ones one by one. For anything else `scan` returns `None` and the
-//! twin that goes byte by byte decides.
+//! The AVX2 and AVX-512 engines find delimiters and `=` 64 bytes at a time as bit masks, and sum
+//! the bytes in the same pass. They support only plain messages: every field is a tag without
+//! leading zero, `=`, a value and a delimiter. Tags of one to four digits are parsed many at a
+//! time, longer ones one by one. For other messages `scan` returns `None`, and the portable
+//! byte-by-byte scanner decides.
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
@@ -43,20 +44,20 @@ pub(crate) use {avx2::Avx2, avx512::Avx512};
 #[cfg(target_arch = "x86_64")]
 use crate::reader::Index;
 
-/// Bytes handled at a time.
+/// Bytes per iteration.
 #[cfg(target_arch = "x86_64")]
 const BLOCK: usize = BLOCK_LEN;
 
-/// Result of a pass over a plain message, besides its fields.
+/// The result of a pass over a plain message, besides its fields.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scan {
-    /// Sum of all bytes, modulo 256 at least.
+    /// Sum of all bytes, modulo 256 or more.
     pub sum: u32,
     /// True if one of the tags may be that of a length field of data.
     pub may_hold_data: bool,
 }
 
-/// Outcome of a pass.
+/// The outcome of a pass.
 #[cfg(target_arch = "x86_64")]
 enum Outcome {
     /// The columns are too short.
@@ -66,8 +67,8 @@ enum Outcome {
     Plain(Scan),
 }
 
-/// Runs `scan`, again with longer columns where they are too short; `None` if the message is not plain or
-/// has more than `fields_max` fields.
+/// Runs `scan`, and repeats it with longer columns if they are too short. `None` if the message is
+/// not plain or has more than `fields_max` fields.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn with_room(
@@ -84,7 +85,8 @@ fn with_room(
         match scan(index) {
             Outcome::Plain(found) => return (index.len <= fields_max).then_some(found),
             Outcome::Odd => return None,
-            // Columns for more fields than are allowed need not be made: the message is refused.
+            // Columns for more fields than allowed are not allocated: the message is refused
+            // anyway.
             Outcome::NeedRoom if index.capacity() > fields_max.saturating_add(2 * BLOCK) => {
                 return None;
             }

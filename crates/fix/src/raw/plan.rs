@@ -1,65 +1,68 @@
-//! Plan of a message, derived from its tags: the widths of its values and their slots.
+//! Reading plans: for a known sequence of tags, the length limits of the values and their target
+//! slots.
 
 use crate::value::Minute;
 
-/// Most fields of a plan, with the one that follows them.
+/// Maximum number of fields of a plan, including the one that follows them.
 pub(crate) const FIELDS_MAX: usize = 32;
-/// Those that are looked at together.
+/// Number of fields checked together.
 const HALF: usize = 16;
-/// Words of 64 slots.
+/// Number of 64-slot words.
 pub(super) const WORDS: usize = 4;
-/// Bytes of a slot.
+/// Length of a slot in bytes.
 pub(super) const SLOT: usize = 16;
 /// Length of a UTCTimestamp without a fraction.
 const MOMENT_LEN: u32 = 17;
 
-/// How the value of a field is read.
+/// How to read the value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// As it is, to a text; it is not empty.
+    /// As text, which must not be empty.
     Text,
-    /// One byte, to a value.
+    /// One byte, as a value.
     Char,
-    /// To the two words of a decimal.
+    /// As the two words of a decimal.
     Decimal,
-    /// To a number.
+    /// As an unsigned number.
     Integer,
-    /// A UTCTimestamp, to two words.
+    /// A UTCTimestamp, as two words.
     Moment,
-    /// Not by a plan.
+    /// Not supported by a plan.
     Other,
 }
 
-/// The tags of a message and how its values are read.
+/// The tags of a message, and how to read its values.
 ///
-/// Every target is of one of the fields, which are not more than the tags, and its slot is below the number of slots.
+/// Every target refers to one of the fields, which are not more than the tags, and to a slot below
+/// the number of slots.
 #[derive(Clone, Debug)]
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no engine reads it"))]
 pub(crate) struct Plan {
     pub(super) tags: Numbers,
-    /// From `=` to the end of the value, at least.
+    /// Minimum distance from `=` to the end of the value.
     pub(super) span_min: Numbers,
-    /// By how much it may be longer: no difference below 0 is as small as a message is long.
+    /// Maximum excess over that distance. Unsigned comparison rejects shorter values too: a
+    /// negative difference is larger than any message.
     pub(super) longer_max: Numbers,
-    /// How many tags there are; the one after the fields may be among them.
+    /// Number of tags; the tag after the fields may be among them.
     pub(super) tag_count: usize,
-    /// A bit for each of the tags, and of the fields.
+    /// Bitmaps of the tags, and of the fields.
     pub(super) tagged: [u16; 2],
     pub(super) used: [u16; 2],
     pub(super) texts: Vec<Target>,
     pub(super) chars: Vec<Target>,
-    /// And whether they have no point.
+    /// With true for integers, which have no point.
     pub(super) numbers: Vec<(Target, bool)>,
     pub(super) moments: Vec<(Target, Minute)>,
-    /// How many slots there must be.
+    /// Required numbers of slots.
     pub(super) text_slots: usize,
     pub(super) value_slots: usize,
-    /// The slots that are written, a bit each.
+    /// Bitmaps of the slots that the plan writes.
     pub(super) text_bits: [u64; WORDS],
     pub(super) value_bits: [u64; WORDS],
 }
 
-/// A number for each field, in whole cache lines.
+/// A number for each field, aligned to cache lines.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(super) struct Numbers(pub(super) [u32; FIELDS_MAX]);
@@ -69,13 +72,13 @@ pub(super) struct Numbers(pub(super) [u32; FIELDS_MAX]);
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no engine reads it"))]
 pub(super) struct Target {
     pub(super) at: u16,
-    /// In bytes.
+    /// Offset of the slot in bytes.
     pub(super) offset: u16,
 }
 
 impl Plan {
-    /// Creates the plan of a message that begins with these tags. All of them, or all but the last,
-    /// are fields that are read in these ways into these slots. `None` if there are too many.
+    /// Creates the plan of a message that begins with these tags. The fields, with their reading
+    /// and slot, belong to all tags or to all but the last. `None` if there are too many.
     pub(crate) fn new(tags: &[u32], fields: &[(Reading, usize)]) -> Option<Self> {
         if tags.len() > FIELDS_MAX || fields.len() > tags.len() {
             return None;
@@ -130,13 +133,13 @@ impl Plan {
         Some(())
     }
 
-    /// Returns the minute in which a moment is expected, 0-based in the order of moments.
+    /// Returns the expected minute of a timestamp, 0-based in the order of timestamps.
     pub(crate) fn minute(&mut self, moment: usize) -> Option<&mut Minute> {
         self.moments.get_mut(moment).map(|(_, minute)| minute)
     }
 }
 
-/// Returns a bit for each of the first `count` of 32, in halves.
+/// Returns two halves of a bitmap with the first `count` of 32 bits set.
 const fn halves(count: usize) -> [u16; 2] {
     let bits = (1_u64 << count) - 1;
     [bits as u16, (bits >> HALF) as u16]

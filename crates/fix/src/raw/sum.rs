@@ -4,8 +4,8 @@ use super::WINDOW;
 
 /// Returns the lowest byte of the sum of all bytes.
 ///
-/// Carries out of a byte do not matter, so bytes are added side by side, which the compiler turns
-/// into wide additions.
+/// Carries out of a byte do not matter, so bytes are added lane by lane, which the compiler
+/// vectorizes.
 #[inline(always)]
 pub(crate) fn sum_of_windows(windows: &[[u8; WINDOW]]) -> u8 {
     const LANES: usize = 16;

@@ -1,5 +1,5 @@
-//! The values of a message whose tags are known, with AVX-512: the places of sixteen fields are looked at together,
-//! so that nothing is left to look at in each.
+//! Reads the values of a message with known tags, with AVX-512: the positions of sixteen fields are
+//! checked together, so that no check per field is left.
 
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
@@ -11,15 +11,15 @@ use crate::reader::Index;
 
 const LANES: usize = 16;
 
-/// A value that is no text.
+/// A value other than text.
 type Words = (u64, u64);
 
 impl Avx512 {
-    /// Fills slots by a plan from the field at `start` on; `None` if the message has other tags, or a value of another
-    /// length than can be read.
+    /// Fills slots by a plan from the field at `start` on; `None` if the message has other tags, or
+    /// a value of an unsupported length.
     ///
-    /// Returns which of the plan's numbers and moments have to be read otherwise, a bit each: there is something in
-    /// their slots.
+    /// Returns a bitmap of the plan's numbers and timestamps that must be read by the general path;
+    /// their slots hold undefined values.
     #[inline(always)]
     pub(crate) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(
         self,
@@ -35,17 +35,18 @@ impl Avx512 {
         let (text_bits, text_slots) = texts.parts();
         let (value_bits, value_slots) = values.parts();
         let (text_slots, value_slots) = (text_slots.as_mut_ptr(), value_slots.as_mut_ptr());
-        // SAFETY: a value of `Avx512` exists only if `detect` found every feature that `fill` enables; and there are as
-        // many slots as the plan wants, as has been seen.
+        // SAFETY: a value of `Avx512` exists only if `detect` found every feature that `fill`
+        // enables, and the check above guarantees as many slots as the plan needs.
         let left = unsafe { fill(plan, bytes, index, start, text_slots, value_slots) }?;
-        // Just the slots of these bits have been written.
+        // Exactly the slots of these bits have been written.
         add_bits(text_bits, &plan.text_bits);
         add_bits(value_bits, &plan.value_bits);
         Some(left)
     }
 }
 
-/// Adds bits to those that are there: a loop of a length that is known, which an iterator's is not everywhere.
+/// Adds bits to those present. An index loop: its length is constant, which the compiler does not
+/// see through an iterator everywhere.
 #[inline(always)]
 const fn add_bits<const W: usize>(present: &mut [u64; W], bits: &[u64; WORDS]) {
     let mut at = 0;
@@ -55,7 +56,7 @@ const fn add_bits<const W: usize>(present: &mut [u64; W], bits: &[u64; WORDS]) {
     }
 }
 
-/// The index of a message from a field on: as many fields as a plan has tags, at least.
+/// The index of a message from a field on; it has at least as many fields as the plan has tags.
 #[derive(Clone, Copy)]
 struct Fields<'m> {
     bytes: &'m [u8],
@@ -73,16 +74,17 @@ fn load(Numbers(numbers): &Numbers, half: usize) -> __m512i {
     unsafe { _mm512_loadu_si512(lanes[half % 2].as_ptr().cast()) }
 }
 
-/// True if half of the fields have the plan's tags, and values in the message that are as long as they may be.
+/// True if half of the fields have the plan's tags, and values of supported lengths that lie inside
+/// the message.
 ///
 /// # Safety
-/// The columns must be as long as the plan has tags.
+/// The columns must have at least as many fields as the plan has tags.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,bmi2")]
 unsafe fn are_as_planned(plan: &Plan, half: usize, fields: Fields<'_>) -> bool {
     let (tagged, used) = (plan.tagged[half % 2], plan.used[half % 2]);
-    // SAFETY: the mask has a bit for each of the plan's tags in this half, and there are as many numbers; others
-    // are not read.
+    // SAFETY: the mask has a bit for each of the plan's tags in this half, and there are as many
+    // numbers; others are not read.
     let column = |column: *const u32| unsafe {
         _mm512_maskz_loadu_epi32(tagged, column.wrapping_add(half * LANES).cast())
     };
@@ -90,16 +92,16 @@ unsafe fn are_as_planned(plan: &Plan, half: usize, fields: Fields<'_>) -> bool {
     let (equals, ends) = (column(fields.equals), column(fields.ends));
     let bytes_len = _mm512_set1_epi32(fields.bytes.len() as i32);
     let beyond = _mm512_cmpge_epu32_mask(equals, ends) | _mm512_cmpgt_epu32_mask(ends, bytes_len);
-    // By how much the value is longer than it must be.
+    // Excess of the value's length over its minimum.
     let longer = _mm512_sub_epi32(_mm512_sub_epi32(ends, equals), load(&plan.span_min, half));
     let wrong = _mm512_cmpgt_epu32_mask(longer, load(&plan.longer_max, half));
     other | (beyond | wrong) & used == 0
 }
 
-/// Does what [`Avx512::fill`] does but for the bits.
+/// Does the work of [`Avx512::fill`] except for the presence bits.
 ///
 /// # Safety
-/// There must be as many slots of both kinds as the plan wants.
+/// There must be as many slots of both kinds as the plan needs.
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt"
 )]
@@ -116,8 +118,8 @@ unsafe fn fill<'m>(
         return None;
     }
     let (tags, equals) = (index.tags.as_ptr(), index.equals.as_ptr());
-    // SAFETY: there are `tag_count` fields from `start` on, so these are in their columns; the last has one more
-    // before the first field.
+    // SAFETY: there are `tag_count` fields from `start` on, so these are in their columns; the last
+    // column has one more before the first field.
     let fields = unsafe {
         let (tags, equals) = (tags.add(start), equals.add(start));
         Fields { bytes, tags, equals, ends: index.ends.as_ptr().add(start + 1) }
@@ -130,9 +132,9 @@ unsafe fn fill<'m>(
     if !are_planned {
         return None;
     }
-    // SAFETY of each target: it is of a field, and there are not fewer tags; it has been seen that its value starts
-    // before it ends, in the message. Its slot is below the number of slots that the plan wants, and there are as
-    // many.
+    // SAFETY of each target: it refers to a field, and there are at least as many tags; the check
+    // above guarantees that its value starts before it ends, inside the message. Its slot is below
+    // the number of slots that the plan needs, and there are as many.
     for target in &plan.texts {
         // SAFETY: see above.
         unsafe {
@@ -158,9 +160,10 @@ unsafe fn fill<'m>(
         }
         // SAFETY: eight bytes from there on are in the message.
         let word = unsafe { bytes.as_ptr().add(at).cast::<[u8; 8]>().read() };
-        // The last digit in the highest byte, and zeros before the first.
+        // The last digit is in the highest byte, with zeros before the first.
         let digits = (u64::from_le_bytes(word) ^ ZEROS) << (64_usize.wrapping_sub(8 * len) & 63);
-        // Each kind of number fills its slot by itself: both in one place would be in memory.
+        // Each kind of number writes its slot in a separate branch: a common write would force the
+        // values into memory.
         if len.wrapping_sub(1) < 8 && are_digits(digits) {
             // SAFETY: see above.
             unsafe { slot.write(MaybeUninit::new((eight_digits(digits), 0))) };
@@ -188,13 +191,13 @@ unsafe fn fill<'m>(
 }
 
 impl Fields<'_> {
-    /// Returns where the value of a target is, and how long.
+    /// Returns offset and length of a target's value.
     ///
     /// # Safety
-    /// It must be of one of the fields.
+    /// It must refer to one of the fields.
     #[inline(always)]
     unsafe fn value(self, Target { at, .. }: Target) -> (usize, usize) {
-        // SAFETY: the columns are as long as there are fields.
+        // SAFETY: the columns have at least as many entries as there are fields.
         let (equal, end) = unsafe { (*self.equals.add(at.into()), *self.ends.add(at.into())) };
         (equal as usize + 1, end.wrapping_sub(equal).wrapping_sub(1) as usize)
     }
@@ -204,7 +207,7 @@ impl Target {
     /// Returns the slot.
     ///
     /// # Safety
-    /// There must be a slot of its number.
+    /// There must be a slot of this number.
     #[inline(always)]
     unsafe fn slot<T>(self, slots: *mut MaybeUninit<T>) -> *mut MaybeUninit<T> {
         const { assert!(size_of::<T>() == SLOT, "both kinds of slots are two words") };
@@ -213,24 +216,26 @@ impl Target {
     }
 }
 
-/// Reads a number of two to eight digits, one of them a point, in the highest bytes of a word and zeros before them.
-/// Returns the two words of a [`crate::Decimal`], digits and places, and whether it is one.
+/// Reads a number of two to eight characters with one point, in the highest bytes of a word with
+/// zeros before them. Returns the two words of a [`crate::Decimal`], digits and places, and true if
+/// it is a valid number.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2")]
 fn pointed(digits: u64, len: usize) -> (u64, u64, bool) {
-    /// A bit that a point has and no digit.
+    /// A bit that is set in a point and in no digit.
     const BIT: u64 = 0x1010_1010_1010_1010;
     const POINT: u64 = (b'.' ^ b'0') as u64;
     let point = _blsi_u64(digits & BIT);
     let at = point.trailing_zeros() & 56;
-    // What stands before the point moves up by one into its place. If there is another, it is no digit.
+    // Moves the digits before the point up by a byte, over the point. A second point remains and is
+    // rejected as a non-digit.
     let before = digits & (point >> 4).wrapping_sub(1);
     let moved = digits & (point << 4).wrapping_neg() | before << 8;
     let is_number = digits >> at & 0xFF == POINT && len.wrapping_sub(2) < 7 && are_digits(moved);
     (eight_digits(moved), 7_u64.wrapping_sub((at / 8).into()), is_number)
 }
 
-/// Returns the number that eight digits make, the first in the lowest byte.
+/// Returns the number formed by eight digits, first digit in the lowest byte.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn eight_digits(digits: u64) -> u64 {
@@ -250,7 +255,7 @@ mod tests {
 
     type Outcome<'m> = (Option<u64>, Vec<(usize, &'m [u8])>, Vec<(usize, Words)>);
 
-    /// Fills columns of which the first slots are there already.
+    /// Fills columns whose first slots are already present.
     fn filled<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(
         engine: Avx512,
         plan: &Plan,

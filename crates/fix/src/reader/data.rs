@@ -1,9 +1,9 @@
-//! Data fields, which may contain delimiters, and the length field before each.
+//! The data fields, whose values may contain delimiters, and the length field before each.
 
 use super::index::Index;
 use super::parse_length;
 
-/// Length fields of the standard and the data fields that follow them.
+/// Length fields of the standard, each with the data field that follows it.
 const STANDARD: [(u32, u32); 40] = [
     (90, 91),
     (93, 89),
@@ -47,25 +47,26 @@ const STANDARD: [(u32, u32); 40] = [
     (2494, 2493),
 ];
 
-/// Length fields and the data fields that follow them. Sorted by length tag.
+/// Length fields, each with the data field that follows it. Sorted by length tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataFields {
     pairs: Vec<(u32, u32)>,
     filter: Filter,
 }
 
-/// A set of tags modulo 512: no false negatives, few false positives, one look-up in a register.
+/// A set of tags modulo 512, small enough for one register: no false negatives, few false
+/// positives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Filter(pub(crate) [u32; 16]);
 
 impl Filter {
-    /// True if the set may hold `tag`.
+    /// True if the set may contain `tag`.
     #[inline]
     pub(crate) fn may_hold(&self, tag: u32) -> bool {
         self.bits(tag) & 1 != 0
     }
 
-    /// Returns a number that is odd if the set may hold `tag`.
+    /// Returns a number that is odd if the set may contain `tag`.
     #[inline]
     pub(super) fn bits(&self, tag: u32) -> u32 {
         self.0[(tag >> 5) as usize & 15] >> (tag & 31)
@@ -91,7 +92,8 @@ impl DataFields {
         Self { pairs: Vec::new(), filter: Filter([0; 16]) }
     }
 
-    /// Adds the data field `data` whose length stands in field `length`, or replaces that length's pair.
+    /// Adds the data field `data` with the length field `length`, or replaces the pair of that
+    /// length field.
     pub fn add(&mut self, length: u32, data: u32) {
         match self.pairs.binary_search_by_key(&length, |pair| pair.0) {
             Ok(index) => self.pairs[index].1 = data,
@@ -105,7 +107,7 @@ impl DataFields {
         other.pairs.iter().for_each(|(length, data)| self.add(*length, *data));
     }
 
-    /// Returns the data field whose length stands in field `length`.
+    /// Returns the data field of the length field `length`.
     #[inline]
     pub fn data_of(&self, length: u32) -> Option<u32> {
         if !self.filter.may_hold(length) {
@@ -115,7 +117,7 @@ impl DataFields {
         Some(self.pairs[index].1)
     }
 
-    /// Returns all pairs of a length field and the data field that follows it, ascending by length field.
+    /// Returns all pairs of a length field and its data field, ascending by length field.
     pub fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
         self.pairs.iter().copied()
     }
@@ -124,8 +126,8 @@ impl DataFields {
         &self.filter
     }
 
-    /// True if every length field of `index` is followed by its data field of just that length, so
-    /// that no data contains a delimiter.
+    /// True if every length field of `index` is followed by its data field with exactly this
+    /// length, so that no data contains a delimiter.
     pub(super) fn agree(&self, bytes: &[u8], index: &Index) -> bool {
         index.tags().iter().enumerate().all(|(at, tag)| {
             let Some(data) = self.data_of(*tag) else { return true };

@@ -1,26 +1,26 @@
-//! Messages whose frame may be wrong, for people who look at them.
+//! Decoding of messages with a faulty frame, for inspection.
 
 use std::fmt;
 
 use super::{Message, Reader, Scanner, TRAILER_LEN, portable};
 use crate::error::{Error, ErrorKind};
 
-/// Error in the frame of a message. A session ignores such a message.
+/// A fault in the frame of a message. A session ignores such a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FrameFault {
-    /// BodyLength is not the length of the body.
+    /// BodyLength differs from the length of the body.
     BodyLength {
-        /// Value in the message.
+        /// The value in the message.
         found: Vec<u8>,
-        /// The length.
+        /// The actual length.
         expected: usize,
     },
-    /// CheckSum is not the sum of the bytes.
+    /// CheckSum differs from the sum of the bytes.
     CheckSum {
-        /// Value in the message.
+        /// The value in the message.
         found: Vec<u8>,
-        /// The sum.
+        /// The actual sum.
         expected: u8,
     },
     /// The last field is not CheckSum.
@@ -42,12 +42,13 @@ impl fmt::Display for FrameFault {
 }
 
 impl Reader {
-    /// Finds the fields of a message from `8=` to a last delimiter, and what is wrong with its frame. For
-    /// people who look at messages: what [`Reader::decode`] refuses is to be ignored by sessions.
+    /// Finds the fields of a message from `8=` to a last delimiter, and the faults of its frame.
+    /// For inspection: sessions must ignore messages that [`Reader::decode`] refuses.
     ///
     /// # Errors
-    /// [`ErrorKind::HeaderOrder`]: the message does not begin with BeginString, BodyLength and MsgType, or
-    /// not end with a delimiter. [`ErrorKind::FieldCount`], [`ErrorKind::MessageLength`].
+    /// [`ErrorKind::HeaderOrder`]: the message does not begin with BeginString, BodyLength and
+    /// MsgType, or does not end with a delimiter. [`ErrorKind::FieldCount`],
+    /// [`ErrorKind::MessageLength`].
     pub fn examine<'b>(
         &mut self,
         bytes: &'b [u8],

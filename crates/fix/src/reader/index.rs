@@ -1,11 +1,12 @@
-//! Positions of the fields of a message: three columns, so that tags can be searched many at a time.
+//! Positions of the fields of a message, in three columns, so that many tags can be searched at a
+//! time.
 
 use crate::raw::Lanes;
 
-/// Columns of fields: tag, position of `=`, position of the delimiter. A tag that is no number is 0.
+/// Columns of fields: tag, position of `=`, position of the delimiter. An invalid tag is 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Index {
-    /// Columns hold old values after `len`.
+    /// Columns contain old values after `len`.
     pub(crate) tags: Lanes,
     pub(crate) equals: Lanes,
     /// One longer: the first slot stands for a delimiter before the message, at position -1.
@@ -24,7 +25,7 @@ impl Default for Index {
 }
 
 impl Index {
-    /// How many fields wide instructions handle at a time.
+    /// Number of fields that vector instructions process at a time.
     #[cfg(target_arch = "x86_64")]
     pub(crate) const LANES: usize = 16;
 
@@ -34,7 +35,7 @@ impl Index {
         self.fault = None;
     }
 
-    /// Returns how many fields the columns have room for.
+    /// Returns the number of fields that fit the columns.
     #[inline]
     pub(crate) fn capacity(&self) -> usize {
         self.tags.len().min(self.equals.len()).min(self.ends.len().saturating_sub(1))
@@ -70,7 +71,7 @@ impl Index {
         self.tags.get(..self.len).unwrap_or_default()
     }
 
-    /// Returns where field `at` starts; it must exist.
+    /// Returns the start of field `at`, which must exist.
     #[inline]
     pub(super) fn start(&self, at: usize) -> usize {
         self.ends[at].wrapping_add(1) as usize

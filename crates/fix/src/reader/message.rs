@@ -1,4 +1,4 @@
-//! A message that has been read: its bytes and where its fields are.
+//! A decoded message: its bytes and the positions of its fields.
 
 use super::index::Index;
 use crate::error::Error;
@@ -7,18 +7,19 @@ use crate::tag::Tag;
 /// One field of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field<'b> {
-    /// The tag; 0 if what stands before `=` is not a tag.
+    /// The tag; 0 if the text before `=` is not a tag.
     pub tag: Tag,
     /// Offset of the value in the message.
     pub offset: u32,
     /// The value, without the delimiter.
     pub value: &'b [u8],
-    /// The eight bytes that end with the value: it is read from a register where it is not longer.
+    /// The eight bytes that end with the value: values of at most eight bytes are parsed from a
+    /// register.
     pub(crate) tail: u64,
 }
 
 impl<'b> Field<'b> {
-    /// Creates a field that stands in no message.
+    /// Creates a field that belongs to no message.
     pub const fn new(tag: Tag, value: &'b [u8]) -> Self {
         let (mut tail, mut at) = (0, value.len().saturating_sub(8));
         while at < value.len() {
@@ -29,8 +30,8 @@ impl<'b> Field<'b> {
     }
 }
 
-/// A message that is not garbled. Borrows the bytes it was read from (`'b`), as its fields do, and the index of
-/// them (`'i`), which is the reader's or the caller's.
+/// A message that is not garbled. It borrows its bytes (`'b`), as its fields do, and their index
+/// (`'i`), which belongs to the reader or the caller.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'b, 'i> {
     bytes: &'b [u8],
@@ -55,14 +56,14 @@ impl<'b, 'i> Message<'b, 'i> {
         self.index.fault
     }
 
-    /// Returns the number of fields, header and trailer included.
+    /// Returns the number of fields, including header and trailer.
     #[inline]
     #[expect(clippy::len_without_is_empty, reason = "a message is never empty")]
     pub const fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// Returns the tags in order, one a field.
+    /// Returns the tags in order, one per field.
     #[inline]
     pub fn tags(&self) -> &'i [u32] {
         self.index.tags()
@@ -74,7 +75,8 @@ impl<'b, 'i> Message<'b, 'i> {
         self.columns().field(index)
     }
 
-    /// Returns the columns of the index, cut to the fields of this message: for loops over them.
+    /// Returns the columns of the index, limited to the fields of this message: for loops over
+    /// them.
     #[inline(always)]
     pub fn columns(&self) -> Columns<'b, 'i> {
         let tags = self.index.tags();
@@ -86,19 +88,19 @@ impl<'b, 'i> Message<'b, 'i> {
         }
     }
 
-    /// Returns the bytes and where the fields are.
+    /// Returns the bytes and the index.
     #[inline(always)]
     pub(crate) const fn parts(&self) -> (&'b [u8], &'i Index) {
         (self.bytes, self.index)
     }
 
-    /// Returns the offset of the field at `index`: of the first digit of its tag.
+    /// Returns the offset of the field at `index`, which is the first digit of its tag.
     #[inline]
     pub fn field_offset(&self, index: usize) -> Option<u32> {
         (index < self.len()).then(|| self.index.start(index) as u32)
     }
 
-    /// Returns what stands before `=` in the field at `offset`, as [`Error::offset`] gives it.
+    /// Returns the text before `=` in the field at `offset`, as in [`Error::offset`].
     pub fn tag_text(&self, offset: u32) -> &'b [u8] {
         let field = self.bytes.get(offset as usize..).unwrap_or_default();
         let end = field.iter().position(|byte| matches!(byte, b'=' | &super::SOH));
@@ -135,14 +137,14 @@ impl<'b, 'i> Message<'b, 'i> {
         self.index.value(0, self.bytes)
     }
 
-    /// Returns a cursor for look-ups in the order in which the fields most likely stand.
+    /// Returns a cursor for look-ups in the probable order of the fields.
     #[inline]
     pub const fn cursor(&self) -> Cursor<'b, 'i> {
         Cursor { message: *self, next: 0 }
     }
 }
 
-/// The columns of a message: tags, places of `=` and of delimiters, all of one length.
+/// The columns of a message: tags, positions of `=` and of delimiters, all of equal length.
 #[derive(Clone, Copy, Debug)]
 pub struct Columns<'b, 'i> {
     tags: &'i [u32],
@@ -158,7 +160,7 @@ impl<'b, 'i> Columns<'b, 'i> {
         self.spot(index).map(|spot| spot.field())
     }
 
-    /// Returns the field at `index` without what some values are read from.
+    /// Returns the field at `index` without its last eight bytes.
     #[inline(always)]
     pub(crate) fn spot(&self, index: usize) -> Option<Spot<'b>> {
         let tag = *self.tags.get(index)?;
@@ -189,7 +191,7 @@ impl<'b, 'i> Columns<'b, 'i> {
         self.bytes.get(equal + 1..*self.ends.get(index)? as usize)
     }
 
-    /// Returns how long the message is, in bytes.
+    /// Returns the length of the message in bytes.
     pub(crate) const fn message_len(&self) -> usize {
         self.bytes.len()
     }
@@ -204,7 +206,7 @@ impl<'b, 'i> Columns<'b, 'i> {
     }
 }
 
-/// A field, and all of the message before its end.
+/// A field, and the bytes of the message before its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spot<'b> {
     pub(crate) tag: u32,
@@ -214,10 +216,11 @@ pub(crate) struct Spot<'b> {
 }
 
 impl<'b> Spot<'b> {
-    /// Returns the eight bytes that end with the value, the last in the highest byte.
+    /// Returns the eight bytes that end with the value, last byte highest.
     #[inline(always)]
     pub(crate) fn tail(&self) -> u64 {
-        // Before every value stands BeginString, so there are eight bytes unless it is the culprit itself.
+        // BeginString precedes every other value, so there are eight bytes unless BeginString
+        // itself is too short.
         match self.before.last_chunk() {
             Some(tail) => u64::from_le_bytes(*tail),
             None => short_tail(self.value),
@@ -238,7 +241,8 @@ fn short_tail(value: &[u8]) -> u64 {
     Field::new(Tag(0), value).tail
 }
 
-/// Looks fields up, each first just after the one before: one comparison where the guess is right.
+/// Looks fields up, each first directly after the previous one: one comparison if the guess is
+/// right.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'b, 'i> {
     message: Message<'b, 'i>,
@@ -246,7 +250,8 @@ pub struct Cursor<'b, 'i> {
 }
 
 impl<'b> Cursor<'b, '_> {
-    /// Returns the first field with `tag` after the field found last, or else the first of the message.
+    /// Returns the first field with `tag` after the last one found, otherwise the first in the
+    /// message.
     #[inline]
     pub fn field(&mut self, tag: Tag) -> Option<Field<'b>> {
         let index = &self.message.index;

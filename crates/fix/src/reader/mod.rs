@@ -1,10 +1,12 @@
 //! The reader: finds every field of a message in one pass that also sums its bytes.
 //!
 //! A [`Message`] borrows the caller's bytes and the reader's index; nothing is copied, and a warm
-//! reader allocates nothing. Fields, and generated messages, borrow the bytes alone: they outlive the next
-//! message. Where messages themselves have to, each gets a [`FieldIndex`] of its own. Garbled messages are errors. A message that is whole but has a fault in a
-//! field (a tag that is no number, a data field of another length than said) is read, so that its
-//! MsgSeqNum can be consumed, and [`Message::fault`] tells of the first fault.
+//! reader allocates nothing. Fields and generated messages borrow only the bytes, so they outlive
+//! the next message. To keep whole messages, give each a separate [`FieldIndex`].
+//!
+//! Garbled messages are errors. A message that is whole but has a fault in a field (an invalid tag
+//! number, a data field with a wrong length) is decoded, so that its MsgSeqNum can be consumed;
+//! [`Message::fault`] returns the first fault.
 
 mod data;
 mod examine;
@@ -26,17 +28,17 @@ use crate::raw;
 /// The delimiter of fields.
 pub const SOH: u8 = 1;
 
-/// Digits of the largest tag.
+/// Maximum number of digits of a tag.
 const TAG_DIGITS_MAX: usize = 9;
 /// Length of `10=nnn` and its delimiter.
 const TRAILER_LEN: usize = 7;
-/// `10=nnn` and its delimiter, the last byte in the highest of a word: what is always the same of it.
+/// `10=nnn` and its delimiter with the last byte in the highest of a word: the constant bytes.
 const TRAILER: u64 = u64::from_le_bytes([0, b'1', b'0', b'=', 0, 0, 0, SOH]);
 const TRAILER_MASK: u64 = 0xFF00_0000_FFFF_FF00;
 /// The sum of its bytes for `000`.
 const TRAILER_SUM: u32 = b'1' as u32 + b'0' as u32 * 4 + b'=' as u32 + SOH as u32;
 
-/// Instruction set that finds the fields. Results are equal; only the speed differs.
+/// The instruction set that finds the fields. Results are equal; only the speed differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Engine(Kind);
 
@@ -48,7 +50,7 @@ enum Kind {
 }
 
 impl Engine {
-    /// Returns the engines this machine can run, slowest first. The first is always portable.
+    /// Returns the engines that this machine supports, slowest first. The first is always portable.
     pub fn available() -> impl Iterator<Item = Self> {
         let avx2 = raw::Avx2::detect().map(|token| Self(Kind::Avx2(token)));
         let avx512 = raw::Avx512::detect().map(|token| Self(Kind::Avx512(token)));
@@ -74,7 +76,7 @@ impl Engine {
         }
     }
 
-    /// Returns the proof that this machine has AVX-512, if this is its engine.
+    /// Returns the proof that this machine has AVX-512 if this is its engine.
     pub(crate) const fn avx512(self) -> Option<raw::Avx512> {
         match self.0 {
             Kind::Avx512(token) => Some(token),
@@ -83,14 +85,14 @@ impl Engine {
     }
 }
 
-/// Reads messages, one at a time, with an index that is used again and again.
+/// Decodes messages, one at a time, with a reusable index.
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
     scanner: Scanner,
     index: Index,
 }
 
-/// Field positions of one message, kept beside it: [`Reader::decode_in`] fills it. Memory is used again.
+/// Field positions of one message, filled by [`Reader::decode_in`]. Its memory is reused.
 #[derive(Clone, Debug, Default)]
 pub struct FieldIndex(Index);
 
@@ -119,21 +121,23 @@ impl Reader {
         self
     }
 
-    /// Decodes `bytes`, which must be one whole message from `8=` to the delimiter of CheckSum. The message lasts
-    /// until the next one is decoded; what is taken from it, fields and generated messages, as long as the bytes.
+    /// Decodes `bytes`, which must be one whole message from `8=` to the delimiter of CheckSum. The
+    /// message is valid until the next one is decoded; fields and generated messages remain valid
+    /// as long as the bytes.
     ///
     /// # Errors
     /// [`ErrorKind::HeaderOrder`], [`ErrorKind::BodyLength`], [`ErrorKind::CheckSum`],
     /// [`ErrorKind::FieldCount`], [`ErrorKind::MessageLength`]: the message is garbled.
     #[inline(always)]
     pub fn decode<'b>(&mut self, bytes: &'b [u8]) -> Result<Message<'b, '_>, Error> {
-        // Where the call is, for the message to be in registers: a result in memory is waited for.
+        // Inlined into the caller so that the message is in registers: a result in memory would
+        // cause a stall.
         self.scanner.scan(bytes, &mut self.index)?;
         Ok(Message::new(bytes, &self.index))
     }
 
-    /// Decodes as [`Self::decode`] does, with the caller's index: several messages may live at once, and longer than
-    /// the reader.
+    /// Decodes as [`Self::decode`], with the caller's index: several messages may exist at once,
+    /// and may outlive the reader.
     ///
     /// ```
     /// use tickwire_fix::{FieldIndex, Reader, Tag};
@@ -196,7 +200,7 @@ impl Scanner {
             Kind::Avx512(token) => token.scan(bytes, index, fields_max, filter),
         };
         let sum = match scan {
-            // Made without regard to data fields, the index may be wrong because of one.
+            // The engines ignore data fields, so the index may be wrong because of one.
             Some(scan) if !scan.may_hold_data || self.data_fields.agree(bytes, index) => scan.sum,
             _ => portable::scan(bytes, index, &self.data_fields, fields_max)?,
         };
@@ -204,7 +208,7 @@ impl Scanner {
     }
 }
 
-/// Checks the frame: first three tags, BodyLength, CheckSum. `sum` is of all bytes.
+/// Checks the frame: first three tags, BodyLength, CheckSum. `sum` is the sum of all bytes.
 #[inline]
 fn verify(bytes: &[u8], index: &Index, sum: u32) -> Result<(), Error> {
     let &[8, 9, 35, ..] = index.tags() else {
@@ -217,7 +221,7 @@ fn verify(bytes: &[u8], index: &Index, sum: u32) -> Result<(), Error> {
         return Err(Error::new(ErrorKind::HeaderOrder, 10, trailer));
     }
     let text = (tail >> 32) as u32 & 0x00FF_FFFF;
-    // The digits of another sum are others, and so is what is no digit.
+    // Any other sum, and any non-digit, gives a different text.
     let digit_sum = (text ^ 0x0030_3030).wrapping_mul(0x0001_0101) >> 16 & 0xFF;
     if text != triple(sum.wrapping_sub(TRAILER_SUM + digit_sum) & 0xFF) {
         return Err(Error::new(ErrorKind::CheckSum, 10, trailer));
@@ -232,7 +236,8 @@ fn verify(bytes: &[u8], index: &Index, sum: u32) -> Result<(), Error> {
     Ok(())
 }
 
-/// True if the second field is just the digits of a length below 1000; the third begins at `body`.
+/// True if the second field consists of exactly the digits of a length below 1000; the third begins
+/// at `body`.
 #[inline(always)]
 fn is_body_length(bytes: &[u8], index: &Index, body: usize, expected: usize) -> bool {
     let [_, equal, ..] = &*index.equals else { return false };
@@ -244,7 +249,7 @@ fn is_body_length(bytes: &[u8], index: &Index, body: usize, expected: usize) -> 
     text == digits && end.wrapping_sub(*equal as usize + 1) == len
 }
 
-/// Returns the length that the second field says, of one to nine digits; the third begins at `body`.
+/// Returns the length in the second field, of one to nine digits; the third begins at `body`.
 #[inline(never)]
 fn body_length(bytes: &[u8], index: &Index, body: usize) -> Option<usize> {
     let [_, equal, ..] = &*index.equals else { return None };

@@ -1,5 +1,5 @@
-//! The twin of all engines: byte by byte, with regard to data fields. It decides what is right; the engines, that for
-//! any machine among them, hand over to it whatever is not plain.
+//! The byte-by-byte scanner, which handles data fields and defines the behaviour that the engines
+//! must match. All engines, including the portable one, leave messages that are not plain to it.
 
 use super::data::DataFields;
 use super::index::Index;
@@ -27,7 +27,8 @@ pub(super) fn scan(
             };
             note(index, without_number(&bytes[start..start + len], start));
             let equal = bytes[start..start + len].iter().position(|byte| *byte == b'=');
-            // Without `=` the value is empty: it begins where it ends, and `=` is thought to be before it.
+            // Without `=` the value is empty and begins at its end; `=` is taken to be just before
+            // it.
             let equal = start.wrapping_add(equal.unwrap_or(len.wrapping_sub(1)));
             index.push(0, equal, start + len);
             start += len + 1;
@@ -61,8 +62,8 @@ pub(super) fn scan(
     Ok(bytes.iter().fold(0, |sum: u32, byte| sum.wrapping_add(u32::from(*byte))))
 }
 
-/// Reads a tag and returns it with the position of `=`; `None` if it is not a positive number without
-/// leading zeros.
+/// Parses a tag and returns it with the position of `=`; `None` if it is not a positive number
+/// without leading zeros.
 #[inline]
 fn scan_tag(field: &[u8]) -> Option<(u32, usize)> {
     let mut tag = 0_u32;
@@ -83,13 +84,13 @@ fn find_delimiter(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|byte| *byte == SOH)
 }
 
-/// Returns the error of a field whose tag is not a number.
+/// Returns the error of a field with an invalid tag number.
 fn without_number(field: &[u8], start: usize) -> Error {
     let kind = if field.contains(&b'=') { ErrorKind::TagSyntax } else { ErrorKind::FieldDelimiter };
     Error::new(kind, 0, start)
 }
 
-/// Keeps the first fault.
+/// Records the first fault.
 fn note(index: &mut Index, error: Error) {
     index.fault.get_or_insert(error);
 }

@@ -1,9 +1,9 @@
-//! Plain messages on any machine, eight bytes at a time: every field is a tag of one to nine digits without leading
-//! zero, `=`, a value and a delimiter. For anything else [`scan`] returns `None`, and the twin that goes byte by
-//! byte decides.
+//! The portable engine for plain messages, eight bytes at a time. Plain means that every field is a
+//! tag of one to nine digits without leading zero, `=`, a value and a delimiter. For other messages
+//! [`scan`] returns `None`, and the byte-by-byte scanner decides.
 //!
-//! Delimiters are found first, and all bytes are summed in the same pass; then each field's first word tells its tag. So nothing
-//! waits for the field before it.
+//! The engine first finds all delimiters and sums the bytes, then parses each tag from the first
+//! word of its field. So no field waits for the one before it.
 
 use super::index::Index;
 use super::{Filter, SOH, parse_tag};
@@ -26,7 +26,8 @@ pub(super) fn scan(
     Some(Scan { sum, may_hold_data })
 }
 
-/// Writes the positions of all delimiters, and returns the sum of all bytes; `None` if there are more than `fields_max`.
+/// Writes the positions of all delimiters, and returns the sum of all bytes; `None` if there are
+/// more than `fields_max`.
 #[inline(always)]
 fn delimiters(bytes: &[u8], index: &mut Index, fields_max: usize) -> Option<u32> {
     let (blocks, rest) = bytes.as_chunks();
@@ -38,7 +39,8 @@ fn delimiters(bytes: &[u8], index: &mut Index, fields_max: usize) -> Option<u32>
         base += BLOCK_LEN as u32;
     }
     if !rest.is_empty() {
-        // The last 64 bytes again, but only what is new of them; a short message is copied.
+        // Processes the last 64 bytes again and masks those already seen; a short message is
+        // copied.
         let mut short = [0; BLOCK_LEN];
         let last = bytes.last_chunk().unwrap_or_else(|| {
             short[BLOCK_LEN - rest.len()..].copy_from_slice(rest);
@@ -52,7 +54,7 @@ fn delimiters(bytes: &[u8], index: &mut Index, fields_max: usize) -> Option<u32>
     Some(sum)
 }
 
-/// Notes the positions of the delimiters in a block that begins at `base`.
+/// Writes the positions of the delimiters in a block that begins at `base`.
 #[inline(always)]
 fn note(index: &mut Index, mut delimiters: u64, base: u32, fields_max: usize) -> Option<()> {
     let first = index.len + 1;
@@ -70,7 +72,8 @@ fn note(index: &mut Index, mut delimiters: u64, base: u32, fields_max: usize) ->
     (index.len <= fields_max).then_some(())
 }
 
-/// Reads the tag of every field; `None` if one is not plain. Returns whether one may be in the filter.
+/// Parses the tag of every field; `None` if one is not plain. Returns true if one may be in the
+/// filter.
 #[inline(always)]
 fn tags(bytes: &[u8], index: &mut Index, filter: &Filter) -> Option<bool> {
     const ONES: u32 = u32::MAX / 255;
@@ -81,14 +84,15 @@ fn tags(bytes: &[u8], index: &mut Index, filter: &Filter) -> Option<bool> {
     let len = index.len;
     let (tags, equals) = (index.tags.get_mut(..len)?, index.equals.get_mut(..len)?);
     let ends = index.ends.get(..len)?;
-    // High bits of bytes: of those that are no digits, and of a first one that is 0.
+    // Accumulated high bits: `others` for bytes that are not digits, `zeros` for a first digit 0.
     let (mut others, mut zeros, mut may_hold_data) = (0, 0, 0);
     for ((tag, equal), end) in tags.iter_mut().zip(equals).zip(ends) {
         let start = end.wrapping_add(1);
         let word = word_at(bytes, start as usize)?;
-        // `=` among the four bytes after the first.
+        // Looks for `=` in the four bytes after the first.
         let differing = (word >> 8) as u32 ^ (ONES * u32::from(b'='));
-        // Of the bits that are set, the lowest is that of a byte that is 0.
+        // The lowest set bit belongs to the first byte that is 0; higher bits may be wrong because
+        // of borrows.
         let found = differing.wrapping_sub(ONES) & !differing & HIGHS;
         let number = if found == 0 {
             let field = bytes.get(start as usize..)?;
@@ -96,10 +100,10 @@ fn tags(bytes: &[u8], index: &mut Index, filter: &Filter) -> Option<bool> {
             *equal = start + len as u32;
             parse_tag(field.get(..len)?)?
         } else {
-            // Eight times the digits after the first, and 7.
+            // Eight times the number of digits after the first, plus 7.
             let bits = found.trailing_zeros();
             *equal = start + 1 + bits / 8;
-            // The digits end the word.
+            // Shifts the digits to the end of the word.
             let digits = (word as u32 ^ (ONES * u32::from(b'0'))) << ((31 - bits) & 31);
             others |= digits.wrapping_add(ONES * 6) | digits;
             zeros |= (word as u32).wrapping_sub(u32::from(b'1'));
@@ -113,7 +117,7 @@ fn tags(bytes: &[u8], index: &mut Index, filter: &Filter) -> Option<bool> {
     is_plain.then_some(may_hold_data & 1 != 0)
 }
 
-/// Returns the word at a place; zeros where nothing is left.
+/// Returns the word at a position, padded with zeros at the end.
 #[inline(always)]
 fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
     match bytes.get(at..at + 8).and_then(|bytes| bytes.first_chunk()) {
@@ -128,7 +132,7 @@ mod tests {
     use super::*;
     use crate::reader::{DataFields, portable};
 
-    /// Asserts that a message whose tags are so is plain or not, and read as byte by byte.
+    /// Asserts that a message with these tags is plain or not, and that both scanners agree.
     fn check(bytes: &[u8], is_plain: bool) {
         let (mut index, mut expected) = (Index::default(), Index::default());
         let none = DataFields::none();
@@ -180,7 +184,7 @@ mod tests {
             check(&b"1=\x01".repeat(len + 1), true);
             check(&b"1=\x01".repeat(len + 800), len + 800 <= 1000);
         }
-        // Nothing but delimiters.
+        // Only delimiters.
         check(&[SOH; 200], false);
     }
 }

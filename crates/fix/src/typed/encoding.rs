@@ -1,11 +1,11 @@
-//! Encoding the members of a generated struct: a call a member, in the dictionary's order.
+//! Encodes the members of a generated struct: one call per member, in the dictionary's order.
 
 use super::fill::Fields;
 use super::slots::{Fill, Value, fraction};
 use crate::value::{Decimal, Moment, MonthYear};
 use crate::writer::{Part, Sheet, TagText, Written};
 
-/// Writes members from their slots. Members that are not there write nothing.
+/// Writes members from their slots. Absent members write nothing.
 #[derive(Debug)]
 pub struct Encoding<'s, 'b, S> {
     slots: &'s S,
@@ -14,26 +14,26 @@ pub struct Encoding<'s, 'b, S> {
 }
 
 impl<'s, 'b, 'm, S: Fill<'m>> Encoding<'s, 'b, S> {
-    /// Starts after what is written.
+    /// Starts at the end of `written`.
     #[inline(always)]
     pub fn new(of: &'s impl Fields<'m, Slots = S>, sheet: Sheet<'b>, written: Written) -> Self {
         Self { slots: of.slots(), sheet, part: Part::new(sheet, written) }
     }
 
-    /// Returns how far it is written.
+    /// Returns the end of what is written.
     #[inline(always)]
     pub const fn end(self) -> Written {
         self.part.written()
     }
 
-    /// True if one of `count` texts is there, from a slot on.
+    /// True if one of `count` texts from slot `first` on is present.
     #[inline(always)]
     pub fn has_texts(&self, first: usize, count: usize) -> bool {
         let has = |(word, mask)| self.slots.has_text(word, mask);
         words(first, count).into_iter().any(has)
     }
 
-    /// True if one of `count` values is there, from a slot on.
+    /// True if one of `count` values from slot `first` on is present.
     #[inline(always)]
     pub fn has_values(&self, first: usize, count: usize) -> bool {
         let has = |(word, mask)| self.slots.has_value(word, mask);
@@ -62,7 +62,7 @@ impl<'s, 'b, 'm, S: Fill<'m>> Encoding<'s, 'b, S> {
         }
     }
 
-    /// Writes data after their length.
+    /// Writes data with its length field.
     #[inline(always)]
     pub fn data(&mut self, length: TagText, tag: TagText, slot: usize) {
         if let Some(value) = self.slots.text(slot) {
@@ -126,7 +126,7 @@ impl<'s, 'b, 'm, S: Fill<'m>> Encoding<'s, 'b, S> {
         }
     }
 
-    /// Writes a moment.
+    /// Writes a timestamp.
     #[inline(always)]
     pub fn utc_timestamp(&mut self, tag: TagText, slot: usize) {
         if let Some(words) = self.slots.words(slot) {
@@ -134,7 +134,8 @@ impl<'s, 'b, 'm, S: Fill<'m>> Encoding<'s, 'b, S> {
         }
     }
 
-    /// Writes the entries of a group after their number; one without entries is not written.
+    /// Writes the number of entries of a group, then the entries; a group without entries is
+    /// omitted.
     #[inline(always)]
     pub fn group<E: Fields<'m>>(&mut self, tag: TagText, entries: &[E]) {
         if !entries.is_empty() {
@@ -142,7 +143,7 @@ impl<'s, 'b, 'm, S: Fill<'m>> Encoding<'s, 'b, S> {
         }
     }
 
-    /// Writes the entries of a group after their number, which may be 0.
+    /// Writes the number of entries of a group, which may be 0, then the entries.
     #[inline(always)]
     pub fn required_group<E: Fields<'m>>(&mut self, tag: TagText, entries: &[E]) {
         self.part.uint(tag, entries.len() as u64);
@@ -153,7 +154,7 @@ impl<'s, 'b, 'm, S: Fill<'m>> Encoding<'s, 'b, S> {
     }
 }
 
-/// Returns the one or two words that up to 64 slots are in, and their bits there.
+/// Returns the one or two words that contain up to 64 slots, each with the bits of these slots.
 #[inline(always)]
 const fn words(first: usize, count: usize) -> [(usize, u64); 2] {
     let bits = if count < 64 { (1 << count) - 1 } else { u64::MAX };

@@ -1,4 +1,4 @@
-//! Filling a struct from the fields of a message, by its layout.
+//! Fills a struct from the fields of a message, by its layout.
 
 use super::layout::{Kind, Layout};
 use super::slots::{Fill, Value, Words, timestamp};
@@ -10,19 +10,20 @@ use crate::tag::Tag;
 use crate::value::{UtcTime, read_decimal, read_int, read_uint};
 use crate::writer::{Sheet, Written};
 
-/// A generated header, message, trailer or entry; nothing else implements it.
+/// A generated header, message, trailer or entry; sealed.
 pub trait Fields<'m>: Sized {
     #[doc(hidden)]
-    /// Storage of its members, except groups.
+    /// Storage of all members except groups.
     type Slots: Fill<'m>;
     #[doc(hidden)]
-    /// Slots of its members.
+    /// The layout of its members.
     const LAYOUT: &'static Layout;
     /// The MsgType of a message; `None` for header, trailer and entries.
     const MSG_TYPE: Option<&'static str>;
 
     #[doc(hidden)]
-    /// Returns what decoding begins with. Never to be handed out: it lacks what is required.
+    /// Returns the initial value for decoding. It must never be handed out, because it lacks
+    /// required members.
     fn blank() -> Self;
 
     #[doc(hidden)]
@@ -37,15 +38,15 @@ pub trait Fields<'m>: Sized {
     /// Writes its fields in the dictionary's order.
     fn encode_part(&self, sheet: Sheet<'_>, written: Written) -> Written;
 
-    /// Empties slots and groups; groups keep their room.
+    /// Clears slots and groups; groups keep their capacity.
     #[inline(always)]
     fn clear(&mut self) {
         self.slots_mut().clear();
     }
 
     #[doc(hidden)]
-    /// Decodes the entries of the group with that number, from the place `at` on; returns the place after
-    /// them.
+    /// Decodes the entries of the group with this number, from position `at` on. Returns the
+    /// position after them.
     ///
     /// # Errors
     /// Those of [`decode_group`].
@@ -61,9 +62,10 @@ pub trait Fields<'m>: Sized {
     }
 }
 
-/// Room for a header or message that is decoded where it stays, and not moved as a result is.
+/// Storage for a header or message that is decoded in place, so that no result is moved.
 ///
-/// A message borrows from the bytes it was read from, so there is a room for each: making one costs nothing.
+/// A message borrows the bytes that it was read from, so each message needs its own room; creating
+/// one costs nothing.
 #[derive(Clone, Debug)]
 pub struct Room<S>(S);
 
@@ -76,10 +78,10 @@ impl<'m, S: Fields<'m>> Default for Room<S> {
 
 impl<'m, S: Fields<'m>> Room<S> {
     /// Decodes from the field at `start` on, which is [`super::BODY_START`] for a header and the
-    /// position after the header for a message. Also returns the position after it.
+    /// position after the header for a message. Also returns the position after the last field.
     ///
     /// # Errors
-    /// The error for which a session must reject the message, with tag, offset and reason.
+    /// The reason to reject the message, with tag and offset.
     #[inline(always)]
     pub fn decode(
         &mut self,
@@ -90,8 +92,8 @@ impl<'m, S: Fields<'m>> Room<S> {
         Ok((&mut self.0, end))
     }
 
-    /// Decodes just as [`Room::decode`] does, and faster what has the same tags in the same order as one of the
-    /// messages before that were decoded with `shapes`.
+    /// Decodes as [`Room::decode`], but faster for messages with the same tags in the same order as
+    /// an earlier message decoded with `shapes`.
     ///
     /// # Errors
     /// Those of [`Room::decode`].
@@ -107,12 +109,12 @@ impl<'m, S: Fields<'m>> Room<S> {
     }
 }
 
-/// Decodes a header, message or trailer in place of what there was, from the field at `start` on; returns
-/// the place after it.
+/// Decodes a header, message or trailer in place, from the field at `start` on. Returns the
+/// position after it.
 ///
 /// # Errors
-/// A message's fault, or another type than wanted; and what a session has to reject, with tag, offset and
-/// reason. Of both there is something in `target` then.
+/// The message's fault, a wrong message type, or the reason to reject the message with tag and
+/// offset. `target` then has undefined contents.
 #[inline(always)]
 pub fn decode<'m, S: Fields<'m>>(
     target: &mut S,
@@ -126,7 +128,7 @@ pub fn decode<'m, S: Fields<'m>>(
     decode_members(target, message, start, 0)
 }
 
-/// Decodes into a struct that is empty, from the field at `start` on; returns the place after it.
+/// Decodes into an empty struct, from the field at `start` on. Returns the position after it.
 #[inline(never)]
 fn decode_members<'m, S: Fields<'m>>(
     target: &mut S,
@@ -152,7 +154,7 @@ fn decode_members<'m, S: Fields<'m>>(
     }
 }
 
-/// Returns the error of a message.
+/// Returns the reason why a message is refused.
 #[cold]
 #[inline(never)]
 fn refusal<'m, S: Fields<'m>>(
@@ -176,12 +178,13 @@ fn refusal<'m, S: Fields<'m>>(
     }
 }
 
-/// Decodes the entries of the group counted by `count`, from the place `at` on, which follows it; returns
-/// the place after them.
+/// Decodes the entries of the group counted by `count`, from position `at` on, which follows it.
+/// Returns the position after them.
 ///
 /// # Errors
-/// [`ErrorKind::GroupCount`] if there are fewer or more entries than counted, [`ErrorKind::GroupOrder`] if
-/// the first field is not the one that begins entries, and what an entry has.
+/// [`ErrorKind::GroupCount`] if there are fewer or more entries than counted,
+/// [`ErrorKind::GroupOrder`] if the first field is not the one that begins entries, and the errors
+/// of entries.
 pub fn decode_group<'m, E: Fields<'m>>(
     message: &Message<'m, '_>,
     count: &Field<'m>,
@@ -205,19 +208,19 @@ pub fn decode_group<'m, E: Fields<'m>>(
     Ok(at)
 }
 
-/// Bits of lengths and groups.
+/// Bitmap of lengths and groups.
 pub(super) type Numbered = [u64; Layout::NUMBERED_WORDS];
 
-/// Why filling stops.
+/// The reason why filling stops.
 #[derive(Clone, Copy, Debug)]
 pub enum Stop {
-    /// All that belongs to the struct has been read: the place after it.
+    /// The struct is complete; the position after it.
     End(usize),
-    /// The field at this place is not the first of its tag.
+    /// The field at this position repeats a tag.
     Repeated(usize),
-    /// The field at this place is not as it should be.
+    /// The field at this position is invalid.
     Wrong(usize),
-    /// The entries of a group come next; the place of their number.
+    /// The entries of a group follow; `count` is the position of its NumInGroup field.
     Group { number: usize, count: usize },
 }
 
@@ -237,7 +240,8 @@ const MISPLACED: u16 = Kind::Misplaced as u16;
 
 /// Fills slots from the field at `at` on, until the end or a group.
 ///
-/// Nothing is made of a field that is refused but its place: what it takes to tell why would be in registers.
+/// Of a refused field only the position is returned: the details would occupy registers on the hot
+/// path.
 #[inline(always)]
 pub(super) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(
     (texts, values): (&mut Column<&'m [u8], T, TW>, &mut Column<Words, V, VW>),
@@ -255,7 +259,8 @@ pub(super) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW
         }
         let place = layout.place(spot.tag);
         let (slot, value) = (Layout::slot(place), spot.value);
-        // Each kind fills its slot by itself: values of several kinds in one place would be in memory.
+        // Each kind writes its slot in a separate branch: a common write would force the values
+        // into memory.
         let filled = match place & 15 {
             FOREIGN if layout.ends => break Stop::End(at),
             FOREIGN => Some(false),
@@ -304,7 +309,7 @@ pub(super) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW
     stop
 }
 
-/// Reads a value of a kind that few fields have.
+/// Parses a value of a rare kind.
 #[inline(never)]
 pub(super) fn other(kind: u16, value: &[u8]) -> Option<Words> {
     let field = Field::new(Tag(0), value);
@@ -317,7 +322,7 @@ pub(super) fn other(kind: u16, value: &[u8]) -> Option<Words> {
     .ok()
 }
 
-/// Returns the error of a field: first that it is repeated or empty.
+/// Returns the error of a field. A repeated tag takes precedence, then an empty value.
 fn wrong(field: Field<'_>, layout: &Layout, met: [&[u64]; 3]) -> Error {
     let place = layout.place(field.tag.0);
     let kind = Layout::kind(place);
@@ -339,7 +344,7 @@ fn wrong(field: Field<'_>, layout: &Layout, met: [&[u64]; 3]) -> Error {
     error.unwrap_or_else(|| field.refused(ErrorKind::ValueFormat))
 }
 
-/// True if a slot is in the bits of texts, values or numbers.
+/// True if a slot is set in the bitmaps of texts, values or numbers.
 fn is_met([texts, values, numbered]: [&[u64]; 3], kind: Kind, slot: usize) -> bool {
     let words = match kind {
         Kind::Text => texts,
@@ -349,7 +354,7 @@ fn is_met([texts, values, numbered]: [&[u64]; 3], kind: Kind, slot: usize) -> bo
     words.get(slot / 64).is_some_and(|word| word >> (slot & 63) & 1 == 1)
 }
 
-/// Checks that all required members are present.
+/// True if all required members are present.
 #[inline(always)]
 fn is_complete(
     layout: &'static Layout,
@@ -367,7 +372,7 @@ fn is_complete(
     lacking == 0
 }
 
-/// Names the first member that is required and missing.
+/// Returns the error for the first required member that is missing.
 fn missing(columns: Columns<'_, '_>, layout: &Layout, met: [&[u64]; 3], start: usize) -> Error {
     let missing = layout
         .members

@@ -1,32 +1,32 @@
-//! How the values of members are kept in slots, and the accessors of generated structs.
+//! The storage of members in slots, and the accessors of generated structs.
 
 use super::fill::Fields;
 use super::slots::{Fill, Value, Words};
 use super::{Multiple, Text};
 
-/// A type that members have.
+/// A type of members.
 pub trait Kept<'m>: Sized {
-    /// Content of the slot.
+    /// The form in a slot.
     type Form: Form<'m>;
     /// Returns the value that a slot holds.
     fn from_form(form: Self::Form) -> Self;
-    /// Returns what a slot is to hold.
+    /// Returns the form to store in a slot.
     fn into_form(self) -> Self::Form;
 }
 
-/// A text or the words of a value: what slots hold.
+/// The contents of a slot: a text, or the words of a value.
 pub trait Form<'m>: Copy {
-    /// Placeholder of a required member before it is decoded.
+    /// Placeholder for a required member before it is decoded.
     const BLANK: Self;
-    /// Returns what a slot holds.
+    /// Returns the contents of a slot.
     fn find(slots: &impl Fill<'m>, slot: usize) -> Option<Self>;
-    /// Fills or empties a slot.
+    /// Fills or clears a slot.
     fn put(slots: &mut impl Fill<'m>, slot: usize, form: Option<Self>);
-    /// Returns it where it is of this form.
+    /// Returns the contents if they have this form.
     fn of(held: Held<'m>) -> Option<Self>;
 }
 
-/// Content of a slot of unknown type.
+/// The contents of a slot whose type is not known statically.
 #[derive(Clone, Copy, Debug)]
 pub enum Held<'m> {
     /// A text.

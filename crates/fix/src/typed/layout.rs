@@ -1,19 +1,19 @@
-//! Slots of the members of a message: a table by tag, computed at compile time.
+//! The layout of a message's members: a table by tag, built at compile time.
 
-/// Tags of one page of the table.
+/// Number of tags per page of the table.
 const PAGE: usize = 64;
-/// Bits of a place that say the kind.
+/// Bits of a place that hold the kind.
 const KIND_BITS: u32 = 4;
-/// Words of 64 slots, among which are all that are required.
+/// Number of 64-slot words that contain all required members.
 const WORDS: usize = 2;
 
-/// How a member is read and where it is kept.
+/// How a member is read, and the kind of its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// No member.
+    /// Not a member.
     Foreign,
-    /// A text slot: the bytes as they are.
+    /// A text slot: the unparsed bytes.
     Text,
     /// A value slot: one character.
     Char,
@@ -33,16 +33,17 @@ pub enum Kind {
     UtcTime,
     /// A value slot.
     MonthYear,
-    /// The length of the data that follows, which the reader has verified: no slot but a number.
+    /// The length of the data that follows, which the reader has verified; it has a number but no
+    /// slot.
     Length,
-    /// NumInGroup: no slot but a number.
+    /// NumInGroup; it has a number but no slot.
     Group,
-    /// A field of a group, outside of it.
+    /// A field of a group, outside of the group.
     Misplaced,
 }
 
 impl Kind {
-    /// All, each at the place of its number, and two more to make sixteen.
+    /// All kinds, by discriminant, padded to sixteen.
     const ALL: [Self; 1 << KIND_BITS] = [
         Self::Foreign,
         Self::Text,
@@ -62,7 +63,7 @@ impl Kind {
         Self::Foreign,
     ];
 
-    /// Returns the kind that a letter of a table of members stands for.
+    /// Returns the kind for a letter in a table of members.
     const fn of_letter(letter: u8) -> Self {
         match letter {
             b'B' => Self::Boolean,
@@ -90,7 +91,7 @@ impl Kind {
     }
 }
 
-/// A member: its tag, kind and slot, and whether it is required.
+/// A member: tag, kind, slot, and true if it is required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
     pub(super) tag: u32,
@@ -100,17 +101,18 @@ pub struct Member {
 }
 
 impl Member {
-    /// A member that may be there.
+    /// Creates an optional member.
     pub const fn optional(tag: u32, kind: Kind, slot: u16) -> Self {
         Self { tag, kind, slot, required: false }
     }
 
-    /// A member that must be there.
+    /// Creates a required member.
     pub const fn required(tag: u32, kind: Kind, slot: u16) -> Self {
         Self { tag, kind, slot, required: true }
     }
 
-    /// Returns what is written after a tag: its kind's letter, a slot and `!` if it is required.
+    /// Parses the part of a member after its tag: the kind's letter, a slot, and `!` if it is
+    /// required.
     const fn read(tag: u32, text: &[u8], mut at: usize) -> (Self, usize) {
         let kind = Kind::of_letter(text[at]);
         at += 1;
@@ -124,10 +126,11 @@ impl Member {
     }
 }
 
-/// Returns the members of a table as text, as in `49T0! 50T4 34U0!`: tag, kind, slot, and `!` if it is required.
+/// Parses the members of a table such as `49T0! 50T4 34U0!`: tag, kind, slot, and `!` for required
+/// members.
 ///
 /// # Panics
-/// At compile time, if there are not `N` of them, written so.
+/// At compile time, if the table is malformed or does not have `N` members.
 pub const fn members<const N: usize>(table: &str) -> [Member; N] {
     let text = table.as_bytes();
     let mut members = [Member::optional(0, Kind::Foreign, 0); N];
@@ -145,7 +148,7 @@ pub const fn members<const N: usize>(table: &str) -> [Member; N] {
     members
 }
 
-/// Returns the number at a place of a text, and the place after it.
+/// Parses the number at a position of a text. Returns it with the position after it.
 const fn number(text: &[u8], mut at: usize) -> (u32, usize) {
     let (start, mut number) = (at, 0);
     while at < text.len() && text[at].is_ascii_digit() {
@@ -156,24 +159,24 @@ const fn number(text: &[u8], mut at: usize) -> (u32, usize) {
     (number, at)
 }
 
-/// The table: the first `FLAT` tags at once; all others by `PAGES` pages that are in use, and which of them,
-/// by tag, for the first `64 * INDEX` tags.
+/// The table. The first `FLAT` tags have direct entries; all others are on `PAGES` pages, which the
+/// index selects for the first `64 * INDEX` tags.
 #[derive(Debug)]
 pub struct Places<const FLAT: usize, const INDEX: usize, const PAGES: usize> {
     flat: [u16; FLAT],
     index: [u8; INDEX],
     /// Slot and kind; the last page is empty.
     pages: [[u16; PAGE]; PAGES],
-    /// How many pages are in use.
+    /// Number of pages in use.
     used: u8,
 }
 
 impl<const FLAT: usize, const INDEX: usize, const PAGES: usize> Places<FLAT, INDEX, PAGES> {
-    /// Creates the table. `PAGES` is one more than the pages with a member that is not among the
-    /// first `FLAT` tags.
+    /// Builds the table. `PAGES` is the number of pages with members beyond the first `FLAT` tags,
+    /// plus one.
     ///
-    /// `groups` are those of a message, at any depth. Outside of them their fields are misplaced,
-    /// unless they are also members of the message.
+    /// `groups` are the groups of a message at any depth: outside of them their fields are
+    /// misplaced, except those that are members of the message too.
     ///
     /// # Panics
     /// At compile time, if the table is too small or a number too large.
@@ -196,7 +199,7 @@ impl<const FLAT: usize, const INDEX: usize, const PAGES: usize> Places<FLAT, IND
         places
     }
 
-    /// Marks the fields of a group.
+    /// Marks the fields of a group as misplaced.
     const fn misplace(&mut self, members: &[Member]) {
         let mut at = 0;
         while at < members.len() {
@@ -208,7 +211,7 @@ impl<const FLAT: usize, const INDEX: usize, const PAGES: usize> Places<FLAT, IND
         }
     }
 
-    /// Returns the place of a tag, with a page for it if it needs one.
+    /// Returns the entry of a tag; allocates a page for it if needed.
     const fn at(&mut self, tag: u32) -> &mut u16 {
         if (tag as usize) < FLAT {
             return &mut self.flat[tag as usize];
@@ -223,7 +226,7 @@ impl<const FLAT: usize, const INDEX: usize, const PAGES: usize> Places<FLAT, IND
     }
 }
 
-/// All that decoding must know of a struct.
+/// The layout of a struct: everything that decoding needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     flat: &'static [u16],
@@ -231,15 +234,15 @@ pub struct Layout {
     pages: &'static [[u16; PAGE]],
     pub(super) members: &'static [Member],
     pub(super) required: Required,
-    /// The field that begins each entry; 0 if it is no entry.
+    /// The field that begins each entry; 0 if the struct is not a group entry.
     pub(super) delimiter: u32,
-    /// True if the first field that is no member ends it, or is left alone.
+    /// True if the first field that is not a member ends the struct; false if it is ignored.
     pub(super) ends: bool,
 }
 
-/// Identity of a layout: the address of its table.
+/// The identity of a layout: the address of its table.
 ///
-/// A layout itself is a constant and may have a different address at each use.
+/// A layout itself is a constant, and may have a different address at each use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LayoutId(&'static [[u16; PAGE]]);
 
@@ -250,7 +253,7 @@ impl PartialEq for LayoutId {
     }
 }
 
-/// Words of bits of what is required.
+/// Bitmaps of the required members.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Required {
     pub(super) texts: [u64; WORDS],
@@ -290,20 +293,20 @@ impl Required {
 }
 
 impl Layout {
-    /// Words of 64 lengths and groups: as many as a struct can have.
+    /// Number of words for the maximum number of lengths and groups of a struct.
     pub(super) const NUMBERED_WORDS: usize = 4;
-    /// Most lengths and groups of a struct.
+    /// Maximum number of lengths and groups of a struct.
     pub const NUMBERED_MAX: usize = 64 * Self::NUMBERED_WORDS;
-    /// Most texts, values, and groups, of a struct that are required.
+    /// Maximum number of required texts, values and groups of a struct, each.
     pub const REQUIRED_MAX: usize = 64 * WORDS;
-    /// Most texts, and most values, of a struct.
+    /// Maximum number of texts, and of values, of a struct.
     pub const SLOTS_MAX: usize = 1 << (16 - KIND_BITS);
     /// Largest tag of a member.
     pub const TAG_MAX: u32 = 999_999;
-    /// Most pages of 64 tags with members.
+    /// Maximum number of pages of 64 tags with members.
     pub const PAGES_MAX: usize = 255;
 
-    /// A header, whose end is the first field that is no member.
+    /// Creates the layout of a header, which ends at the first field that is not a member.
     pub const fn header<const FLAT: usize, const INDEX: usize, const PAGES: usize>(
         members: &'static [Member],
         places: &'static Places<FLAT, INDEX, PAGES>,
@@ -311,7 +314,7 @@ impl Layout {
         Self { ends: true, ..Self::message(members, places) }
     }
 
-    /// A message or trailer: fields that are no members are left alone.
+    /// Creates the layout of a message or trailer, which ignores fields that are not members.
     pub const fn message<const FLAT: usize, const INDEX: usize, const PAGES: usize>(
         members: &'static [Member],
         places: &'static Places<FLAT, INDEX, PAGES>,
@@ -321,7 +324,7 @@ impl Layout {
         Self { flat, index, pages, members, required, delimiter: 0, ends: false }
     }
 
-    /// An entry of a group, which begins with the field `delimiter`.
+    /// Creates the layout of a group entry, which begins with the field `delimiter`.
     pub const fn entry<const FLAT: usize, const INDEX: usize, const PAGES: usize>(
         delimiter: u32,
         members: &'static [Member],
@@ -330,13 +333,13 @@ impl Layout {
         Self { delimiter, ends: true, ..Self::message(members, places) }
     }
 
-    /// Returns which layout it is.
+    /// Returns the identity of the layout.
     #[inline(always)]
     pub(super) const fn id(&self) -> LayoutId {
         LayoutId(self.pages)
     }
 
-    /// Returns kind and slot of a tag, as one number; 0 if it is no member.
+    /// Returns kind and slot of a tag as one number; 0 if it is not a member.
     #[inline(always)]
     pub(super) fn place(&self, tag: u32) -> u16 {
         if let Some(place) = self.flat.get(tag as usize) {
@@ -347,12 +350,12 @@ impl Layout {
             .map_or(0, |page| page[tag as usize % PAGE])
     }
 
-    /// Returns the kind of a place.
+    /// Returns the kind of a table entry.
     pub(super) const fn kind(place: u16) -> Kind {
         Kind::ALL[place as usize % Kind::ALL.len()]
     }
 
-    /// Returns the slot of a place.
+    /// Returns the slot of a table entry.
     #[inline(always)]
     pub(super) const fn slot(place: u16) -> usize {
         (place >> KIND_BITS) as usize

@@ -1,4 +1,4 @@
-//! Types of the fields of generated messages, and decoding into memory that is kept.
+//! Field types of generated messages, and decoding into reusable memory.
 
 pub(crate) mod encoding;
 pub(crate) mod fill;
@@ -21,15 +21,15 @@ use crate::error::{Error, ErrorKind};
 use crate::reader::{Field, Message};
 use crate::tag::Tag;
 
-/// Place of the first field after BeginString, BodyLength and MsgType.
+/// Position of the first field after BeginString, BodyLength and MsgType.
 pub const BODY_START: usize = 3;
-/// Deepest nesting of groups decoded.
+/// Maximum nesting depth of decoded groups.
 pub(crate) const DEPTH_MAX: usize = 16;
 
-/// Checks that a message is of the type wanted, and has no fault.
+/// Checks that a message has the expected type and no fault.
 ///
 /// # Errors
-/// The fault; [`ErrorKind::MsgType`].
+/// The message's fault; [`ErrorKind::MsgType`].
 #[inline]
 pub(crate) fn check(message: &Message<'_, '_>, msg_type: &str) -> Result<(), Error> {
     if let Some(fault) = message.fault() {
@@ -43,14 +43,14 @@ pub(crate) fn check(message: &Message<'_, '_>, msg_type: &str) -> Result<(), Err
 }
 
 impl Field<'_> {
-    /// Creates an error of this field.
+    /// Creates an error for this field.
     #[inline(always)]
     pub fn refused(&self, kind: ErrorKind) -> Error {
         refused(kind, self.tag, self.offset)
     }
 }
 
-/// Out of line, and of values: a field that is referred to would have to be in memory.
+/// Out of line, with arguments by value: a reference would force the field into memory.
 #[cold]
 #[inline(never)]
 fn refused(kind: ErrorKind, tag: Tag, offset: u32) -> Error {

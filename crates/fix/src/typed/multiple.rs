@@ -1,13 +1,13 @@
-//! Fields that hold several values.
+//! Fields with several values.
 
 use std::fmt;
 use std::marker::PhantomData;
 
 use super::Text;
 
-/// Element of a [`Multiple`].
+/// The element of a [`Multiple`].
 pub trait Item<'m>: Sized {
-    /// Creates an element from its text.
+    /// Creates a value from its text.
     fn from_text(text: Text<'m>) -> Self;
 }
 
@@ -17,8 +17,8 @@ impl<'m> Item<'m> for Text<'m> {
     }
 }
 
-/// The values of a MultipleCharValue, MultipleStringValue or MultipleValueString, as they stand in a message:
-/// text with spaces between.
+/// The values of a MultipleCharValue, MultipleStringValue or MultipleValueString in their wire
+/// form: text separated by spaces.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Multiple<'m, T> {
     text: Text<'m>,
@@ -32,7 +32,7 @@ impl<T> Default for Multiple<'_, T> {
 }
 
 impl<'m, T> Multiple<'m, T> {
-    /// Values as text, with spaces between.
+    /// Creates values from text separated by spaces.
     pub const fn new(text: Text<'m>) -> Self {
         Self { text, item: PhantomData }
     }

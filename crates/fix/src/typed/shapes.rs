@@ -1,9 +1,9 @@
-//! Decoding by the shape of earlier messages.
+//! Decoding by the shapes of earlier messages.
 //!
-//! The tags of a message and their order alone determine which slots it fills, whether a field is
-//! repeated and whether all required fields are present. For a message with the tags of an earlier
-//! one, only the values are read. If a value cannot be read, the message is decoded again field by
-//! field to find the error.
+//! The tags of a message and their order alone determine which slots are filled, whether a field is
+//! repeated, and whether all required members are present. For a message with the tags of an
+//! earlier one, only the values must therefore be parsed. If a value cannot be parsed, the message
+//! is decoded again field by field, for the error.
 
 use super::check;
 use super::fill::{Fields, decode, other};
@@ -14,33 +14,33 @@ use crate::raw::{Avx512, Column, Filling, Plan, Reading};
 use crate::reader::{Columns, Engine, Message};
 use crate::value::{Minute, read_decimal, read_int, read_uint};
 
-/// Shapes that are remembered.
+/// Number of remembered shapes.
 const KNOWN_MAX: usize = 4;
 
-/// The tags of messages decoded before, in order, and where the fields went: what has the same tags is decoded
-/// without looking for the place of each.
+/// The tags of earlier messages, in order, and the slots of their fields: messages with the same
+/// tags are decoded without looking up each field.
 ///
-/// One for each type of message, and one for its header; it remembers four shapes. What has groups or data is
-/// not remembered.
+/// Use one for each message type, and one for its header. It remembers four shapes; structs with
+/// groups or data are not remembered.
 #[derive(Clone, Debug)]
 pub struct Shapes {
     engine: Engine,
     known: Vec<Shape>,
-    /// The one that was met last.
+    /// Index of the shape that matched last.
     last: usize,
-    /// The one that is forgotten next.
+    /// Index of the shape that is replaced next.
     oldest: usize,
 }
 
-/// The tags of a message and where its fields go.
+/// The tags of a message and the slots of its fields.
 #[derive(Clone, Debug)]
 pub struct Shape {
     layout: LayoutId,
-    /// The tags from the start on, with the one that ended it.
+    /// The tags from the start on, including the one that ended the struct.
     tags: Vec<u32>,
-    /// True if there is no field after them.
+    /// True if no field follows them.
     is_whole: bool,
-    /// How many of them belong to it.
+    /// Number of tags that belong to the struct.
     len: usize,
     texts: Vec<Entry>,
     chars: Vec<Entry>,
@@ -52,13 +52,13 @@ pub struct Shape {
     planned: Option<Planned>,
 }
 
-/// Part of a shape for wide instructions: they compare tags and read texts, characters, numbers and
-/// times.
+/// The part of a shape that vector instructions handle: comparison of tags, and parsing of texts,
+/// characters, numbers and timestamps.
 #[derive(Clone, Debug)]
 struct Planned {
     engine: Avx512,
     plan: Plan,
-    /// The numbers of the plan in its order, and its moments.
+    /// The numbers and timestamps of the plan, in its order.
     numbers: Vec<(Kind, Entry)>,
     moments: Vec<Entry>,
 }
@@ -66,7 +66,7 @@ struct Planned {
 /// A field.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// How many fields are before it.
+    /// Number of fields before it.
     at: u16,
     slot: u16,
 }
@@ -78,7 +78,7 @@ impl Default for Shapes {
 }
 
 impl Shapes {
-    /// Creates one that remembers nothing, with the fastest engine.
+    /// Creates an empty cache of shapes with the fastest engine.
     pub fn new() -> Self {
         Self { engine: Engine::detect(), known: Vec::new(), last: 0, oldest: 0 }
     }
@@ -88,7 +88,7 @@ impl Shapes {
         Self { engine, known: Vec::new(), last: 0, oldest: 0 }
     }
 
-    /// Decodes in place of what there was, just as [`decode`] does.
+    /// Decodes in place, with the same result as [`decode`].
     #[inline(always)]
     pub(super) fn decode<'m, S: Fields<'m>>(
         &mut self,
@@ -104,7 +104,7 @@ impl Shapes {
         self.decode_other(target, message, start)
     }
 
-    /// The same where the message is not as the last one.
+    /// As `decode`, for a message that does not match the last shape.
     #[inline(never)]
     fn decode_other<'m, S: Fields<'m>>(
         &mut self,
@@ -174,22 +174,22 @@ impl Shape {
         Some(shape)
     }
 
-    /// True if it is the shape of what begins at `start`.
+    /// True if the message from `start` on has this shape.
     fn is_of(&self, layout: &'static Layout, message: &Message<'_, '_>, start: usize) -> bool {
         let tags = message.tags().get(start..);
         self.may_be_of(layout, message, start)
             && tags.is_some_and(|tags| tags.starts_with(&self.tags))
     }
 
-    /// True if it is, if the tags are its own.
+    /// True if the message has this shape, provided that its tags match.
     #[inline(always)]
     fn may_be_of(&self, layout: &'static Layout, message: &Message<'_, '_>, start: usize) -> bool {
-        // A place behind the message leaves more than any shape has.
+        // A start beyond the message wraps to a length that no shape has.
         let left = message.len().wrapping_sub(start);
         self.layout == layout.id() && (!self.is_whole || left == self.len)
     }
 
-    /// Decodes a message of this shape; `None` if it is of another, or a value cannot be read.
+    /// Decodes a message of this shape; `None` if the shape differs or a value cannot be parsed.
     #[inline(always)]
     fn decode<'m, S: Fields<'m>>(
         &mut self,
@@ -207,7 +207,7 @@ impl Shape {
         target.slots_mut().fill_alike(self, message, start).then(|| start + self.len)
     }
 
-    /// Fills slots; `None` if the tags are others, or a value cannot be read.
+    /// Fills slots; `None` if the tags differ or a value cannot be parsed.
     #[inline(always)]
     pub(super) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(
         &mut self,
@@ -237,7 +237,7 @@ impl Shape {
         Some(())
     }
 
-    /// Compares the tags, and reads texts, characters, numbers and moments.
+    /// Compares the tags, and parses texts, characters, numbers and timestamps.
     #[inline(always)]
     fn fill_one_by_one<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(
         &mut self,
@@ -274,7 +274,7 @@ impl Shape {
     }
 }
 
-/// Reads a number.
+/// Parses a number.
 #[inline(always)]
 fn number<const V: usize, const VW: usize>(
     values: &mut Filling<'_, Words, V, VW>,
@@ -301,7 +301,7 @@ fn number<const V: usize, const VW: usize>(
     Some(())
 }
 
-/// Reads a moment.
+/// Parses a timestamp.
 #[inline(always)]
 fn moment<const V: usize, const VW: usize>(
     values: &mut Filling<'_, Words, V, VW>,
@@ -338,7 +338,7 @@ impl Planned {
         Some(Self { engine, plan: Plan::new(&shape.tags, &readings)?, numbers, moments })
     }
 
-    /// Compares the tags, and reads texts, characters, numbers and moments.
+    /// Compares the tags, and parses texts, characters, numbers and timestamps.
     #[inline(always)]
     fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(
         &mut self,
@@ -351,7 +351,8 @@ impl Planned {
         if left == 0 { Some(()) } else { self.fill_left(values, message, start, left) }
     }
 
-    /// Reads numbers that are long or have a sign, and moments that have a fraction or are in another minute.
+    /// Parses numbers that are long or have a sign, and timestamps with a fraction or in another
+    /// minute.
     #[inline(never)]
     fn fill_left<const V: usize, const VW: usize>(
         &mut self,

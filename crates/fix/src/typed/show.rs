@@ -1,4 +1,4 @@
-//! Printing generated structs by their tables.
+//! Prints generated structs by their tables.
 
 use std::fmt::{self, Debug};
 
@@ -9,12 +9,12 @@ use super::layout::{Kind, Member};
 use super::slots::{Fill, Value, Words};
 use crate::value::{Decimal, LocalMktDate, MonthYear, UtcTime, UtcTimestamp};
 
-/// Prints the value of a field whose values are listed, by its tag.
+/// Prints the value of a field with listed values, by its tag.
 pub type ShowListed = fn(u32, Held<'_>, &mut fmt::Formatter<'_>) -> fmt::Result;
 
-/// The entries of a group, to be printed.
+/// The entries of a group, for printing.
 pub trait Entries: Debug {
-    /// True if there are none.
+    /// True if there are no entries.
     fn are_none(&self) -> bool;
 }
 
@@ -24,19 +24,19 @@ impl<E: Debug> Entries for Vec<E> {
     }
 }
 
-/// How a struct is printed.
+/// The printing table of a struct.
 #[derive(Clone, Copy)]
 pub struct Shown {
     /// Its name.
     pub name: &'static str,
-    /// The names of its members in order, with spaces between. `+` follows the name where values are listed, and
-    /// `*` that of data.
+    /// The names of its members in order, separated by spaces. `+` marks a member with listed
+    /// values, `*` one of data.
     pub members: &'static str,
     /// Prints listed values.
     pub listed: ShowListed,
 }
 
-/// Prints a struct: the members that are there, in order. `groups` are its groups in order.
+/// Prints the present members of a struct, in order. `groups` are its groups in order.
 ///
 /// # Errors
 /// Those of `out`.
@@ -81,7 +81,7 @@ fn show_members(
     found.finish()
 }
 
-/// The value of a member, to be printed.
+/// The value of a member, for printing.
 struct Shows<'m> {
     member: Member,
     held: Held<'m>,

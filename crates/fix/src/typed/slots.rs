@@ -1,4 +1,5 @@
-//! Storage of a struct's fields: text as it is in the message, all other values in two words.
+//! The storage of a struct's fields: texts as references into the message, all other values in two
+//! words.
 
 use super::fill::{self, Numbered, Stop};
 use super::layout::Layout;
@@ -14,12 +15,13 @@ use crate::value::{
 
 use crate::writer::Fraction;
 
-/// A value that is no text, in two words.
+/// A value other than text, in two words.
 pub(super) type Words = (u64, u64);
 
-/// The fields of a struct that are no groups, in slots: those that are not there cost a bit.
+/// The fields of a struct except groups, in slots. An absent field costs one bit.
 ///
-/// `TEXTS` and `VALUES` slots, with bits in `TEXT_WORDS` and `VALUE_WORDS` words.
+/// `TEXTS` and `VALUES` are the numbers of slots, `TEXT_WORDS` and `VALUE_WORDS` those of their
+/// bitmap words.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slots<
     'm,
@@ -32,9 +34,10 @@ pub struct Slots<
     values: Column<Words, VALUES, VALUE_WORDS>,
 }
 
-/// The slots of any struct, to be filled.
+/// The slots of any struct, for filling.
 pub trait Fill<'m> {
-    /// Fills slots from the field at `at` on, until the end or a group, of what begins at `start`.
+    /// Fills the slots of a struct that begins at `start` from the field at `at` on, until the end
+    /// or a group.
     fn fill(
         &mut self,
         layout: &'static Layout,
@@ -44,13 +47,14 @@ pub trait Fill<'m> {
         at: usize,
     ) -> Stop;
 
-    /// Fills the slots of what begins at `start`; returns whether it has that shape and all values could be read.
+    /// Fills the slots of a struct that begins at `start`. Returns true if it has this shape and
+    /// all values could be parsed.
     fn fill_alike(&mut self, shape: &mut Shape, message: &Message<'m, '_>, start: usize) -> bool;
 
-    /// Returns which texts are there, a bit each.
+    /// Returns a bitmap of the present texts.
     fn texts(&self) -> &[u64];
 
-    /// Returns which values are there, a bit each.
+    /// Returns a bitmap of the present values.
     fn values(&self) -> &[u64];
 
     /// Returns a text.
@@ -65,10 +69,10 @@ pub trait Fill<'m> {
     /// Sets or removes the words of a value.
     fn set_words(&mut self, slot: usize, words: Option<Words>);
 
-    /// True if one of 64 texts is there: bits of slots from `64 * word` on.
+    /// True if `mask` has a bit of a present text; bit n stands for slot `64 * word + n`.
     fn has_text(&self, word: usize, mask: u64) -> bool;
 
-    /// True if one of 64 values is there: bits of slots from `64 * word` on.
+    /// True if `mask` has a bit of a present value; bit n stands for slot `64 * word + n`.
     fn has_value(&self, word: usize, mask: u64) -> bool;
 
     /// Removes all fields.
@@ -148,16 +152,16 @@ impl<'m, const T: usize, const TW: usize, const V: usize, const VW: usize> Fill<
     }
 }
 
-/// A value that two words hold.
+/// A value that fits two words.
 pub trait Value: Copy {
     /// Returns the words.
     fn to_words(self) -> (u64, u64);
-    /// Returns what the words hold, which came of a value of this type.
+    /// Returns the value from its words.
     fn from_words(words: (u64, u64)) -> Self;
 }
 
 impl<'m, const T: usize, const TW: usize, const V: usize, const VW: usize> Slots<'m, T, TW, V, VW> {
-    /// Creates slots without fields.
+    /// Creates empty slots.
     #[inline(always)]
     pub const fn new() -> Self {
         Self { texts: Column::new(), values: Column::new() }
@@ -293,7 +297,7 @@ impl Value for MonthYear {
     }
 }
 
-/// A precision, in the byte that a [`Moment`] leaves.
+/// Returns a precision in the spare byte of a [`Moment`].
 #[inline(always)]
 const fn precision_word(precision: Precision) -> u64 {
     (precision as u64) << Moment::SPARE
@@ -310,27 +314,27 @@ const fn word_precision(word: u64) -> Precision {
     }
 }
 
-/// Returns the fraction of a time that is kept.
+/// Returns the fraction of a stored time.
 #[inline(always)]
 pub(super) const fn fraction((word, picos): Words) -> Fraction {
     Fraction { picos, triples: (word >> Moment::SPARE) as u8 }
 }
 
-/// Reads a UTCTimestamp to what [`Value::to_words`] makes of it.
+/// Parses a UTCTimestamp to the words of [`Value::to_words`].
 #[inline(always)]
 pub(super) fn timestamp(text: &[u8]) -> Option<Words> {
     let (word, picos) = timestamp_words(text)?;
     Some((word | timestamp_precision(text), picos))
 }
 
-/// The same of what is mostly in the minute of the one before.
+/// As `timestamp`, for timestamps that are mostly in the same minute as the one before.
 #[inline(always)]
 pub(super) fn timestamp_near(minute: &mut Minute, text: &[u8]) -> Option<Words> {
     let (word, picos) = minute.read(text)?;
     Some((word | timestamp_precision(text), picos))
 }
 
-/// Returns the precision of a UTCTimestamp, as [`Value::to_words`] has it.
+/// Returns the precision of a UTCTimestamp in the form of [`Value::to_words`].
 #[inline(always)]
 fn timestamp_precision(text: &[u8]) -> u64 {
     if text.len() == 17 { 0 } else { precision_word(precision(text.len(), 17)) }

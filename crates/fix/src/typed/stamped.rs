@@ -1,26 +1,26 @@
-//! Times with the number of digits they are written with.
+//! Times with their precision.
 
 use crate::error::{Error, ErrorKind};
 use crate::reader::Field;
 use crate::value::{Precision, UtcTime, UtcTimestamp};
 
-/// A time or moment and how finely it is written, so that it is encoded as it was decoded.
+/// A time or timestamp with its precision, so that it is encoded as it was decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamped<T> {
     /// The time.
     pub value: T,
-    /// How many digits it has after the point. Counts between those of the standard are rounded up.
+    /// Number of digits after the point. Numbers between those of the standard are rounded up.
     pub precision: Precision,
 }
 
 impl<T> Stamped<T> {
-    /// A time that is written with that many digits.
+    /// Creates a time with a precision.
     pub const fn new(value: T, precision: Precision) -> Self {
         Self { value, precision }
     }
 }
 
-/// Returns the precision of a text that is `len` bytes with a point, `whole` without.
+/// Returns the precision of a text of `len` bytes; the time without a point has `whole` bytes.
 #[inline(always)]
 pub(super) fn precision(len: usize, whole: usize) -> Precision {
     match len.saturating_sub(whole + 1) {

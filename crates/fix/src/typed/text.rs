@@ -1,10 +1,10 @@
-//! Text as it stands in a message.
+//! Text in its wire form.
 
 use std::fmt;
 
-/// Bytes that are text most of the time: FIX does not say in which encoding.
+/// Bytes that are usually text; FIX does not define the encoding.
 ///
-/// Prints and compares as the bytes it has.
+/// Prints and compares by its bytes.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Text<'m>(pub &'m [u8]);
 
@@ -15,7 +15,7 @@ impl<'m> Text<'m> {
         self.0
     }
 
-    /// Returns the text where it is UTF-8.
+    /// Returns the text if it is UTF-8.
     pub const fn as_str(self) -> Option<&'m str> {
         match std::str::from_utf8(self.0) {
             Ok(text) => Some(text),

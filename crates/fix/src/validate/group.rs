@@ -4,12 +4,12 @@ use super::{Run, error_at};
 use crate::dictionary::{GroupDef, GroupId};
 use crate::error::{Error, ErrorKind};
 
-/// Deepest nesting of groups followed.
+/// Maximum nesting depth of groups.
 const DEPTH_MAX: usize = 16;
 
 impl Run<'_> {
-    /// Checks the group whose count is the field at `count_at`; returns the position after its last
-    /// entry.
+    /// Checks the group whose NumInGroup field is at `count_at`. Returns the position after its
+    /// last entry.
     pub(super) fn check_group(
         &self,
         dictionary: usize,
@@ -47,9 +47,10 @@ impl Run<'_> {
         value_error.map_or(Ok(at), Err)
     }
 
-    /// Checks one entry, which begins at `start`; returns the position after it.
+    /// Checks an entry that begins at `start`. Returns the position after it.
     ///
-    /// The first wrong value goes to `value_error`, because a wrong number of entries comes first.
+    /// Stores the first invalid value in `value_error`, because a wrong number of entries takes
+    /// precedence.
     fn check_entry(
         &self,
         dictionary: usize,
@@ -85,7 +86,7 @@ impl Run<'_> {
         Ok(at)
     }
 
-    /// Returns the error of a field that is out of order, if any.
+    /// Returns the error, if any, of a field that follows one that it should precede.
     #[cold]
     fn check_late(&self, start: usize, at: usize, tag: u32) -> Result<(), Error> {
         if self.message.tags()[start..at].contains(&tag) {

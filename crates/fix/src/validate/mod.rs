@@ -1,9 +1,9 @@
-//! Messages against a dictionary.
+//! Validates messages against a dictionary.
 //!
-//! A [`Validator`] goes through a message once, in order, and returns what a session has to reject it
-//! for: of several things a field out of order, then a required field that is missing, then the first
-//! field that is wrong, as the engines in use do. Which session reject reason that is,
-//! [`Error::session_reject_reason`] says, but see [`Checks::undefined_tag`].
+//! A [`Validator`] passes over a message once, in order, and returns the reason to reject it. If
+//! there are several, the order of precedence is that of engines in use: a field out of order, a
+//! missing required field, the first invalid field. [`Error::session_reject_reason`] returns the
+//! session reject reason; see also [`Checks::undefined_tag`].
 
 mod group;
 mod value;
@@ -14,28 +14,28 @@ use crate::reader::Message;
 use crate::reason::SessionRejectReason;
 use crate::tag::Tag;
 
-/// First tag that counterparties may define as they like.
+/// First tag of the user-defined range.
 const USER_DEFINED: u32 = 5000;
 
-/// Selects the checks. The default is all.
+/// The checks to perform. The default is all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checks {
-    /// True if a tag without a value is refused.
+    /// Refuses tags without a value.
     pub fields_have_values: bool,
-    /// True if header, body and trailer must come in that order.
+    /// Requires header, body and trailer in this order.
     pub fields_in_order: bool,
-    /// True if the fields of a group entry must come in the dictionary's order.
+    /// Requires the fields of a group entry in the dictionary's order.
     pub group_fields_in_order: bool,
-    /// True if required fields must be there.
+    /// Requires the required fields.
     pub required_fields: bool,
-    /// True if a tag of the dictionary that this message type does not have is refused.
+    /// Refuses tags of the dictionary that this message type does not have.
     pub message_fields: bool,
-    /// True if tags from 5000 on must be in the dictionary.
+    /// Requires tags from 5000 on to be in the dictionary.
     pub user_defined_fields: bool,
-    /// True if values must be among those listed.
+    /// Requires listed values where a field has them.
     pub listed_values: bool,
-    /// The reason for a tag that no dictionary has. The standard has 3, undefined tag; sessions in use
-    /// answer 0, invalid tag number, and so does the default.
+    /// The reason for a tag that is in no dictionary. The standard has 3, undefined tag; sessions
+    /// in use answer 0, invalid tag number, which is the default.
     pub undefined_tag: SessionRejectReason,
 }
 
@@ -64,18 +64,20 @@ impl Checks {
     }
 }
 
-/// Validates messages. Keeps scratch between messages, so that a warm one allocates nothing.
+/// Validates messages. It keeps scratch memory between messages, so that a warm validator allocates
+/// nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Validator {
     checks: Checks,
-    /// Tags that no dictionary needs to have.
+    /// Tags that need not be in a dictionary.
     allowed: Vec<Tag>,
-    /// For each field, the last message that had it: session dictionary, then application dictionary.
+    /// For each field, the last message that contained it: session dictionary, then application
+    /// dictionary.
     seen: [Vec<u32>; 2],
     generation: u32,
 }
 
-/// As many required members met as no part of a message has: each is looked for.
+/// Impossible counts of required members, which force a search for each of them.
 const NONE_MET: [usize; 3] = [usize::MAX; 3];
 
 /// Parts of a message, in their order.
@@ -86,7 +88,7 @@ enum Part {
     Trailer,
 }
 
-/// Place of a field in the message.
+/// The place of a field.
 struct Place<'d> {
     part: Part,
     dictionary: usize,
@@ -95,11 +97,11 @@ struct Place<'d> {
     member: Option<&'d Member>,
 }
 
-/// Dictionaries and options for one message.
+/// One message and the dictionaries that it is checked against.
 struct Run<'r> {
     message: &'r Message<'r, 'r>,
     dictionaries: [&'r Dictionary; 2],
-    /// The dictionary with the body, and the body.
+    /// The dictionary that defines the body, and the body.
     body: (usize, &'r Block),
     checks: Checks,
     allowed: &'r [Tag],
@@ -111,15 +113,15 @@ impl Validator {
         Self { checks, ..Self::default() }
     }
 
-    /// Lets messages have fields that their dictionary does not know, or not in their type: those that the parties have
-    /// agreed upon otherwise. What stands in them is not checked.
+    /// Allows fields that the dictionary does not know, or not in this message type, for example by
+    /// agreement between the parties. Their values are not checked.
     #[must_use]
     pub fn allow(mut self, tags: impl IntoIterator<Item = Tag>) -> Self {
         self.allowed.extend(tags);
         self
     }
 
-    /// Returns what is checked.
+    /// Returns the checks.
     pub const fn checks(&self) -> &Checks {
         &self.checks
     }
@@ -127,8 +129,7 @@ impl Validator {
     /// Validates a message against one dictionary that has header, trailer and messages.
     ///
     /// # Errors
-    /// The error for which a session must reject the message: every kind that has a session reject
-    /// reason.
+    /// The reason to reject the message: any kind that has a session reject reason.
     pub fn validate(
         &mut self,
         message: &Message<'_, '_>,
@@ -137,8 +138,8 @@ impl Validator {
         self.validate_fixt(message, dictionary, dictionary)
     }
 
-    /// Validates a message against a session dictionary, which has header, trailer and the session's
-    /// messages, and an application dictionary.
+    /// Validates a message against a session dictionary, which has header, trailer and the
+    /// session's messages, and an application dictionary.
     ///
     /// # Errors
     /// As for [`Validator::validate`].
@@ -176,7 +177,7 @@ impl Validator {
         outcome
     }
 
-    /// Looks whether something goes before the first thing that was found.
+    /// Returns the error that takes precedence over the first one found, or that one.
     #[cold]
     fn foremost(&mut self, run: &Run<'_>, found: Error) -> Error {
         let mut part = Part::Header;
@@ -201,7 +202,7 @@ impl Validator {
     fn walk(&mut self, run: &Run<'_>) -> Result<(), Error> {
         let tags = run.message.tags();
         let (mut part, mut at) = (Part::Header, 0);
-        // Required members met, of header, body and trailer.
+        // Numbers of required members present in header, body and trailer.
         let mut required = [0; 3];
         while let Some(tag) = tags.get(at) {
             let Some(place) = run.place(*tag) else {
@@ -260,7 +261,7 @@ impl Validator {
 }
 
 impl<'r> Run<'r> {
-    /// Finds where a tag belongs; `None` if no dictionary has it.
+    /// Finds the place of a tag; `None` if no dictionary has it.
     #[inline]
     fn place(&self, tag: u32) -> Option<Place<'r>> {
         let [session, application] = self.dictionaries;
@@ -328,7 +329,7 @@ mod tests {
 
     const HEAD: &str = "34=2|49=TW|52=20240101-00:00:00|56=ISLD|";
 
-    /// Validates with one validator and one dictionary; returns kind and tag of each error.
+    /// Validates with one validator and one dictionary. Returns kind and tag of each error.
     fn outcomes(checks: Checks, bodies: &[&str]) -> Vec<Option<(ErrorKind, u32)>> {
         let dictionary = Dictionary::parse_quickfix(shipped::FIX44).expect("loads");
         let mut validator = Validator::new(checks);

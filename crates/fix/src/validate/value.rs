@@ -1,4 +1,4 @@
-//! Checks of one value: there, well written, and among those listed.
+//! Checks of a value: present, well-formed, and listed.
 
 use super::{Run, error_at};
 use crate::dictionary::{FieldDef, FieldType};
@@ -17,7 +17,7 @@ impl Run<'_> {
             }
             return Ok(());
         }
-        // Dictionaries in use list longer values for characters: what is listed is right.
+        // Common dictionaries list longer values for character fields: a listed value is valid.
         if !is_well_written(field.field_type, &found) && field.description(found.value).is_none() {
             return Err(error_at(self.message, ErrorKind::ValueFormat, at));
         }
@@ -28,7 +28,7 @@ impl Run<'_> {
     }
 }
 
-/// True if a value is written as its type demands.
+/// True if a value is well-formed for its type.
 #[inline]
 fn is_well_written(field_type: FieldType, found: &Field<'_>) -> bool {
     use FieldType as T;
@@ -53,13 +53,13 @@ fn is_well_written(field_type: FieldType, found: &Field<'_>) -> bool {
     }
 }
 
-/// An optional minus and digits, however many.
+/// True for an optional minus and digits, of any length.
 #[inline]
 fn is_int(text: &[u8]) -> bool {
     is_digits(text.strip_prefix(b"-").unwrap_or(text))
 }
 
-/// An optional minus, digits, and at most one point, however many.
+/// True for an optional minus, digits, and at most one point, of any length.
 #[inline]
 fn is_decimal(text: &[u8]) -> bool {
     let text = text.strip_prefix(b"-").unwrap_or(text);
@@ -74,18 +74,18 @@ fn is_decimal(text: &[u8]) -> bool {
     digits > 0 && points <= 1 && digits + points == text.len()
 }
 
-/// Digits, at least one. Lengths of numbers are looked at as one word.
+/// True for one or more digits. Up to eight digits are checked as one word.
 #[inline]
 fn is_digits(text: &[u8]) -> bool {
     match text.len() {
         0 => false,
-        // What is shifted in counts as zeros.
+        // The shift fills with zeros, which count as digits.
         len @ 1..=8 => are_digits((short_word(text) ^ ZEROS) << (64 - 8 * len)),
         _ => text.iter().all(u8::is_ascii_digit),
     }
 }
 
-/// True if a value, or each of several, is among those listed.
+/// True if a value, or each of several values, is listed.
 #[inline]
 fn is_listed(field: &FieldDef, value: &[u8]) -> bool {
     if field.is_open() {

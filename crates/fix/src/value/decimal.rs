@@ -5,16 +5,16 @@ use std::fmt;
 use crate::digits::{are_digits, eight_digits};
 use crate::error::ErrorKind;
 
-/// Bits of the exponent, which is kept negated: the number of places.
+/// Bits of the negated exponent: the number of decimal places.
 const PLACES: u64 = 0xFF;
 /// The bit of the sign.
 const SIGN: u64 = 1 << 63;
-/// Digits that 64 bits hold whatever they are.
+/// Number of digits that always fit 64 bits.
 const WORD_DIGITS: usize = 18;
 
-/// A number as it was written: sign, up to 35 digits and an exponent of ten, never normalised.
+/// A number as written: sign, up to 35 digits and an exponent of ten; never normalised.
 ///
-/// Two numbers are equal if they are written alike: 1.0 is not 1.00, and -0 is not 0.
+/// Two numbers are equal if they have the same form: 1.0 differs from 1.00, and -0 from 0.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Decimal {
     /// The low 64 bits of the digits.
@@ -24,7 +24,7 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// The largest number that the digits may make, the point left out.
+    /// The largest value of the digits, ignoring the point.
     pub const DIGITS_MAX: u128 = (1 << 119) - 1;
 
     /// Creates the number `mantissa` times ten to the power of `exponent`.
@@ -34,7 +34,8 @@ impl Decimal {
         Self { low: mantissa.unsigned_abs(), high: exponent.wrapping_neg() as u8 as u64 | sign }
     }
 
-    /// Creates a number of any sign, zero too, and of many digits; `None` above [`Self::DIGITS_MAX`].
+    /// Creates a number with any sign, even for zero, and many digits; `None` above
+    /// [`Self::DIGITS_MAX`].
     pub const fn from_digits(is_negative: bool, digits: u128, exponent: i8) -> Option<Self> {
         if digits > Self::DIGITS_MAX {
             return None;
@@ -45,7 +46,7 @@ impl Decimal {
         Some(Self { low: digits as u64, high })
     }
 
-    /// Creates what [`short`] reads.
+    /// Creates the number from the result of [`short`].
     #[inline(always)]
     pub(super) const fn short(is_negative: bool, digits: u64, places: u8) -> Self {
         Self { low: digits, high: places as u64 | (is_negative as u64) << 63 }
@@ -62,13 +63,13 @@ impl Decimal {
         if self.is_negative() { -digits } else { digits }
     }
 
-    /// Returns the power of ten; of what was read, minus the number of digits after the point.
+    /// Returns the power of ten; for a parsed number, minus the number of digits after the point.
     #[inline(always)]
     pub const fn exponent(self) -> i8 {
         ((self.high & PLACES) as u8 as i8).wrapping_neg()
     }
 
-    /// True if it has a minus. Zero may have one.
+    /// True if it has a minus sign, which zero may have too.
     #[inline(always)]
     pub const fn is_negative(self) -> bool {
         self.high & SIGN != 0
@@ -80,34 +81,35 @@ impl Decimal {
         if self.high & !(SIGN | PLACES) == 0 { Some(self.low) } else { None }
     }
 
-    /// Returns a whole number without sign below 1000.
+    /// Returns the number if it is whole, non-negative and below 1000.
     #[inline(always)]
     pub(crate) const fn small(self) -> Option<u32> {
-        // One comparison for both.
+        // A single comparison tests both words.
         let whole = (self.high as u128) << 64 | self.low as u128;
         if whole < 1000 { Some(self.low as u32) } else { None }
     }
 
-    /// Returns the digits as a number, and how many are after the point, of what has no sign and one to seven of them.
+    /// Returns the digits as a number and the number of decimal places, if the number is
+    /// non-negative and has one to seven places.
     #[inline(always)]
     pub(crate) const fn pointed(self) -> Option<(u64, u32)> {
         if self.high.wrapping_sub(1) < 7 { Some((self.low, self.high as u32)) } else { None }
     }
 
-    /// Returns it as two words.
+    /// Returns the number as two words.
     #[inline(always)]
     pub(crate) const fn words(self) -> (u64, u64) {
         (self.low, self.high)
     }
 
-    /// Returns what [`Self::words`] makes two words of.
+    /// Creates the number from the result of [`Self::words`].
     #[inline(always)]
     pub(crate) const fn of_words((low, high): (u64, u64)) -> Self {
         Self { low, high }
     }
 
-    /// Parses an optional minus, digits, and optionally a point and digits. A point needs a digit on
-    /// one side.
+    /// Parses an optional minus, digits, and optionally a point and digits. A point needs a digit
+    /// on at least one side.
     pub(crate) fn parse(text: &[u8]) -> Result<Self, ErrorKind> {
         let (is_negative, text) = match text {
             [b'-', text @ ..] => (true, text),
@@ -140,7 +142,7 @@ impl Decimal {
     }
 }
 
-/// Returns a number with `len` digits after it.
+/// Appends `part`, which has `len` digits, to a number.
 #[inline]
 fn appended(number: u128, part: u64, len: usize) -> Result<u128, ErrorKind> {
     if number == 0 {
@@ -150,21 +152,21 @@ fn appended(number: u128, part: u64, len: usize) -> Result<u128, ErrorKind> {
     moved.and_then(|moved| moved.checked_add(part.into())).ok_or(ErrorKind::ValueRange)
 }
 
-/// Reads `len` bytes given as digits: the last in the highest byte, zeros before the first. A point is what
-/// `.` becomes. Returns number and places; `None` if it is not a decimal without sign.
+/// Parses `len` characters, each XORed with `0`: the last in the highest byte, zeros before the
+/// first. Returns the number and its decimal places; `None` if it is not a decimal without sign.
 #[inline(always)]
 pub(super) fn short(digits: u64, len: usize) -> Option<(u64, u8)> {
     const POINT: u64 = (b'.' ^ b'0') as u64;
-    /// A bit that a point has and no digit.
+    /// A bit that is set in a point and in no digit.
     const BIT: u64 = 0x1010_1010_1010_1010;
     let others = digits & BIT;
     if others == 0 {
         return are_digits(digits).then(|| (eight_digits(digits), 0));
     }
-    // If there are several, those above the lowest keep their bit and are no digits.
+    // Of several points, those after the first keep this bit and are rejected as non-digits.
     let at = others.trailing_zeros() & 56;
     let others = others << 3;
-    // What stands before the point moves up by one into its place.
+    // Moves the digits before the point up by a byte, over the point.
     let after = !(others | (others - 1));
     let moved = (digits & after) | (digits & ((others >> 7) - 1)) << 8;
     let is_point = digits >> at & 0xFF == POINT;

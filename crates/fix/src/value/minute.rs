@@ -1,29 +1,30 @@
-//! Moments that are mostly in the same minute as the one before.
+//! Timestamps that are mostly in the same minute as the one before.
 
 use super::LocalMktDate;
 use super::moment::Moment;
 use super::time::{parse_fraction, timestamp_words};
 
-/// The minute of the moment that was read last: of one in the same minute, only what follows is read.
+/// The minute of the last timestamp: for another one in the same minute, only the second and the
+/// fraction are parsed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Minute {
     /// `YYYYMMDD`, the first byte in the lowest.
     day: u64,
-    /// `-HH:MM:` in the seven bytes above the lowest.
+    /// `-HH:MM:` in the upper seven bytes.
     time: u64,
-    /// Result of [`timestamp_words`] for the minute's first second.
+    /// The result of [`timestamp_words`] for the minute's first second.
     word: u64,
 }
 
 impl Default for Minute {
-    /// The minute from which on Unix counts.
+    /// The first minute of the Unix epoch.
     fn default() -> Self {
         let [day, time] = [*b"19700101", *b"\0-00:00:"].map(u64::from_le_bytes);
         Self { day, time, word: Moment::of_date(LocalMktDate::EPOCH).0 }
     }
 }
 
-/// Returns day and time of a moment; the last byte of the time is that of the tens of the second.
+/// Returns day and time of a timestamp; the last byte of the time is the tens digit of the second.
 #[inline(always)]
 fn words(whole: &[u8; 17]) -> [u64; 2] {
     let (words, _) = whole.as_chunks::<8>();
@@ -31,7 +32,7 @@ fn words(whole: &[u8; 17]) -> [u64; 2] {
 }
 
 impl Minute {
-    /// Reads a UTCTimestamp just as [`timestamp_words`] does.
+    /// Parses a UTCTimestamp with the result of [`timestamp_words`].
     #[inline(always)]
     pub(crate) fn read(&mut self, text: &[u8]) -> Option<(u64, u64)> {
         let (whole, fraction) = text.split_first_chunk::<17>()?;
@@ -40,26 +41,27 @@ impl Minute {
             self.go_to(whole)?;
             (word, _) = self.second(whole);
         }
-        // The fraction in a register: a result in memory is read in other pieces than it was written in.
+        // Keeps the fraction in a register: a result in memory would be read in other units than it
+        // was written, which defeats store forwarding.
         let picos = if fraction.is_empty() { 0 } else { parse_fraction(fraction)? };
         Some((word, picos))
     }
 
-    /// Reads a UTCTimestamp without a fraction to the word that [`timestamp_words`] makes of it; and 0 if it could be
-    /// read, which is so if it is in this minute.
+    /// Parses a UTCTimestamp without a fraction to the word of [`timestamp_words`]. The second
+    /// number is 0 if the timestamp is valid and in this minute.
     #[inline(always)]
     pub(crate) fn second(&self, whole: &[u8; 17]) -> (u64, u64) {
         let [day, time] = words(whole);
         let other = (day ^ self.day) | (time << 8 ^ self.time);
-        // What is no digit is above 9.
+        // A non-digit becomes a number above 9.
         let [tens, ones] = [whole[15], whole[16]].map(|byte| u64::from(byte.wrapping_sub(b'0')));
         let second = tens * 10 + ones;
-        // Below 0, where high bits are set, if ones are none, or tens none or too many.
+        // Each difference is negative, with high bits set, if its digits are invalid or too large.
         let above = 9_u64.wrapping_sub(ones) | 60_u64.wrapping_sub(second);
         (self.word | second << Moment::SECOND, other | above >> 8)
     }
 
-    /// Remembers the minute of a moment; `None` if there is no such moment.
+    /// Switches to the minute of a timestamp; `None` if it is invalid.
     #[cold]
     #[inline(never)]
     fn go_to(&mut self, whole: &[u8; 17]) -> Option<()> {

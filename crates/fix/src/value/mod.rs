@@ -151,7 +151,7 @@ impl<'b> Field<'b> {
     }
 }
 
-/// Reads an int; `tail` ends with `text`.
+/// Parses an int; `tail` ends with `text`.
 #[inline(always)]
 pub(crate) fn read_int(text: &[u8], tail: u64) -> Result<i64, ErrorKind> {
     match short_digits(text, tail) {
@@ -160,7 +160,7 @@ pub(crate) fn read_int(text: &[u8], tail: u64) -> Result<i64, ErrorKind> {
     }
 }
 
-/// Reads digits; `tail` ends with `text`.
+/// Parses digits; `tail` ends with `text`.
 #[inline(always)]
 pub(crate) fn read_uint(text: &[u8], tail: u64) -> Result<u64, ErrorKind> {
     match short_digits(text, tail) {
@@ -169,7 +169,7 @@ pub(crate) fn read_uint(text: &[u8], tail: u64) -> Result<u64, ErrorKind> {
     }
 }
 
-/// Reads a decimal; `tail` ends with `text`.
+/// Parses a decimal; `tail` ends with `text`.
 #[inline(always)]
 pub(crate) fn read_decimal(text: &[u8], tail: u64) -> Result<Decimal, ErrorKind> {
     match short_text(tail, text.len()).and_then(|digits| decimal::short(digits, text.len())) {
@@ -178,15 +178,15 @@ pub(crate) fn read_decimal(text: &[u8], tail: u64) -> Result<Decimal, ErrorKind>
     }
 }
 
-/// Returns the number that a text makes; `None` if it is not one to eight digits.
+/// Returns the number in a text; `None` if it is not one to eight digits.
 #[inline(always)]
 fn short_digits(text: &[u8], tail: u64) -> Option<u64> {
     let digits = short_text(tail, text.len())?;
     are_digits(digits).then(|| eight_digits(digits))
 }
 
-/// Returns the last `len` bytes of a tail as digits, the last in the highest byte and zeros before the first,
-/// whether they are digits or not; `None` if they are not one to eight.
+/// Returns the last `len` bytes of a tail, each XORed with `0`, last byte highest and zeros before
+/// the first; `None` if `len` is not 1 to 8. The bytes need not be digits.
 #[inline(always)]
 fn short_text(tail: u64, len: usize) -> Option<u64> {
     if !matches!(len, 1..=8) {
@@ -196,7 +196,7 @@ fn short_text(tail: u64, len: usize) -> Option<u64> {
     Some((tail ^ ZEROS) >> above << above)
 }
 
-/// Reads a decimal with a sign, or of any length.
+/// Parses a decimal with a sign, or of any length.
 #[inline(never)]
 fn other_decimal(text: &[u8], tail: u64) -> Result<Decimal, ErrorKind> {
     if let [b'-', rest @ ..] = text

@@ -1,17 +1,18 @@
-//! Day and time in one word, where reading leaves them and writing wants them.
+//! Day and time packed into one word, in the layout that parsing produces and printing needs.
 
 use super::{LocalMktDate, UtcTime};
 
-/// A byte each, from the lowest: hour, century, year of the century, minute, a byte for others, month, second, day.
+/// One byte each, from the lowest: hour, century, year of the century, minute, spare, month,
+/// second, day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moment(pub(crate) u64);
 
 impl Moment {
-    /// Bit position of the second.
+    /// Bit offset of the second.
     pub(super) const SECOND: u32 = 48;
-    /// Bit position of the byte for other uses.
+    /// Bit offset of the spare byte, which callers may use.
     pub(crate) const SPARE: u32 = 32;
-    /// The parts of a time.
+    /// Mask of the parts of a time.
     const TIME: u64 = 0x003F_0000_3F00_003F;
 
     /// Returns a day.
@@ -27,7 +28,7 @@ impl Moment {
         Self(u64::from_le_bytes([hour, 0, 0, minute, 0, 0, second, 0]))
     }
 
-    /// Returns what both are in.
+    /// Combines a day and a time.
     #[inline(always)]
     pub(crate) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -47,7 +48,7 @@ impl Moment {
         UtcTime { hour, minute, second, picos }
     }
 
-    /// Returns what the day is made of, from the pairs of digits of `YYYYMMDD`: each in the lower byte of two.
+    /// Creates the day from the pairs of digits of `YYYYMMDD`, each in the lower byte of two.
     #[inline(always)]
     pub(super) const fn of_pairs(date: u64) -> Self {
         Self(date << 8 & 0xFF00_FF00_0000_FF00 | date & 0x00FF_0000)

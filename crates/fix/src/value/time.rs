@@ -1,4 +1,4 @@
-//! Dates and times as the standard writes them. Exact to the picosecond; leap seconds kept.
+//! Dates and times in the standard's formats. Exact to the picosecond; leap seconds are kept.
 
 use super::moment::Moment;
 use crate::digits::{ZEROS, are_digits, eight_digits, pairs, short_word};
@@ -6,7 +6,7 @@ use crate::digits::{ZEROS, are_digits, eight_digits, pairs, short_word};
 /// Picoseconds in a second.
 const PICOS: u64 = 1_000_000_000_000;
 
-/// How many digits a time has after the point when written.
+/// Number of digits after the point in a written time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
     /// None, and no point.
@@ -21,7 +21,7 @@ pub enum Precision {
     Picos,
 }
 
-/// A day: UTCDateOnly, LocalMktDate. Exists in the calendar, years 0 to 9999.
+/// A day: UTCDateOnly, LocalMktDate. It exists in the calendar; years 0 to 9999.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LocalMktDate {
     pub(crate) year: u16,
@@ -38,7 +38,7 @@ pub struct UtcTime {
     pub(crate) picos: u64,
 }
 
-/// A moment: UTCTimestamp.
+/// A timestamp: UTCTimestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UtcTimestamp {
     /// The day.
@@ -47,18 +47,18 @@ pub struct UtcTimestamp {
     pub time: UtcTime,
 }
 
-/// A month of a year, with a day or a week where written.
+/// A month of a year, with an optional day or week.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MonthYear {
     /// 0 to 9999.
     pub year: u16,
     /// 1 to 12.
     pub month: u8,
-    /// The part after the month.
+    /// The optional part after the month.
     pub detail: MonthYearDetail,
 }
 
-/// The part after the month in a [`MonthYear`].
+/// The optional part after the month in a [`MonthYear`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MonthYearDetail {
     /// Nothing.
@@ -69,7 +69,7 @@ pub enum MonthYearDetail {
     Week(u8),
 }
 
-/// Reads `N` digits at `at`.
+/// Parses `N` digits at `at`.
 #[inline]
 fn digits<const N: usize>(text: &[u8], at: usize) -> Option<u32> {
     let digits: &[u8; N] = text.get(at..)?.first_chunk()?;
@@ -126,7 +126,7 @@ impl LocalMktDate {
         Self::from_word(u64::from_le_bytes(text.try_into().ok()?))
     }
 
-    /// Parses eight bytes, the first in the lowest.
+    /// Parses eight bytes, first byte lowest.
     #[inline(always)]
     fn from_word(word: u64) -> Option<Self> {
         let digits = word ^ ZEROS;
@@ -135,13 +135,13 @@ impl LocalMktDate {
         if !are_digits(digits) || !matches!(month, 1..=12) || day < 1 {
             return None;
         }
-        // Every month has 28 days; longer ones are looked at with care.
+        // Every month has 28 days; later days need the exact check.
         (day <= 28 || day <= days_in_month(year, month)).then_some(Self { year, month, day })
     }
 
     /// Returns the days since 1970-01-01; negative before.
     pub const fn unix_days(&self) -> i64 {
-        // Years begin in March, so that the leap day is the last of its year.
+        // Years begin in March here, so that the leap day is the last day of its year.
         let month = self.month as i64;
         let year = self.year as i64 - (month <= 2) as i64;
         let era = year.div_euclid(400);
@@ -150,7 +150,7 @@ impl LocalMktDate {
         era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
     }
 
-    /// Returns the day that many days after 1970-01-01; `None` outside the years 0 to 9999.
+    /// Returns the day `days` days after 1970-01-01; `None` outside the years 0 to 9999.
     pub const fn from_unix_days(days: i64) -> Option<Self> {
         if days < -719_528 || days > 2_932_896 {
             return None;
@@ -207,7 +207,7 @@ impl UtcTime {
         Self::from_word(u64::from_le_bytes(*whole), fraction)
     }
 
-    /// Parses `HH:MM:SS` as a word, the first byte in the lowest, and what follows.
+    /// Parses `HH:MM:SS` as a word, first byte lowest, and the fraction after it.
     #[inline(always)]
     fn from_word(word: u64, fraction: &[u8]) -> Option<Self> {
         const COLONS: u64 = (b':' ^ b'0') as u64 * 0x0000_0100_0001_0000;
@@ -226,7 +226,7 @@ impl UtcTime {
 pub(crate) fn parse_fraction(text: &[u8]) -> Option<u64> {
     let digits = text.strip_prefix(b".").filter(|digits| matches!(digits.len(), 1..=12))?;
     let (high, low) = digits.split_at(digits.len().min(8));
-    // Digits that are not there count as zeros.
+    // Missing digits count as zeros.
     let word = |digits: &[u8]| {
         let zeros = ZEROS.checked_shl(8 * digits.len() as u32).unwrap_or(0);
         short_word(digits) ^ ZEROS ^ zeros
@@ -240,7 +240,8 @@ impl UtcTimestamp {
     /// 1970-01-01 00:00:00.
     pub const EPOCH: Self = Self { date: LocalMktDate::EPOCH, time: UtcTime::MIDNIGHT };
 
-    // In a register each: a result behind a pointer is read in other pieces than it was written in.
+    // Returned in registers: a result behind a pointer would be read in other units than it was
+    // written, which defeats store forwarding.
     #[inline(always)]
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         let (whole, fraction) = text.split_first_chunk::<17>()?;
@@ -257,12 +258,12 @@ impl UtcTimestamp {
         self.date.unix_days() * 86_400 + of_day
     }
 
-    /// Returns the nanoseconds since 1970-01-01, cut, not rounded.
+    /// Returns the nanoseconds since 1970-01-01, truncated.
     pub const fn unix_nanos(&self) -> i128 {
         self.unix_seconds() as i128 * 1_000_000_000 + (self.time.picos / 1000) as i128
     }
 
-    /// Returns the moment that many nanoseconds after 1970-01-01.
+    /// Returns the timestamp `nanos` nanoseconds after 1970-01-01.
     pub const fn from_unix_nanos(nanos: u64) -> Self {
         let seconds = nanos / 1_000_000_000;
         let of_day = seconds % 86_400;
@@ -281,19 +282,20 @@ impl UtcTimestamp {
     }
 }
 
-/// Parses a UTCTimestamp to a word and picoseconds: what [`UtcTimestamp::parse`] does, but all at once and without
-/// a look at the parts.
+/// Parses a UTCTimestamp to a word and picoseconds. The result is that of [`UtcTimestamp::parse`],
+/// but all parts are checked at once.
 ///
 /// The word is that of a [`Moment`].
 #[inline(always)]
 pub(crate) fn timestamp_words(text: &[u8]) -> Option<(u64, u64)> {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     const COLONS: u64 = (b':' ^ b'0') as u64 * 0x0000_0100_0001_0000;
-    /// A byte above 9, or where colons are above 0: the high bit is set.
+    /// Sets the high bit of each byte above 9; at the colons, of each byte above 0.
     const DATE_OTHERS: u64 = 0x7676_7676_7676_7676;
     const TIME_OTHERS: u64 = 0x7676_7F76_767F_7676;
     const TIME_PLACES: u64 = 0x00FF_0000_FF00_00FF;
-    /// Hour above 23, minute above 59, month above 12, second above 60, day above 28: the high bit is set.
+    /// Sets the high bit for an hour above 23, minute above 59, month above 12, second above 60,
+    /// day above 28.
     const ABOVE: u64 = 0x6343_7300_4400_0068;
     const ABOVE_BITS: u64 = 0x8080_8000_8000_0080;
     const MONTH_AND_DAY: u64 = 0xFF00_FF00_0000_0000;
@@ -311,10 +313,10 @@ pub(crate) fn timestamp_words(text: &[u8]) -> Option<(u64, u64)> {
     let (date, time) = (Moment::of_pairs(pairs(date)), pairs(time) & TIME_PLACES);
     let parts = Moment(time).and(date);
     let above = parts.0.wrapping_add(ABOVE) & ABOVE_BITS;
-    // The high bit where month or day is 0.
+    // Sets the high bit if month or day is 0.
     let below = (parts.0 & MONTH_AND_DAY).wrapping_sub(ONES) & (ONES << 7);
     if above | below != 0 {
-        // Every month has 28 days; longer ones are looked at with care.
+        // Every month has 28 days; later days need the exact check.
         let LocalMktDate { year, month, day } = parts.date();
         if above != DAY_BIT || below != 0 || day > days_in_month(year, month) {
             return None;

@@ -1,34 +1,35 @@
-//! Times with the offset of their place: TZTimeOnly and TZTimestamp.
+//! Times with an offset from UTC: TZTimeOnly and TZTimestamp.
 
 use super::time::{LocalMktDate, UtcTime, UtcTimestamp};
 
 const MINUTES_PER_DAY: i64 = 24 * 60;
-/// The farthest from UTC that any place is. The standard says 12 hours, but some are 13 and 14 ahead.
+/// The largest offset from UTC in minutes. The standard says 12 hours, but some places are 13 and
+/// 14 hours ahead.
 const OFFSET_MAX: i16 = 14 * 60;
 
-/// How far the clocks of a place are from UTC.
+/// An offset from UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UtcOffset {
     minutes: i16,
 }
 
-/// A time of day at a place: TZTimeOnly.
+/// A local time of day: TZTimeOnly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TzTime {
-    /// The time of day there.
+    /// The local time of day.
     pub time: UtcTime,
-    /// Its offset from UTC, where written: without one nothing tells which place is meant.
+    /// Its offset from UTC; `None` if not written, so the time zone is unknown.
     pub offset: Option<UtcOffset>,
 }
 
-/// A moment at a place: TZTimestamp.
+/// A local timestamp: TZTimestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TzTimestamp {
-    /// The day there.
+    /// The local day.
     pub date: LocalMktDate,
-    /// The time of day there.
+    /// The local time of day.
     pub time: UtcTime,
-    /// Its offset from UTC, where written: without one nothing tells which place is meant.
+    /// Its offset from UTC; `None` if not written, so the time zone is unknown.
     pub offset: Option<UtcOffset>,
 }
 
@@ -36,7 +37,7 @@ impl UtcOffset {
     /// No offset, written `Z`.
     pub const UTC: Self = Self { minutes: 0 };
 
-    /// Creates an offset of so many minutes, ahead of UTC (east) if positive; `None` beyond 14 hours.
+    /// Creates an offset in minutes, positive ahead of UTC (east); `None` beyond 14 hours.
     pub const fn from_minutes(minutes: i16) -> Option<Self> {
         if minutes < -OFFSET_MAX || minutes > OFFSET_MAX {
             return None;
@@ -71,7 +72,7 @@ fn two_digits(text: [&u8; 2]) -> Option<i16> {
     (tens <= 9 && ones <= 9).then(|| i16::from(tens) * 10 + i16::from(ones))
 }
 
-/// Returns a time of day so many minutes earlier, and how many days later that is.
+/// Converts a local time to UTC. Returns the time of day, and the difference of the day.
 fn earlier(time: UtcTime, offset: UtcOffset) -> (UtcTime, i64) {
     let minutes = i64::from(time.hour) * 60 + i64::from(time.minute) - i64::from(offset.minutes);
     let of_day = minutes.rem_euclid(MINUTES_PER_DAY);
@@ -80,8 +81,8 @@ fn earlier(time: UtcTime, offset: UtcOffset) -> (UtcTime, i64) {
 }
 
 impl TzTime {
-    /// Parses `HH:MM`, `:SS` with up to twelve digits after a point where given, and the offset where given:
-    /// `Z`, or a sign and `hh` or `hh:mm`. `None` for anything else.
+    /// Parses `HH:MM`, optionally `:SS` with up to twelve digits after a point, and optionally the
+    /// offset: `Z`, or a sign and `hh` or `hh:mm`. `None` for anything else.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let is_offset = |byte: &u8| matches!(byte, b'Z' | b'+' | b'-');
         let (time, offset) = text.split_at(text.iter().position(is_offset).unwrap_or(text.len()));
@@ -102,15 +103,16 @@ impl TzTime {
 }
 
 impl TzTimestamp {
-    /// Parses `YYYYMMDD-` and what [`TzTime::parse`] takes. `None` for anything else, also for a day that does
-    /// not exist.
+    /// Parses `YYYYMMDD-` and the format of [`TzTime::parse`]. `None` for anything else, or for a
+    /// day that does not exist.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let (date, time) = text.split_at_checked(8)?;
         let TzTime { time, offset } = TzTime::parse(time.strip_prefix(b"-")?)?;
         Some(Self { date: LocalMktDate::parse(date)?, time, offset })
     }
 
-    /// Returns the moment in UTC; `None` without an offset, or if its day there is not in the years 0 to 9999.
+    /// Returns the timestamp in UTC; `None` without an offset, or if its day in UTC is outside the
+    /// years 0 to 9999.
     pub fn utc(&self) -> Option<UtcTimestamp> {
         let (time, days) = earlier(self.time, self.offset?);
         let date = LocalMktDate::from_unix_days(self.date.unix_days() + days)?;

@@ -1,21 +1,21 @@
-//! Bytes before and after the body.
+//! The parts before and after the body.
 //!
-//! Each field includes the delimiter before it, so the delimiter after BodyLength belongs to
-//! MsgType.
+//! Each field begins with the delimiter of the one before it, so the delimiter after BodyLength
+//! belongs to MsgType.
 
 use crate::digits::{eight, leading_zero_bits, short, short_word, triple};
 use crate::raw::{Buffer, Place};
 use crate::reader::SOH;
 
-/// Longest BeginString: with `8=` and the delimiter it takes two words.
+/// Maximum length of BeginString: with `8=` and the delimiter it takes two words.
 const BEGIN_STRING_MAX: usize = 13;
-/// Length of `8=`, BeginString and the delimiter at most.
+/// Maximum length of `8=`, BeginString and the delimiter.
 const BEGIN_LEN_MAX: usize = 16;
-/// Room for the above and `9=` and nine digits.
+/// Space for these and for `9=` with nine digits.
 pub(super) const HEAD_MAX: usize = BEGIN_LEN_MAX + 11;
 /// Largest BodyLength.
 const BODY_LEN_MAX: u32 = 999_999_999;
-/// Digits of a BodyLength that lies in one word with `9=`.
+/// Maximum number of digits of a BodyLength that shares a word with `9=`.
 const SHORT_LENGTH_DIGITS: u32 = 6;
 /// Length of `10=nnn` and the delimiters before and after it.
 const TRAILER_LEN: usize = 8;
@@ -23,13 +23,13 @@ const TRAILER_LEN: usize = 8;
 /// `8=`, BeginString and a delimiter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Begin {
-    /// In the last bytes of sixteen.
+    /// The text, in the last bytes of sixteen.
     text: u128,
     len: usize,
 }
 
 impl Begin {
-    /// The start of a message; a text that is too long is kept as none.
+    /// Creates the start of a message; a text that is too long is stored as empty.
     #[inline(always)]
     pub(super) fn new(text: &[u8]) -> Self {
         if text.len() > BEGIN_STRING_MAX {
@@ -44,11 +44,11 @@ impl Begin {
     }
 }
 
-/// Puts BeginString and BodyLength before the body, which ends at `end`, and CheckSum after it. Returns the
-/// message; `None` if it does not fit.
+/// Writes BeginString and BodyLength before the body, which ends at `end`, and CheckSum after it.
+/// Returns the message; `None` if it does not fit.
 #[inline(always)]
 pub(super) fn finish<'b>(out: Buffer<'b>, end: Place, begin: Begin) -> Option<&'b mut [u8]> {
-    // The delimiter before MsgType does not count, and that of the last field is still to come.
+    // The delimiter before MsgType does not count; that of the last field is not written yet.
     let body_len = end.at().checked_sub(HEAD_MAX)?;
     if !out.pen().has_room(end) || body_len > BODY_LEN_MAX as usize || begin.len == 0 {
         return None;
@@ -57,11 +57,12 @@ pub(super) fn finish<'b>(out: Buffer<'b>, end: Place, begin: Begin) -> Option<&'
     let put = |at, text: u128| {
         out.pen().put(Place::new(at), [(0, text as u64), (8, (text >> 64) as u64)], 0)
     };
-    // Both texts end their sixteen bytes, and what is too much lies before: the later begins.
+    // Both texts end their sixteen bytes, with excess bytes before them. The length is written
+    // first; BeginString then overwrites its excess.
     let _ = put(HEAD_MAX - 16, length);
     let length_at = HEAD_MAX - (digits + 2);
     let _ = put(length_at - BEGIN_LEN_MAX, begin.text);
-    // The message is summed in windows, with zeros after it.
+    // The message is summed in windows; zeros after it keep the sum correct.
     let _ = out.pen().put(end, [(0, 0), (8, 0), (16, 0), (24, 0)], 0);
     let start = length_at - begin.len;
     let sum = out.sum(start, end)?.wrapping_add(SOH);
@@ -70,7 +71,7 @@ pub(super) fn finish<'b>(out: Buffer<'b>, end: Place, begin: Begin) -> Option<&'
     out.finish().get_mut(start..end.at() + TRAILER_LEN)
 }
 
-/// Returns `9=` and the length as the last bytes of sixteen, and how many digits it has.
+/// Returns `9=` and the length as the last bytes of sixteen, and its number of digits.
 #[inline(always)]
 fn length(body_len: u32) -> (u128, usize) {
     if body_len > 999_999 {
@@ -81,7 +82,7 @@ fn length(body_len: u32) -> (u128, usize) {
         let text = u64::from(u16::from_le_bytes(*b"9=")) | text << 16;
         return (u128::from(text << ((8 * (6 - digits)) & 63)) << 64, digits);
     }
-    // Six digits end the word; zeros before the first digit are cut.
+    // Six digits end the word; leading zeros are cut.
     let text = eight(body_len);
     let cut = leading_zero_bits(text);
     let digits = 8 - cut / 8;
@@ -90,7 +91,7 @@ fn length(body_len: u32) -> (u128, usize) {
     (u128::from(text | tag) << 64, digits as usize)
 }
 
-/// The same for seven and more digits.
+/// As `length`, for seven or more digits.
 #[cold]
 fn long_length(body_len: u32) -> (u128, usize) {
     let (mut text, mut rest, mut digits) = (0, body_len, 0);

@@ -1,9 +1,9 @@
-//! The writer: a message into the caller's buffer.
+//! The writer: writes a message into the caller's buffer.
 //!
-//! The body is written first, after room for the longest start; BeginString and BodyLength are put
-//! before it when the length is known, so nothing is moved. The body is read once more, for its sum: in wide
-//! words that takes less time than to carry the sum along. What does not fit is
-//! not written, and [`Writer::finish`] tells of it.
+//! The body is written first, after space for the longest start. BeginString and BodyLength are
+//! written before it when the length is known, so nothing is moved. The sum is computed in a second
+//! pass over the body with wide words, which is faster than summing during writing. Fields that do
+//! not fit are not written, and [`Writer::finish`] returns an error.
 
 mod frame;
 mod part;
@@ -20,12 +20,12 @@ use crate::tag::Tag;
 use crate::value::{Decimal, LocalMktDate, MonthYear, Precision, UtcTime, UtcTimestamp};
 use frame::{Begin, HEAD_MAX};
 
-/// Bytes that a field may write beyond its end, to be written over by the next.
+/// Bytes that a field may write past its end; the next field overwrites them.
 const SLACK: usize = WINDOW;
 
 /// Writes one message.
 ///
-/// Its methods are inlined always: a writer that no call takes by reference lives in registers.
+/// Its methods are always inlined: a writer that no call takes by reference lives in registers.
 #[derive(Debug)]
 pub struct Writer<'b> {
     out: Buffer<'b>,
@@ -34,7 +34,7 @@ pub struct Writer<'b> {
 }
 
 impl<'b> Writer<'b> {
-    /// Bytes that the buffer must have beyond the message itself.
+    /// Bytes that the buffer needs beyond the message itself.
     pub const OVERHEAD: usize = HEAD_MAX + SLACK;
 
     /// Starts a message with BeginString, at most 13 bytes, and MsgType.
@@ -50,7 +50,7 @@ impl<'b> Writer<'b> {
         writer
     }
 
-    /// Writes fields by what writes a part of a message.
+    /// Writes fields with a function for a part of a message.
     #[inline(always)]
     pub fn part(&mut self, write: impl FnOnce(Sheet<'_>, Written) -> Written) {
         self.written = write(Sheet(self.out.pen()), self.written);
@@ -66,19 +66,19 @@ impl<'b> Writer<'b> {
         });
     }
 
-    /// Writes bytes as they are: a value made elsewhere, whoever calls makes sure that it may stand there.
+    /// Writes bytes without a check: the caller must ensure that they are a valid value.
     #[inline(always)]
     pub fn bytes(&mut self, tag: impl Into<TagText>, value: &[u8]) {
         self.field(|part| part.bytes(tag, value));
     }
 
-    /// Writes text. What is empty or holds a delimiter is an error of [`Writer::finish`].
+    /// Writes text. An empty text, or one with a delimiter, is an error of [`Writer::finish`].
     #[inline(always)]
     pub fn text(&mut self, tag: impl Into<TagText>, value: &[u8]) {
         self.field(|part| part.text(tag, value));
     }
 
-    /// Writes text. What is empty or holds a delimiter is an error of [`Writer::finish`].
+    /// Writes text. An empty text, or one with a delimiter, is an error of [`Writer::finish`].
     #[inline(always)]
     pub fn str(&mut self, tag: impl Into<TagText>, value: &str) {
         self.text(tag, value.as_bytes());
@@ -114,7 +114,7 @@ impl<'b> Writer<'b> {
         self.field(|part| part.uint(tag, value));
     }
 
-    /// Writes a decimal with just the digits it has.
+    /// Writes a decimal with exactly its digits.
     #[inline(always)]
     pub fn decimal(&mut self, tag: impl Into<TagText>, value: Decimal) {
         self.field(|part| part.decimal(tag, value));
@@ -149,11 +149,13 @@ impl<'b> Writer<'b> {
         self.field(|part| part.month_year(tag, value));
     }
 
-    /// Puts BeginString and BodyLength before, and CheckSum after, and returns the message.
+    /// Writes BeginString and BodyLength before the body and CheckSum after it, and returns the
+    /// message.
     ///
     /// # Errors
     /// [`ErrorKind::BufferFull`] if a field did not fit or BeginString is too long;
-    /// [`ErrorKind::EmptyValue`] and [`ErrorKind::FieldDelimiter`] if a text was such.
+    /// [`ErrorKind::EmptyValue`] or [`ErrorKind::FieldDelimiter`] if a text was empty or contained
+    /// a delimiter.
     #[inline(always)]
     pub fn finish(self) -> Result<&'b [u8], Error> {
         let Self { out, begin, written: Written { place, marks } } = self;

@@ -1,7 +1,7 @@
-//! Parts of a message: what functions write that are called one after the other.
+//! Parts of a message, written by functions that are called one after the other.
 //!
-//! A [`Writer`](super::Writer) is too large for registers when it is passed to a function and returned from it. What
-//! is passed here is two registers each: where to write, and how far it is written.
+//! A [`Writer`](super::Writer) is too large to be passed and returned in registers. A sheet (the
+//! target) and the state of writing take two registers each.
 
 use super::text::Fraction;
 use super::{TagText, text};
@@ -9,11 +9,11 @@ use crate::raw::{Pen, Place};
 use crate::reader::SOH;
 use crate::value::{Decimal, LocalMktDate, Moment, MonthYear, Precision, UtcTime, UtcTimestamp};
 
-/// Output of a message.
+/// The target of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Sheet<'b>(pub(super) Pen<'b>);
 
-/// How far a message is written, and what is wrong with its texts.
+/// The end of a message written so far, and the faults of its texts.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct Written {
@@ -21,7 +21,7 @@ pub struct Written {
     pub(super) marks: u64,
 }
 
-/// Writes a part of a message: what [`Writer`](super::Writer) has for fields is here, too.
+/// Writes a part of a message, with the methods of [`Writer`](super::Writer) for fields.
 #[derive(Debug)]
 pub struct Part<'b> {
     pen: Pen<'b>,
@@ -30,13 +30,13 @@ pub struct Part<'b> {
 }
 
 impl<'b> Part<'b> {
-    /// Starts after what is written.
+    /// Starts at the end of `written`.
     #[inline(always)]
     pub const fn new(sheet: Sheet<'b>, Written { place, marks }: Written) -> Self {
         Self { pen: sheet.0, place, marks }
     }
 
-    /// Returns how far it is written.
+    /// Returns the end of what is written.
     #[inline(always)]
     pub const fn written(&self) -> Written {
         Written { place: self.place, marks: self.marks }
@@ -48,7 +48,7 @@ impl<'b> Part<'b> {
         text::tag(self.pen, self.place, tag.into())
     }
 
-    /// Writes bytes as they are.
+    /// Writes bytes without a check.
     #[inline(always)]
     pub fn bytes(&mut self, tag: impl Into<TagText>, value: &[u8]) {
         (self.place, _) = text::text(self.pen, self.place, tag.into(), value);
@@ -102,7 +102,7 @@ impl<'b> Part<'b> {
         self.place = text::number(self.pen, self.place, tag.into(), value);
     }
 
-    /// Writes a decimal with just the digits it has.
+    /// Writes a decimal with exactly its digits.
     #[inline(always)]
     pub fn decimal(&mut self, tag: impl Into<TagText>, value: Decimal) {
         self.place = text::decimal(self.pen, self.place, tag.into(), value);

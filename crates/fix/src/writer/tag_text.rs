@@ -3,18 +3,20 @@
 use crate::reader::SOH;
 use crate::tag::Tag;
 
-/// Digits of the longest tag whose text is a word.
+/// Maximum number of digits of a tag whose text fits a word.
 const SHORT_DIGITS: u32 = 6;
 
-/// A delimiter, a tag and `=` as text, made at compile time: `const SIDE: TagText = TagText::new(Tag(54));`
+/// A delimiter, a tag and `=` as text, built at compile time:
+/// `const SIDE: TagText = TagText::new(Tag(54));`
 ///
-/// Every field is written with the delimiter of the one before it, so that both are one word.
+/// Every field begins with the delimiter of the field before it, so that delimiter and tag are one
+/// word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TagText {
     /// The delimiter in the lowest byte.
     pub(super) text: u64,
     pub(super) len: u32,
-    /// The tag where its text is longer than a word, or else 0.
+    /// The tag if its text is longer than a word, otherwise 0.
     pub(super) long: u32,
 }
 

@@ -1,5 +1,5 @@
-//! Values as text. Every function writes at a place and returns the place after: places stay in registers
-//! where a writer behind a reference would not.
+//! Values as text. Every function writes at a place and returns the place after it: places stay in
+//! registers, while a writer behind a reference would not.
 
 use crate::digits::{self, ZEROS, eight, short, short_word, triple};
 use crate::raw::{Pen, Place, delimiters_in};
@@ -15,12 +15,12 @@ const EIGHT_DIGITS: u64 = 100_000_000;
 /// The first number of ten digits.
 const NINE_DIGITS: u64 = 1_000_000_000;
 
-/// A byte that is a delimiter, as a mark; those of texts are below, too.
+/// Mark of a delimiter in a value; the bits of [`delimiters_in`] are in this half too.
 const DELIMITER: u64 = 1;
-/// A text that is empty, as a mark.
+/// Mark of an empty text.
 pub(super) const EMPTY: u64 = 1 << 32;
 
-/// Returns the mark of a delimiter; kept out of line of the writing code.
+/// Returns the mark of a delimiter. Cold: keeps rare code out of line.
 #[cold]
 #[inline(never)]
 pub(super) fn delimiter() -> u64 {
@@ -43,7 +43,8 @@ pub(super) fn tag(pen: Pen<'_>, place: Place, tag: TagText) -> Place {
     }
 }
 
-/// Writes a delimiter, a tag, `=` and words as [`Pen::put`] does, at most 16 bytes after them and 23 bytes long.
+/// Writes a delimiter, a tag, `=` and words as [`Pen::put`], at offsets of at most 16 bytes after
+/// them and at most 23 bytes long.
 #[inline(always)]
 fn field<const N: usize>(
     pen: Pen<'_>,
@@ -57,7 +58,7 @@ fn field<const N: usize>(
         return pen.put(place, words, step);
     }
     let len = tag.len as usize;
-    // Both at one place, or none of them: the second has the room that the first has.
+    // Both words are written or neither: the second has the same space as the first.
     let _ = pen.put(place, [(0, tag.text)], 0);
     pen.put(place, words.map(|(offset, word)| (len + offset, word)), len + step)
 }
@@ -76,10 +77,10 @@ pub(super) fn char(pen: Pen<'_>, place: Place, tag: TagText, value: u8) -> Place
     field(pen, place, tag, [(0, u64::from(value))], 1)
 }
 
-/// Writes a delimiter, a tag, `=` and bytes; returns the place after, and marks if they are none or one of them
-/// is a delimiter.
+/// Writes a delimiter, a tag, `=` and bytes. Returns the place after them, and marks if they are
+/// empty or contain a delimiter.
 ///
-/// Words overlap rather than that bytes are shifted into place.
+/// The first and the last word overlap, which avoids shifting bytes into place.
 #[inline(always)]
 pub(super) fn text(pen: Pen<'_>, place: Place, tag: TagText, value: &[u8]) -> (Place, u64) {
     let len = value.len();
@@ -156,15 +157,15 @@ pub(super) fn number(pen: Pen<'_>, place: Place, tag: TagText, value: u64) -> Pl
     long_number(pen, self::tag(pen, place, tag), value)
 }
 
-/// Returns a number below 1 000 000 in words as [`Pen::put`] has them, and how long it is: three digits are written
-/// behind those before them, which are not all zeros.
+/// Returns a number from 1000 to 999,999 as words for [`Pen::put`], and its length: the last three
+/// digits follow the leading ones.
 #[inline(always)]
 fn thousands(value: u32) -> ([(usize, u64); 2], usize) {
     let (high, len) = short(value / 1000);
     ([(0, high), (len, u64::from(triple(value % 1000)))], len + 3)
 }
 
-/// Returns a number below 1 000 000 000 in the same way.
+/// As `thousands`, for a number from 1,000,000 to 999,999,999.
 #[inline(always)]
 fn millions(value: u32) -> ([(usize, u64); 2], usize) {
     let (high, len) = short(value / 1_000_000);
@@ -187,7 +188,7 @@ pub(super) fn digits_of(pen: Pen<'_>, place: Place, value: u64) -> Place {
     long_number(pen, place, value)
 }
 
-/// Writes a number of nine and more digits.
+/// Writes a number of nine or more digits.
 #[inline(never)]
 fn long_number(pen: Pen<'_>, place: Place, value: u64) -> Place {
     let place = digits_of(pen, place, value / EIGHT_DIGITS);
@@ -212,7 +213,7 @@ fn padded(pen: Pen<'_>, mut place: Place, value: u64, len: u32) -> Place {
 /// Writes a delimiter, a tag, `=` and a decimal.
 #[inline(always)]
 pub(super) fn decimal(pen: Pen<'_>, place: Place, tag: TagText, value: Decimal) -> Place {
-    // Most quantities are such.
+    // Most quantities have this form.
     if let Some(number) = value.small() {
         let (digits, len) = short(number);
         return field(pen, place, tag, [(0, digits)], len);
@@ -223,7 +224,7 @@ pub(super) fn decimal(pen: Pen<'_>, place: Place, tag: TagText, value: Decimal) 
 /// Writes a decimal.
 #[inline(never)]
 fn any_decimal(pen: Pen<'_>, place: Place, value: Decimal) -> Place {
-    // Most prices are such.
+    // Most prices have this form.
     if let Some((number, places)) = value.pointed()
         && number < EIGHT_DIGITS
     {
@@ -232,14 +233,14 @@ fn any_decimal(pen: Pen<'_>, place: Place, value: Decimal) -> Place {
     other_decimal(pen, place, value)
 }
 
-/// Writes a number below 100 000 000 with a point before the last one to seven digits.
+/// Writes a number below 100,000,000 with a point before its last one to seven digits.
 #[inline(always)]
 fn pointed(pen: Pen<'_>, place: Place, number: u32, places: u32) -> Place {
     let digits = eight(number);
-    // Where the digit before the point is, which is written also if it is 0.
+    // Bit offset of the digit before the point, which is written even if it is 0.
     let whole = (56 - 8 * places) & 56;
     let cut = ((digits ^ ZEROS) | 1 << whole).trailing_zeros() & 56;
-    // The point is written over the first digit after it, and all these digits after the point.
+    // The digits after the point, with the point in place of the digit before them.
     let rest = digits >> whole & !0xFF | u64::from(b'.');
     let (whole, cut) = (whole as usize / 8, cut as usize / 8);
     let words = [(0, digits >> (8 * cut)), ((whole + 1 - cut) & 15, rest)];
@@ -286,11 +287,11 @@ fn long_decimal(pen: Pen<'_>, mut place: Place, digits: u64, exponent: i8) -> Pl
     padded(pen, place, digits, 20)
 }
 
-/// Writes digits that no word holds, and a point.
+/// Writes digits that do not fit a word, and a point.
 #[cold]
 #[inline(never)]
 fn wide_decimal(pen: Pen<'_>, mut place: Place, value: Decimal) -> Place {
-    /// More than there are.
+    /// More digits than a decimal has.
     const DIGITS: usize = 36;
     let (mut text, mut rest) = ([b'0'; DIGITS], value.digits());
     for digit in text.iter_mut().rev() {
@@ -316,19 +317,20 @@ fn wide_decimal(pen: Pen<'_>, mut place: Place, value: Decimal) -> Place {
     }
 }
 
-/// Writes bytes of which none is a delimiter.
+/// Writes bytes that contain no delimiter.
 fn all(pen: Pen<'_>, place: Place, text: &[u8]) -> Place {
     let write = |place, part: &[u8]| pen.put(place, [(0, short_word(part))], part.len());
     text.chunks(8).fold(place, write)
 }
 
-/// Returns the two digits of each of some numbers below 100, which are `BITS` bits from one another and at least
-/// 16; the first digit in the lower byte.
+/// Returns the two digits of each of several numbers below 100, first digit in the lower byte. The
+/// numbers are at least 16 bits apart, and `tens` masks their tens digits.
 #[inline(always)]
 const fn pairs_of(numbers: u64, tens: u64) -> u64 {
-    // 103 / 1024 is a tenth, near enough for two digits.
+    // 103 / 1024 approximates 1 / 10 closely enough for two digits.
     let tens = (numbers * 103) >> 10 & tens;
-    // Tens and ones times 256: all that is taken away from the higher byte was in it.
+    // `tens + 256 * (number - 10 * tens)` is `256 * number - 2559 * tens`. No borrow crosses into
+    // the next number.
     (numbers << 8) - tens * 2559
 }
 
@@ -352,7 +354,7 @@ pub(super) fn day(pen: Pen<'_>, place: Place, tag: TagText, moment: Moment) -> P
     field(pen, place, tag, [(0, day_word(moment))], 8)
 }
 
-/// Writes a month, and a day or a week.
+/// Writes a month, and an optional day or week.
 #[inline(never)]
 pub(super) fn month_year(pen: Pen<'_>, mut place: Place, value: MonthYear) -> Place {
     for part in [value.year / 100, value.year % 100, u16::from(value.month)] {
@@ -368,16 +370,16 @@ pub(super) fn month_year(pen: Pen<'_>, mut place: Place, value: MonthYear) -> Pl
     }
 }
 
-/// A fraction of a second, and how much of it is written.
+/// A fraction of a second, with its precision.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fraction {
     pub(crate) picos: u64,
-    /// Digits, in triples.
+    /// Number of digits, in triples.
     pub(crate) triples: u8,
 }
 
 impl Fraction {
-    /// Returns a fraction that is written with a precision.
+    /// Returns a fraction with a precision.
     #[inline(always)]
     pub(super) const fn new(picos: u64, precision: Precision) -> Self {
         Self { picos, triples: precision as u8 }
