@@ -1,6 +1,6 @@
 # The command alone: `docker build -t tickwire .`, then `docker run --rm tickwire --help`.
 FROM rust:1.95-slim-bookworm AS build
-RUN apt-get update && apt-get install --yes --no-install-recommends cmake g++ && rm -rf /var/lib/apt/lists/*
+RUN apt-get update && apt-get install --yes --no-install-recommends cmake g++ make && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY . .
 RUN cargo build --release --locked --features columns && strip target/release/tickwire
