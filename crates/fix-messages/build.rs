@@ -1,4 +1,4 @@
-//! Generates the messages of the versions that are wanted.
+//! Generates the messages of the selected versions.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ const ORDERS: [&str; 5] = [
     "OrderCancelReplaceRequest",
     "OrderCancelReject",
 ];
-/// Those that the version has.
+/// Market data messages, as far as the version has them.
 const MARKET_DATA: [&str; 4] = [
     "MarketDataRequest",
     "MarketDataSnapshotFullRefresh",
@@ -21,7 +21,7 @@ const MARKET_DATA: [&str; 4] = [
     "MarketDataRequestReject",
 ];
 
-/// Returns the names of the application messages that are wanted.
+/// Returns the names of the selected application messages.
 fn wanted(dictionary: &Dictionary) -> Vec<&str> {
     let is_on = |feature: &str| std::env::var_os(format!("CARGO_FEATURE_{feature}")).is_some();
     let (market_data, quotes, allocations) =
@@ -55,7 +55,7 @@ fn main() {
         };
         write(&generator, Path::new(&folder), &name.to_lowercase());
         if name == "FIX44" {
-            // For a test: as the accessors of very large dictionaries are.
+            // For a test: with shared accessors, as in very large dictionaries.
             write(&generator.accessors_max(0), Path::new(&folder), "fix44_shared");
         }
     }

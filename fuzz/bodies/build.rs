@@ -1,4 +1,4 @@
-//! Generates a module of each template set that the targets run.
+//! Generates a module for each template set of the targets.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! For build scripts: dictionary files in, a source file out.
+//! For build scripts: generates a source file from dictionary files.
 //!
 //! ```no_run
 //! // In build.rs:
@@ -14,11 +14,12 @@ use tickwire_fix::Dictionary;
 
 use crate::{Error, Generator};
 
-/// Generates `out` from a QuickFIX or Orchestra dictionary, and a session dictionary for FIX 5.0 and later.
-/// Without `messages`, all are generated. Tells cargo to run again when a dictionary changes.
+/// Generates `out` from a QuickFIX or Orchestra dictionary, and a session dictionary for FIX 5.0
+/// and later. If `messages` is empty, all messages are generated. Tells cargo to run again when a
+/// dictionary changes.
 ///
 /// # Errors
-/// [`Error::File`] with all problems of a dictionary; and as for [`Generator::generate`].
+/// [`Error::File`] with all problems of a dictionary, and the errors of [`Generator::generate`].
 pub fn write(
     dictionary: &Path,
     session: Option<&Path>,

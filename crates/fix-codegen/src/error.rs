@@ -1,21 +1,21 @@
-//! Why nothing could be generated.
+//! Errors of the generator.
 
 use std::fmt;
 
 use tickwire_fix::rt::Layout;
 
-/// Why nothing could be generated.
+/// The reason why nothing was generated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The dictionary has no message of that name or type.
+    /// The dictionary has no message with this name or type.
     UnknownMessage(String),
     /// The dictionary has no header: FIX 5.0 takes it from the dictionary of FIXT 1.1.
     NoHeader,
-    /// A header, message or group of that name has more fields, or larger tags, than a table of places holds:
-    /// see `Layout` of `tickwire_fix::rt`.
+    /// The header, message or group with this name has more fields, or larger tags, than a table of
+    /// places can hold: see `Layout` of `tickwire_fix::rt`.
     TooLarge(String),
-    /// A file could not be read or written, or is no dictionary; the text names it.
+    /// A file could not be read or written, or is not a dictionary; the text names it.
     File(String),
 }
 

@@ -1,4 +1,4 @@
-//! From a dictionary to source.
+//! Generates source from a dictionary.
 
 use tickwire_fix::Dictionary;
 use tickwire_fix::dictionary::MessageDef;
@@ -22,7 +22,8 @@ pub struct Generator<'d> {
 }
 
 impl<'d> Generator<'d> {
-    /// The default of [`Generator::accessors_max`]: more than any dictionary needs that `tickwire-fix` ships.
+    /// The default of [`Generator::accessors_max`]: more than any of the dictionaries of
+    /// `tickwire-fix` needs.
     pub const ACCESSORS_MAX: usize = 14_000;
 
     /// Creates a generator for all messages of a dictionary with header and trailer.
@@ -50,23 +51,24 @@ impl<'d> Generator<'d> {
         self
     }
 
-    /// Generates the session's messages too where [`Generator::messages`] limits them.
+    /// Also generates the session's messages if [`Generator::messages`] limits the selection.
     pub fn session_messages(mut self) -> Self {
         self.admin = true;
         self.wanted.get_or_insert_default();
         self
     }
 
-    /// Sets how many members of the whole dictionary may have accessors in each message and group. Above it the
-    /// components that repeat most become traits: their accessors are generated once and want the trait in scope.
+    /// Sets the maximum number of accessors over all messages and groups. If a dictionary exceeds
+    /// it, the components that repeat most become traits, whose accessors are generated once; users
+    /// must have the trait in scope.
     ///
-    /// The compiler needs some 30 KB for each member. Default [`Generator::ACCESSORS_MAX`].
+    /// The compiler needs about 30 KB for each member. Default [`Generator::ACCESSORS_MAX`].
     pub fn accessors_max(mut self, members: usize) -> Self {
         self.accessors_max = members;
         self
     }
 
-    /// Adds a line to the comment at the top, such as where the dictionary comes from.
+    /// Adds a line to the comment at the top, such as the source of the dictionary.
     pub fn note(mut self, line: &str) -> Self {
         self.note.push_str("// ");
         self.note.push_str(line);
@@ -74,7 +76,8 @@ impl<'d> Generator<'d> {
         self
     }
 
-    /// Returns the source of the module: items only, to be a file or included in one.
+    /// Returns the source of the module. It contains only items, so it can be a file or be included
+    /// in one.
     ///
     /// # Errors
     /// [`Error::UnknownMessage`], [`Error::NoHeader`], [`Error::TooLarge`].
@@ -84,7 +87,7 @@ impl<'d> Generator<'d> {
         }
         let is_selected = self.selection()?;
         let mut planner = Planner::new(self.application);
-        // All messages get their names, so that none of them depends on which are generated.
+        // All messages get their names, so that no name depends on the selection.
         let messages = self.application.messages();
         let names = planner.message_names(messages);
         planner.add_frame(self.session, Role::Header, self.session.header(), &FRAME);
@@ -99,7 +102,7 @@ impl<'d> Generator<'d> {
         Ok(format!("{}{}", self.note, emit::module(&plan, self.session.begin_string())))
     }
 
-    /// Returns of each message whether it is generated.
+    /// Returns for each message whether it is generated.
     fn selection(&self) -> Result<Vec<bool>, Error> {
         let all = self.application.messages();
         let Some(wanted) = &self.wanted else { return Ok(vec![true; all.len()]) };
@@ -122,7 +125,7 @@ mod tests {
     use std::collections::BTreeSet;
     use tickwire_fix::dictionary::shipped;
 
-    /// The items of a module with all their lines, by their first.
+    /// Returns the items of a module that contain a struct.
     fn items(source: &str) -> BTreeSet<&str> {
         source.split("\n\n").filter(|item| item.contains("pub struct ")).collect()
     }

@@ -1,8 +1,8 @@
-//! FIX messages as Rust types: a struct a message and a group, an enum a list of values, decoded from and
-//! encoded to tag=value.
+//! Generates Rust types for FIX messages: a struct for each message and group, an enum for each
+//! list of values. They are decoded from and encoded to tag=value.
 //!
-//! [`Generator`] makes the source from a dictionary; [`build`] is for build scripts. `tickwire-fix-messages` is
-//! what comes of the dictionaries of `tickwire-fix`.
+//! [`Generator`] generates the source from a dictionary; [`build`] does so in build scripts.
+//! `tickwire-fix-messages` contains the result for the dictionaries of `tickwire-fix`.
 //!
 //! # Examples
 //!

@@ -1,8 +1,8 @@
-//! Names of the dictionary as names of Rust.
+//! Converts names of the dictionary to Rust names.
 
 use std::collections::HashSet;
 
-/// Words that cannot be names as they are.
+/// Words that are not valid as Rust names.
 const KEYWORDS: [&str; 51] = [
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
     "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl",
@@ -11,14 +11,14 @@ const KEYWORDS: [&str; 51] = [
     "union", "unsafe", "unsized", "use", "virtual", "where", "while",
 ];
 
-/// Splits a name into words: at what is no letter or digit, before a capital after a small letter, and
-/// before the last of several capitals that a small letter follows.
+/// Splits a name into words: at characters other than letters and digits, before a capital after a
+/// small letter, and before the last of several capitals that is followed by a small letter.
 fn words(name: &str) -> Vec<String> {
     let chars: Vec<char> = name.chars().collect();
     let mut words = vec![String::new()];
     for (at, &found) in chars.iter().enumerate() {
         let is_small = |at: usize| chars.get(at).is_some_and(|c| c.is_ascii_lowercase());
-        // The plural of an acronym, as in IDs, is no word of its own.
+        // The plural of an acronym, as in IDs, is not a separate word.
         let ends_plural = chars.get(at + 1) == Some(&'s')
             && !is_small(at + 2)
             && at > 0
@@ -71,7 +71,7 @@ pub(crate) fn camel(name: &str) -> String {
     }
 }
 
-/// Returns a constant's name.
+/// Returns the name of a constant.
 pub(crate) fn constant(name: &str) -> String {
     let name = words(name).join("_").to_ascii_uppercase();
     if name.starts_with(|first: char| first.is_ascii_digit()) || name.is_empty() {
@@ -80,12 +80,12 @@ pub(crate) fn constant(name: &str) -> String {
     name
 }
 
-/// Names given so far in one scope.
+/// The names in use in a scope.
 #[derive(Debug, Default)]
 pub(crate) struct Scope(HashSet<String>);
 
 impl Scope {
-    /// Takes a name, or else the first of itself with `suffix` and then numbers that is free.
+    /// Reserves a name. If it is in use, appends `suffix` and then numbers until it is unique.
     pub(crate) fn take(&mut self, name: String, suffix: &str) -> String {
         let mut candidate = name.clone();
         let mut number = 1;
@@ -100,7 +100,7 @@ impl Scope {
     }
 }
 
-/// Returns text for a doc comment: one line, nothing that rustdoc would read as markup.
+/// Returns text for a doc comment: one line without characters that rustdoc would read as markup.
 pub(crate) fn doc(text: &str) -> String {
     let mut line = String::new();
     for found in text.chars() {

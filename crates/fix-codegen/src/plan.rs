@@ -1,4 +1,4 @@
-//! What is to be generated: structs, their members and enums, with the names they will have.
+//! The plan of a module: structs, their members and enums, with their Rust names.
 
 mod blocks;
 
@@ -10,10 +10,10 @@ use tickwire_fix::{Dictionary, Tag};
 
 use crate::names::{self, Scope};
 
-/// Deepest nesting of groups generated; dictionaries in use have five.
+/// Maximum nesting depth of generated groups; common dictionaries have five.
 const DEPTH_MAX: usize = 16;
 
-/// Names that a struct has for itself.
+/// Method names that every struct uses itself.
 const OWN_METHODS: [&str; 13] = [
     "blank",
     "clear",
@@ -30,24 +30,25 @@ const OWN_METHODS: [&str; 13] = [
     "slots_mut",
 ];
 
-/// How a field is represented.
+/// The representation of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Boolean,
     Char,
-    /// Bytes with their length in the field before, whose tag this is.
+    /// Bytes; the number is the tag of the preceding length field.
     Data(u32),
     Date,
     Decimal,
     /// Index of the enum.
     Enum(usize),
-    /// Index of the struct of an entry.
+    /// Index of the struct for its entries.
     Group(usize),
     Int,
-    /// The length of the data field that follows: not a member, it comes of the data.
+    /// The length of the data field that follows; not a member, because it is derived from the
+    /// data.
     Length,
     MonthYear,
-    /// Several values: index of their enum.
+    /// A list of values; index of their enum.
     Multiple(Option<usize>),
     Text,
     Uint,
@@ -59,11 +60,11 @@ pub(crate) enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MemberPlan {
     pub(crate) tag: u32,
-    /// In the dictionary.
+    /// Name in the dictionary.
     pub(crate) name: String,
-    /// In Rust.
+    /// Name in Rust.
     pub(crate) ident: String,
-    /// The method that sets it.
+    /// Name of the method that sets it.
     pub(crate) setter: String,
     /// Name of the constant that holds the tag as text.
     pub(crate) constant: String,
@@ -78,10 +79,10 @@ impl MemberPlan {
     }
 }
 
-/// What a struct is of.
+/// The role of a struct.
 #[derive(Clone, Debug)]
 pub(crate) enum Role {
-    /// Entries begin with this tag.
+    /// A group entry that begins with this tag.
     Entry(u32),
     Header,
     /// MsgType.
@@ -93,19 +94,19 @@ pub(crate) enum Role {
 #[derive(Clone, Debug)]
 pub(crate) struct StructPlan {
     pub(crate) ident: String,
-    /// In the dictionary.
+    /// Name in the dictionary.
     pub(crate) name: String,
     pub(crate) role: Role,
-    /// The struct of what is required, in Rust.
+    /// Rust name of the struct of required members.
     pub(crate) required: String,
     pub(crate) members: Vec<MemberPlan>,
     /// Indices of the shared blocks that it has.
     pub(crate) blocks: Vec<usize>,
-    /// True if it is generated, and not only named.
+    /// True if it is generated rather than only named.
     pub(crate) is_wanted: bool,
 }
 
-/// How the values of an enum are written.
+/// The wire form of an enum's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repr {
     Char,
@@ -117,17 +118,17 @@ pub(crate) enum Repr {
 #[derive(Clone, Debug)]
 pub(crate) struct EnumPlan {
     pub(crate) ident: String,
-    /// In the dictionary.
+    /// Name in the dictionary.
     pub(crate) name: String,
     pub(crate) tag: u32,
     pub(crate) repr: Repr,
     /// Name in Rust, value, and name in the dictionary.
     pub(crate) variants: Vec<(String, String, String)>,
-    /// True if it is generated, and not only named.
+    /// True if it is generated rather than only named.
     pub(crate) is_wanted: bool,
 }
 
-/// All of a module.
+/// The contents of a module.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) enums: Vec<EnumPlan>,
@@ -136,7 +137,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Has a struct generated with all that it is made of.
+    /// Selects a struct and everything that it uses for generation.
     fn want(&mut self, index: usize) {
         let Some(found) = self.structs.get_mut(index).filter(|found| !found.is_wanted) else {
             return;
@@ -156,41 +157,41 @@ impl Plan {
         }
     }
 
-    /// Returns the structs that are generated.
+    /// Returns the structs to generate.
     pub(crate) fn wanted_structs(&self) -> impl Iterator<Item = &StructPlan> {
         self.structs.iter().filter(|found| found.is_wanted)
     }
 
-    /// Returns the shared blocks that are generated, with their indices.
+    /// Returns the shared blocks to generate, with their indices.
     pub(crate) fn wanted_blocks(&self) -> impl Iterator<Item = (usize, &BlockPlan)> {
         let is_wanted = |index| self.wanted_structs().any(|found| found.blocks.contains(&index));
         self.blocks.iter().enumerate().filter(move |(index, _)| is_wanted(*index))
     }
 
-    /// Returns the enums that are generated.
+    /// Returns the enums to generate.
     pub(crate) fn wanted_enums(&self) -> impl Iterator<Item = &EnumPlan> {
         self.enums.iter().filter(|found| found.is_wanted)
     }
 }
 
-/// Makes a plan.
+/// Builds a plan.
 pub(crate) struct Planner<'d> {
     dictionary: &'d Dictionary,
     plan: Plan,
     types: Scope,
     constants: Scope,
-    /// By tag and whether it is one of several values.
+    /// Enums by tag.
     enums: HashMap<u32, usize>,
     tag_constants: HashMap<u32, String>,
-    /// Groups by what they hold: those of equal members share a struct.
+    /// Groups by their contents: groups with equal members share a struct.
     groups: Vec<(u32, Vec<Shape>, usize)>,
 }
 
-/// A member of a group and, for a group in it, which.
+/// A member of a group: tag, required, and the struct of a nested group.
 type Shape = (u32, bool, Option<usize>);
 
 impl<'d> Planner<'d> {
-    /// Starts with the names that the module uses for itself.
+    /// Creates a planner and reserves the names that the module uses itself.
     pub(crate) fn new(dictionary: &'d Dictionary) -> Self {
         let mut types = Scope::default();
         let own = "AnyMessage Box Clone Copy Debug Decimal Default Eq Err Error Field From Header Into Item LocalMktDate Message \
@@ -204,13 +205,13 @@ impl<'d> Planner<'d> {
         Self { dictionary, plan, types, constants, enums, tag_constants, groups }
     }
 
-    /// Takes names for messages before anything else can have them.
+    /// Reserves the names of messages before any others.
     pub(crate) fn message_names(&mut self, messages: &[MessageDef]) -> Vec<String> {
         let name = |message: &MessageDef| self.types.take(names::camel(message.name()), "Message");
         messages.iter().map(name).collect()
     }
 
-    /// Adds a header or trailer; `skip` are tags that the library handles itself.
+    /// Adds a header or trailer without the tags in `skip`, which the library handles itself.
     pub(crate) fn add_frame(
         &mut self,
         dictionary: &'d Dictionary,
@@ -231,7 +232,7 @@ impl<'d> Planner<'d> {
         self.dictionary = own;
     }
 
-    /// Adds a message under a name taken before.
+    /// Adds a message under a reserved name.
     pub(crate) fn add_message(&mut self, ident: String, message: &MessageDef, is_wanted: bool) {
         let members = self.members(&ident, message.members(), 0);
         let role = Role::Message(message.msg_type().to_owned());
@@ -299,7 +300,7 @@ impl<'d> Planner<'d> {
         plans
     }
 
-    /// Returns the name of the constant for a tag.
+    /// Returns the name of a tag's constant.
     fn tag_constant(&mut self, field: &FieldDef) -> String {
         let tag = field.tag().0;
         if let Some(known) = self.tag_constants.get(&tag) {
@@ -318,7 +319,7 @@ impl<'d> Planner<'d> {
             T::Int | T::DayOfMonth => self.listed(field, Repr::Int).map_or(Kind::Int, Kind::Enum),
             T::Amt | T::Float | T::Percentage | T::Price | T::PriceOffset | T::Qty => Kind::Decimal,
             T::Boolean => Kind::Boolean,
-            // Dictionaries in use list longer values for characters.
+            // Common dictionaries list longer values for character fields.
             T::Char => {
                 let listed = self.listed(field, Repr::Char);
                 listed.or_else(|| self.listed(field, Repr::Text)).map_or(Kind::Char, Kind::Enum)
@@ -334,11 +335,12 @@ impl<'d> Planner<'d> {
         }
     }
 
-    /// Returns the enum of a field with listed values that can be written so.
+    /// Returns the enum of a field with listed values if all of them fit the representation.
     fn listed(&mut self, field: &FieldDef, repr: Repr) -> Option<usize> {
         let fits = |value: &str| match repr {
             Repr::Char => value.len() == 1,
-            // As it would be written: another form of the same number would not come back.
+            // Only canonical numbers: another form of the same number would not survive a round
+            // trip.
             Repr::Int => value.parse::<i64>().is_ok_and(|number| number.to_string() == value),
             Repr::Text => !value.is_empty(),
         };

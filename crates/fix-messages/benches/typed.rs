@@ -1,6 +1,7 @@
-//! Generated messages: decoding with every field to its type, encoding, and validation beside them.
+//! Benchmarks of generated messages: decoding with every field parsed to its type, encoding, and
+//! validation for comparison.
 //!
-//! An order and a report as the field's own speed test has them, and an order with nested groups.
+//! An order and a report of the industry's usual speed test, and an order with nested groups.
 
 use std::hint::black_box;
 
@@ -33,7 +34,7 @@ fn group<'c>(c: &'c mut Criterion, name: &str, bytes: &[u8]) -> BenchmarkGroup<'
     group
 }
 
-/// Finds the fields of a message and decodes header and body, where they stay.
+/// Finds the fields of a message and decodes header and body in place.
 fn decode(
     group: &mut BenchmarkGroup<'_, WallTime>,
     bytes: &[u8],
@@ -44,7 +45,7 @@ fn decode(
     group.bench_function("decode", |b| b.iter(|| typed(black_box(bytes), &mut reader)));
 }
 
-/// Returns the place after the body; 0 if it does not decode.
+/// Returns the position after the body; 0 if it does not decode.
 fn typed<'m, H: Fields<'m>, M: Fields<'m>>(bytes: &'m [u8], reader: &'m mut Reader) -> usize {
     let Ok(message) = reader.decode(bytes) else { return 0 };
     let (mut header, mut body) = (Room::<H>::default(), Room::<M>::default());
@@ -55,7 +56,7 @@ fn typed<'m, H: Fields<'m>, M: Fields<'m>>(bytes: &'m [u8], reader: &'m mut Read
     end
 }
 
-/// Decodes what has the same tags as the message before, which is remembered.
+/// Decodes messages with the tags of an earlier message, by their remembered shapes.
 fn decode_alike(
     group: &mut BenchmarkGroup<'_, WallTime>,
     bytes: &[u8],
@@ -68,7 +69,7 @@ fn decode_alike(
     });
 }
 
-/// Returns the place after the body; 0 if it does not decode.
+/// Returns the position after the body; 0 if it does not decode.
 fn alike<'m, H: Fields<'m>, M: Fields<'m>>(
     bytes: &'m [u8],
     reader: &'m mut Reader,
@@ -84,7 +85,7 @@ fn alike<'m, H: Fields<'m>, M: Fields<'m>>(
     end
 }
 
-/// Encodes a message that is already there.
+/// Encodes an existing message.
 fn encode(
     group: &mut BenchmarkGroup<'_, WallTime>,
     len: usize,

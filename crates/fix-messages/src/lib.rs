@@ -1,11 +1,17 @@
-//! FIX messages as Rust types: header, trailer and session messages of every version, orders with their
-//! cancellation and replacement, execution reports, and with features of their own market data (`market-data`),
-//! quotes (`quotes`) and allocations (`allocations`). The build script generates them from the dictionaries that
-//! come with `tickwire-fix`.
+//! FIX messages as Rust types. The build script generates them from the dictionaries of
+//! `tickwire-fix`.
 //!
-//! A message with more than four required fields is made of a struct that names them.
+//! | messages | feature |
+//! |---|---|
+//! | header, trailer and session messages of every version | always |
+//! | orders with cancellation and replacement, execution reports | always |
+//! | market data | `market-data` |
+//! | quotes | `quotes` |
+//! | allocations | `allocations` |
 //!
-//! `tickwire fix generate` shows the source, and makes the like from a dictionary of your own.
+//! A message with more than four required fields is created from a struct that names them.
+//!
+//! `tickwire fix generate` prints the source, and generates the same from a custom dictionary.
 //!
 //! ```
 //! use tickwire_fix::typed::{Stamped, Text};

@@ -1,14 +1,15 @@
-//! What is decoded by the tags of messages before is what is decoded without them, whatever the values are.
+//! Decoding by the shapes of earlier messages has the same result as decoding without them, for all
+//! values.
 
 use std::fmt::Debug;
 use tickwire_fix::typed::{BODY_START, Fields, Room, Shapes};
 use tickwire_fix::{Engine, Error, Message, Reader};
 use tickwire_fix_messages::fix42::{Header, NewOrderSingle};
 
-/// Header and order as they print, or why not.
+/// Header and order as text, or the error.
 type Outcome = Result<(String, String), Error>;
 
-/// The fields of an order, of every kind that is read in a way of its own.
+/// The fields of an order, with every kind of value that is parsed differently.
 const ORDER: [(&str, &str); 15] = [
     ("49", "CLIENT"),
     ("56", "MARKET"),
@@ -27,7 +28,7 @@ const ORDER: [(&str, &str); 15] = [
     ("432", "20260301"),
 ];
 
-/// Those of the header: in an order, they are left alone.
+/// Number of header fields; an order ignores them.
 const HEADER_LEN: usize = 5;
 
 fn framed(fields: &[(&str, &[u8])]) -> Vec<u8> {
@@ -61,7 +62,7 @@ fn alike(message: &Message<'_, '_>, shapes: &mut [Shapes; 2]) -> Outcome {
     Ok((format!("{header:?}"), format!("{order:?}")))
 }
 
-/// Decodes messages one after the other with what is remembered of all, by every engine.
+/// Decodes messages one after the other with remembered shapes, with every engine.
 struct Stream(Vec<(Reader, [Shapes; 2])>);
 
 impl Stream {
@@ -71,7 +72,7 @@ impl Stream {
         Self(engines.map(|engine| (Reader::new().engine(engine), shapes(engine))).collect())
     }
 
-    /// Checks that all agree on a message; returns whether it could be decoded.
+    /// Checks that all engines agree on a message. Returns true if it could be decoded.
     fn agrees(&mut self, bytes: &[u8]) -> bool {
         let mut reader = Reader::new();
         let expected = reader.decode(bytes).and_then(|message| plain(&message));
@@ -132,7 +133,7 @@ fn messages_of_every_number_of_fields() {
     let mut stream = Stream::new();
     for count in 0..70 {
         let mut fields = order();
-        // Between those of the order, which leaves them alone.
+        // Between the fields of the order, which ignores them.
         fields.splice(12..12, (0..count).map(|_| ("9001", &b"1.5"[..])));
         assert!(stream.agrees(&framed(&fields)));
         let price = fields.iter().position(|(tag, _)| *tag == "44").expect("a price");
@@ -209,7 +210,8 @@ fn what_is_remembered_is_used() {
             assert!(alike(&message, &mut shapes).is_ok());
             shapes.each_ref().map(|shapes| format!("{shapes:?}"))
         };
-        // The minute of a message is remembered only if it is decoded by the tags of the one before.
+        // The minute of a message is remembered only when it is decoded by the shape of an earlier
+        // message.
         let [learnt, used] = [(); 2].map(|()| decode(&framed(&order())));
         assert!(learnt.iter().zip(&used).all(|(learnt, used)| learnt != used), "{}", engine.name());
     }

@@ -1,20 +1,20 @@
-//! Whatever becomes of the bytes of messages: what is remembered of those before changes no value and no error.
+//! For arbitrary mutations of messages, remembered shapes change no value and no error.
 
 use tickwire_fix::typed::{BODY_START, Fields, Room, Shapes};
 use tickwire_fix::{Engine, Error, Message, Reader};
 use tickwire_fix_messages::fix42::{ExecutionReport, Header, Heartbeat, NewOrderSingle, Trailer};
 use tickwire_fix_messages::fix50sp2;
 
-/// Messages that are decoded one after the other into the same rooms.
+/// Number of messages decoded one after the other into the same rooms.
 const BATCH: usize = 8;
 const ROUNDS: usize = 1000;
 
 const ORDER: &str = "35=D|49=CLIENT|56=MARKET|34=499650|43=N|52=20260105-11:20:43|11=own-1|21=1|55=XYZ|54=1|\
     60=20260105-11:20:14|38=57|40=2|44=298.075|59=4|432=20260301|";
-/// Other fields, and in another order.
+/// Other fields, in another order.
 const OTHER_ORDER: &str = "35=D|49=CLIENT|56=MARKET|34=7|52=20260105-11:20:43.125|11=own-1|55=XYZ|21=1|54=1|\
     38=1234567|40=2|60=20260105-11:20:14|1=account|44=.5|9001=1.5|200=202606|201=1|";
-/// Like the first, with more than sixteen fields.
+/// Like the first order, with more than sixteen fields.
 const LONG_ORDER: &str = "35=D|49=CLIENT|50=DESK|56=MARKET|57=SUB|34=499650|43=N|52=20260105-11:20:43|11=own-1|1=A|\
     21=1|18=G|110=5|111=6.5|100=X|81=0|55=XYZ|48=id|22=1|54=1|60=20260105-11:20:14|38=57|40=2|44=298.075|99=1.25|\
     15=EUR|59=4|126=20260105-11:20:59|12=0.01|13=3|58=text|";
@@ -72,7 +72,7 @@ const VALUES: [&str; 44] = [
     "20260105",
 ];
 
-/// Numbers that are the same in every run.
+/// Reproducible random numbers.
 struct Random(u64);
 
 impl Random {
@@ -83,7 +83,7 @@ impl Random {
         (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % end
     }
 
-    /// Changes a body, mostly a little.
+    /// Changes a body, usually only slightly.
     fn change(&mut self, body: &mut Vec<u8>) {
         let fields = body.iter().filter(|byte| **byte == 1).count();
         let field = 1 + self.below(fields.max(2) - 1);
@@ -138,12 +138,12 @@ impl Random {
         bytes.extend_from_slice(&body);
         let sum = bytes.iter().fold(0, |sum: u8, byte| sum.wrapping_add(*byte));
         bytes.extend_from_slice(format!("10={sum:03}\u{1}").as_bytes());
-        // Nothing is left behind the last byte: tools that watch memory see what is read there.
+        // No spare capacity after the last byte: memory checkers detect reads past it.
         bytes.into_boxed_slice()
     }
 }
 
-/// Everything a message can be decoded to, in rooms that keep what was decoded before.
+/// Every type that a message can be decoded to, in rooms that are reused.
 #[derive(Default)]
 struct Rooms<'m> {
     header: Room<Header<'m>>,
@@ -170,7 +170,7 @@ fn told<'m, S: Fields<'m> + std::fmt::Debug>(
 }
 
 impl<'m> Rooms<'m> {
-    /// Decodes all that a message is and is not; with shapes, those of several types are kept together.
+    /// Decodes a message to its type and to all others; the shapes of several types are shared.
     fn all(&mut self, shapes: Option<&mut [Shapes; 3]>, message: &Message<'m, '_>) -> [Outcome; 6] {
         let [orders, mut reports, mut others] = match shapes {
             Some(shapes) => shapes.each_mut().map(Some),

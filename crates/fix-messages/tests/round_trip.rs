@@ -1,4 +1,4 @@
-//! What the dynamic writer writes is read typed and written again, byte for byte.
+//! Messages of the dynamic writer are decoded to types and encoded again, byte for byte.
 
 mod support;
 
@@ -6,7 +6,7 @@ use support::{Dice, fill};
 use tickwire_fix::dictionary::shipped;
 use tickwire_fix::{Dictionary, Message, Reader, Validator, Writer};
 
-/// Makes messages of one type, decodes and encodes them, and compares.
+/// Generates messages of one type, decodes and encodes them, and compares.
 fn round_trip(
     texts: (&str, &str),
     name: &str,

@@ -1,4 +1,5 @@
-//! Messages whose components are traits hold, print and encode what those with all accessors of their own do.
+//! Messages with components as traits contain, print and encode the same as messages with all
+//! accessors.
 #![cfg(feature = "fix44")]
 
 mod support;
@@ -9,7 +10,7 @@ use tickwire_fix::typed::{Stamped, Text};
 use tickwire_fix::{Decimal, Dictionary, Precision, Reader, UtcTimestamp, Writer};
 use tickwire_fix_messages::fix44;
 
-/// FIX 4.4 with as few accessors as can be.
+/// FIX 4.4 with as few accessors as possible.
 #[allow(missing_docs, dead_code, unused_imports, reason = "generated for this test")]
 mod shared {
     include!(concat!(env!("OUT_DIR"), "/fix44_shared.rs"));
@@ -56,7 +57,7 @@ fn members_of_a_component_are_got_and_set_through_its_trait() {
     let mut order = shared::NewOrderSingle::new("order-1".into(), side, now, kind);
     order.set_symbol(Text::from("XYZ"));
     describe(&mut order);
-    // A chain goes on in the message.
+    // A chain of setters continues in the message.
     order.set_security_exchange(Text::from("XNAS")).set_price(Decimal::new(7, 0));
     assert_eq!(order.symbol(), Some(Text::from("XYZ")));
     assert_eq!(order.security_id(), Some(Text::from("ID")));

@@ -1,4 +1,5 @@
-//! Typed messages hold what the untyped reader finds, and refuse what it finds wrong, at the same place.
+//! Typed messages contain what the untyped reader finds, and refuse invalid messages at the same
+//! position.
 
 use proptest::prelude::*;
 use std::cell::RefCell;
@@ -7,7 +8,7 @@ use tickwire_fix::value::UtcTimestamp;
 use tickwire_fix::{Engine, Error, ErrorKind, Field, Message, Reader};
 use tickwire_fix_messages::fix42::{Header, NewOrderSingle};
 
-/// What an order is made of here: tag, and how its value is read.
+/// The members of an order in this test: tag, and the check of its value.
 const MEMBERS: [(u32, Check); 14] = [
     (49, Check::Text),
     (56, Check::Text),
@@ -24,7 +25,7 @@ const MEMBERS: [(u32, Check); 14] = [
     (44, Check::Decimal),
     (59, Check::Char),
 ];
-/// Those of the header.
+/// Number of header members.
 const HEADER: usize = 5;
 const REQUIRED_HEADER: [u32; 4] = [49, 56, 34, 52];
 const REQUIRED_BODY: [u32; 6] = [11, 21, 55, 54, 60, 40];
@@ -52,7 +53,7 @@ impl Check {
     }
 }
 
-/// Finds the first thing wrong, field by field, without types.
+/// Finds the first error, field by field, without types.
 fn expected(message: &Message<'_, '_>) -> Result<(), Error> {
     let header = MEMBERS.split_at(HEADER).0;
     let fields: Vec<Field<'_>> = message.fields().collect();
@@ -87,7 +88,7 @@ fn judge(
     let is_there = |tag: &&u32| fields.iter().any(|field| field.tag.0 == **tag);
     match required.iter().find(|tag| !is_there(tag)) {
         None => Ok(()),
-        // The first in the dictionary's order, which is not that of the list here.
+        // The first one in the dictionary's order, which differs from the order of this list.
         Some(_) => Err(Error {
             kind: ErrorKind::RequiredTag,
             tag: None,
@@ -106,12 +107,12 @@ fn typed<'m>(
 }
 
 thread_local! {
-    /// Of headers and orders together, and of all messages of the test; one for each engine.
+    /// Shapes of headers and orders together, over all messages of the test; one for each engine.
     static SHAPES: RefCell<Vec<Shapes>> =
         RefCell::new(Engine::available().map(|engine| Shapes::new().engine(engine)).collect());
 }
 
-/// Decodes with what is remembered of the messages before.
+/// Decodes with the shapes of earlier messages.
 fn alike<'m>(
     engine: usize,
     message: &Message<'m, '_>,
@@ -133,7 +134,7 @@ fn framed(body: &str) -> Vec<u8> {
     bytes
 }
 
-/// A value that is good, or nearly.
+/// A value that is valid or nearly valid.
 fn value() -> impl Strategy<Value = String> {
     let text = prop::sample::select(vec![
         "1",

@@ -1,4 +1,4 @@
-//! Typed messages: what they hold, and what they refuse.
+//! Typed messages: contents and errors.
 
 use tickwire_fix::typed::{Room, Shapes, Text};
 use tickwire_fix::{Decimal, Engine, Error, ErrorKind, Reader, SessionRejectReason, Tag, Writer};
@@ -7,7 +7,7 @@ use tickwire_fix_messages::fix44::{
     OrdStatus, OrdType, OrderCancelReject, OrderCancelRejectRequired, PartyIdSource, Side,
 };
 
-/// Writes a message of fields with `|` between them and decodes it.
+/// Writes a message of fields separated by `|` and decodes it.
 fn with<T>(body: &str, check: impl for<'m> FnOnce(&tickwire_fix::Message<'m, '_>) -> T) -> T {
     let mut buffer = [0; 2000];
     let mut fields = body.split('|').filter_map(|field| field.split_once('='));
@@ -134,7 +134,7 @@ fn decimals_keep_their_digits_and_the_sign_of_zero() {
     ];
     for engine in Engine::available() {
         let (mut reader, mut shapes) = (Reader::new().engine(engine), Shapes::new());
-        // What is read by a shape that is known is read as what is met first.
+        // Decoding by a known shape has the same result as the first decoding.
         for number in numbers.into_iter().chain(numbers) {
             let body = ORDER.replace("44=298.070", &format!("44={number}"));
             let bytes = with(&body, |message| message.bytes().to_vec());
@@ -163,7 +163,7 @@ fn a_message_of_a_type_that_is_none_of_the_module_is_refused() {
     });
     assert_eq!((error.kind, error.tag), (ErrorKind::MsgType, Some(Tag(35))));
     assert_eq!(error.session_reject_reason().map(SessionRejectReason::code), Some(11));
-    // What a message is refused for by itself, it is refused for here.
+    // `AnyMessage` refuses a message for the same error as its own type.
     let body = ORDER.replace("54=1|", "");
     let error = with(&body, |message| AnyMessage::decode(message).expect_err("refused"));
     assert_eq!((error.kind, error.tag), (ErrorKind::RequiredTag, Some(Tag(54))));
@@ -241,7 +241,7 @@ fn a_warm_message_decodes_without_allocation() {
         let mut order = NewOrderSingle::decode(message).expect("an order");
         let report = ExecutionReport::decode(message).map_err(|error| error.kind);
         assert_eq!(report.err(), Some(ErrorKind::MsgType));
-        // The nested group has no room of its own that outlives its entry.
+        // The nested group has no memory that outlives its entry.
         let info = allocation_counter::measure(|| {
             order.decode_into(message, 3).expect("an order");
         });

@@ -1,12 +1,12 @@
-//! A message as people look at it: read whatever is wrong with its frame, and told what that is.
+//! Decodes a message for inspection, whatever the faults of its frame, and describes the faults.
 
 use crate::found::Found;
 use tickwire_fix::{Message, Reader};
 
-/// Reads what was found.
+/// Decodes a found message. Returns it with the descriptions of its faults.
 ///
 /// # Errors
-/// It is no message; why, in words.
+/// The bytes are not a message; the text describes why.
 pub fn examined<'r>(
     reader: &'r mut Reader,
     found: Found<'r>,
@@ -15,7 +15,7 @@ pub fn examined<'r>(
         Found::Broken(text) => return Err(text),
         Found::Message { bytes, notes, is_completed } => (bytes, notes, is_completed),
     };
-    // A right message needs no second look.
+    // A valid message needs no inspection.
     if notes.is_empty() && !is_completed && reader.decode(bytes).is_ok() {
         let message = reader.decode(bytes).map_err(|error| error.to_string())?;
         return Ok((message, Vec::new()));

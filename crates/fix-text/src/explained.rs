@@ -3,11 +3,11 @@
 use tickwire_fix::dictionary::{FieldDef, FieldType};
 use tickwire_fix::{Checks, Dictionary, Error, ErrorKind, Message};
 
-/// Listed values named in a message at most.
+/// Maximum number of listed values in a description.
 const VALUES_MAX: usize = 12;
 
-/// Returns an error of a message, with the field's name, what was found, what was expected, and the reason
-/// that a session would give.
+/// Describes an error of a message: the field's name, the value found, the value expected, and the
+/// reject reason of a session.
 pub fn explained(
     error: &Error,
     message: &Message<'_, '_>,
@@ -65,7 +65,7 @@ fn expected(kind: ErrorKind, field: &FieldDef) -> Option<String> {
     }
 }
 
-/// How values of a type are written.
+/// Describes the form of a type's values.
 fn form(field_type: FieldType) -> &'static str {
     use FieldType as T;
     match field_type {

@@ -1,4 +1,4 @@
-//! Messages as JSON, with the names of fields and values; groups as lists of their entries.
+//! Messages as JSON, with the names of fields and values; groups are lists of their entries.
 
 use crate::names::{Names, Node};
 use tickwire_fix::dictionary::{FieldDef, FieldType};
@@ -6,7 +6,7 @@ use tickwire_fix::{Field, Message, Tag};
 use tickwire_text::json::{push_hex, push_string, push_unsigned};
 
 impl Names<'_> {
-    /// Appends a message as an object on a line of its own.
+    /// Appends a message as an object on a separate line.
     pub fn push_message(
         &self,
         out: &mut Vec<u8>,
@@ -36,7 +36,7 @@ impl Names<'_> {
         out.extend_from_slice(b"]}\n");
     }
 
-    /// Appends a field, and the entries of the group it counts.
+    /// Appends a field, and the entries of the group that it counts.
     fn push_node(&self, out: &mut Vec<u8>, message: &Message<'_, '_>, node: &Node) {
         let Some(field) = message.field_at(node.at) else { return };
         let definition = self.field(field.tag);
@@ -69,7 +69,7 @@ fn push_list<T>(out: &mut Vec<u8>, items: &[T], mut push: impl FnMut(&mut Vec<u8
     }
 }
 
-/// Appends a value by its type, and what it means.
+/// Appends a value by its type, with the name of a listed value.
 fn push_value(out: &mut Vec<u8>, field: &Field<'_>, definition: Option<&FieldDef>) {
     let field_type = definition.map(FieldDef::field_type);
     match (std::str::from_utf8(field.value), field_type) {
@@ -96,7 +96,7 @@ fn push_value(out: &mut Vec<u8>, field: &Field<'_>, definition: Option<&FieldDef
     }
 }
 
-/// True if values of a type are numbers. Values with meanings of their own are.
+/// True if values of the type are numbers without names.
 fn is_number(field_type: FieldType) -> bool {
     use FieldType as T;
     matches!(
@@ -116,7 +116,8 @@ fn is_number(field_type: FieldType) -> bool {
     )
 }
 
-/// True if JSON writes a number so; FIX also has leading zeros and bare points, which stay text.
+/// True if a number is valid in JSON; FIX also allows leading zeros and bare points, which remain
+/// text.
 fn is_json_number(text: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));

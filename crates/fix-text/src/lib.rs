@@ -52,7 +52,7 @@ pub use versions::Versions;
 
 const SOH: u8 = 1;
 
-/// True if the first bytes of a file are those of a capture, or of something compressed.
+/// True if the first bytes of a file are those of a capture or of a compressed file.
 pub fn is_capture(start: &[u8]) -> bool {
     matches!(
         start,

@@ -1,27 +1,27 @@
-//! Text messages whose fields are separated in several ways, as where parts of a line were edited by hand.
+//! Text messages with several separators, such as lines that were partly edited by hand.
 
 use crate::SOH;
 use crate::scanner::{SEPARATOR, SOH_FORMS};
 use regex::bytes::Regex;
 
-/// Tags whose values hold no separator: BeginString, BodyLength, MsgSeqNum, MsgType, SenderCompID,
-/// SendingTime, TargetCompID.
+/// Tags whose values contain no separator: BeginString, BodyLength, MsgSeqNum, MsgType,
+/// SenderCompID, SendingTime, TargetCompID.
 const PLAIN: [&[u8]; 7] = [b"8", b"9", b"34", b"35", b"49", b"52", b"56"];
 
-/// Recognizes and splits such messages.
+/// Detects and splits such messages.
 #[derive(Debug)]
 pub struct Mixed {
-    /// Any separator and the field behind it.
+    /// Any separator followed by a field.
     any: Regex,
-    /// A way to write SOH and the field behind it.
+    /// A form of SOH followed by a field.
     soh: Regex,
 }
 
 /// The fields of one message.
 pub struct Split {
-    /// Each followed by SOH.
+    /// The fields, each followed by SOH.
     pub bytes: Vec<u8>,
-    /// Bytes of the text that it takes.
+    /// Length in the text, in bytes.
     pub len: usize,
     /// True if it ends with CheckSum.
     pub has_check_sum: bool,
@@ -35,8 +35,8 @@ impl Mixed {
         Self { any: make(SEPARATOR), soh: make(SOH_FORMS) }
     }
 
-    /// True if fields that were split by one separator hold others: a value that has none of its own holds
-    /// any, or another one holds what stands for SOH.
+    /// True if fields that were split by one separator contain others: any separator in a value
+    /// that cannot contain one, or a form of SOH in another value.
     pub fn is_in(&self, fields: &[u8]) -> bool {
         fields.split(|byte| *byte == SOH).any(|field| {
             let tag = field.split(|byte| *byte == b'=').next().unwrap_or_default();
@@ -45,7 +45,8 @@ impl Mixed {
         })
     }
 
-    /// Splits the message at the start of `line`, which ends before another one. `close` cuts its last value.
+    /// Splits the message at the start of `line`, which ends before another one. `close` truncates
+    /// its last value.
     pub fn split(&self, line: &[u8], close: impl Fn(&[u8]) -> &[u8]) -> Split {
         let (mut bytes, mut at) = (Vec::new(), 0);
         let mut separators = Vec::new();

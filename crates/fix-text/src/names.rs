@@ -1,16 +1,17 @@
-//! Names of fields, and which of them belong to entries of groups.
+//! Names of fields, and the fields of group entries.
 
 use std::collections::BTreeSet;
 use tickwire_fix::dictionary::{FieldDef, GroupDef, Member, MessageDef};
 use tickwire_fix::{Dictionary, Message, Tag};
 
-/// Groups in groups that are followed at most.
+/// Maximum nesting depth of groups.
 const DEPTH_MAX: usize = 16;
 
-/// Fields that tell nothing of a row: BodyLength and CheckSum, which were checked, and MsgType, which the table has.
+/// Fields that are redundant in a row: BodyLength and CheckSum, which were checked, and MsgType,
+/// which the table has.
 pub const FRAME_TAGS: [u32; 3] = [9, 10, 35];
 
-/// The dictionaries that name things.
+/// The dictionaries that provide names.
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'d> {
     /// Dictionary of header, trailer and administrative messages.
@@ -24,7 +25,8 @@ pub struct Names<'d> {
 pub struct Node {
     /// Its position in the message, from 0.
     pub at: usize,
-    /// The entries of the group that it counts, each with its fields in order; `None` if it counts none.
+    /// The entries of the group that it counts, each with its fields in order; `None` if it is not
+    /// a count.
     pub entries: Option<Vec<Vec<Node>>>,
 }
 
@@ -39,12 +41,13 @@ impl<'d> Names<'d> {
         self.session.field_named(name).or_else(|| self.application.field_named(name))
     }
 
-    /// Returns the message with that MsgType.
+    /// Returns the message with this MsgType.
     pub fn message(&self, msg_type: &[u8]) -> Option<&'d MessageDef> {
         self.session.message(msg_type).or_else(|| self.application.message(msg_type))
     }
 
-    /// Returns the fields of a message in order, those of group entries within the count of their group.
+    /// Returns the fields of a message in order; fields of group entries are nested in the count of
+    /// their group.
     pub fn tree(&self, message: &Message<'_, '_>) -> Vec<Node> {
         let body = self.message(message.msg_type()).map_or(&[][..], MessageDef::members);
         let lists = [body, self.session.header(), self.session.trailer()];
@@ -56,10 +59,11 @@ impl<'d> Names<'d> {
         nodes
     }
 
-    /// Returns the tags of named fields, with those of the entries where one counts a group of the message type.
+    /// Returns the tags of named fields. If a field is the count of a group of the message type,
+    /// the tags of the entries are included.
     ///
     /// # Errors
-    /// A field that no dictionary has, in words.
+    /// A field is in no dictionary; the text names it.
     pub fn tags_named(&self, msg_type: &[u8], fields: &[String]) -> Result<BTreeSet<u32>, String> {
         let mut tags = BTreeSet::new();
         for name in fields {
@@ -87,7 +91,8 @@ impl<'d> Names<'d> {
             .find_map(|dictionary| dictionary.group(id).filter(|group| group.count().0 == tag))
     }
 
-    /// Appends the field at `at` with the entries of the group it counts; returns the position after them.
+    /// Appends the field at `at` with the entries of the group that it counts. Returns the position
+    /// after them.
     fn push_field(
         &self,
         nodes: &mut Vec<Node>,
@@ -103,7 +108,7 @@ impl<'d> Names<'d> {
         next
     }
 
-    /// Returns the entries of a group that begin at `at`, which moves behind them.
+    /// Returns the entries of a group that begin at `at`, and moves `at` after them.
     fn entries(
         &self,
         tags: &[u32],

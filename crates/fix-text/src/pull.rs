@@ -1,4 +1,4 @@
-//! Reading a FIX log or capture piece by piece.
+//! Reads a FIX log or capture piece by piece.
 
 use std::fmt;
 use std::fs::File;
@@ -8,17 +8,17 @@ use tickwire_feed::capture::{CaptureOptions, CaptureReader};
 
 use crate::{Found, Paused, Streams, is_capture};
 
-/// Messages of a text handed out at a time.
+/// Maximum number of messages per step of a text.
 const STEP_MESSAGES: usize = 256;
 /// Bytes of a text in memory.
 const WINDOW_LEN: usize = 4 << 20;
 
-/// A file, and what stands between fields where that is given.
+/// A file, and the separator of fields if it is given.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// A text that has messages, or a capture of TCP, also compressed.
+    /// A text with messages, or a capture of TCP; may be compressed.
     pub path: PathBuf,
-    /// Taken from each message unless given.
+    /// The separator; `None` to detect it for each message.
     pub separator: Option<Vec<u8>>,
 }
 
@@ -38,9 +38,9 @@ pub struct FoundAt {
 /// Position of a finding, printed by line or record as in the file.
 #[derive(Debug, Default)]
 pub struct Place<'p> {
-    /// In numbers.
+    /// The position in numbers.
     pub at: FoundAt,
-    /// In words, of captures.
+    /// The description, for captures.
     words: Option<&'p str>,
 }
 
@@ -60,25 +60,26 @@ impl fmt::Display for Place<'_> {
 pub struct Pull(Reading);
 
 enum Reading {
-    /// A text, until its end was handed out.
+    /// A text; `None` after its end was passed on.
     Text { name: String, text: Option<Box<Text>> },
-    /// A capture, until its end was handed out.
+    /// A capture; `streams` is `None` after its end was passed on.
     Capture { name: String, reader: Box<CaptureReader<File>>, streams: Option<Streams> },
 }
 
-/// A text of which a window is in memory.
+/// A text with a window in memory.
 struct Text {
     input: Box<dyn Read + Send>,
     window: Vec<u8>,
     /// Offset of the window in the text.
     offset: u64,
     paused: Paused,
-    /// True if the window ends with the text.
+    /// True if the window reaches the end of the text.
     is_last: bool,
 }
 
 impl Text {
-    /// Hands out some messages, and reads on where there are none; false at the end.
+    /// Passes on several messages, and reads more of the file if there are none. Returns false at
+    /// the end.
     fn step(&mut self, handle: &mut impl FnMut(Place<'_>, Found<'_>)) -> io::Result<bool> {
         let paused = self.paused.clone();
         let mut scanner = match self.is_last {
@@ -105,7 +106,7 @@ impl Text {
         Ok(true)
     }
 
-    /// Fills the window with what follows what is still needed.
+    /// Drops the part of the window that is no longer needed, and fills it with the next bytes.
     fn read_on(&mut self) -> io::Result<()> {
         let passed = self.paused.pass(&self.window);
         self.window.drain(..passed);
@@ -118,10 +119,10 @@ impl Text {
 }
 
 impl Source {
-    /// The file, opened from its start.
+    /// Opens the file at its start.
     ///
     /// # Errors
-    /// It cannot be read, or is no capture that can be read; in words.
+    /// The file cannot be read, or is not a readable capture; the text describes why.
     pub fn open(&self) -> Result<Pull, String> {
         let name = self.path.display().to_string();
         let failed = |error| format!("cannot read {name}: {error}");
@@ -140,7 +141,7 @@ impl Source {
 }
 
 impl Pull {
-    /// A text from where `input` stands; `name` is for messages.
+    /// Creates a reader for a text from the current position of `input`. `name` is for messages.
     pub fn of_text(
         name: String,
         input: impl Read + Send + 'static,
@@ -156,10 +157,10 @@ impl Pull {
         Self(Reading::Text { name, text: Some(Box::new(text)) })
     }
 
-    /// Hands out what comes next, which may be nothing yet; false at the end of the file.
+    /// Passes on the next items, possibly none. Returns false at the end of the file.
     ///
     /// # Errors
-    /// The file cannot be read on; in words.
+    /// The file cannot be read further; the text describes why.
     pub fn step(&mut self, handle: &mut impl FnMut(Place<'_>, Found<'_>)) -> Result<bool, String> {
         match &mut self.0 {
             Reading::Text { text: None, .. } | Reading::Capture { streams: None, .. } => Ok(false),
@@ -190,7 +191,7 @@ impl Pull {
     }
 }
 
-/// Hands out what streams find.
+/// Passes on the items that streams find.
 fn hand_out(
     at: FoundAt,
     handle: &mut impl FnMut(Place<'_>, Found<'_>),

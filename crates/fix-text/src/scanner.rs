@@ -1,9 +1,10 @@
-//! FIX messages in text: logs, mails, JSON, spreadsheets, with whatever stands between fields.
+//! FIX messages in text: logs, mails, JSON, spreadsheets, with any separator between fields.
 //!
-//! A message begins with BeginString, and what follows its value is the separator of that message. It ends
-//! where BodyLength leads to CheckSum, else with the first CheckSum, else with its line. Where its first
-//! fields show other separators too, each field may have its own. A line without BeginString that has
-//! BodyLength or MsgType and another field after it is a message without its head.
+//! A message begins with BeginString; the text after its value is the separator of the message. It
+//! ends at the CheckSum to which BodyLength leads, otherwise at the first CheckSum, otherwise with
+//! its line. If its first fields show other separators too, each field may have a different one. A
+//! line without BeginString that has BodyLength or MsgType and another field after it is a message
+//! without its head.
 
 use crate::SOH;
 use crate::found::Found;
@@ -15,14 +16,14 @@ use std::ops::Range;
 use std::sync::Arc;
 use tickwire_fix::Limits;
 
-/// Ways to write SOH.
+/// Textual forms of SOH.
 macro_rules! soh_forms {
     () => {
         r"\x01|\\{1,2}(?:x01|u0001|001)|<SOH>|\[SOH\]|\{SOH\}|<0x01>|%01|&#x?0*1;|\^A|\xE2\x90\x81"
     };
 }
 pub const SOH_FORMS: &str = concat!("(?:", soh_forms!(), ")");
-/// Those, and other text between fields.
+/// These forms, and other text between fields.
 pub const SEPARATOR: &str =
     concat!("(?:", soh_forms!(), r#"|[ \t]*[^0-9A-Za-z\s="'`\\]{1,3}[ \t]*|\r?\n|\t+| +)"#);
 /// Closing characters of those opened before a message.
@@ -35,31 +36,33 @@ const CLOSING: [(u8, u8); 7] = [
     (b'{', b'}'),
     (b'<', b'>'),
 ];
-/// Digits of CheckSum that are taken at most.
+/// Maximum number of digits of a CheckSum.
 const SUM_DIGITS_MAX: usize = 9;
-/// Bytes of a line that are searched at a time, and those that are searched twice.
+/// Bytes of a line that are searched at a time, and the overlap between these pieces.
 const LINE_PIECE: usize = 4096;
 const PIECE_OVERLAP: usize = 64;
-/// Longest BodyLength that is followed where a separator is several bytes, so that wrong ones cost little.
+/// Longest BodyLength that is checked if a separator has several bytes, so that wrong ones cost
+/// little.
 const COUNTED_LEN_MAX: usize = 1 << 16;
-/// Bytes behind the place where a scanner pauses that say what a message there is: it begins in the piece of a
-/// line there, is no longer than its limit, and separators stand around it.
+/// Bytes after a pause position that may determine a message there: it begins in the line's piece
+/// at that position, is at most as long as its limit, and has separators around it.
 const AHEAD: usize = 4 * LINE_PIECE;
-/// Bytes of CheckSum with its separator.
+/// Length of CheckSum with its separator in bytes.
 const SUM_LEN: usize = 7;
-/// BeginString of a message that has none.
+/// BeginString for a message that has none.
 const BEGIN_STRING: &[u8] = b"8=FIX.4.4";
 
-/// A message of a text.
+/// A message in a text.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TextMessage<'t> {
-    /// From its first byte to its last.
+    /// Its first to its last byte.
     pub place: Range<usize>,
-    /// Its fields as on the wire: separated by SOH, with BeginString, BodyLength and MsgType in front.
+    /// Its fields in wire form: separated by SOH, with BeginString, BodyLength and MsgType at the
+    /// front.
     pub bytes: Cow<'t, [u8]>,
     /// Its errors, as far as its text shows them.
     pub notes: Vec<String>,
-    /// True if the head was completed: BodyLength and CheckSum say nothing then.
+    /// True if the head was completed: BodyLength and CheckSum are then meaningless.
     pub is_completed: bool,
 }
 
@@ -67,15 +70,16 @@ pub struct TextMessage<'t> {
 #[derive(Debug)]
 pub struct Scanner<'t> {
     text: &'t [u8],
-    /// Before it messages are whole as far as this text tells: its end, unless more of it follows.
+    /// Messages that begin before this are complete: the end of the text, or less if more text
+    /// follows.
     ready: usize,
-    /// Up to where it was scanned.
+    /// The end of the scanned part.
     at: usize,
-    /// The next BeginString at or behind that, once it was looked for.
+    /// The next BeginString at or after that position, if it was already searched.
     begin: Option<Option<Range<usize>>>,
-    /// Line of the last message handed out, from 1.
+    /// Line of the last message passed on, from 1.
     line: usize,
-    /// Up to where lines were counted.
+    /// The end of the part whose lines were counted.
     counted: usize,
     patterns: Arc<Patterns>,
 }
@@ -91,30 +95,31 @@ pub struct Paused {
 }
 
 impl Paused {
-    /// At the start of a text. Without a separator each message has its own.
+    /// Creates the state at the start of a text. Without a separator it is detected for each
+    /// message.
     pub fn new(given: Option<&[u8]>) -> Self {
         Scanner::new(&[], given).pause()
     }
 
-    /// Goes on in the whole text.
+    /// Continues in the whole text.
     pub fn resume(self, text: &[u8]) -> Scanner<'_> {
         let Self { at, begin, line, counted, patterns } = self;
         Scanner { text, ready: text.len(), at, begin, line, counted, patterns }
     }
 
-    /// Goes on in a text of which more follows, as far as messages do not depend on that.
+    /// Continues in a text of which more follows, up to where messages could depend on the rest.
     pub(crate) fn resume_part(self, text: &[u8]) -> Scanner<'_> {
         let ahead = self.patterns.len_max + AHEAD;
         let mut scanner = self.resume(text);
         scanner.ready = text.len().saturating_sub(ahead);
-        // Where none was found there may be one by now.
+        // If none was found, there may be one in the new text.
         scanner.begin = scanner.begin.filter(Option::is_some);
         scanner
     }
 
-    /// Returns how many bytes at the start of the text are not needed any more, and goes on without them.
+    /// Drops the bytes at the start of the text that are no longer needed. Returns their number.
     pub(crate) fn pass(&mut self, text: &[u8]) -> usize {
-        // What stands before a message tells what closes it.
+        // The byte before a message determines its closing character.
         let len = self.at.saturating_sub(1);
         let passed = text.get(self.counted..len).unwrap_or_default();
         self.line += memchr::memchr_iter(b'\n', passed).count();
@@ -130,14 +135,14 @@ impl Paused {
 /// Search patterns.
 #[derive(Debug)]
 struct Patterns {
-    /// Most bytes of text that are taken as one message.
+    /// Maximum length of a message in the text, in bytes.
     len_max: usize,
     begin: Finder<'static>,
     msg_type: Finder<'static>,
     given: Option<Vec<u8>>,
     separator: Regex,
     headless: Regex,
-    /// None where the separator is given.
+    /// `None` if the separator is given.
     mixed: Option<Mixed>,
 }
 
@@ -163,9 +168,9 @@ impl Patterns {
 }
 
 impl Patterns {
-    /// Returns the separator behind a BeginString, if a field follows it.
+    /// Returns the separator after a BeginString, if a field follows it.
     fn separator<'t>(&self, after: &'t [u8]) -> Option<&'t [u8]> {
-        // Those of most logs need no search: nothing longer begins with them.
+        // The separators of most logs need no search: no longer separator begins with them.
         if let [SOH | b'|', field @ ..] = after
             && begins_field(field)
         {
@@ -188,7 +193,7 @@ enum End {
 }
 
 impl TextMessage<'_> {
-    /// As what was found: broken where nothing could be read.
+    /// Returns the message as an item; broken if it could not be parsed.
     pub fn found(&self) -> Found<'_> {
         let Self { bytes, notes, is_completed, .. } = self;
         match bytes.is_empty() {
@@ -212,13 +217,13 @@ impl<'t> Iterator for Scanner<'t> {
 }
 
 impl<'t> Scanner<'t> {
-    /// Scans `text`. Without a separator each message has its own.
+    /// Creates a scanner for `text`. Without a separator it is detected for each message.
     pub fn new(text: &'t [u8], given: Option<&[u8]>) -> Self {
         let patterns = Arc::new(Patterns::new(given, Limits::default().message_len_max));
         Self { text, ready: text.len(), at: 0, begin: None, line: 1, counted: 0, patterns }
     }
 
-    /// Keeps the place without the text.
+    /// Returns the state without the text.
     pub fn pause(self) -> Paused {
         let Self { at, begin, line, counted, patterns, .. } = self;
         Paused { at, begin, line, counted, patterns }
@@ -246,7 +251,8 @@ impl<'t> Scanner<'t> {
         Some(found)
     }
 
-    /// Returns the next BeginString. It is looked for once, however many messages without one stand before it.
+    /// Returns the next BeginString. Each is searched once, however many messages without one
+    /// precede it.
     fn next_begin(&mut self) -> Option<Range<usize>> {
         let is_known =
             |begin: &Option<Range<usize>>| begin.as_ref().is_none_or(|b| b.start >= self.at);
@@ -256,7 +262,7 @@ impl<'t> Scanner<'t> {
         let text = self.text.get(self.at..).unwrap_or_default();
         let begin = self.patterns.begin.find_iter(text).find_map(|found| {
             let start = self.at + found;
-            // Not the end of another field, as in 58=FIX.4.2.
+            // It must not be the end of another field, as in 58=FIX.4.2.
             let is_within = start > 0 && self.text[start - 1].is_ascii_digit();
             let len = begin_len(&self.text[start..]).filter(|_| !is_within)?;
             Some(start..start + len)
@@ -267,15 +273,16 @@ impl<'t> Scanner<'t> {
     /// Returns a message without BeginString that begins before `end`.
     fn headless(&mut self, end: usize) -> Option<TextMessage<'t>> {
         while self.at < end.min(self.ready) {
-            // The line ends before what begins another; a piece of a long one is enough to find a message in.
+            // The line ends before the next message; a piece of a long line suffices to find a
+            // message.
             let rest = self.text.get(self.at..end.min(self.at + LINE_PIECE))?;
             let len = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
             let line = rest.get(..len)?;
-            // Without a MsgType there is none.
+            // Without a MsgType there is no message.
             let has_type = self.patterns.msg_type.find(line).is_some();
             let found = if has_type { self.patterns.headless.captures(line) } else { None };
             let Some(found) = found else {
-                // What begins at the end of a piece is found in the next one.
+                // A message that begins at the end of a piece is found in the next one.
                 let is_piece = len == LINE_PIECE && !line.ends_with(b"\n");
                 self.at += if is_piece { LINE_PIECE - PIECE_OVERLAP } else { len };
                 continue;
@@ -291,7 +298,7 @@ impl<'t> Scanner<'t> {
         None
     }
 
-    /// Returns the place of a message whose BodyLength leads to its CheckSum.
+    /// Returns the range of a message whose BodyLength leads to its CheckSum.
     fn whole(&self, start: usize, separator: &[u8]) -> Option<Range<usize>> {
         let text = self.text.get(start..)?;
         let value = text.iter().position(|byte| *byte == separator[0])?;
@@ -316,8 +323,8 @@ impl<'t> Scanner<'t> {
         })
     }
 
-    /// Takes a message as it stands. Data fields may hold separators that no field follows: whether those
-    /// are of the message or were SOH too, CheckSum tells.
+    /// Converts a message to wire form. Data fields may contain separators that no field follows:
+    /// CheckSum shows whether these are data or were SOH.
     fn taken(&self, place: Range<usize>, separator: &[u8]) -> TextMessage<'t> {
         let text = self.text.get(place.clone()).unwrap_or_default();
         let mut notes = Vec::new();
@@ -344,7 +351,7 @@ impl<'t> Scanner<'t> {
         TextMessage { place, bytes, notes, is_completed: false }
     }
 
-    /// Takes fields by one separator, or by several where those that ought to have none hold another.
+    /// Splits fields by one separator, or by several if a value that cannot contain one does.
     fn split(&self, start: usize, end: usize, separator: &[u8]) -> TextMessage<'t> {
         let len_max = self.patterns.len_max;
         let limit = end.min(start + len_max);
@@ -358,7 +365,7 @@ impl<'t> Scanner<'t> {
         found
     }
 
-    /// Takes the fields of a line, each with a separator of its own, until CheckSum or another message.
+    /// Splits the fields of a line, each with its own separator, up to CheckSum or another message.
     fn mixed(&self, mixed: &Mixed, start: usize, end: usize) -> TextMessage<'t> {
         let rest = self.text.get(start..end).unwrap_or_default();
         let line = rest.get(..mixed_len(rest)).unwrap_or_default();
@@ -375,7 +382,7 @@ impl<'t> Scanner<'t> {
         is_cut.then(|| format!("cut: the data end after {} bytes of a message", end - start))
     }
 
-    /// Takes fields until CheckSum, another message or the end of the line.
+    /// Splits fields up to CheckSum, another message or the end of the line.
     fn walked(&self, start: usize, end: usize, separator: &[u8]) -> TextMessage<'t> {
         let (mut bytes, mut notes, mut at) = (Vec::new(), Vec::new(), start);
         let end = loop {
@@ -415,7 +422,7 @@ impl<'t> Scanner<'t> {
         TextMessage { place: start..end, bytes: bytes.into(), notes, is_completed: false }
     }
 
-    /// Finds the end of the field at `at`. Looks no further than the end of its line.
+    /// Finds the end of the field at `at`, at most the end of its line.
     fn field_end(&self, at: usize, end: usize, separator: &[u8]) -> End {
         let text = self.text.get(..end).unwrap_or_default();
         let has_lines = separator.contains(&b'\n');
@@ -427,14 +434,14 @@ impl<'t> Scanner<'t> {
             let rest = text.get(place..).unwrap_or_default();
             let is_inside = place == at || text.get(place - 1).is_some_and(u8::is_ascii_digit);
             if !is_inside && rest.starts_with(b"8=FIX") {
-                // Another message, though not behind a separator.
+                // Another message, not preceded by a separator.
                 return End::Line(place);
             }
             let Some(next) = rest.strip_prefix(separator) else { continue };
             if next.starts_with(b"8=FIX") {
                 return End::Message(place);
             }
-            // On the wire a delimiter ends a field whatever follows, even if that is no field.
+            // In wire form a delimiter ends a field even if no field follows.
             let is_wire = separator == [SOH] && !matches!(next, [] | [b'\r' | b'\n', ..]);
             if begins_field(next) || is_wire {
                 return End::Field(place);
@@ -446,7 +453,7 @@ impl<'t> Scanner<'t> {
         End::Line(end)
     }
 
-    /// Cuts a last value where what was opened before the message is closed.
+    /// Truncates a last value at the character that closes what was opened before the message.
     fn without_closing<'f>(&self, start: usize, field: &'f [u8]) -> &'f [u8] {
         let before = start.checked_sub(1).and_then(|at| self.text.get(at));
         let closing = CLOSING.iter().find(|(open, _)| Some(open) == before);
@@ -455,7 +462,7 @@ impl<'t> Scanner<'t> {
     }
 }
 
-/// Returns how long the BeginString is that begins with `8=FIX`.
+/// Returns the length of the BeginString that begins with `8=FIX`.
 fn begin_len(text: &[u8]) -> Option<usize> {
     let len = if text.get(5) == Some(&b'T') { 6 } else { 5 };
     let [b'.', major, b'.', minor, rest @ ..] = text.get(len..)? else { return None };
@@ -464,13 +471,13 @@ fn begin_len(text: &[u8]) -> Option<usize> {
     is_version.then_some(len + if has_pack { 7 } else { 4 })
 }
 
-/// True if a tag and `=` stand there.
+/// True if the text begins with a tag and `=`.
 fn begins_field(text: &[u8]) -> bool {
     let digits = text.iter().take(10).take_while(|byte| byte.is_ascii_digit()).count();
     (1..10).contains(&digits) && text.get(digits) == Some(&b'=')
 }
 
-/// Returns how many bytes of a text stand for `body_len` on the wire, where a separator is one byte.
+/// Returns the length in the text of `body_len` bytes on the wire, where a separator is one byte.
 fn text_len(text: &[u8], body_len: usize, separator: &[u8]) -> Option<usize> {
     if separator.len() == 1 {
         return Some(body_len);
@@ -486,7 +493,8 @@ fn text_len(text: &[u8], body_len: usize, separator: &[u8]) -> Option<usize> {
     Some(at)
 }
 
-/// Returns where a message ends, whatever separates its fields: with CheckSum, its line, or before another.
+/// Returns the end of a message with any separators: at CheckSum, at the end of its line, or before
+/// another message.
 fn mixed_len(text: &[u8]) -> usize {
     let is_end = |pair: &[u8], rest: &[u8]| match pair {
         [_, b'\n'] => true,
@@ -502,7 +510,7 @@ fn mixed_len(text: &[u8]) -> usize {
     at + sum.unwrap_or(0)
 }
 
-/// Writes SOH for each separator, or for those alone that a field or nothing follows.
+/// Replaces each separator by SOH, or only those that a field or nothing follows.
 fn with_soh(text: &[u8], separator: &[u8], is_every: bool) -> Vec<u8> {
     let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text);
     while let [first, others @ ..] = rest {
@@ -520,7 +528,7 @@ fn with_soh(text: &[u8], separator: &[u8], is_every: bool) -> Vec<u8> {
     bytes
 }
 
-/// True if CheckSum, the last field, is right.
+/// True if the last field is a correct CheckSum.
 fn has_right_sum(bytes: &[u8]) -> bool {
     let Some((message, sum)) = bytes.split_last_chunk::<SUM_LEN>() else { return false };
     let right = message.iter().copied().fold(0, u8::wrapping_add);
@@ -537,7 +545,8 @@ fn broken(place: Range<usize>, after: &[u8]) -> TextMessage<'static> {
     TextMessage { place, bytes: Cow::Borrowed(&[]), notes, is_completed: false }
 }
 
-/// Puts BeginString, BodyLength and MsgType in front, where that is not so. What has no MsgType is broken.
+/// Adds BeginString, BodyLength and MsgType at the front if they are missing. A message without
+/// MsgType is broken.
 fn complete(found: &mut TextMessage<'_>) {
     let head: [&[u8]; 3] = [b"8=", b"9=", b"35="];
     let mut first = found.bytes.split(|byte| *byte == SOH);
@@ -590,7 +599,7 @@ fn complete(found: &mut TextMessage<'_>) {
 mod tests {
     use super::*;
 
-    /// Messages of a text, with `|` between fields, and what is noted.
+    /// Returns the messages of a text, with `|` between fields, and their notes.
     fn scan(text: &str) -> Vec<(String, Vec<String>)> {
         let mut scanner = Scanner::new(text.as_bytes(), None);
         let mut all = Vec::new();
@@ -665,15 +674,15 @@ mod tests {
         let bytes: Vec<&str> = found.iter().map(|(bytes, _)| bytes.as_str()).collect();
         let wanted = ["8=FIX.4.2|9=5|35=0|10=161|", "8=FIX.4.4|9=5|35=1|", "8=FIXT.1.1|9=5|35=5|"];
         assert_eq!(bytes, wanted);
-        // A BeginString inside of another field is none.
+        // A BeginString inside another field does not begin a message.
         let found = scan("35=D|49=A|58=FIX.4.2 test|10=001|");
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].0.contains("|58=FIX.4.2 test|10=001|"), "{found:?}");
-        // Two of one line without CheckSum.
+        // Two on one line without CheckSum.
         let found = scan("[\"8=FIX.4.2|9=5|35=0|34=1\",\"8=FIX.4.2|9=5|35=1|34=2\"]");
         let bytes: Vec<&str> = found.iter().map(|(bytes, _)| bytes.as_str()).collect();
         assert_eq!(bytes, ["8=FIX.4.2|9=5|35=0|34=1|", "8=FIX.4.2|9=5|35=1|34=2|"]);
-        // Two of one line, the first without CheckSum.
+        // Two on one line, the first without CheckSum.
         let found = scan("8=FIX.4.2|9=5|35=0|8=FIX.4.2|9=5|35=1|10=162|");
         assert_eq!(found.len(), 2, "{found:?}");
         assert_eq!(found[0].0, "8=FIX.4.2|9=5|35=0|");
@@ -688,7 +697,7 @@ mod tests {
         assert_eq!(found[0].0, text.replace('\u{1}', "|"));
     }
 
-    /// A message with this body, whose BodyLength and CheckSum are right.
+    /// Returns a message with this body, and correct BodyLength and CheckSum.
     fn sealed(body: &str) -> String {
         let message = format!("8=FIX.4.2\u{1}9={}\u{1}{body}", body.len());
         let sum = message.bytes().fold(0, u8::wrapping_add);
@@ -722,11 +731,11 @@ mod tests {
             first("x 8=FIX.4.2|9=40|35=D|34=1|11=1^A58=a b; c<SOH>10=123|\n"),
             "8=FIX.4.2|9=40|35=D|34=1|11=1|58=a b; c|10=123|"
         );
-        // Two of one line, and the line after them.
+        // Two on one line, and the line after them.
         let found = scan("8=FIX.4.2|9=5;35=0|10=161| 8=FIX.4.2;9=5|35=1;34=2\nnothing\n");
         let bytes: Vec<&str> = found.iter().map(|(bytes, _)| bytes.as_str()).collect();
         assert_eq!(bytes, ["8=FIX.4.2|9=5|35=0|10=161|", "8=FIX.4.2|9=5|35=1|34=2|"]);
-        // A text may hold what looks like a field.
+        // A value may contain text in the form of a field.
         let text = "8=FIX.4.2|9=40|35=D|34=1|58=see 44=1; 54=2|10=123|";
         assert_eq!(first(text), text);
     }
@@ -765,7 +774,7 @@ mod tests {
 
     #[test]
     fn many_messages_of_one_line_are_scanned_in_one_pass() {
-        // A pass a message would take minutes.
+        // A pass over the rest for each message would take minutes.
         for message in [
             "8=FIX.4.2^A9=5^A35=0^A10=161^A ",
             "8=FIX.4.2^A9=999^A35=0^A10=161^A ",
@@ -778,7 +787,7 @@ mod tests {
         }
     }
 
-    /// A text of messages and other lines, some of them wrong, cut or long.
+    /// Returns a text of messages and other lines, some of them wrong, truncated or long.
     fn random_log(random: &mut fastrand::Rng) -> Vec<u8> {
         let mut log = Vec::new();
         let separators = ["\u{1}", "|", "^A", ";", "<SOH>", "\n"];

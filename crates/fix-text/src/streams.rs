@@ -1,20 +1,20 @@
-//! FIX messages of the TCP streams of a capture.
+//! FIX messages in the TCP streams of a capture.
 
 use crate::found::Found;
 use std::collections::BTreeMap;
 use tickwire_feed::capture::Packet;
 use tickwire_fix::{Framer, Limits, Step};
 
-/// Streams of which something is held at the same time.
+/// Maximum number of streams with buffered bytes.
 const FLOWS_MAX: usize = 4096;
 /// First bytes of a message.
 const BEGIN: &[u8] = b"8=FIX";
 
-/// Takes the packets of a capture, and hands out the messages of its streams.
+/// Takes the packets of a capture, and passes on the messages of its streams.
 #[derive(Debug, Default)]
 pub struct Streams {
     flows: BTreeMap<u64, Stream>,
-    /// Bytes that were lost and told of.
+    /// Number of lost bytes already reported.
     told: u64,
 }
 
@@ -55,7 +55,7 @@ impl Streams {
         stream.take(&mut |found| handle(&place, found))
     }
 
-    /// Ends all streams of a capture in which `lost_bytes` are missing.
+    /// Ends all streams of a capture in which `lost_bytes` bytes are missing.
     ///
     /// # Errors
     /// The error of `handle`.
@@ -79,7 +79,7 @@ impl Streams {
     }
 }
 
-/// Bytes of which messages are taken.
+/// The bytes of a stream that are not yet parsed.
 #[derive(Debug, Default)]
 struct Stream {
     bytes: Vec<u8>,
@@ -87,7 +87,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// Hands out whole messages, and keeps what is left.
+    /// Passes on whole messages, and keeps the rest.
     fn take<E>(&mut self, handle: &mut impl FnMut(Found<'_>) -> Result<(), E>) -> Result<(), E> {
         let mut at = 0;
         while at < self.bytes.len() {
@@ -99,7 +99,8 @@ impl Stream {
                 }
                 Step::Garbage(len) => {
                     let garbage = &self.bytes[at..at + len];
-                    // Logs have other text between messages; only what begins like one is wrong.
+                    // Logs have other text between messages; only bytes that begin like a message
+                    // are reported.
                     if garbage.starts_with(BEGIN) {
                         handle(Found::Broken(broken(garbage)))?;
                     }
@@ -116,7 +117,7 @@ impl Stream {
         self.bytes.starts_with(BEGIN)
     }
 
-    /// Hands out what is left as broken, if it begins like a message.
+    /// Passes on the rest as broken if it begins like a message.
     fn end<E>(self, handle: &mut impl FnMut(Found<'_>) -> Result<(), E>) -> Result<(), E> {
         if !self.begins_message() {
             return Ok(());

@@ -5,19 +5,20 @@ use std::sync::OnceLock;
 use tickwire_fix::dictionary::shipped;
 use tickwire_fix::{Dictionary, Message, Tag};
 
-/// Dictionaries: two that the user has named, or those that come with the product, parsed when they are wanted.
+/// The dictionaries: two that the user has named, or the shipped ones, parsed on demand.
 #[derive(Debug, Default)]
 pub struct Versions {
-    /// Session and application, where the user has named them.
+    /// Session and application dictionary, if the user has named them.
     named: Option<(Dictionary, Dictionary)>,
     built_in: [OnceLock<Dictionary>; shipped::ALL.len()],
-    /// For versions that are not known.
+    /// For unknown versions.
     empty: OnceLock<Dictionary>,
 }
 
 impl Versions {
-    /// Takes `application` for every message, with header, trailer and session messages of `session`: unless
-    /// given its own, or those of FIXT 1.1 if it has none.
+    /// Uses `application` for every message, with header, trailer and session messages of
+    /// `session`. Without `session` these come from `application`, or from FIXT 1.1 if
+    /// `application` has no header.
     pub fn named(application: Dictionary, session: Option<Dictionary>) -> Self {
         let session = match session {
             Some(session) => session,
@@ -27,7 +28,7 @@ impl Versions {
         Self { named: Some((session, application)), ..Self::default() }
     }
 
-    /// Returns the names for a message; none for a version that is not known.
+    /// Returns the names for a message; empty for an unknown version.
     pub fn names(&self, message: &Message<'_, '_>) -> Names<'_> {
         self.names_of(message.begin_string(), version_of(message))
     }

@@ -1,6 +1,8 @@
-//! Decodes a capture and prints its first messages as JSON lines. Without arguments it makes a capture of CME's framing.
+//! Decodes a capture and prints its first messages as JSON lines. Without arguments it generates a
+//! capture in CME's framing.
 //!
-//! `decode_capture [CAPTURE TEMPLATES FRAMING]`, for example `decode_capture day.pcap templates.xml moex-spectra`
+//! `decode_capture [CAPTURE TEMPLATES FRAMING]`, for example
+//! `decode_capture day.pcap templates.xml moex-spectra`
 
 use std::error::Error;
 use std::fmt::Display;
@@ -14,7 +16,7 @@ use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
 use tickwire_feed::framing::Preset;
 use tickwire_text::{Header, JsonLines, MessageWriter};
 
-/// Messages that are printed; all are counted.
+/// Number of printed messages; all are counted.
 const SHOWN: u64 = 2;
 
 #[derive(Default)]
@@ -51,7 +53,7 @@ impl CaptureSink for Print {
     }
 }
 
-/// Returns a capture in memory: packets behind their lengths.
+/// Returns a capture in memory: packets with length prefixes.
 fn made_capture() -> Result<Vec<u8>, Box<dyn Error>> {
     let framing = Some(Preset::Cme.framing());
     let options = Options { messages: 1_000, framing, ..Options::cme(CmeShape::Average) };

@@ -1,5 +1,5 @@
-//! The feed handler over a simulated day: lines A and B lose packets, snapshots bring books back, and every fresh book
-//! equals the exchange's at the end.
+//! The feed handler over a simulated day: lines A and B lose packets, snapshots restore books, and
+//! every fresh book equals the exchange's book at the end.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tickwire_feed::handler::{
 use tickwire_feed::market::{AdapterOptions, BookKind, MarketDataAdapter};
 use tickwire_feed::recovery::{BookChange, Recovery};
 
-/// Counts, and prints what went wrong.
+/// Counts events, and prints errors.
 #[derive(Default)]
 struct Print {
     messages: u64,
@@ -39,7 +39,7 @@ impl Sink<Message> for Print {
     }
 }
 
-/// Best bid and offer as text.
+/// Returns best bid and offer as text.
 fn best(book: &Book) -> String {
     let side = |side| book.best(side).map_or("-".to_owned(), |level| level.price.to_string());
     format!("{} / {}", side(Side::Bid), side(Side::Offer))

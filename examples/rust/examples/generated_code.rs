@@ -1,5 +1,6 @@
-//! Decodes by generated code: fields are members of structs. The simulated exchange makes the feed; its module is one of
-//! `tickwire-fast-generated`. `tickwire templates generate` makes one of any template file.
+//! Decodes with generated code: fields are members of structs. The simulated exchange generates the
+//! feed; the module comes from `tickwire-fast-generated`. `tickwire templates generate` creates
+//! such a module from any template file.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -10,11 +11,11 @@ use tickwire_fast_generated::exchange_complex as complex;
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Options { messages: 1_000, ..Options::complex() };
     let mut generator = Generator::new(&options)?;
-    // Refuses a template set that the module was not generated from.
+    // Refuses a template set other than that of the module.
     let mut decoder = Decoder::<complex::Templates>::new(Arc::clone(generator.program()))?;
     let (mut entries, mut size, mut others) = (0, 0_i64, 0);
     while let Some(packet) = generator.next_packet()? {
-        // This feed empties dictionaries before every packet.
+        // This feed resets dictionaries before every packet.
         decoder.reset();
         match decoder.decode(&packet.bytes)?.message {
             Message::Known(complex::Message::MarketData(data)) => {

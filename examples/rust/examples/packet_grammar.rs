@@ -1,4 +1,5 @@
-//! A protocol of one's own as a packet grammar: messages behind their lengths, each with a side, a symbol and a price.
+//! A custom protocol as a packet grammar: messages with length prefixes, each with a side, a symbol
+//! and a price.
 
 use std::error::Error;
 use tickwire_dsparser::{ActionError, ActionId, ActionNames, ActionValue, Host, Program};
@@ -20,7 +21,7 @@ LOOP
 ENDLOOP
 "#;
 
-/// Actions, in the order in which the grammar's names are given.
+/// Actions, in the order of the grammar's names.
 const ACTIONS: [&str; 3] = ["side", "symbol", "price"];
 
 /// Prints a line for each message.
@@ -40,7 +41,7 @@ impl Host for Print {
         match ACTIONS[usize::from(action.0)] {
             "side" => self.line = if bytes == b"B" { "bid".into() } else { "offer".into() },
             "symbol" => self.line = format!("{text} {}", self.line),
-            // Seven bits a byte; the top bit ends the number.
+            // Seven bits per byte; the top bit ends the number.
             _ => {
                 let digits = bytes.iter().map(|byte| u64::from(byte & 0x7f));
                 println!("{} {}", self.line, digits.fold(0, |price, digit| price << 7 | digit));

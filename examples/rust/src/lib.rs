@@ -1,9 +1,9 @@
 //! Examples of Tickwire's crates: see the folder `examples` beside this one.
 //!
-//! The blocks of Rust in the book (`docs`) are doctests of this crate.
+//! The Rust code blocks of the book (`docs`) are doctests of this crate.
 #![forbid(unsafe_code)]
 
-/// Makes doctests of pages.
+/// Turns pages into doctests.
 macro_rules! pages {
     ($($name:ident: $path:literal),* $(,)?) => {
         $(

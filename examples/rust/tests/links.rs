@@ -1,4 +1,4 @@
-//! Links of the book, the READMEs and the other pages lead somewhere, and the book has every page.
+//! Links in the book, the READMEs and the other pages are valid, and the book contains every page.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("it is there")
 }
 
-/// Markdown files below `directory`, without what is built or fetched.
+/// Collects the Markdown files below `directory`, except built and fetched ones.
 fn pages(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).expect("a directory") {
         let path = entry.expect("an entry").path();
@@ -22,19 +22,19 @@ fn pages(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The text without blocks of code.
+/// Returns the text without code blocks.
 fn prose(text: &str) -> String {
     let parts = text.split("\n```").enumerate();
     parts.filter(|(index, _)| index % 2 == 0).map(|(_, part)| part).collect()
 }
 
-/// The targets of the links of a text.
+/// Returns the link targets in a text.
 fn targets(text: &str) -> Vec<&str> {
     let after = text.split("](").skip(1);
     after.filter_map(|rest| rest.split_once(')')).map(|(target, _)| target).collect()
 }
 
-/// The name that GitHub and mdBook give a heading.
+/// Returns the anchor that GitHub and mdBook generate for a heading.
 fn anchor(heading: &str) -> String {
     let text = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = text.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));

@@ -1,17 +1,18 @@
-//! The README of each crate is its documentation, with its features. `TICKWIRE_BLESS=1` writes them anew.
+//! The README of each crate equals its documentation and its features. `TICKWIRE_BLESS=1` writes
+//! them again.
 
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Crates whose README is written by hand, for users who write no Rust.
+/// Crates with a handwritten README, for users who do not write Rust.
 const BY_HAND: [&str; 3] = ["python", "shm", "tickwire"];
 
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates")
 }
 
-/// The documentation at the root of a crate, as Markdown for readers outside rustdoc.
+/// Returns the documentation at the root of a crate as Markdown for readers outside rustdoc.
 fn documentation(source: &str) -> String {
     let (mut text, mut in_code) = (String::new(), false);
     for line in source.lines().filter_map(|line| line.strip_prefix("//!")) {
@@ -26,7 +27,7 @@ fn documentation(source: &str) -> String {
             }
             text.push_str(line);
         } else if line.starts_with('#') {
-            // The name of the crate is the title; `# Examples` is a part below it.
+            // The name of the crate is the title; `# Examples` becomes a section below it.
             text.push('#');
             text.push_str(line);
         } else {
@@ -37,7 +38,7 @@ fn documentation(source: &str) -> String {
     text
 }
 
-/// A line without links to items: [`Decoder`] and [`rt`](crate::rt) become code.
+/// Returns a line without links to items: [`Decoder`] and [`rt`](crate::rt) become code.
 fn without_items(line: &str) -> String {
     let (mut text, mut rest) = (String::new(), line);
     while let Some((before, after)) = rest.split_once('[') {
@@ -62,7 +63,7 @@ fn without_items(line: &str) -> String {
     text + rest
 }
 
-/// Rows of the features of a manifest, each with the comment above it.
+/// Returns the features of a manifest as rows, each with the comment above it.
 fn features(manifest: &str) -> Vec<(String, String)> {
     let section = manifest.split_once("\n[features]\n").map_or("", |(_, rest)| rest);
     let section = section.split("\n[").next().unwrap_or_default();

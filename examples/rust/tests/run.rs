@@ -1,4 +1,4 @@
-//! The examples run on the data that they make, and print what is expected.
+//! The examples run on synthetic data and print the expected output.
 
 use std::path::PathBuf;
 use std::process::Command;

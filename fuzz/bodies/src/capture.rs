@@ -1,4 +1,4 @@
-//! Capture files of every format, and framing of what they hold.
+//! Capture files of every format, and the framing of their packets.
 
 use crate::choices::Choices;
 use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, Limits};
@@ -16,15 +16,16 @@ const LIMITS: Limits = Limits {
     tcp_held_bytes_max: 4 << 10,
     tcp_held_segments_max: 8,
 };
-/// Fewer than an input of a few hundred KiB can hold; more only come out of compressed ones.
+/// Fewer than an uncompressed input of a few hundred KiB can hold; only compressed inputs exceed
+/// it.
 const PACKETS_MAX: usize = 4096;
 const MESSAGE_BYTES_MAX: usize = 2 << 10;
 
-/// Reads a capture and splits its packets. The first byte chooses the format, the second the
-/// framing: that of an exchange, or one whose text stands in front of the capture.
+/// Reads a capture and splits its packets. The first byte selects the format, the second the
+/// framing: that of an exchange, or one whose text precedes the capture.
 ///
 /// # Panics
-/// If a packet is larger than the limits, or a framing does not print as it was read.
+/// If a packet exceeds the limits, or the printed form of a framing differs from its input.
 pub fn capture(data: &[u8]) {
     let mut choices = Choices::new(data);
     let options = CaptureOptions::new().limits(LIMITS);

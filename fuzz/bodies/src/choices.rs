@@ -1,6 +1,6 @@
-//! Choices taken from a fuzzer's bytes.
+//! Choices from a fuzzer's bytes.
 
-/// Reads choices from the front of the input; zeros when it is used up.
+/// Reads choices from the front of the input; zeros after its end.
 pub(crate) struct Choices<'d> {
     data: &'d [u8],
 }
@@ -14,7 +14,7 @@ impl<'d> Choices<'d> {
         self.data.is_empty()
     }
 
-    /// What no choice has taken yet.
+    /// Returns the unused bytes.
     pub(crate) fn rest(&self) -> &'d [u8] {
         self.data
     }
@@ -29,7 +29,7 @@ impl<'d> Choices<'d> {
         }
     }
 
-    /// A number below `count`, which is at most 256.
+    /// Returns a number below `count`, which is at most 256.
     pub(crate) fn below(&mut self, count: usize) -> usize {
         usize::from(self.byte()) % count.max(1)
     }

@@ -1,4 +1,4 @@
-//! The decoder on any bytes: its ways to decode agree, and what it decodes can be encoded.
+//! The decoder on arbitrary bytes: all ways to decode agree, and decoded messages can be encoded.
 
 use crate::choices::Choices;
 use crate::events::{self, Event, Recorder};
@@ -10,12 +10,12 @@ use tickwire_fast::{
 
 const MESSAGES_MAX: usize = 64;
 
-/// Decodes a stream of messages of one of the built-in template sets. The first byte chooses the
+/// Decodes a stream of messages of one of the built-in template sets. The first byte selects the
 /// set, the second conformance and reset.
 ///
 /// # Panics
 /// If decoding whole, in pieces, by visitor, traced and projected differ, or if an encoder cannot
-/// give back what was decoded.
+/// reproduce a decoded message.
 pub fn decoder(data: &[u8]) {
     let mut choices = Choices::new(data);
     let set = &sets::all()[choices.below(sets::all().len())];
@@ -42,7 +42,7 @@ pub fn decoder(data: &[u8]) {
     }
 }
 
-/// The same stream through every way to decode it.
+/// Decoders that decode the same stream in different ways.
 struct Run {
     wanted: &'static [String],
     whole: Decoder,
@@ -53,7 +53,7 @@ struct Run {
     again: Option<Again>,
 }
 
-/// Encodes what was decoded and decodes it again, until a message cannot be encoded.
+/// Encodes decoded messages and decodes them again, until a message cannot be encoded.
 struct Again {
     encoder: Encoder,
     decoder: Decoder,
@@ -83,7 +83,8 @@ impl Run {
         }
     }
 
-    /// Decodes the message at the start of `input` in every way; `None` when the stream is over.
+    /// Decodes the message at the start of `input` in every way. Returns `None` at the end of the
+    /// stream.
     fn message(&mut self, input: &[u8]) -> Option<usize> {
         let findings = self.whole.findings().total();
         match self.whole.decode(input) {
@@ -112,7 +113,7 @@ impl Run {
         }
     }
 
-    /// What is an error for one way to decode is one for the others.
+    /// Asserts that all ways to decode fail alike.
     fn fail_alike(&mut self, input: &[u8], error: Error) {
         match self.pieces.decode_stream(input) {
             Ok(Step::NeedMore(_)) => assert_eq!(error.kind(), ErrorKind::Truncated),
@@ -121,7 +122,7 @@ impl Run {
                 assert!(in_pieces == error || is_limit(in_pieces.kind()), "{in_pieces}, {error}");
             }
         }
-        // Ways that store less may come further, or to the end.
+        // Ways that store less may get further, or to the end.
         let stores_less = error.kind() == ErrorKind::MessageTooLarge;
         let visited = self.visited.visit(input, &mut Recorder::default());
         let traced = self.traced.trace(input, |_| ());
@@ -159,8 +160,8 @@ fn project(decoder: &mut Decoder, input: &[u8], len: usize, whole: &Message, wan
 }
 
 impl Again {
-    /// Encodes a message and decodes it again. False if it could not be encoded, which happens only
-    /// to what a lenient decoder let pass.
+    /// Encodes a message and decodes it again. Returns false if it could not be encoded, which is
+    /// possible only for messages that a lenient decoder accepted.
     fn round(&mut self, message: &Message, len: usize, events: &[Event]) -> bool {
         self.bytes.clear();
         if let Err(error) = self.encoder.encode(message, &mut self.bytes) {
@@ -175,7 +176,7 @@ impl Again {
     }
 }
 
-/// Limits that a stream is stopped at before its bytes are all there.
+/// True for limits that stop a stream before all its bytes have arrived.
 fn is_limit(kind: ErrorKind) -> bool {
     matches!(
         kind,

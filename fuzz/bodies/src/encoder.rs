@@ -1,4 +1,4 @@
-//! Builder and encoder: what is built and encoded decodes to the same, alone and in packets.
+//! Builder and encoder: built and encoded messages decode to the same values, alone and in packets.
 
 use crate::choices::Choices;
 use crate::events::{self, Event};
@@ -11,10 +11,11 @@ use tickwire_fast::{
 
 const MESSAGES_MAX: usize = 24;
 
-/// Builds messages of one of the built-in template sets as the bytes say, encodes and decodes them.
+/// Builds messages of one of the built-in template sets according to the input, encodes and decodes
+/// them.
 ///
 /// # Panics
-/// If a message comes back different, or is refused for another reason than its operators.
+/// If a message decodes to different values, or is refused for a reason other than its operators.
 pub fn encoder(data: &[u8]) {
     let mut choices = Choices::new(data);
     let set = &sets::all()[choices.below(sets::all().len())];
@@ -75,7 +76,7 @@ pub fn encoder(data: &[u8]) {
     packets.finish();
 }
 
-/// Errors that a message of right types may be refused with.
+/// True for errors with which a message of valid types may be refused.
 fn is_not_encodable(kind: ErrorKind) -> bool {
     use ErrorKind as K;
     matches!(
@@ -91,7 +92,7 @@ fn is_not_encodable(kind: ErrorKind) -> bool {
     )
 }
 
-/// Messages in packets, and what they must decode to.
+/// Messages in packets, and their expected contents.
 struct Packets {
     encoder: PacketEncoder,
     decoder: Decoder,

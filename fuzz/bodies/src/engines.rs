@@ -1,4 +1,4 @@
-//! Engines on any bytes: vectors and machine code say the same as the portable engine.
+//! Engines on arbitrary bytes: vector and machine code agree with the portable engine.
 
 use crate::choices::Choices;
 use crate::events::{self, Event};
@@ -7,8 +7,8 @@ use tickwire_fast::{Conformance, Decoder, DecoderOptions, Engine, Error, ResetPo
 
 const MESSAGES_MAX: usize = 64;
 
-/// Decodes a stream of messages of one of the built-in template sets by every engine. The first byte
-/// chooses the set, the second conformance and reset, as for [`decoder`](crate::decoder).
+/// Decodes a stream of messages of one of the built-in template sets with every engine. The first
+/// byte selects the set, the second conformance and reset, as in [`decoder`](crate::decoder).
 ///
 /// # Panics
 /// If values, lengths, errors or findings differ.
@@ -41,7 +41,7 @@ pub fn engines(data: &[u8]) {
         match scalar {
             Ok((len, _)) if len > 0 => rest = &rest[len..],
             Ok(_) => break,
-            // What comes next is as good as any bytes, once the dictionaries are empty again.
+            // After a reset of the dictionaries the remaining bytes are as good as any input.
             Err(_) if rest.is_empty() => break,
             Err(_) => {
                 decoders.iter_mut().for_each(Decoder::reset);

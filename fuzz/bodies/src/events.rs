@@ -1,8 +1,8 @@
-//! A message as a list of events, to compare what comes out of different ways to decode it.
+//! A message as a list of events, to compare the results of different ways to decode it.
 
 use tickwire_fast::{Decimal, FieldLayout, FieldValue, Message, Record, TemplateLayout, Visitor};
 
-/// A scalar with its bytes owned.
+/// A scalar that owns its bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Scalar {
     Absent,
@@ -25,7 +25,7 @@ pub(crate) enum Event {
     End,
 }
 
-/// The events of a message.
+/// Returns the events of a message.
 pub(crate) fn of_message(message: &Message) -> Vec<Event> {
     let mut events = vec![Event::Message(message.template_name().to_owned())];
     add_record(message.root(), &mut events);
@@ -75,7 +75,7 @@ fn scalar(value: FieldValue<'_>) -> Scalar {
     }
 }
 
-/// Notes the events of a message while it is decoded.
+/// Records the events of a message during decoding.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder(pub(crate) Vec<Event>);
 
@@ -117,7 +117,7 @@ impl Visitor for Recorder {
     }
 }
 
-/// The fields of the outermost record that a projection keeps, with their events.
+/// Returns the events of the fields of the outermost record that a projection keeps.
 pub(crate) fn of_fields(message: &Message, wanted: &[String]) -> Vec<Event> {
     let mut events = Vec::new();
     for (field, value) in message.root().fields() {

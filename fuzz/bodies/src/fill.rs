@@ -1,4 +1,4 @@
-//! Fills a message builder as a fuzzer's bytes say.
+//! Fills a message builder according to a fuzzer's bytes.
 
 use crate::choices::Choices;
 use tickwire_fast::template::FieldType;
@@ -10,8 +10,8 @@ const NESTING_MAX: usize = 6;
 const TEXTS: [&[u8]; 8] =
     [b"", b"A", b"AB", b"ABC", b"XBC", b"\0", b"ABCDEFGHIJ", "\u{fc}ber".as_bytes()];
 
-/// Walks a record and sets what the choices say, with a wrong call now and then. Ends at the first
-/// error of a right call.
+/// Walks a record and sets random values, with an occasional invalid call. Ends at the first error
+/// of a valid call.
 pub(crate) struct Fill<'c, 'd> {
     pub(crate) choices: &'c mut Choices<'d>,
     pub(crate) builder: &'c mut MessageBuilder,
@@ -57,7 +57,7 @@ impl<'d> Fill<'_, 'd> {
             }
             Storage::Dynamic(_) => {
                 let templates = self.program.templates();
-                // Without choices left every reference would nest another.
+                // Without choices left, every reference would nest another one.
                 let template = match nesting > NESTING_MAX || self.choices.is_used_up() {
                     true => templates.len() - 1,
                     false => self.choices.below(templates.len()),
@@ -98,7 +98,7 @@ impl<'d> Fill<'_, 'd> {
         }
     }
 
-    /// A number of any size, often a limit or near zero.
+    /// Returns a number of any size, often a limit or near zero.
     fn number(&mut self) -> u64 {
         match self.choices.below(8) {
             0 => self.choices.word(),
@@ -119,11 +119,11 @@ impl<'d> Fill<'_, 'd> {
         }
     }
 
-    /// A call that is wrong here more often than not: it must be refused or have an effect, and
-    /// never break what follows.
+    /// Makes a call that is usually invalid here: it must be refused or have an effect, and must
+    /// not break later calls.
     fn misuse(&mut self) {
         let index = self.choices.below(12);
-        // Whether it is refused depends on the place; a panic is what is looked for.
+        // It may be refused or not, depending on the position; the test looks for panics.
         let _ = match self.choices.below(8) {
             0 => self.builder.set_u64(index, 300),
             1 => self.builder.set_i64("no such field", -300),

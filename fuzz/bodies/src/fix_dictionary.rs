@@ -1,14 +1,15 @@
-//! FIX dictionaries of both formats: any text is refused or read, and from what is read types are generated.
+//! FIX dictionaries of both formats: any text is refused or parsed, and types are generated from
+//! parsed ones.
 
 use tickwire_fix::{Dictionary, Reader, Validator};
 use tickwire_fix_codegen::Generator;
 
 const BEAT: &[u8] = b"8=FIX.4.4\x019=5\x0135=0\x0110=163\x01";
 
-/// Reads a dictionary.
+/// Parses a dictionary.
 ///
 /// # Panics
-/// If an error has no place, or a message of the dictionary is not found by its type.
+/// If an error has no position, or a message of the dictionary is not found by its type.
 pub fn fix_dictionary(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let dictionary = match Dictionary::parse(text) {

@@ -1,11 +1,11 @@
-//! FIX framing: however the bytes come in, the same messages are found, no more is held than the limit, and
-//! whatever came before, good messages are found again.
+//! FIX framing: the same messages are found however the bytes are split, buffering stays within the
+//! limit, and valid messages are found after any garbage.
 
 use tickwire_fix::{Framer, Limits, Step};
 
 const LIMITS: Limits = Limits { message_len_max: 256, fields_max: 64 };
 
-/// A heartbeat that follows whatever the input is.
+/// Returns a valid heartbeat to follow the input.
 fn good() -> Vec<u8> {
     let body = "35=0\u{1}34=7\u{1}49=A\u{1}52=20240101-00:00:00\u{1}56=B\u{1}";
     let mut bytes = format!("8=FIX.4.4\u{1}9={}\u{1}{body}", body.len()).into_bytes();
@@ -14,12 +14,12 @@ fn good() -> Vec<u8> {
     bytes
 }
 
-/// Frames the bytes, `|` for delimiters, and many good messages after them: whole, byte by byte, and in
-/// pieces of a length that the first byte says.
+/// Frames the bytes, with `|` as delimiter, and many valid messages after them: whole, byte by
+/// byte, and in pieces whose length is the first byte.
 ///
 /// # Panics
-/// If the messages differ, bytes are lost or counted twice, too much is held, or the good messages at the
-/// end are not found.
+/// If the messages differ, bytes are lost or counted twice, too much is buffered, or the valid
+/// messages at the end are not found.
 pub fn fix_framer(data: &[u8]) {
     let (piece, text) = data.split_first().map_or((1, data), |(piece, text)| (*piece, text));
     let to_soh = |byte: &u8| if *byte == b'|' { 1 } else { *byte };
@@ -32,12 +32,12 @@ pub fn fix_framer(data: &[u8]) {
     assert_eq!(messages(&stream, 1), whole, "byte by byte");
     assert_eq!(messages(&stream, usize::from(piece).max(1)), whole, "pieces of {piece} bytes");
     let last = whole.iter().rev().take_while(|message| **message == good).count();
-    // What the input begins may swallow one longest message of what follows it.
+    // The start of a message in the input may swallow at most one message of maximum length.
     let least = (2 * LIMITS.message_len_max) / good.len() - 1;
     assert!(last >= least, "{last} good messages found, at least {least} expected");
 }
 
-/// Returns the messages found if so many bytes come at a time.
+/// Returns the messages found if `piece` bytes arrive at a time.
 fn messages(stream: &[u8], piece: usize) -> Vec<Vec<u8>> {
     let (mut framer, mut held, mut found) = (Framer::new(LIMITS), Vec::new(), Vec::new());
     let mut consumed = 0;

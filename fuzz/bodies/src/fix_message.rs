@@ -1,4 +1,5 @@
-//! FIX messages: any bytes are framed, read by every engine alike, judged, printed and read typed.
+//! FIX messages: arbitrary bytes are framed, decoded alike by every engine, validated, printed and
+//! decoded to types.
 
 use crate::fix_typed::fix_typed;
 use std::sync::LazyLock;
@@ -11,11 +12,12 @@ use tickwire_fix_messages::fix44::{ExecutionReport, Header, NewOrderSingle};
 static FIX44: LazyLock<Dictionary> =
     LazyLock::new(|| Dictionary::parse(shipped::FIX44).expect("the shipped dictionary loads"));
 
-/// Reads bytes as a stream, and as the body of a message with right BodyLength and CheckSum.
+/// Decodes the bytes as a stream, and as the body of a message with correct BodyLength and
+/// CheckSum.
 ///
 /// # Panics
-/// If engines disagree, a stream gives other messages when it comes in pieces, an error has no reason, a typed
-/// message is not what the fields say, or it is encoded to another one.
+/// If engines disagree, a stream in pieces gives other messages, an error has no reject reason, a
+/// typed message differs from its fields, or it is encoded to a different one.
 pub fn fix_message(data: &[u8]) {
     let whole = messages(data, data.len().max(1));
     assert_eq!(messages(data, 7), whole, "pieces of seven bytes");
@@ -25,7 +27,7 @@ pub fn fix_message(data: &[u8]) {
     read(&framed(data));
 }
 
-/// Returns what a framer finds if it is given so many bytes at a time.
+/// Returns the messages that a framer finds if `piece` bytes arrive at a time.
 fn messages(data: &[u8], piece: usize) -> Vec<Vec<u8>> {
     let limits = Limits { message_len_max: 4096, ..Limits::default() };
     let (mut framer, mut held, mut found) = (Framer::new(limits), Vec::new(), Vec::new());
@@ -78,7 +80,7 @@ fn read(bytes: &[u8]) {
         assert_eq!(found, expected, "{}", engine.name());
     }
     if let Ok(expected) = &expected {
-        // Byte by byte.
+        // The byte-by-byte scanner.
         let (message, faults) = reader.examine(bytes).expect("it is right");
         assert_eq!((&fields(&message), faults), (expected, vec![]));
     }
@@ -97,7 +99,7 @@ fn read(bytes: &[u8]) {
     typed(&message);
 }
 
-/// What is read typed is written, and read again the same.
+/// Encodes a typed message and decodes it to the same values.
 fn typed(message: &Message<'_, '_>) {
     let Ok((header, _)) = Header::decode(message) else { return };
     let mut out = vec![0; 1 << 16];

@@ -1,4 +1,4 @@
-//! FIX sessions: whatever a peer sends, what is answered is well formed and numbered in order.
+//! FIX sessions: whatever a peer sends, the answers are well-formed and numbered in order.
 
 use std::sync::OnceLock;
 
@@ -9,10 +9,10 @@ use tickwire_fix_session::{
 };
 
 const START: Now = Now { wall_ns: 1_700_000_000_000_000_000, steady_ns: 1 };
-/// Steps of one input that are run.
+/// Maximum number of steps per input.
 const STEPS_MAX: usize = 200;
 
-/// What the first byte of an input chooses from.
+/// The sessions that the first byte of an input selects from.
 const SESSIONS: [(BeginString, Role); 8] = [
     (BeginString::Fix44, Role::Acceptor),
     (BeginString::Fix44, Role::Acceptor),
@@ -30,8 +30,9 @@ fn dictionaries(version: BeginString) -> Dictionaries {
     SHIPPED[version as usize].get_or_init(load).clone()
 }
 
-/// Each line is a step: the first byte says how much time passes and what else happens; the rest is sent,
-/// `|` for delimiters. A line that goes on with `35=` is framed with the right length and sum.
+/// Runs a session. Each line of the input is a step: the first byte determines how much time passes
+/// and what else happens; the rest is received from the peer, with `|` as delimiter. A line that
+/// continues with `35=` is framed with correct length and sum.
 pub fn fix_session(data: &[u8]) {
     let Some((switches, rest)) = data.split_first() else { return };
     let (version, role) = SESSIONS[usize::from(switches >> 5)];
@@ -57,7 +58,7 @@ pub fn fix_session(data: &[u8]) {
         now = now.plus(u64::from(step & 0x3F) * 250_000_000);
         session.handle_timeout(now);
         if step & 0x40 != 0 {
-            // Not logged on with a reset to come, it is refused; both are fine.
+            // It is refused if not logged on with a reset pending; both results are valid.
             let _ = session.send(now, &Head::new("B"), |writer| writer.str(Tag(148), "news"));
         }
         if step & 0x80 != 0 && text.is_empty() {
@@ -84,7 +85,7 @@ pub fn fix_session(data: &[u8]) {
     }
 }
 
-/// Makes the bytes of a line.
+/// Returns the bytes of a line.
 fn as_bytes(version: BeginString, text: &[u8], now: Now) -> Vec<u8> {
     let text: Vec<u8> = text.iter().map(|byte| if *byte == b'|' { 1 } else { *byte }).collect();
     let Some(body) = text.strip_prefix(b"35=") else { return text };
@@ -108,11 +109,11 @@ fn as_bytes(version: BeginString, text: &[u8], now: Now) -> Vec<u8> {
     writer.finish().map(<[u8]>::to_vec).unwrap_or_default()
 }
 
-/// What the session has answered.
+/// The answers of the session.
 #[derive(Default)]
 struct Answers {
     last: Option<u64>,
-    /// Whether a Logout went out: numbers of application messages behind it are stored alone, and asked for later.
+    /// True if a Logout was sent: later application messages are only stored, and requested later.
     has_said_logout: bool,
 }
 

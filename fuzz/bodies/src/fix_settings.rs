@@ -1,8 +1,8 @@
-//! FIX settings files: any text is read, or refused with lines that are in it.
+//! FIX settings files: any text is parsed, or refused with valid line numbers.
 
 use tickwire_fix_session::settings::Settings;
 
-/// Reads text as a settings file.
+/// Parses text as a settings file.
 pub fn fix_settings(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let lines = text.lines().count() as u32;

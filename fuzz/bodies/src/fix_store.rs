@@ -1,4 +1,4 @@
-//! FIX message stores: a journal of any bytes opens with what is whole in it, or is refused.
+//! FIX message stores: a journal of arbitrary bytes opens with its intact records, or is refused.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tickwire_fix_session::{FileStore, FileStoreOptions, Fsync, Store};
 
-/// Removes its folder at the end.
+/// A folder that is removed when dropped.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -15,7 +15,7 @@ impl Drop for Folder {
     }
 }
 
-/// Opens the bytes as a journal; what can be opened can be read, added to and opened again.
+/// Opens the bytes as a journal. If it opens, it can be read, appended to and opened again.
 pub fn fix_store(data: &[u8]) {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -39,7 +39,7 @@ pub fn fix_store(data: &[u8]) {
         assert!(found.is_none_or(|number| number >= seq_num));
         assert!(bytes.len() <= data.len());
     }
-    // A damaged number may stand at the very end of all numbers: nothing can be added then.
+    // A damaged sequence number may be near the maximum; then nothing can be appended.
     if next > u64::MAX / 64 {
         return;
     }

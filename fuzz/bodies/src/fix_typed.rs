@@ -1,4 +1,4 @@
-//! Typed FIX messages beside a slow reader that follows the dictionary field by field.
+//! Compares typed FIX messages with a slow reader that follows the dictionary field by field.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -8,7 +8,8 @@ use tickwire_fix::typed::{BODY_START, Fields, Room, Shapes};
 use tickwire_fix::{Dictionary, Error, ErrorKind, Field, Message, Reader, Tag};
 use tickwire_fix_messages::fix44::{ExecutionReport, Header, NewOrderSingle};
 
-/// What is read typed is what the fields say, and what is refused is wrong there and for that reason.
+/// Checks that typed values equal the fields, and that a refused message has this error at this
+/// position.
 pub fn fix_typed(message: &Message<'_, '_>, dictionary: &Dictionary) {
     let slow = Slow { fields: message.fields().collect(), message, dictionary };
     let own = |member: &&Member| ![8, 9, 35].contains(&member.tag.0);
@@ -31,11 +32,11 @@ pub fn fix_typed(message: &Message<'_, '_>, dictionary: &Dictionary) {
 }
 
 thread_local! {
-    /// Of all structs and of all messages.
+    /// Shared by all structs and all messages.
     static SHAPES: RefCell<Shapes> = RefCell::default();
 }
 
-/// What is remembered of other messages changes nothing, nor what is remembered of this one.
+/// Checks that remembered shapes of other messages, or of this one, do not change the result.
 fn alike<'m, M: Fields<'m> + PartialEq + Debug>(message: &Message<'m, '_>, start: usize) {
     let mut room = Room::<M>::default();
     let expected = room.decode(message, start).map(|(found, end)| (&*found, end));
@@ -48,7 +49,7 @@ fn alike<'m, M: Fields<'m> + PartialEq + Debug>(message: &Message<'m, '_>, start
     });
 }
 
-/// What members belong to.
+/// The owner of members.
 #[derive(Clone, Copy, PartialEq)]
 enum Scope {
     Header,
@@ -64,7 +65,7 @@ struct Slow<'a, 'm> {
 }
 
 impl<'m> Slow<'_, 'm> {
-    /// Holds a typed body against the fields from `start` on.
+    /// Compares a typed body with the fields from `start` on.
     fn compare<M: Fields<'m> + PartialEq + Debug>(
         &self,
         start: usize,
@@ -90,7 +91,7 @@ impl<'m> Slow<'_, 'm> {
         self.compare_values(start, &bytes, body.members());
     }
 
-    /// Holds the values of what has been encoded again against those that were read.
+    /// Compares the values of the encoded message with the original ones.
     fn compare_values(&self, start: usize, bytes: &[u8], body: &[Member]) {
         let mut reader = Reader::new();
         let again = reader.decode(bytes).expect("what is written can be read");
@@ -99,8 +100,8 @@ impl<'m> Slow<'_, 'm> {
         assert_eq!(self.values(&fields, start_again, body), self.values(&self.fields, start, body));
     }
 
-    /// Members and their values in the order of their tags, those of the header first. Lengths are left out:
-    /// data that come without one are given one.
+    /// Returns members and their values in the order of their tags, those of the header first.
+    /// Omits lengths: data without a length receive one when encoded.
     fn values(
         &self,
         fields: &[Field<'_>],
@@ -122,7 +123,7 @@ impl<'m> Slow<'_, 'm> {
         })
     }
 
-    /// A value as text that is the same for equal values.
+    /// Returns a value as text that is the same for equal values.
     fn plain(&self, field: &Field<'_>) -> String {
         match self.dictionary.field(field.tag).map(|found| Reads::from(found.field_type())) {
             Some(Reads::Int) => format!("{:?}", field.int()),
@@ -135,7 +136,7 @@ impl<'m> Slow<'_, 'm> {
         }
     }
 
-    /// Tags of members and of the groups in them.
+    /// Returns the tags of members and of their groups.
     fn tags(&self, members: &[Member]) -> BTreeSet<Tag> {
         let mut tags: BTreeSet<Tag> = members.iter().map(|member| member.tag).collect();
         for group in members.iter().filter_map(|member| self.group(member)) {
@@ -148,7 +149,8 @@ impl<'m> Slow<'_, 'm> {
         self.dictionary.group(member.group?)
     }
 
-    /// Returns the place after a header, body or entry that begins at `start`, or the first thing wrong.
+    /// Returns the position after a header, body or entry that begins at `start`, or its first
+    /// error.
     fn struct_end(&self, members: &[Member], scope: Scope, start: usize) -> Result<usize, Error> {
         let of_groups = self.tags(members);
         let mut met = BTreeSet::new();
@@ -207,7 +209,7 @@ impl<'m> Slow<'_, 'm> {
         if entries == said { Ok(at) } else { Err(count.refused(ErrorKind::GroupCount)) }
     }
 
-    /// Reads a value as its type says.
+    /// Parses a value by its type.
     fn check(&self, members: &[Member], number: usize, field: &Field<'_>) -> Result<(), Error> {
         let Some(known) = self.dictionary.field(field.tag) else { return Ok(()) };
         let next = members.get(number + 1).and_then(|next| self.dictionary.field(next.tag));
@@ -215,7 +217,7 @@ impl<'m> Slow<'_, 'm> {
         match Reads::from(known.field_type()) {
             Reads::Uint if known.field_type() == FieldType::Length && is_of_data => Ok(()),
             Reads::Boolean => field.boolean().map(drop),
-            // Dictionaries in use list longer values for characters.
+            // Common dictionaries list longer values for character fields.
             Reads::Char if known.values().iter().any(|listed| listed.value.len() != 1) => Ok(()),
             Reads::Char => field.char().map(drop),
             Reads::Date => field.date().map(drop),
@@ -230,7 +232,7 @@ impl<'m> Slow<'_, 'm> {
     }
 }
 
-/// How a value is read.
+/// The way in which a value is parsed.
 enum Reads {
     Boolean,
     Bytes,

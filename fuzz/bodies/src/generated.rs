@@ -1,4 +1,4 @@
-//! Generated code on any bytes: it says what the dynamic engine says.
+//! Generated code on arbitrary bytes: it agrees with the dynamic engine.
 
 use crate::choices::Choices;
 use crate::fill::Fill;
@@ -11,7 +11,7 @@ use tickwire_fast::{
 use tickwire_fast_codegen_check::{Engine, Make, make, record_text};
 use tickwire_fast_generated as committed;
 
-/// Modules of the sets that all targets run; what they offer besides is not used here.
+/// Modules of the template sets that all targets use; this target uses only a part of their items.
 #[allow(dead_code)]
 mod modules {
     include!(concat!(env!("OUT_DIR"), "/modules.rs"));
@@ -19,7 +19,7 @@ mod modules {
 
 const STEPS_MAX: usize = 64;
 const PACKET_MAX: usize = 4096;
-/// A failed message is followed by attempts to decode what stands behind its first bytes, this many.
+/// Maximum number of attempts to decode the rest of a failed message without its first bytes.
 const RESUMPTIONS_MAX: usize = 4;
 
 /// A module, and the program of its template set.
@@ -74,9 +74,8 @@ fn compile(xml: &str) -> Arc<Program> {
     Arc::new(Program::compile(set).expect("small sets compile"))
 }
 
-/// Decodes packets and encodes messages of a module's template set. The first byte chooses the
-/// module, the second conformance and reset; then come steps, each a byte that says what to do with
-/// the packet at hand.
+/// Decodes packets and encodes messages of a module's template set. The first byte selects the
+/// module, the second conformance and reset; each further byte is a step with the current packet.
 ///
 /// # Panics
 /// If values, bytes, lengths, errors or findings of generated code and the dynamic engine differ.
@@ -116,7 +115,7 @@ pub fn generated(data: &[u8]) {
     pair.take_packet(&packet);
 }
 
-/// Bytes as they are; a length of 255 means all that are left.
+/// Returns bytes from the input; a length of 255 means all remaining ones.
 fn piece<'d>(choices: &mut Choices<'d>) -> &'d [u8] {
     match choices.byte() {
         255 => choices.bytes(PACKET_MAX),
@@ -124,7 +123,7 @@ fn piece<'d>(choices: &mut Choices<'d>) -> &'d [u8] {
     }
 }
 
-/// Changes a byte of a packet, removes one, puts one in or cuts the packet.
+/// Changes a byte of a packet, removes or inserts one, or truncates the packet.
 fn change(choices: &mut Choices<'_>, packet: &mut Vec<u8>) {
     let at = usize::from(choices.byte()) | usize::from(choices.byte()) << 8;
     let at = at % (packet.len() + 1);
@@ -138,7 +137,7 @@ fn change(choices: &mut Choices<'_>, packet: &mut Vec<u8>) {
     }
 }
 
-/// What an engine made of a message.
+/// The result of decoding a message.
 type Outcome = Result<(String, usize), Error>;
 
 /// A generated engine beside dynamic ones.
@@ -146,12 +145,13 @@ struct Pair {
     program: Arc<Program>,
     decoder: Decoder,
     generated_decoder: Box<dyn Engine>,
-    /// The same, which reads all that it can by vectors.
+    /// The same decoder with vectors for everything that they support.
     wide_decoder: Box<dyn Engine>,
-    /// Encode what is decoded.
+    /// Encode the decoded messages.
     again: Encoder,
     generated_again: Box<dyn Engine>,
-    /// Encode what is built: apart, because a decoder's packets are changed on their way.
+    /// Encode the built messages: separate, because the packets to a decoder are changed on the
+    /// way.
     encoder: Encoder,
     generated_encoder: Box<dyn Engine>,
     builder: MessageBuilder,
@@ -162,7 +162,7 @@ impl Pair {
         let encoding =
             EncoderOptions { reset: options.reset, limits: LIMITS, ..EncoderOptions::default() };
         let program = module.program.clone();
-        // By what this CPU has; the harness holds it against portable code.
+        // The engine depends on this CPU's features; this target compares it with `options.engine`.
         let automatic = DecoderOptions { engine: DynamicEngine::Automatic, ..options };
         let engine = || (module.make)(program.clone(), automatic);
         let wide = DecoderOptions { engine: DynamicEngine::Wide, ..options };
@@ -202,11 +202,12 @@ impl Pair {
         ]
     }
 
-    /// Builds a message as the choices say and appends its bytes, which both encoders agree on.
+    /// Builds a message according to the choices and appends its bytes, on which both encoders must
+    /// agree.
     fn append_built(&mut self, choices: &mut Choices<'_>, packet: &mut Vec<u8>) {
         let template = choices.below(self.program.templates().len());
         let layout = &self.program.templates()[template];
-        // Generated code has no way to ask for a template without an id.
+        // Generated code cannot encode a template without an id.
         if layout.id.is_none() || self.builder.begin(template).is_err() {
             return;
         }
@@ -217,7 +218,7 @@ impl Pair {
         }
     }
 
-    /// Decodes a packet from its beginning to its end or to what cannot be decoded.
+    /// Decodes a packet to its end, or to the part that cannot be decoded.
     fn take_packet(&mut self, packet: &[u8]) {
         self.begin_packet();
         let mut rest = packet;
@@ -232,7 +233,8 @@ impl Pair {
                 rest = &rest[len..];
             } else if resumptions < RESUMPTIONS_MAX {
                 resumptions += 1;
-                // The first time both go on as they are, and refuse; then with empty dictionaries.
+                // The first time all continue without a reset, and refuse; then with empty
+                // dictionaries.
                 if resumptions > 1 {
                     self.reset();
                     rest = &rest[1..];
@@ -247,10 +249,10 @@ impl Pair {
         }
     }
 
-    /// Decodes bytes as a stream of which more and more has arrived.
+    /// Decodes bytes as a stream that arrives piece by piece.
     fn take_stream(&mut self, bytes: &[u8], step: usize) {
         let (mut from, mut to) = (0, 0);
-        // Each piece is decoded from the message's first byte: not too many of them.
+        // Every attempt decodes from the message's first byte, so the number of pieces is limited.
         let step = step.max(bytes.len() / 16);
         while to < bytes.len() {
             to = (to + 1 + step).min(bytes.len());
@@ -275,7 +277,7 @@ impl Pair {
     }
 }
 
-/// Encodes a message with both, and appends the bytes.
+/// Encodes a message with both encoders, and appends the bytes.
 fn encode(encoder: &mut Encoder, generated: &mut dyn Engine, message: &Message, out: &mut Vec<u8>) {
     let from = out.len();
     let mut found = out.clone();

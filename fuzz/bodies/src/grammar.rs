@@ -1,4 +1,4 @@
-//! Packet grammars: any text is a program or a list of errors, and engines agree on any packet.
+//! Packet grammars: any text is a program or a list of errors, and the engines agree on any packet.
 
 use crate::choices::Choices;
 use tickwire_dsparser::{
@@ -6,13 +6,13 @@ use tickwire_dsparser::{
     reference,
 };
 
-/// A fuzzer must not wait for large automata.
+/// Limits the automata, so that the fuzzer does not wait for large ones.
 const STATES_MAX: usize = 2000;
 const PACKET_BYTES_MAX: usize = 256;
-/// Calls after which an action refuses, so that counts of empty rounds come to an end.
+/// Number of calls after which an action refuses, so that repetitions without input end.
 const CALLS_MAX: usize = 2000;
 
-/// Writes down every call; an action returns its last byte, and fails on a byte `E`.
+/// Records every call; an action returns its last byte, and fails on a byte `E`.
 #[derive(Debug, Default, PartialEq)]
 struct Calls(Vec<(u16, Vec<u8>, usize)>);
 
@@ -39,10 +39,10 @@ impl Host for Calls {
     }
 }
 
-/// Parses a grammar, which ends at the first zero byte, and runs it over the bytes behind it.
+/// Parses a grammar, which ends at the first zero byte, and runs it over the bytes after it.
 ///
 /// # Panics
-/// If the automaton and the reference differ in a call or in how they end.
+/// If the automaton and the reference engine differ in a call or in the result.
 pub fn grammar(data: &[u8]) {
     let choices = Choices::new(data);
     let mut parts = choices.rest().splitn(2, |byte| *byte == 0);

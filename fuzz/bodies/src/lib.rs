@@ -1,4 +1,4 @@
-//! What the fuzz targets do with their input: plain functions that panic when a promise is broken.
+//! The bodies of the fuzz targets: plain functions that panic if a guarantee is violated.
 //!
 //! cargo-fuzz calls them from `fuzz/fuzz_targets`; `tests/smoke.rs` calls them on seeds and a
 //! bounded number of mutated inputs with stable Rust.

@@ -1,4 +1,4 @@
-//! OPRA packets through every decoder, and what they hold through the encoder.
+//! OPRA packets through every decoder, and their messages through the encoder.
 
 use crate::choices::Choices;
 use std::cell::RefCell;
@@ -7,7 +7,7 @@ use tickwire_opra::{
     json, reference,
 };
 
-/// Every engine of the bottom-up decoder, and both back ends of the grammar.
+/// Every engine of the bottom-up decoder, and both back ends of the grammar decoder.
 struct Decoders {
     reference: reference::Decoder,
     bottom_up: Vec<bottom_up::Decoder>,
@@ -15,7 +15,8 @@ struct Decoders {
 }
 
 thread_local! {
-    /// Made once: decoders forget a packet before the next, and the grammar is compiled for one of them.
+    /// Created once: decoders reset before each packet, and creating one of them compiles the
+    /// grammar.
     static DECODERS: RefCell<Decoders> = RefCell::new(Decoders::new());
 }
 
@@ -33,7 +34,7 @@ impl Decoders {
     }
 }
 
-/// All that a decoder says about a packet.
+/// The complete result of decoding a packet.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     /// Messages with their changed fields and offsets.
@@ -41,12 +42,12 @@ struct Outcome {
     result: Result<Summary, Error>,
 }
 
-/// Decodes a packet with every decoder; what came out is encoded and decoded again. The first byte
-/// chooses whether the rest is a packet, or messages behind their lengths to be put into one.
+/// Decodes a packet with every decoder, then encodes the messages and decodes them again. The first
+/// byte selects whether the rest is a packet, or messages with length prefixes for one.
 ///
 /// # Panics
-/// If decoders differ in a message, a changed field or the error, or what was decoded does not come
-/// through the encoder.
+/// If decoders differ in a message, a changed field or the error, or a decoded message does not
+/// survive encoding.
 pub fn opra(data: &[u8]) {
     let mut choices = Choices::new(data);
     let packet = match choices.below(3) {
@@ -69,7 +70,7 @@ pub fn opra(data: &[u8]) {
     });
 }
 
-/// Puts messages behind their lengths into a packet.
+/// Assembles messages with length prefixes into a packet.
 fn packet_of(mut packet: Vec<u8>, mut choices: Choices<'_>) -> Vec<u8> {
     while !choices.is_used_up() {
         let len = choices.below(64);
@@ -106,7 +107,7 @@ fn check_encoder(decoder: &mut reference::Decoder, packet: &[u8], expected: &Out
     };
     assert!(decoder.decode_packet(packet, push).is_ok(), "decoded before");
     if let Some(error) = refused {
-        // The only messages that a packet can hold and the encoder cannot send.
+        // The only messages that a packet can contain and the encoder cannot send.
         let is_counted_too_far = error.field == Some(Field::SeqNum);
         let is_refused =
             matches!(error.kind, EncodeErrorKind::PacketFull | EncodeErrorKind::LooksLikeV2);

@@ -1,4 +1,4 @@
-//! The template sets that the targets run.
+//! The template sets of the targets.
 
 use std::sync::{Arc, OnceLock};
 use tickwire_fast::{CompileOptions, Limits, Program, Storage, TemplateSet};
@@ -12,7 +12,7 @@ pub(crate) struct CompiledSet {
     pub(crate) wanted: Vec<String>,
 }
 
-/// Small, so that what goes over a limit shows.
+/// Small, so that inputs reach the limits.
 pub(crate) const LIMITS: Limits = Limits {
     entries_max: 64,
     entries_total_max: 256,
@@ -33,7 +33,7 @@ pub(crate) const XML: [&str; 7] = [
     include_str!("../templates/wide.xml"),
 ];
 
-/// Every set, compiled once.
+/// Returns all sets, compiled once.
 pub(crate) fn all() -> &'static [CompiledSet] {
     static SETS: OnceLock<Vec<CompiledSet>> = OnceLock::new();
     SETS.get_or_init(|| XML.iter().map(|xml| compile(xml)).collect())

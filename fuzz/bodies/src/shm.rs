@@ -1,4 +1,5 @@
-//! A channel's files with any words in them, under a reader that was there before, and a reader and a writer that come.
+//! A channel's files with arbitrary words, under a reader that was open before, and a reader and a
+//! writer that open them afterwards.
 
 use crate::choices::Choices;
 use std::fs::{self, OpenOptions};
@@ -7,12 +8,12 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tickwire_shm::{Channel, Event, Reader, Readers, Schema, Start, Wait, Writer, WriterOptions};
 
-/// Bytes of a sample, slots and keys of the channel.
+/// Sample length in bytes, number of slots and number of keys of the channel.
 const SAMPLE_BYTES: usize = 40;
 const SLOTS: u64 = 8;
 const KEYS: u8 = 6;
 
-/// Removes its folder at the end.
+/// A folder that is removed when dropped.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -21,7 +22,8 @@ impl Drop for Folder {
     }
 }
 
-/// Overwrites words of the files of a channel whose writer was killed: everything is an error, or within bounds, and soon.
+/// Overwrites words of the files of a channel whose writer was killed. Every operation must return
+/// soon with an error or stay within bounds.
 pub fn shm(data: &[u8]) {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -60,11 +62,11 @@ pub fn shm(data: &[u8]) {
     read_all(&mut attached);
 }
 
-/// Overwrites a word of a file, or cuts it.
+/// Overwrites a word of a file, or truncates the file.
 fn overwrite(folder: &std::path::Path, choices: &mut Choices<'_>) {
     let file = choices.of(&["c.ring", "c.values.0", "c.values.1", "c.waiters"]);
     let (word, high) = (u64::from(choices.byte()), choices.below(8));
-    // Headers, the head, and what is behind the header's page.
+    // Headers, the head, and the area after the header's page.
     let word =
         [word, 64, 512 + word, 512 + word, 512 + 256 + word, 32 + word % 10, word, word][high];
     let how = choices.byte();
@@ -81,7 +83,7 @@ fn overwrite(folder: &std::path::Path, choices: &mut Choices<'_>) {
     }
 }
 
-/// Reads what there is: at most a ring of samples and some events.
+/// Reads what is available: at most a ring of samples and some events.
 fn read_all(reader: &mut Reader) {
     for turn in 0.. {
         assert!(turn < 100, "no end");
@@ -93,7 +95,7 @@ fn read_all(reader: &mut Reader) {
         }
     }
     let Ok(mut values) = reader.last_values() else { return };
-    // A forged number of keys ends where the files of their entries do.
+    // A forged number of keys is limited by the size of the entries' files.
     while let Ok(Some(sample)) = values.next() {
         assert!(sample.bytes.len() <= SAMPLE_BYTES);
     }

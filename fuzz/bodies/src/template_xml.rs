@@ -1,4 +1,4 @@
-//! Template files: any bytes are refused or read, and what is read prints and compiles.
+//! Template files: any bytes are refused or parsed, and parsed sets print and compile.
 
 use tickwire_fast::template::{ParseLimits, diff};
 use tickwire_fast::{CompileOptions, Program, TemplateSet};
@@ -13,10 +13,10 @@ const LIMITS: ParseLimits = ParseLimits {
     errors_max: 10,
 };
 
-/// Reads a template file.
+/// Parses a template file.
 ///
 /// # Panics
-/// If printing a set changes its signature, or a set does not compare equal to itself.
+/// If printing a set changes its signature, or a set does not equal itself.
 pub fn template_xml(data: &[u8]) {
     let set = match TemplateSet::parse_bytes_with(data, &LIMITS) {
         Ok(set) => set,

@@ -1,4 +1,4 @@
-//! Every fuzz target on its seeds and on a bounded number of inputs made of them.
+//! Runs every fuzz target on its seeds and on a bounded number of mutated inputs.
 
 use std::path::PathBuf;
 use tickwire_fuzz_bodies::{
@@ -6,7 +6,7 @@ use tickwire_fuzz_bodies::{
     fix_settings, fix_store, generated, grammar, handler, opra, shm, template_xml,
 };
 
-/// Numbers from a seed (splitmix64).
+/// Random numbers from a seed (splitmix64).
 struct Random(u64);
 
 impl Random {
@@ -23,7 +23,7 @@ impl Random {
     }
 }
 
-/// The files of `fuzz/seeds/<target>`, in the order of their names.
+/// Returns the files of `fuzz/seeds/<target>`, in the order of their names.
 fn seeds(target: &str) -> Vec<Vec<u8>> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../seeds").join(target);
     let entries =
@@ -33,7 +33,7 @@ fn seeds(target: &str) -> Vec<Vec<u8>> {
     paths.iter().map(|path| std::fs::read(path).expect("readable")).collect()
 }
 
-/// A seed with a few bytes changed, or cut, or with a piece of another seed in it.
+/// Returns a seed with a few bytes changed, truncated, or with a piece of another seed.
 fn mutated(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
     let mut input = seeds[random.below(seeds.len())].clone();
     for _ in 0..1 + random.below(4) {

@@ -1,4 +1,4 @@
-//! One enum over all messages.
+//! Emits one enum over all messages.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::decode::errors;
 use super::{put, role, struct_type};
 use crate::plan::{Plan, Role, StructPlan};
 
-/// Adds the enum, if there are messages.
+/// Emits the enum, if there are messages.
 pub(super) fn message(out: &mut String, plan: &Plan) {
     let messages: Vec<(&StructPlan, &str)> = plan
         .wanted_structs()
@@ -37,7 +37,7 @@ pub(super) fn message(out: &mut String, plan: &Plan) {
     }
 }
 
-/// Adds the methods that decode.
+/// Emits the methods that decode.
 fn decoding(out: &mut String, messages: &[(&StructPlan, &str)]) {
     let also =
         ", and [`ErrorKind::MsgType`](tickwire_fix::ErrorKind) for a type that is none of these.";
@@ -62,7 +62,7 @@ fn decoding(out: &mut String, messages: &[(&StructPlan, &str)]) {
     put!(out, "            _ => return Err(rt::unknown(message)),\n        }})\n    }}\n");
 }
 
-/// Adds the methods that encode.
+/// Emits the methods that encode.
 fn encoding(out: &mut String, messages: &[(&StructPlan, &str)]) {
     let each = |out: &mut String, call: &str| {
         put!(out, "        match self {{");

@@ -1,4 +1,4 @@
-//! Code that decodes.
+//! Emits code that decodes.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::slots::{Assigned, layout};
 use super::{encode, put};
 use crate::plan::{Kind, MemberPlan, Plan, Role, StructPlan};
 
-/// Adds the methods that decode a header, trailer or message.
+/// Emits the methods that decode a header, trailer or message.
 pub(super) fn methods(out: &mut String, found: &StructPlan) {
     match &found.role {
         Role::Entry(_) => {}
@@ -67,14 +67,14 @@ fn body_methods(out: &mut String) {
     put!(out, "        rt::decode(self, message, start).map(|_| ())\n    }}\n");
 }
 
-/// Adds what may be wrong with a message, and what else.
+/// Emits the documentation of errors, followed by `also`.
 pub(super) fn errors(out: &mut String, also: &str) {
     put!(out, "    ///");
     put!(out, "    /// # Errors");
     put!(out, "    /// What a session has to reject, with tag, offset and reason{also}");
 }
 
-/// Adds what decoding has to know.
+/// Emits the implementation of `Fields`, which decoding uses.
 pub(super) fn fields(out: &mut String, plan: &Plan, found: &StructPlan, assigned: &Assigned) {
     let groups: Vec<(usize, &MemberPlan)> = found
         .members
@@ -109,7 +109,7 @@ pub(super) fn fields(out: &mut String, plan: &Plan, found: &StructPlan, assigned
     put!(out, "}}\n");
 }
 
-/// Adds the method that empties slots and groups.
+/// Emits the method that clears slots and groups.
 fn clear(out: &mut String, groups: &[(usize, &MemberPlan)]) {
     put!(out, "\n    #[inline(always)]");
     put!(out, "    fn clear(&mut self) {{");
@@ -120,7 +120,7 @@ fn clear(out: &mut String, groups: &[(usize, &MemberPlan)]) {
     put!(out, "    }}\n");
 }
 
-/// Adds the method that decodes the entries of a group.
+/// Emits the method that decodes the entries of a group.
 fn entries(out: &mut String, assigned: &Assigned, groups: &[(usize, &MemberPlan)]) {
     put!(out, "    fn decode_entries(");
     put!(out, "        &mut self,");

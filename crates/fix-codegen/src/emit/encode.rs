@@ -1,4 +1,4 @@
-//! Code that encodes.
+//! Emits code that encodes.
 
 use std::fmt::Write;
 
@@ -6,12 +6,13 @@ use super::put;
 use super::slots::{Assigned, Class, block_slots};
 use crate::plan::{BlockPlan, Kind, MemberPlan, Plan, Repr, Role, StructPlan};
 
-/// Most members that are skipped by one look, if none of them is there.
+/// Maximum number of members that one check skips if all are absent.
 const RUN_MAX: usize = 16;
-/// Most of those that are skipped by another look, where a member beside them is there: each skip of one is a jump.
+/// Maximum number of members that a nested check skips if a neighbour is present. Checking single
+/// members would take a jump each.
 const PART_MAX: usize = 4;
 
-/// Adds the public methods that encode a struct.
+/// Emits the public methods that encode a struct.
 pub(super) fn methods(out: &mut String, found: &StructPlan) {
     if let Role::Entry(_) = found.role {
         return;
@@ -29,7 +30,7 @@ pub(super) fn methods(out: &mut String, found: &StructPlan) {
     }
 }
 
-/// Adds the method that writes all members.
+/// Emits the method that writes all members.
 pub(super) fn part(out: &mut String, plan: &Plan, found: &StructPlan, assigned: &Assigned) {
     if found.members.is_empty() {
         put!(
@@ -60,7 +61,7 @@ pub(super) fn part(out: &mut String, plan: &Plan, found: &StructPlan, assigned: 
     put!(out, "        out.end()\n    }}");
 }
 
-/// Adds the functions that write the segments of a shared block.
+/// Emits the functions that write the segments of a shared block.
 pub(super) fn segments(out: &mut String, plan: &Plan, block: &BlockPlan) {
     let members: Vec<Placed<'_>> = block
         .members
@@ -89,13 +90,13 @@ struct Placed<'p> {
 /// Members that are written together.
 enum Step<'p> {
     Group(&'p MemberPlan),
-    /// One, or several that may all be missing.
+    /// One member, or several optional ones.
     Run(Vec<Placed<'p>>),
-    /// The segment of a shared block with that number.
+    /// The segment with this number of a shared block.
     Segment(&'p BlockPlan, usize),
 }
 
-/// Returns how a struct is written.
+/// Returns the steps that write a struct.
 fn steps<'p>(plan: &'p Plan, found: &'p StructPlan, assigned: &Assigned) -> Vec<Step<'p>> {
     let members: Vec<Placed<'p>> = found
         .members
@@ -130,7 +131,7 @@ fn steps<'p>(plan: &'p Plan, found: &'p StructPlan, assigned: &Assigned) -> Vec<
             }
             _ => steps.push(Step::Run(vec![*first])),
         }
-        // What is shared has its slots elsewhere.
+        // Members of a shared block have their slots elsewhere.
         is_open = is_optional && block_of(plan, found, first.member.tag).is_none();
     }
     steps
@@ -142,7 +143,7 @@ fn block_of<'p>(plan: &'p Plan, found: &StructPlan, tag: u32) -> Option<&'p Bloc
     blocks.find(|block| block.has(tag))
 }
 
-/// Returns the segment that `members` begin with, its number and length.
+/// Returns the segment at the start of `members`: its block, number and length.
 fn segment<'p>(
     plan: &'p Plan,
     found: &StructPlan,
@@ -158,7 +159,8 @@ fn segment<'p>(
     Some((block, number, block.segments[number].len()))
 }
 
-/// Adds the code that writes some members; their slots are counted from those of a block, or from the first.
+/// Emits the code that writes several members. Slots are relative to a block if `is_block`,
+/// otherwise absolute.
 fn encode_run(out: &mut String, plan: &Plan, run: &[Placed<'_>], is_block: bool) {
     if run.len() == 1 {
         return encode_members(out, plan, run, is_block);
@@ -177,14 +179,14 @@ fn encode_run(out: &mut String, plan: &Plan, run: &[Placed<'_>], is_block: bool)
     put!(out, "        }}");
 }
 
-/// Adds a call a member.
+/// Emits a call for each member.
 fn encode_members(out: &mut String, plan: &Plan, members: &[Placed<'_>], is_block: bool) {
     for placed in members {
         put!(out, "        out.{};", call(plan, placed, is_block));
     }
 }
 
-/// Returns the condition that one of some optional members is there, whose slots follow each other.
+/// Returns the condition that any of several optional members with consecutive slots is present.
 fn are_any(run: &[Placed<'_>], is_block: bool) -> String {
     let terms =
         [(Class::Text, "has_texts"), (Class::Value, "has_values")].map(|(class, method)| {
@@ -240,7 +242,7 @@ fn encode_group(out: &mut String, member: &MemberPlan) {
     put!(out, "        out.{method}({}, &self.{});", member.constant, member.ident);
 }
 
-/// Adds the method that encodes a whole message.
+/// Emits the method that encodes a whole message.
 fn encode(out: &mut String) {
     put!(
         out,

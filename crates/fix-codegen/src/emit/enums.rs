@@ -1,4 +1,4 @@
-//! Enums.
+//! Emits enums.
 
 use std::fmt::Write;
 
@@ -6,12 +6,12 @@ use super::put;
 use crate::names::doc;
 use crate::plan::{EnumPlan, Plan, Repr};
 
-/// Returns an enum with its lifetime, if any.
+/// Returns the name of an enum with its lifetime, if any.
 pub(super) fn type_of(found: &EnumPlan) -> String {
     format!("{}{}", found.ident, if found.repr == Repr::Text { "<'m>" } else { "" })
 }
 
-/// Adds an enum and the ways from and to its values.
+/// Emits an enum and the conversions from and to its values.
 pub(super) fn enumeration(out: &mut String, found: &EnumPlan) {
     let own = type_of(found);
     put!(out, "/// Values of {} ({}).", doc(&found.name), found.tag);
@@ -41,7 +41,7 @@ pub(super) fn enumeration(out: &mut String, found: &EnumPlan) {
     keeping(out, found);
 }
 
-/// Adds what keeps its values in slots.
+/// Emits the storage of its values in slots.
 fn keeping(out: &mut String, found: &EnumPlan) {
     let (form, of, to) = match found.repr {
         Repr::Char => {
@@ -62,7 +62,7 @@ fn keeping(out: &mut String, found: &EnumPlan) {
     put!(out, "    fn into_form(self) -> {form} {{\n        {to}\n    }}\n}}\n");
 }
 
-/// Adds what prints the values of all enums, by their tags.
+/// Emits the function that prints the values of all enums, by their tags.
 pub(super) fn listed(out: &mut String, plan: &Plan) {
     let [tag, held, to] = match plan.wanted_enums().next() {
         Some(_) => ["tag", "held", "out"],
@@ -89,7 +89,7 @@ fn first(value: &str) -> char {
     value.chars().next().unwrap_or('?')
 }
 
-/// A value in a doc comment.
+/// Returns a value in a form that is safe in a doc comment.
 fn value_doc(value: &str) -> String {
     value.chars().map(|c| if c.is_control() || c == '`' { '?' } else { c }).collect()
 }
@@ -101,7 +101,7 @@ fn described(description: &str) -> String {
     }
 }
 
-/// True if all variants begin or end with the same word, which clippy would say.
+/// True if all variants begin or end with the same word, which clippy reports.
 fn has_common_part(found: &EnumPlan) -> bool {
     let names: Vec<&str> = found.variants.iter().map(|(ident, ..)| ident.as_str()).collect();
     let Some((one, rest)) = names.split_first() else { return false };
@@ -126,7 +126,7 @@ fn end(name: &str, len: usize) -> Option<&str> {
     name.get(name.len().checked_sub(len)?..)
 }
 
-/// Adds the ways for an enum of characters or numbers.
+/// Emits the conversions of an enum of characters or numbers.
 fn by_value(
     out: &mut String,
     found: &EnumPlan,
@@ -152,7 +152,7 @@ fn by_value(
     put!(out, "            Self::Unlisted(other) => other,\n        }}\n    }}\n}}\n");
 }
 
-/// Adds the ways for an enum of texts.
+/// Emits the conversions of an enum of texts.
 fn by_text(out: &mut String, found: &EnumPlan) {
     put!(out, "impl<'m> {}<'m> {{", found.ident);
     put!(out, "    /// Returns what a value stands for.");
@@ -174,7 +174,7 @@ fn by_text(out: &mut String, found: &EnumPlan) {
     put!(out, "        Self::from_text(text)\n    }}\n}}\n");
 }
 
-/// Returns a byte string.
+/// Returns a byte string literal.
 fn literal(value: &str) -> String {
     format!("b\"{}\"", value.as_bytes().escape_ascii())
 }

@@ -1,4 +1,4 @@
-//! Methods that get and set members, and what prints a struct.
+//! Emits methods that get and set members, and the printing of structs.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::{put, type_of};
 use crate::names::doc;
 use crate::plan::{BlockPlan, Kind, MemberPlan, Plan, StructPlan};
 
-/// Adds the methods of all members of a struct that have slots, and are not of a shared block.
+/// Emits the methods of all members of a struct that have slots and are not in a shared block.
 pub(super) fn all(out: &mut String, plan: &Plan, found: &StructPlan, assigned: &Assigned) {
     let is_shared = |member: &MemberPlan| {
         let mut blocks = found.blocks.iter().filter_map(|block| plan.blocks.get(*block));
@@ -21,7 +21,7 @@ pub(super) fn all(out: &mut String, plan: &Plan, found: &StructPlan, assigned: &
     }
 }
 
-/// Adds the methods of a member.
+/// Emits the methods of a member.
 fn methods(out: &mut String, plan: &Plan, member: &MemberPlan, function: &str, slot: &str) {
     let MemberPlan { tag, name, ident, setter, .. } = member;
     let own = type_of(plan, &member.kind);
@@ -46,7 +46,7 @@ fn methods(out: &mut String, plan: &Plan, member: &MemberPlan, function: &str, s
     put!(out, "        rt::{set}(self, {slot}, value)\n    }}\n");
 }
 
-/// Adds the trait of a shared block.
+/// Emits the trait of a shared block.
 pub(super) fn block(out: &mut String, plan: &Plan, block: &BlockPlan) {
     put!(
         out,
@@ -63,7 +63,7 @@ pub(super) fn block(out: &mut String, plan: &Plan, block: &BlockPlan) {
     put!(out, "}}\n");
 }
 
-/// Adds the blocks that a struct shares.
+/// Emits the implementations of the shared blocks of a struct.
 pub(super) fn blocks(out: &mut String, plan: &Plan, found: &StructPlan, assigned: &Assigned) {
     for block in found.blocks.iter().filter_map(|block| plan.blocks.get(*block)) {
         let [texts, values] = assigned.base(found, block);
@@ -74,14 +74,14 @@ pub(super) fn blocks(out: &mut String, plan: &Plan, found: &StructPlan, assigned
 }
 
 impl Class {
-    /// Returns a slot of a shared block, counted from its first.
+    /// Returns a slot of a shared block, relative to its first slot.
     pub(super) fn shared_slot(self, slot: usize) -> String {
         let base = if self == Self::Value { "Self::VALUES" } else { "Self::TEXTS" };
         if slot == 0 { base.to_owned() } else { format!("{base} + {slot}") }
     }
 }
 
-/// Adds what prints a struct.
+/// Emits the printing of a struct.
 pub(super) fn debug(out: &mut String, found: &StructPlan) {
     let ident = &found.ident;
     let names = found.members.iter().map(|member| {

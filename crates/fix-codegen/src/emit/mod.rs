@@ -1,4 +1,4 @@
-//! A plan as source.
+//! Emits a plan as source.
 
 mod any;
 mod decode;
@@ -13,7 +13,7 @@ use std::fmt::Write;
 
 use crate::plan::{Kind, Plan, Role, StructPlan};
 
-/// Adds formatted text to a `String`, which cannot fail.
+/// Appends formatted text to a `String`, which cannot fail.
 macro_rules! put {
     ($out:expr, $($format:tt)*) => { _ = writeln!($out, $($format)*) };
 }
@@ -40,7 +40,7 @@ pub(crate) fn module(plan: &Plan, begin_string: &str) -> String {
     format!("{}\n{body}", imports(&body))
 }
 
-/// Returns the name of a struct that is too large.
+/// Returns the name of a struct that is too large, if any.
 pub(crate) fn too_large(plan: &Plan) -> Option<&str> {
     let found = plan.wanted_structs().find(|found| !slots::fits(plan, found));
     found.map(|found| found.name.as_str())
@@ -82,7 +82,7 @@ fn imports(body: &str) -> String {
     imports
 }
 
-/// Constants with the text of every tag.
+/// Emits constants with the text of every tag.
 fn tag_constants(out: &mut String, plan: &Plan) {
     let members = plan.wanted_structs().flat_map(|found| &found.members);
     let tags: BTreeMap<u32, &str> =
@@ -93,7 +93,7 @@ fn tag_constants(out: &mut String, plan: &Plan) {
     out.push('\n');
 }
 
-/// Returns the type of a member that is there.
+/// Returns the type of a member's value.
 fn type_of(plan: &Plan, kind: &Kind) -> String {
     match kind {
         Kind::Boolean => "bool".into(),
@@ -121,7 +121,7 @@ fn struct_type(found: &StructPlan) -> String {
     format!("{}<'m>", found.ident)
 }
 
-/// What a struct is, in words.
+/// Describes the role of a struct.
 fn role(found: &StructPlan) -> String {
     match &found.role {
         Role::Entry(_) => format!("An entry of {}.", crate::names::doc(&found.name)),

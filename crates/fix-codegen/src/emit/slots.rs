@@ -1,4 +1,4 @@
-//! Where the fields of a struct are kept.
+//! Assigns the fields of a struct to slots.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -8,13 +8,13 @@ use tickwire_fix::rt::Layout;
 use super::put;
 use crate::plan::{BlockPlan, Kind, MemberPlan, Plan, Repr, Role, StructPlan};
 
-/// Tags of one page of a table of places.
+/// Number of tags per page of a table of places.
 const PAGE: u32 = 64;
 
-/// Tags that have their place in a table without pages.
+/// Number of tags with direct entries in a table.
 const FLAT_MAX: u32 = 1024;
 
-/// What a member is kept in.
+/// The storage class of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Numbered,
@@ -22,14 +22,15 @@ pub(super) enum Class {
     Value,
 }
 
-/// Which slot each member has, in the order of members.
+/// The slot of each member, in the order of members.
 #[derive(Debug)]
 pub(super) struct Assigned {
     slots: Vec<(Class, usize)>,
 }
 
 impl Assigned {
-    /// Assigns slots: those that are required come first, then those of each shared block, in its order.
+    /// Assigns slots: first the required members, then those of each shared block in its order,
+    /// then the rest.
     pub(super) fn new(plan: &Plan, found: &StructPlan) -> Self {
         let class_of = |member: &MemberPlan| class(plan, &member.kind);
         let mut slots: Vec<(Class, usize)> =
@@ -62,7 +63,7 @@ impl Assigned {
         })
     }
 
-    /// Returns the slot of the member with that number.
+    /// Returns the slot of the member with this number.
     pub(super) fn slot(&self, number: usize) -> usize {
         self.slots.get(number).map_or(0, |(_, slot)| *slot)
     }
@@ -78,13 +79,13 @@ impl Assigned {
         format!("rt::Slots<'m, {texts}, {text_words}, {values}, {value_words}>")
     }
 
-    /// Returns class and slot of the member with that number.
+    /// Returns class and slot of the member with this number.
     pub(super) fn place(&self, number: usize) -> (Class, usize) {
         self.slots.get(number).copied().unwrap_or((Class::Numbered, 0))
     }
 }
 
-/// Returns the slots of a block, counted from its first text and its first value.
+/// Returns the slots of a block, relative to its first text and its first value.
 pub(super) fn block_slots(plan: &Plan, block: &BlockPlan) -> Vec<(Class, usize)> {
     let mut next = [0; 3];
     let slots = block.members.iter().map(|member| {
@@ -95,7 +96,7 @@ pub(super) fn block_slots(plan: &Plan, block: &BlockPlan) -> Vec<(Class, usize)>
     slots.collect()
 }
 
-/// True if a table of places can hold a struct.
+/// True if a table of places can hold the struct.
 pub(super) fn fits(plan: &Plan, found: &StructPlan) -> bool {
     let assigned = Assigned::new(plan, found);
     let most = |class: Class| {
@@ -124,7 +125,7 @@ fn class(plan: &Plan, kind: &Kind) -> Class {
     }
 }
 
-/// Adds the table of members and places.
+/// Emits the table of members and places.
 pub(super) fn layout(out: &mut String, plan: &Plan, found: &StructPlan, assigned: &Assigned) {
     let count = found.members.len();
     put!(out, "    const LAYOUT: &'static rt::Layout = {{");
@@ -150,7 +151,7 @@ pub(super) fn layout(out: &mut String, plan: &Plan, found: &StructPlan, assigned
     put!(out, "    }};");
 }
 
-/// Returns the table of members, as `rt::members` reads it.
+/// Returns the table of members in the form that `rt::members` parses.
 fn table(plan: &Plan, found: &StructPlan, assigned: &Assigned) -> String {
     let members = found.members.iter().enumerate().map(|(number, member)| {
         let mark = if member.required { "!" } else { "" };
@@ -159,7 +160,8 @@ fn table(plan: &Plan, found: &StructPlan, assigned: &Assigned) -> String {
     members.collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the layouts of all groups of a message, each once; they are not needed of anything else.
+/// Returns the layouts of all groups of a message, each once; empty for other structs, which do not
+/// need them.
 fn group_layouts(plan: &Plan, found: &StructPlan) -> String {
     let mut groups = BTreeSet::new();
     if let Role::Message(_) | Role::Trailer = found.role {
@@ -170,7 +172,7 @@ fn group_layouts(plan: &Plan, found: &StructPlan) -> String {
     layouts.collect::<Vec<_>>().join(", ")
 }
 
-/// Collects the indices of the groups of a struct, and of those in them.
+/// Collects the indices of the groups of a struct, including nested ones.
 fn all_groups(plan: &Plan, found: &StructPlan, groups: &mut BTreeSet<usize>) {
     for member in &found.members {
         if let Kind::Group(index) = member.kind
@@ -204,7 +206,7 @@ fn kind_letter(plan: &Plan, member: &MemberPlan) -> char {
     }
 }
 
-/// Returns the tags of groups of a message, which may not stand outside of them.
+/// Returns the tags of a message's groups that must not occur outside of them.
 fn misplaced(plan: &Plan, found: &StructPlan) -> BTreeSet<u32> {
     let mut groups = BTreeSet::new();
     if let Role::Message(_) | Role::Trailer = found.role {

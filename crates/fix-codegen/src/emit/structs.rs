@@ -1,4 +1,4 @@
-//! Structs and how they are made.
+//! Emits structs and their constructors.
 
 use std::fmt::Write;
 
@@ -8,10 +8,11 @@ use super::{put, role, struct_type, type_of};
 use crate::names::doc;
 use crate::plan::{Kind, MemberPlan, Plan, Role, StructPlan};
 
-/// Most required members that are arguments: more are a struct with their names.
+/// Maximum number of required members passed as arguments; more are passed in a struct that names
+/// them.
 const ARGUMENTS_MAX: usize = 4;
 
-/// Adds a struct with all its code.
+/// Emits a struct with all its code.
 pub(super) fn structure(out: &mut String, plan: &Plan, found: &StructPlan) {
     let assigned = Assigned::new(plan, found);
     if has_required_struct(found) {
@@ -51,17 +52,17 @@ pub(super) fn groups(found: &StructPlan) -> impl Iterator<Item = &MemberPlan> {
     found.members.iter().filter(|member| matches!(member.kind, Kind::Group(_)))
 }
 
-/// Returns the members that can be seen.
+/// Returns the members that are visible to users.
 fn kept(found: &StructPlan) -> impl Iterator<Item = &MemberPlan> {
     found.members.iter().filter(|member| member.kind != Kind::Length)
 }
 
-/// True if a member is there always. A group has no entries where it is not there.
+/// True if a member is always present. An absent group has no entries.
 pub(super) fn is_required(member: &MemberPlan) -> bool {
     member.required && !matches!(member.kind, Kind::Group(_))
 }
 
-/// Returns the members that a struct cannot be made without.
+/// Returns the members that a constructor requires.
 fn arguments(found: &StructPlan) -> impl Iterator<Item = &MemberPlan> {
     kept(found).filter(|member| is_required(member))
 }
@@ -89,18 +90,18 @@ fn constructor(out: &mut String, plan: &Plan, found: &StructPlan) {
     put!(out, "        made\n    }}\n");
 }
 
-/// True if what is required is a struct of its own.
+/// True if the required members are passed in a separate struct.
 fn has_required_struct(found: &StructPlan) -> bool {
     arguments(found).count() > ARGUMENTS_MAX
 }
 
-/// Returns the type of the struct of what is required.
+/// Returns the type of the struct of required members.
 fn required_type(plan: &Plan, found: &StructPlan) -> String {
     let borrows = arguments(found).any(|member| type_of(plan, &member.kind).contains("'m"));
     format!("{}{}", found.required, if borrows { "<'m>" } else { "" })
 }
 
-/// Adds the struct of what is required.
+/// Emits the struct of required members.
 fn required_struct(out: &mut String, plan: &Plan, found: &StructPlan) {
     put!(out, "/// Required fields of [`{}`].", found.ident);
     put!(out, "#[derive(Clone, Copy, Debug, PartialEq)]");

@@ -1,8 +1,8 @@
-//! Components whose accessors are generated once, and not in every message that has them.
+//! Components whose accessors are generated once rather than in every message.
 //!
-//! The compiler takes some 15 KB and 0.1 ms for each accessor, and a large dictionary repeats those of Instrument in
-//! a hundred messages and groups. Components that repeat most become traits with their accessors, until the rest is
-//! few enough.
+//! The compiler takes about 15 KB and 0.1 ms for each accessor, and a large dictionary repeats
+//! those of Instrument in a hundred messages and groups. The components that repeat most become
+//! traits with their accessors until few enough accessors are left.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,33 +11,33 @@ use tickwire_fix::dictionary::ComponentDef;
 use super::{Kind, MemberPlan, Plan};
 use crate::names::{self, Scope};
 
-/// Fewest repetitions of an accessor that a block saves.
+/// Minimum number of accessors that a block must save.
 const SAVED_MIN: usize = 100;
 
-/// Optional members that several structs have, with the same names and types.
+/// Optional members that several structs share, with the same names and types.
 #[derive(Debug)]
 pub(crate) struct BlockPlan {
-    /// The trait.
+    /// Name of the trait.
     pub(crate) ident: String,
-    /// In the dictionary.
+    /// Name in the dictionary.
     pub(crate) name: String,
     pub(crate) members: Vec<MemberPlan>,
-    /// Members that follow each other in the dictionary, by their places in the block.
+    /// Ranges of members that are consecutive in the dictionary.
     pub(crate) segments: Vec<std::ops::Range<usize>>,
 }
 
 impl BlockPlan {
-    /// True if it has the member.
+    /// True if the block has the member.
     pub(crate) fn has(&self, tag: u32) -> bool {
         self.members.iter().any(|member| member.tag == tag)
     }
 }
 
-/// A component and the structs that have it.
+/// A component and the structs that contain it.
 struct Candidate<'d> {
     component: &'d ComponentDef,
     users: Vec<usize>,
-    /// Tags of the members that are alike in all of them.
+    /// Tags of the members that are equal in all of them.
     shared: Vec<u32>,
 }
 
@@ -47,7 +47,7 @@ impl Candidate<'_> {
     }
 }
 
-/// Finds the blocks of a plan whose structs are complete.
+/// Determines the shared blocks of a plan whose structs are complete.
 pub(super) fn share(
     plan: &mut Plan,
     components: &[ComponentDef],
@@ -77,13 +77,13 @@ pub(super) fn share(
     }
 }
 
-/// Returns the members that have accessors, by tag.
+/// Returns the indexes of the members that have accessors, by tag.
 fn places(members: &[MemberPlan]) -> HashMap<u32, usize> {
     let members = members.iter().enumerate().filter(|(_, member)| member.has_accessors());
     members.map(|(place, member)| (member.tag, place)).collect()
 }
 
-/// Returns the structs that have all fields of a component.
+/// Returns the structs that contain all fields of a component.
 fn users(component: &ComponentDef, places: &[HashMap<u32, usize>], plan: &Plan) -> Vec<usize> {
     let has = |user: usize, tag: u32| {
         places[user].contains_key(&tag)
@@ -93,7 +93,8 @@ fn users(component: &ComponentDef, places: &[HashMap<u32, usize>], plan: &Plan) 
     (0..places.len()).filter(has_all).collect()
 }
 
-/// Returns the tags of a component whose members are optional and alike in all structs, and in no block yet.
+/// Returns the tags of a component whose members are optional, equal in all structs, and not yet in
+/// a block.
 fn shared(
     plan: &Plan,
     component: &ComponentDef,
@@ -128,7 +129,7 @@ fn add(plan: &mut Plan, found: &Candidate<'_>, places: &[HashMap<u32, usize>], t
     plan.blocks.push(BlockPlan { ident, name, members, segments });
 }
 
-/// Returns the members that stand behind each other in the component.
+/// Returns the ranges of members that are consecutive in the component.
 fn segments(found: &Candidate<'_>, all: &[MemberPlan]) -> Vec<std::ops::Range<usize>> {
     let mut segments: Vec<std::ops::Range<usize>> = Vec::new();
     let mut is_open = false;

@@ -1,10 +1,10 @@
-//! Messages made at random of a dictionary, by the dynamic writer.
+//! Random messages of a dictionary, written by the dynamic writer.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use tickwire_fix::dictionary::{FieldDef, FieldType, Member};
 use tickwire_fix::{Dictionary, Writer};
 
-/// Numbers that a seed determines.
+/// Random numbers determined by a seed.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -14,13 +14,13 @@ impl Dice {
         (self.0 >> 33) % bound
     }
 
-    /// True once in `times`.
+    /// True with a probability of 1 in `times`.
     pub fn once_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
 }
 
-/// Returns a value as a careful sender writes it.
+/// Returns a value in the canonical form of a careful sender.
 fn value(dice: &mut Dice, field: &FieldDef) -> String {
     use FieldType as T;
     let listed = field.values();
@@ -81,7 +81,7 @@ fn value(dice: &mut Dice, field: &FieldDef) -> String {
     }
 }
 
-/// Writes required members, and others now and then, in the dictionary's order.
+/// Writes required members, and other members occasionally, in the dictionary's order.
 pub fn fill(
     dice: &mut Dice,
     dictionary: &Dictionary,
@@ -105,7 +105,8 @@ pub fn fill(
             at += 1;
             continue;
         }
-        // Data without a length of its own before it: written as what it is not would break the message.
+        // Data without a preceding length field is omitted: writing it as text would break the
+        // message.
         if found.field_type().is_data() {
             continue;
         }
