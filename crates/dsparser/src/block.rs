@@ -260,7 +260,7 @@ fn node_can_match_nothing(node: &Node, in_count: bool) -> bool {
     }
 }
 
-/// The blocks directly inside a statement.
+/// Returns the blocks directly inside a statement.
 pub(crate) fn bodies(node: &Node) -> Vec<&[Node]> {
     match &node.kind {
         NodeKind::Choose { cases, default, .. } => {
@@ -285,7 +285,7 @@ pub(crate) fn bodies(node: &Node) -> Vec<&[Node]> {
     }
 }
 
-/// The patterns of a statement itself.
+/// Returns the patterns of a statement itself, without those of its blocks.
 pub(crate) fn patterns(node: &Node) -> Vec<&Arc<Pattern>> {
     match &node.kind {
         NodeKind::Match(pattern) => vec![pattern],

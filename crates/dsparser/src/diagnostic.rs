@@ -80,12 +80,12 @@ pub struct ProgramErrors {
 }
 
 impl ProgramErrors {
-    /// The mistakes, in the order of the text.
+    /// Returns the mistakes, in the order of the text.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
-    /// Number of mistakes dropped because of [`Limits::errors_max`](crate::Limits::errors_max).
+    /// Returns the number of mistakes beyond [`Limits::errors_max`](crate::Limits::errors_max).
     pub fn left_out(&self) -> usize {
         self.left_out
     }
@@ -173,7 +173,7 @@ pub(crate) fn suggestion<'a>(
         .map(|(_, name)| name)
 }
 
-/// Edit distance between two short words.
+/// Returns the edit distance between two short words.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().take(64).collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -142,7 +142,7 @@ pub struct ItemError {
 }
 
 impl<'a> StopBitRun<'a> {
-    /// The items with their offsets in the packet and as integers, modulo 2^64.
+    /// Returns the items with their offsets in the packet and their integers, modulo 2^64.
     #[inline]
     pub fn items(self) -> impl Iterator<Item = (usize, &'a [u8], u64)> {
         let mut at = 0;

@@ -135,10 +135,11 @@ pub struct Options {
 const MID_SESSION_SEQ_NUM: u64 = 1_000_000;
 
 impl Options {
-    /// The cme feed from the start of a session: one message per packet, at most 1,472 bytes.
+    /// Returns options of the cme feed from the start of a session: one message per packet, at most
+    /// 1,472 bytes.
     ///
-    /// The shapes of single channels start in the middle of a session instead, as their messages'
-    /// sizes require.
+    /// The shapes of single channels start in the middle of a session, as their messages' sizes
+    /// require.
     pub fn cme(shape: CmeShape) -> Self {
         let mid_session = shape != CmeShape::Average;
         Self {
@@ -150,7 +151,7 @@ impl Options {
         }
     }
 
-    /// The complex feed: three entries per message, one message per packet.
+    /// Returns options of the complex feed: three entries per message, one message per packet.
     pub fn complex() -> Self {
         Self {
             feed: Feed::Complex { entries_mean: 3, split: true },
@@ -160,7 +161,8 @@ impl Options {
         }
     }
 
-    /// The simple feed: packets of at most 1024 bytes with as many messages as fit.
+    /// Returns options of the simple feed: packets of at most 1024 bytes with as many messages as
+    /// fit.
     pub fn simple() -> Self {
         Self {
             feed: Feed::Simple,
@@ -175,8 +177,8 @@ impl Options {
         }
     }
 
-    /// Market data for benchmarks, one message per packet. Use a long feed: after some passes a
-    /// branch predictor has learnt 30,000 messages, but not a million.
+    /// Returns options of market data for benchmarks, one message per packet. Use a long feed:
+    /// after some passes a branch predictor has learnt 30,000 messages, but not a million.
     pub fn random_cme() -> Self {
         Self {
             feed: Feed::RandomCme,
@@ -186,7 +188,8 @@ impl Options {
         }
     }
 
-    /// A feed in the shape of an exchange, with its number of messages per packet.
+    /// Returns options of a feed in the shape of an exchange, with its number of messages per
+    /// packet.
     pub fn shaped(shape: FeedShape) -> Self {
         Self {
             feed: Feed::Shaped(shape),

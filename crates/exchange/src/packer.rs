@@ -152,7 +152,7 @@ pub(crate) fn encode(
     Ok(())
 }
 
-/// Returns the reset policy of a framing that the exchange can write.
+/// Returns the reset policy of a framing, or an error if the exchange cannot write the framing.
 pub(crate) fn checked_reset(framing: &Framing) -> Result<ResetPolicy, Error> {
     if framing.seq_num_field().is_none() {
         return Err(Error::FramingWithoutSeqNum);

@@ -38,7 +38,8 @@ impl<'d> Generator<'d> {
         }
     }
 
-    /// Takes header, trailer and BeginString from a session dictionary: FIXT 1.1 for FIX 5.0 and later.
+    /// Takes header, trailer and BeginString from a session dictionary: FIXT 1.1 for FIX 5.0 and
+    /// later.
     pub fn session(mut self, session: &'d Dictionary) -> Self {
         self.session = session;
         self

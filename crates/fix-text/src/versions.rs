@@ -33,8 +33,8 @@ impl Versions {
         self.names_of(message.begin_string(), version_of(message))
     }
 
-    /// Returns the names for a BeginString and, with FIXT, the value of ApplVerID or DefaultApplVerID; none for a
-    /// version that is not known.
+    /// Returns the names for a BeginString and, with FIXT, the value of ApplVerID or
+    /// DefaultApplVerID; empty for an unknown version.
     pub fn names_of(&self, begin_string: &[u8], application: Option<&[u8]>) -> Names<'_> {
         let found = self.of_version(begin_string, application);
         let (session, application) = found.unwrap_or_else(|| {
@@ -44,14 +44,15 @@ impl Versions {
         Names { session, application }
     }
 
-    /// Returns the dictionaries of session and application for a message; `None` for a version that is not
-    /// known.
+    /// Returns the dictionaries of session and application for a message; `None` for an unknown
+    /// version.
     pub fn of(&self, message: &Message<'_, '_>) -> Option<(&Dictionary, &Dictionary)> {
         self.of_version(message.begin_string(), version_of(message))
     }
 
-    /// Returns the dictionaries of session and application for a BeginString and, with FIXT, the value of
-    /// ApplVerID or DefaultApplVerID, FIX 5.0 SP2 unless given; `None` for a version that is not known.
+    /// Returns the dictionaries of session and application for a BeginString and, with FIXT, the
+    /// value of ApplVerID or DefaultApplVerID, which defaults to FIX 5.0 SP2. `None` for an unknown
+    /// version.
     pub fn of_version(
         &self,
         begin_string: &[u8],

@@ -55,7 +55,8 @@ pub(crate) fn short(number: u32) -> (u64, usize) {
     (u64::from(text & 0x00FF_FFFF), (text >> 24 & 3) as usize)
 }
 
-/// Returns the three digits of a number below 1000, the first in the lowest byte; the highest byte is 0.
+/// Returns the three digits of a number below 1000, first digit in the lowest byte; the highest
+/// byte is 0.
 #[inline(always)]
 pub(crate) fn triple(number: u32) -> u32 {
     TRIPLES[number as usize & 1023]

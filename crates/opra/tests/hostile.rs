@@ -72,12 +72,12 @@ thread_local! {
     static DECODERS: RefCell<Vec<(String, Any)>> = RefCell::new(Any::all());
 }
 
-/// Typical message bytes: mostly small, with stop bits.
+/// Returns typical message bytes: mostly small, with stop bits.
 fn wire_byte() -> impl Strategy<Value = u8> {
     prop_oneof![3 => 0x80u8.., 2 => 0..0x80u8, 1 => Just(0xEB), 1 => Just(0x80)]
 }
 
-/// A message with random presence map, fields and category that often fit together.
+/// Returns a message with random presence map, fields and category that often fit together.
 fn message() -> impl Strategy<Value = Vec<u8>> {
     let start = prop_oneof![
         Just(vec![0x7F, 0x7E, 0x20, 0x07, 0xF0, 0xEB]),

@@ -1,5 +1,5 @@
 //! The README of each crate equals its documentation and its features. `TICKWIRE_BLESS=1` writes
-//! them again.
+//! the READMEs again.
 
 use std::fmt::Write;
 use std::fs;

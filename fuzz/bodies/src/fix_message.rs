@@ -16,8 +16,11 @@ static FIX44: LazyLock<Dictionary> =
 /// CheckSum.
 ///
 /// # Panics
-/// If engines disagree, a stream in pieces gives other messages, an error has no reject reason, a
-/// typed message differs from its fields, or it is encoded to a different one.
+/// In any of these cases:
+/// - Engines disagree.
+/// - A stream in pieces gives other messages.
+/// - An error has no reject reason.
+/// - A typed message differs from its fields, or is encoded to a different one.
 pub fn fix_message(data: &[u8]) {
     let whole = messages(data, data.len().max(1));
     assert_eq!(messages(data, 7), whole, "pieces of seven bytes");

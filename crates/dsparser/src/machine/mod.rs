@@ -280,17 +280,17 @@ impl Machine {
         }
     }
 
-    /// The statements of the program, for [`RunError::describe`](crate::RunError::describe).
+    /// Returns the statements of the program, for [`RunError::describe`](crate::RunError::describe).
     pub fn statements(&self) -> &[StatementText] {
         &self.statements
     }
 
-    /// The names that numbers are read into, by [`NameId`].
+    /// Returns the names that numbers are read into, indexed by [`NameId`].
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The action names, by [`ActionId`].
+    /// Returns the action names, indexed by [`ActionId`].
     pub fn actions(&self) -> &[String] {
         &self.actions
     }

@@ -24,7 +24,7 @@ pub(super) struct Reply {
 }
 
 impl Default for Reply {
-    /// For a client whose messages could not be parsed.
+    /// Returns the header for a client whose messages could not be parsed.
     fn default() -> Self {
         Self {
             now_ns: 0,

@@ -102,7 +102,7 @@ fn words(bytes: &[u8; BLOCK_LEN], keep: &[u8; BLOCK_LEN]) -> Block {
         let other = (((differing & !HIGHS) + !HIGHS) | differing) & HIGHS;
         // The multiplication gathers the eight high bits in the product's top byte.
         others |= (other.wrapping_mul(0x0002_0408_1020_4081) >> 56) << (8 * at);
-        // Each 16-bit lane sums sixteen bytes.
+        // Each 16-bit lane sums sixteen bytes; the multiplication below adds the four lanes.
         sums += (word & EVEN) + ((word >> 8) & EVEN);
     }
     Block { delimiters: !others, sum: (sums.wrapping_mul(EVEN / 255) >> 48) as u32 }

@@ -235,7 +235,8 @@ fn pointed(digits: u64, len: usize) -> (u64, u64, bool) {
     (eight_digits(moved), 7_u64.wrapping_sub((at / 8).into()), is_number)
 }
 
-/// Returns the number formed by eight digits, first digit in the lowest byte.
+/// Returns the number formed by eight digits, first digit in the lowest byte: joins digits (weights
+/// 10 and 1), pairs (100 and 1) and groups of four (10,000 and 1).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn eight_digits(digits: u64) -> u64 {

@@ -221,7 +221,8 @@ fn verify(bytes: &[u8], index: &Index, sum: u32) -> Result<(), Error> {
         return Err(Error::new(ErrorKind::HeaderOrder, 10, trailer));
     }
     let text = (tail >> 32) as u32 & 0x00FF_FFFF;
-    // Any other sum, and any non-digit, gives a different text.
+    // `sum` includes the trailer: its constant bytes and digits are subtracted. A text with another
+    // sum or with a non-digit differs from the digits of the result.
     let digit_sum = (text ^ 0x0030_3030).wrapping_mul(0x0001_0101) >> 16 & 0xFF;
     if text != triple(sum.wrapping_sub(TRAILER_SUM + digit_sum) & 0xFF) {
         return Err(Error::new(ErrorKind::CheckSum, 10, trailer));

@@ -103,10 +103,12 @@ fn tags(bytes: &[u8], index: &mut Index, filter: &Filter) -> Option<bool> {
             // Eight times the number of digits after the first, plus 7.
             let bits = found.trailing_zeros();
             *equal = start + 1 + bits / 8;
-            // Shifts the digits to the end of the word.
+            // Shifts the digits to the end of the word, with zeros before them.
             let digits = (word as u32 ^ (ONES * u32::from(b'0'))) << ((31 - bits) & 31);
+            // Adding 6 carries into the high half of a byte above 9.
             others |= digits.wrapping_add(ONES * 6) | digits;
             zeros |= (word as u32).wrapping_sub(u32::from(b'1'));
+            // Four digits to two pairs, in bytes 0 and 2, and these to a number below 10,000.
             let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00FF_00FF;
             pairs.wrapping_mul(1 + (100 << 16)) >> 16
         };

@@ -17,7 +17,7 @@ pub(crate) struct Minute {
 }
 
 impl Default for Minute {
-    /// The first minute of the Unix epoch.
+    /// Returns the first minute of the Unix epoch.
     fn default() -> Self {
         let [day, time] = [*b"19700101", *b"\0-00:00:"].map(u64::from_le_bytes);
         Self { day, time, word: Moment::of_date(LocalMktDate::EPOCH).0 }

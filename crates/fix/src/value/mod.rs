@@ -46,11 +46,11 @@ impl<'b> Field<'b> {
         read_uint(self.value, self.tail).map_err(|kind| self.error(kind))
     }
 
-    /// Returns an exact decimal; digits after the point are kept, zeros too.
+    /// Returns an exact decimal; digits after the point are kept, including zeros.
     ///
     /// # Errors
-    /// [`ErrorKind::ValueFormat`]; [`ErrorKind::ValueRange`] above [`Decimal::DIGITS_MAX`], and with more than
-    /// 127 digits after the point.
+    /// [`ErrorKind::ValueFormat`]; [`ErrorKind::ValueRange`] above [`Decimal::DIGITS_MAX`], or with
+    /// more than 127 digits after the point.
     #[inline(always)]
     pub fn decimal(&self) -> Result<Decimal, Error> {
         read_decimal(self.value, self.tail).map_err(|kind| self.error(kind))
@@ -108,8 +108,8 @@ impl<'b> Field<'b> {
         self.parse(UtcTime::parse(self.value))
     }
 
-    /// Returns a TZTimestamp, `YYYYMMDD-HH:MM`, seconds with up to twelve digits after a point where given, and
-    /// the offset from UTC where given: `Z`, or a sign and `hh` or `hh:mm`.
+    /// Returns a TZTimestamp: `YYYYMMDD-HH:MM`, optional seconds with up to twelve digits after a
+    /// point, and an optional offset from UTC: `Z`, or a sign and `hh` or `hh:mm`.
     ///
     /// # Errors
     /// [`ErrorKind::ValueFormat`], also for a day that does not exist or an offset beyond 14 hours.

@@ -282,20 +282,24 @@ impl UtcTimestamp {
     }
 }
 
-/// Parses a UTCTimestamp to a word and picoseconds. The result is that of [`UtcTimestamp::parse`],
-/// but all parts are checked at once.
+/// Parses a UTCTimestamp to the word of a [`Moment`] and picoseconds. The result is that of
+/// [`UtcTimestamp::parse`], but all parts are checked at once.
 ///
-/// The word is that of a [`Moment`].
+/// 1. XOR with `0` and `:` turns the characters of date and time into digits, and colons into 0.
+/// 2. Adding 0x76 to each byte (0x7F at a colon) sets the high bit of those that are invalid.
+/// 3. [`pairs`] joins two digits each; the pairs are moved to the bytes of a [`Moment`].
+/// 4. Adding `ABOVE` sets the high bit of each part above its maximum; subtracting 1 sets that of a
+///    month or day 0. Days 29 to 31 are left to the exact check.
 #[inline(always)]
 pub(crate) fn timestamp_words(text: &[u8]) -> Option<(u64, u64)> {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     const COLONS: u64 = (b':' ^ b'0') as u64 * 0x0000_0100_0001_0000;
-    /// Sets the high bit of each byte above 9; at the colons, of each byte above 0.
+    /// Addends that set the high bit of a byte above 9, and at the colons of a byte above 0.
     const DATE_OTHERS: u64 = 0x7676_7676_7676_7676;
     const TIME_OTHERS: u64 = 0x7676_7F76_767F_7676;
     const TIME_PLACES: u64 = 0x00FF_0000_FF00_00FF;
-    /// Sets the high bit for an hour above 23, minute above 59, month above 12, second above 60,
-    /// day above 28.
+    /// Addend that sets the high bit for an hour above 23, minute above 59, month above 12, second
+    /// above 60, day above 28: 127 minus the maximum in each byte.
     const ABOVE: u64 = 0x6343_7300_4400_0068;
     const ABOVE_BITS: u64 = 0x8080_8000_8000_0080;
     const MONTH_AND_DAY: u64 = 0xFF00_FF00_0000_0000;

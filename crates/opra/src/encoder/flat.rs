@@ -113,6 +113,7 @@ fn write(
         left &= left - 1;
         let number = numbers[slot];
         all |= number;
+        // The lowest seven bits in the lowest byte; the length follows from the highest byte used.
         let word = u64::from(spread(number)) | u64::from(fifths[slot]) << 32;
         let len = 1
             + usize::from(word > 0xFF)
