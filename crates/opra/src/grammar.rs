@@ -502,7 +502,7 @@ fn begin_at_map(packet: &[u8], next: usize, offset: usize) -> Result<(usize, usi
 }
 
 /// Decodes the messages up to the one at `frame` again, because the engine left the record
-/// undefined.
+/// unspecified.
 // A function rather than a method; see `decode_unusual`.
 #[cold]
 #[inline(never)]

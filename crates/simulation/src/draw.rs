@@ -185,8 +185,8 @@ pub(crate) fn draw_silence(
     }
 }
 
-/// Minimum number of packets in a day for a handover: the handler knows a line's usual pauses after
-/// 256 packets, which is a quarter of the day less the losses.
+/// Minimum number of packets in a day for a handover. A handler knows a line's usual pauses after 256
+/// packets, and even with losses, that many arrive in a quarter of such a day.
 const HANDOVER_PACKETS_MIN: u64 = 2_048;
 
 /// Draws a handover: line A fails in the middle of the day, and line B begins to send at the same

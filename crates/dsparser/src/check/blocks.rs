@@ -71,7 +71,7 @@ impl<'a> Checker<'a> {
             .map(|(name, definition)| (definition.span, name.clone()))
             .collect();
         uncalled.sort();
-        // Their statements do not count towards the limit, and their actions do not run.
+        // Restored afterwards: uncalled blocks must not affect the rest of the check.
         let (executed, expanded) = (self.executed, self.expanded);
         for (span, name) in uncalled {
             self.executed = true;

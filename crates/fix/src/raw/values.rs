@@ -19,7 +19,7 @@ impl Avx512 {
     /// a value of an unsupported length.
     ///
     /// Returns a bitmap of the plan's numbers and timestamps that must be read by the general path;
-    /// their slots hold undefined values.
+    /// their slots hold unspecified values.
     #[inline(always)]
     pub(crate) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(
         self,

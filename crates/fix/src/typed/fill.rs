@@ -114,7 +114,7 @@ impl<'m, S: Fields<'m>> Room<S> {
 ///
 /// # Errors
 /// The message's fault, a wrong message type, or the reason to reject the message with tag and
-/// offset. `target` then has undefined contents.
+/// offset. `target` then has unspecified contents.
 #[inline(always)]
 pub fn decode<'m, S: Fields<'m>>(
     target: &mut S,

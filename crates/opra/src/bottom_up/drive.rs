@@ -18,7 +18,7 @@ pub(crate) enum Outcome {
     Done,
     /// The engine does not support this shape of message; the record is unchanged.
     Unusual,
-    /// The message is invalid; the record's contents are undefined.
+    /// The message is invalid; the record's contents are unspecified.
     Wrong,
 }
 
