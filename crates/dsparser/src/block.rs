@@ -176,8 +176,8 @@ pub(crate) enum Since {
 }
 
 impl Node {
-    /// Returns the actions for the stop-bit items of this statement if it is a switch on the top
-    /// bit that hands each item to an action up to the end of the input; `None` otherwise.
+    /// Returns the actions for the stop-bit items of this statement. `None` unless it is a switch
+    /// on the top bit that hands each item up to the end of the input to an action.
     pub(crate) fn item_actions(&self) -> Option<ItemActions> {
         let NodeKind::Switch { cases, .. } = &self.kind else { return None };
         let [first, second] = cases.as_slice() else { return None };

@@ -145,7 +145,8 @@ pub struct DayOptions {
 }
 
 impl DayOptions {
-    /// Futures: ten levels by position, SecurityID, RptSeq, packets numbered in a preamble.
+    /// Returns options of a futures channel: ten levels by position, SecurityID, RptSeq, packets
+    /// numbered in a preamble.
     pub fn futures() -> Self {
         Self {
             seed: 1,
@@ -181,8 +182,8 @@ impl DayOptions {
         }
     }
 
-    /// Shares in the form of MOEX ASTS: every order, Symbol and TradingSessionID, fragmented
-    /// snapshots.
+    /// Returns options of a shares channel in the form of MOEX ASTS: every order, Symbol and
+    /// TradingSessionID, fragmented snapshots.
     pub fn shares() -> Self {
         Self {
             books: BookForm::Orders,
