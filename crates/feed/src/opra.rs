@@ -1,16 +1,18 @@
-//! OPRA lines: each comes twice, on A and B; out come the messages of each line in order and once.
+//! OPRA lines: arbitrates the sides A and B of a line and delivers its messages in order and once.
 //!
-//! A line's numbers count messages, and a packet's header says the first of them and how many there are.
-//! Line integrity and administrative messages may repeat the last number used instead of taking one;
-//! a packet that does is told from a copy of the one before by its bytes. A packet that cannot be decoded
-//! gives way to the copy of the other side, if that comes in time; no message is shown twice.
+//! The sequence numbers of a line count messages. A packet header has the first number and the
+//! count. Line integrity and administrative messages may repeat the last number; their bytes
+//! distinguish such a packet from a copy of the previous one. A packet that cannot be decoded is
+//! replaced by the copy of the other side, if that arrives in time. No message is delivered twice.
 //!
-//! The control message that resets the numbers (category H, type K) has a number of the new epoch, and the next message
-//! the one after it: it begins an epoch where it comes at the front of a packet whose number is not the next one. The
-//! epoch begins when both sides have shown it, or once the hold time is over (`skew_ns` while the other side goes on in the old
-//! epoch), so that the other side can still bring packets of the old one. Where it was lost on both sides, [`ArbiterOptions::unexpected`] says what numbers that begin anew mean.
+//! The control message that resets the numbers (category H, type K) has a number of the new epoch,
+//! and the next message has its successor. It starts an epoch if it is the first message of a
+//! packet whose number is not the next one. The epoch starts when both sides have sent the reset,
+//! or after the hold time (after `skew_ns` if the other side continues in the old epoch), so that
+//! the other side can still deliver packets of the old epoch. If both sides lost the reset,
+//! [`ArbiterOptions::unexpected`] controls how restarted numbers are handled.
 //!
-//! Lines share nothing: give each to a thread of your own choice.
+//! Lines are independent: distribute them over threads as you like.
 //!
 //! # Examples
 //!

@@ -1,11 +1,11 @@
-//! Work on several threads whose results come in the order of the input.
+//! Processes items on several threads and returns the results in the order of the input.
 //!
-//! Two kinds of independence exist in feeds. Where dictionaries are emptied at every packet, packets
-//! stand alone and any thread may take any of them. Where they live longer, the packets of a channel
-//! belong to one thread, which keeps the channel's decoder. [`Lane`] says which it is, item by item.
+//! If every packet resets the dictionaries, packets are independent and any thread may take any of
+//! them. Otherwise the packets of a channel belong to one thread, which keeps the channel's
+//! decoder. [`Lane`] makes this choice for each item.
 //!
-//! Items are handed out in rounds, a part of a round to each thread; only a few rounds are under way
-//! at a time, so memory stays bounded however long the input is.
+//! Items are distributed in rounds, one part of a round per thread. Only a few rounds are in
+//! progress at a time, so memory is bounded for any length of input.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};

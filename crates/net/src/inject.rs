@@ -1,10 +1,11 @@
-//! Faults of a line, made on purpose: loss, duplication, reordering, delay, drift, late packets, silence, and
-//! a line that carries another channel.
+//! Fault injection for lines: loss, duplication, reordering, delay, drift, late packets, silence,
+//! and a line that carries another channel.
 //!
-//! An [`Injector`] takes the packets of one line with the time and hands out what is to be sent and
-//! when. It is pure, and the same seed gives the same faults for the same packets: each packet draws
-//! the same random numbers whatever the chances are, so changing one chance leaves the other faults
-//! where they were. [`schedule()`] does so for several lines at once and merges what arrives.
+//! An [`Injector`] takes the packets of one line with their times and returns what to send and
+//! when. It has no I/O, and the same seed gives the same faults for the same packets. Each packet
+//! draws the same random numbers whatever the probabilities are, so changing one probability does
+//! not move the other faults. [`schedule()`] does this for several lines at once and merges the
+//! arrivals.
 //!
 //! # Examples
 //!

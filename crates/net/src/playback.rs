@@ -1,8 +1,9 @@
-//! Captures sent to multicast groups, on time, with faults of the lines if wanted.
+//! Sends captures to multicast groups, on time, optionally with faults of the lines.
 //!
-//! A [`Track`] is a capture with its [`Schedule`], or one that follows another so many packets; its packets go to one or several
-//! [`PlaybackLine`]s, each an endpoint with an [`Injector`] of its own. [`Playback::run`] plays all
-//! tracks together: at each moment whatever is due first is sent.
+//! A [`Track`] is a capture with its [`Schedule`], or one that sends a packet after every N packets
+//! of another track. Its packets go to one or several [`PlaybackLine`]s, each an endpoint with its
+//! own [`Injector`]. [`Playback::run`] plays all tracks together and always sends the packet that
+//! is due first.
 
 use std::error;
 use std::fmt;

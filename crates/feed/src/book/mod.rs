@@ -1,9 +1,9 @@
 //! Order books: levels by position, by price, or from single orders.
 //!
-//! A [`Book`] takes [`BookUpdate`]s. An update that does not fit is a [`BookFault`] and changes
-//! nothing; whether the book may be trusted afterwards is what [`recovery`](crate::recovery) keeps.
-//! A book by position has the depth of its feed ([`Book::set_depth`]), or shows only levels that the
-//! exchange is known to publish. A book by price or by order has up to [`LEVELS_MAX`] levels a side.
+//! A [`Book`] applies [`BookUpdate`]s. An update that does not fit is a [`BookFault`] and changes
+//! nothing; [`recovery`](crate::recovery) decides whether the book is still reliable. A book by
+//! position has the depth of its feed ([`Book::set_depth`]), or shows only levels that the exchange
+//! certainly publishes. A book by price or by order has up to [`LEVELS_MAX`] levels per side.
 //!
 //! # Examples
 //!

@@ -1,17 +1,17 @@
 //! Reads packets from capture files, and writes them.
 //!
-//! [`CaptureReader`] takes any [`Read`](std::io::Read), decompresses it where its first bytes say
-//! gzip or zstd (feature `compressed`; an error without it), guesses the format unless it is named, and hands out one [`Packet`] at a time. It
-//! holds one record plus what reassembly needs, never the file: each of those has a limit in
-//! [`Limits`].
+//! [`CaptureReader`] reads any [`Read`](std::io::Read). It decompresses gzip and zstd, recognised
+//! by the first bytes (feature `compressed`; an error without it), detects the format unless it is
+//! named, and returns one [`Packet`] at a time. It holds one record and the data for reassembly,
+//! never the whole file; [`Limits`] bounds both.
 //!
-//! [`Merge`] puts several captures in the order of their times, [`LineMap`] tells lines apart, and
-//! [`CaptureDriver`] hands the packets to a feed handler with the capture's times as its clock.
+//! [`Merge`] orders several captures by time, [`LineMap`] assigns packets to lines, and
+//! [`CaptureDriver`] passes them to a feed handler with the capture's times as its clock.
 //!
-//! The containers of pcap and pcapng are parsed here rather than by a library because a length must
-//! be checked against its limit before anything is buffered, and because a file that stops early
-//! must be reported with the exact offset, bytes wanted and bytes found. The headers inside a
-//! packet are parsed by a library.
+//! The containers pcap and pcapng are parsed here and not by a library, for two reasons: a length
+//! must be checked against its limit before anything is buffered, and a truncated file must be
+//! reported with the exact offset and the bytes expected and found. A library parses the headers
+//! inside a packet.
 
 #[cfg(feature = "compressed")]
 mod compress;

@@ -1,17 +1,18 @@
-//! The whole way of a feed: packets of lines A and B and of snapshots in, messages and books out.
+//! The complete path of a feed: packets of lines A and B and of snapshots in, messages and books
+//! out.
 //!
-//! A [`Handler`] frames packets, finds their numbers, arbitrates, decodes, recovers and keeps books.
-//! It does no input or output and has no clock: hand every packet to [`Handler::handle_packet`], the
-//! time to [`Handler::handle_timeout`] when [`Handler::poll_timeout`] says so. What comes out goes to
-//! a [`Sink`]: messages in the order of their numbers, each once; gaps; updates with the books that
-//! took them; faults. What decodes is an [`Engine`]: [`Dynamic`] for any
-//! template set, [`Generated`] for the template set of a module, which leaves templates that have changed
-//! since to the dynamic decoder.
+//! A [`Handler`] removes the framing, finds sequence numbers, arbitrates, decodes, recovers and
+//! keeps books. It has no I/O and no clock: pass every packet to [`Handler::handle_packet`], and
+//! call [`Handler::handle_timeout`] at the time that [`Handler::poll_timeout`] returns. Results go
+//! to a [`Sink`]: messages in order and once, gaps, updates with their books, faults. An [`Engine`]
+//! decodes: [`Dynamic`] for any template set, [`Generated`] for the template set of a generated
+//! module, which passes changed templates to the dynamic decoder.
 //!
-//! Nothing that comes in can stop it. A packet without a number, of another numbering, cut short or of
-//! unknown templates is counted and dropped. Where dictionaries are emptied in every packet, one that
-//! cannot be decoded waits for the other line's copy, and messages that came before the error are told
-//! of once. What was lost on both lines makes books stale until updates or a snapshot prove them.
+//! Bad input never stops the handler. A packet without a sequence number, with an unexpected
+//! number, truncated or with unknown templates is counted and dropped. If every packet resets the
+//! dictionaries, a packet that cannot be decoded waits for the other line's copy; messages before
+//! the error are delivered once. Packets lost on both lines make books stale until updates or a
+//! snapshot prove them.
 //!
 //! # Examples
 //!

@@ -1,24 +1,30 @@
-//! Gaps, snapshots, and which books may be trusted.
+//! Recovery of order books: gaps, snapshots, and the freshness of books.
 //!
-//! A [`Recovery`] keeps the books of one channel. It is told of every update in order, of every
-//! [`Gap`] the arbiter declared, and of every snapshot. A book that may lack an update is stale,
-//! with a [`StaleReason`]; its updates are held, bounded, until a snapshot that they follow makes it
-//! fresh. [`Recovery::book`] hands out fresh books alone: a stale book rather than a wrong one.
+//! A [`Recovery`] keeps the books of one channel. Its input is every update in order, every [`Gap`]
+//! that the arbiter declared, and every snapshot. A book that may lack an update is stale, with a
+//! [`StaleReason`]. Its updates are held, up to a limit, until a snapshot that they follow makes it
+//! fresh. [`Recovery::book`] returns fresh books only: a stale book is an error, never a wrong
+//! book.
 //!
-//! How a feed numbers its updates is [`Continuity`]. With RptSeq a lost packet makes every book
-//! suspect, and the next update or snapshot of an instrument shows whether it lacks one; without,
-//! every book needs a snapshot taken after the gap. Fresh books are compared with the snapshots that
-//! stand at the same update, and checked after each message.
+//! [`Continuity`] says how a feed numbers its updates. With RptSeq, a lost packet makes every book
+//! doubtful, and the next update or snapshot of an instrument shows whether its book lacks an
+//! update. Without RptSeq, every book needs a snapshot taken after the gap. Fresh books are
+//! compared with snapshots at the same update, and checked after each message.
 //!
-//! A snapshot is used only if it belongs to the session of the lines. One that includes numbers which they
-//! have not brought waits for them, for [`RecoveryOptions::skew_ns`] at most. One that was sent later than
-//! anything they have shown may be of the next session, whatever its number: it waits until they have shown its
-//! SendingTime (52), or for `skew_ns` where they are quiet. After a reset one that may be of the session before is
-//! refused for `skew_ns`, unless its SendingTime shows that it is not. Without SendingTimes a snapshot of the next
-//! session, before the lines show its reset, cannot be told from one of this session.
+//! A snapshot is used only if it belongs to the session of the lines:
 //!
-//! An adapter pushes what messages say ([`MarketSink`](crate::market::MarketSink)); what changed is
-//! asked for with [`Recovery::next_change`] after each message.
+//! - A snapshot that includes numbers which the lines have not reached waits for them, for at most
+//!   [`RecoveryOptions::skew_ns`].
+//! - A snapshot that was sent later than anything on the lines may belong to the next session,
+//!   whatever its number. It waits until the lines have reached its SendingTime (52), or for
+//!   `skew_ns` if they are quiet.
+//! - For `skew_ns` after a reset, a snapshot that may belong to the previous session is refused,
+//!   unless its SendingTime proves otherwise.
+//! - Without SendingTimes, a snapshot of the next session that arrives before the lines show the
+//!   reset cannot be distinguished from one of this session.
+//!
+//! An adapter pushes the content of messages ([`MarketSink`](crate::market::MarketSink)). After
+//! each message, [`Recovery::next_change`] returns the changes.
 //!
 //! # Examples
 //!

@@ -1,4 +1,5 @@
-//! The loop: waits for the operating system, lets sessions handle what arrived, writes what they say.
+//! The event loop: waits for the operating system, passes received bytes to sessions, writes their
+//! output.
 
 mod accept;
 mod admit;

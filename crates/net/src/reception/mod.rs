@@ -1,10 +1,10 @@
-//! The loop that drives handlers of packets from sockets.
+//! The loop that drives packet handlers from sockets.
 //!
-//! A [`Reception`] holds channels: each a [`PacketHandler`] with its sink and a [`Receiver`] for
-//! each of its lines. [`Reception::run`] hands the packets of a channel to its handler in the order in
-//! which the kernel received them, whatever the order in which the sockets are read, so that a
-//! line whose socket is read later is not judged late. Any number of channels share a thread; run a
-//! reception on each of several threads to use more cores. [`Wait`] says how the loop waits.
+//! A [`Reception`] holds channels: each has a [`PacketHandler`] with its sink, and a [`Receiver`]
+//! per line. [`Reception::run`] passes the packets of a channel to its handler in the order in
+//! which the kernel received them, whatever the order of the reads. A line whose socket is read
+//! later is therefore not considered late. Any number of channels share a thread; to use more
+//! cores, run one reception per thread. [`Wait`] controls how the loop waits.
 
 mod channel;
 

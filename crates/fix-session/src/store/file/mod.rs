@@ -1,9 +1,10 @@
-//! A store on disk: one file, a journal that only grows, until most of it is of no use and it is written anew.
+//! A store on disk: one append-only journal, which is compacted when most of it is obsolete.
 //!
-//! Every commit is one frame with sums of its own, written with one call: all of it is there after the
-//! process dies, or nothing. Where its messages are is known by marks in memory, made from the journal when
-//! it is opened. What cannot be read is never overwritten: a last frame that is cut short is moved to a file beside
-//! the journal, and a journal that is damaged otherwise is not opened. What survives what is said at [`Fsync`].
+//! Every commit is one frame with its own checksums, written with one call: after the process dies
+//! it is either complete or absent. An index in memory, built when the journal is opened, locates
+//! the messages. Unreadable data is never overwritten: an incomplete last frame is moved to a file
+//! beside the journal, and a journal with other damage is not opened. [`Fsync`] describes what
+//! survives which failure.
 
 mod archives;
 mod aside;
