@@ -5,14 +5,14 @@ use std::net::SocketAddr;
 
 /// Missing ranges kept of a channel: numbers that come late may be of one of them.
 const RANGES_MAX: usize = 64;
-/// A number that is further behind than this begins anew.
+/// A number that is further behind than this restarts.
 const LATE_MAX: u64 = 10_000;
 /// Channels followed.
 const CHANNELS_MAX: usize = 256;
 
 /// Counts the gaps in the sequence numbers of preambles, by destination.
 ///
-/// A number that was there already is a copy, one that is far behind begins anew, and one of a gap that comes late makes
+/// A number that was there already is a copy, one that is far behind restarts, and one of a gap that comes late makes
 /// it smaller. Numbers may count packets or messages: one that is ahead by the messages of the packet before is a gap
 /// unless all packets of the channel are numbered so.
 #[derive(Default)]

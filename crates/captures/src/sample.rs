@@ -13,7 +13,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// A sample of at most so many packets.
+    /// A sample of at most this many packets.
     pub const fn new(packets_max: usize) -> Self {
         Self { packets: Vec::new(), packets_max, destination: None }
     }

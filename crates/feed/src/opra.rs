@@ -66,7 +66,7 @@ pub enum Event {
         seq_num: u64,
         /// Line of the first copy.
         line: Line,
-        /// When it came, as told to [`LineHandler::handle_packet`].
+        /// When it came, as passed to [`LineHandler::handle_packet`].
         received_ns: u64,
         /// Result of decoding it.
         result: Result<Summary, Error>,
@@ -83,7 +83,7 @@ pub enum Event {
 /// Counters of a line, in addition to those of its arbiter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineHandlerCounters {
-    /// Packets whose number cannot be told: no header, or one that is not decimal.
+    /// Packets whose number cannot be determined: no header, or one that is not decimal.
     pub unnumbered: u64,
     /// Packets delivered that repeat the last number used.
     pub repeats: u64,
@@ -507,7 +507,7 @@ mod tests {
         assert_eq!(handler.arbiter().counters().gaps, 0);
     }
 
-    /// What a line gives whose A side is broken before B brings anything, with `pause_ns` between packets.
+    /// What a line gives whose A side is broken before B sends anything, with `pause_ns` between packets.
     fn messages_of_a_late_side(good: usize, pause_ns: u64) -> (Vec<u64>, Vec<u64>) {
         let packets = trace();
         let mut handler = LineHandler::new(ArbiterOptions::default());
@@ -564,7 +564,7 @@ mod tests {
         assert_eq!(handler.poll_timeout(), None);
     }
 
-    /// Line B is some packets behind. Of the packets that it brings, line A loses those that `lost` names by how far they
+    /// Line B is some packets behind. Of the packets that it sends, line A loses those that `lost` names by how far they
     /// are behind the reset.
     fn assert_resets_once(lost: &[i64]) {
         let (before, after) = (trace(), generate::trace(Version::V2, 5, 500).expect("generates"));

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// Rounds handed out before the oldest is waited for: one being taken, one being worked on, one
+/// Rounds returned before the oldest is waited for: one being taken, one being worked on, one
 /// ready to begin.
 const ROUNDS_MAX: usize = 3;
 
@@ -49,7 +49,7 @@ impl Parallel {
     /// thread no other is started.
     ///
     /// # Errors
-    /// The first error of `take`; what was handed out by then is worked on and dropped.
+    /// The first error of `take`; what was returned by then is worked on and dropped.
     ///
     /// # Panics
     /// A panic in `work` or `state` goes on in the caller.

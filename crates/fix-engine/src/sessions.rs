@@ -386,7 +386,7 @@ impl Sessions {
         Some(key)
     }
 
-    /// Returns when the first session wants to be told of the time.
+    /// Returns the time of the first session's next timer.
     pub(super) fn next_timeout(&self) -> Option<u64> {
         self.slots.iter().flatten().filter_map(|slot| slot.session.poll_timeout()).min()
     }

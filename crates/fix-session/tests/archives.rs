@@ -136,7 +136,7 @@ fn a_name_that_a_dead_process_has_left_is_removed() {
     assert_eq!(store.next_sender(), 3);
 }
 
-/// The child: commits and begins anew until it is killed.
+/// The child: commits and restarts until it is killed.
 #[test]
 #[ignore = "is run by the next one, which kills it"]
 fn begin_anew_until_killed() {

@@ -21,7 +21,7 @@ fn delivered(answers: &[String]) -> Vec<&str> {
 #[test]
 fn nothing_is_held_between_our_reset_and_its_answer() {
     let mut talk = Talk::logged_on(BeginString::Fix44);
-    // A message is held already, and others are under way when the numbers begin anew.
+    // A message is held already, and others are under way when the numbers restart.
     talk.say(5, "0", "");
     talk.session.reset(NOW);
     assert_eq!(talk.answers(false), ["35=A|98=0|108=30|141=Y"]);

@@ -3,7 +3,7 @@
 //! A [`FileWatch`] looks at the files' modification times and lengths at an interval, and at once when
 //! [`look_now`](FileWatch::look_now) is called, as a signal handler's flag would ask. A file that was
 //! changed is read once two looks in a row find the same time and length, so that one being written is
-//! left alone, and the others wait for it. One that is gone for 30 looks is told of, once. Content equal to the last is ignored. New contents are prepared by a
+//! left alone, and the others wait for it. One that is gone for 30 looks is reported, once. Content equal to the last is ignored. New contents are prepared by a
 //! function of the caller, on the watching thread: template files are parsed and compiled beside the running decoder.
 
 use std::fmt;
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(wait(&watch), Err("is bad".to_owned()));
         std::fs::write(&path, b"0123456789x").unwrap();
         assert!(wait(&watch).unwrap_err().contains("longer than 10 bytes"));
-        // Removed and written anew, as editors do.
+        // Removed and rewritten, as editors do.
         std::fs::remove_file(&path).unwrap();
         std::thread::sleep(3 * TICK);
         std::fs::write(&path, b"newer").unwrap();

@@ -66,7 +66,7 @@ pub struct Injector {
     overtaken: Vec<Overtaken>,
     arrivals: u64,
     latest_due_ns: u64,
-    /// The packet handed out last, or to be handed out once more.
+    /// The packet returned last, or to be returned once more.
     current: Vec<u8>,
     repeat: bool,
     free: Vec<Vec<u8>>,
@@ -127,7 +127,7 @@ impl Injector {
         self.counters
     }
 
-    /// Packets that wait to be handed out.
+    /// Packets that wait to be returned.
     pub fn packets_waiting(&self) -> usize {
         self.delayed.len() + self.overtaken.len()
     }

@@ -51,7 +51,7 @@ impl EventCounters {
 /// How much of each kind is logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogLimit {
-    /// The first so many: the same on every run over the same captures.
+    /// The first this many: the same on every run over the same captures.
     First(u32),
     /// One a second of the monotonic clock.
     #[default]

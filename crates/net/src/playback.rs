@@ -82,7 +82,7 @@ fn is_no_room(error: &io::Error) -> bool {
 /// Timing of the packets of a track.
 #[derive(Clone, Copy, Debug)]
 enum Timing {
-    /// One after so many packets of the first track, and those left behind its last.
+    /// One after this many packets of the first track, and those left behind its last.
     Follows {
         every: u64,
     },

@@ -78,7 +78,7 @@ fn strange(rng: &mut Rng, is_scattered: bool) -> Vec<Vec<u8>> {
         strange.push(unexpected);
         let len = rng.usize(..300);
         let mut junk: Vec<u8> = std::iter::repeat_with(|| rng.u8(..)).take(len).collect();
-        // A number that is our feed's next one could not be told from it.
+        // A number that is our feed's next one could not be distinguished from it.
         if let Some(first) = junk.first_mut() {
             *first |= 0x80;
         }

@@ -138,7 +138,7 @@ fn value_of(text: &str) -> Result<(String, Reading), String> {
     Ok((action.to_owned(), reading))
 }
 
-/// Prints what the grammar hands out, a line an action.
+/// Prints what the grammar returns, a line an action.
 struct Print<'p> {
     program: &'p Program,
     /// By action, how its bytes are read.

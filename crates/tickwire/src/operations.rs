@@ -147,7 +147,7 @@ fn named(query: &str) -> Named {
     named
 }
 
-/// What is wrong with a query and the labels that are told of its results.
+/// What is wrong with a query and the labels shown with its results.
 fn faults(samples: &Samples, query: &str, told: &[String]) -> Vec<String> {
     let named = named(query);
     let mut faults = Vec::new();

@@ -39,7 +39,7 @@ impl Progress {
         Self::styled(len, "{wide_bar} {bytes}/{total_bytes} {binary_bytes_per_sec}, {eta} left")
     }
 
-    /// A bar of so many things, called `things`, if standard error is a terminal and they are many.
+    /// A bar of this many things, called `things`, if standard error is a terminal and they are many.
     pub fn of_count(count: u64, things: &str) -> Self {
         if count < COUNT_MIN || !std::io::stderr().is_terminal() {
             return Self { bar: None };

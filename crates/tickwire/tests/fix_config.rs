@@ -1,4 +1,4 @@
-//! Server and client by settings files, their message logs, and what is told of wrong settings.
+//! Server and client by settings files, their message logs, and what is reported about wrong settings.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

@@ -56,7 +56,7 @@ fn new_templates_take_effect_without_a_restart() {
             assert_eq!(run.status, 0, "{}", run.err);
         };
         send("1.bin");
-        // A file with errors is told of and changes nothing.
+        // A file with errors is reported and changes nothing.
         std::fs::write(&running, "<templates><template/></templates>").unwrap();
         receiving.wait_for("the running templates stay", 1);
         std::fs::write(&running, &new).unwrap();

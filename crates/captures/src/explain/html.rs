@@ -6,7 +6,7 @@ use super::lines::{Emphasis, Line, TITLES, hex};
 use super::text::{rest, title};
 use super::{Explained, Part};
 
-/// A style sheet for what [`write_html`] writes, within an element of class `tickwire-explain`. Colours are told apart on
+/// A style sheet for what [`write_html`] writes, within an element of class `tickwire-explain`. Colours are distinguished on
 /// light and dark pages, and by those who see fewer of them.
 pub const STYLE: &str = "\
 .tickwire-explain table { border-collapse: collapse; margin: 0.3em 0 1em; }

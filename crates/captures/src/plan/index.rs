@@ -104,7 +104,7 @@ impl Index {
         (self.identity, self.modified_ns, self.format) == (identity, modified_ns, format)
     }
 
-    /// Pieces of at least so many bytes, but for the last; none where there are no marks.
+    /// Pieces of at least this many bytes, but for the last; none where there are no marks.
     pub(super) fn splits(&self, path: &Path, split_bytes: u64) -> Vec<Split> {
         let (mut splits, mut start): (Vec<Split>, Option<Mark>) = (Vec::new(), None);
         for mark in &self.marks {

@@ -85,7 +85,7 @@ impl Split {
         reader.map_err(|error| wrong(error.into()))
     }
 
-    /// Checks that a reader that is at its end has handed out the packets that were planned.
+    /// Checks that a reader that is at its end has returned the packets that were planned.
     ///
     /// # Errors
     /// [`Why::Changed`] where it has not.

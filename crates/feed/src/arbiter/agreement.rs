@@ -10,7 +10,7 @@ pub(super) enum Verdict {
     Equal,
     /// It differs, and the other line delivered first in this epoch.
     Differs,
-    /// It differs, and its line left numbers out that the other one brought.
+    /// It differs, and its line left numbers out that the other one sent.
     LeavesOut,
     /// It differs, and could not be decoded.
     Undecodable,

@@ -5,7 +5,7 @@ use super::window::Held;
 use super::{Arbiter, Arrival, Line, Source, Standing};
 
 /// Most copies kept that differ from the packet held with their number. They are rare: a line has
-/// brought something wrong.
+/// sent something wrong.
 const ALTERNATIVES_MAX: usize = 16;
 
 /// The packet delivered last.
@@ -67,7 +67,7 @@ impl Arbiter {
             && !self.history.fate(seq_num).was_seen_on(other)
     }
 
-    /// Takes the copy of a rejected number that a line has brought which nobody knows yet, unless its
+    /// Takes the copy of a rejected number that a line has sent which nobody knows yet, unless its
     /// copies differ: it is better than none. Returns whether there is one.
     pub(super) fn accept_unconfirmed_copy(&mut self, seq_num: u64) -> bool {
         let Some(held) = self.window.at(seq_num).copied() else { return false };

@@ -20,7 +20,7 @@ pub struct LineCounters {
     pub old_epoch: u64,
     /// Packets that do not fit the current epoch; see [`UnexpectedPolicy`](super::UnexpectedPolicy).
     pub unexpected: u64,
-    /// Packets that only this line brought while it was put aside, or had not agreed with the other.
+    /// Packets that only this line sent while it was put aside, or had not agreed with the other.
     pub put_aside: u64,
     /// Copies that differ from the other line's, where this line is held to be wrong. They are counted
     /// as duplicates too, or whatever else became of them.
@@ -29,12 +29,12 @@ pub struct LineCounters {
     pub too_long: u64,
     /// Packets dropped because the output before them was not polled.
     pub not_polled: u64,
-    /// Packets, of whatever fate, below the highest number this line had brought.
+    /// Packets, of whatever fate, below the highest number this line had sent.
     pub out_of_order: u64,
     /// The furthest that such a packet was below the highest.
     pub out_of_order_by_max: u64,
-    /// Numbers delivered or declared a gap that this line has not brought. Falls again when the
-    /// line brings one of the last `behind_max` of them.
+    /// Numbers delivered or declared a gap that this line has not sent. Falls again when the
+    /// line sends one of the last `behind_max` of them.
     pub lost: u64,
 }
 

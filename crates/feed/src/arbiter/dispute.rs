@@ -1,7 +1,7 @@
-//! Lines that agreed and bring different packets with one number since: which of them is wrong?
+//! Lines that agreed and send different packets with one number since: which of them is wrong?
 //!
 //! A line that suddenly carries another channel goes on at other numbers, near the right ones perhaps: it leaves numbers
-//! out that the other line brings. What was left out since the lines agreed last tells which line is wrong. Where it does not,
+//! out that the other line sends. What was left out since the lines agreed last tells which line is wrong. Where it does not,
 //! nothing is known: the line that delivered first in the epoch is kept, and from the second copy that differs on books are
 //! stale until the lines agree again.
 
@@ -18,7 +18,7 @@ const LEFT_OUT_TO_WAIT: u64 = 4;
 /// How far back the last agreement is looked for.
 const LOOK_BACK: u64 = 256;
 
-/// Two trusted lines that bring different packets, until they agree again.
+/// Two trusted lines that send different packets, until they agree again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Dispute {
     /// The line held to be wrong.
@@ -104,7 +104,7 @@ impl Arbiter {
         if certain.is_some() {
             self.drop_unconfirmed_of(wrong, seq_num);
             if left_out[wrong.other().index()] > 0 {
-                // What the wrong line brought alone may have been delivered.
+                // What the wrong line sent alone may have been delivered.
                 self.distrust_deliveries();
             }
         }
@@ -134,7 +134,7 @@ impl Arbiter {
             && self.now_ns < received_ns.saturating_add(self.wait_ns())
     }
 
-    /// By line, the numbers that only the other one brought since they agreed last.
+    /// By line, the numbers that only the other one sent since they agreed last.
     fn left_out_before(&self, seq_num: u64) -> [u32; 2] {
         let mut left_out = [0; 2];
         let from = self.first.max(seq_num.saturating_sub(LOOK_BACK));
@@ -159,7 +159,7 @@ impl Arbiter {
         }
     }
 
-    /// Takes the packets of a wrong line out of the window that the other line has not brought; that at `but` is compared.
+    /// Takes the packets of a wrong line out of the window that the other line has not sent; that at `but` is compared.
     fn drop_unconfirmed_of(&mut self, wrong: Line, but: u64) {
         let Some(next) = self.next else { return };
         let mut from = next;

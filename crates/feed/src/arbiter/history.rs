@@ -9,10 +9,10 @@ const LEN_MAX: usize = 1 << 26;
 const ACCEPTED: u64 = 4;
 /// The number lies inside a packet that begins with a lower one.
 const INSIDE: u64 = 8;
-/// The lines brought different packets with this number.
+/// The lines sent different packets with this number.
 const DIFFERS: u64 = 16;
 const FLAGS: u64 = 0xFF;
-/// The lines that brought the number.
+/// The lines that sent the number.
 const LINES: u64 = 3;
 
 /// Record of one number: the lines that sent it, whether it was accepted, and the upper 56 bits of

@@ -19,7 +19,7 @@ const LEAP_REACH_MAX: u64 = 127;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leap {
     pending: Pending,
-    /// Packets that its line brought below it since.
+    /// Packets that its line sent below it since.
     contradictions: u32,
     /// True if it has waited for longer than missing numbers do.
     is_overdue: bool,
@@ -130,7 +130,7 @@ impl Arbiter {
         confirmed.iter().any(Option::is_some)
     }
 
-    /// Has the lowest packet beyond reach sorted again that a line brought alone before the packets by which it left the
+    /// Has the lowest packet beyond reach sorted again that a line sent alone before the packets by which it left the
     /// epoch: it is of this epoch, in the middle of what the line lost. `first` is the first number that the lines
     /// show since; where that is lower, a number further ahead than numbers are remembered counts as damaged. Returns
     /// whether there was one.

@@ -39,7 +39,7 @@ impl Line {
 /// Why one of two lines that differ is put aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PutAsideReason {
-    /// It left out numbers that the other line brought, before their copies differed.
+    /// It left out numbers that the other line sent, before their copies differed.
     LeavesOut,
     /// The other line delivered first in this epoch: which of the two is wrong is not known.
     Second,
@@ -61,14 +61,14 @@ impl PutAsideReason {
 /// A change in what the arbiter thinks of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineEvent {
-    /// The lines brought different packets with one number, and this line is held to be wrong.
+    /// The lines sent different packets with one number, and this line is held to be wrong.
     Differing {
         /// The line.
         line: Line,
         /// The number.
         seq_num: u64,
     },
-    /// Too many copies of this line differ: what it brings alone is no longer delivered.
+    /// Too many copies of this line differ: what it sends alone is no longer delivered.
     PutAside {
         /// The line.
         line: Line,
@@ -129,13 +129,13 @@ pub(super) struct Below {
 /// Position of a line and its agreement with the other.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LineState {
-    /// The epoch whose packets it brings: of [`Arbiter::epoch`](super::Arbiter) or one before.
+    /// The epoch whose packets it sends: of [`Arbiter::epoch`](super::Arbiter) or one before.
     pub(super) epoch: u64,
     /// When it entered that epoch.
     pub(super) entered_ns: u64,
-    /// The last number below the highest one that it brought for the first time.
+    /// The last number below the highest one that it sent for the first time.
     pub(super) below: Option<Below>,
-    /// The highest number it has brought in that epoch.
+    /// The highest number it has sent in that epoch.
     pub(super) highest: Option<u64>,
     /// It was the first, or one of its packets was equal to a trusted line's.
     pub(super) is_trusted: bool,
@@ -184,7 +184,7 @@ impl LineState {
         }
     }
 
-    /// Notes a number that it brings for the first time, before [`note_highest`](Self::note_highest).
+    /// Notes a number that it sends for the first time, before [`note_highest`](Self::note_highest).
     pub(super) fn note_below(&mut self, seq_num: u64, at_ns: u64) {
         if self.highest.is_some_and(|highest| seq_num < highest) {
             let row = self.below.filter(|below| below.seq_num.checked_add(1) == Some(seq_num));
@@ -217,7 +217,7 @@ impl LineState {
         Stand { epoch: self.epoch, highest: self.highest }
     }
 
-    /// Moves at `now_ns` to an epoch of which it has brought nothing.
+    /// Moves at `now_ns` to an epoch of which it has sent nothing.
     pub(super) fn enter(&mut self, epoch: u64, now_ns: u64) {
         *self = Self {
             epoch,

@@ -255,7 +255,7 @@ pub struct Arbiter {
     replays: u8,
     /// The next epoch, once what is held of this one has been polled.
     transition: Option<Transition>,
-    /// The time, as told last.
+    /// The time, as set last.
     now_ns: u64,
     /// When the first packet came.
     started_ns: Option<u64>,
@@ -335,7 +335,7 @@ impl Arbiter {
         Some(OutOfSequence { may_hide_updates: self.is_unexpected_behind })
     }
 
-    /// The epoch, counted from 0, whose packets a line brings: one more than the current one if it has left that.
+    /// The epoch, counted from 0, whose packets a line sends: one more than the current one if it has left that.
     pub(crate) fn epoch_of(&self, line: Line) -> u64 {
         let state = &self.states[line.index()];
         state.epoch + u64::from(state.has_left)
@@ -493,7 +493,7 @@ impl Arbiter {
         }
         let fate = self.history.fate(expected.saturating_sub(1));
         for seq_num in expected..next {
-            // A packet that begins inside the one delivered brings nothing new.
+            // A packet that begins inside the delivered one contains nothing new.
             if let Some(held) = self.window.take(seq_num) {
                 // A copy that is not confirmed was counted as any other packet.
                 let is_replacement = self.rejected.is_some_and(|r| r.seq_num == seq_num)
@@ -594,7 +594,7 @@ impl Arbiter {
         Some(Output::Deliver { seq_num: next, line, received_ns, out_of_sequence, packet })
     }
 
-    /// Lines bring what is next in order, or agree on what was.
+    /// Lines send what is next in order, or agree on what was.
     #[inline]
     const fn note_in_sequence(&mut self) {
         self.unexpected_in_a_row = 0;

@@ -6,7 +6,7 @@
 pub enum UnexpectedPolicy {
     /// Count and drop them. Only [`Arbiter::reset`](super::Arbiter::reset) begins an epoch.
     Drop,
-    /// Follow them once a line has brought this many in a row that rise from one another, with nothing
+    /// Follow them once a line has sent this many in a row that rise from one another, with nothing
     /// of the current epoch in between; 0 and 1 follow the first. Numbers that are ahead are then a gap,
     /// numbers that go back begin an epoch. The packets of the run are kept, and delivered then.
     ///
@@ -28,21 +28,21 @@ pub struct ArbiterOptions {
     /// Longer recovers more from the slower line; shorter delays less. The wait begins again while the line of that
     /// packet goes on below it, number by number, with pauses of up to `skew_ns`. Default 2 ms.
     pub hold_ns: u64,
-    /// How long to wait where only one line can bring the missing number, because the other is not
+    /// How long to wait where only one line can send the missing number, because the other is not
     /// configured, silent or put aside: for packets of a line that are out of order, in nanoseconds. At
     /// most `hold_ns`. Default 200 us, a few packets in a burst.
     pub reorder_ns: u64,
     /// How far a number may be below the highest of its line and still be out of order; one further back
     /// is a restart. Default 64, for messages 1024.
     pub reorder_max: u64,
-    /// A line that brings nothing for so long is silent, in nanoseconds. Default 60 s, longer than the
+    /// A line that sends nothing for so long is silent, in nanoseconds. Default 60 s, longer than the
     /// heartbeat interval of the feeds known.
     pub silent_after_ns: u64,
     /// How far one line may be behind the other when an epoch begins, in nanoseconds: for so long late
     /// packets of past epochs are known as such. At most 4 past epochs are remembered, each with a history
     /// of its own. Default 1 s.
     ///
-    /// Packets are told from those of another epoch by number and hash as far as `behind_max` reaches
+    /// Packets are distinguished from those of another epoch by number and hash as far as `behind_max` reaches
     /// back, and by the order of numbers on their line beyond that.
     pub skew_ns: u64,
     /// How many sequence numbers ahead of the one waited for are held; so also the most packets

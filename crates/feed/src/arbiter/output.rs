@@ -4,7 +4,7 @@ use tickwire_fast::rt::Packet;
 
 use super::Line;
 
-/// Consecutive sequence numbers that no line brought in time.
+/// Consecutive sequence numbers that no line sent in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// The first missing number.
@@ -20,7 +20,7 @@ impl Gap {
     }
 }
 
-/// Trusted lines have brought packets, later than the one delivered, whose numbers follow nothing: what they tell is not
+/// Trusted lines have sent packets, later than the one delivered, whose numbers follow nothing: what they tell is not
 /// known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfSequence {
@@ -37,9 +37,9 @@ pub enum Output<'a> {
     Deliver {
         /// Its sequence number.
         seq_num: u64,
-        /// The line that brought it first.
+        /// The line that sent it first.
         line: Line,
-        /// When it came, as told to [`Arbiter::handle_packet`](super::Arbiter::handle_packet).
+        /// When it came, as passed to [`Arbiter::handle_packet`](super::Arbiter::handle_packet).
         received_ns: u64,
         /// Set if a later packet has an unexpected sequence number.
         out_of_sequence: Option<OutOfSequence>,

@@ -190,14 +190,14 @@ impl Arbiter {
         (evidence == Evidence::Equal || is_free).then_some(Candidate { place, evidence, distance })
     }
 
-    /// In an epoch before that of its line, which has brought so many numbers since.
+    /// In an epoch before that of its line, which has sent so many numbers since.
     fn in_earlier(&self, index: usize, arrival: &Arrival<'_>, behind: u64) -> Option<Candidate> {
         let Arrival { seq_num, hash, .. } = *arrival;
         let past = self.past.get(index)?;
         let fate = past.history.fate(seq_num);
         let distance = behind.saturating_add(past.end.saturating_sub(seq_num).max(1));
         let evidence = if fate.is_copy(hash) { Evidence::Equal } else { Evidence::Free };
-        // A line that came to its epoch longer ago than packets are waited for brings none out of order.
+        // A line that came to its epoch longer ago than packets are waited for sends none out of order.
         let entered_ns = self.states[arrival.line.index()].entered_ns;
         let is_fresh = arrival.received_ns <= entered_ns.saturating_add(self.options.hold_ns);
         let is_free = !fate.was_accepted()

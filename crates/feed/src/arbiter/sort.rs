@@ -108,7 +108,7 @@ impl Arbiter {
         }
     }
 
-    /// Notes a number that its line has not brought before.
+    /// Notes a number that its line has not sent before.
     fn note_new(&mut self, arrival: &Arrival<'_>) {
         let Arrival { line, seq_num, .. } = *arrival;
         if !self.history.fate(seq_num).was_seen_on(line) {
@@ -116,7 +116,7 @@ impl Arbiter {
         }
     }
 
-    /// Remembers that a line brought a number.
+    /// Remembers that a line sent a number.
     fn note_seen(&mut self, arrival: &Arrival<'_>) {
         let Arrival { line, seq_num, .. } = *arrival;
         self.note_new(arrival);

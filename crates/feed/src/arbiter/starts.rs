@@ -1,7 +1,7 @@
 //! Packets that say themselves that they begin an epoch, with their own number.
 //!
-//! Such a packet does not say where the old epoch ends: what another line has not brought yet may be missing there. So
-//! the line that brings it leaves its epoch at once, and the next one begins when every line has left, or as it does
+//! Such a packet does not say where the old epoch ends: what another line has not sent yet may be missing there. So
+//! the line that sends it leaves its epoch at once, and the next one begins when every line has left, or as it does
 //! where nothing says so (see [`unexpected`](super::unexpected)).
 
 use super::unexpected::Run;
@@ -10,7 +10,7 @@ use tickwire_fast::rt::Packet;
 
 impl Arbiter {
     /// Takes a packet that begins an epoch with its own number, and is the first of that epoch. The epoch begins when
-    /// every line that is not silent has shown it, or once the hold time is over, so that the other line can still bring
+    /// every line that is not silent has shown it, or once the hold time is over, so that the other line can still send
     /// packets of the old one. While the other line goes on there, that lasts up to `skew_ns`. Returns whether the packet
     /// is used; if not, the line is not trusted, or the packet is not fit to be kept.
     pub fn handle_epoch_start<'p>(

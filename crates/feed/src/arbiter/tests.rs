@@ -91,7 +91,7 @@ fn packet(arbiter: &mut Fed, now_ns: u64, line: Line, seq_num: u64) -> String {
     poll_all(arbiter)
 }
 
-/// An arbiter whose lines have both brought packet 1.
+/// An arbiter whose lines have both sent packet 1.
 fn both_alive() -> Fed {
     let mut arbiter = Fed::new(options());
     packet(&mut arbiter, 0, Line::A, 1);

@@ -47,7 +47,7 @@ pub(super) struct Pending {
     pub(super) replays: u8,
 }
 
-/// A packet that fits no epoch after so many is dropped.
+/// A packet that fits no epoch after this many is dropped.
 const REPLAYS_MAX: u8 = 4;
 
 impl Arbiter {
@@ -57,7 +57,7 @@ impl Arbiter {
         self.note_unexpected(arrival);
         let packets_min = match self.options.unexpected {
             UnexpectedPolicy::Follow { packets_min } => packets_min,
-            // It may be of the epoch that the line was told of.
+            // It may belong to the epoch that was reported for the line.
             UnexpectedPolicy::Drop if self.states[line.index()].announced_first.is_some() => {
                 u32::MAX
             }
@@ -106,7 +106,7 @@ impl Arbiter {
         })
     }
 
-    /// A line brings the other line's packet of the current epoch behind its run of unexpected numbers: they were the first of
+    /// A line sends the other line's packet of the current epoch behind its run of unexpected numbers: they were the first of
     /// this epoch, which the other line had lost.
     pub(super) fn end_run_by_copy(&mut self, line: Line, seq_num: u64) {
         let reorder_max = self.options.reorder_max;
@@ -119,7 +119,7 @@ impl Arbiter {
         }
     }
 
-    /// A line that went on elsewhere stands in the current epoch again: what it brings there does not go back any more.
+    /// A line that went on elsewhere stands in the current epoch again: what it sends there does not go back any more.
     fn come_back(&mut self, line: Line, run: &Run) {
         let state = &mut self.states[line.index()];
         state.highest = Some(run.highest);
@@ -311,7 +311,7 @@ impl Arbiter {
         }
     }
 
-    /// The lowest number kept that may have been overtaken by `first`, or that the other line alone has brought.
+    /// The lowest number kept that may have been overtaken by `first`, or that the other line alone has sent.
     fn first_kept_near(&self, first: u64) -> u64 {
         let reorder_max = self.options.reorder_max;
         let is_near = |seq_num: &u64| seq_num.saturating_add(reorder_max) >= first;

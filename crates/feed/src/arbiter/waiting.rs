@@ -14,7 +14,7 @@ impl Arbiter {
         self.release_due();
     }
 
-    /// Ends the waits that are over by the time told last; returns whether there was one.
+    /// Ends the waits that are over by the time set last; returns whether there was one.
     pub(super) fn release_due(&mut self) -> bool {
         let Some(next) = self.next.filter(|_| self.window.held() > 0 || self.rejected.is_some())
         else {
@@ -99,7 +99,7 @@ impl Arbiter {
     }
 
     /// A packet that is not confirmed has waited for long enough, or its line counts now. It waits on while the other line
-    /// may bring a copy; where that is silent, this one stands in for it. What is missing before it is waited for as ever.
+    /// may send a copy; where that is silent, this one stands in for it. What is missing before it is waited for as ever.
     fn end_probation(&mut self, seq_num: u64) {
         let Some(held) = self.window.at(seq_num).copied() else { return };
         let line = held.line;
@@ -176,7 +176,7 @@ impl Arbiter {
         changes.filter(|at_ns| *at_ns > self.now_ns).min().unwrap_or(u64::MAX)
     }
 
-    /// Takes the time. If the clock was set back by more than the hold time, waits begin anew: no
+    /// Takes the time. If the clock was set back by more than the hold time, waits restart: no
     /// number is declared lost too early, and none waits for the old time to come round again.
     pub(super) fn note_time(&mut self, now_ns: u64) {
         self.started_ns.get_or_insert(now_ns);

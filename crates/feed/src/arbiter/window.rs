@@ -178,7 +178,7 @@ impl Window {
         held.for_each(|held| held.since_ns = held.since_ns.min(now_ns));
     }
 
-    /// Forgets all times: numbers begin anew.
+    /// Forgets all times: numbers restart.
     pub(super) fn forget_arrivals(&mut self) {
         self.arrivals.clear();
     }

@@ -13,7 +13,7 @@ pub struct Limits {
     /// Longest record of a pcap or pcapng file, in bytes. Default 256 KiB, the longest that capture
     /// programs write.
     pub record_bytes_max: usize,
-    /// Length of the pieces that a raw stream is handed out in, in bytes. Default 64 KiB.
+    /// Length of the pieces that a raw stream is returned in, in bytes. Default 64 KiB.
     pub piece_bytes: usize,
     /// Interfaces that one section of a pcapng file may describe. Default 4096.
     pub interfaces_max: usize,

@@ -31,7 +31,7 @@ pub struct StreamPosition {
 /// One packet of a capture. It borrows the reader until the next one is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// Number of the packet among those handed out, from 0.
+    /// Number of the packet among those returned, from 0.
     pub index: u64,
     /// Number of the record of the capture file that completed the packet, from 0. Wireshark's
     /// frame number is one more.

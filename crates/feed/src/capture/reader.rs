@@ -42,7 +42,7 @@ struct Found {
 /// Reads packets from a capture, one at a time, in bounded memory.
 ///
 /// After an error it is at its end: a file that cannot be read at one place cannot be trusted
-/// behind it. What came before the place has been handed out.
+/// behind it. What came before the place has been returned.
 ///
 /// # Examples
 ///
@@ -202,7 +202,7 @@ impl<R: Read> CaptureReader<R> {
     ///
     /// # Errors
     /// Any [`CaptureError`] but those of opening. Whole packets before a place that cannot be read
-    /// are handed out first.
+    /// are returned first.
     pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, CaptureError> {
         if self.finished {
             return Ok(None);

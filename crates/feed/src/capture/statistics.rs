@@ -5,9 +5,9 @@
 pub struct Statistics {
     /// Records read from the file: packets of any protocol, pieces of a raw stream.
     pub records: u64,
-    /// Packets handed out.
+    /// Packets returned.
     pub packets: u64,
-    /// Bytes of the packets handed out.
+    /// Bytes of the packets returned.
     pub bytes: u64,
     /// Records and datagrams that the capture cut short (the snapshot length of the capture).
     pub truncated: u64,

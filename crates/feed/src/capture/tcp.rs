@@ -21,7 +21,7 @@ const WINDOW_BYTES_MAX: i64 = 16 << 20;
 pub(super) enum Taken {
     /// Hand out the payload from byte `skip` on.
     Now { skip: usize, stream: StreamPosition },
-    /// Nothing now: held, or already handed out.
+    /// Nothing now: held, or already returned.
     Later,
 }
 
@@ -30,7 +30,7 @@ pub(super) enum Taken {
 pub(super) struct Due {
     pub(super) addresses: Addresses,
     pub(super) bytes: Vec<u8>,
-    /// Bytes at the start of `bytes` that were handed out before.
+    /// Bytes at the start of `bytes` that were returned before.
     pub(super) skip: usize,
     pub(super) stream: StreamPosition,
     pub(super) moment: Moment,
@@ -94,7 +94,7 @@ impl Flow {
     }
 
     /// Counts those of `len` bytes, `distance` before the expected place, that come before the first that was seen of
-    /// a stream whose start was not captured: they are not handed out any more.
+    /// a stream whose start was not captured: they are not returned any more.
     fn count_before_start(&self, distance: u64, len: usize, statistics: &mut Statistics) {
         let before = distance.saturating_sub(self.next_offset).min(len as u64);
         if self.joined_midway && before > 0 {
@@ -153,7 +153,7 @@ pub(super) struct Flows {
     flows: BTreeMap<Addresses, Flow>,
     /// The flow whose held segments may continue it now, and whether a hole may be passed over.
     draining: Option<(Addresses, bool)>,
-    /// Flows that end: what they hold is handed out, holes or not.
+    /// Flows that end: what they hold is returned, holes or not.
     ending: VecDeque<(Addresses, Flow)>,
     flows_seen: u64,
     flows_max: usize,

@@ -20,7 +20,7 @@ use crate::recovery::{Recovery, RecoveryOptions};
 #[derive(Clone, Copy, Debug)]
 struct Rejected {
     seq_num: u64,
-    /// Messages of it that were decoded, and are not to be told of twice.
+    /// Messages of it that were decoded, and are not to be reported twice.
     messages: u32,
     /// The first number that is lost if no better copy comes.
     lost: u64,
@@ -258,7 +258,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         self.lose(outcome.lost, sink);
     }
 
-    /// The first number, if any, that a packet should have had and did not: books are told.
+    /// The first number, if any, that a packet should have had and did not: the books are informed.
     fn lose(&mut self, first: Option<u64>, sink: &mut impl Sink<E::Message>) {
         if let Some(first) = first {
             self.decoding.handle_gap(Gap { first, count: 1 }, sink);

@@ -11,7 +11,7 @@ pub struct InputCounters {
     pub bytes: u64,
     /// Packets not framed as they should be, or parts of them.
     pub malformed: u64,
-    /// Packets dropped because their sequence number could not be told.
+    /// Packets dropped because their sequence number could not be determined.
     pub no_seq_num: u64,
     /// Packets of messages that have no number, as a message that the feed is done; each is
     /// delivered once.

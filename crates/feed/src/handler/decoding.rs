@@ -51,7 +51,7 @@ struct MessagePlace {
 }
 
 impl MessagePlace {
-    /// The delivery of a message of so many bytes in a packet.
+    /// The delivery of a message of this many bytes in a packet.
     const fn delivery(self, packet: Delivery, len: usize) -> Delivery {
         let Self { index, offset } = self;
         Delivery { index, offset, len: len as u32, ..packet }
@@ -130,7 +130,7 @@ impl<A> Decoding<A> {
     }
 
     /// A packet of the incremental feed, in its turn. Messages before `delivery.index` are decoded
-    /// and not told of: they are known from another copy.
+    /// and not reported: they are known from another copy.
     pub(super) fn incremental<E: Engine>(
         &mut self,
         engine: &mut E,

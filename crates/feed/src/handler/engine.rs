@@ -17,7 +17,7 @@ pub struct Decoded<'e, M: ?Sized> {
     pub message: &'e M,
     /// Bytes it took from the front of the input, at least 1.
     pub len: usize,
-    /// Its sequence number, where the engine was told of a field.
+    /// Its sequence number, if the engine knows its field.
     pub seq_num: Option<u64>,
 }
 

@@ -32,7 +32,7 @@ pub struct HandlerOptions {
     /// How books become fresh.
     pub recovery: RecoveryOptions,
     /// How often the feed sends at least something, in nanoseconds: see
-    /// [`Preset::heartbeat_ns`](crate::framing::Preset::heartbeat_ns). A channel on which no line brings
+    /// [`Preset::heartbeat_ns`](crate::framing::Preset::heartbeat_ns). A channel on which no line sends
     /// anything for twice as long is silent, and its books are stale. `None` never is. Default 60 s.
     pub heartbeat_ns: Option<u64>,
 }
@@ -54,7 +54,7 @@ impl Default for HandlerOptions {
 #[non_exhaustive]
 pub enum HandlerConfigError {
     /// A packet has several parts or a message several packets, and dictionaries live longer than a
-    /// message: what one part leaves behind would depend on which line brought it.
+    /// message: what one part leaves behind would depend on which line sent it.
     PartsShareDictionaries,
     /// The numbers are to be found in the preamble, and the framing does not say where.
     PreambleWithoutSeqNum,

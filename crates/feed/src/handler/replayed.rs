@@ -7,7 +7,7 @@
 //! |---|---|
 //! | before the last message of the session before, or, unless its number is lower, before any of this one | of a session before: refused |
 //! | no later than the message delivered last | of this session: applied |
-//! | later | of the next session, or stamped anew by the service: waits until the lines show that time in this session. A reset in between shows that it is of no use. After twice the skew bound it is applied if the lines brought nothing that tells a time, and refused if they did: no clock is so far ahead |
+//! | later | of the next session, or stamped again by the service: waits until the lines show that time in this session. A reset in between shows that it is of no use. After twice the skew bound it is applied if the lines sent nothing that tells a time, and refused if they did: no clock is so far ahead |
 //!
 //! Packets that come behind a waiting one wait too, and so do the ends of gaps.
 
@@ -32,7 +32,7 @@ const WAITING_MAX: usize = 16_384;
 /// Losses to report to a replay service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
-    /// Numbers that no line brought.
+    /// Numbers that no line sent.
     Gap(Gap),
     /// Sequence numbers start again: gaps of before are of no use.
     Reset,
@@ -73,7 +73,7 @@ struct Replay {
     /// Messages at its front that are known already.
     known: u32,
     times: Option<SendingTimes>,
-    /// Messages that had told the time of the lines when it came.
+    /// Messages of the lines with a SendingTime when it arrived.
     told_before: u64,
     bytes: Vec<u8>,
 }

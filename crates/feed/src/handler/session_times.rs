@@ -41,12 +41,12 @@ pub(super) struct SessionTimes {
     earliest: Option<u64>,
     /// That of the message delivered last, so that one damaged time does not last.
     last: Option<u64>,
-    /// Messages that told their time, in all sessions.
+    /// Messages with a SendingTime, in all sessions.
     told: u64,
 }
 
 impl SessionTimes {
-    /// Messages that told their time so far.
+    /// Messages with a SendingTime so far.
     pub(super) const fn told(&self) -> u64 {
         self.told
     }

@@ -14,9 +14,9 @@ use crate::recovery::{BookChange, Recovery, SnapshotOutcome};
 pub struct Delivery {
     /// Sequence number of its packet; `None` where the packet has none.
     pub seq_num: Option<u64>,
-    /// The line that brought the packet first.
+    /// The line that sent the packet first.
     pub line: Line,
-    /// When it came, as told to [`Handler::handle_packet`](super::Handler::handle_packet).
+    /// When it came, as passed to [`Handler::handle_packet`](super::Handler::handle_packet).
     pub received_ns: u64,
     /// Index of the message in its packet, from 0.
     pub index: u32,
@@ -60,7 +60,7 @@ pub enum Fault<'f> {
         /// Why.
         error: MarketDataError,
     },
-    /// A packet whose sequence number cannot be told: it is dropped.
+    /// A packet whose sequence number cannot be determined: it is dropped.
     NoSeqNum {
         /// Source of the packet.
         source: Source,
@@ -115,8 +115,8 @@ pub trait Sink<M: ?Sized> {
     /// A message of the incremental feed, in order.
     fn handle_message(&mut self, delivery: &Delivery, message: &M);
 
-    /// A lost message that a replay service sent again: after the gap was told of, out of order; no line
-    /// brought it, whatever `delivery` says. Its updates go to the books; its trades are in the message
+    /// A lost message that a replay service sent again: after the gap was reported, out of order; no line
+    /// sent it, whatever `delivery` says. Its updates go to the books; its trades are in the message
     /// alone.
     fn handle_replayed(&mut self, _delivery: &Delivery, _message: &M) {}
 
@@ -127,7 +127,7 @@ pub trait Sink<M: ?Sized> {
     /// Nothing more is replayed of a gap.
     fn handle_replay_done(&mut self, _gap: Gap) {}
 
-    /// Numbers that no line brought, or whose packet could not be decoded.
+    /// Numbers that no line sent, or whose packet could not be decoded.
     fn handle_gap(&mut self, _gap: Gap) {}
 
     /// The sequence numbers restarted; books are emptied.
@@ -154,7 +154,7 @@ pub trait Sink<M: ?Sized> {
     ) {
     }
 
-    /// No line has brought anything since `since_ns`, for twice the heartbeat interval; or, with
+    /// No line has sent anything since `since_ns`, for twice the heartbeat interval; or, with
     /// `is_silent` false, a packet was delivered in order again. Books are stale in between.
     fn handle_silence(&mut self, _is_silent: bool, _since_ns: u64) {}
 

@@ -23,7 +23,7 @@ pub enum BookChoice {
     Price,
     /// By order.
     Order,
-    /// Not at all; trades, status and definitions are not told of either.
+    /// Not at all; trades, status and definitions are not reported either.
     None,
 }
 

@@ -109,7 +109,7 @@ fn canonical_number(text: &[u8]) -> Option<u64> {
 }
 
 impl Instruments {
-    /// Creates a table of at most so many instruments.
+    /// Creates a table of at most this many instruments.
     pub fn new(instruments_max: usize) -> Self {
         Self {
             recent: Box::new([(0, NOBODY); RECENT]),

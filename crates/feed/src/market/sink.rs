@@ -167,7 +167,7 @@ pub trait MarketSink {
     /// A trade, a statistic or a status.
     fn event(&mut self, _event: &MarketEvent<'_>) {}
 
-    /// SequenceReset (35=4): the channel the message came on counts anew from `next_seq_num`.
+    /// SequenceReset (35=4): the channel the message came on restarts at `next_seq_num`.
     fn sequence_reset(&mut self, _next_seq_num: u64, _sending_time: Option<u64>) {}
 
     /// A message that changes no book ends: a transaction goes on if one does.

@@ -5,7 +5,7 @@
 //! | quote (`k`) | the best bid and offer of its series, as the BBO indicator tells them; a halt (type T), and its end |
 //! | last sale (`a`) | a trade with its type as condition; a cancelled one (types A, C, E, G) is deleted |
 //! | open interest (`d`), end of day (`f`) | statistics |
-//! | control (`H`) | K (numbers begin anew) and C (start of day) empty all books; C opens the session, H ends it |
+//! | control (`H`) | K (numbers restart) and C (start of day) empty all books; C opens the session, H ends it |
 //!
 //! Quotes that are not the best of their series change nothing: OPRA says with each quote what the best ones
 //! are. Underlying values, foreign currency options and texts say nothing here.

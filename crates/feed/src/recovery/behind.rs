@@ -12,7 +12,7 @@ pub(super) struct Behind {
 }
 
 impl Recovery {
-    /// Notes that a snapshot includes numbers below `end`, which the lines have not brought.
+    /// Notes that a snapshot includes numbers below `end`, which the lines have not sent.
     pub(super) fn note_ahead(&mut self, end: u64) {
         let due_ns = self.now_ns.saturating_add(self.options.skew_ns);
         self.behind.awaited.get_or_insert((end, due_ns));

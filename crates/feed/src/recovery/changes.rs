@@ -11,12 +11,12 @@ pub(super) struct Changes {
     /// all instruments and one more.
     touched: Vec<Id>,
     count: usize,
-    /// Checked, and to be told of from the one at `next` on.
+    /// Checked, and to be reported from the one at `next` on.
     ready: Vec<Ready>,
     next: usize,
 }
 
-/// A book to be told of.
+/// A book to be reported.
 #[derive(Clone, Copy, Debug)]
 struct Ready {
     instrument: Id,
@@ -41,7 +41,7 @@ impl Changes {
         *is_touched = true;
     }
 
-    /// Notes the books of these kinds, a bit each, to be told of.
+    /// Notes the books of these kinds, a bit each, to be reported.
     #[inline(always)]
     fn note(&mut self, told: Told, id: Id, instrument: &Instrument, kinds: u8, is_new_state: bool) {
         let is_fresh = told == Told::Fresh;
@@ -90,7 +90,7 @@ impl Recovery {
         }
     }
 
-    /// Touches all instruments: what is fresh by a change to be told of may be stale now.
+    /// Touches all instruments: what is fresh by a change to be reported may be stale now.
     pub(super) fn touch_all(&mut self) {
         self.changes.ready.iter_mut().for_each(|ready| ready.is_fresh = false);
         for id in self.ids.iter() {
@@ -108,7 +108,7 @@ impl Recovery {
         }
     }
 
-    /// Checks an instrument's books that changed, and notes which are to be told of.
+    /// Checks an instrument's books that changed, and notes which are to be reported.
     #[inline(always)]
     fn check(&mut self, id: Id, is_current: bool) {
         let Some(instrument) = self.instruments.get_mut(id.index()) else { return };

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::instrument::LastGap;
 use crate::arbiter::Gap;
 
-/// Most gaps that can be filled at a time; of older ones only snapshots bring books back.
+/// Most gaps that can be filled at a time; after older ones only snapshots recover books.
 const OPEN_MAX: usize = 64;
 
 #[derive(Clone, Copy, Debug)]

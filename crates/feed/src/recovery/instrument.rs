@@ -25,7 +25,7 @@ pub(super) enum Place {
 pub(super) struct LastGap {
     /// The number after the last one lost.
     pub(super) end: u64,
-    /// Gaps that moved the end, or told of the number before it once more.
+    /// Gaps that moved the end, or reported the number before it once more.
     pub(super) count: u64,
 }
 
@@ -95,7 +95,7 @@ impl PartialEq for Books {
     }
 }
 
-/// A state as it was told of.
+/// A state as it was reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Told {
     Nothing,
@@ -121,7 +121,7 @@ pub(super) struct Instrument {
     pub(super) kinds_changed: u8,
     /// True if the last status of the instrument allows a crossed book; `None` before the first.
     pub(super) may_cross: Option<bool>,
-    /// The state that was told of last.
+    /// The state that was reported last.
     pub(super) told: Told,
     /// Why the book is stale, gaps of the channel and silence apart.
     pub(super) broken: Option<StaleReason>,
@@ -266,7 +266,7 @@ impl Instrument {
         }
     }
 
-    /// Applies an update that follows the last one and came after so many gaps. One that does not fit
+    /// Applies an update that follows the last one and came after this many gaps. One that does not fit
     /// changes nothing.
     #[inline]
     pub(super) fn follow(&mut self, update: &Update, gaps: u64) -> Result<(), BookFault> {
@@ -300,7 +300,7 @@ impl Instrument {
         }
     }
 
-    /// Applies an update that is the next one and came after so many gaps. A fault breaks the book.
+    /// Applies an update that is the next one and came after this many gaps. A fault breaks the book.
     #[inline]
     pub(super) fn apply(&mut self, update: &Update, gaps: u64) -> Result<(), StaleReason> {
         let reason = self.follow(update, gaps).err().map(StaleReason::Fault);

@@ -352,7 +352,7 @@ impl Recovery {
         self.now_ns < self.times_until_ns && self.sessions.has_times()
     }
 
-    /// Notes the SendingTime of a message of the lines, in the order they bring them: a snapshot that was sent
+    /// Notes the SendingTime of a message of the lines, in the order they send them: a snapshot that was sent
     /// later may be of the next session.
     pub fn note_sending_time(&mut self, sending_time: u64) {
         self.sessions.note_sent(sending_time);

@@ -37,7 +37,7 @@ pub enum StaleReason {
     Inconsistent(BookFault),
     /// The exchange began a new session.
     Reset,
-    /// The only snapshot so far is ahead of what the lines have brought.
+    /// The only snapshot so far is ahead of what the lines have sent.
     Ahead,
     /// Nothing has come on any line for longer than the feed is ever silent.
     Silence,
@@ -149,7 +149,7 @@ pub enum SnapshotOutcome {
     Loaded(StaleReason),
     /// The snapshot is from before what is missing, or updates after it are gone.
     TooOld,
-    /// The snapshot is ahead of what the lines have brought, by number or by SendingTime. It is kept for a
+    /// The snapshot is ahead of what the lines have sent, by number or by SendingTime. It is kept for a
     /// while, in case they come up with it.
     Ahead,
     /// After a reset, nothing shows that the snapshot is of the new session.
@@ -211,7 +211,7 @@ pub struct RecoveryCounters {
     pub replayed: u64,
     /// Times an instrument was named beyond the limit.
     pub too_many_instruments: u64,
-    /// Gaps told.
+    /// Gaps reported.
     pub gaps: u64,
     /// Books that became stale by a fault or a hole in their own numbers.
     pub broken: u64,

@@ -1,4 +1,4 @@
-//! Snapshots that are ahead of what the lines have brought, by number or by SendingTime.
+//! Snapshots that are ahead of what the lines have sent, by number or by SendingTime.
 
 use crate::market::{Fragment, Instrument, Snapshot, SnapshotLevel};
 
@@ -13,7 +13,7 @@ pub(super) struct Pending {
     rpt_seq: Option<u64>,
     pub(super) sending_time: Option<u64>,
     depth: Option<u32>,
-    /// When the wait ends; `None` until the lines have brought anything.
+    /// When the wait ends; `None` until the lines have sent anything.
     pub(super) deadline_ns: Option<u64>,
     /// True if the lines had not reached its numbers at the last check.
     pub(super) is_ahead: bool,

@@ -101,7 +101,7 @@ impl Sessions {
             (None, Some(ended)) => Some(Ended { at_ns: now_ns, sending_time, ..ended }),
             (None, None) => None,
         };
-        // Times of day begin anew.
+        // Times of day restart.
         self.sent = sending_time;
     }
 

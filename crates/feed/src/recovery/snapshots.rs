@@ -95,7 +95,7 @@ impl Recovery {
         self.options.is_numbered && (!self.sessions.has_begun() || end > self.sessions.position())
     }
 
-    /// Keeps a snapshot until the lines have brought what it includes, and shown its SendingTime.
+    /// Keeps a snapshot until the lines have sent what it includes, and shown its SendingTime.
     fn wait(&mut self, snapshot: &Snapshot<'_>) -> SnapshotOutcome {
         let id = snapshot.instrument;
         if self.has_better_pending(id) {
@@ -152,7 +152,7 @@ impl Recovery {
     }
 
     /// Uses the snapshots that the lines have come up with, and lets go of those whose numbers they have not
-    /// brought in time. One that waited for the time alone is used then: no line is behind by more.
+    /// sent in time. One that waited for the time alone is used then: no line is behind by more.
     #[cold]
     pub(super) fn take_pending(&mut self) {
         let (now_ns, position) = (self.now_ns, self.sessions.position());

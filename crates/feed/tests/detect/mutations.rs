@@ -31,7 +31,7 @@ type Packets = Vec<Vec<u8>>;
 
 /// What is true of damaged packets.
 enum Truth {
-    /// The framing of the capture, with a preamble of so many bytes.
+    /// The framing of the capture, with a preamble of this many bytes.
     Preamble(usize),
     /// The same, and these reset policies.
     Reset(usize, &'static [&'static str]),

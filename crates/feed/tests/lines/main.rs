@@ -144,7 +144,7 @@ fn run(seed: u64) {
     check_counters(&arbiter, &arrivals, next);
 }
 
-/// What is in time is delivered; what never came is lost. What came later may be either: the wait begins anew where a
+/// What is in time is delivered; what never came is lost. What came later may be either: the wait restarts where a
 /// line goes on below the packet that waits.
 fn check_fates(arrivals: &[Arrival], found: &BTreeMap<u64, bool>, expected: &BTreeMap<u64, bool>) {
     let came: BTreeSet<u64> = arrivals.iter().map(|arrival| arrival.seq_num).collect();

@@ -94,7 +94,7 @@ pub struct Engine<A> {
     events: EventLog,
     /// Notices of a session that are not logged yet.
     noticed: Vec<Notice>,
-    /// Not later than the first thing due; looked up anew when it has come.
+    /// Not later than the first thing due; looked up again when it has come.
     next_timer_ns: u64,
     next_sync_ns: u64,
     has_committed: bool,

@@ -36,7 +36,7 @@ impl<S: Store> Core<S> {
     /// with one that is not connected it has been agreed.
     pub(super) fn reset_by_application(&mut self, now: Now) {
         if self.awaits_reset() {
-            // The numbers have just begun anew. Said twice, it would be answered twice, and the second answer
+            // The numbers have just been reset. Said twice, it would be answered twice, and the second answer
             // would be taken for a reset of the peer.
             return;
         }
@@ -241,13 +241,13 @@ impl<S: Store> Core<S> {
     }
 
     /// Answers a Logon by our reset, which the last connection ended before the peer had confirmed. Whether it
-    /// knows of it cannot be told by its number.
+    /// knows of it cannot be determined by its number.
     fn repeat_reset(&mut self, now: Now, logon: &PendingLogon) {
         self.take_terms(logon);
         self.say_reset(now);
     }
 
-    /// The peer has begun anew, too: it gets what was stored since.
+    /// The peer has reset too: it gets what was stored since.
     fn end_reset(&mut self) {
         if self.sent_reset_ns.take().is_none() {
             return;
@@ -265,7 +265,7 @@ impl<S: Store> Core<S> {
         !self.is_initiator() && !self.config.authenticates()
     }
 
-    /// A first Logon with a number used before; later ones begin the numbers anew.
+    /// A first Logon with a number used before; later ones reset the numbers.
     ///
     /// Spec: FIX session layer, test cases 1S and 2c.
     fn handle_low_logon(&mut self, now: Now, logon: &PendingLogon) {

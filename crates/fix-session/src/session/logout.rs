@@ -31,7 +31,7 @@ impl<S: Store> Core<S> {
     }
 
     /// Takes the peer's Logout. If it began the Logout, ours follows behind what it has asked for. What is missing
-    /// before it is asked for only where the numbers begin anew: elsewhere the next Logon shows the gap.
+    /// before it is asked for only where the numbers restart: elsewhere the next Logon shows the gap.
     ///
     /// Spec: FIX session layer, test case 13b (unsolicited Logout: answer); Logout with MsgSeqNum too high (Resend
     /// Request, then Logout; do not terminate the session). Cases 2m and RejectResentMessage of the acceptance

@@ -146,7 +146,7 @@ impl<S: Store> Core<S> {
             self.store.set_next_sender(2)?;
         }
         let seq_num = self.store.next_sender();
-        // Until the peer has begun anew, too, it would take our new numbers for old ones; and a reset that has to
+        // Until the peer has reset too, it would take our new numbers for old ones; and a reset that has to
         // be said again must find it without messages of the first.
         let lags = self.awaits_reset() || self.transmit.lags(self.config.limits.transmit_len_max);
         let waiting = self.transmit.backlog(seq_num);
@@ -231,7 +231,7 @@ impl<S: Store> Core<S> {
             return Ok(());
         }
         if self.is_reset_open && !self.awaits_reset() {
-            // The numbers have begun anew behind our Logout: none of them is for this connection.
+            // The numbers have been reset behind our Logout: none of them is for this connection.
             return Ok(());
         }
         let passes = matches!(head.msg_type, "5" | "A");

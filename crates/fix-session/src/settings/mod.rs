@@ -1,7 +1,7 @@
 //! Settings files in QuickFIX's form: sections `[DEFAULT]` and `[SESSION]` of lines `Key=value`.
 //!
 //! Keys of the default section hold for all sessions. A key that is not known is a warning, because
-//! every engine has keys of its own; a value that cannot be used is an error. All are told at once.
+//! every engine has keys of its own; a value that cannot be used is an error. All are reported at once.
 
 mod keys;
 mod schedule;

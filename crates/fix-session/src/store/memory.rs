@@ -20,7 +20,7 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// Bytes kept unless told otherwise: 256 MiB.
+    /// Bytes kept by default: 256 MiB.
     pub const BYTES_MAX: usize = 256 << 20;
 
     /// Creates an empty store that keeps [`MemoryStore::BYTES_MAX`].

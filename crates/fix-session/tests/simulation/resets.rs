@@ -1,4 +1,4 @@
-//! Numbers begin anew at any time: one side resets, the other, both at once, before the Logon is answered, behind a
+//! Numbers restart at any time: one side resets, the other, both at once, before the Logon is answered, behind a
 //! Logout, both by agreement while they are not connected; one goes on with a higher number. Messages sent before may
 //! be lost, as resets are for; those sent after the last one arrive once, in order.
 

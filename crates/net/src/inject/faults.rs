@@ -31,7 +31,7 @@ pub struct Faults {
     /// How many packets may overtake it, from 1; as many as this, evenly drawn. Default 8.
     pub reorder_max: u32,
     /// How long it waits for them at most, in nanoseconds. Default 1 ms, half of what an arbiter
-    /// waits for a missing packet unless told otherwise.
+    /// waits for a missing packet by default.
     pub reorder_wait_ns: u64,
     /// How long every packet is held back, in nanoseconds: the skew of the line.
     pub delay_ns: u64,
@@ -102,6 +102,6 @@ pub struct FaultCounters {
     pub late: u64,
     /// Packets, copies included, that were not sent because too many waited.
     pub overflowed: u64,
-    /// Packets handed out, copies included.
+    /// Packets returned, copies included.
     pub sent: u64,
 }

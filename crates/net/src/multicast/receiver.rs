@@ -85,7 +85,7 @@ pub struct Datagram<'a> {
 pub struct ReceiverCounters {
     /// Calls that brought packets.
     pub batches: u64,
-    /// Packets handed out.
+    /// Packets returned.
     pub packets: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -112,7 +112,7 @@ pub struct Receiver {
     counters: ReceiverCounters,
     /// The kernel's own count of drops at the last packet.
     dropped: u32,
-    /// Packets in the batch, and the one handed out next.
+    /// Packets in the batch, and the one returned next.
     count: usize,
     next: usize,
     /// When each packet of the batch came, on the monotonic clock.
@@ -170,7 +170,7 @@ impl Receiver {
         self.receive_buffer_bytes
     }
 
-    /// Packets handed out so far.
+    /// Packets returned so far.
     pub const fn packets(&self) -> u64 {
         self.counters.packets
     }

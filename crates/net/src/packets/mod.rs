@@ -32,7 +32,7 @@ pub struct Meta {
     pub received_unix_ns: Option<u64>,
     /// True if that time stamp is the card's.
     pub is_hardware_stamp: bool,
-    /// Datagrams dropped so far for want of room, modulo 2^32; told only once some are.
+    /// Datagrams dropped so far for lack of buffer space, modulo 2^32; told only once some are.
     pub dropped: Option<u32>,
 }
 
@@ -60,7 +60,7 @@ pub trait Packets: fmt::Debug + Send {
         0
     }
 
-    /// Datagrams that found no room so far, where the back end is asked; `None` where it tells with a datagram
+    /// Datagrams dropped for lack of buffer space so far, where the back end is asked; `None` where it tells with a datagram
     /// ([`Meta::dropped`]).
     fn dropped(&self) -> Option<u64> {
         None

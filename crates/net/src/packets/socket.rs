@@ -37,7 +37,7 @@ impl SocketPackets {
         Ok(Self { socket, batch, batch_max: BATCH_MAX, receive_buffer_bytes: given })
     }
 
-    /// The same that takes at most so many datagrams by one call, at least one.
+    /// The same that takes at most this many datagrams by one call, at least one.
     #[must_use]
     pub fn batch_max(self, batch_max: usize) -> Self {
         Self { batch_max: batch_max.clamp(1, BATCH_MAX), ..self }

@@ -107,8 +107,8 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
         &mut self.channels
     }
 
-    /// The time of day at which the monotonic clock was 0, in nanoseconds since 1970. The time that a
-    /// handler is told of a packet, added to this, is the kernel's stamp, until the time of day is stepped.
+    /// The system time at which the monotonic clock was 0, in nanoseconds since 1970. A packet's time in
+    /// its handler plus this value is the kernel's time stamp, until the system clock is stepped.
     pub const fn epoch_ns(&self) -> u64 {
         self.taking.times.epoch_ns()
     }

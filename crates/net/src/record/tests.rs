@@ -99,7 +99,7 @@ fn a_file_spans_so_much_time_at_most() {
     fs::remove_dir_all(directory).unwrap();
 }
 
-/// A file that takes so many bytes and not one more, as a full disk does.
+/// A file that takes this many bytes and not one more, as a full disk does.
 struct Full {
     bytes: Arc<Mutex<Vec<u8>>>,
     room: usize,

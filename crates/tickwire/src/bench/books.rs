@@ -89,7 +89,7 @@ impl Books {
 /// Bytes of CME's preamble: number of the packet, channel.
 const PREAMBLE: usize = 5;
 /// The first packet's number, above those of messages: a handler that finds both equal holds later packets, whose numbers go on
-/// while those of the messages begin anew with each pass, to be damaged.
+/// while those of the messages restart with each pass, to be damaged.
 const FIRST_SEQ_NUM: u32 = 1 << 24;
 /// Time between two packets.
 const STEP_NS: u64 = 1_000;

@@ -52,7 +52,7 @@ impl ReportArgs {
     }
 }
 
-/// A time for JSON: hundredths of a nanosecond are below what can be told apart.
+/// A time for JSON: hundredths of a nanosecond are below what can be distinguished.
 pub fn rounded(nanos: f64) -> f64 {
     (nanos * 100.0).round() / 100.0
 }

@@ -10,7 +10,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Packets of the feed: a minute of it. Then it begins anew, with its numbers.
+/// Packets of the feed: a minute of it. Then it restarts, with its numbers.
 const PACKETS: u32 = 60_000;
 /// Packets a second.
 const RATE: u32 = 1_000;

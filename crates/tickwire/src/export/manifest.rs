@@ -23,7 +23,7 @@ pub enum Again {
     Force,
 }
 
-/// The manifest of a directory. It is written anew, beside its place and renamed, with each capture.
+/// The manifest of a directory. It is rewritten, beside its place and renamed, with each capture.
 ///
 /// While it is open nobody else exports to the directory: two manifests would each lack what the other has.
 pub struct Manifest {

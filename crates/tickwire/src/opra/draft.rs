@@ -57,7 +57,7 @@ fn named_once(members: &[(String, Json)]) -> Result<(), String> {
     Ok(())
 }
 
-/// Refuses a field that no message of the category has, before a value that is missing is told of.
+/// Refuses a field that no message of the category has, before a value that is missing is reported.
 fn is_of_category(
     category: Category,
     version: Version,
@@ -86,7 +86,7 @@ fn has_none(name: &str, category: char) -> String {
 
 /// Refuses what a message of this category, type and BBO indicator does not have.
 fn lacks_nothing_of(draft: &mut Draft, members: &[(String, Json)]) -> Result<(), String> {
-    // A number that is missing is told of when the message is encoded.
+    // A number that is missing is reported when the message is encoded.
     let Ok(message) = draft.message() else { return Ok(()) };
     let category = char::from_u32(message.category_code()).unwrap_or('?');
     for (name, _) in members {

@@ -114,7 +114,7 @@ impl Market {
         self.taking.lose(Stale::Gap);
     }
 
-    /// The numbers begin anew.
+    /// The numbers restart.
     fn reset(&mut self, seq_num: u64) {
         if self.taking.shows(Shown::Events) {
             self.taking.rows.push(event::reset(0, seq_num));
@@ -140,7 +140,7 @@ impl Taking {
         self.shown.contains(&shown)
     }
 
-    /// All best prices are of no use any more.
+    /// All best prices are obsolete.
     fn lose(&mut self, reason: Stale) {
         for (instrument, series) in self.instruments.iter().zip(&mut self.series) {
             series.told = [false; 2];

@@ -1,4 +1,4 @@
-//! A channel as the monitor is told of it.
+//! A channel as the monitor sees it.
 
 use super::described::Described;
 use super::handler::{ChannelHandler, FeedSink};

@@ -49,7 +49,7 @@ struct Shared {
 }
 
 impl Ending {
-    /// The end of the reception of so many channels.
+    /// The end of the reception of this many channels.
     pub fn new(args: &ReceiveArgs, stop: Stop, channels: usize) -> Self {
         let idle_ns = args.idle().map(|idle| u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX));
         Self(Arc::new(Shared {

@@ -1,6 +1,6 @@
 //! Samples as Parquet files, a directory a topic set.
 //!
-//! A file appears under its name when it is whole, and another begins after so many rows, so that a recorder that
+//! A file appears under its name when it is whole, and another begins after this many rows, so that a recorder that
 //! is killed leaves whole files and loses what the last one would have had.
 
 #[cfg(feature = "columns")]

@@ -2,12 +2,12 @@
 
 use super::*;
 
-/// Both lines bring 20 packets, line B first.
+/// Both lines send 20 packets, line B first.
 fn agreeing() -> Fed {
     agreeing_behind(Line::B)
 }
 
-/// Both lines bring 20 packets, `leader` first.
+/// Both lines send 20 packets, `leader` first.
 fn agreeing_behind(leader: Line) -> Fed {
     let held = ArbiterOptions { packets_held_max: 1024, behind_max: 512, ..options() };
     let mut arbiter = Fed::new(ArbiterOptions { reorder_ns: 10, ..held });
@@ -18,7 +18,7 @@ fn agreeing_behind(leader: Line) -> Fed {
     arbiter
 }
 
-/// Line A brings packets, one a nanosecond: each is delivered.
+/// Line A sends packets, one a nanosecond: each is delivered.
 fn line_a_goes_on(arbiter: &mut Fed, numbers: std::ops::RangeInclusive<u64>) {
     for seq_num in numbers {
         assert_eq!(packet(arbiter, seq_num, Line::A, seq_num), format!("D{seq_num}a"));
@@ -75,7 +75,7 @@ fn what_a_wrong_line_brought_before_the_other_one_is_said_to_be_unknown() {
     assert_eq!(arbiter.out_of_sequence(), None);
 }
 
-/// Line B brings the very next number: nothing tells which line is wrong.
+/// Line B sends the very next number: nothing tells which line is wrong.
 #[test]
 fn lines_that_differ_without_a_sign_of_which_is_wrong_are_out_of_sequence_until_they_agree() {
     let mut arbiter = agreeing_behind(Line::A);
@@ -118,7 +118,7 @@ fn a_line_that_lost_one_packet_does_not_wait() {
     assert_eq!(packet(&mut arbiter, 24, Line::B, 24), "D24b");
 }
 
-/// Line B delivered packets of another channel; line A brings each of its own twice.
+/// Line B delivered packets of another channel; line A sends each of its own twice.
 #[test]
 fn packets_that_a_line_repeats_begin_no_epoch_where_the_other_line_differs() {
     let mut arbiter = agreeing_behind(Line::A);
@@ -149,7 +149,7 @@ fn a_line_that_comes_back_begins_no_epoch_while_the_one_put_aside_goes_on() {
         assert_eq!(packet(&mut arbiter, 41, Line::A, seq_num), "");
     }
     assert!(arbiter.is_put_aside(Line::A));
-    // Below what it brought, as a new session would be.
+    // Below what it sent, as a new session would be.
     for seq_num in 26..=40 {
         let now_ns = seq_num * 1_000;
         assert_eq!(packet(&mut arbiter, now_ns, Line::B, seq_num), "", "{seq_num}");

@@ -64,7 +64,7 @@ impl Day {
         text.join(" ")
     }
 
-    /// The sum of what became of the packets of a line is how many it brought.
+    /// The sum of what became of the packets of a line is how many it sent.
     fn counters(&self, line: Line) -> LineCounters {
         let c = self.arbiter.line_counters(line);
         let fates = c.first + c.replacement + c.duplicate + c.late + c.old_epoch + c.unexpected;
@@ -201,7 +201,7 @@ fn a_number_lost_in_the_old_epoch_is_new_where_nothing_can_be_that_late() {
     assert_eq!(day.wait(400), "G1+24 e1n25");
 }
 
-/// Line A has lost the first packet of the new epoch, line B brings it alone.
+/// Line A has lost the first packet of the new epoch, line B sends it alone.
 #[test]
 fn an_epoch_without_a_reset_begins_with_the_lowest_number_of_both_lines() {
     let mut day = Day::new(&[], [true; 2]);
@@ -212,7 +212,7 @@ fn an_epoch_without_a_reset_begins_with_the_lowest_number_of_both_lines() {
     assert_eq!(day.wait(200), "R1 e1n1 e1n2 e1n3 e1n4");
 }
 
-/// Line B brings another channel, whose numbers are lower: while line A goes on it is no reset.
+/// Line B sends another channel, whose numbers are lower: while line A goes on it is no reset.
 #[test]
 fn what_one_line_shows_is_no_reset_while_the_other_goes_on() {
     let mut day = Day::new(&[], [true; 2]);

@@ -6,7 +6,7 @@ const PACKETS: u64 = 20;
 /// How often each of them comes: pauses are known from 256 packets on.
 const TIMES: u64 = 13;
 
-/// Line A brings packets 1 to 20, one every 10 ns, and dies.
+/// Line A sends packets 1 to 20, one every 10 ns, and dies.
 fn behind_a_dead_line() -> Fed {
     let held = ArbiterOptions { packets_held_max: 512, behind_max: 512, ..options() };
     let mut arbiter = Fed::new(held);
@@ -19,7 +19,7 @@ fn behind_a_dead_line() -> Fed {
     arbiter
 }
 
-/// Line B brings `count` packets from number `first` on, one every 10 ns.
+/// Line B sends `count` packets from number `first` on, one every 10 ns.
 fn line_b(arbiter: &mut Fed, start_ns: u64, first: u64, count: u64) -> String {
     let mut told = Vec::new();
     for index in 0..count {

@@ -119,14 +119,14 @@ fn a_line_that_differs_too_often_is_put_aside_until_it_agrees() {
     assert_eq!(bring(4..5, b"wrong"), (true, Some(put_aside)));
     assert_eq!(bring(5..18, b"right"), (true, None));
     assert_eq!(bring(18..19, b"right"), (false, Some(LineEvent::Resumed { line: Line::B })));
-    // What only it brings counts again.
+    // What only it sends counts again.
     arbiter.handle_packet(100, Line::A, 20, b"right");
     assert_eq!(arbiter.poll_output(), None);
     arbiter.handle_packet(101, Line::B, 19, b"right");
     assert_delivers(&mut arbiter, (19, Line::B, b"right"));
 }
 
-/// Line A brings nothing for longer than the hold time, as slow channels do.
+/// Line A sends nothing for longer than the hold time, as slow channels do.
 #[test]
 fn a_line_that_was_never_compared_does_not_stand_in_for_one_that_is_not_silent() {
     let slow = ArbiterOptions { silent_after_ns: 1_000, ..options() };

@@ -149,7 +149,7 @@ fn a_line_that_follows_to_numbers_beyond_reach_begins_no_epoch() {
     assert_eq!(arbiter.line_counters(Line::A).duplicate, 2);
 }
 
-/// Line A lost the first packets of the new epoch, the SequenceReset among them; line B, which is behind, brings them.
+/// Line A lost the first packets of the new epoch, the SequenceReset among them; line B, which is behind, sends them.
 #[test]
 fn the_first_numbers_of_an_epoch_that_began_without_them_begin_no_other_one() {
     let mut arbiter = Fed::new(options());

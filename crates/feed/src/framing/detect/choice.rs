@@ -18,7 +18,7 @@ const FIT_EQUAL: f64 = 0.05;
 /// speaks against another.
 const SAME_MIN: f64 = 0.6;
 const SAME_DIFFERENCE: f64 = 0.25;
-/// One message in so many may differ in its bytes between policies that count as equal.
+/// One message in this many may differ in its bytes between policies that count as equal.
 const SAME_TOLERANCE: usize = 200;
 /// Part of sequence numbers that follow each other in a right reading, and at most in a wrong one.
 const CONSECUTIVE_MIN: f64 = 0.8;

@@ -46,7 +46,7 @@ fn books_are_stale_while_packets_come_whose_numbers_follow_nothing() {
     }
 }
 
-/// True if the book was fresh, each time it was told of.
+/// True if the book was fresh, each time it was reported.
 #[derive(Default)]
 struct Freshness(Vec<bool>);
 

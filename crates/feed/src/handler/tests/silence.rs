@@ -34,7 +34,7 @@ fn a_channel_on_which_nothing_comes_is_silent_until_a_packet_is_delivered() {
     assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
     handler.handle_packet(5_010, A, &framed(2, &bid(3, 52)), &mut sink);
     assert_eq!((best_bid(&handler), sink.0.last()), (Ok(53), Some(&(false, 5_010))));
-    // Nor does a line that brings nothing new.
+    // Nor does a line that sends nothing new.
     handler.handle_packet(5_400, B, &framed(2, &bid(3, 52)), &mut sink);
     assert_eq!(handler.poll_timeout(), Some(6_010));
     handler.handle_timeout(6_010, &mut sink);

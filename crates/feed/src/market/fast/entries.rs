@@ -425,7 +425,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         let depth = depth(row)?;
         let feed = row.get::<{ tag::MD_FEED_TYPE }>().text();
         // CME: GBX is the outright book, GBI the implied one. Of several feeds of other exchanges,
-        // which channel this is cannot be told.
+        // which channel this is cannot be determined.
         let at = match feed {
             b"GBI" => 1,
             b"GBX" => 0,

@@ -12,7 +12,7 @@ use crate::market::{
 };
 use crate::recovery::{Continuity, Recovery, RecoveryOptions};
 
-/// Writes down what it is told of, a line each; instruments by name.
+/// Records its input, one line each; instruments by name.
 struct Lines {
     instruments: Instruments,
     lines: Vec<String>,

@@ -1,4 +1,4 @@
-//! Snapshots that include numbers which no line has brought.
+//! Snapshots that include numbers which no line has sent.
 
 use super::*;
 

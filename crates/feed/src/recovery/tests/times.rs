@@ -21,7 +21,7 @@ fn sent_at(recovery: &mut Recovery, sent: u64, last: u64, rpt_seq: u64) -> Snaps
     recovery.handle_snapshot(0, &snapshot)
 }
 
-/// Lines that are behind the snapshots across a reset bring the number of a snapshot of the next session long
+/// Lines that are behind the snapshots across a reset send the number of a snapshot of the next session long
 /// before they show that session.
 #[test]
 fn a_snapshot_of_the_next_session_waits_for_the_reset_and_goes_with_it() {
@@ -111,7 +111,7 @@ fn without_times_on_the_lines_no_snapshot_waits_for_them() {
     assert_eq!(sent_at(&mut recovery, 900, 10, 100), SnapshotOutcome::Recovered);
 }
 
-/// Times of day begin anew, so the last session's are no measure.
+/// Times of day restart, so the last session's are no measure.
 #[test]
 fn a_snapshot_of_the_next_session_waits_where_times_begin_anew_or_one_was_wrong() {
     for recovery in [by_rpt_seq(), by_seq_num()] {

@@ -1,4 +1,4 @@
-//! Updates, gaps, and snapshots of numbers that the lines have brought.
+//! Updates, gaps, and snapshots of numbers that the lines have sent.
 
 use super::*;
 use crate::book::BookFault;

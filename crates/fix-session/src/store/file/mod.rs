@@ -33,12 +33,12 @@ pub use archives::store_files;
 pub use aside::{MovedAside, cut_store};
 pub use check::{StoreReport, check_store};
 
-/// A journal is written anew if it is at least this long, and more than half of it is of no use any more: when it is
+/// A journal is rewritten if it is at least this long, and more than half of it is obsolete: when it is
 /// opened, and while it is open.
 const COMPACT_MIN: u64 = 1 << 20;
-/// Most bytes of messages that are written anew while it is open, so that it takes some milliseconds at most.
+/// Most bytes of messages that are rewritten while it is open, so that it takes some milliseconds at most.
 const COMPACT_OPEN_MAX: u64 = 4 << 20;
-/// Bytes of messages in a frame of a journal that is written anew.
+/// Bytes of messages in a frame of a journal that is rewritten.
 const COMPACT_FRAME: usize = 64 << 10;
 
 /// When the disk itself is waited for.
@@ -79,7 +79,7 @@ pub struct FileStore {
     end: u64,
     /// Bytes of its messages, at most.
     useful: u64,
-    /// Length at which it is looked at whether it is to be written anew.
+    /// Length at which it is looked at whether it is to be rewritten.
     compact_at: u64,
     marks: Marks,
     window: Window,
@@ -102,7 +102,7 @@ pub struct FileStore {
 
 impl FileStore {
     /// Opens a store, or makes an empty one that is said to begin at `created_ns`. A journal of an earlier
-    /// version is written anew in today's form.
+    /// version is rewritten in today's form.
     ///
     /// # Errors
     /// If a file cannot be opened, is in use by another process, or is damaged otherwise than by a cut last
@@ -157,7 +157,7 @@ impl FileStore {
         self.options.folder.join(format!("{}.journal", self.options.name))
     }
 
-    /// Reads the journal from its beginning; returns whether it is to be written anew because it is of an
+    /// Reads the journal from its beginning; returns whether it is to be rewritten because it is of an
     /// earlier version or mostly of no use.
     fn recover(&mut self) -> io::Result<bool> {
         let mut scan = Scan::new(self.journal.try_clone()?)?;

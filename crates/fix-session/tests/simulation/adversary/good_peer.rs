@@ -48,7 +48,7 @@ pub fn recover(victim: &mut Victim, script: &mut Script) {
     victim.connect();
     let mut got = Got::default();
     let mut next = victim.session.store().next_target();
-    // Numbers that a bad peer has driven to the end of what there is begin anew.
+    // Numbers that a bad peer has driven to the end of what there is restart.
     let resets = next > u64::MAX / 2;
     if resets {
         next = 1;

@@ -32,7 +32,7 @@ use queue::Queue;
 const ETHERNET_BYTES: usize = 14;
 /// Most queues of an interface.
 const QUEUES_MAX: u32 = 64;
-/// The ordinary socket is asked once in so many looks that found nothing: a system call each time would slow
+/// The ordinary socket is asked once in this many looks that found nothing: a system call each time would slow
 /// down the spinning.
 const LOOKS_A_SOCKET: u32 = 16;
 

@@ -206,7 +206,7 @@ impl Corpus {
         Self::checked(name, set, ResetPolicy::Packet, packets, None)
     }
 
-    /// The last packet of so many bytes alone, if there is one.
+    /// The last packet of this many bytes alone, if there is one.
     pub fn one_packet(&self, bytes: usize) -> Option<Self> {
         let packet = self.packets.iter().rfind(|packet| packet.len() == bytes)?.clone();
         Self::checked(&self.name, self.set.clone(), self.reset, vec![packet], None).ok()
@@ -267,7 +267,7 @@ impl Corpus {
         DecoderOptions { reset: self.reset, engine, ..DecoderOptions::default() }
     }
 
-    /// Decodes all packets from the start and hands out each message.
+    /// Decodes all packets from the start and returns each message.
     ///
     /// # Errors
     /// The first message that does not decode.

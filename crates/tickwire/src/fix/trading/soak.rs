@@ -150,7 +150,7 @@ impl Drop for StopOnDrop<'_> {
     }
 }
 
-/// Returns resident memory in bytes; 0 where it cannot be told.
+/// Returns resident memory in bytes; 0 where it cannot be determined.
 fn resident() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());

@@ -16,7 +16,7 @@ type Place = (u64, usize);
 /// lets go, and messages come as they came.
 #[derive(Debug, Default)]
 pub struct Order {
-    /// Gaps that are asked for, each with the time at which it was told of.
+    /// Gaps that are asked for, each with the time at which it was reported.
     open: Vec<(Gap, u64)>,
     held: BTreeMap<Place, Vec<u8>>,
     held_bytes: usize,
