@@ -39,7 +39,7 @@
 //!
 //! let xml = r#"<templates><template name="T" id="1"><uInt32 name="n"/></template></templates>"#;
 //! let program = Arc::new(Program::compile(TemplateSet::parse(xml)?)?);
-//! // Two packets behind their lengths: a message, and half of one.
+//! // Two length-prefixed packets: a message, and half of one.
 //! let file = b"\x03\0\0\0\xC0\x81\x85\x02\0\0\0\xC0\x81";
 //! let mut reader = CaptureReader::open(&file[..], CaptureOptions::new())?;
 //! let mut decoder = CaptureDecoder::new(program, DecoderOptions::default(), Framing::default());
