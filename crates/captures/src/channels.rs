@@ -68,7 +68,7 @@ impl Channels {
             }
             let mut channel = Channel::new(program.clone(), *options, *framing);
             if *let_go > 0 {
-                // It may have been let go before: its dictionaries are not known.
+                // It may have been let go before: its dictionaries are unknown.
                 lose_dictionaries(&mut channel.decoder);
             }
             channel

@@ -12,20 +12,20 @@ const CHANNELS_MAX: usize = 256;
 
 /// Counts the gaps in the sequence numbers of preambles, by destination.
 ///
-/// A number that was there already is a copy, one that is far behind restarts, and one of a gap that comes late makes
+/// A number that was there already is a copy, one that is far behind restarts, and one of a gap that arrives late makes
 /// it smaller. Numbers may count packets or messages: one that is ahead by the messages of the packet before is a gap
 /// unless all packets of the channel are numbered so.
 #[derive(Default)]
 pub struct SequenceGaps {
     channels: HashMap<Option<SocketAddr>, Channel>,
-    /// The channel of the packet that came last.
+    /// The channel of the packet that arrived last.
     last: Option<Option<SocketAddr>>,
     is_numbered: bool,
 }
 
 #[derive(Default)]
 struct Channel {
-    /// The highest number, and the messages that came with it.
+    /// The highest number, and the messages that arrived with it.
     seq_num: u64,
     messages: u64,
     /// True if a packet of several messages was followed by the next number.
@@ -64,7 +64,7 @@ impl SequenceGaps {
         }
     }
 
-    /// Notes a message of the packet that came last.
+    /// Notes a message of the packet that arrived last.
     pub fn note_message(&mut self) {
         if let Some(last) = &self.last
             && let Some(channel) = self.channels.get_mut(last)

@@ -203,7 +203,7 @@ impl Stream {
     }
 
     /// Decodes the block at `at` and returns where the next one starts; `None` if it is not whole, or
-    /// failed and that is not known.
+    /// failed and that is unknown.
     fn block<S: CaptureSink>(
         &mut self,
         work: &mut Work<'_, S>,

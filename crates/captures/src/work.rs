@@ -125,7 +125,7 @@ impl<'w, S: CaptureSink> Work<'w, S> {
     }
 
     /// Decodes the messages of a block and returns where the next one starts; `None` if a message
-    /// failed and that is not known.
+    /// failed and that is unknown.
     fn block(
         &mut self,
         decoder: &mut Decoder,

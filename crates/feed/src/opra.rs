@@ -66,16 +66,16 @@ pub enum Event {
         seq_num: u64,
         /// Line of the first copy.
         line: Line,
-        /// When it came, as passed to [`LineHandler::handle_packet`].
+        /// When it arrived, as passed to [`LineHandler::handle_packet`].
         received_ns: u64,
         /// Result of decoding it.
         result: Result<Summary, Error>,
     },
-    /// Messages that came on neither line in time.
+    /// Messages that arrived on neither line in time.
     Gap(Gap),
     /// The sequence numbers restart.
     Reset {
-        /// The number that comes next.
+        /// The number that arrives next.
         seq_num: u64,
     },
 }
@@ -119,7 +119,7 @@ struct Delivered {
 struct Attempt {
     packet: Delivered,
     has_header: bool,
-    /// Messages that came before the error, or all.
+    /// Messages that arrived before the error, or all.
     shown: u32,
     result: Result<Summary, Error>,
 }
@@ -203,7 +203,7 @@ impl LineHandler {
         self.counters
     }
 
-    /// Takes a packet that came on `line` at `now_ns`. Poll until nothing comes before the next.
+    /// Takes a packet that arrived on `line` at `now_ns`. Poll until nothing comes before the next.
     pub fn handle_packet(&mut self, now_ns: u64, line: Line, packet: &[u8]) {
         if let Some(next) = self.sort_packet(now_ns, line, packet) {
             self.next = Some(next);

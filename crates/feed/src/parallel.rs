@@ -52,7 +52,7 @@ impl Parallel {
     /// The first error of `take`; what was returned by then is worked on and dropped.
     ///
     /// # Panics
-    /// A panic in `work` or `state` goes on in the caller.
+    /// A panic in `work` or `state` continues in the caller.
     pub fn run<I, S, T, R, E>(
         &self,
         items: impl IntoIterator<Item = I>,
@@ -102,7 +102,7 @@ impl Parallel {
     /// Each thread gets items that lie together, all at once: nothing is handed over but the results.
     ///
     /// # Panics
-    /// A panic in `work` or `state` goes on in the caller.
+    /// A panic in `work` or `state` continues in the caller.
     pub fn map<I, S, T>(
         &self,
         items: &[I],
@@ -158,7 +158,7 @@ impl Parallel {
         }
     }
 
-    /// Hands out one round and returns the thread of each of its items, none at the end of the
+    /// Distributes one round and returns the thread of each of its items, none at the end of the
     /// input; `None` where a thread is gone, because its work panicked.
     fn hand_out_round<I, T>(
         &self,

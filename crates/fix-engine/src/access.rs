@@ -82,7 +82,7 @@ impl fmt::Debug for Fingerprint {
 pub struct Peer {
     /// Its address.
     pub address: SocketAddr,
-    /// Its certificates in DER form, its own first; none without TLS or if none is asked for.
+    /// Its certificates in DER form, its own first; none without TLS or if none is requested.
     pub certificates: Vec<Vec<u8>>,
 }
 

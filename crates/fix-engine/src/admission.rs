@@ -33,7 +33,7 @@ pub struct LogonAttempt<'a> {
 /// Decision on a Logon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// The peer is let in.
+    /// The peer is admitted.
     Accept,
     /// It is sent away: with a Logout of that text that uses no number, or without a message if it is
     /// empty, which is right for QuickFIX: it counts the Logout.

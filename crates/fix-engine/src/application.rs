@@ -36,7 +36,7 @@ pub trait Application {
         let _ = session;
     }
 
-    /// The message log of a session cannot be written, which is in the event log; the session goes on, and so does the log
+    /// The message log of a session cannot be written, which is in the event log; the session continues, and so does the log
     /// when there is room again.
     fn handle_log_failure(&mut self, session: SessionKey, error: &io::Error) {
         let _ = (session, error);

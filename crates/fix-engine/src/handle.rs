@@ -15,7 +15,7 @@ use super::sessions::{SessionKey, Sessions};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HandleError {
-    /// The engine was dropped or has been shut down. It is not known whether the request was done before.
+    /// The engine was dropped or has been shut down. It is unknown whether the request was done before.
     Ended,
     /// More requests wait than [`super::EngineOptions::requests_max`] allows; this one is not done.
     Full,
@@ -237,7 +237,7 @@ impl Requests {
         Self { handle: EngineHandle { requests, wake }, receiver, done: Vec::new() }
     }
 
-    /// Does what is asked for, `most` at a time. Returns whether there may be more.
+    /// Does what is requested, `most` at a time. Returns whether there may be more.
     pub fn act(&mut self, sessions: &mut Sessions, now: Now, most: usize) -> bool {
         if !self.handle.wake.is_woken.swap(false, Ordering::AcqRel) {
             return false;

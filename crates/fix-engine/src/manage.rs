@@ -52,7 +52,7 @@ pub(super) fn end(session: &mut Session<BoxStore>, now: Now) {
 }
 
 impl Sessions {
-    /// Adds a session that is connected to: whoever connects to the listener and is let in.
+    /// Adds a session that is connected to: whoever connects to the listener and is admitted.
     ///
     /// # Errors
     /// [`AddError`].
@@ -72,7 +72,7 @@ impl Sessions {
         self.add(config, store, access, Some(listener.0))
     }
 
-    /// Adds a session that connects, and goes on connecting whenever the connection is lost. It belongs to
+    /// Adds a session that connects, and continues connecting whenever the connection is lost. It belongs to
     /// no listener: nobody who connects can log on to it.
     ///
     /// # Errors

@@ -179,7 +179,7 @@ mod tests {
         let rotation = Some(LogRotation { bytes_max: 30, kept: 2 });
         let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
         for line in 0..10 {
-            // Opened again it goes on where it was.
+            // Opened again it continues where it was.
             let mut log = MessageLog::open(path.clone(), rotation).unwrap();
             log.write(format!("line {line} of ten\n").as_bytes()).unwrap();
             log.flush().unwrap();

@@ -76,7 +76,7 @@ impl<S: Store + 'static> SessionTaskHandle<S> {
     /// Does something with the session, in its task. Returns when what was sent is committed to the store.
     ///
     /// # Errors
-    /// [`HandleError::Ended`]: the task has ended, and it is not known whether this was done before.
+    /// [`HandleError::Ended`]: the task has ended, and it is unknown whether this was done before.
     /// [`HandleError::Store`]: it was done, but not stored.
     pub async fn call<R: Send + 'static>(
         &self,
@@ -88,7 +88,7 @@ impl<S: Store + 'static> SessionTaskHandle<S> {
     /// Sends a message of the application; returns its MsgSeqNum when it is committed to the store.
     ///
     /// # Errors
-    /// [`HandleError::Ended`]: the task has ended, and it is not known whether the message was stored before. The
+    /// [`HandleError::Ended`]: the task has ended, and it is unknown whether the message was stored before. The
     /// inner error is the session's, which does not take the message, or its store's.
     pub async fn send(
         &self,
@@ -206,7 +206,7 @@ impl<S: Store + 'static> SessionTask<S> {
     /// Runs the session over a connection until it ends; again for the next connection. `handle_event` gets what
     /// the session tells and may answer through it.
     ///
-    /// Dropped in between, it closes the connection without a Logout; the session goes on with the next one.
+    /// Dropped in between, it closes the connection without a Logout; the session continues with the next one.
     pub async fn run<T: AsyncRead + AsyncWrite>(
         &mut self,
         connection: T,

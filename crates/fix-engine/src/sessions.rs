@@ -370,7 +370,7 @@ impl Sessions {
         }
     }
 
-    /// Hands lines of the message log to the disk; returns how many were left out if it goes on after it could not
+    /// Hands lines of the message log to the disk; returns how many were left out if it continues after it could not
     /// be written.
     pub(super) fn flush_log(&mut self, key: SessionKey) -> io::Result<Option<u64>> {
         let Some(Slot { log: Some(log), .. }) = self.slot_mut(key) else { return Ok(None) };

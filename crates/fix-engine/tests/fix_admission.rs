@@ -1,4 +1,4 @@
-//! Who is let in: a listener knows its own sessions, and nothing happens before all is right.
+//! Who is admitted: a listener knows its own sessions, and nothing happens before all is right.
 
 mod peers;
 

@@ -1,5 +1,5 @@
 //! Hostile peers: floods of connections and logons, garbage, absurd lengths, a peer that does not read.
-//! The engine stays bounded, and a session beside them goes on undisturbed.
+//! The engine stays bounded, and a session beside them continues undisturbed.
 
 mod peers;
 

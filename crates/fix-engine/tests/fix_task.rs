@@ -59,7 +59,7 @@ async fn send(
     sent.await.expect("the task runs")
 }
 
-/// Runs a task over a connection; returns how it ended and the numbers that came.
+/// Runs a task over a connection; returns how it ended and the numbers that arrived.
 async fn run(task: &mut SessionTask<Filling>, connection: DuplexStream) -> (TaskEnd, Vec<u64>) {
     let mut numbers = Vec::new();
     let end = task
@@ -110,7 +110,7 @@ async fn a_connection_that_is_lost_loses_nothing() {
     let (near, far) = duplex(1 << 10);
     let ending = async {
         while handle.call(|session, _| !session.is_logged_on()).await.expect("runs") {}
-        // What is missing is asked for before the Logout is answered.
+        // What is missing is requested before the Logout is answered.
         tokio::time::sleep(Duration::from_millis(50)).await;
         handle.call(|session, now| session.logout(now, "")).await.expect("runs");
     };

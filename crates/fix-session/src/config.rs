@@ -160,7 +160,7 @@ pub struct Config {
     /// When the session may be logged on; `None` for always. Numbers begin at 1 with each of its
     /// sessions.
     pub schedule: Option<Schedule>,
-    /// When, within the schedule, both sides may be logged on; `None` for all of it. The numbers go on.
+    /// When, within the schedule, both sides may be logged on; `None` for all of it. The numbers continue.
     pub logon_schedule: Option<Schedule>,
     /// How long a peer may say nothing before a Test Request asks it, in thousandths of the heartbeat
     /// interval; again after each that is not answered. Default 1,200.
@@ -242,7 +242,7 @@ impl Config {
     }
 
     /// Returns from when on the session may be logged on, in nanoseconds since 1970-01-01 UTC: the moment
-    /// itself if it may be then. Look again when that time has come. `None` if never.
+    /// itself if it may be then. Look again when that time has arrived. `None` if never.
     pub fn logon_from(&self, wall_ns: u64) -> Option<u64> {
         for schedule in [&self.schedule, &self.logon_schedule].into_iter().flatten() {
             if schedule.session_at(wall_ns).is_none() {

@@ -177,7 +177,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Returns the session that a message is for; `None` for a version that is not known or without
+    /// Returns the session that a message is for; `None` for a version that is unknown or without
     /// comp ids that are text.
     pub fn of(message: &Message<'_, '_>) -> Option<Self> {
         let text = |tag: Tag| {

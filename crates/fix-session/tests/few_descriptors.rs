@@ -20,7 +20,7 @@ fn open(folder: &Path) -> FileStore {
     FileStore::open(options, 7).expect("opens")
 }
 
-/// The journal of before stays where it is: it was replaced, and the store went on in a file without a name.
+/// The journal of before stays where it is: it was replaced, and the store continued in a file without a name.
 #[test]
 fn a_reset_without_descriptors_leaves_the_journal_as_it_was() {
     let name = format!("tickwire-descriptors-{}", std::process::id());

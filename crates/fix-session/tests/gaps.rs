@@ -1,4 +1,4 @@
-//! Gaps: what is asked for and in which parts, and what counts as received.
+//! Gaps: what is requested and in which parts, and what counts as received.
 
 mod talk;
 
@@ -220,7 +220,7 @@ fn what_was_asked_for_and_does_not_come_is_asked_for_again() {
         }
         at_s += 1;
     }
-    // After one minute, two and four; then one message came, and one minute and two after that.
+    // After one minute, two and four; then one message arrived, and one minute and two after that.
     assert_eq!(asked_at_s, [60, 180, 460, 580]);
     assert_eq!(talk.session.counters().gaps, 5);
 }

@@ -20,7 +20,7 @@ fn talk() -> Talk {
     })
 }
 
-/// Whether the peer is given up at that time.
+/// Whether the peer is abandoned at that time.
 fn is_given_up(talk: &mut Talk, seconds: u64) -> bool {
     talk.session.handle_timeout(at(seconds));
     talk.disconnects().contains(&Why::Silence)

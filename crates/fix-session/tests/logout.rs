@@ -29,7 +29,7 @@ fn messages_behind_our_logout_wait_for_the_next_logon() {
     assert!(!talk.session.is_logged_on() && talk.session.is_logging_out());
     assert_eq!(send(&mut talk.session, "behind").ok(), Some(4), "it is stored");
     assert_eq!(talk.answers(false), ["35=B|148=before", "35=5"]);
-    // Messages of the session are answered until the peer says Logout.
+    // Messages of the session are answered until the peer sends Logout.
     assert_eq!(talk.say(2, "1", "112=x|"), ["35=0|112=x"]);
     // Of the application nothing new goes out: no answer to what comes either.
     assert!(talk.say(3, "B", "148=x|33=1|58=x|").is_empty());
@@ -157,7 +157,7 @@ fn a_logout_ahead_of_its_turn_waits_for_what_is_missing() {
     assert!(talk.disconnects().is_empty());
     talk.session.handle_timeout(at(2));
     assert_eq!(talk.disconnects(), told);
-    // Where the numbers go on, the next Logon shows the gap.
+    // Where the numbers continue, the next Logon shows the gap.
     let mut talk = Talk::logged_on(BeginString::Fix44);
     assert_eq!(talk.say(4, "5", "58=bye|"), ["35=5"]);
     assert_eq!(talk.numbers().1, 2);

@@ -85,7 +85,7 @@ fn what_is_missing_is_asked_for_with_its_end_if_the_interval_is_to_be_closed() {
 fn without_a_check_of_numbers_every_message_is_handled_when_it_comes() {
     let unchecked = |config: &mut Config| config.check_seq_nums = false;
     let mut talk = Talk::logged_on_with(BeginString::Fix44, unchecked);
-    // Too early: nothing is asked for, and the number is taken over.
+    // Too early: nothing is requested, and the number is taken over.
     assert_eq!(talk.say(9, "1", "112=early|"), ["35=0|112=early"]);
     assert_eq!(talk.session.store().next_target(), 10);
     // Too late: no Logout, and the number stays.

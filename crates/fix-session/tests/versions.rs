@@ -1,4 +1,4 @@
-//! What depends on the version of the protocol: the form of rejects, how resends are asked for, the
+//! What depends on the version of the protocol: the form of rejects, how resends are requested, the
 //! precision of times, which fields a Logon has.
 
 mod talk;
@@ -33,7 +33,7 @@ fn reasons_above_11_came_after_42() {
     by_version(check, [old, old, without, new, new, new]);
 }
 
-/// A News in the version's fields: Headline came with FIX 4.1.
+/// A News in the version's fields: Headline was added with FIX 4.1.
 const fn news(version: BeginString) -> &'static str {
     match version {
         BeginString::Fix40 => "33=1|58=heard|",

@@ -1,6 +1,6 @@
 //! Watches files that belong together and prepares their new contents on a thread of its own.
 //!
-//! A [`FileWatch`] looks at the files' modification times and lengths at an interval, and at once when
+//! A [`FileWatch`] examines the files' modification times and lengths at an interval, and at once when
 //! [`look_now`](FileWatch::look_now) is called, as a signal handler's flag would ask. A file that was
 //! changed is read once two looks in a row find the same time and length, so that one being written is
 //! left alone, and the others wait for it. One that is gone for 30 looks is reported, once. Content equal to the last is ignored. New contents are prepared by a

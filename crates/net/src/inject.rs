@@ -61,7 +61,7 @@ pub struct Injector {
     random_late: Rng,
     /// When the first packet was taken.
     origin_ns: Option<u64>,
-    /// Packets by the time they are due, then in the order they came.
+    /// Packets by the time they are due, then in the order they arrived.
     delayed: BTreeMap<(u64, u64), Delayed>,
     overtaken: Vec<Overtaken>,
     arrivals: u64,

@@ -108,7 +108,7 @@ pub struct Track {
 pub struct TrackCounters {
     /// Packets read and played.
     pub packets: u64,
-    /// Packets passed over: pieces of TCP streams, and those the capture has cut short.
+    /// Packets skipped: pieces of TCP streams, and those the capture has truncated.
     pub passed_over: u64,
 }
 
@@ -236,7 +236,7 @@ pub struct Playback {
 }
 
 impl Playback {
-    /// Tracks to play on lines; lines that a track names and that are not there are passed over.
+    /// Tracks to play on lines; lines that a track names and that are not there are skipped.
     ///
     /// # Errors
     /// [`PlaybackError::NoPackets`] for a capture that is one stream of bytes.

@@ -118,7 +118,7 @@ impl Waiter {
             }
             let piece_ns = now_ns.saturating_add(SLEEP_MAX.as_nanos() as u64);
             let until = Duration::from_nanos((moment_ns - self.spin_ns).min(piece_ns));
-            // A signal ends the sleep early; the loop looks at the clock again.
+            // A signal ends the sleep early; the loop examines the clock again.
             let absolute = ClockNanosleepFlags::TIMER_ABSTIME;
             let _ = clock_nanosleep(ClockId::CLOCK_MONOTONIC, absolute, &TimeSpec::from(until));
         }

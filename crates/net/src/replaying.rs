@@ -5,7 +5,7 @@ use tickwire_feed::market::Adapt;
 
 use crate::tcp_replay::{Replayed, TcpReplay};
 
-/// Time between two looks at what was replayed, while gaps are open.
+/// Time between two checks of what was replayed, while gaps are open.
 const POLL_NS: u64 = 1_000_000;
 
 /// Most replayed messages handled at a time, so that packets of the lines do not wait.
@@ -16,7 +16,7 @@ const MESSAGES_A_ROUND: usize = 256;
 pub struct Replaying<E, A> {
     handler: Handler<E, A>,
     replay: TcpReplay,
-    /// Gaps that are asked for.
+    /// Gaps that are requested.
     open: usize,
     now_ns: u64,
 }
@@ -42,7 +42,7 @@ impl<E: Engine, A: Adapt<E::Message>> Replaying<E, A> {
         &self.replay
     }
 
-    /// Gaps that are asked for and not done.
+    /// Gaps that are requested and not done.
     pub const fn open_gaps(&self) -> usize {
         self.open
     }

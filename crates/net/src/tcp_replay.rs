@@ -146,13 +146,13 @@ impl TcpReplay {
     /// Forgets all gaps, and what came of them: sequence numbers start again.
     ///
     /// # Errors
-    /// As [`request`](Self::request); what came is forgotten all the same.
+    /// As [`request`](Self::request); what arrived is forgotten all the same.
     pub fn begin_epoch(&mut self) -> Result<(), ReplayFailure> {
         self.epoch = self.epoch.wrapping_add(1);
         self.send(Command::BeginEpoch(self.epoch))
     }
 
-    /// The next thing that came, if any. Does not block.
+    /// The next thing that arrived, if any. Does not block.
     pub fn poll(&self) -> Option<Replayed> {
         loop {
             let (epoch, event) = self.events.try_recv().ok()?;
@@ -239,7 +239,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> Driver<N> {
         }
     }
 
-    /// Takes what was asked for; returns false when nobody can ask any more.
+    /// Takes what was requested; returns false when nobody can ask any more.
     fn take_commands(&mut self) -> bool {
         loop {
             match self.commands.try_recv() {

@@ -25,7 +25,7 @@ use tickwire_net::{Stop, clock};
 const HOLD_NS: u64 = 3_000_000_000;
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// Counts what came.
+/// Counts what arrived.
 #[derive(Default)]
 struct Counted {
     last: u64,

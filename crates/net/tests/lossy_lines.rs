@@ -1,5 +1,5 @@
 //! Lines A and B of a simulated exchange, each with faults, through the handler: every message that
-//! came on either line is delivered once and in order, the rest is declared, and books are the truth.
+//! arrived on either line is delivered once and in order, the rest is declared, and books are the truth.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -186,7 +186,7 @@ fn run(seed: u64, faults: Faults, messages: u64) -> (u64, u64) {
     for (line, injector) in Line::ALL.into_iter().zip(&mut lines) {
         while let Some(packet) = injector.poll_packet(end_ns) {
             arrived.insert(u32::from_be_bytes(*packet.first_chunk().unwrap()).into());
-            // The time of the feed goes on: what was overtaken last is not late.
+            // The time of the feed continues: what was overtaken last is not late.
             let now_ns = feed.sent.len() as u64 * GAP_NS;
             handler.handle_packet(now_ns, Source::Incremental(line), packet, &mut sink);
         }

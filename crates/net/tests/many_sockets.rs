@@ -109,7 +109,7 @@ fn a_packet_on_the_twentieth_socket_wakes_the_loop_at_once() {
             assert_eq!(told, expected);
         }
         running.finish();
-        // A socket that is looked at every 50 ms takes a second for these.
+        // A socket that is examined every 50 ms takes a second for these.
         assert!(waited < Duration::from_millis(400), "{wait:?}: {waited:?}");
     }
 }

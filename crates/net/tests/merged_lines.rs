@@ -1,4 +1,4 @@
-//! Packets of several sockets, handed on in the order in which they came.
+//! Packets of several sockets, passed on in the order in which they arrived.
 
 mod support;
 
@@ -58,7 +58,7 @@ fn a_socket_found_empty_is_asked_again_before_a_packet_that_came_later() {
         let Some(FieldValue::UInt(n)) = message.root().field("n") else { panic!("a number") };
         seen.push((delivery.line, n));
         if n == 1 {
-            // B was found empty by now; A's next batch has a packet that came after B's.
+            // B was found empty by now; A's next batch has a packet that arrived after B's.
             b.send(&packet(100)).unwrap();
             a.send(&packet(101)).unwrap();
         }

@@ -17,7 +17,7 @@ const TO: SocketAddrV4 = SocketAddrV4::new(GROUP, 13014);
 const FROM: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 77, 0, 9), 5000);
 const WANTED: Wanted = Wanted { group: GROUP, port: 13014, source: None };
 
-/// Takes datagrams until `count` have come, or nothing came for a second.
+/// Takes datagrams until `count` have arrived, or nothing arrived for a second.
 fn take(packets: &mut dyn Packets, count: usize) -> Vec<Vec<u8>> {
     let mut taken = Vec::new();
     let mut end = Instant::now() + Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! Datagrams that are recorded while they are received are read back as they came.
+//! Datagrams that are recorded while they are received are read back as they arrived.
 
 mod support;
 
@@ -18,7 +18,7 @@ use tickwire_net::record::RecordOptions;
 
 const PACKETS: u32 = 3_000;
 
-/// Packets of both channels in the order in which they were handed on.
+/// Packets of both channels in the order in which they were passed on.
 type Seen = Vec<(usize, Source, Vec<u8>)>;
 
 struct Collecting {

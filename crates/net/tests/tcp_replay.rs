@@ -97,7 +97,7 @@ fn options() -> ReplayOptions {
     }
 }
 
-/// Everything that comes until a gap is done.
+/// Everything that arrives until a gap is done.
 fn drain(replay: &TcpReplay) -> Vec<Replayed> {
     let mut found = Vec::new();
     let begun = Instant::now();

@@ -28,7 +28,7 @@ fn options(mode: Option<Mode>) -> ReceiverOptions {
     ReceiverOptions { back_end, ..ReceiverOptions::default() }
 }
 
-/// Takes datagrams until `count` have come, or nothing came for a second.
+/// Takes datagrams until `count` have arrived, or nothing arrived for a second.
 fn take(receiver: &mut Receiver, count: usize) -> Vec<Vec<u8>> {
     let mut times = KernelTimes::new();
     let mut taken = Vec::new();

@@ -31,7 +31,7 @@ pub(crate) fn push_last(out: &mut Vec<u8>, value: u64, count: usize) {
 
 fn push_last_of(out: &mut Vec<u8>, digits: u64, count: usize) {
     let text = (digits | 0x3030_3030_3030_3030) >> (64 - 8 * count.max(1));
-    // A store of eight bytes is cheaper than one of a length that is not known.
+    // A store of eight bytes is cheaper than one of a length that is unknown.
     let end = out.len() + count;
     out.extend_from_slice(&text.to_le_bytes());
     out.truncate(end);

@@ -3,7 +3,7 @@
 use tickwire_fast::template::FieldType;
 use tickwire_fast::{FieldHandle, Int, Program, Scaled, Slot, Text, UInt};
 
-/// A field whose text follows from its value alone has a slot; all others are asked for by their index.
+/// A field whose text follows from its value alone has a slot; all others are requested by their index.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Source {
     /// An unsigned number that has no name.

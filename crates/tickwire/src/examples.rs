@@ -299,7 +299,7 @@ pub fn command_line() -> Command {
 }
 
 /// Puts `examples` behind the help of the subcommand that `path` leads to. Commands that this program was built without
-/// are passed over.
+/// are skipped.
 fn append(command: Command, path: &[&str], examples: &str) -> Command {
     let Some((name, rest)) = path.split_first() else {
         return command.after_help(format!("Examples:\n{}", indented(examples)));

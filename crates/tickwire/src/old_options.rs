@@ -41,7 +41,7 @@ const OPTIONS: [(&str, Old); 43] = [
     ("-hbig", Old::YesNo),
     ("-hnone", Old::Default(0)),
     ("-pnone", Old::Default(0)),
-    // The size in a packet's header is passed over with the rest of it.
+    // The size in a packet's header is skipped with the rest of it.
     ("-pbig", Old::DefaultOr(&["yes", "no"])),
     (
         "-pfast",

@@ -254,7 +254,7 @@ fn messages_are_written_in_fixt_messages_and_read_back() {
     }
 }
 
-/// Its numbers go on from pass to pass, while those of the messages restart.
+/// Its numbers continue from pass to pass, while those of the messages restart.
 #[test]
 fn bench_fast_takes_a_capture_through_the_handler_many_times() {
     let directory = directory("decode_options_bench_handler");

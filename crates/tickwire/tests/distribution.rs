@@ -256,7 +256,7 @@ fn a_subscriber_outlives_its_publisher_and_hears_the_next_one() {
     let (published, received) = (json(&published), json(&received));
     assert_eq!(received["lost"], Value::Null, "{received:#}");
     // A writer that is killed before it has met the reader delivers nothing, and may be noticed last: how much came of it
-    // is not known.
+    // is unknown.
     let publishers = received["publishers"].as_array().expect("publishers");
     let (done, killed): (Vec<_>, Vec<_>) =
         publishers.iter().partition(|publisher| publisher["ended"] == "done");
@@ -390,7 +390,7 @@ fn foreign_datagrams_and_wrong_packets_are_counted_and_harm_nothing() {
             (0..number % 60).map(|n| (n * 73 + number * 31) as u8 & 0x7f).collect();
         b.send(&noise).expect("sent");
         b.send(&[0xc0, 0xc8, 0x81]).expect("sent");
-        // Some packets come cut short, in the middle of their last message.
+        // Some packets come truncated, in the middle of their last message.
         let is_cut = number % 10 == 5;
         cut += u64::from(is_cut);
         a.send(&packet.bytes[..packet.bytes.len() - usize::from(is_cut)]).expect("sent");

@@ -30,7 +30,7 @@ fn start() -> (Acceptor, String) {
     (Acceptor(child), port)
 }
 
-/// Plays the cases of the suite whose names fit; returns how many passed, failed and were passed over.
+/// Plays the cases of the suite whose names fit; returns how many passed, failed and were skipped.
 fn play(fix: &Path, only: &str) -> Vec<u32> {
     let (_acceptor, port) = start();
     let output = Command::new("python3")

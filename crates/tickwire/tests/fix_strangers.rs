@@ -1,4 +1,4 @@
-//! Strangers: what those may use up whom a template lets in by any name.
+//! Strangers: what those may use up whom a template admits by any name.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

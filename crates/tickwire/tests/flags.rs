@@ -120,7 +120,7 @@ fn every_option_means_one_thing_and_times_have_units() {
 
 /// What the parser says of a command line that ends with an option that there is not.
 fn refusal(arguments: &str) -> String {
-    // A value is looked at when a known option follows it.
+    // A value is examined when a known option follows it.
     let run = tickwire(&format!("{arguments} --log off --no-such-option"));
     assert_eq!(run.status, 2, "{arguments}: {}", run.err);
     run.err

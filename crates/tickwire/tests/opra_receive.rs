@@ -111,7 +111,7 @@ fn two_lines_with_lossy_sides_are_printed_whole_and_recorded() {
     }
     let (status, out, log) = receiving.finish();
     assert_eq!(status, 0, "{log}");
-    // The lines came one after the other.
+    // The lines arrived one after the other.
     let printed: Vec<&str> = out.lines().collect();
     assert_eq!(printed, expected.concat().iter().map(String::as_str).collect::<Vec<_>>());
     assert!(log.contains("; 0 gaps of 0 messages"), "{log}");

@@ -104,7 +104,7 @@ fn lost_messages_are_asked_for_shown_in_order_and_counted() {
     for (name, engine, port) in [("dynamic", "dynamic", 24_600), ("generated", "generated", 24_700)]
     {
         let d = directory(&format!("tcp-replay-{name}"));
-        // Connections break now and then: the rest is asked for again.
+        // Connections break now and then: the rest is requested again.
         let options = ReplayServerOptions { disconnect: 0.2, ..ReplayServerOptions::default() };
         let show = format!("--show messages --engine {engine}");
         let (out, counters, status) = receive(&d, port, options, &show);

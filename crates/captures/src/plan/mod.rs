@@ -28,7 +28,7 @@ const HEAD_BYTES: u64 = 64 << 10;
 /// How captures are cut.
 #[derive(Clone, Debug)]
 pub struct PlanOptions {
-    /// Format of the files; found unless given.
+    /// Format of the files; found by default.
     pub format: Option<Format>,
     /// True if files may be split, because packets are independent.
     pub cuts: bool,
@@ -136,7 +136,7 @@ impl Identity {
 }
 
 /// Plans a capture. `progress` gets the bytes that were read and those of the file, now and then, and returns whether
-/// to go on.
+/// to continue.
 ///
 /// # Errors
 /// [`PlanError`] where the file cannot be read or is no capture. A capture that is cut or broken in its middle is

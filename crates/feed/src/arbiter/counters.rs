@@ -22,7 +22,7 @@ pub struct LineCounters {
     pub unexpected: u64,
     /// Packets that only this line sent while it was put aside, or had not agreed with the other.
     pub put_aside: u64,
-    /// Copies that differ from the other line's, where this line is held to be wrong. They are counted
+    /// Packets that differ from the other line's, where this line is considered wrong. They are counted
     /// as duplicates too, or whatever else became of them.
     pub differing: u64,
     /// Packets longer than the limit.

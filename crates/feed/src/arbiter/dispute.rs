@@ -1,6 +1,6 @@
 //! Lines that agreed and send different packets with one number since: which of them is wrong?
 //!
-//! A line that suddenly carries another channel goes on at other numbers, near the right ones perhaps: it leaves numbers
+//! A line that suddenly carries another channel continues at other numbers, near the right ones perhaps: it leaves numbers
 //! out that the other line sends. What was left out since the lines agreed last tells which line is wrong. Where it does not,
 //! nothing is known: the line that delivered first in the epoch is kept, and from the second copy that differs on books are
 //! stale until the lines agree again.

@@ -119,7 +119,7 @@ impl Arbiter {
         Pending { seq_num, held, stand, is_late: false, replays: 0 }
     }
 
-    /// Sorts a packet that was pending, as if it came now.
+    /// Sorts a packet that was pending, as if it arrived now.
     pub(super) fn replay_next(&mut self) -> bool {
         let Some(Pending { seq_num, held, stand, is_late, replays }) = self.replay.pop_front()
         else {

@@ -1,7 +1,7 @@
 //! A line that begins to send when the other one has died.
 //!
-//! Nothing of it was ever compared, so it may be of another channel. It stands in for the other line before that counts
-//! as silent if its very first packet is near the one with which the other one would go on, and the other one sends nothing
+//! Nothing of it was ever compared, so it may be of another channel. It replaces the other line before that counts
+//! as silent if its very first packet is near the one with which the other one would continue, and the other one sends nothing
 //! from then on, for twice as long as it ever paused. If it paused for so long already, only the very next number will do.
 
 use super::{Arbiter, Arrival, Line};
@@ -24,7 +24,7 @@ pub(super) struct Alone {
     highest: u64,
     /// Since the other line sent its last one.
     packets: u32,
-    /// It stands in for the other line until that sends anything.
+    /// It replaces the other line until that sends anything.
     has_taken_over: bool,
 }
 
@@ -56,7 +56,7 @@ impl Pauses {
 }
 
 impl Arbiter {
-    /// Notes a packet of a line that was never compared: whether it goes on where the other one stopped.
+    /// Notes a packet of a line that was never compared: whether it continues where the other one stopped.
     #[cold]
     pub(super) fn note_alone(&mut self, arrival: &Arrival<'_>, is_first: bool) {
         let Arrival { line, seq_num, .. } = *arrival;
@@ -92,7 +92,7 @@ impl Arbiter {
         seq_num >= next && seq_num.saturating_sub(stopped_at) <= reach
     }
 
-    /// A line sends a packet: the other one did not go on where it stopped, unless this one is only out of order.
+    /// A line sends a packet: the other one did not continue where it stopped, unless this one is only out of order.
     #[inline]
     pub(super) fn end_alone(&mut self, line: Line) {
         let (now_ns, hold_ns) = (self.now_ns, self.options.hold_ns);
@@ -110,7 +110,7 @@ impl Arbiter {
         alone.has_taken_over || is_late()
     }
 
-    /// When a line that goes on where the other one stopped takes over, if that sends nothing until then.
+    /// When a line that continues where the other one stopped takes over, if that sends nothing until then.
     pub(super) fn takes_over_at_ns(&self, line: Line) -> Option<u64> {
         self.states[line.index()].alone.filter(|alone| alone.packets >= PACKETS_MIN)?;
         self.pause_over_ns(line.other())

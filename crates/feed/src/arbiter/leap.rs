@@ -1,7 +1,7 @@
 //! Leaps: a packet far ahead of every number known, which may have a wrong number.
 //!
-//! A line that lost many packets goes on behind them, so the next packet confirms the number of the first one; so does a further leap. A packet
-//! whose number was damaged stands alone, and its line goes on below it. Until one or the other is known, the packet
+//! A line that lost many packets continues behind them, so the next packet confirms the number of the first one; so does a further leap. A packet
+//! whose number was damaged stands alone, and its line continues below it. Until one or the other is known, the packet
 //! waits beside the window: it neither ends a wait nor says where its line stands.
 
 use super::line::LineState;
@@ -107,7 +107,7 @@ impl Arbiter {
         self.sort_again_before_those_behind(leap);
     }
 
-    /// Has a pending packet sorted again. Where packets of its line wait that came behind it, the line stood at it then.
+    /// Has a pending packet sorted again. Where packets of its line wait that arrived behind it, the line stood at it then.
     fn sort_again_before_those_behind(&mut self, first: Pending) {
         let is_behind = |known: &&mut Pending| {
             (known.held.line, known.stand.epoch) == (first.held.line, first.stand.epoch)
@@ -119,7 +119,7 @@ impl Arbiter {
         self.replay.push_back(first);
     }
 
-    /// Takes the leaps of lines that have left the epoch: they went on elsewhere, not below their leap. Those are sorted
+    /// Takes the leaps of lines that have left the epoch: they continued elsewhere, not below their leap. Those are sorted
     /// before a gap is declared or an epoch begins: one may be the SequenceReset that explains it. Returns whether there
     /// was one.
     pub(super) fn confirm_leaps_of_left(&mut self) -> bool {
@@ -148,7 +148,7 @@ impl Arbiter {
         true
     }
 
-    /// The pending packets of a line, with their places, that came before those by which it left the epoch; none if it
+    /// The pending packets of a line, with their places, that arrived before those by which it left the epoch; none if it
     /// has not left.
     fn pending_before_run(&self, line: Line) -> impl Iterator<Item = (usize, &Pending)> {
         let LineState { run, has_left, .. } = self.states[line.index()];
@@ -160,7 +160,7 @@ impl Arbiter {
         own.take_while(move |(_, known)| !is_of_run(known))
     }
 
-    /// The line goes on below its leap.
+    /// The line continues below its leap.
     fn contradict_leap(&mut self, line: Line) {
         let Some(leap) = &mut self.leaps[line.index()] else { return };
         leap.contradictions += 1;

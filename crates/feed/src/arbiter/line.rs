@@ -41,7 +41,7 @@ impl Line {
 pub enum PutAsideReason {
     /// It left out numbers that the other line sent, before their copies differed.
     LeavesOut,
-    /// The other line delivered first in this epoch: which of the two is wrong is not known.
+    /// The other line delivered first in this epoch: which of the two is wrong is unknown.
     Second,
     /// Its packets cannot be decoded.
     Undecodable,
@@ -61,7 +61,7 @@ impl PutAsideReason {
 /// A change in what the arbiter thinks of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineEvent {
-    /// The lines sent different packets with one number, and this line is held to be wrong.
+    /// The lines sent different packets with one number, and this line is considered wrong.
     Differing {
         /// The line.
         line: Line,
@@ -143,7 +143,7 @@ pub(super) struct LineState {
     differing: u32,
     /// True if it was reported as put aside.
     pub(super) is_put_aside: bool,
-    /// When a packet of it came last.
+    /// When a packet of it arrived last.
     pub(super) last_received_ns: Option<u64>,
     pub(super) pauses: Pauses,
     /// Its packets since the last one of the other line, if the lines were never compared.

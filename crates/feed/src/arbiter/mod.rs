@@ -225,7 +225,7 @@ pub struct Arbiter {
     /// Trusted lines that differ.
     dispute: Option<Dispute>,
     parked: Option<Parked>,
-    /// The packet delivered last, until anything else is asked for or comes.
+    /// The packet delivered last, until anything else is requested or comes.
     delivered: Option<Delivered>,
     /// The packet whose copy is waited for.
     rejected: Option<Source>,
@@ -235,13 +235,13 @@ pub struct Arbiter {
     is_on_probation: [bool; 2],
     /// By line, a packet whose number may be wrong.
     leaps: [Option<Leap>; 2],
-    /// Unexpected packets of trusted lines since a packet was delivered that came later.
+    /// Unexpected packets of trusted lines since a packet was delivered that arrived later.
     unexpected_in_a_row: u32,
     /// True if one of them had a number before the next one: its content is in no later packet.
     is_unexpected_behind: bool,
-    /// When the last of them came.
+    /// When the last of them arrived.
     unexpected_ns: u64,
-    /// Packets that may be of the next epoch, in the order they came.
+    /// Packets that may be of the next epoch, in the order they arrived.
     pending: VecDeque<Pending>,
     /// Packets to be sorted again, now that an epoch has begun.
     replay: VecDeque<Pending>,
@@ -257,7 +257,7 @@ pub struct Arbiter {
     transition: Option<Transition>,
     /// The time, as set last.
     now_ns: u64,
-    /// When the first packet came.
+    /// When the first packet arrived.
     started_ns: Option<u64>,
     states: [LineState; 2],
     lines: [LineCounters; 2],
@@ -356,7 +356,7 @@ impl Arbiter {
         self.counters
     }
 
-    /// Takes a packet that came on `line` at `now_ns`; `packet` is a slice, or a [`Packet`] where more can be
+    /// Takes a packet that arrived on `line` at `now_ns`; `packet` is a slice, or a [`Packet`] where more can be
     /// read behind it. Returns the packet if it is next in order, without copying it: process it, then
     /// poll. Otherwise it is held, or counted and dropped.
     #[must_use = "a packet that is next in order is returned"]
@@ -385,7 +385,7 @@ impl Arbiter {
         output
     }
 
-    /// Notes that a packet has come, whatever becomes of it.
+    /// Notes that a packet has arrived, whatever becomes of it.
     #[inline(always)]
     fn arrive<'p>(
         &mut self,
@@ -421,7 +421,7 @@ impl Arbiter {
             && self.replay.is_empty()
     }
 
-    /// The usual case: the next packet of a trusted line while nothing else goes on. Decided without the
+    /// The usual case: the next packet of a trusted line while nothing else continues. Decided without the
     /// questions of [`sort_packet`](Self::sort_packet), with the same answer.
     fn is_plain(&self, arrival: &Arrival<'_>) -> bool {
         let Arrival { line, seq_num, .. } = *arrival;

@@ -23,10 +23,10 @@ pub struct ArbiterOptions {
     /// Configured lines, A and B. The arbiter does not wait for a line that is not configured.
     /// Default both.
     pub lines: [bool; 2],
-    /// How long to wait for a missing number after the first packet behind it came, in nanoseconds.
+    /// How long to wait for a missing number after the first packet behind it arrived, in nanoseconds.
     ///
     /// Longer recovers more from the slower line; shorter delays less. The wait begins again while the line of that
-    /// packet goes on below it, number by number, with pauses of up to `skew_ns`. Default 2 ms.
+    /// packet continues below it, number by number, with pauses of up to `skew_ns`. Default 2 ms.
     pub hold_ns: u64,
     /// How long to wait where only one line can send the missing number, because the other is not
     /// configured, silent or put aside: for packets of a line that are out of order, in nanoseconds. At
@@ -62,7 +62,7 @@ pub struct ArbiterOptions {
     /// A line is put aside while this many of its last 16 copies differ from the other line's; 0 counts
     /// as 1. Default 3.
     pub differing_max: u32,
-    /// The first sequence number, if it is known; `None` begins with the first packet that comes.
+    /// The first sequence number, if it is known; `None` begins with the first packet that arrives.
     pub first_seq_num: Option<u64>,
 }
 

@@ -39,18 +39,18 @@ pub enum Output<'a> {
         seq_num: u64,
         /// The line that sent it first.
         line: Line,
-        /// When it came, as passed to [`Arbiter::handle_packet`](super::Arbiter::handle_packet).
+        /// When it arrived, as passed to [`Arbiter::handle_packet`](super::Arbiter::handle_packet).
         received_ns: u64,
         /// Set if a later packet has an unexpected sequence number.
         out_of_sequence: Option<OutOfSequence>,
-        /// The packet, with as much readable behind it as there was when it came in, if it was not held.
+        /// The packet, with as much readable behind it as there was when it arrived, if it was not held.
         packet: Packet<'a>,
     },
     /// The next numbers are lost.
     Gap(Gap),
     /// A new epoch of sequence numbers begins; nothing is known about what lies before.
     Reset {
-        /// The number that comes next.
+        /// The number that arrives next.
         seq_num: u64,
     },
 }

@@ -76,7 +76,7 @@ impl Stand {
 }
 
 impl Arbiter {
-    /// The epoch of a packet that came when its line stood at `stand`.
+    /// The epoch of a packet that arrived when its line stood at `stand`.
     pub(super) fn place_of(&self, arrival: &Arrival<'_>, stand: Stand) -> PacketEpoch {
         let current = self.past.len();
         let own = self.past.iter().position(|past| past.epoch == stand.epoch).unwrap_or(current);

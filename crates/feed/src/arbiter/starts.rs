@@ -11,7 +11,7 @@ use tickwire_fast::rt::Packet;
 impl Arbiter {
     /// Takes a packet that begins an epoch with its own number, and is the first of that epoch. The epoch begins when
     /// every line that is not silent has shown it, or once the hold time is over, so that the other line can still send
-    /// packets of the old one. While the other line goes on there, that lasts up to `skew_ns`. Returns whether the packet
+    /// packets of the old one. While the other line continues there, that lasts up to `skew_ns`. Returns whether the packet
     /// is used; if not, the line is not trusted, or the packet is not fit to be kept.
     pub fn handle_epoch_start<'p>(
         &mut self,

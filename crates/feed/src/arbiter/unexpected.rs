@@ -119,7 +119,7 @@ impl Arbiter {
         }
     }
 
-    /// A line that went on elsewhere stands in the current epoch again: what it sends there does not go back any more.
+    /// A line that continued elsewhere stands in the current epoch again: what it sends there does not go back any more.
     fn come_back(&mut self, line: Line, run: &Run) {
         let state = &mut self.states[line.index()];
         state.highest = Some(run.highest);
@@ -136,8 +136,8 @@ impl Arbiter {
         });
     }
 
-    /// Counts a packet whose content is not known to the books, unless its line may be of another channel: one that was
-    /// never compared counts where it only goes on behind what is held of it.
+    /// Counts a packet whose content is unknown to the books, unless its line may be of another channel: one that was
+    /// never compared counts where it only continues behind what is held of it.
     fn note_unexpected(&mut self, arrival: &Arrival<'_>) {
         let Arrival { line, seq_num, received_ns, .. } = *arrival;
         let goes_on =
@@ -176,14 +176,14 @@ impl Arbiter {
         self.pending.push_back(Pending { seq_num, held, stand, is_late, replays });
     }
 
-    /// The line goes on in the current epoch: its run of unexpected numbers meant nothing. The packets are
+    /// The line continues in the current epoch: its run of unexpected numbers meant nothing. The packets are
     /// kept: they may have overtaken the SequenceReset that explains them.
     pub(super) fn forget_run(&mut self, line: Line) {
         let state = &mut self.states[line.index()];
         state.run = state.run.filter(|_| state.has_left);
     }
 
-    /// Forgets packets whose line has gone on in the epoch for longer than packets are out of order, so that
+    /// Forgets packets whose line has continued in the epoch for longer than packets are out of order, so that
     /// they are not of the next one.
     pub(super) fn forget_old_pending(&mut self) {
         while let Some(oldest) = self.pending.front().copied() {
@@ -228,7 +228,7 @@ impl Arbiter {
         }
     }
 
-    /// Begins the epoch, or goes on behind the gap, that a line has shown without a SequenceReset, when the line has shown it for as long
+    /// Begins the epoch, or continues behind the gap, that a line has shown without a SequenceReset, when the line has shown it for as long
     /// as a missing number is waited for: packets of the current epoch may still come. Begins at once when no more packets of the
     /// next epoch can be kept and no line contradicts it.
     pub(super) fn begin_when_due(&mut self) {

@@ -2,7 +2,7 @@
 
 use super::{Arbiter, Line, Source, Standing};
 
-/// Numbers in a row by which a line goes on.
+/// Numbers in a row by which a line continues.
 const IN_A_ROW_MIN: u32 = 2;
 
 impl Arbiter {
@@ -75,7 +75,7 @@ impl Arbiter {
         self.standing(line) == Standing::Unproven && !self.is_stand_in(line)
     }
 
-    /// Ends the probation of packets whose line has been compared meanwhile, or stands in for the other.
+    /// Ends the probation of packets whose line has been compared meanwhile, or replaces the other.
     fn end_probations(&mut self, next: u64) {
         let ended = Line::ALL.map(|line| {
             let is_on_probation = &self.is_on_probation[line.index()];
@@ -99,7 +99,7 @@ impl Arbiter {
     }
 
     /// A packet that is not confirmed has waited for long enough, or its line counts now. It waits on while the other line
-    /// may send a copy; where that is silent, this one stands in for it. What is missing before it is waited for as ever.
+    /// may send a copy; where that is silent, this one replaces it. What is missing before it is waited for as ever.
     fn end_probation(&mut self, seq_num: u64) {
         let Some(held) = self.window.at(seq_num).copied() else { return };
         let line = held.line;
@@ -137,7 +137,7 @@ impl Arbiter {
         held.into_iter().chain(others).min()
     }
 
-    /// When a packet came last on a line, whatever became of it; `None` before the first.
+    /// When a packet arrived last on a line, whatever became of it; `None` before the first.
     pub fn last_received_ns(&self, line: Line) -> Option<u64> {
         self.states[line.index()].last_received_ns
     }

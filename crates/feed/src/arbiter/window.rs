@@ -165,7 +165,7 @@ impl Window {
         None
     }
 
-    /// When the packet at the front of the queue came: the oldest one after a call of
+    /// When the packet at the front of the queue arrived: the oldest one after a call of
     /// [`oldest`](Self::oldest).
     pub(super) fn oldest_ns(&self) -> Option<u64> {
         self.arrivals.front().map(|(since_ns, _)| *since_ns)

@@ -79,7 +79,7 @@ pub enum BookFault {
         /// The order named.
         id: OrderId,
     },
-    /// The book has as many orders as it may have, and another came.
+    /// The book has as many orders as it may have, and another arrived.
     TooManyOrders {
         /// The most there may be.
         orders_max: usize,
@@ -91,7 +91,7 @@ pub enum BookFault {
         /// The price.
         price: Amount,
     },
-    /// A book by price has as many levels as it may have, and another came.
+    /// A book by price has as many levels as it may have, and another arrived.
     TooManyLevels {
         /// Side of the book.
         side: Side,

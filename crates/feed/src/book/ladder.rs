@@ -6,7 +6,7 @@
 //! boundary between both moves at the vector's end.
 //!
 //! A book by level may have more levels here than the exchange publishes: where the depth of the feed
-//! is not known, nothing says whether a level pushed down by a new one is still published. Levels are
+//! is unknown, nothing says whether a level pushed down by a new one is still published. Levels are
 //! *certain* down to the deepest position that the exchange has named since; only those are shown.
 
 use super::{BookFault, Level, LevelChange, Side};
@@ -24,7 +24,7 @@ pub(crate) struct PublishedSide<'a> {
     pub(crate) order: u64,
     /// Levels shown, at most [`INLINE`].
     pub(crate) len: u64,
-    /// Slots written since this was asked for last, a bit each.
+    /// Slots written since this was requested last, a bit each.
     pub(crate) dirty: u16,
     pub(crate) slots: &'a [Level; INLINE],
 }
@@ -35,7 +35,7 @@ pub(crate) struct PublishedSide<'a> {
 pub(super) struct Ladder {
     order: u64,
     /// Positions to be compared with the one before, a bit each, because they were not in order when they
-    /// came, or lie deep; the last bit stands for all behind.
+    /// arrived, or lie deep; the last bit stands for all behind.
     unchecked: u64,
     /// Depth of the feed, where it is known.
     depth: Option<u32>,

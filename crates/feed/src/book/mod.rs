@@ -56,12 +56,12 @@ impl Default for Book {
 }
 
 impl Book {
-    /// Creates an empty book whose depth is not known.
+    /// Creates an empty book whose depth is unknown.
     pub fn new() -> Self {
         Self::with_depth(None)
     }
 
-    /// Creates an empty book by position of this many levels a side; `None` if that is not known.
+    /// Creates an empty book by position of this many levels a side; `None` if that is unknown.
     pub fn with_depth(depth: Option<u32>) -> Self {
         let depth = depth.map(|depth| depth.clamp(1, LEVELS_MAX));
         Self { sides: Side::ALL.map(|side| Ladder::new(side, depth)), orders: None }
@@ -202,7 +202,7 @@ impl Book {
     }
 
     /// Returns false if levels are left out because the exchange may no longer publish them: the depth
-    /// of the feed is not known, or was not known when they were pushed down.
+    /// of the feed is unknown, or was not known when they were pushed down.
     pub fn is_complete(&self) -> bool {
         !self.sides.iter().any(Ladder::is_partly_uncertain)
     }

@@ -32,7 +32,7 @@ impl<R: Read> Read for Rewound<R> {
         let count = magic.len().min(buf.len());
         buf[..count].copy_from_slice(&magic[..count]);
         self.read += count;
-        // One piece with what follows. An error is due only when bytes behind `magic` are asked for.
+        // One piece with what follows. An error is due only when bytes behind `magic` are requested.
         let rest = buf.get_mut(count..).filter(|rest| !rest.is_empty());
         Ok(count + rest.map_or(0, |rest| self.input.read(rest).unwrap_or(0)))
     }

@@ -18,7 +18,7 @@ pub struct DrivenCounters {
     pub packets: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Packets that the capture cut short: they are not handed on, so they are lost on this line.
+    /// Packets that the capture truncated: they are not passed on, so they are lost on this line.
     pub truncated: u64,
 }
 

@@ -82,7 +82,7 @@ pub enum CaptureError {
     },
     /// The first bytes fit more than one format, or none well enough.
     FormatAmbiguous(AmbiguousFormat),
-    /// A pcap file of a link type that is not known.
+    /// A pcap file of a link type that is unknown.
     LinkType {
         /// The number of the link type.
         link_type: u32,

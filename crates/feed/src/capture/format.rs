@@ -8,7 +8,7 @@ use super::suffix::Suffixes;
 use super::{pcap, pcapng};
 use crate::endian::{Endian, array_at};
 
-/// How many bytes of a file a guess looks at, at most.
+/// How many bytes of a file a guess examines, at most.
 pub const GUESS_BYTES: usize = 64 << 10;
 
 /// Longest packet that a guess believes in: no datagram is longer.

@@ -1,4 +1,4 @@
-//! IP datagrams put together from fragments, within limits.
+//! IP datagrams reassembled from fragments, within limits.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -121,7 +121,7 @@ impl Datagram {
     }
 }
 
-/// The datagrams being put together.
+/// The datagrams being reassembled.
 #[derive(Debug)]
 pub(super) struct Reassembly {
     datagrams: BTreeMap<DatagramKey, Datagram>,

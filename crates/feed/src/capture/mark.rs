@@ -1,4 +1,4 @@
-//! Places in a capture from which it can be read without what came before.
+//! Places in a capture from which it can be read without what arrived before.
 
 use super::format::Format;
 

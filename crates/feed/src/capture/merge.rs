@@ -62,7 +62,7 @@ struct Input<R> {
     untimed: u64,
 }
 
-/// Hands out the packets of several captures in the order of their times.
+/// Returns the packets of several captures in the order of their times.
 ///
 /// The order inside a capture is kept, even where its times step back. Of packets with equal times
 /// those of the capture given first come first. Captures without times, such as length-prefixed

@@ -17,7 +17,7 @@ pub struct Limits {
     pub piece_bytes: usize,
     /// Interfaces that one section of a pcapng file may describe. Default 4096.
     pub interfaces_max: usize,
-    /// IP datagrams being put together from fragments at the same time. Default 64.
+    /// IP datagrams being reassembled from fragments at the same time. Default 64.
     pub fragmented_datagrams_max: usize,
     /// Bytes held for those datagrams together. Default 4 MiB.
     pub fragmented_bytes_max: usize,

@@ -28,7 +28,7 @@ pub struct StreamPosition {
     pub joined_midway: bool,
 }
 
-/// One packet of a capture. It borrows the reader until the next one is asked for.
+/// One packet of a capture. It borrows the reader until the next one is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
     /// Number of the packet among those returned, from 0.
@@ -38,7 +38,7 @@ pub struct Packet<'a> {
     pub record: u64,
     /// The payload: of UDP or TCP for pcap files, the whole packet for the other formats.
     pub bytes: &'a [u8],
-    /// Offset of the payload in the file (after decompression). Of a packet put together from
+    /// Offset of the payload in the file (after decompression). Of a packet reassembled from
     /// fragments it is the offset of the packet bytes of the record that completed it.
     pub file_offset: u64,
     /// Nanoseconds since 1970-01-01 UTC, where the capture says.

@@ -11,7 +11,7 @@ use super::pcapng::{
 };
 
 const VERSION: [u16; 2] = [1, 0];
-/// The length of the section is not told: readers go on to the end of the file.
+/// The length of the section is not told: readers continue to the end of the file.
 const SECTION_LENGTH_UNKNOWN: u64 = u64::MAX;
 const OPTION_INTERFACE_NAME: u16 = 2;
 /// `if_tsresol`: 10^-9 seconds.

@@ -42,7 +42,7 @@ struct Found {
 /// Reads packets from a capture, one at a time, in bounded memory.
 ///
 /// After an error it is at its end: a file that cannot be read at one place cannot be trusted
-/// behind it. What came before the place has been returned.
+/// behind it. What arrived before the place has been returned.
 ///
 /// # Examples
 ///
@@ -146,7 +146,7 @@ impl<R: Read> CaptureReader<R> {
     }
 
     /// The place behind the last packet, to [`resume`](Self::resume) from, where what follows can be read without what
-    /// came before: not in a compressed or raw file, not behind an error, not while a datagram waits for its other
+    /// arrived before: not in a compressed or raw file, not behind an error, not while a datagram waits for its other
     /// fragments, and not behind a segment of TCP.
     pub fn mark(&self) -> Option<Mark> {
         let is_between = !self.finished && self.compression().is_none() && self.network.is_idle();

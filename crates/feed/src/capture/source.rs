@@ -15,7 +15,7 @@ pub(super) struct Source<R> {
     end: usize,
     position: u64,
     ended: bool,
-    /// An error met while looking ahead: due only when bytes behind it are asked for.
+    /// An error met while looking ahead: due only when bytes behind it are requested.
     failure: Option<io::Error>,
 }
 

@@ -9,7 +9,7 @@ pub struct Statistics {
     pub packets: u64,
     /// Bytes of the packets returned.
     pub bytes: u64,
-    /// Records and datagrams that the capture cut short (the snapshot length of the capture).
+    /// Records and datagrams that the capture truncated (the snapshot length of the capture).
     pub truncated: u64,
     /// Records that carry no IP packet.
     pub not_ip: u64,
@@ -18,7 +18,7 @@ pub struct Statistics {
     pub unknown_inside: u64,
     /// IP packets that carry neither UDP nor TCP.
     pub not_udp_or_tcp: u64,
-    /// Records of an interface whose link type is not known.
+    /// Records of an interface whose link type is unknown.
     pub link_type_unknown: u64,
     /// Records and datagrams whose headers contradict themselves.
     pub malformed: u64,

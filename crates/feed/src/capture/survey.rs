@@ -34,7 +34,7 @@ impl Survey {
         Self::default()
     }
 
-    /// Counts a packet. Pieces of byte streams and packets without a destination are passed over.
+    /// Counts a packet. Pieces of byte streams and packets without a destination are skipped.
     pub fn add(&mut self, packet: &Packet<'_>) {
         let (Some(destination), None) = (packet.destination, packet.stream) else { return };
         self.packets += 1;

@@ -1,6 +1,6 @@
 //! TCP streams put in order, within limits.
 //!
-//! A segment that continues its stream is handed on at once. One that comes too early is held until
+//! A segment that continues its stream is passed on at once. One that comes too early is held until
 //! the hole before it is filled, or until so much is held that the hole is declared lost.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -151,7 +151,7 @@ impl Flow {
 #[derive(Debug)]
 pub(super) struct Flows {
     flows: BTreeMap<Addresses, Flow>,
-    /// The flow whose held segments may continue it now, and whether a hole may be passed over.
+    /// The flow whose held segments may continue it now, and whether a hole may be skipped.
     draining: Option<(Addresses, bool)>,
     /// Flows that end: what they hold is returned, holes or not.
     ending: VecDeque<(Addresses, Flow)>,
@@ -241,7 +241,7 @@ impl Flows {
         let (addresses, over_hole) = self.draining?;
         let flow = self.flows.get_mut(&addresses)?;
         let due = flow.take_next(addresses, over_hole, statistics);
-        // One hole is passed over; the next has its own time to be filled.
+        // One hole is skipped; the next has its own time to be filled.
         self.draining = due.is_some().then_some((addresses, false));
         due
     }

@@ -1,4 +1,4 @@
-//! Messages put together from chunks.
+//! Messages reassembled from chunks.
 
 use super::error::FramingErrorKind;
 
@@ -24,7 +24,7 @@ impl Chunk<'_> {
     }
 }
 
-/// A message of which some chunks have come.
+/// A message of which some chunks have arrived.
 #[derive(Debug)]
 struct Begun {
     seq_num: Option<u64>,
@@ -37,7 +37,7 @@ struct Begun {
 pub(super) struct ChunkAssembly {
     begun: Option<Begun>,
     bytes: Vec<u8>,
-    /// Sequence number of the message completed last: a chunk of it that comes again is not new.
+    /// Sequence number of the message completed last: a chunk of it that arrives again is not new.
     completed: Option<u64>,
 }
 

@@ -81,7 +81,7 @@ impl NumberField {
     }
 }
 
-/// The numbers by which a message that was split over packets is put together.
+/// The numbers by which a message that was split over packets is reassembled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ChunkFields {
     /// How many chunks the message has.
@@ -250,7 +250,7 @@ impl Framing {
         self.checked()
     }
 
-    /// Sets by which numbers of the preamble messages are put together from chunks; `None` if no
+    /// Sets by which numbers of the preamble messages are reassembled from chunks; `None` if no
     /// message is split.
     ///
     /// # Errors
@@ -316,7 +316,7 @@ impl Framing {
         self.length
     }
 
-    /// Returns by which numbers chunks are put together.
+    /// Returns by which numbers chunks are reassembled.
     pub const fn chunk_fields(&self) -> Option<ChunkFields> {
         self.chunks
     }

@@ -25,7 +25,7 @@ pub enum FramingErrorKind {
         /// The count as sent.
         count: u64,
     },
-    /// A chunk came whose predecessor did not.
+    /// A chunk arrived whose predecessor did not.
     ChunkUnexpected {
         /// Its number, from 1.
         number: u64,
@@ -34,7 +34,7 @@ pub enum FramingErrorKind {
     },
     /// A message was abandoned because another began before all of its chunks arrived.
     ChunksMissing {
-        /// The chunks that had come.
+        /// The chunks that had arrived.
         arrived: u64,
         /// The chunks of the message.
         count: u64,

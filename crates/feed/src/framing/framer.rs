@@ -10,7 +10,7 @@ use super::part_stream::{Measured, PartStream, counted};
 use super::step::{Blocks, is_fixt};
 use super::step_stream::StepStream;
 
-/// Longest message put together from chunks or held from a stream, in bytes, unless set otherwise.
+/// Longest message reassembled from chunks or held from a stream, in bytes, unless set otherwise.
 pub const MESSAGE_BYTES_MAX_DEFAULT: usize = 1 << 20;
 
 /// FAST bytes to be decoded together: one message or several, each behind its header if the
@@ -88,7 +88,7 @@ impl Framer {
         }
     }
 
-    /// Sets the longest message that is put together from chunks or held from a stream, in bytes.
+    /// Sets the longest message that is reassembled from chunks or held from a stream, in bytes.
     pub const fn message_bytes_max(mut self, len: usize) -> Self {
         self.message_bytes_max = len;
         self

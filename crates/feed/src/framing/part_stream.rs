@@ -53,7 +53,7 @@ impl PartStream {
     }
 
     /// Returns the range of the next whole packet in [`bytes`](Self::bytes), its preamble included. `measure`
-    /// looks at what is there from where the packet begins, and says `None` where more is needed.
+    /// examines what is there from where the packet begins, and says `None` where more is needed.
     ///
     /// # Errors
     /// [`FramingErrorKind::PacketTooLong`] above `len_max` bytes: the rest of the stream is lost.
@@ -91,7 +91,7 @@ impl PartStream {
         self.held = held;
     }
 
-    /// Forgets what is not split, and all that comes.
+    /// Forgets what is not split, and all that arrives.
     pub(super) fn lose(&mut self) {
         self.held.truncate(self.split);
         self.is_lost = true;

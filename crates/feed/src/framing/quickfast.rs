@@ -9,7 +9,7 @@ use crate::endian::Endian;
 /// A message header is of fixed size if `hfix` is given: `hprefix` bytes, a block length of `hfix`
 /// bytes, `hsuffix` bytes. Otherwise it is FAST-encoded if `hfast`, `hprefix` or `hsuffix` is given:
 /// `hprefix` fields, the block length, `hsuffix` fields. A packet header is `pprefix`, `pfix` and
-/// `psuffix` bytes, which are passed over.
+/// `psuffix` bytes, which are skipped.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! Messages put together from chunks of both lines, by number, in any order.
+//! Messages reassembled from chunks of both lines, by number, in any order.
 //!
 //! Each line's framer joins the chunks that come on it in order. What only both lines together have, or
 //! one line out of order, is joined here.
@@ -7,7 +7,7 @@ use crate::arbiter::Line;
 use crate::framing::{ChunkFields, Framing, MESSAGE_BYTES_MAX_DEFAULT, NumberField};
 use std::collections::VecDeque;
 
-/// Messages that are put together at a time.
+/// Messages that are reassembled at a time.
 const MESSAGES_MAX: usize = 16;
 /// Chunks of a message.
 const CHUNKS_MAX: u64 = 1024;
@@ -34,7 +34,7 @@ pub(super) struct ChunkOrigin {
     pub(super) line: Option<Line>,
 }
 
-/// A message of which some chunks have come.
+/// A message of which some chunks have arrived.
 #[derive(Debug)]
 struct Begun {
     origin: ChunkOrigin,

@@ -28,7 +28,7 @@ pub struct MessageCounters {
     /// behind it is lost, unless a copy of the packet took its place: see
     /// [`LineCounters::replacement`](crate::arbiter::LineCounters::replacement).
     pub undecodable: u64,
-    /// Messages of templates that are not known.
+    /// Messages of templates that are unknown.
     pub unknown_template: u64,
     /// Messages about books that could not be understood.
     pub not_understood: u64,
@@ -54,7 +54,7 @@ pub struct HandlerCounters {
     pub snapshots: MessageCounters,
     /// Lost messages that a replay service sent again.
     pub replays: MessageCounters,
-    /// Packets that a replay service sent and that are of no gap awaited, or came again or out of order: not used.
+    /// Packets that a replay service sent and that are of no gap awaited, or arrived again or out of order: not used.
     pub replays_not_awaited: u64,
     /// Packets that a replay service sent and that may be of another session by their SendingTimes: not used.
     pub replays_refused: u64,

@@ -218,7 +218,7 @@ impl<A> Decoding<A> {
         outcome
     }
 
-    /// A packet of the snapshot feed that came on this line.
+    /// A packet of the snapshot feed that arrived on this line.
     pub(super) fn snapshot<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -256,7 +256,7 @@ impl<A> Decoding<A> {
         }
     }
 
-    /// A packet of the feed of definitions that came on this line.
+    /// A packet of the feed of definitions that arrived on this line.
     pub(super) fn definitions<E: Engine>(
         &mut self,
         engine: &mut E,

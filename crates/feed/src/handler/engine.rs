@@ -35,7 +35,7 @@ pub trait Engine {
     /// Reports lost bytes: nothing is decoded until the next reset of the dictionaries.
     fn lose_dictionaries(&mut self);
 
-    /// Decodes the message at the front of what is left of a packet. Where the buffer goes on behind it, a
+    /// Decodes the message at the front of what is left of a packet. Where the buffer continues behind it, a
     /// decoder may look there, and needs no copy of short packets then.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Packets whose own number and that of their first message are equal, as a rule: one where they are not is damaged.
 //!
-//! The rule ends, and is learnt again, where numbers part for good: packets and messages go on one by one, each in its own
+//! The rule ends, and is learnt again, where numbers part for good: packets and messages continue one by one, each in its own
 //! count, or two packets in a row are apart by as much. A reset and a long gap end it too.
 
 /// Packets in a row whose numbers are equal that make it the rule.

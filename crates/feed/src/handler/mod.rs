@@ -130,7 +130,7 @@ impl<E> Beside<E> {
     }
 }
 
-/// The segment, unless it is a preamble alone: cut short or a sign of life, it says nothing of the message that its
+/// The segment, unless it is a preamble alone: truncated or a sign of life, it says nothing of the message that its
 /// number is for.
 #[inline]
 fn with_message(segment: Segment<'_>) -> Result<Segment<'_>, FramingError> {
@@ -217,13 +217,13 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         self
     }
 
-    /// The next gap that a replay service is to be asked for, or a reset. `None` without
+    /// The next gap to request from a replay service, or a reset. `None` without
     /// [`with_replay`](Self::with_replay).
     pub fn poll_lost(&mut self) -> Option<Lost> {
         self.channel.replays.as_mut()?.poll()
     }
 
-    /// Takes the FAST bytes, without preamble, of a lost packet that came at `received_ns`. Packets of a
+    /// Takes the FAST bytes, without preamble, of a lost packet that arrived at `received_ns`. Packets of a
     /// gap must come in ascending order. Its updates are applied to stale books that they follow, once the lines have shown that
     /// its session is theirs.
     pub fn handle_replayed(
@@ -263,7 +263,7 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         }
     }
 
-    /// Takes a packet that came at `received_ns`; time should not go back.
+    /// Takes a packet that arrived at `received_ns`; time should not go back.
     pub fn handle_packet(
         &mut self,
         received_ns: u64,

@@ -9,7 +9,7 @@
 //! - at the next reset of the channel (SequenceReset, or numbers that start again),
 //! - with the first packet whose template only the new set knows, where no reset was seen.
 //!
-//! Until then the running set goes on decoding. Books, gaps and sequence numbers stay.
+//! Until then the running set continues decoding. Books, gaps and sequence numbers stay.
 
 use super::channel::Channel;
 use super::decoding::{Decoding, PacketOutcome};

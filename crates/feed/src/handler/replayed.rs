@@ -20,7 +20,7 @@ use super::{Delivery, Engine, Sink};
 use crate::arbiter::{Gap, Line};
 use crate::market::Adapt;
 
-/// Most gaps that wait to be asked for.
+/// Most gaps that wait to be requested.
 const GAPS_MAX: usize = 64;
 
 /// Most gaps whose messages are awaited: more than a client waits for.
@@ -42,7 +42,7 @@ pub enum Lost {
 #[derive(Clone, Copy, Debug)]
 struct Noted {
     lost: Lost,
-    /// Messages at the front of the first packet that were decoded when it came.
+    /// Messages at the front of the first packet that were decoded when it arrived.
     known: u32,
 }
 

@@ -70,7 +70,7 @@ pub enum Peeked {
     Unknown,
 }
 
-/// How a field is passed over or read.
+/// How a field is skipped or read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     /// No bytes.
@@ -201,7 +201,7 @@ impl SeqNumPeek {
 
 impl Way {
     /// Adds instructions until the number or something that is not simple; returns whether the way
-    /// goes on behind them.
+    /// continues behind them.
     fn add(
         &mut self,
         set: &TemplateSet,
@@ -269,7 +269,7 @@ fn number_of(field: &Field) -> Option<End> {
     Some(End::Number { has_bit, nullable, is_vector })
 }
 
-/// How a field before the number is passed over; `None` if that is not simple.
+/// How a field before the number is skipped; `None` if that is not simple.
 fn steps_of(field: &Field) -> Option<Vec<Step>> {
     let optional = field.presence == Presence::Optional;
     let kind = operator_of(field)?.kind;

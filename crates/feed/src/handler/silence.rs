@@ -3,7 +3,7 @@
 /// Heartbeat intervals without a packet that make a channel silent.
 const INTERVALS: u64 = 2;
 
-/// Watches the time since the incremental feed went on.
+/// Watches the time since the incremental feed continued.
 #[derive(Debug)]
 pub(super) struct Silence {
     /// Silent after so long; `None` never.
@@ -23,7 +23,7 @@ impl Silence {
         self.last_ns = self.last_ns.max(Some(now_ns));
     }
 
-    /// When the last packet came, if silence begins by `now_ns`.
+    /// When the last packet arrived, if silence begins by `now_ns`.
     pub(super) fn begin(&mut self, now_ns: u64) -> Option<u64> {
         let last_ns = self.last_ns.filter(|_| self.due_ns().is_some_and(|due_ns| now_ns >= due_ns));
         self.is_silent |= last_ns.is_some();

@@ -9,14 +9,14 @@ use crate::framing::FramingError;
 use crate::market::{MarketDataError, MarketEvent, Snapshot};
 use crate::recovery::{BookChange, Recovery, SnapshotOutcome};
 
-/// How a message came.
+/// How a message arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// Sequence number of its packet; `None` where the packet has none.
     pub seq_num: Option<u64>,
     /// The line that sent the packet first.
     pub line: Line,
-    /// When it came, as passed to [`Handler::handle_packet`](super::Handler::handle_packet).
+    /// When it arrived, as passed to [`Handler::handle_packet`](super::Handler::handle_packet).
     pub received_ns: u64,
     /// Index of the message in its packet, from 0.
     pub index: u32,
@@ -33,7 +33,7 @@ impl Delivery {
     }
 }
 
-/// Something that is wrong with what came. It is counted, and nothing of it is used.
+/// Something that is wrong with what arrived. It is counted, and nothing of it is used.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Fault<'f> {
@@ -120,7 +120,7 @@ pub trait Sink<M: ?Sized> {
     /// alone.
     fn handle_replayed(&mut self, _delivery: &Delivery, _message: &M) {}
 
-    /// A replay service will be asked for a gap; [`handle_replay_done`](Self::handle_replay_done) follows,
+    /// A gap will be requested from a replay service; [`handle_replay_done`](Self::handle_replay_done) follows,
     /// unless the sequence numbers restart before.
     fn handle_replay_begun(&mut self, _gap: Gap) {}
 

@@ -41,7 +41,7 @@ impl Unnumbered {
         self.is_last_delivered = false;
     }
 
-    /// When the waiting one came.
+    /// When the waiting one arrived.
     pub(super) fn received_ns(&self) -> Option<u64> {
         self.waiting.as_ref().map(|waiting| waiting.received_ns)
     }

@@ -133,7 +133,7 @@ impl Instruments {
         }
     }
 
-    /// The instrument of a number that was asked for lately; of any other one that there is not.
+    /// The instrument of a number that was requested lately; of any other one that there is not.
     #[inline(always)]
     pub(crate) fn recent(&self, number: u64) -> Instrument {
         let (known, found) = self.recent[recent_at(number)];
@@ -210,7 +210,7 @@ impl Instruments {
         self.known.is_empty()
     }
 
-    /// All instruments, in the order in which they came.
+    /// All instruments, in the order in which they arrived.
     pub fn iter(&self) -> impl Iterator<Item = Instrument> + use<> {
         (0..self.known.len() as u32).map(Instrument)
     }

@@ -10,7 +10,7 @@ pub struct Update {
     pub instrument: Instrument,
     /// Kind of the book.
     pub kind: BookKind,
-    /// Sequence number of the packet or message the update came in.
+    /// Sequence number of the packet or message the update arrived in.
     pub seq_num: u64,
     /// The instrument's own count of updates (RptSeq), where the feed has one.
     pub rpt_seq: Option<u64>,
@@ -28,7 +28,7 @@ pub struct LevelUpdate {
     pub number: u64,
     /// Kind of the book.
     pub kind: BookKind,
-    /// Sequence number of the packet or message the update came in.
+    /// Sequence number of the packet or message the update arrived in.
     pub seq_num: u64,
     /// The instrument's own count of updates (RptSeq).
     pub rpt_seq: u64,
@@ -167,13 +167,13 @@ pub trait MarketSink {
     /// A trade, a statistic or a status.
     fn event(&mut self, _event: &MarketEvent<'_>) {}
 
-    /// SequenceReset (35=4): the channel the message came on restarts at `next_seq_num`.
+    /// SequenceReset (35=4): the channel the message arrived on restarts at `next_seq_num`.
     fn sequence_reset(&mut self, _next_seq_num: u64, _sending_time: Option<u64>) {}
 
-    /// A message that changes no book ends: a transaction goes on if one does.
+    /// A message that changes no book ends: a transaction continues if one does.
     fn end_other_message(&mut self) {}
 
-    /// A message of changes or a snapshot ends. With `continues` the exchange's transaction goes on in the next one
+    /// A message of changes or a snapshot ends. With `continues` the exchange's transaction continues in the next one
     /// (LastFragment 893=0): books may be inconsistent until it ends.
     fn end_message(&mut self, _continues: bool) {}
 }

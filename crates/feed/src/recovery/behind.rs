@@ -26,7 +26,7 @@ impl Recovery {
         }
     }
 
-    /// Ends the wait for the lines if they have come as far.
+    /// Ends the wait for the lines if they have reached it.
     pub(super) fn note_position(&mut self) {
         let position = self.sessions.position();
         if self.behind.awaited.is_some_and(|(end, _)| position >= end) {
@@ -34,7 +34,7 @@ impl Recovery {
         }
     }
 
-    /// When the lines must have come as far as a snapshot.
+    /// When the lines must have reached a snapshot.
     pub(super) fn behind_due_ns(&self) -> Option<u64> {
         let (_, due_ns) = self.behind.awaited?;
         Some(due_ns).filter(|_| !self.behind.is_over)

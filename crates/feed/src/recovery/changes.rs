@@ -56,7 +56,7 @@ impl Changes {
 }
 
 impl Recovery {
-    /// Ends a message: checks the books that it changed, unless the exchange's transaction goes on.
+    /// Ends a message: checks the books that it changed, unless the exchange's transaction continues.
     #[inline]
     pub fn end_message(&mut self, continues: bool) {
         self.is_in_transaction = continues;
@@ -64,7 +64,7 @@ impl Recovery {
     }
 
     /// Checks and tells of what changed otherwise than by a message of the incremental feed, unless a
-    /// transaction goes on.
+    /// transaction continues.
     #[inline]
     pub fn settle(&mut self) {
         if !self.is_in_transaction && self.changes.count > 0 {
@@ -72,14 +72,14 @@ impl Recovery {
         }
     }
 
-    /// The next book that changed, or whose state did; to be asked for after each message, until
+    /// The next book that changed, or whose state did; to be requested after each message, until
     /// `None`. The end of the next message forgets those that were not asked for.
     #[inline(always)]
     pub fn next_change(&mut self) -> Option<BookChange> {
         let &Ready { instrument, kind, is_fresh, is_new_state } =
             self.changes.ready.get(self.changes.next)?;
         self.changes.next += 1;
-        // As it was when the message ended: nothing came since.
+        // As it was when the message ended: nothing arrived since.
         let state = if is_fresh { Ok(()) } else { self.state(instrument) };
         Some(BookChange { instrument, kind, state, is_new_state })
     }

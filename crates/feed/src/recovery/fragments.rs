@@ -1,4 +1,4 @@
-//! Snapshots put together from several messages.
+//! Snapshots reassembled from several messages.
 
 use crate::market::{Fragment, Instrument, Snapshot, SnapshotLevel};
 

@@ -54,7 +54,7 @@ impl OpenGaps {
         last
     }
 
-    /// Notes that what was sent before `first` is not known, and cannot be filled.
+    /// Notes that what was sent before `first` is unknown, and cannot be filled.
     pub(super) fn begin(&mut self, first: u64) -> LastGap {
         self.count = self.count.saturating_add(1);
         self.floor = LastGap { end: first, count: self.count };

@@ -112,7 +112,7 @@ pub(super) struct Instrument {
     pub(super) rpt_seq: u64,
     /// Numbers of the incremental feed below this are accounted for.
     pub(super) known_to: u64,
-    /// The gaps there were when the last update was taken: what came after it in its packet may yet
+    /// The gaps there were when the last update was taken: what arrived after it in its packet may yet
     /// be lost. [`NONE_MATTERS`] where a snapshot accounts for all of it.
     gaps_before: u64,
     /// True if the book changed since changes were last reported, or its state may have.
@@ -255,7 +255,7 @@ impl Instrument {
         }
     }
 
-    /// An instrument that is new begins with an empty book if it may: all that the feed ever sent has come, but
+    /// An instrument that is new begins with an empty book if it may: all that the feed ever sent has arrived, but
     /// for gaps.
     fn place_by_seq_num(&self, update: &Update, gap: LastGap, may_begin_empty: bool) -> Place {
         match self.stale(gap) {
@@ -266,7 +266,7 @@ impl Instrument {
         }
     }
 
-    /// Applies an update that follows the last one and came after this many gaps. One that does not fit
+    /// Applies an update that follows the last one and arrived after this many gaps. One that does not fit
     /// changes nothing.
     #[inline]
     pub(super) fn follow(&mut self, update: &Update, gaps: u64) -> Result<(), BookFault> {
@@ -300,7 +300,7 @@ impl Instrument {
         }
     }
 
-    /// Applies an update that is the next one and came after this many gaps. A fault breaks the book.
+    /// Applies an update that is the next one and arrived after this many gaps. A fault breaks the book.
     #[inline]
     pub(super) fn apply(&mut self, update: &Update, gaps: u64) -> Result<(), StaleReason> {
         let reason = self.follow(update, gaps).err().map(StaleReason::Fault);
@@ -470,7 +470,7 @@ impl Instrument {
         while let Some(update) = self.held.front().copied() {
             match self.place(&update, by, LastGap::default(), false) {
                 Place::Old => {}
-                // Every gap may have come after it.
+                // Every gap may have arrived after it.
                 Place::Next if self.apply(&update, 0).is_ok() => applied += 1,
                 Place::Next => break,
                 // The snapshot includes its packet and has not heard of it: its count was nonsense.

@@ -51,7 +51,7 @@
 //!     depth: None,
 //!     levels: &levels,
 //! };
-//! // Everything below 41 has come or is known to be lost.
+//! // Everything below 41 has arrived or is known to be lost.
 //! recovery.handle_progress(41);
 //! assert_eq!(recovery.handle_snapshot(0, &snapshot), SnapshotOutcome::Recovered);
 //! let book = recovery.book(instrument, kind).unwrap();
@@ -102,7 +102,7 @@ pub struct Recovery {
     gap: LastGap,
     gaps: OpenGaps,
     sessions: Sessions,
-    /// The number after the last entry that emptied books of several instruments: those that are not known
+    /// The number after the last entry that emptied books of several instruments: those that are unknown
     /// yet may be among them.
     cleared_to: u64,
     now_ns: u64,
@@ -330,7 +330,7 @@ impl Recovery {
         }
     }
 
-    /// The first number of a session: what was sent before it is not known.
+    /// The first number of a session: what was sent before it is unknown.
     #[cold]
     fn begin_at(&mut self, first: u64) {
         self.sessions.advance(first);

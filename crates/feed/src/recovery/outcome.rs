@@ -10,25 +10,25 @@ use crate::market::{BookKind, Instrument};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StaleReason {
-    /// No snapshot has come yet.
+    /// No snapshot has arrived yet.
     NoSnapshot,
     /// Packets were lost, and nothing has shown since that none of them was about this book.
     Gap,
     /// Updates of this instrument were lost.
     RptSeqGap {
-        /// The RptSeq that should have come.
+        /// The RptSeq that should have arrived.
         expected: u64,
-        /// The one that came.
+        /// The one that arrived.
         found: u64,
     },
     /// RptSeq went back: the exchange counts anew, and nothing said so.
     RptSeqBack {
         /// The last RptSeq in the book.
         last: u64,
-        /// The one that came.
+        /// The one that arrived.
         found: u64,
     },
-    /// An update came without the RptSeq that [`Continuity::RptSeq`](super::Continuity::RptSeq)
+    /// An update arrived without the RptSeq that [`Continuity::RptSeq`](super::Continuity::RptSeq)
     /// counts on.
     NoRptSeq,
     /// An update did not fit the book.
@@ -39,7 +39,7 @@ pub enum StaleReason {
     Reset,
     /// The only snapshot so far is ahead of what the lines have sent.
     Ahead,
-    /// Nothing has come on any line for longer than the feed is ever silent.
+    /// Nothing has arrived on any line for longer than the feed is ever silent.
     Silence,
     /// A snapshot differs from the book, and may be of the next session.
     Contradicted,
@@ -227,7 +227,7 @@ pub struct RecoveryCounters {
     pub faulty_snapshots: u64,
     /// Snapshots refused after a reset because they may be of the session before.
     pub old_session_snapshots: u64,
-    /// Snapshots that were ahead of the lines by number when they came.
+    /// Snapshots that were ahead of the lines by number when they arrived.
     pub ahead_snapshots: u64,
     /// Snapshots of which a message was lost.
     pub incomplete_snapshots: u64,

@@ -2,8 +2,8 @@
 //!
 //! A replayed update is applied to a stale book if it is the next one after what the book has: by
 //! RptSeq, or by the order of gaps where packets alone are numbered. A book that lacks nothing since the
-//! gap, because it was emptied or a snapshot came behind it, takes the count of an update and nothing else. Updates that
-//! came live after the gap follow from where they were held. A replayed update that does not fit is not used, and the book
+//! gap, because it was emptied or a snapshot arrived behind it, takes the count of an update and nothing else. Updates that
+//! arrived live after the gap follow from where they were held. A replayed update that does not fit is not used, and the book
 //! waits for a snapshot that includes it.
 
 use super::gaps::Around;
@@ -25,7 +25,7 @@ impl Recovery {
             return UpdateOutcome::Old;
         };
         let was_stale = instrument.stale(self.gap).is_some();
-        // A clear of the same gap may still be missing: what came live waits until all of it was replayed.
+        // A clear of the same gap may still be missing: what arrived live waits until all of it was replayed.
         let is_alone = self.has_scoped_clears && !instrument.lacks_nothing_since(self.gap);
         let held = instrument.held.len();
         let may_begin_empty = !self.options.carries_over;
@@ -62,7 +62,7 @@ impl Recovery {
         outcome
     }
 
-    /// Takes an order of a lost packet to empty books: what came after it is unknown, so they wait for
+    /// Takes an order of a lost packet to empty books: what arrived after it is unknown, so they wait for
     /// snapshots, unless one from behind the gap is in the book already.
     pub fn handle_replayed_clear(&mut self, clear: &Clear<'_>) {
         let Some(Around { own, .. }) = self.gaps.around(clear.seq_num) else { return };
@@ -153,7 +153,7 @@ impl Instrument {
     }
 
     /// Applies a replayed update that is the next one, and the held ones that follow it, unless it is to be
-    /// applied alone. Returns how many were applied. Any gap may have come after them.
+    /// applied alone. Returns how many were applied. Any gap may have arrived after them.
     fn apply_replayed(
         &mut self,
         update: &Update,

@@ -110,7 +110,7 @@ impl Sessions {
     /// proves it.
     pub(super) fn is_current(&self, snapshot: &Snapshot<'_>, now_ns: u64, skew_ns: u64) -> bool {
         let Some(ended) = self.ended else { return true };
-        // Lines that go on earlier than the reset show that its time says nothing.
+        // Lines that continue earlier than the reset show that its time says nothing.
         let reset = ended.sending_time.filter(|reset| self.sent.is_none_or(|sent| sent >= *reset));
         if let (Some(sent), Some(reset)) = (snapshot.sending_time, reset)
             && sent != reset

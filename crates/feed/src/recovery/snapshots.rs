@@ -8,7 +8,7 @@ use crate::book::{BookFault, BookUpdate, LevelAction, OrderAction, PriceAction};
 use crate::market::{BookKind, Fragment, Instrument as Id, LevelName, Snapshot, SnapshotLevel};
 
 impl Recovery {
-    /// Takes a snapshot, or a part of one, that came on this line of the snapshot feed (0 or 1; more
+    /// Takes a snapshot, or a part of one, that arrived on this line of the snapshot feed (0 or 1; more
     /// are taken as 1). It may come at any time.
     pub fn handle_snapshot(&mut self, line: usize, snapshot: &Snapshot<'_>) -> SnapshotOutcome {
         let line = line.min(1);
@@ -151,7 +151,7 @@ impl Recovery {
         }
     }
 
-    /// Uses the snapshots that the lines have come up with, and lets go of those whose numbers they have not
+    /// Uses the snapshots that the lines have caught up with, and lets go of those whose numbers they have not
     /// sent in time. One that waited for the time alone is used then: no line is behind by more.
     #[cold]
     pub(super) fn take_pending(&mut self) {

@@ -48,7 +48,7 @@ impl Wanted {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Nothing is asked for.
+    /// Nothing is requested.
     Idle,
     /// Waiting before the next connection.
     BackOff {
@@ -88,9 +88,9 @@ pub struct ReplayClient<N> {
     requests: u32,
     /// The server's limit, as far as it is known.
     messages_max: u64,
-    /// Connections that failed since the last message came.
+    /// Connections that failed since the last message arrived.
     failures: u32,
-    /// Why nothing more is asked for today.
+    /// Why nothing more is requested today.
     closed: Option<ReplayFailure>,
     counters: ReplayCounters,
 }
@@ -179,7 +179,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
     /// SendingTime (52).
     pub fn handle_connected(&mut self, now_ns: u64, unix_ns: u64) {
         if !matches!(self.state, State::Connecting { .. }) {
-            // Nothing is asked for any more.
+            // Nothing is requested any more.
             self.events.push_back(ReplayEvent::Disconnect);
             return;
         }
@@ -214,7 +214,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
         }
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout); `None` while nothing is asked for.
+    /// When to call [`handle_timeout`](Self::handle_timeout); `None` while nothing is requested.
     pub const fn poll_timeout(&self) -> Option<u64> {
         match self.state {
             State::Idle => None,
@@ -358,7 +358,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
         }
     }
 
-    /// Nothing more is asked for today.
+    /// Nothing more is requested today.
     fn abandon_all(&mut self, reason: ReplayFailure) {
         self.closed = Some(reason);
         while !self.wanted.is_empty() {

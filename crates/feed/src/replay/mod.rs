@@ -28,7 +28,7 @@
 //!   |                                          closes  |
 //! ```
 //!
-//! A gap longer than the server's limit is asked for in several requests. A connection that breaks or
+//! A gap longer than the server's limit is requested in several requests. A connection that breaks or
 //! stalls is made again after a back-off, and asks for the rest alone. Each number of
 //! a gap comes as [`ReplayEvent::Replayed`] or is [`Abandoned`](ReplayEvent::Abandoned), with a reason:
 //! books then wait for snapshots. [`ReplayEvent::Done`] ends the gap.
@@ -49,7 +49,7 @@ use crate::arbiter::Gap;
 /// Requests and reports of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplayEvent {
-    /// Numbers that did not come and will not be asked for again.
+    /// Numbers that did not come and will not be requested again.
     Abandoned {
         /// The numbers.
         gap: Gap,

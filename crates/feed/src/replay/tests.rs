@@ -64,7 +64,7 @@ fn replayed(events: &[ReplayEvent]) -> Vec<u64> {
     events.iter().filter_map(seq_num).collect()
 }
 
-/// Connects and logs on; returns the range that is asked for.
+/// Connects and logs on; returns the range that is requested.
 fn log_on(client: &mut Client, now_ns: u64) -> (u64, u64) {
     client.handle_connected(now_ns, 0);
     let bytes = client.take_bytes();

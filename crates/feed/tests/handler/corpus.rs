@@ -44,7 +44,7 @@ fn handler(program: &Arc<Program>, options: HandlerOptions) -> Forts {
 /// What messages say, beside the books.
 struct Watch {
     instruments: Instruments,
-    /// Instruments that updates came for.
+    /// Instruments that updates arrived for.
     updated: HashSet<Instrument>,
     /// LastMsgSeqNumProcessed of the last snapshot.
     last_seq_num: u64,
@@ -224,7 +224,7 @@ impl Feeds {
     }
 
     /// Handles the arrivals, one each microsecond, and every snapshot as soon as the packets that it
-    /// includes have come.
+    /// includes have arrived.
     fn handle(&self, handler: &mut Forts, arrivals: &[Arrival]) -> Seen {
         let mut seen = Seen::new(&self.program);
         let mut snapshots = self.snapshots().into_iter().peekable();

@@ -191,7 +191,7 @@ fn a_replayed_packet_that_cannot_be_decoded_leaves_the_gap_open() {
     assert_eq!(price(&handler, 8), None);
 }
 
-/// The first messages of packet 2 were decoded and told, the others when it came again, though line B brought fewer of them.
+/// The first messages of packet 2 were decoded and told, the others when it arrived again, though line B brought fewer of them.
 #[test]
 fn messages_known_from_copies_that_were_cut_are_not_applied_again() {
     let mut handler = handler_of(RecoveryOptions {
@@ -233,7 +233,7 @@ fn a_reset_is_told_and_ends_the_gaps() {
     assert_eq!((handler.counters().replays_not_awaited, seen.replayed.len()), (1, 0));
 }
 
-/// The 65th gap is asked for while the first one is still answered.
+/// The 65th gap is requested while the first one is still answered.
 #[test]
 fn an_answer_counts_however_many_gaps_are_awaited() {
     let mut seen = Seen::default();
@@ -297,7 +297,7 @@ fn packets_of_a_past_session_fill_no_gap() {
     }
 }
 
-/// What was sent before the first packet that came is of the session too, if its number is lower; not what was
+/// What was sent before the first packet that arrived is of the session too, if its number is lower; not what was
 /// sent before the end of the session before.
 #[test]
 fn the_first_packets_of_a_session_may_be_replayed() {

@@ -83,7 +83,7 @@ fn drive(arbiter: &mut Arbiter, arrivals: &[Arrival], mut take: impl FnMut(u64, 
     timeouts(arbiter, u64::MAX, &mut take);
 }
 
-/// For each number up to the highest that came, whether it is to be delivered: it is unless a packet
+/// For each number up to the highest that arrived, whether it is to be delivered: it is unless a packet
 /// behind it had been there for longer than the hold time.
 fn expected(arrivals: &[Arrival], hold_ns: u64) -> BTreeMap<u64, bool> {
     let mut first_ns: BTreeMap<u64, u64> = BTreeMap::new();
@@ -144,8 +144,8 @@ fn run(seed: u64) {
     check_counters(&arbiter, &arrivals, next);
 }
 
-/// What is in time is delivered; what never came is lost. What came later may be either: the wait restarts where a
-/// line goes on below the packet that waits.
+/// What is in time is delivered; what never arrived is lost. What arrived later may be either: the wait restarts where a
+/// line continues below the packet that waits.
 fn check_fates(arrivals: &[Arrival], found: &BTreeMap<u64, bool>, expected: &BTreeMap<u64, bool>) {
     let came: BTreeSet<u64> = arrivals.iter().map(|arrival| arrival.seq_num).collect();
     assert_eq!(found.len(), expected.len());

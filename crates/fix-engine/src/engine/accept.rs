@@ -53,7 +53,7 @@ impl<A: Application> Engine<A> {
         self.listeners.get(listener.0)?.socket.local_addr().ok()
     }
 
-    /// Lets a listener make sessions for counterparties that are not known.
+    /// Lets a listener make sessions for counterparties that are unknown.
     ///
     /// # Errors
     /// [`AddError::Listener`] for a key of another engine.

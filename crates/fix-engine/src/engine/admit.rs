@@ -25,7 +25,7 @@ enum Found {
 }
 
 impl<A: Application> Engine<A> {
-    /// Adds a session that is connected to: whoever connects to the listener and is let in.
+    /// Adds a session that is connected to: whoever connects to the listener and is admitted.
     ///
     /// # Errors
     /// [`AddError`].
@@ -61,7 +61,7 @@ impl<A: Application> Engine<A> {
         }
     }
 
-    /// Looks at what came; what is to be said of a refusal beyond its reason goes to `text`.
+    /// Looks at what arrived; what is to be said of a refusal beyond its reason goes to `text`.
     fn examine(&mut self, index: usize, now: Now, text: &mut String) -> Result<Found, Refusal> {
         let serial = self.next_serial;
         let Self { connections, listeners, sessions, reader, application, .. } = self;
@@ -177,7 +177,7 @@ impl<A: Application> Engine<A> {
             Candidate::Known(key) => key,
             Candidate::Template(made) => {
                 let place = self.listeners.get_mut(listener).ok_or(plain(Refusal::NotLogon))?;
-                // Somebody else may have been let in by that name meanwhile.
+                // Somebody else may have been admitted by that name meanwhile.
                 match self.sessions.of_listener(listener, &attempt.id) {
                     Some(key) => key,
                     // It is a session of another listener: nothing is opened for its name.

@@ -94,7 +94,7 @@ pub struct Engine<A> {
     events: EventLog,
     /// Notices of a session that are not logged yet.
     noticed: Vec<Notice>,
-    /// Not later than the first thing due; looked up again when it has come.
+    /// Not later than the first thing due; looked up again when it has arrived.
     next_timer_ns: u64,
     next_sync_ns: u64,
     has_committed: bool,
@@ -378,7 +378,7 @@ impl<A: Application> Engine<A> {
 }
 
 impl<A: Application> Engine<A> {
-    /// Adds a session that connects, and goes on connecting whenever the connection is lost. It belongs to
+    /// Adds a session that connects, and continues connecting whenever the connection is lost. It belongs to
     /// no listener: nobody who connects can log on to it.
     ///
     /// # Errors

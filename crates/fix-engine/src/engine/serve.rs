@@ -128,7 +128,7 @@ impl<A: Application> Engine<A> {
         while let Some(event) = session.poll_event(now) {
             match event {
                 Event::Application(delivery) => application.handle_message(key, delivery),
-                // Logons were decided on before they came here.
+                // Logons were decided on before they arrived here.
                 Event::Logon(request) => request.refuse(""),
                 Event::Notice(notice) => {
                     is_closing |= matches!(notice, Notice::Disconnect(_));

@@ -141,7 +141,7 @@ pub fn check_credentials(config: &Config, message: &Message<'_, '_>) -> Result<(
     let is_name = name.is_none_or(|name| is_same(name.as_bytes(), value(tags::USERNAME)));
     let is_password =
         password.is_none_or(|password| is_same(password.as_bytes(), value(tags::PASSWORD)));
-    // Both are looked at, so that the time taken does not tell which is wrong.
+    // Both are examined, so that the time taken does not tell which is wrong.
     if is_name & is_password { Ok(()) } else { Err(Refusal::Credentials) }
 }
 
@@ -175,8 +175,8 @@ pub(super) fn heartbeat_s(message: &Message<'_, '_>) -> Option<u32> {
     u32::try_from(seconds).ok()
 }
 
-/// Returns what validates Logons. Username and Password came with FIX 4.3, but earlier versions have them too where
-/// they are asked for; so has a peer the fields that this side's Logon has beyond the standard.
+/// Returns what validates Logons. Username and Password were added with FIX 4.3, but earlier versions have them too where
+/// they are requested; so has a peer the fields that this side's Logon has beyond the standard.
 pub(super) fn logon_validator(config: &Config) -> Validator {
     let agreed = config.logon_fields.iter().map(|(tag, _)| *tag);
     Validator::new(config.checks).allow([tags::USERNAME, tags::PASSWORD].into_iter().chain(agreed))
@@ -213,7 +213,7 @@ fn speaks(config: &Config, message: &Message<'_, '_>) -> bool {
     dictionaries.application.iter().any(|(known, _)| Some(*known) == version)
 }
 
-/// Encodes a Logout for a peer that is not let in. It is not stored and uses no number: `seq_num` is the
+/// Encodes a Logout for a peer that is not admitted. It is not stored and uses no number: `seq_num` is the
 /// one that the next message will have. Empty if it cannot be encoded.
 ///
 /// QuickFIX counts it as received, whatever its number, and then finds the next Logon's too low: say

@@ -1,4 +1,4 @@
-//! Messages put together from bytes that are there already: those sent again, and those that hooks change.
+//! Messages reassembled from bytes that are there already: those sent again, and those that hooks change.
 
 use tickwire_fix::reader::SOH;
 use tickwire_fix::{Message, Precision, Tag, UtcTimestamp};

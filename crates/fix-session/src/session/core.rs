@@ -15,7 +15,7 @@ use crate::store::Store;
 /// Messages received too early, waiting for those before them.
 #[derive(Debug, Default)]
 pub(super) struct Held {
-    /// `None` for a message that was handled when it came but is not counted yet.
+    /// `None` for a message that was handled when it arrived but is not counted yet.
     pub messages: BTreeMap<u64, Option<Box<[u8]>>>,
     pub bytes: usize,
 }
@@ -30,7 +30,7 @@ pub(super) struct Asked {
     /// the steady clock.
     pub expected: u64,
     pub since_ns: u64,
-    /// How often it was asked for since then.
+    /// How often it was requested since then.
     pub times: u32,
 }
 
@@ -248,7 +248,7 @@ impl<S: Store> Core<S> {
     }
 
     pub(super) fn disconnected(&mut self, now: Now) {
-        // A peer that was not let in changes nothing by going.
+        // A peer that was not admitted changes nothing by going.
         let was_in = self.sent_logon || self.received_logon;
         self.disconnected_state();
         if was_in && self.config.reset_on_disconnect {

@@ -13,7 +13,7 @@ use crate::tags;
 
 /// EndSeqNo for "to the last" before FIX 4.2.
 const LAST_BEFORE_42: u64 = 999_999;
-/// How long nothing of what was asked for may come before it is asked for once more.
+/// How long nothing of what was requested may come before it is requested once more.
 const ASK_AGAIN_NS: u64 = 60 * SECOND_NS;
 /// How often that time is doubled: to about an hour.
 const ASK_AGAIN_DOUBLINGS_MAX: u32 = 6;
@@ -33,7 +33,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Moves the message that is expected now to `out`, if it came before.
+    /// Moves the message that is expected now to `out`, if it arrived before.
     pub(super) fn take_held(&mut self, out: &mut Vec<u8>) -> bool {
         while let Some(entry) = self.held.messages.first_entry() {
             let seq_num = *entry.key();
@@ -57,7 +57,7 @@ impl<S: Store> Core<S> {
         false
     }
 
-    /// Asks for what is missing before `seq_num`, unless it was asked for.
+    /// Asks for what is missing before `seq_num`, unless it was requested.
     ///
     /// Spec: FIX session layer, test cases 1a, 2b and 20 (Resend Request, once a gap).
     pub(super) fn ask_for_missing(&mut self, now: Now, seq_num: u64) {
@@ -100,7 +100,7 @@ impl<S: Store> Core<S> {
         });
     }
 
-    /// Looks whether what was asked for has come, and asks for the next part.
+    /// Looks whether what was requested has arrived, and asks for the next part.
     pub(super) fn after_received(&mut self, now: Now) {
         let Some(asked) = &mut self.asked else { return };
         let expected = self.store.next_target();
@@ -116,7 +116,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Returns when what is missing is asked for again, because none of it has come: after a minute, then after two,
+    /// Returns when what is missing is requested again, because none of it has arrived: after a minute, then after two,
     /// four and so on.
     pub(super) fn ask_again_ns(&self) -> Option<u64> {
         let asked = self.asked.filter(|_| self.is_logged_on())?;

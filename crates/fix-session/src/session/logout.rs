@@ -31,7 +31,7 @@ impl<S: Store> Core<S> {
     }
 
     /// Takes the peer's Logout. If it began the Logout, ours follows behind what it has asked for. What is missing
-    /// before it is asked for only where the numbers restart: elsewhere the next Logon shows the gap.
+    /// before it is requested only where the numbers restart: elsewhere the next Logon shows the gap.
     ///
     /// Spec: FIX session layer, test case 13b (unsolicited Logout: answer); Logout with MsgSeqNum too high (Resend
     /// Request, then Logout; do not terminate the session). Cases 2m and RejectResentMessage of the acceptance
@@ -57,7 +57,7 @@ impl<S: Store> Core<S> {
         self.go_on_with_logout(now);
     }
 
-    /// Answers a Logout that was put off when what was asked for is sent, and ends the session when nothing is
+    /// Answers a Logout that was put off when what was requested is sent, and ends the session when nothing is
     /// missing any more.
     pub(super) fn go_on_with_logout(&mut self, now: Now) {
         let Some(logout) = &self.peer_logout else { return };

@@ -71,7 +71,7 @@ pub struct Session<S> {
 }
 
 impl<S: Store> Session<S> {
-    /// Creates a session that is not connected and goes on with the numbers of the store.
+    /// Creates a session that is not connected and continues with the numbers of the store.
     pub fn new(config: Config, store: S) -> Self {
         let limits = tickwire_fix::Limits {
             fields_max: config.limits.fields_max,
@@ -151,7 +151,7 @@ impl<S: Store> Session<S> {
     }
 
     /// Takes bytes that arrived. Call [`Session::poll_event`] until `None` before the next bytes: what
-    /// is kept is then never more than one message and what came with it.
+    /// is kept is then never more than one message and what arrived with it.
     pub fn handle_bytes(&mut self, bytes: &[u8]) {
         let inbox = &mut self.inbox;
         if inbox.start == inbox.buffer.len() {
@@ -312,7 +312,7 @@ impl<S: Store> Session<S> {
         self.core.transmit.written(len);
     }
 
-    /// Hands out lines of the message log since the last call; empty if it is not kept. Call it after
+    /// Returns lines of the message log since the last call; empty if it is not kept. Call it after
     /// [`Session::poll_transmit`], so that lines do not pile up.
     pub fn take_log(&mut self, write: impl FnOnce(&[u8])) {
         if let Some(log) = self.core.transmit.log.as_mut().filter(|log| !log.is_empty()) {

@@ -224,7 +224,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Checks what every message must fulfil; does what has to be done if not.
+    /// Checks what every message must fulfil; handles a violation.
     ///
     /// Spec: FIX session layer, test cases 2a and 2b (MsgSeqNum), 2k (CompIDs) and 2o (SendingTime).
     pub(super) fn verify(

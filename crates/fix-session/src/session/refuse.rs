@@ -26,7 +26,7 @@ const ROUTES: [(Tag, Tag); 6] = [
 ///
 /// Spec: FIX session layer, ReverseRoute of the acceptance suite.
 fn reverse_route<'m>(message: &Message<'m, '_>, version: BeginString) -> Vec<(Tag, &'m [u8])> {
-    // Location ids came with FIX 4.1.
+    // Location ids were added with FIX 4.1.
     let known = if version >= BeginString::Fix41 { 6 } else { 4 };
     let mut route = Vec::new();
     for (from, to) in ROUTES.into_iter().take(known) {
@@ -102,7 +102,7 @@ impl<S: Store> Core<S> {
         self.after_received(now);
     }
 
-    /// Closes a connection on which the peer has not said Logon, and tells what is wrong with the one that it says now.
+    /// Closes a connection on which the peer has not sent Logon, and tells what is wrong with the one that it says now.
     fn close_unanswered(
         &mut self,
         message: &Message<'_, '_>,

@@ -53,7 +53,7 @@ impl<S: Store> Core<S> {
         self.sent_reset_ns.map(|sent| sent.saturating_add(wait))
     }
 
-    /// Closes outside of the schedule's sessions; returns whether the session may go on.
+    /// Closes outside of the schedule's sessions; returns whether the session may continue.
     pub(super) fn keep_schedule(&mut self, now: Now) -> bool {
         self.session_end_ns = None;
         // Without a schedule it is always in session, since ever.

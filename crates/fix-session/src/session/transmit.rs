@@ -175,7 +175,7 @@ impl<S: Store> Core<S> {
         waits && self.is_established() && transmit.pending().is_empty()
     }
 
-    /// Takes messages from the store until enough bytes are ready, or enough messages were looked at: the rest is for
+    /// Takes messages from the store until enough bytes are ready, or enough messages were examined: the rest is for
     /// the next call, so that other sessions do not wait.
     pub(super) fn pump(&mut self, now: Now) {
         let mut stretches = 0..STRETCHES_MAX;
@@ -205,7 +205,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Takes messages until there are bytes enough, enough were looked at, or the stretch ends.
+    /// Takes messages until there are bytes enough, enough were examined, or the stretch ends.
     fn replay_some(&mut self, now: Now, replay: &mut Replay) -> Result<(), SendError> {
         let mut looked_at = 0;
         while replay.next <= replay.end

@@ -1,6 +1,6 @@
 //! Settings files in QuickFIX's form: sections `[DEFAULT]` and `[SESSION]` of lines `Key=value`.
 //!
-//! Keys of the default section hold for all sessions. A key that is not known is a warning, because
+//! Keys of the default section hold for all sessions. A key that is unknown is a warning, because
 //! every engine has keys of its own; a value that cannot be used is an error. All are reported at once.
 
 mod keys;
@@ -127,7 +127,7 @@ pub enum ConnectionSettings {
         certificates: Vec<String>,
         /// Bounds on who comes; all are keys of Tickwire's own.
         limits: AcceptorLimits,
-        /// `AcceptorTemplate` or `DynamicSession`: it stands for counterparties that are not known.
+        /// `AcceptorTemplate` or `DynamicSession`: it stands for counterparties that are unknown.
         is_template: bool,
     },
     /// It connects.
@@ -213,7 +213,7 @@ pub struct SessionSettings {
 pub struct Settings {
     /// In the order of the file.
     pub sessions: Vec<SessionSettings>,
-    /// Keys that are not known.
+    /// Keys that are unknown.
     pub warnings: Vec<Finding>,
 }
 

@@ -33,7 +33,7 @@ pub trait Store {
     /// If it cannot be kept.
     fn append(&mut self, message: &[u8]) -> Result<(), StoreError>;
 
-    /// Sets the number of the next message to send. Numbers passed over have no message.
+    /// Sets the number of the next message to send. Numbers skipped have no message.
     ///
     /// # Errors
     /// If it cannot be kept.

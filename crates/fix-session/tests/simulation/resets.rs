@@ -1,5 +1,5 @@
 //! Numbers restart at any time: one side resets, the other, both at once, before the Logon is answered, behind a
-//! Logout, both by agreement while they are not connected; one goes on with a higher number. Messages sent before may
+//! Logout, both by agreement while they are not connected; one continues with a higher number. Messages sent before may
 //! be lost, as resets are for; those sent after the last one arrive once, in order.
 
 use super::MS;

@@ -80,7 +80,7 @@ impl Talk {
         }
     }
 
-    /// Says a message, whose header may go on at the start of `body`, and returns the answers.
+    /// Says a message, whose header may continue at the start of `body`, and returns the answers.
     pub fn say(&mut self, seq_num: u64, msg_type: &str, body: &str) -> Vec<String> {
         self.handle(seq_num, msg_type, body);
         self.answers(false)
@@ -125,7 +125,7 @@ impl Talk {
         bytes
     }
 
-    /// Handles bytes as they came.
+    /// Handles bytes as they arrived.
     pub fn handle_bytes(&mut self, bytes: &[u8]) {
         self.session.handle_bytes(bytes);
         while let Some(event) = self.session.poll_event(self.now) {

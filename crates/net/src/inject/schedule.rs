@@ -16,7 +16,7 @@ pub struct Sent<'p> {
 pub struct ScheduledLine<'p> {
     /// Its packets, ascending by time.
     pub packets: Vec<Sent<'p>>,
-    /// Packets of another channel, ascending by time, which [`Faults::wrong_line`] lets in.
+    /// Packets of another channel, ascending by time, which [`Faults::wrong_line`] admits.
     pub other: Vec<Sent<'p>>,
     /// Faults of the line.
     pub faults: Faults,
@@ -31,7 +31,7 @@ pub struct ClockStep {
     pub by_ns: i64,
 }
 
-/// A packet that came in.
+/// A packet that arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// True time, in nanoseconds.

@@ -11,7 +11,7 @@ use nix::net::if_::if_nametoindex;
 /// No interface of this host has this name or address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownInterface {
-    /// As it was asked for.
+    /// As it was requested.
     pub wanted: String,
     /// The interfaces there are, as `name address`.
     pub found: Vec<String>,

@@ -44,7 +44,7 @@ impl Poller {
     }
 
     /// Waits for `timeout` at most, or not at all if it is zero, and returns the tokens of all sockets
-    /// that are readable; none if a signal came.
+    /// that are readable; none if a signal arrived.
     ///
     /// # Errors
     /// [`Action::Wait`] with what the system says.

@@ -115,7 +115,7 @@ pub struct Receiver {
     /// Packets in the batch, and the one returned next.
     count: usize,
     next: usize,
-    /// When each packet of the batch came, on the monotonic clock.
+    /// When each packet of the batch arrived, on the monotonic clock.
     times_ns: [u64; BATCH_MAX],
     /// When the socket was asked last, and when it was last found empty.
     asked_ns: u64,
@@ -164,7 +164,7 @@ impl Receiver {
         self.endpoint
     }
 
-    /// The receive buffer the kernel gave, in bytes, in the unit it was asked for: the kernel keeps
+    /// The receive buffer the kernel gave, in bytes, in the unit it was requested: the kernel keeps
     /// as much again for its own bookkeeping.
     pub const fn receive_buffer_bytes(&self) -> usize {
         self.receive_buffer_bytes
@@ -192,7 +192,7 @@ impl Receiver {
     }
 
     /// Takes the packets that have arrived, without waiting, up to one batch, and returns how many
-    /// came: 0 if none had arrived. What is left of the batch before is gone.
+    /// arrived: 0 if none had arrived. What is left of the batch before is gone.
     ///
     /// # Errors
     /// [`Action::Receive`] with what the system says.
@@ -308,7 +308,7 @@ fn is_nothing_there(error: &io::Error) -> bool {
 }
 
 /// Waits until one of the receivers has a packet, for `timeout` at most. Returns whether one has;
-/// `false` early if a signal came. Loops keep a [`Poller`](super::Poller) instead.
+/// `false` early if a signal arrived. Loops keep a [`Poller`](super::Poller) instead.
 ///
 /// # Errors
 /// [`Action::Wait`] with what the system says.

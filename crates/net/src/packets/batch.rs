@@ -100,7 +100,7 @@ impl Ring {
         let limit = limit.min(BATCH_MAX);
         // SAFETY: `headers` holds BATCH_MAX headers, and `limit` is not above that. Each has its own vector, slot and control room with
         // their true lengths, set up in `new`; all live as long as `self`, which is borrowed mutably, so
-        // nothing else touches them during the call. No address is asked for, no timeout given: null
+        // nothing else touches them during the call. No address is requested, no timeout given: null
         // is allowed for both. The descriptor is open for as long as it is borrowed.
         let received = unsafe {
             libc::recvmmsg(
@@ -186,7 +186,7 @@ impl Batch {
         self.metas.get(..self.received)?.get(index)
     }
 
-    /// A datagram of the last batch, and the buffer from its first byte on, which goes on behind it.
+    /// A datagram of the last batch, and the buffer from its first byte on, which continues behind it.
     pub(super) fn datagram(&self, index: usize) -> Option<(&Meta, &[u8])> {
         let start = index.checked_mul(self.slot_bytes)?;
         let end = start.checked_add(self.slot_bytes)?.checked_add(ROOM_BEHIND)?;

@@ -48,7 +48,7 @@ pub trait Packets: fmt::Debug + Send {
     /// Metadata of a datagram of the last batch.
     fn meta(&self, index: usize) -> Option<&Meta>;
 
-    /// A datagram of the last batch, and the buffer from its first byte on, which may go on behind it.
+    /// A datagram of the last batch, and the buffer from its first byte on, which may continue behind it.
     fn datagram(&self, index: usize) -> Option<(&Meta, &[u8])>;
 
     /// Becomes readable when something has arrived.

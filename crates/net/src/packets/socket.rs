@@ -43,7 +43,7 @@ impl SocketPackets {
         Self { batch_max: batch_max.clamp(1, BATCH_MAX), ..self }
     }
 
-    /// The receive buffer the kernel gave, in bytes, in the unit it was asked for: the kernel keeps
+    /// The receive buffer the kernel gave, in bytes, in the unit it was requested: the kernel keeps
     /// as much again for its own bookkeeping.
     pub const fn receive_buffer_bytes(&self) -> usize {
         self.receive_buffer_bytes

@@ -6,7 +6,7 @@ use super::Taking;
 use crate::Error;
 use crate::multicast::Receiver;
 
-/// Most packets handed on before other channels, the stop and the observer have their turn.
+/// Most packets passed on before other channels, the stop and the observer have their turn.
 const PACKETS_A_TURN: usize = 1024;
 
 /// A handler with its sink and its sockets.
@@ -29,7 +29,7 @@ struct Socket {
     line: usize,
     /// True if the operating system reported packets that no batch contains yet.
     is_ready: bool,
-    /// All packets that came before this time have been taken, unless the last batch was full.
+    /// All packets that arrived before this time have been taken, unless the last batch was full.
     asked_ns: u64,
 }
 
@@ -114,8 +114,8 @@ impl<H: PacketHandler<S>, S> Channel<H, S> {
     }
 
     /// Takes a batch from every ready socket whose last is used up. The first packet of such a batch
-    /// came before the system looked which sockets are ready: the others had nothing then, and need
-    /// not be asked for what came before it.
+    /// arrived before the system looked which sockets are ready: the others had nothing then, and need
+    /// not be polled for what arrived before it.
     fn fill_ready(&mut self, taking: &mut Taking, polled_ns: u64) -> Result<(), Error> {
         let mut looked_ns = polled_ns;
         let is_to_fill = |socket: &&mut Socket| socket.is_ready && !socket.has_packet();
@@ -129,8 +129,8 @@ impl<H: PacketHandler<S>, S> Channel<H, S> {
         Ok(())
     }
 
-    /// Hands on the packet that came first, or asks a socket that may hold an earlier one: its batch is
-    /// used up and was full, or it was asked before the packet came. Returns whether there was
+    /// Hands on the packet that arrived first, or asks a socket that may hold an earlier one: its batch is
+    /// used up and was full, or it was asked before the packet arrived. Returns whether there was
     /// either.
     fn hand_on_one(&mut self, taking: &mut Taking) -> Result<bool, Error> {
         let fronts = self.sockets.iter().enumerate();
@@ -157,7 +157,7 @@ impl<H: PacketHandler<S>, S> Channel<H, S> {
             }
             let received_ns = self.now_ns.max(datagram.received_ns);
             let Self { handler, sink, now_ns, .. } = self;
-            // As captures do: a record that is replayed gives what came live.
+            // As captures do: a record that is replayed gives what arrived live.
             handler.fire_due(*now_ns, received_ns, sink);
             *now_ns = received_ns;
             handler.handle_packet(received_ns, socket.source, datagram.bytes, sink);

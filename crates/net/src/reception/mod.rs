@@ -51,7 +51,7 @@ pub struct Reception<H, S> {
 struct Taking {
     times: KernelTimes,
     recorder: Option<Recorder>,
-    /// Packets handed on.
+    /// Packets passed on.
     packets: u64,
 }
 

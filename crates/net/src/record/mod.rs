@@ -6,11 +6,11 @@
 //! [`RecordOptions::wait_max`] for the writer, while the kernel's receive buffer takes what comes; then
 //! datagrams go unrecorded, and are counted, until a chunk is free. When a file cannot be written (a
 //! full disk) recording ends: the file is cut behind its last whole datagram, the error names it and the
-//! bytes written, every later datagram is counted as unrecorded, and receiving goes on.
+//! bytes written, every later datagram is counted as unrecorded, and receiving continues.
 //!
 //! Files are named `NAME-000001.pcapng` and so on. A file is closed and the next begun when it would exceed
 //! [`RecordOptions::rotate_bytes`], or when it spans [`RecordOptions::rotate_time`]. A file that exists
-//! is never overwritten: numbers go on behind the highest there is.
+//! is never overwritten: numbers continue behind the highest there is.
 //!
 //! With [`RecordOptions::from_rings`] a [`TapRecorder`] takes copies at the interfaces instead: the reception
 //! copies nothing, and the files have what the sockets lose, too.
@@ -41,7 +41,7 @@ use crate::multicast::Endpoint;
 use chunk::{CHUNK_BYTES, Chunk};
 use writer::RecordWriter;
 
-/// Least time between two chunks that are handed on before they are full.
+/// Least time between two chunks that are passed on before they are full.
 const FLUSH_NS: u64 = 100_000_000;
 
 /// How to record.

@@ -81,7 +81,7 @@ impl TapRecorder {
         *self.counters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records what came until now and closes the file.
+    /// Records what arrived until now and closes the file.
     pub fn finish(&mut self) {
         self.over.set();
         if let Some(thread) = self.thread.take()
@@ -133,7 +133,7 @@ impl Tap {
     fn take(&mut self) -> usize {
         let mut taken = 0;
         for (line, ring) in self.rings.iter_mut().enumerate() {
-            // The only error is that nothing has come.
+            // The only error is that nothing has arrived.
             let Ok(count) = ring.receive() else { continue };
             taken += count;
             for index in 0..count {
@@ -155,7 +155,7 @@ impl Tap {
         let descriptors = self.rings.iter().map(|ring| ring.descriptor());
         let mut descriptors: Vec<_> =
             descriptors.map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN)).collect();
-        // A signal ends the wait early, and an error makes it none: the rings are looked at either way.
+        // A signal ends the wait early, and an error makes it none: the rings are examined either way.
         let _ = ppoll(&mut descriptors, Some(timeout.into()), None);
     }
 }

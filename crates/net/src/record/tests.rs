@@ -62,7 +62,7 @@ fn all_datagrams_are_in_files_of_bounded_length_in_order() {
     let directory = directory("size");
     let options = RecordOptions { rotate_bytes: 4_000, ..RecordOptions::new(&directory) };
     let datagrams = datagrams(200);
-    // The second recording goes on behind the first.
+    // The second recording continues behind the first.
     for half in datagrams.chunks(100) {
         let mut recorder = Recorder::start(&options, &lines()).unwrap();
         half.iter().for_each(|(line, ns, bytes)| recorder.record(*line, *ns, bytes));
@@ -248,7 +248,7 @@ fn a_receiver_waits_for_a_slow_disk_for_so_long_and_counts_what_it_could_not_rec
     let counters = recorder.counters();
     assert!(counters.waits == 1 && counters.waited_ns >= 20_000_000, "{counters:?}");
     assert!(counters.unrecorded > 1000, "{counters:?}");
-    // The disk goes on.
+    // The disk continues.
     drop(permit);
     recorder.finish();
     let counters = recorder.counters();

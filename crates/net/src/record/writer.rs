@@ -38,7 +38,7 @@ struct Open<F> {
     written_bytes: u64,
     /// Datagrams that were collected since the last write.
     collected: u64,
-    /// When the first datagram came.
+    /// When the first datagram arrived.
     first_ns: Option<u64>,
 }
 
@@ -106,7 +106,7 @@ impl<F: RecordFiles> RecordWriter<F> {
     fn fail(&mut self, error: Option<RecordError>) {
         let (Some(mut open), Some(error)) = (self.open.take(), error) else { return };
         self.shared.unrecorded.fetch_add(open.collected, Ordering::Relaxed);
-        // Where this fails too, the last block of the file is cut short, which readers report.
+        // Where this fails too, the last block of the file is truncated, which readers report.
         let _ = open.file.truncate(open.written_bytes);
         tracing::error!("{error}; receiving goes on without recording");
         *self.shared.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);

@@ -18,7 +18,7 @@ pub fn endpoint() -> Endpoint {
     Endpoint::loopback(Ipv4Addr::new(239, 255, high, low), port)
 }
 
-/// Takes what has arrived, up to one batch, and returns how many came.
+/// Takes what has arrived, up to one batch, and returns how many arrived.
 pub fn receive(receiver: &mut Receiver, mut take: impl FnMut(Datagram<'_>)) -> usize {
     let count = receiver.fill(&mut KernelTimes::new()).unwrap();
     while let Some(datagram) = receiver.take() {

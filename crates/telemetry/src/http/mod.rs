@@ -1,4 +1,4 @@
-//! The one HTTP server: what serves metrics, administration and whatever else is looked at from outside.
+//! The one HTTP server: what serves metrics, administration and whatever else is examined from outside.
 //!
 //! [`HttpServer`] runs on a thread of its own, which no feed and no session waits for. Addresses are of
 //! the loopback interface unless another one is given ([`HttpAddress`]); then only requests that name this machine are

@@ -60,7 +60,7 @@ struct LineMetrics {
 struct ArbitratedMetrics {
     counters: Group<LineCounters>,
     lost: Gauge,
-    /// The furthest that a packet came behind a later one, in sequence numbers.
+    /// The furthest that a packet arrived behind a later one, in sequence numbers.
     out_of_order_max: Gauge,
     /// 1 while the line is put aside.
     put_aside: Gauge,

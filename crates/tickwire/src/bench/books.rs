@@ -88,7 +88,7 @@ impl Books {
 
 /// Bytes of CME's preamble: number of the packet, channel.
 const PREAMBLE: usize = 5;
-/// The first packet's number, above those of messages: a handler that finds both equal holds later packets, whose numbers go on
+/// The first packet's number, above those of messages: a handler that finds both equal holds later packets, whose numbers continue
 /// while those of the messages restart with each pass, to be damaged.
 const FIRST_SEQ_NUM: u32 = 1 << 24;
 /// Time between two packets.
@@ -134,7 +134,7 @@ impl Datagrams {
         })
     }
 
-    /// Handles all packets, as those of a session whose numbers go on.
+    /// Handles all packets, as those of a session whose numbers continue.
     fn handle(&mut self) {
         let Self { datagrams, handler, seq_num, now_ns } = self;
         handler.recovery_mut().handle_reset();

@@ -34,7 +34,7 @@ impl ReportArgs {
         output::check_all(&[self.json.as_deref(), plot], self.force, inputs)
     }
 
-    /// Writes `rows` as a JSON list, an element a line, where it is asked for, and `tables` to standard
+    /// Writes `rows` as a JSON list, an element a line, where it is requested, and `tables` to standard
     /// output.
     pub fn write(&self, tables: &str, rows: &[serde_json::Value]) -> Result<(), Failure> {
         if let Some(path) = &self.json {

@@ -74,7 +74,7 @@ impl Line {
 #[derive(Clone, Copy, Debug, Default)]
 struct GivenUp {
     packets: u64,
-    /// Blocks whose packet or stream went on behind them.
+    /// Blocks whose packet or stream continued behind them.
     blocks: u64,
 }
 

@@ -115,7 +115,7 @@ pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::flawed_if(stop.is_set() || live.is_flawed()))
 }
 
-/// Refuses two outputs of one name, and to replace a file unless that is asked for.
+/// Refuses two outputs of one name, and to replace a file unless that is requested.
 fn check_outputs(args: &DemoArgs, json: Option<&Path>) -> Result<(), Failure> {
     let saved = |directory: &PathBuf| -> Vec<PathBuf> {
         FEEDS.into_iter().flat_map(|feed| saved_files(directory, feed)).collect()

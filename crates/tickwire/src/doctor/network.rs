@@ -30,7 +30,7 @@ fn receive_buffer_max(machine: &Machine) -> Finding {
     let Some(bytes) = machine.number(&format!("{CORE}/rmem_max")) else {
         return Finding::unknown(name, "the kernel does not tell", "");
     };
-    // The kernel doubles what is asked for, to pay for its own structures.
+    // The kernel doubles what is requested, to pay for its own structures.
     let packets = 2 * bytes.min(WANTED_BYTES) / SMALL_PACKET_BYTES;
     let found = format!("rmem_max {bytes}");
     if bytes >= WANTED_BYTES {

@@ -26,9 +26,9 @@ pub struct FixJob<'d> {
     /// BeginString of every message, unless the dictionary was named.
     pub begin_string: Option<Vec<u8>>,
     pub separator: Option<Vec<u8>>,
-    /// Columns, by the names of fields; all that the dictionary has unless given.
+    /// Columns, by the names of fields; all that the dictionary has by default.
     pub fields: Option<Vec<String>>,
-    /// Values of MsgType that are exported; all unless given.
+    /// Values of MsgType that are exported; all by default.
     pub msg_types: Option<BTreeSet<Vec<u8>>>,
     pub decimals: Decimals,
 }

@@ -12,7 +12,7 @@ use tickwire_arrow::unfinished::UnfinishedFile;
 /// Name of the file.
 const NAME: &str = "manifest.json";
 
-/// How an export goes on in a directory that has one.
+/// How an export continues in a directory that has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
     /// Not at all.

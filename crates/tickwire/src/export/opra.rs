@@ -26,7 +26,7 @@ struct OpraJob<'a> {
     capture: &'a CaptureArgs,
     /// Categories that are exported, in the order of their tables.
     categories: Vec<Category>,
-    /// Columns; all unless given.
+    /// Columns; all by default.
     fields: Option<&'a [String]>,
     decimals: Decimals,
 }

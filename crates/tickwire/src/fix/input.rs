@@ -64,7 +64,7 @@ impl MessagesArgs {
         files::name_of(&self.file)
     }
 
-    /// Hands out what the file holds, each with its place in words, until `handle` fails.
+    /// Returns what the file holds, each with its place in words, until `handle` fails.
     pub fn each(
         &self,
         mut handle: impl FnMut(&str, Found<'_>) -> Result<(), Failure>,

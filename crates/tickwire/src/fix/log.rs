@@ -30,7 +30,7 @@ pub struct LogArgs {
     dictionary: DictionaryArgs,
 }
 
-/// Most bytes of a line; a longer one is told and passed over.
+/// Most bytes of a line; a longer one is told and skipped.
 const LINE_MAX: u64 = 8 << 20;
 /// Lines of a file that are no messages and told one by one.
 const TOLD_MAX: u64 = 10;
@@ -58,7 +58,7 @@ struct Printer<'a, W> {
     out: W,
     args: &'a LogArgs,
     versions: Versions,
-    /// For versions that are not known.
+    /// For versions that are unknown.
     empty: Dictionary,
     reader: Reader,
     flaws: u64,

@@ -227,7 +227,7 @@ fn run_feed(feed: &FeedArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Clean)
 }
 
-/// Refuses two outputs of one name, and to replace a file unless that is asked for.
+/// Refuses two outputs of one name, and to replace a file unless that is requested.
 fn check_outputs(feed: &FeedArgs, common: &CommonArgs) -> Result<(), Failure> {
     let snapshots = match feed {
         FeedArgs::Cme(args) => args.snapshots.as_deref(),

@@ -92,7 +92,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::flawed_if(feed.report.errors.count > 0 || feed.gaps > 0))
 }
 
-/// A capture, with the packet of it that comes next.
+/// A capture, with the packet of it that arrives next.
 struct Capture {
     side: Line,
     reader: CaptureReader<Box<dyn Read>>,
@@ -154,7 +154,7 @@ struct Feed<'r> {
     left: u64,
     /// Packets that came out of the lines.
     packets: u64,
-    /// True if messages say which line they came on.
+    /// True if messages say which line they arrived on.
     lines_named: bool,
     lines: Lines,
     report: Report<'r>,

@@ -26,7 +26,7 @@ pub struct Lines {
     pub bytes: Vec<u8>,
     /// End of the lines of each message in `bytes`.
     pub ends: Vec<usize>,
-    /// Rows of messages whose place is not known yet.
+    /// Rows of messages whose place is unknown yet.
     rows: Vec<u8>,
     /// End of each row.
     row_ends: Vec<usize>,

@@ -215,7 +215,7 @@ where
     sockets.map(|(_, receiver)| receiver.counters().packets).sum()
 }
 
-/// Since when no packets have come.
+/// Since when no packets have arrived.
 #[derive(Default)]
 struct QuietSince {
     packets: u64,
@@ -295,7 +295,7 @@ struct LineSink<'r> {
     /// From 1.
     line: u16,
     output: Rc<RefCell<Output<'r>>>,
-    /// Shows what messages say, if that is asked for.
+    /// Shows what messages say, if that is requested.
     market: Option<Market>,
     /// Offset from times of the handler to nanoseconds since 1970.
     epoch_ns: u64,

@@ -68,7 +68,7 @@ struct Taking {
     instruments: Instruments,
     series: Vec<Series>,
     changed: Vec<Instrument>,
-    /// Rows of a packet whose time is not known yet.
+    /// Rows of a packet whose time is unknown yet.
     rows: Vec<Row>,
 }
 
@@ -122,7 +122,7 @@ impl Market {
         self.taking.lose(Stale::Reset);
     }
 
-    /// Writes what the packet that came at `time_ns` since 1970 said.
+    /// Writes what the packet that arrived at `time_ns` since 1970 said.
     fn write(&mut self, time_ns: u64, out: &mut Vec<u8>) {
         for mut row in self.taking.rows.drain(..) {
             for (name, cell) in &mut row {

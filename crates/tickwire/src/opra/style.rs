@@ -40,7 +40,7 @@ fn field_named(name: &str) -> Result<Field, String> {
 }
 
 impl StyleArgs {
-    /// What is asked for; `suffix` is that of the output, if it has one.
+    /// What is requested; `suffix` is that of the output, if it has one.
     ///
     /// # Errors
     /// The ASCII form has nothing to choose.
@@ -89,7 +89,7 @@ pub struct Style {
 pub struct Place {
     /// Index of its packet.
     pub packet: Option<u64>,
-    /// When that came, nanoseconds since 1970-01-01 UTC.
+    /// When that arrived, nanoseconds since 1970-01-01 UTC.
     pub captured_ns: Option<u64>,
     /// Line, from 1.
     pub line: Option<usize>,

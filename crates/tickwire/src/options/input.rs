@@ -50,12 +50,12 @@ pub struct CaptureArgs {
 
 #[cfg(feature = "columns")]
 impl CaptureArgs {
-    /// The port that is asked for.
+    /// The port that is requested.
     pub fn port(&self) -> Option<u16> {
         self.port
     }
 
-    /// The address that is asked for.
+    /// The address that is requested.
     pub fn address(&self) -> Option<IpAddr> {
         self.address
     }

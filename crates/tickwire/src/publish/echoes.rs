@@ -59,7 +59,7 @@ pub struct Echoes {
 
 impl Echoes {
     /// Waits for the echoes of `expected` samples as long as they come, and returns the round trips,
-    /// halved, and how many came.
+    /// halved, and how many arrived.
     ///
     /// # Errors
     /// What the middleware refused.

@@ -171,7 +171,7 @@ fn join(
     Ok((Some(publisher), echoes))
 }
 
-/// The echoes that came, and the round trips.
+/// The echoes that arrived, and the round trips.
 type Heard = Option<(Latencies, u64)>;
 
 /// Tells the subscribers that this was all, or that it was stopped before, and waits for their echoes. Also

@@ -89,7 +89,7 @@ impl Described {
         std::thread::spawn(move || doubt::warn(label.as_deref(), &packets, &program, &framing))
     }
 
-    /// True if lost messages are asked for: live, where the feed file names a service.
+    /// True if lost messages are requested: live, where the feed file names a service.
     pub fn replays(&self) -> bool {
         let has_service = self.args.replay_service().is_ok_and(|service| service.is_some());
         has_service && !self.args.captures.is_any()

@@ -6,7 +6,7 @@ use tickwire_feed::framing::Framing;
 use tickwire_feed::framing::detect::doubt;
 use tickwire_feed::handler::Source;
 
-/// Packets that are looked at.
+/// Packets that are examined.
 const PACKETS: usize = 200;
 
 /// The first packets of a line, to judge the framing by.

@@ -35,7 +35,7 @@ struct Watched<'s> {
     described: &'s Described,
     reload: Option<Reload>,
     differing: DifferingWatch,
-    /// True if stamps of network cards were asked for and nobody has looked whether they come.
+    /// True if stamps of network cards were requested and nobody has looked whether they come.
     awaits_stamps: bool,
     /// Judges the framing by the first packets.
     judging: Option<JoinHandle<()>>,
@@ -239,7 +239,7 @@ impl<'s> Watched<'s> {
             reload.log(channel.handler.replace(&program, &sequencing));
         }
         if let Some(packets) = channel.handler.first_packets().take_full() {
-            // Not on this thread: packets go on coming.
+            // Not on this thread: packets continue coming.
             self.judging = Some(self.described.warn_of_doubt_beside(packets));
         }
         let is_monitor_due =

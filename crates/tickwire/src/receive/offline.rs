@@ -73,7 +73,7 @@ impl Pass {
         }
     }
 
-    /// Lets time go on behind the last packets: by the hold time, and on to later timers while
+    /// Lets time continue behind the last packets: by the hold time, and on to later timers while
     /// packets are held or snapshots wait for the lines.
     fn finish(&mut self) {
         for channel in &mut self.channels {

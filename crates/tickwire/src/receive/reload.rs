@@ -22,7 +22,7 @@ pub struct Reload {
 }
 
 impl Reload {
-    /// Starts the watch, if it is asked for.
+    /// Starts the watch, if it is requested.
     pub fn start(feed: &Described) -> Result<Option<Self>, Failure> {
         if !feed.args.watch_templates {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! The sink of `receive`: counts, and shows what is asked for.
+//! The sink of `receive`: counts, and shows what is requested.
 
 #[cfg(feature = "dds")]
 use super::bus::BusChannel;
@@ -11,7 +11,7 @@ use tickwire_feed::market::{MarketEvent, Snapshot};
 use tickwire_feed::recovery::{BookChange, Recovery, SnapshotOutcome};
 use tickwire_monitor::Tap;
 
-/// Counts messages and shows what comes until the end has come.
+/// Counts messages and shows what comes until the end has arrived.
 pub struct Showing {
     counting: Counting,
     printer: Option<Printer>,

@@ -43,7 +43,7 @@ struct Shared {
     messages: AtomicU64,
     /// Channels that are not done.
     channels: AtomicUsize,
-    /// When the latest packet of any channel came; 0 before the first.
+    /// When the latest packet of any channel arrived; 0 before the first.
     last_ns: AtomicU64,
     end: OnceLock<End>,
 }
@@ -108,7 +108,7 @@ impl Ending {
 /// Counts the messages of a channel and notices its end.
 pub struct Counting {
     ending: Ending,
-    /// True if its Done message has come.
+    /// True if its Done message has arrived.
     is_done: bool,
     has_ended: bool,
     packets: u64,
@@ -130,7 +130,7 @@ impl Counting {
         self.ending.stop();
     }
 
-    /// Ends the reception if it is time to: `packets` is how many have come so far.
+    /// Ends the reception if it is time to: `packets` is how many have arrived so far.
     pub fn observe(&mut self, now_ns: u64, is_idle: bool, packets: u64) {
         if packets != self.packets {
             self.packets = packets;

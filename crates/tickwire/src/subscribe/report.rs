@@ -23,7 +23,7 @@ pub struct Report {
     is_stopped: bool,
     /// True if samples are skipped on purpose.
     skips: bool,
-    /// True if some topics only were read (--topic): what is lost behind the last sample of one is not known.
+    /// True if some topics only were read (--topic): what is lost behind the last sample of one is unknown.
     is_of_some_topics: bool,
 }
 
@@ -35,7 +35,7 @@ struct Account {
 }
 
 impl Report {
-    /// What has come by now; `elapsed` is the time from the first sample to the last.
+    /// What has arrived by now; `elapsed` is the time from the first sample to the last.
     ///
     /// # Errors
     /// What the middleware refuses.
@@ -79,7 +79,7 @@ impl Report {
         self.publishers.iter().map(|one| one.lost.unwrap_or(one.received.holes)).sum()
     }
 
-    /// Publishers of which it is not known what was lost.
+    /// Publishers of which it is unknown what was lost.
     fn unknown(&self) -> usize {
         self.publishers.iter().filter(|one| one.lost.is_none()).count()
     }

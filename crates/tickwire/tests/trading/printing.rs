@@ -13,7 +13,7 @@ pub struct Process {
     pub child: Child,
     lines: Receiver<String>,
     /// What was printed so far: lines of the two outputs come in any order, so that a line waited for may be
-    /// among those that came before another.
+    /// among those that arrived before another.
     printed: Vec<String>,
 }
 

@@ -212,7 +212,7 @@ fn an_epoch_without_a_reset_begins_with_the_lowest_number_of_both_lines() {
     assert_eq!(day.wait(200), "R1 e1n1 e1n2 e1n3 e1n4");
 }
 
-/// Line B sends another channel, whose numbers are lower: while line A goes on it is no reset.
+/// Line B sends another channel, whose numbers are lower: while line A continues it is no reset.
 #[test]
 fn what_one_line_shows_is_no_reset_while_the_other_goes_on() {
     let mut day = Day::new(&[], [true; 2]);

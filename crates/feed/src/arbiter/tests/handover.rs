@@ -50,7 +50,7 @@ fn a_line_that_begins_soon_behind_the_awaited_number_stands_in_after_the_hold_ti
     assert_eq!(poll_all(&mut arbiter), format!("G21+2 {}", delivered_of_b(23, 8)));
 }
 
-/// Number 27 is out of order: what came behind it has not waited for the hold time when line B takes over.
+/// Number 27 is out of order: what arrived behind it has not waited for the hold time when line B takes over.
 #[test]
 fn a_number_that_the_line_which_takes_over_has_not_brought_yet_is_waited_for() {
     let mut arbiter = behind_a_dead_line();
@@ -164,7 +164,7 @@ fn a_line_that_took_over_stands_in_until_the_other_one_is_back() {
     assert_eq!(poll_all(&mut arbiter), "");
 }
 
-/// The other line goes on up to the first number of this one.
+/// The other line continues up to the first number of this one.
 #[test]
 fn a_line_is_not_just_the_awaited_one_while_the_other_one_goes_on() {
     let mut arbiter = behind_a_dead_line();

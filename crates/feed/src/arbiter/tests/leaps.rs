@@ -2,12 +2,12 @@
 
 use super::*;
 
-/// A line misses much, of which it sends one packet alone, 300 numbers ahead, and goes on at `last`.
+/// A line misses much, of which it sends one packet alone, 300 numbers ahead, and continues at `last`.
 fn with_numbers_after_a_leap(first: u64, last: u64) -> Fed {
     with_numbers_after(first, first + 299, last)
 }
 
-/// A line begins at `first`, sends packet `alone` in the middle of a long silence, and goes on at `last`.
+/// A line begins at `first`, sends packet `alone` in the middle of a long silence, and continues at `last`.
 fn with_numbers_after(first: u64, alone: u64, last: u64) -> Fed {
     let lines = [true, false];
     let held = ArbiterOptions { packets_held_max: 512, behind_max: 4_096, ..options() };
@@ -135,7 +135,7 @@ fn a_damaged_number_ahead_loses_nothing() {
     }
 }
 
-/// So is a leap that the line goes on from, and one that nothing follows.
+/// So is a leap that the line continues from, and one that nothing follows.
 #[test]
 fn a_leap_is_delivered_when_its_line_goes_on_behind_it_or_time_is_over() {
     let options = ArbiterOptions { packets_held_max: 1024, skew_ns: 1_000, ..options() };
@@ -169,7 +169,7 @@ fn a_leap_behind_a_leap_loses_neither() {
     assert_eq!(poll_all(&mut arbiter), "G201+199 D400a D401a");
 }
 
-/// Line A sends number 21 as `wrong`, and lines go on with pauses of many hold times.
+/// Line A sends number 21 as `wrong`, and lines continue with pauses of many hold times.
 fn with_a_damaged_number(wrong: u64) -> Fed {
     let held = ArbiterOptions { packets_held_max: 2_048, behind_max: 4_096, ..options() };
     let mut arbiter = Fed::new(ArbiterOptions { reorder_max: 1_024, ..held });

@@ -36,7 +36,7 @@ use super::preset::Preset;
 
 /// Fewest packets with messages that an answer is given for.
 pub const PACKETS_MIN: usize = 8;
-/// Packets of a sample that are looked at; the rest is ignored.
+/// Packets of a sample that are examined; the rest is ignored.
 pub const PACKETS_MAX: usize = 2000;
 /// Longest preamble tried, in bytes.
 pub const PREAMBLE_BYTES_TRIED: usize = 16;

@@ -75,7 +75,7 @@ fn chunks_of_a_line_that_is_put_aside_are_joined_with_none_of_the_other() {
     handler.handle_packet(1, B, &b3_chunk(30, 2, 1, &number(6)[..2]), &mut words);
     handler.handle_packet(1, A, &b3_chunk(30, 2, 2, &number(5)[2..]), &mut words);
     assert_eq!(words.take(), "");
-    // What one line sends out of order is still put together.
+    // What one line sends out of order is still reassembled.
     handler.handle_packet(1, A, &b3_chunk(30, 2, 1, &number(5)[..2]), &mut words);
     assert_eq!(words.take(), "4:5@30a");
 }

@@ -58,7 +58,7 @@ impl Sink<Message> for Freshness {
     }
 }
 
-/// 103 came before a packet that follows nothing yet, and is delivered after it.
+/// 103 arrived before a packet that follows nothing yet, and is delivered after it.
 #[test]
 fn an_older_packet_makes_no_book_fresh_while_later_ones_follow_nothing() {
     let (mut handler, mut told) = (cme(), Freshness::default());

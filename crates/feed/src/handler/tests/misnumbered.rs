@@ -20,7 +20,7 @@ fn a_packet_whose_number_is_not_that_of_its_message_comes_from_the_other_line() 
     assert_eq!(handler.counters().messages.undecodable, 1);
 }
 
-/// Numbers of packets restart, or jump far ahead, several in a row: those of messages go on, and none is lost.
+/// Numbers of packets restart, or jump far ahead, several in a row: those of messages continue, and none is lost.
 #[test]
 fn packets_whose_numbers_part_from_those_of_messages_where_they_begin_anew_are_told() {
     for first in [1, 100_000] {

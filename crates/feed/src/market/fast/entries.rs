@@ -245,7 +245,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         true
     }
 
-    /// Finds the instrument of a number: entries mostly go on with that of the one before.
+    /// Finds the instrument of a number: entries mostly continue with that of the one before.
     #[inline(always)]
     fn name_by_number(&mut self, number: u64) {
         if self.number != Some(number) {

@@ -14,7 +14,7 @@ use crate::market::{Adapt, BookKind, InstrumentKey, MarketSink, Update};
 /// The templates and fields of a feed of orders, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderFields {
-    /// Template of an order that comes.
+    /// Template of an order that arrives.
     pub new: String,
     /// Template of an order whose price or size changes.
     pub change: String,

@@ -38,7 +38,7 @@ pub(super) enum Bound {
 /// The fields of a segment, by place.
 pub(super) type Bounds = [Bound; PLACES];
 
-/// A record whose fields are asked for by tag.
+/// A record whose fields are requested by tag.
 pub(super) trait Row<'m>: Copy {
     /// The value at a place of [`TAGS`](super::tags::TAGS), or of a key field behind them.
     fn at(self, place: usize) -> Scalar<'m>;

@@ -31,7 +31,7 @@ fn a_gap_brings_the_lines_up_to_a_snapshot_that_includes_it() {
     }
 }
 
-/// Before anything has come there is no telling how far ahead a snapshot is: it waits, however long.
+/// Before anything has arrived there is no telling how far ahead a snapshot is: it waits, however long.
 #[test]
 fn a_snapshot_before_the_first_number_waits_for_it() {
     for mut recovery in [by_rpt_seq(), by_seq_num()] {

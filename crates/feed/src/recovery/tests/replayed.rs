@@ -21,7 +21,7 @@ fn replayed_updates_and_those_held_after_the_gap_make_the_book_fresh() {
     assert_eq!(recovery.handle_replayed(&change(12, 7, 107)), UpdateOutcome::Recovered);
     assert_eq!(price(&recovery), Ok(109));
     assert_eq!((recovery.updates_held(), recovery.counters().replayed), (0, 2));
-    // The chain goes on.
+    // The chain continues.
     recovery.handle_update(&change(15, 10, 110));
     assert_eq!(price(&recovery), Ok(110));
 }
@@ -267,7 +267,7 @@ fn lost_updates_from_before_a_clear_do_not_change_the_emptied_book() {
         let new = |seq_num, rpt_seq, at| bid(seq_num, rpt_seq, 1, LevelAction::New(level(at)));
         recovery.handle_replayed(&new(11, 6, 106));
         assert_eq!(price(&recovery), Ok(0));
-        // Where there is a count it shows that something is missing, and it goes on.
+        // Where there is a count it shows that something is missing, and it continues.
         recovery.handle_update(&new(14, 8, 108));
         recovery.handle_replayed(&new(12, 7, 107));
         assert_eq!(price(&recovery), Ok(108));

@@ -30,7 +30,7 @@ const MESSAGE_HEAD: usize = 13;
 /// The form of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
-    /// Until sums of heads came.
+    /// Until sums of heads arrived.
     One,
     /// Today's.
     Two,

@@ -79,7 +79,7 @@ pub struct FileStore {
     end: u64,
     /// Bytes of its messages, at most.
     useful: u64,
-    /// Length at which it is looked at whether it is to be rewritten.
+    /// Length at which it is examined whether it is to be rewritten.
     compact_at: u64,
     marks: Marks,
     window: Window,

@@ -24,7 +24,7 @@ pub(super) struct Scan {
 pub(super) enum Tail {
     /// Nothing.
     Clean,
-    /// The beginning of a frame and nothing else: a write that was cut short.
+    /// The beginning of a frame and nothing else: a write that was truncated.
     Torn { len: u64 },
     /// Anything else, and where the next frame is, if one was found.
     Damaged { next: Option<u64> },

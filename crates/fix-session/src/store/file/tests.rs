@@ -437,7 +437,7 @@ fn a_lock_that_cannot_be_looked_at_is_an_error() {
 fn a_journal_that_becomes_of_no_use_is_written_anew_while_it_is_open() {
     let folder = Folder::new();
     let mut store = folder.open();
-    // Where the new one cannot be made, the old one goes on.
+    // Where the new one cannot be made, the old one continues.
     let blocked = folder.0.join("s.journal.new");
     fs::create_dir(&blocked).expect("made");
     let mut longest = 0;

@@ -7,7 +7,7 @@
 //!   packet ring ([`super::ring`]) copies instead.
 //! - There are no kernel stamps: a packet's time is that at which it was taken.
 //! - Checksums and lengths are checked here ([`super::datagram`]). Fragments, packets with IP options or a VLAN
-//!   tag go on through the kernel and reach the endpoint's ordinary socket, which stays open, keeps the group
+//!   tag continue through the kernel and reach the endpoint's ordinary socket, which stays open, keeps the group
 //!   joined and is read beside the rings.
 //! - An interface has one such receiver at a time.
 //!

@@ -103,7 +103,7 @@ impl<T: Copy> Ring<T> {
     }
 }
 
-/// How often and how long apart a queue is asked for that another socket still has: the kernel closes one some
+/// How often and at what interval a queue is retried that another socket still has: the kernel closes one some
 /// time after its process is done with it.
 const BIND_ATTEMPTS: u32 = 50;
 const BIND_PAUSE: Duration = Duration::from_millis(10);

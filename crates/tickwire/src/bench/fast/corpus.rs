@@ -122,7 +122,7 @@ pub fn all(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<Corpus>, 
 pub struct OwnFraming<'a> {
     /// Options of the framing.
     pub args: &'a FramingArgs,
-    /// Layout of the file; guessed unless given.
+    /// Layout of the file; guessed by default.
     pub format: Option<Format>,
 }
 

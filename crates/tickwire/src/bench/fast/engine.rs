@@ -72,7 +72,7 @@ impl Engine {
         }
     }
 
-    /// The dynamic engine that is chosen where none is asked for.
+    /// The dynamic engine that is chosen where none is requested.
     pub fn dynamic(corpus: &Corpus) -> Self {
         match corpus.decoder(&corpus.program, DynamicEngine::Automatic).engine() {
             DynamicEngine::Wide => Self::DynamicWide,

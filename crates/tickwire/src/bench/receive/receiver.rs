@@ -136,7 +136,7 @@ impl Receiving {
         }
     }
 
-    /// Receives until `expected` packets have come or `stop` is set, counting in `received`.
+    /// Receives until `expected` packets have arrived or `stop` is set, counting in `received`.
     pub fn run(&mut self, stop: &Stop, expected: u64, received: &AtomicU64) -> Result<(), Failure> {
         match self {
             Self::Bare { kind, lines } => {
@@ -195,7 +195,7 @@ fn run_bare(
             let descriptors = lines.iter().map(|packets| packets.descriptor());
             let mut descriptors: Vec<_> =
                 descriptors.map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN)).collect();
-            // A signal ends the wait early; the lines are looked at either way.
+            // A signal ends the wait early; the lines are examined either way.
             let _ = ppoll(&mut descriptors, Some(WAIT_MAX.into()), None);
         }
     }

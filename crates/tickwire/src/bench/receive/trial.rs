@@ -120,7 +120,7 @@ pub fn run(case: &Case<'_>, packets: usize, sending: Sending) -> Result<Outcome,
     })
 }
 
-/// Waits until all have come, or nothing has for some time.
+/// Waits until all have arrived, or nothing has for some time.
 fn await_rest(received: &AtomicU64, expected: u64, is_over: impl Fn() -> bool) {
     let (mut last, mut since) = (0, Instant::now());
     while last < expected && since.elapsed() < QUIET && !is_over() {

@@ -164,7 +164,7 @@ fn echo(
 }
 
 /// Waits for a packet, blocking or spinning as the socket is set; an error of kind `TimedOut` if none
-/// came in time.
+/// arrived in time.
 fn receive(socket: &UdpSocket, buffer: &mut [u8], stop: &Stop) -> io::Result<usize> {
     let end_ns = monotonic_ns().saturating_add(PATIENCE.as_nanos() as u64);
     loop {

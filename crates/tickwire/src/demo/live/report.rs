@@ -30,7 +30,7 @@ pub struct Counters {
     pub received: u64,
     /// Samples written and not taken.
     pub lost: u64,
-    /// Samples that came again.
+    /// Samples that arrived again.
     pub duplicates: u64,
     /// Sequence numbers that neither line brought.
     pub gaps: u64,

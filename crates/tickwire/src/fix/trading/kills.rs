@@ -12,7 +12,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tickwire_net::Stop;
 
-/// How often processes are looked at.
+/// How often processes are examined.
 const TICK: Duration = Duration::from_millis(5);
 /// How long the clients may take beyond twice the time in which their orders are sent.
 const GRACE: Duration = Duration::from_secs(60);

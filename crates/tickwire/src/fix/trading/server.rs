@@ -129,7 +129,7 @@ impl Application for Server {
     }
 
     fn handle_refused(&mut self, refused: &Refused<'_>) {
-        // Whoever was let in but for its store is to be helped; the event log tells it, not more often than of use.
+        // Whoever was admitted but for its store is to be helped; the event log tells it, not more often than of use.
         if refused.refusal == Refusal::Store {
             self.fail(refused.text.to_owned());
         }

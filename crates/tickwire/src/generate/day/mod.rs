@@ -50,7 +50,7 @@ pub fn run(args: &DayArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Clean)
 }
 
-/// Refuses two outputs of one name, and to replace a file unless that is asked for.
+/// Refuses two outputs of one name, and to replace a file unless that is requested.
 fn check_outputs(args: &DayArgs) -> Result<(), Failure> {
     let outputs =
         [Some(args.output.as_path()), args.truth.as_deref(), args.write_templates.as_deref()];

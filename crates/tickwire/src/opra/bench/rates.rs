@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tickwire_opra::{Decode, EncodeError, Encoder, Message, Version, bottom_up};
 
-/// Passes over the trace that threads make between two looks at the clock, so that starting them does
+/// Passes over the trace that threads make between two readings of the clock, so that starting them does
 /// not count.
 const PASSES_OF_THREADS: u32 = 4;
 

@@ -294,7 +294,7 @@ impl<'r> ChannelReport<'r> {
         Ok(())
     }
 
-    /// True if packets came and each of them was malformed or could not be decoded.
+    /// True if packets arrived and each of them was malformed or could not be decoded.
     fn is_nothing_decoded(&self) -> bool {
         let counters = self.handler.counters;
         let beside = counters.snapshots.decoded + counters.definitions.decoded;

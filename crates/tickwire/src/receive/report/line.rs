@@ -23,7 +23,7 @@ pub struct Line {
     pub packets: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Packets that the capture cut short.
+    /// Packets that the capture truncated.
     pub truncated: u64,
     /// Counters of its socket.
     pub socket: Option<Socket>,

@@ -68,7 +68,7 @@ pub fn reset(time_ns: u64, seq_num: u64) -> Row {
     row
 }
 
-/// No line has brought anything since `since_ns`, or a packet came again.
+/// No line has brought anything since `since_ns`, or a packet arrived again.
 pub fn silence(time_ns: u64, is_silent: bool, since_ns: u64) -> Row {
     let mut row = head(if is_silent { "silent" } else { "heard" }, time_ns, None);
     if is_silent {

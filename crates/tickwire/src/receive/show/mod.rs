@@ -198,7 +198,7 @@ impl Printer {
         self.note(written);
     }
 
-    /// A replay service is asked for a gap: what comes behind it waits.
+    /// A gap is requested from a replay service: later messages wait.
     pub fn replay_begun(&mut self, gap: Gap) {
         if let Some((_, order)) = &mut self.order {
             order.open(gap, self.now_ns);
@@ -373,7 +373,7 @@ impl Printer {
         let by_name =
             instruments.iter().map(|instrument| (instruments.name(instrument), instrument));
         let mut by_name: Vec<(&str, Instrument)> = by_name.collect();
-        // Two keys may have one name; the one that came first stays before the other.
+        // Two keys may have one name; the one that arrived first stays before the other.
         by_name.sort_by_key(|(name, _)| *name);
         for (name, instrument) in by_name {
             if !self.options.wants(name) {

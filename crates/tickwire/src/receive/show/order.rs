@@ -13,10 +13,10 @@ const WAIT_NS: u64 = 60_000_000_000;
 type Place = (u64, usize);
 
 /// Holds the text of messages behind a gap until nothing more is replayed of it. Beyond its limits it
-/// lets go, and messages come as they came.
+/// lets go, and messages come as they arrived.
 #[derive(Debug, Default)]
 pub struct Order {
-    /// Gaps that are asked for, each with the time at which it was reported.
+    /// Gaps that are requested, each with the time at which it was reported.
     open: Vec<(Gap, u64)>,
     held: BTreeMap<Place, Vec<u8>>,
     held_bytes: usize,
@@ -25,7 +25,7 @@ pub struct Order {
 }
 
 impl Order {
-    /// A gap is asked for.
+    /// A gap is requested.
     pub fn open(&mut self, gap: Gap, now_ns: u64) {
         self.open.push((gap, now_ns));
     }

@@ -19,7 +19,7 @@ use tickwire_net::clock::monotonic_ns;
 use tickwire_net::histogram;
 use tickwire_telemetry::metrics::Distribution;
 
-/// How often the menu is looked at.
+/// How often the menu is examined.
 const MENU_NS: u64 = 10_000_000;
 /// Moments of sending that are remembered, for round trips.
 const MOMENTS: usize = 1 << 20;

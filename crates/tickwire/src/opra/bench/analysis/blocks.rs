@@ -51,7 +51,7 @@ fn instructions(block: Block) -> Result<f64, Failure> {
     Ok(of_pass / Kernel::new(block, SEED).items() as f64)
 }
 
-/// Runs one block so often, and does nothing else: what callgrind looks at.
+/// Runs one block so often, and does nothing else: what callgrind examines.
 ///
 /// # Errors
 /// There is no such block.
