@@ -174,7 +174,7 @@ impl FixMetrics {
         }
     }
 
-    /// Publishes the counts, unless that was done a moment ago; returns whether it did.
+    /// Publishes the counts, unless they were published a moment ago; returns true if it did.
     pub fn publish(&mut self, sessions: &Sessions, now_ns: u64) -> bool {
         if now_ns < self.next_ns {
             return false;

@@ -63,7 +63,7 @@ impl Arbiter {
         }
     }
 
-    /// The first number of the next epoch, where a line that has left the current one was told it.
+    /// The first number of the next epoch, if it was reported to a line that has left the current one.
     pub(super) fn announced_first(&self) -> Option<u64> {
         let left = self.states.iter().filter(|state| state.has_left);
         left.filter_map(|state| state.announced_first).min()

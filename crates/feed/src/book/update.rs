@@ -85,7 +85,7 @@ impl fmt::Display for OrderId {
 /// Action on a level that is identified by its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LevelAction {
-    /// MDUpdateAction 0: levels from here on move away by one, the last beyond the depth goes.
+    /// MDUpdateAction 0: levels from here on move away by one; the level beyond the depth is deleted.
     New(Level),
     /// MDUpdateAction 1, and 5 (overlay): replaces price, size and orders.
     Change(Level),

@@ -31,7 +31,7 @@ mod tests {
 
     type Read = (u64, u64, u64, Option<u64>, Vec<u8>);
 
-    /// The packets from a mark on, or all of them, with the mark behind each.
+    /// Returns the packets from a mark on, or all of them, with the mark after each.
     fn packets(file: &[u8], mark: Option<&Mark>) -> Vec<(Read, Option<Mark>)> {
         let options = CaptureOptions::new();
         let mut reader = match mark {

@@ -40,7 +40,7 @@ impl Recovery {
         Some(due_ns).filter(|_| !self.behind.is_over)
     }
 
-    /// Every book is stale if the lines have not come as far in time.
+    /// Marks every book stale if the lines do not reach the snapshot in time.
     pub(super) fn check_behind(&mut self) {
         if self.behind_due_ns().is_some_and(|due_ns| self.now_ns >= due_ns) {
             self.behind.is_over = true;

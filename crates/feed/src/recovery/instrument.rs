@@ -392,7 +392,7 @@ impl Instrument {
         oldest.is_some()
     }
 
-    /// Notes an update that is in no book and not held; the one with the highest number counts.
+    /// Records an update that is neither applied nor held; only the one with the highest number matters.
     pub(super) fn note_dropped(&mut self, update: &Update) {
         if self.dropped.is_none_or(|(seq_num, _)| update.seq_num >= seq_num) {
             self.dropped = Some((update.seq_num, update.rpt_seq));

@@ -28,7 +28,7 @@ const RETRY_NS: u64 = SECOND_NS / 10;
 const SILENCE: Duration = Duration::from_secs(60);
 const PROBES: u32 = 4;
 const PROBE_INTERVAL: Duration = Duration::from_secs(15);
-/// Connections taken from a listener at a time, so that a flood leaves time for sessions.
+/// Most connections accepted from a listener at a time, so that a flood leaves time for sessions.
 const ACCEPT_MAX: usize = 64;
 
 impl<A: Application> Engine<A> {

@@ -46,7 +46,7 @@ impl<A: Application> Engine<A> {
         self.next_timer_ns = 0;
     }
 
-    /// Looks whether the first message of a pending connection is whole, and whose it is.
+    /// Checks whether the first message of a pending connection is complete, and finds its session.
     pub(super) fn introduce(&mut self, index: usize, now: Now) {
         let mut text = String::new();
         match self.examine(index, now, &mut text) {

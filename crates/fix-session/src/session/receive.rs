@@ -224,7 +224,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Checks what every message must fulfil; handles a violation.
+    /// Checks the requirements of every message; rejects or disconnects if one is not met.
     ///
     /// Spec: FIX session layer, test cases 2a and 2b (MsgSeqNum), 2k (CompIDs) and 2o (SendingTime).
     pub(super) fn verify(

@@ -53,7 +53,7 @@ pub struct UdpLatency {
 /// Bytes at the front of a packet: its number, and when it was sent.
 const HEADER_BYTES: usize = 16;
 
-/// How long an answer is waited for: packets do not get lost on loopback but by a full buffer.
+/// Longest wait for an answer: on loopback packets are lost only by a full buffer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Measures plain UDP on the loopback interface.
