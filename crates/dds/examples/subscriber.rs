@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let ledger = subscriber.ledger();
     for publisher in ledger.publishers() {
-        let lost = ledger.lost(&publisher);
+        let lost = publisher.lost;
         println!("{} quotes, volume {volume}, lost: {lost:?}", publisher.received());
     }
     Ok(())

@@ -1,9 +1,13 @@
 //! What a subscriber received, by publisher, and what it knows to be lost.
+//!
+//! Two facts tell of losses: the numbers that each writer gives its samples, in which a lost sample is a hole, and the
+//! [totals](crate::Total) by topic that a publisher writes when it ends, which tell what it wrote behind the last sample
+//! that came.
 
 use std::collections::HashMap;
 
 use crate::stations::Arrival;
-use crate::transport::ParticipantId;
+use crate::transport::{InstanceState, ParticipantId, SampleInfo};
 
 /// Publishers told apart; of more, the rest are one of which nobody knows what was lost.
 const PUBLISHERS_MAX: usize = 64;
@@ -37,7 +41,8 @@ pub struct FromPublisher {
     pub samples: Vec<u64>,
     /// Samples that it had written before we met: the last values that a late subscriber gets.
     pub last_values: u64,
-    /// Samples whose number was not above that of the one before of the same writer and key.
+    /// Samples that came again, or whose sequence number of the feed is below that of the one before of the same
+    /// writer and key.
     pub duplicates: u64,
     /// Sequence numbers of the feed in its samples, lowest and highest, last values apart.
     pub seq_nums: Option<(u64, u64)>,
@@ -45,10 +50,11 @@ pub struct FromPublisher {
     pub standing: Standing,
     /// Samples that are missing between those that came.
     pub holes: u64,
-    /// Samples up to the last that came of each writer: those before we met, those that came, and holes.
-    accounted: u64,
-    /// Whether some of its writers had written before we met.
-    is_met_late: bool,
+    /// Samples that it wrote after we met to the topics that are read and that did not come; `None` where that is
+    /// unknown. A publisher that has not said that it ended may have written more, also while its lease lasts.
+    pub lost: Option<u64>,
+    /// Whether it has told what it wrote to each topic.
+    pub has_totals: bool,
     /// Whether it has writers that are not followed, or is several publishers.
     is_partly_followed: bool,
 }
@@ -60,7 +66,7 @@ impl FromPublisher {
         self.samples.iter().sum()
     }
 
-    /// Samples that it says it wrote, once it has ended.
+    /// Samples that it says it wrote to all its topics, once it has ended.
     pub fn written(&self) -> Option<u64> {
         match self.standing {
             Standing::Done { written } | Standing::Stopped { written } => Some(written),
@@ -69,7 +75,7 @@ impl FromPublisher {
     }
 }
 
-/// Samples of one writer.
+/// Samples of one writer, which writes one topic.
 #[derive(Clone, Copy, Debug)]
 struct WriterRow {
     publisher: usize,
@@ -77,18 +83,64 @@ struct WriterRow {
     history_end: u64,
     /// Highest number that came.
     last: u64,
-    /// Samples that came and were written after we met.
+    /// Samples that came and were written after we met, and ends of instances.
     live: u64,
+    /// Samples that came without a number.
+    unnumbered: u64,
+}
+
+/// What is known of the samples of one publisher in one topic, or in all topics.
+#[derive(Clone, Copy, Debug, Default)]
+struct Account {
+    /// Samples up to the last that came of each writer: those before we met, those that came, and holes.
+    numbered: u64,
+    unnumbered: u64,
+    holes: u64,
+    /// Whether samples had been written before we met.
+    is_met_late: bool,
+}
+
+impl Account {
+    fn add(&mut self, row: &WriterRow) {
+        let beyond = row.last.saturating_sub(row.history_end);
+        self.numbered += row.last.max(row.history_end);
+        self.unnumbered += row.unnumbered;
+        self.holes += beyond.saturating_sub(row.live);
+        self.is_met_late |= row.history_end > 0;
+    }
+}
+
+/// A publisher by what was heard of it.
+#[derive(Debug)]
+struct Publisher {
+    id: Option<ParticipantId>,
+    received: FromPublisher,
+    /// Samples by topic that is read, and by the writer that told of them.
+    totals: HashMap<(usize, u64), u64>,
+    /// Sum of the totals of all its topics, as far as they have come.
+    told: Option<u64>,
+}
+
+impl Publisher {
+    /// Whether the totals of all its topics have come.
+    fn has_totals(&self) -> bool {
+        self.told.is_some() && self.told == self.received.written()
+    }
+
+    /// Whether it writes any of the topics that are read, as far as is known.
+    fn concerns_us(&self) -> bool {
+        !self.has_totals() || !self.totals.is_empty() || self.received.received() > 0
+    }
 }
 
 /// Counts samples by publisher.
 #[derive(Debug)]
 pub struct Ledger {
-    publishers: Vec<(Option<ParticipantId>, FromPublisher)>,
-    /// By topic set and writer.
+    publishers: Vec<Publisher>,
+    /// By topic and writer.
     writers: HashMap<(usize, u64), WriterRow>,
-    /// By writer and key, the last sequence number.
-    last: HashMap<(u64, u64), u64>,
+    /// By topic, writer and key, the last sequence number of the feed and of the writer.
+    last: HashMap<(usize, u64, u64), (u64, u64)>,
     known: Known,
     sets: usize,
 }
@@ -100,9 +152,12 @@ pub enum Known {
     LastValues,
     /// It gets none, so of a writer that is silent it does not know whether it ever wrote.
     None,
-    /// It reads some of the topics only. Publishers say how much they wrote to all, so it does not learn of samples
-    /// that are lost behind the last that came.
-    SomeTopics,
+    /// It reads some of the topics only. Of a publisher that tells only how much it wrote to all, it does not learn of
+    /// samples that are lost behind the last that came.
+    SomeTopics {
+        /// Whether it gets last values.
+        last_values: bool,
+    },
     /// It skips samples: whether one that did not come was skipped or lost is unknown, and not counted as lost.
     Conflated,
     /// Delivery is not reliable: what came before the first that came may be lost or from before.
@@ -119,9 +174,9 @@ impl Ledger {
 
     /// Counts a sample.
     pub fn count(&mut self, arrival: &Arrival<'_>) {
-        let publisher = self.follow(arrival);
+        let publisher = self.follow(arrival.topic, &arrival.raw.info);
         let is_repeated = self.is_repeated(arrival);
-        let received = &mut self.publishers[publisher].1;
+        let received = &mut self.publishers[publisher].received;
         received.samples[arrival.set] += 1;
         received.duplicates += u64::from(is_repeated);
         if arrival.raw.info.is_history() {
@@ -132,42 +187,53 @@ impl Ledger {
         }
     }
 
-    /// Enters the sample in its writer's row; returns the index of its publisher.
-    fn follow(&mut self, arrival: &Arrival<'_>) -> usize {
-        let info = &arrival.raw.info;
-        let key = (arrival.set, info.writer);
+    /// Notes that an instance has ended. A writer that says so gives that a number, as it does a sample.
+    pub fn note_end_of_instance(&mut self, topic: usize, info: &SampleInfo) {
+        if info.instance_state == InstanceState::Disposed && info.writer_seq_num != 0 {
+            self.follow(topic, info);
+        }
+    }
+
+    /// Enters the number in its writer's row; returns the index of its publisher.
+    fn follow(&mut self, topic: usize, info: &SampleInfo) -> usize {
+        let key = (topic, info.writer);
         let number = info.writer_seq_num;
         if let Some(row) = self.writers.get_mut(&key) {
             row.last = row.last.max(number);
             row.live += u64::from(number > row.history_end);
+            row.unnumbered += u64::from(number == 0);
             return row.publisher;
         }
-        let publisher = self.index_of(arrival.publisher());
+        let publisher = self.index_of(info.participant);
         if self.writers.len() >= ROWS_MAX {
-            self.publishers[publisher].1.is_partly_followed = true;
+            self.publishers[publisher].received.is_partly_followed = true;
             return publisher;
         }
         let history_end = match self.known {
             Known::BestEffort => number.saturating_sub(1),
-            Known::Conflated | Known::LastValues | Known::None | Known::SomeTopics => {
+            Known::Conflated | Known::LastValues | Known::None | Known::SomeTopics { .. } => {
                 info.history_end
             }
         };
-        let live = u64::from(number > history_end);
-        self.writers.insert(key, WriterRow { publisher, history_end, last: number, live });
+        let (live, unnumbered) = (u64::from(number > history_end), u64::from(number == 0));
+        let row = WriterRow { publisher, history_end, last: number, live, unnumbered };
+        self.writers.insert(key, row);
         publisher
     }
 
+    /// Whether a sample came again or out of order. Several samples may be of one message of the feed and share its
+    /// number; those of one writer have numbers of their own.
     fn is_repeated(&mut self, arrival: &Arrival<'_>) -> bool {
-        let Some(seq_num) = arrival.seq_num else { return false };
-        let row = (arrival.raw.info.writer, arrival.key);
+        let number = arrival.raw.info.writer_seq_num;
+        let now = (arrival.seq_num.unwrap_or(0), number);
+        let row = (arrival.topic, arrival.raw.info.writer, arrival.key);
         let room = self.last.len() < ROWS_MAX;
         match self.last.get_mut(&row) {
-            Some(last) if seq_num < *last => return true,
-            Some(last) if seq_num == *last => return !arrival.is_of_packet,
-            Some(last) => *last = seq_num,
+            Some(last) if now.0 < last.0 => return true,
+            Some(last) if number != 0 && number <= last.1 => return true,
+            Some(last) => *last = now,
             None if room => {
-                self.last.insert(row, seq_num);
+                self.last.insert(row, now);
             }
             None => {}
         }
@@ -177,9 +243,26 @@ impl Ledger {
     /// Notes how a publisher ended. Of several that are one, a feed that is done stays done.
     pub fn end(&mut self, owner: Option<ParticipantId>, standing: Standing) {
         let index = self.index_of(owner);
-        let received = &mut self.publishers[index].1;
+        let received = &mut self.publishers[index].received;
         if !(received.is_partly_followed && matches!(received.standing, Standing::Done { .. })) {
             received.standing = standing;
+        }
+    }
+
+    /// Notes what a publisher wrote to one of its topics; `topic` is its index, `None` for one that is not read, and
+    /// `teller` names the writer that told of it.
+    pub fn note_total(
+        &mut self,
+        owner: Option<ParticipantId>,
+        topic: Option<usize>,
+        teller: u64,
+        samples: u64,
+    ) {
+        let index = self.index_of(owner);
+        let publisher = &mut self.publishers[index];
+        publisher.told = Some(publisher.told.unwrap_or(0).saturating_add(samples));
+        if let Some(topic) = topic {
+            publisher.totals.insert((topic, teller), samples);
         }
     }
 
@@ -189,7 +272,7 @@ impl Ledger {
             self.index_of(Some(*id));
         }
         let mut gone = Vec::new();
-        for (id, received) in &mut self.publishers {
+        for Publisher { id, received, .. } in &mut self.publishers {
             if let (Some(id), Standing::Present) = (*id, received.standing)
                 && !present.contains(&id)
             {
@@ -203,36 +286,94 @@ impl Ledger {
     /// What came, by publisher, in the order in which they were first heard.
     #[must_use]
     pub fn publishers(&self) -> Vec<FromPublisher> {
-        let mut all: Vec<_> =
-            self.publishers.iter().map(|(_, received)| received.clone()).collect();
-        for row in self.writers.values() {
-            let received = &mut all[row.publisher];
-            let beyond = row.last.saturating_sub(row.history_end);
-            received.holes += beyond.saturating_sub(row.live);
-            received.accounted += row.last.max(row.history_end);
-            received.is_met_late |= row.history_end > 0;
+        let mut accounts: HashMap<(usize, usize), Account> = HashMap::new();
+        for ((topic, _), row) in &self.writers {
+            accounts.entry((row.publisher, *topic)).or_default().add(row);
         }
-        all
+        let finished = |(index, publisher): (usize, &Publisher)| {
+            let mut received = publisher.received.clone();
+            let own = accounts.iter().filter(|((of, _), _)| *of == index);
+            received.holes = own.map(|(_, account)| account.holes).sum();
+            received.has_totals = publisher.has_totals();
+            received.lost = self.lost(index, publisher, &received, &accounts);
+            received
+        };
+        self.publishers.iter().enumerate().map(finished).collect()
     }
 
-    /// Samples that a publisher wrote after we met and that did not come; `None` where that is not known. One
-    /// that has not said that it ended may have written more, also while its lease lasts.
-    #[must_use]
-    pub fn lost(&self, received: &FromPublisher) -> Option<u64> {
-        match self.known {
-            Known::Conflated => return received.written().map(|_| 0),
-            Known::SomeTopics => return received.written().map(|_| received.holes),
-            Known::BestEffort | Known::LastValues | Known::None => {}
+    fn lost(
+        &self,
+        index: usize,
+        publisher: &Publisher,
+        received: &FromPublisher,
+        accounts: &HashMap<(usize, usize), Account>,
+    ) -> Option<u64> {
+        let written = received.written()?;
+        if self.known == Known::Conflated {
+            return Some(0);
         }
-        let tail = received.written()?.saturating_sub(received.accounted);
+        if received.is_partly_followed {
+            return None;
+        }
+        let own = accounts.iter().filter(|((of, _), _)| *of == index);
+        if !received.has_totals {
+            let mut whole = Account::default();
+            for (_, account) in own {
+                whole.numbered += account.numbered;
+                whole.unnumbered += account.unnumbered;
+                whole.holes += account.holes;
+                whole.is_met_late |= account.is_met_late;
+            }
+            return self.lost_of_all(&whole, written);
+        }
+        let mut totals: HashMap<usize, u64> = HashMap::new();
+        for ((topic, _), samples) in &publisher.totals {
+            *totals.entry(*topic).or_default() += samples;
+        }
+        let unaccounted = own.filter(|((_, topic), _)| !totals.contains_key(topic)).count();
+        if unaccounted > 0 {
+            return None;
+        }
+        let lost = |(topic, total): (&usize, &u64)| {
+            self.lost_of_topic(accounts.get(&(index, *topic)), *total)
+        };
+        totals.iter().map(lost).sum()
+    }
+
+    /// Samples lost of a topic to which a publisher wrote `total`.
+    fn lost_of_topic(&self, account: Option<&Account>, total: u64) -> Option<u64> {
+        let Some(account) = account else {
+            // A writer that is silent may have written all of it before we met.
+            let is_certain = total == 0 || self.gets_last_values();
+            return is_certain.then_some(total);
+        };
+        if account.unnumbered > 0 {
+            return (account.unnumbered >= total).then_some(0);
+        }
+        let is_head_unknown = self.known == Known::BestEffort && account.is_met_late;
+        let tail = total.saturating_sub(account.numbered);
+        (!is_head_unknown).then_some(account.holes + tail)
+    }
+
+    /// Samples lost of a publisher that told only how much it wrote to all its topics.
+    fn lost_of_all(&self, account: &Account, written: u64) -> Option<u64> {
+        if account.unnumbered > 0 {
+            return (account.unnumbered >= written).then_some(0);
+        }
+        let tail = written.saturating_sub(account.numbered);
         let is_certain = match self.known {
+            Known::SomeTopics { .. } => return Some(account.holes),
             Known::LastValues => true,
             // The tail may be of writers that were silent since we met.
-            Known::None => tail == 0 || !received.is_met_late,
+            Known::None => tail == 0,
             // So may it be here, and the head may be lost.
-            Known::BestEffort | Known::Conflated | Known::SomeTopics => !received.is_met_late,
+            Known::BestEffort | Known::Conflated => tail == 0 && !account.is_met_late,
         };
-        (is_certain && !received.is_partly_followed).then_some(received.holes + tail)
+        is_certain.then_some(account.holes + tail)
+    }
+
+    fn gets_last_values(&self) -> bool {
+        matches!(self.known, Known::LastValues | Known::SomeTopics { last_values: true })
     }
 
     /// Whether samples are skipped on purpose.
@@ -241,44 +382,50 @@ impl Ledger {
         self.known == Known::Conflated
     }
 
-    /// Whether some topics only are read, so that losses behind the last sample of a topic are not learnt of.
+    /// Whether losses behind the last sample of a topic are not learnt of: some topics only are read, of a publisher
+    /// that told only how much it wrote to all.
     #[must_use]
-    pub fn is_of_some_topics(&self) -> bool {
-        self.known == Known::SomeTopics
+    pub fn has_unknown_tails(&self) -> bool {
+        let has_ended = |publisher: &&Publisher| publisher.received.written().is_some();
+        let mut ended = self.publishers.iter().filter(has_ended);
+        matches!(self.known, Known::SomeTopics { .. })
+            && ended.any(|publisher| !publisher.has_totals())
     }
 
     /// Whether some publisher's feed is done, and everything has come that those wrote who have ended.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        if matches!(self.known, Known::Conflated | Known::SomeTopics) {
+        if self.known == Known::Conflated || self.has_unknown_tails() || !self.has_end() {
             // Samples of those that have ended may still wait to be taken.
             return false;
         }
-        let has_ended = |received: &FromPublisher| received.written().is_some();
-        self.has_end()
-            && self
-                .publishers()
-                .iter()
-                .filter(|received| has_ended(received))
-                .all(|received| self.lost(received) == Some(0))
+        let is_accounted = |received: &FromPublisher| match received.written() {
+            // Totals may still be on their way.
+            Some(written) => received.lost == Some(0) && (received.has_totals || written > 0),
+            None => true,
+        };
+        self.publishers().iter().all(is_accounted)
     }
 
-    /// Whether some publisher's feed is done.
+    /// Whether the feed of some publisher of the topics that are read is done.
     pub fn has_end(&self) -> bool {
-        let is_done = |received: &FromPublisher| matches!(received.standing, Standing::Done { .. });
-        self.publishers.iter().any(|(_, received)| is_done(received))
+        let is_done = |publisher: &Publisher| {
+            matches!(publisher.received.standing, Standing::Done { .. }) && publisher.concerns_us()
+        };
+        self.publishers.iter().any(is_done)
     }
 
     /// The publisher's index; publishers of this process are one.
     fn index_of(&mut self, owner: Option<ParticipantId>) -> usize {
-        let known = self.publishers.iter().position(|(publisher, _)| *publisher == owner);
+        let known = self.publishers.iter().position(|publisher| publisher.id == owner);
         known.unwrap_or_else(|| {
             if self.publishers.len() >= PUBLISHERS_MAX {
-                self.publishers[PUBLISHERS_MAX - 1].1.is_partly_followed = true;
+                self.publishers[PUBLISHERS_MAX - 1].received.is_partly_followed = true;
                 return PUBLISHERS_MAX - 1;
             }
-            let samples = vec![0; self.sets];
-            self.publishers.push((owner, FromPublisher { samples, ..Default::default() }));
+            let received = FromPublisher { samples: vec![0; self.sets], ..Default::default() };
+            let (totals, told) = (HashMap::new(), None);
+            self.publishers.push(Publisher { id: owner, received, totals, told });
             self.publishers.len() - 1
         })
     }
@@ -292,6 +439,8 @@ mod tests {
     use crate::transport::{RawSample, SampleInfo};
     use crate::{Fields, Quote};
 
+    const SOME: Known = Known::SomeTopics { last_values: true };
+
     fn arrival(seq_num: u64, key: u64, writer: u64) -> Arrival<'static> {
         let info = SampleInfo {
             has_data: true,
@@ -302,10 +451,10 @@ mod tests {
         };
         Arrival {
             set: 0,
+            topic: 0,
             of: Quote::struct_type(),
             raw: RawSample { bytes: &[], encoding: Encoding::Xcdr1, info },
             seq_num: Some(seq_num),
-            is_of_packet: false,
             key,
             taken_ns: 0,
         }
@@ -336,7 +485,7 @@ mod tests {
     }
 
     fn lost(ledger: &Ledger) -> Option<u64> {
-        ledger.lost(&ledger.publishers()[0])
+        ledger.publishers()[0].lost
     }
 
     #[test]
@@ -387,7 +536,11 @@ mod tests {
         assert_eq!(headless.publishers()[0].holes, 1);
         assert_eq!(lost(&headless), None, "the first hundred may be lost, or from before we met");
         let mut whole = heard(Known::BestEffort, 0, &[1, 3]);
+        whole.end(publisher(1), Standing::Done { written: 3 });
+        assert_eq!(lost(&whole), Some(1));
         whole.end(publisher(1), Standing::Done { written: 4 });
+        assert_eq!(lost(&whole), None, "another writer may have written one before we met");
+        whole.note_total(publisher(1), Some(0), 99, 4);
         assert_eq!(lost(&whole), Some(2));
     }
 
@@ -401,9 +554,9 @@ mod tests {
         }
         let all = ledger.publishers();
         assert_eq!(all.len(), PUBLISHERS_MAX);
-        let known = all.iter().filter(|received| ledger.lost(received) == Some(0)).count();
+        let known = all.iter().filter(|received| received.lost == Some(0)).count();
         assert_eq!(known, PUBLISHERS_MAX - 1);
-        assert_eq!(ledger.lost(&all[PUBLISHERS_MAX - 1]), None);
+        assert_eq!(all[PUBLISHERS_MAX - 1].lost, None);
         ledger.end(publisher(count), Standing::Stopped { written: 1 });
         let standing = ledger.publishers()[PUBLISHERS_MAX - 1].standing;
         assert_eq!(standing, Standing::Done { written: 1 }, "another of them was done");
@@ -436,21 +589,90 @@ mod tests {
         assert_eq!(lost(&late), None);
         let mut early = heard(Known::None, 0, &[1, 2]);
         early.end(publisher(1), Standing::Done { written: 3 });
-        assert_eq!(lost(&early), Some(1));
+        assert_eq!(lost(&early), None, "the third may be of a writer that was silent since we met");
+        early.note_total(publisher(1), Some(0), 99, 3);
+        assert_eq!(lost(&early), Some(1), "the writer's own");
+        early.end(publisher(1), Standing::Done { written: 10 });
+        early.note_total(publisher(1), Some(1), 99, 7);
+        assert_eq!(lost(&early), None, "another writer's seven, of which none came");
     }
 
     #[test]
-    fn samples_of_one_packet_are_no_duplicates() {
+    fn samples_that_share_a_number_of_the_feed_are_no_duplicates() {
         let mut ledger = ledger();
-        for seq_num in [7, 7, 8, 6] {
-            ledger.count(&Arrival { is_of_packet: true, ..arrival(seq_num, 1, 10) });
+        for (number, seq_num) in [(1, 7), (2, 7), (3, 8), (4, 6), (3, 8)] {
+            let mut arrival = arrival(seq_num, 1, 10);
+            arrival.raw.info.writer_seq_num = number;
+            ledger.count(&arrival);
         }
-        assert_eq!(ledger.publishers()[0].duplicates, 1, "the one out of order");
+        assert_eq!(ledger.publishers()[0].duplicates, 2, "one out of order, one came again");
+    }
+
+    #[test]
+    fn a_publisher_of_other_topics_loses_nothing_and_ends_nobody() {
+        for known in [Known::LastValues, Known::None, SOME, Known::BestEffort] {
+            let mut ledger = Ledger::new(known, 1);
+            ledger.note_total(publisher(2), None, 5, 1000);
+            ledger.end(publisher(2), Standing::Done { written: 1000 });
+            assert!(!ledger.has_end() && !ledger.is_complete(), "{known:?}");
+            assert_eq!(lost(&ledger), Some(0), "{known:?}");
+            assert!(!ledger.has_unknown_tails());
+        }
+    }
+
+    #[test]
+    fn totals_by_topic_tell_a_subscriber_of_some_topics_what_it_lost() {
+        let mut ledger = heard(SOME, 0, &[1, 2]);
+        ledger.end(publisher(1), Standing::Done { written: 50 });
+        assert!(ledger.has_unknown_tails() && !ledger.is_complete());
+        ledger.note_total(publisher(1), None, 5, 48);
+        ledger.note_total(publisher(1), Some(0), 5, 2);
+        assert!(ledger.is_complete() && !ledger.has_unknown_tails());
+        let mut short = heard(SOME, 0, &[1, 2]);
+        short.end(publisher(1), Standing::Done { written: 3 });
+        short.note_total(publisher(1), Some(0), 5, 3);
+        assert_eq!((lost(&short), short.is_complete()), (Some(1), false));
+    }
+
+    #[test]
+    fn writers_of_two_topics_with_the_same_name_are_told_apart() {
+        let mut ledger = ledger();
+        for (topic, number) in [(0, 1), (0, 2), (1, 1), (1, 2), (0, 3)] {
+            ledger.count(&Arrival { topic, ..arrival(number, 0, 10) });
+        }
+        ledger.end(publisher(1), Standing::Done { written: 5 });
+        let received = &ledger.publishers()[0];
+        assert_eq!((received.duplicates, received.lost), (0, Some(0)));
+    }
+
+    #[test]
+    fn the_end_of_an_instance_is_no_hole() {
+        let mut ledger = heard(Known::LastValues, 0, &[1, 2]);
+        let mut info = arrival(3, 0, 10).raw.info;
+        (info.has_data, info.instance_state) = (false, InstanceState::Disposed);
+        ledger.note_end_of_instance(0, &info);
+        ledger.count(&arrival(4, 0, 10));
+        let received = &ledger.publishers()[0];
+        assert_eq!((received.holes, received.received()), (0, 3));
+    }
+
+    #[test]
+    fn samples_of_this_process_have_no_number_and_are_not_lost() {
+        let mut ledger = ledger();
+        for _ in 0..3 {
+            let mut arrival = arrival(0, 0, 10);
+            (arrival.raw.info.participant, arrival.seq_num) = (None, None);
+            ledger.count(&arrival);
+        }
+        ledger.end(None, Standing::Done { written: 3 });
+        assert_eq!((lost(&ledger), ledger.publishers()[0].duplicates), (Some(0), 0));
+        ledger.end(None, Standing::Done { written: 4 });
+        assert_eq!(lost(&ledger), None, "it may be from before we met");
     }
 
     #[test]
     fn a_subscriber_of_some_topics_knows_of_holes_alone() {
-        let mut ledger = heard(Known::SomeTopics, 0, &[1, 3]);
+        let mut ledger = heard(SOME, 0, &[1, 3]);
         ledger.end(publisher(1), Standing::Done { written: 50 });
         assert_eq!(lost(&ledger), Some(1));
     }

@@ -28,7 +28,7 @@ pub use publisher::{Publisher, PublisherCounters};
 pub use qos::{Durability, History, Qos, Reliability};
 pub use sample::{
     Book, BookLevel, BookTop, Change, Decimal, Definition, Done, MarketData, MarketDataEntry, New,
-    Quote, QuoteRequest, RelatedSymbol, Remove, Sample, Status, Trade, security_topic,
+    Quote, QuoteRequest, RelatedSymbol, Remove, Sample, Status, Total, Trade, security_topic,
 };
 pub use stations::{Arrival, Role, Stations};
 pub use subscriber::{Subscriber, SubscriberOptions};

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::cdr::Encoder;
 use crate::delivery::{Delivery, END_TOPICS, TopicSet};
 use crate::transport::{Participant, RawWriter, TransportError};
-use crate::{Done, Sample, Writer};
+use crate::{Done, Sample, Total, Writer};
 
 /// Longest sleep of a loop that waits for subscribers.
 const TICK: Duration = Duration::from_millis(20);
@@ -41,16 +41,23 @@ struct Patience {
     is_exhausted: bool,
 }
 
+/// The writer of one topic.
+struct Outlet<W> {
+    topic: String,
+    writer: W,
+    written: u64,
+}
+
 /// Writers of the topics of one set.
 enum Writers<W> {
-    One(W),
+    One(Outlet<W>),
     /// Ascending by security.
-    BySecurity(Vec<(u32, W)>),
+    BySecurity(Vec<(u32, Outlet<W>)>),
 }
 
 impl<W> Writers<W> {
     #[inline]
-    fn of(&mut self, security: Option<u32>) -> Option<&mut W> {
+    fn of(&mut self, security: Option<u32>) -> Option<&mut Outlet<W>> {
         match self {
             Self::One(writer) => Some(writer),
             Self::BySecurity(writers) => {
@@ -61,12 +68,12 @@ impl<W> Writers<W> {
         }
     }
 
-    fn all(&self) -> impl Iterator<Item = &W> {
+    fn all(&self) -> impl Iterator<Item = &Outlet<W>> {
         let (one, many) = match self {
             Self::One(writer) => (Some(writer), &[][..]),
             Self::BySecurity(writers) => (None, &writers[..]),
         };
-        one.into_iter().chain(many.iter().map(|(_, writer)| writer))
+        one.into_iter().chain(many.iter().map(|(_, outlet)| outlet))
     }
 }
 
@@ -94,6 +101,7 @@ pub struct Publisher<P: Participant> {
     sets: Vec<Writers<P::RawWriter>>,
     /// By whether the feed was stopped.
     ends: [Writer<Done, P::RawWriter>; 2],
+    totals: Writer<Total, P::RawWriter>,
     patience: Patience,
     counters: PublisherCounters,
     bytes: Vec<u8>,
@@ -117,6 +125,7 @@ impl<P: Participant> Publisher<P> {
         let [done, stopped] = END_TOPICS;
         let end = |topic| participant.writer(topic, &delivery.done_qos());
         Ok(Self {
+            totals: participant.writer(Total::TOPIC, &delivery.done_qos())?,
             ends: [end(done)?, end(stopped)?],
             patience: Patience { is_over: Box::new(is_over), max: wait_max, is_exhausted: false },
             counters: PublisherCounters { written: vec![0; sets.len()], ..Default::default() },
@@ -134,9 +143,10 @@ impl<P: Participant> Publisher<P> {
         let mut by_security = Vec::new();
         for (security, topic) in set.topics() {
             let writer = participant.raw_writer(&set.of, &topic, &qos)?;
+            let outlet = Outlet { topic, writer, written: 0 };
             match security {
-                Some(security) => by_security.push((security, writer)),
-                None => return Ok(Writers::One(writer)),
+                Some(security) => by_security.push((security, outlet)),
+                None => return Ok(Writers::One(outlet)),
             }
         }
         Ok(Writers::BySecurity(by_security))
@@ -153,14 +163,7 @@ impl<P: Participant> Publisher<P> {
     /// # Errors
     /// What the transport refuses.
     pub fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, P::Error> {
-        let started = Instant::now();
-        while !self.is_matched(count)? {
-            if started.elapsed() >= timeout || (self.patience.is_over)() {
-                return Ok(false);
-            }
-            std::thread::sleep(TICK);
-        }
-        Ok(true)
+        self.wait_until(timeout, || self.is_matched(count))
     }
 
     /// As [`wait_matched`](Self::wait_matched) for subscribers that read some of the topics only: waits for so many
@@ -169,8 +172,16 @@ impl<P: Participant> Publisher<P> {
     /// # Errors
     /// What the transport refuses.
     pub fn wait_subscribers(&self, count: u32, timeout: Duration) -> Result<bool, P::Error> {
+        self.wait_until(timeout, || Ok(self.ends[0].matched()? >= count))
+    }
+
+    fn wait_until(
+        &self,
+        timeout: Duration,
+        is_so: impl Fn() -> Result<bool, P::Error>,
+    ) -> Result<bool, P::Error> {
         let started = Instant::now();
-        while self.ends[0].matched()? < count {
+        while !is_so()? {
             if started.elapsed() >= timeout || (self.patience.is_over)() {
                 return Ok(false);
             }
@@ -180,8 +191,8 @@ impl<P: Participant> Publisher<P> {
     }
 
     fn is_matched(&self, count: u32) -> Result<bool, P::Error> {
-        for writer in self.sets.iter().flat_map(Writers::all) {
-            if writer.matched()? < count {
+        for outlet in self.sets.iter().flat_map(Writers::all) {
+            if outlet.writer.matched()? < count {
                 return Ok(false);
             }
         }
@@ -218,10 +229,11 @@ impl<P: Participant> Publisher<P> {
 
     #[inline]
     fn write(&mut self, set: usize, security: Option<u32>) -> Result<(), P::Error> {
-        let Some(writer) = self.sets[set].of(security) else {
+        let Some(outlet) = self.sets[set].of(security) else {
             self.counters.unlisted += 1;
             return Ok(());
         };
+        let writer = &mut outlet.writer;
         match writer.write(&self.bytes, None) {
             Ok(()) => self.patience.is_exhausted = false,
             Err(error) if error.is_timed_out() => {
@@ -234,6 +246,7 @@ impl<P: Participant> Publisher<P> {
             Err(error) => return Err(error),
         }
         self.counters.written[set] += 1;
+        outlet.written += 1;
         Ok(())
     }
 
@@ -246,14 +259,21 @@ impl<P: Participant> Publisher<P> {
         let until = Instant::now() + timeout;
         let left = || until.saturating_duration_since(Instant::now());
         let mut all = self.sets.iter().flat_map(Writers::all);
-        let acknowledged = is_in_time(all.try_for_each(|writer| writer.wait_acknowledged(left())))?;
+        let acknowledged =
+            is_in_time(all.try_for_each(|outlet| outlet.writer.wait_acknowledged(left())))?;
+        for Outlet { topic, written, .. } in self.sets.iter().flat_map(Writers::all) {
+            self.totals.write(&Total { topic: topic.clone(), samples: *written })?;
+        }
+        // Subscribers are to have the totals when they hear of the end.
+        is_in_time(self.totals.wait_acknowledged(left().max(TICK)))?;
         let end = &mut self.ends[usize::from(!is_whole)];
         end.write(&Done { samples: self.counters.written() })?;
         Ok(is_in_time(end.wait_acknowledged(left().max(TICK)))? && acknowledged)
     }
 }
 
-fn is_in_time<E: TransportError>(result: Result<(), E>) -> Result<bool, E> {
+/// Whether a call succeeded before its time was over.
+pub(crate) fn is_in_time<E: TransportError>(result: Result<(), E>) -> Result<bool, E> {
     match result {
         Ok(()) => Ok(true),
         Err(error) if error.is_timed_out() => Ok(false),

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use crate::Sample;
 use crate::cdr::DecodeError;
 use crate::delivery::{Delivery, TopicSet, echo_topic};
+use crate::publisher::is_in_time;
 use crate::transport::{
-    Participant, ParticipantId, RawReader, RawSample, RawWriter, Received, TransportError, WaitSet,
+    Participant, ParticipantId, RawReader, RawSample, RawWriter, Received, SampleInfo, WaitSet,
 };
 use crate::types::StructType;
 
@@ -18,24 +19,22 @@ const TICK: Duration = Duration::from_millis(20);
 const DRAINED_MAX: usize = 256;
 /// The time of an echo that is not to be timed.
 const NO_TIME: i64 = 0;
-/// Members that number the messages samples come from.
-const MESSAGE_SEQ_NUMS: [&str; 3] = ["SequenceNumber", "msgSeqNum", "MsgSeqNum"];
-/// The member that numbers the packets.
-const PACKET_SEQ_NUM: &str = "seq_num";
+/// Members that number the messages or packets samples come from.
+const SEQ_NUMS: [&str; 4] = ["SequenceNumber", "msgSeqNum", "MsgSeqNum", "seq_num"];
 
 /// A sample that came.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a> {
     /// Index of its topic set.
     pub set: usize,
+    /// Index of its topic among those of all sets, in their order.
+    pub topic: usize,
     /// Its type.
     pub of: &'a StructType,
     /// Its bytes, and what the transport knows about it.
     pub raw: RawSample<'a>,
     /// Sequence number of the message that it comes from; `None` for a type without one.
     pub seq_num: Option<u64>,
-    /// Whether that is the number of a packet, of which an instance may have several samples.
-    pub is_of_packet: bool,
     /// A number for its key: equal keys have equal numbers. 0 for a type without key.
     pub key: u64,
     /// When it was taken, by this machine's clock, in nanoseconds since the Unix epoch.
@@ -71,25 +70,38 @@ impl Arrival<'_> {
 struct Station<P: Participant> {
     set: usize,
     of: Arc<StructType>,
+    topic: String,
     /// Index of the member with the sequence number.
     seq_num: Option<usize>,
-    /// Whether that is of packets.
-    is_of_packet: bool,
     reader: P::RawReader,
     echo: Option<P::RawWriter>,
+    /// An echo in the encoding of its topic, for samples that came in another.
+    echo_bytes: Vec<u8>,
     unreadable: u64,
     echoes_refused: u64,
 }
 
+/// What a reader had.
+pub(crate) enum Taken<'a> {
+    Sample(&'a Arrival<'a>),
+    /// An instance has ended, or has no writers any more.
+    EndOfInstance {
+        /// Index of its topic.
+        topic: usize,
+        info: SampleInfo,
+    },
+}
+
 impl<P: Participant> Station<P> {
-    fn drain(&mut self, take: &mut dyn FnMut(&Arrival<'_>)) -> Result<usize, P::Error> {
-        let Self { set, of, seq_num, is_of_packet, reader, echo, unreadable, echoes_refused } =
+    /// Hands what has come to `take`; `topic` is the index of this station.
+    fn drain(&mut self, topic: usize, take: &mut dyn FnMut(Taken<'_>)) -> Result<usize, P::Error> {
+        let Self { set, of, seq_num, reader, echo, echo_bytes, unreadable, echoes_refused, .. } =
             self;
-        let is_of_packet = *is_of_packet;
         let mut count = 0;
         while count < DRAINED_MAX {
             let Some(raw) = reader.take()? else { break };
             if !raw.info.has_data {
+                take(Taken::EndOfInstance { topic, info: raw.info });
                 continue;
             }
             let taken_ns = unix_ns();
@@ -101,14 +113,18 @@ impl<P: Participant> Station<P> {
                 // A last value may be old: its echo says nothing of the time that samples take.
                 let is_old = raw.info.is_history();
                 let written_ns = if is_old { NO_TIME } else { raw.info.source_timestamp_ns };
-                match echo.write(raw.bytes, Some(written_ns)) {
-                    Ok(()) => {}
-                    Err(error) if error.is_timed_out() => *echoes_refused += 1,
-                    Err(error) => return Err(error),
-                }
+                let is_own = raw.encoding == of.encoding;
+                let is_refused = match is_own || of.transcode(&raw, &mut *echo_bytes).is_ok() {
+                    true => {
+                        let bytes = if is_own { raw.bytes } else { &**echo_bytes };
+                        !is_in_time(echo.write(bytes, Some(written_ns)))?
+                    }
+                    false => true,
+                };
+                *echoes_refused += u64::from(is_refused);
             }
             count += 1;
-            take(&Arrival { set: *set, of, raw, seq_num, is_of_packet, key, taken_ns });
+            take(Taken::Sample(&Arrival { set: *set, topic, of, raw, seq_num, key, taken_ns }));
         }
         Ok(count)
     }
@@ -210,20 +226,17 @@ impl<P: Participant> Stations<P> {
             }
         };
         self.wait_set.attach(&reader)?;
-        let of_message = MESSAGE_SEQ_NUMS.iter().find_map(|name| of.index_of(name));
-        let of_packet = of.index_of(PACKET_SEQ_NUM);
-        let (seq_num, is_of_packet) = (of_message.or(of_packet), of_message.is_none());
-        let of = of.clone();
-        let (unreadable, echoes_refused) = (0, 0);
+        let seq_num = SEQ_NUMS.iter().find_map(|name| of.index_of(name));
         self.stations.push(Station {
             set: index,
-            of,
+            of: of.clone(),
+            topic: topic.to_owned(),
             seq_num,
-            is_of_packet,
             reader,
             echo,
-            unreadable,
-            echoes_refused,
+            echo_bytes: Vec::new(),
+            unreadable: 0,
+            echoes_refused: 0,
         });
         Ok(())
     }
@@ -238,20 +251,34 @@ impl<P: Participant> Stations<P> {
         timeout: Duration,
         mut take: impl FnMut(&Arrival<'_>),
     ) -> Result<usize, P::Error> {
+        self.receive_all(Some(timeout), &mut |taken| {
+            if let Taken::Sample(arrival) = taken {
+                take(arrival);
+            }
+        })
+    }
+
+    /// As [`receive`](Self::receive), with the ends of instances; without a timeout it does not wait.
+    pub(crate) fn receive_all(
+        &mut self,
+        timeout: Option<Duration>,
+        take: &mut dyn FnMut(Taken<'_>),
+    ) -> Result<usize, P::Error> {
+        let Some(timeout) = timeout else {
+            let all = self.stations.iter_mut().enumerate();
+            return all.map(|(index, station)| station.drain(index, take)).sum();
+        };
         self.wait_set.wait(&mut self.ready, timeout)?;
         let mut count = 0;
         for &index in &self.ready {
-            count += self.stations[index].drain(&mut take)?;
+            count += self.stations[index].drain(index, take)?;
         }
         Ok(count)
     }
 
-    /// As [`receive`](Self::receive) without waiting.
-    ///
-    /// # Errors
-    /// What the transport refuses.
-    pub fn poll(&mut self, mut take: impl FnMut(&Arrival<'_>)) -> Result<usize, P::Error> {
-        self.stations.iter_mut().map(|station| station.drain(&mut take)).sum()
+    /// The index of a topic; `None` for one that is not read.
+    pub(crate) fn topic(&self, name: &str) -> Option<usize> {
+        self.stations.iter().position(|station| station.topic == name)
     }
 
     /// Waits until every topic has a writer, and every echo a reader; false where `timeout` passed first
@@ -282,6 +309,12 @@ impl<P: Participant> Stations<P> {
     /// What the transport refuses.
     pub fn lost(&self) -> Result<u64, P::Error> {
         self.stations.iter().map(|station| station.reader.lost()).sum()
+    }
+
+    /// Why writers are not read, for people, since this was asked last.
+    pub fn take_refusals(&mut self) -> Vec<String> {
+        let readers = self.stations.iter_mut().map(|station| &mut station.reader);
+        readers.flat_map(RawReader::take_refusals).collect()
     }
 
     /// Samples dropped because their bytes are not of the type: a string that is not UTF-8.

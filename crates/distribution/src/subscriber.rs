@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use crate::delivery::{Delivery, END_TOPICS, TopicSet};
 use crate::ledger::{Known, Ledger, Standing};
-use crate::stations::{Arrival, Role, Stations};
+use crate::stations::{Arrival, Role, Stations, Taken};
 use crate::transport::{Participant, ParticipantId, Received};
-use crate::{Done, Reader};
+use crate::{Done, Reader, Sample, Total};
 
 /// How often to look who is there.
 const WATCH_EVERY: Duration = Duration::from_millis(100);
@@ -16,8 +16,8 @@ const QUIET: Duration = Duration::from_millis(500);
 /// How a subscriber reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SubscriberOptions {
-    /// The topics are some of those that publishers write. Otherwise what publishers say they wrote tells how much was
-    /// lost, also behind the last sample that came.
+    /// The topics are some of those that publishers write. A publisher that tells only how much it wrote to all of them
+    /// does not tell then what was lost behind the last sample that came.
     pub some_topics: bool,
     /// Write each sample back, so that the publisher can time it.
     pub echo: bool,
@@ -55,9 +55,11 @@ pub struct Subscriber<P: Participant> {
     stations: Stations<P>,
     /// What publishers say when they are done, and when they were stopped.
     ends: [Reader<Done, P::RawReader>; 2],
+    /// What publishers say they wrote to each topic, before they say that they end.
+    totals: Reader<Total, P::RawReader>,
     watched: Instant,
     ledger: Ledger,
-    /// When a sample came last.
+    /// When a sample or a publisher's word that it ended came last.
     last: Instant,
     every: Option<Duration>,
     /// When samples were taken last; conflating only.
@@ -79,16 +81,22 @@ impl<P: Participant> Subscriber<P> {
         let known = match (options.every, delivery.best_effort, delivery.last_values) {
             (Some(_), ..) => Known::Conflated,
             (None, true, _) => Known::BestEffort,
-            (None, false, _) if options.some_topics => Known::SomeTopics,
+            (None, false, depth) if options.some_topics => {
+                Known::SomeTopics { last_values: depth > 0 }
+            }
             (None, false, 0) => Known::None,
             (None, false, _) => Known::LastValues,
         };
         let role = Role::Samples { echo: options.echo, conflate: options.every.is_some() };
         let [done, stopped] = END_TOPICS;
         let end = |topic| participant.reader(topic, &delivery.done_qos());
+        let stations = Stations::new(participant, sets, delivery, role)?;
+        let totals = participant.reader(Total::TOPIC, &delivery.done_qos())?;
         Ok(Self {
-            stations: Stations::new(participant, sets, delivery, role)?,
-            ends: [end(done)?, end(stopped)?],
+            stations,
+            totals,
+            // Last: publishers take whoever reads them for a subscriber that has all its readers.
+            ends: [end(stopped)?, end(done)?],
             watched: Instant::now(),
             ledger: Ledger::new(known, sets.len()),
             last: Instant::now(),
@@ -157,14 +165,13 @@ impl<P: Participant> Subscriber<P> {
         mut take: impl FnMut(&Arrival<'_>),
     ) -> Result<usize, P::Error> {
         let Self { stations, ledger, .. } = self;
-        let counted = |arrival: &Arrival<'_>| {
-            ledger.count(arrival);
-            take(arrival);
-        };
-        let count = match timeout {
-            Some(timeout) => stations.receive(timeout, counted)?,
-            None => stations.poll(counted)?,
-        };
+        let count = stations.receive_all(timeout, &mut |taken| match taken {
+            Taken::Sample(arrival) => {
+                ledger.count(arrival);
+                take(arrival);
+            }
+            Taken::EndOfInstance { topic, info } => ledger.note_end_of_instance(topic, &info),
+        })?;
         if count > 0 {
             self.last = Instant::now();
         } else {
@@ -174,20 +181,38 @@ impl<P: Participant> Subscriber<P> {
         Ok(count)
     }
 
-    /// Enters what publishers have said.
+    /// Enters what publishers have said. One that has both stopped and done is done.
     fn take_ends(&mut self) -> Result<(), P::Error> {
-        let Self { ends: [done, stopped], ledger, .. } = self;
+        let mut ends = Vec::new();
         let mut received = Received::<Done>::default();
-        while stopped.take(&mut received)? {
-            if received.has_data {
-                let written = received.sample.samples;
-                ledger.end(received.participant, Standing::Stopped { written });
+        for (reader, is_whole) in self.ends.iter_mut().zip([false, true]) {
+            while reader.take(&mut received)? {
+                if received.has_data {
+                    ends.push((received.participant, is_whole, received.sample.samples));
+                }
             }
         }
-        while done.take(&mut received)? {
+        // Totals were written before, so that they are here by now, or follow at once.
+        self.take_totals()?;
+        for (publisher, is_whole, written) in ends {
+            let standing = match is_whole {
+                true => Standing::Done { written },
+                false => Standing::Stopped { written },
+            };
+            self.ledger.end(publisher, standing);
+            self.last = Instant::now();
+        }
+        Ok(())
+    }
+
+    fn take_totals(&mut self) -> Result<(), P::Error> {
+        let Self { totals, stations, ledger, .. } = self;
+        let mut received = Received::<Total>::default();
+        while totals.take(&mut received)? {
             if received.has_data {
-                let written = received.sample.samples;
-                ledger.end(received.participant, Standing::Done { written });
+                let Total { topic, samples } = &received.sample;
+                let topic = stations.topic(topic);
+                ledger.note_total(received.participant, topic, received.writer, *samples);
             }
         }
         Ok(())
@@ -199,7 +224,7 @@ impl<P: Participant> Subscriber<P> {
             return Ok(());
         }
         self.watched = Instant::now();
-        let present = self.ends[0].publishers()?;
+        let present = self.ends[1].publishers()?;
         // What one said before it went comes first.
         self.take_ends()?;
         self.gone.extend(self.ledger.note_present(&present));
@@ -209,6 +234,11 @@ impl<P: Participant> Subscriber<P> {
     /// Publishers that have gone without a word since this was asked last: what they wrote last may be lost.
     pub fn take_gone(&mut self) -> impl Iterator<Item = ParticipantId> {
         std::mem::take(&mut self.gone).into_iter()
+    }
+
+    /// Why publishers are not read, for people, since this was asked last.
+    pub fn take_refusals(&mut self) -> Vec<String> {
+        self.stations.take_refusals()
     }
 
     /// Whether a publisher's feed is done and everything of it has come, or nothing more comes.

@@ -303,6 +303,12 @@ pub trait RawReader: Send {
     /// The transport refuses.
     fn publishers(&self) -> Result<Vec<ParticipantId>, Self::Error>;
 
+    /// Why writers of the topic are not read, for people, since this was asked last; none where the transport does not
+    /// tell.
+    fn take_refusals(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Samples lost on the way since the reader was created, as far as the transport knows.
     ///
     /// # Errors

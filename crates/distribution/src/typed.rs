@@ -117,6 +117,11 @@ impl<S: Sample, R: RawReader> Reader<S, R> {
         &self.raw
     }
 
+    /// The same, to ask what it changes.
+    pub fn raw_mut(&mut self) -> &mut R {
+        &mut self.raw
+    }
+
     /// Takes the next sample into `received`; false where none is there. Does not wait, so calling it
     /// again and again is the polling reader.
     ///

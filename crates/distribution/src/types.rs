@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use crate::cdr::{DecodeError, Decoder, Encoding};
+use crate::cdr::{DecodeError, Decoder, EncodeError, Encoder, Encoding};
+use crate::transport::RawSample;
 
 /// The type of the samples of a topic: a final structure.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -169,6 +170,19 @@ impl StructType {
         Ok(found.0)
     }
 
+    /// Writes a sample in the encoding in which writers write this type.
+    ///
+    /// # Errors
+    /// The bytes are not of this type, or it has optional members, of which [`Encoding::Xcdr1`] has none.
+    pub fn transcode(&self, raw: &RawSample<'_>, out: &mut Vec<u8>) -> Result<(), DecodeError> {
+        let (mut from, mut to) = (raw.decoder(), Encoder::new(out, self.encoding));
+        self.copy(&mut from, &mut to)
+    }
+
+    fn copy(&self, from: &mut Decoder<'_>, to: &mut Encoder<'_>) -> Result<(), DecodeError> {
+        self.members.iter().try_for_each(|member| member.copy(from, to))
+    }
+
     /// The index of the member of this name at the top.
     #[must_use]
     pub fn index_of(&self, name: &str) -> Option<usize> {
@@ -210,6 +224,20 @@ impl Member {
             return Ok(());
         }
         self.of.walk(&self.name, decoder, visitor)
+    }
+
+    fn copy(&self, from: &mut Decoder<'_>, to: &mut Encoder<'_>) -> Result<(), DecodeError> {
+        if self.is_optional {
+            if [from.encoding(), to.encoding()].contains(&Encoding::Xcdr1) {
+                return Err(DecodeError::Syntax);
+            }
+            let is_there = from.take_bool()?;
+            to.put_bool(is_there);
+            if !is_there {
+                return Ok(());
+            }
+        }
+        self.of.copy(from, to)
     }
 }
 
@@ -255,9 +283,69 @@ impl MemberType {
         Ok(())
     }
 
+    fn copy(&self, from: &mut Decoder<'_>, to: &mut Encoder<'_>) -> Result<(), DecodeError> {
+        // What was decoded has a form in the other encoding too: strings without NUL, lengths of 32 bits.
+        let unfit = |_: EncodeError| DecodeError::Syntax;
+        match self {
+            Self::Bool => to.put_bool(from.take_bool()?),
+            Self::Bytes => to.put_bytes(from.take_bytes()?).map_err(unfit)?,
+            Self::Char | Self::U8 => to.put_u8(from.take_u8()?),
+            Self::F64 => to.put_f64(from.take_f64()?),
+            Self::I32 => to.put_i32(from.take_i32()?),
+            Self::I64 => to.put_i64(from.take_i64()?),
+            Self::Str => to.put_str(from.take_str()?).map_err(unfit)?,
+            Self::U16 => to.put_u16(from.take_u16()?),
+            Self::U32 => to.put_u32(from.take_u32()?),
+            Self::U64 => to.put_u64(from.take_u64()?),
+            Self::Struct(of) => of.copy(from, to)?,
+            Self::Sequence(of) if of.is_plain() => {
+                let length = from.take_length()?;
+                to.put_length(length).map_err(unfit)?;
+                (0..length).try_for_each(|_| of.copy(from, to))?;
+            }
+            Self::Sequence(of) => {
+                let length = from.take_sequence()?;
+                let mut copied = Ok(());
+                to.put_sequence(length, |to| {
+                    copied = (0..length).try_for_each(|_| of.copy(from, to));
+                    Ok(())
+                })
+                .map_err(unfit)?;
+                copied?;
+            }
+        }
+        Ok(())
+    }
+
     /// Whether it is a number, a character or a flag.
     #[must_use]
     pub const fn is_plain(&self) -> bool {
         !matches!(self, Self::Bytes | Self::Sequence(_) | Self::Str | Self::Struct(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Book, BookLevel, Fields, SampleInfo};
+
+    #[test]
+    fn a_sample_of_the_other_encoding_is_written_in_that_of_its_type() {
+        let levels = |count| (0..count).map(|orders| BookLevel { orders, ..BookLevel::default() });
+        let (source, bids, offers) = ("é".to_owned(), levels(3).collect(), levels(1).collect());
+        let book = Book { source, seq_num: 7, bids, offers, ..Book::default() };
+        let [own, other] = [Encoding::Xcdr1, Encoding::Xcdr2].map(|encoding| {
+            let mut bytes = Vec::new();
+            book.encode_members(&mut Encoder::new(&mut bytes, encoding)).unwrap();
+            bytes
+        });
+        assert_ne!(own, other);
+        let info = SampleInfo::default();
+        let raw = RawSample { bytes: &other, encoding: Encoding::Xcdr2, info };
+        let mut written = Vec::new();
+        Book::struct_type().transcode(&raw, &mut written).unwrap();
+        assert_eq!(written, own);
+        let cut = RawSample { bytes: &other[..other.len() - 1], ..raw };
+        assert_eq!(Book::struct_type().transcode(&cut, &mut written), Err(DecodeError::Cut));
     }
 }

@@ -7,10 +7,15 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::{Duration, Instant};
 
 use cable::{ADDRESS, with_cable};
+use tickwire_feed::arbiter::Line;
+use tickwire_feed::handler::{PacketHandler, Source};
+use tickwire_net::multicast::{Endpoint, Receiver, ReceiverOptions};
 use tickwire_net::packets::datagram::Wanted;
 use tickwire_net::packets::frames::{FrameSender, multicast_frame};
 use tickwire_net::packets::ring::{PacketRing, RingOptions};
 use tickwire_net::packets::{BATCH_MAX, Packets};
+use tickwire_net::reception::{Reception, Wait};
+use tickwire_net::record::RecordOptions;
 
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 7, 7, 7);
 const TO: SocketAddrV4 = SocketAddrV4::new(GROUP, 13014);
@@ -89,6 +94,39 @@ fn what_is_for_others_is_kept_out_and_what_is_wrong_is_counted() {
         assert_eq!(sender.send(&frames).unwrap(), frames.len());
         assert_eq!(take(&mut ring, 1), [b"right"]);
         assert_eq!(ring.refused(), 3, "fragment, sum and length");
+    });
+}
+
+/// Takes packets for nobody.
+struct Nobody;
+
+impl PacketHandler<()> for Nobody {
+    fn handle_packet(&mut self, _: u64, _: Source, _: &[u8], (): &mut ()) {}
+    fn handle_timeout(&mut self, _: u64, (): &mut ()) {}
+    fn poll_timeout(&self) -> Option<u64> {
+        None
+    }
+}
+
+#[test]
+fn a_record_tells_of_packets_that_its_ring_refused() {
+    with_cable(|cable| {
+        let name = format!("tickwire-ring-record-{}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        let endpoint = Endpoint { group: GROUP, port: TO.port(), interface: ADDRESS, source: None };
+        let receiver = Receiver::open(endpoint, ReceiverOptions::default()).unwrap();
+        let mut reception = Reception::new(Wait::Block).unwrap();
+        reception.add_channel(Nobody, (), [(Source::Incremental(Line::A), receiver)]).unwrap();
+        let options = RecordOptions { from_rings: true, ..RecordOptions::new(&directory) };
+        reception.record(&options, |_, _| "a".to_owned()).unwrap();
+        let sender = FrameSender::open(cable.near).unwrap();
+        let right = multicast_frame(FROM, TO, b"right");
+        let mut fragment = right.clone();
+        fragment[20] = 0x20;
+        assert_eq!(sender.send(&[right.as_slice(), &fragment, &right]).unwrap(), 3);
+        let counters = reception.finish_recording().unwrap();
+        std::fs::remove_dir_all(directory).unwrap();
+        assert_eq!((counters.recorded, counters.unrecorded, counters.refused), (2, 0, 1));
     });
 }
 

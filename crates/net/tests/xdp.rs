@@ -108,6 +108,35 @@ fn wrong_packets_are_refused_and_what_the_program_passes_comes_by_the_socket() {
     });
 }
 
+#[test]
+fn a_drain_takes_what_is_in_the_queue_and_what_is_in_the_socket() {
+    with_cable(|cable| {
+        let mut receiver = Receiver::open(endpoint(), options(None)).unwrap();
+        let sender = FrameSender::open(cable.near).unwrap();
+        let mut times = KernelTimes::new();
+        // Some looks that find nothing, as of a loop that spins.
+        (0..5).for_each(|_| assert_eq!(receiver.fill(&mut times).unwrap(), 0));
+        let whole = multicast_frame(FROM, TO, &[5; 64]);
+        let few = (0..5).map(|number| multicast_frame(FROM, TO, &[number]));
+        let fragments = [fragment(&whole, 0..40, 0x2000), fragment(&whole, 40..72, 5)];
+        send(&sender, &few.chain(fragments).collect::<Vec<_>>());
+        std::thread::sleep(Duration::from_millis(100));
+        let mut taken = 0;
+        loop {
+            receiver.fill(&mut times).unwrap();
+            while receiver.take().is_some() {
+                taken += 1;
+            }
+            if !receiver.may_have_more() {
+                break;
+            }
+        }
+        // The last look finds the queues and the socket empty.
+        receiver.fill(&mut times).unwrap();
+        assert_eq!(taken, 6);
+    });
+}
+
 /// A piece of the IP payload of a frame, with these flags and offset.
 fn fragment(whole: &[u8], part: std::ops::Range<usize>, flags: u16) -> Vec<u8> {
     let mut frame = whole[..14 + 20].to_vec();

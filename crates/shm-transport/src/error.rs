@@ -14,6 +14,22 @@ pub enum Error {
     Key(DecodeError),
     /// The channel refuses.
     Shm(tickwire_shm::Error),
+    /// A key of a topic has more bytes than keys may have.
+    KeyLength {
+        /// The topic.
+        topic: String,
+        /// Its bytes.
+        len: usize,
+    },
+    /// A sample of a topic has more bytes than its ring's slots.
+    SampleLength {
+        /// The topic.
+        topic: String,
+        /// Its bytes.
+        len: usize,
+        /// The slots'.
+        max: usize,
+    },
     /// The directory of the channels cannot be read.
     Directory(std::path::PathBuf, std::io::Error),
     /// A writer in several partitions, or a partition with a wildcard.
@@ -28,6 +44,17 @@ impl fmt::Display for Error {
             Self::Encode(error) => error.fmt(out),
             Self::Key(error) => write!(out, "a sample has no key: {error}"),
             Self::Shm(error) => error.fmt(out),
+            Self::KeyLength { topic, len } => write!(
+                out,
+                "topic {topic}: a key has {len} bytes, and shared memory takes {} at most: publish it over DDS, or with \
+                 a shorter key",
+                crate::writer::KEY_BYTES
+            ),
+            Self::SampleLength { topic, len, max } => write!(
+                out,
+                "topic {topic}: a sample has {len} bytes, and its ring in shared memory takes {max} at most: set a \
+                 larger size of samples, or publish less in a sample, such as fewer levels of books"
+            ),
             Self::Directory(path, error) => write!(out, "cannot read {}: {error}", path.display()),
             Self::Partitions => out.write_str(
                 "in shared memory a writer has at most one partition and names of partitions have no wildcards; name one partition",

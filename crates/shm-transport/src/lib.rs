@@ -1,7 +1,7 @@
 //! Samples of the distribution between the processes of one host, in shared memory.
 //!
 //! Each writer has a channel of its own ([`tickwire_shm`]), in a file whose name says topic, partition and participant, and a
-//! reader reads all channels of its topic: writers are discovered by the names in a directory. The commands do not use it yet.
+//! reader reads all channels of its topic: writers are discovered by the names in a directory.
 //! What differs from DDS:
 //!
 //! | | here |
@@ -9,6 +9,8 @@
 //! | reliability | a writer never waits. A reader that falls a ring behind loses samples, which [`lost`](tickwire_distribution::RawReader::lost) counts and sequence numbers show |
 //! | acknowledgement | there is none: readers have what is in the ring |
 //! | last values | one a key, for readers that ask for transient local durability; a depth above 1 gives one |
+//! | sizes | a sample longer than its ring's slots, or a key of more than 256 bytes, is an error that names the setting |
+//! | a channel that cannot be read | is left out and told by [`take_refusals`](tickwire_distribution::RawReader::take_refusals); the others are read |
 //! | partitions | a writer has at most one; names have no wildcards |
 //! | matching | a reader looks for writers every 20 ms while it has nothing to read |
 //! | listeners | run on a thread of their own |
@@ -20,7 +22,7 @@
 //! use tickwire_shm_transport::{ShmConfig, ShmParticipant};
 //!
 //! let directory = std::env::temp_dir().join(format!("tickwire-example-{}", std::process::id()));
-//! let participant = ShmParticipant::join(ShmConfig { directory, ..ShmConfig::of_user(0) });
+//! let participant = ShmParticipant::join(ShmConfig::in_directory(directory));
 //! let mut reader = participant.reader::<Quote>("Quote", &Qos::reliable())?;
 //! let mut writer = participant.writer::<Quote>("Quote", &Qos::reliable())?;
 //!
@@ -45,7 +47,7 @@ mod sources;
 mod wait_set;
 mod writer;
 
-pub use config::ShmConfig;
+pub use config::{Room, ShmConfig};
 pub use error::Error;
 pub use listener::ShmListener;
 pub use participant::ShmParticipant;

@@ -98,6 +98,10 @@ impl RawReader for ShmRawReader {
         Ok(self.sources.lock().publishers())
     }
 
+    fn take_refusals(&mut self) -> Vec<String> {
+        self.sources.lock().take_refusals()
+    }
+
     fn lost(&self) -> Result<u64, Error> {
         Ok(self.sources.lock().lost())
     }

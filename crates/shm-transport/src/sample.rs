@@ -37,13 +37,37 @@ fn now_ns() -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// The most bytes that a sample of a type can have; `None` if it has strings or sequences.
-pub fn bytes_max(of: &StructType) -> Option<usize> {
-    // A value of at most 8 bytes, up to 7 of alignment, and a flag if it is optional.
-    let member = |of: &MemberType| match of {
-        MemberType::Struct(of) => bytes_max(of),
-        of if of.is_plain() => Some(16),
-        _ => None,
-    };
-    of.members.iter().map(|each| member(&each.of)).sum()
+/// What the length of a type's samples depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Nothing: no sample has more bytes than these.
+    Fixed(usize),
+    /// The length of its strings.
+    Text,
+    /// The number of elements of its sequences.
+    Sequences,
+}
+
+impl Shape {
+    pub fn of(of: &StructType) -> Self {
+        of.members.iter().fold(Self::Fixed(0), |shape, each| shape.and(Self::of_member(&each.of)))
+    }
+
+    fn of_member(of: &MemberType) -> Self {
+        match of {
+            MemberType::Struct(of) => Self::of(of),
+            MemberType::Bytes | MemberType::Sequence(_) => Self::Sequences,
+            MemberType::Str => Self::Text,
+            // A value of at most 8 bytes, up to 7 of alignment, and a flag if it is optional.
+            _ => Self::Fixed(16),
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Sequences, _) | (_, Self::Sequences) => Self::Sequences,
+            (Self::Text, _) | (_, Self::Text) => Self::Text,
+            (Self::Fixed(one), Self::Fixed(other)) => Self::Fixed(one + other),
+        }
+    }
 }

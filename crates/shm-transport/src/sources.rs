@@ -4,9 +4,12 @@ use crate::config::ShmConfig;
 use crate::error::Error;
 use crate::{name, sample};
 use std::collections::{HashSet, VecDeque};
+use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 use tickwire_distribution::{InstanceState, ParticipantId, SampleInfo};
-use tickwire_shm::{Channel, Event, Reader, Sample, Schema, Start};
+use tickwire_shm::{
+    Channel, Error as ShmError, Event, Reader, Sample, Schema, Start, check_directory,
+};
 
 /// Time between two looks into the directory.
 const SCAN: Duration = Duration::from_millis(20);
@@ -42,6 +45,8 @@ pub struct Sources {
     next: usize,
     writers: u64,
     lost: u64,
+    /// Why channels are not read, not yet told.
+    refusals: Vec<String>,
     /// The sample that was taken last, and what is known about it.
     bytes: Vec<u8>,
     info: SampleInfo,
@@ -65,6 +70,7 @@ impl Sources {
             next: 0,
             writers: 0,
             lost: 0,
+            refusals: Vec::new(),
             bytes: Vec::new(),
             info: SampleInfo::default(),
         };
@@ -77,6 +83,13 @@ impl Sources {
         // A channel that comes while the reader is there is read from its first sample.
         let is_first = self.scanned.is_none();
         self.scanned = Some(Instant::now());
+        match check_directory(&self.config.directory, self.config.owner) {
+            // Its first writer makes it.
+            Err(ShmError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                return Ok(());
+            }
+            checked => checked?,
+        }
         let names = name::list(&self.config.directory, &self.prefixes)?;
         // The next writer of the topic removes the files of one that was killed.
         self.sources
@@ -85,8 +98,14 @@ impl Sources {
         for (name, participant) in names {
             let is_known =
                 self.left.contains(&name) || self.sources.iter().any(|source| source.name == name);
-            if !is_known && let Some(source) = self.open(&name, participant, is_first)? {
-                self.sources.push(source);
+            if is_known {
+                continue;
+            }
+            match self.open(&name, participant, is_first) {
+                Ok(source) => self.sources.push(source),
+                // It has ended meanwhile.
+                Err(Error::Shm(ShmError::NoChannel { .. })) => {}
+                Err(error) => self.refuse(name, &error),
             }
         }
         Ok(())
@@ -97,27 +116,29 @@ impl Sources {
         name: &str,
         participant: ParticipantId,
         is_first: bool,
-    ) -> Result<Option<Source>, Error> {
+    ) -> Result<Source, Error> {
         let channel = Channel::in_directory(&self.config.directory, name)?;
         let start = if is_first { Start::Now } else { Start::Oldest };
-        let mut reader = match Reader::open(&channel, &self.schema, start, self.config.wait) {
-            Ok(reader) => reader,
-            // It has ended meanwhile.
-            Err(tickwire_shm::Error::NoChannel { .. }) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
+        let mut reader = Reader::open(&channel, &self.schema, start, self.config.wait)?;
         let mut history_end = if is_first { reader.next_seq_num() } else { 0 };
         let mut last_values = Vec::new();
         if self.has_last_values && (is_first || reader.next_seq_num() > 0) {
             let mut values = reader.last_values()?;
             history_end = values.seq_num();
-            while let Some(Sample { seq_num, bytes, .. }) = values.next()? {
-                last_values.push((seq_num, bytes.to_vec()));
+            loop {
+                match values.next() {
+                    Ok(Some(Sample { seq_num, bytes, .. })) => {
+                        last_values.push((seq_num, bytes.to_vec()));
+                    }
+                    // With the channel's end its last values go; what is in the ring stays.
+                    Ok(None) | Err(ShmError::NoChannel { .. }) => break,
+                    Err(error) => return Err(error.into()),
+                }
             }
             last_values.sort_unstable_by_key(|(seq_num, _)| *seq_num);
         }
         self.writers += 1;
-        Ok(Some(Source {
+        Ok(Source {
             reader,
             name: name.to_owned(),
             participant,
@@ -126,15 +147,63 @@ impl Sources {
             last_values: last_values.into(),
             is_over: false,
             is_gone: false,
-        }))
+        })
+    }
+
+    /// Leaves a channel out: it is of another type or release, damaged, or may not be read.
+    fn refuse(&mut self, name: String, error: &Error) {
+        self.refusals.push(format!("channel {name} is not read: {error}"));
+        self.left.insert(name);
+    }
+
+    /// Leaves a channel that turned out to be damaged.
+    fn abandon(&mut self, index: usize, error: &Error) {
+        let source = self.sources.remove(index);
+        self.refuse(source.name, error);
+    }
+
+    /// Why channels are not read, since this was asked last.
+    pub fn take_refusals(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.refusals)
+    }
+
+    /// Whether something can be taken.
+    pub fn has_event(&mut self) -> bool {
+        let mut has_event = self.has_values();
+        let mut index = 0;
+        while let Some(source) = self.sources.get_mut(index) {
+            match Reader::wait_any(&mut [&mut source.reader], Duration::ZERO) {
+                Ok(is_ready) => {
+                    has_event |= is_ready;
+                    index += 1;
+                }
+                Err(error) => self.abandon(index, &error.into()),
+            }
+        }
+        has_event
+    }
+
+    /// Looks which channels are damaged and leaves them.
+    pub fn check(&mut self) {
+        let mut index = 0;
+        while let Some(source) = self.sources.get_mut(index) {
+            match source.reader.check() {
+                Ok(()) => index += 1,
+                Err(error) => self.abandon(index, &error.into()),
+            }
+        }
     }
 
     /// Takes the next sample of any channel; false where none is there.
     pub fn take(&mut self) -> Result<bool, Error> {
         for _ in 0..self.sources.len() {
-            self.next = (self.next + 1) % self.sources.len();
-            if self.take_from(self.next)? {
-                return Ok(true);
+            // One may have been left meanwhile.
+            let Some(next) = (self.next + 1).checked_rem(self.sources.len()) else { break };
+            self.next = next;
+            match self.take_from(next) {
+                Ok(true) => return Ok(true),
+                Ok(false) => {}
+                Err(error) => self.abandon(next, &error),
             }
         }
         if self.scanned.is_none_or(|scanned| scanned.elapsed() >= SCAN) {

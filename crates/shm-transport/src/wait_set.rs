@@ -33,11 +33,7 @@ pub fn wait(all: &[SharedSources], ready: &mut Vec<usize>, timeout: Duration) ->
     loop {
         let mut locked: Vec<_> = all.iter().map(SharedSources::lock).collect();
         for (index, sources) in locked.iter_mut().enumerate() {
-            let mut has_event = sources.has_values();
-            for reader in sources.readers() {
-                has_event |= Reader::wait_any(&mut [reader], Duration::ZERO)?;
-            }
-            if has_event {
+            if sources.has_event() {
                 ready.push(index);
             }
         }
@@ -47,9 +43,11 @@ pub fn wait(all: &[SharedSources], ready: &mut Vec<usize>, timeout: Duration) ->
         }
         let mut readers: Vec<&mut Reader> =
             locked.iter_mut().flat_map(|sources| sources.readers()).collect();
-        if !Reader::wait_any(&mut readers, left.min(PIECE))? {
-            drop(readers);
-            locked.iter_mut().try_for_each(|sources| sources.scan())?;
+        match Reader::wait_any(&mut readers, left.min(PIECE)) {
+            Ok(true) => {}
+            Ok(false) => locked.iter_mut().try_for_each(|sources| sources.scan())?,
+            // Of which of them is found out one by one.
+            Err(_) => locked.iter_mut().for_each(|sources| sources.check()),
         }
     }
 }

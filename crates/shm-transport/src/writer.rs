@@ -6,14 +6,16 @@ use crate::{name, sample};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tickwire_distribution::types::StructType;
-use tickwire_distribution::{Durability, Qos, RawWriter};
-use tickwire_shm::{Channel, Writer, WriterOptions};
+use tickwire_distribution::{Durability, History, Qos, RawWriter};
+use tickwire_shm::{Channel, Writer, WriterOptions, check_directory, effective_user};
 
 /// Sleep between two looks for readers.
 const TICK: Duration = Duration::from_millis(1);
 
-/// Bytes that a key may have.
-const KEY_BYTES: usize = 128;
+/// Bytes that a key may have: as many as a channel allows.
+pub const KEY_BYTES: usize = 256;
+/// Samples that the ring of a writer holds whose readers want the last one alone.
+const LAST_SLOTS: usize = 1 << 14;
 
 /// Writes the bytes of samples of one type to one topic. Dropping it ends its channel; readers get what is left.
 #[derive(Debug)]
@@ -21,6 +23,7 @@ pub struct ShmRawWriter {
     /// `None` once it is dropped.
     writer: Option<Writer>,
     of: Arc<StructType>,
+    topic: String,
     has_last_values: bool,
     bytes: Vec<u8>,
 }
@@ -35,34 +38,56 @@ impl ShmRawWriter {
         let config = participant.config();
         let [partition] = name::partitions(qos)?[..] else { return Err(Error::Partitions) };
         let prefix = name::prefix(topic, partition)?;
+        if config.directory.exists() {
+            check_directory(&config.directory, effective_user())?;
+        }
         remove_abandoned(participant, &prefix)?;
         let number = participant.writer_number();
         let channel = name::channel(&config.directory, &prefix, participant.id(), number)?;
         let has_last_values = matches!(qos.durability, Durability::TransientLocal { .. });
-        let sample_bytes =
-            sample::HEAD_BYTES + sample::bytes_max(of).unwrap_or(config.sample_bytes);
+        let room = config.room(of);
+        let sample_bytes = sample::HEAD_BYTES + room.sample_bytes;
+        let slots = room.ring_bytes / sample_bytes.next_multiple_of(64);
+        let is_of_last = qos.history == History::KeepLast(1);
         let options = WriterOptions {
             sample_bytes,
-            slots: (config.ring_bytes / sample_bytes.next_multiple_of(64)) as u64,
+            slots: if is_of_last { slots.min(LAST_SLOTS) } else { slots } as u64,
             key_bytes: if has_last_values { KEY_BYTES } else { 0 },
             keys: 64,
             readers: config.readers,
         };
         let writer = Writer::open(&channel, &schema(of)?, &options)?;
-        Ok(Self { writer: Some(writer), of: Arc::clone(of), has_last_values, bytes: Vec::new() })
+        Ok(Self {
+            writer: Some(writer),
+            of: Arc::clone(of),
+            topic: topic.to_owned(),
+            has_last_values,
+            bytes: Vec::new(),
+        })
     }
 
     fn publish(&mut self, key: &[u8]) -> Result<(), Error> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
-        match self.has_last_values {
+        if key.len() > KEY_BYTES {
+            return Err(Error::KeyLength { topic: self.topic.clone(), len: key.len() });
+        }
+        let published = match self.has_last_values {
             true => {
                 // A type without key has one instance.
                 let key = writer.key(if key.is_empty() { b"\0" } else { key })?;
-                writer.publish_keyed(key, &self.bytes)?;
+                writer.publish_keyed(key, &self.bytes)
             }
-            false => drop(writer.publish(&self.bytes)?),
+            false => writer.publish(&self.bytes),
+        };
+        match published {
+            Ok(_) => Ok(()),
+            Err(tickwire_shm::Error::SampleLength { len, max }) => Err(Error::SampleLength {
+                topic: self.topic.clone(),
+                len: len - sample::HEAD_BYTES,
+                max: max - sample::HEAD_BYTES,
+            }),
+            Err(error) => Err(error.into()),
         }
-        Ok(())
     }
 }
 

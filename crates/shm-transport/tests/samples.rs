@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 use tickwire_distribution::{
-    Listener, Participant, Qos, Quote, RawReader, RawWriter, Received, WaitSet,
+    Book, BookLevel, Delivery, Done, Listener, Participant, Publisher, Qos, Quote, RawReader,
+    RawWriter, Received, Subscriber, SubscriberOptions, TopicSet, WaitSet,
 };
-use tickwire_shm::Wait;
-use tickwire_shm_transport::{Error, ShmConfig, ShmParticipant};
+use tickwire_shm_transport::{Error, Room, ShmConfig, ShmParticipant};
 
 const SECOND: Duration = Duration::from_secs(10);
 
@@ -24,12 +24,11 @@ impl Scene {
 
     /// Rings of 4 KiB: a few dozen samples.
     fn join(&self) -> ShmParticipant {
-        let ring_bytes = 1 << 12;
+        let room = Room { ring_bytes: 1 << 12, sample_bytes: 256 };
         ShmParticipant::join(ShmConfig {
-            directory: self.0.clone(),
-            ring_bytes,
-            wait: Wait::Block,
-            ..ShmConfig::of_user(0)
+            plain: room,
+            sequences: Room { ring_bytes: 1 << 16, ..room },
+            ..ShmConfig::in_directory(&self.0)
         })
     }
 }
@@ -144,6 +143,133 @@ fn a_wait_set_and_a_listener_hear_of_samples() {
     }
     assert_eq!(ready, [1]);
     assert_eq!(heard.recv_timeout(SECOND).unwrap(), quote(1).price);
+}
+
+#[test]
+fn a_channel_of_another_type_is_left_out_and_told_and_the_others_are_read() {
+    let scene = Scene::new("mismatch");
+    let qos = Qos::reliable();
+    let mut other = scene.join().writer::<Done>("Quote", &qos).unwrap();
+    let mut reader = scene.join().reader::<Quote>("Quote", &qos).unwrap();
+    let mut late = scene.join().writer::<Done>("Quote", &qos).unwrap();
+    let mut writer = scene.join().writer::<Quote>("Quote", &qos).unwrap();
+    assert!(reader.wait_matched(1, SECOND).unwrap());
+    other.write(&Done { samples: 1 }).unwrap();
+    late.write(&Done { samples: 1 }).unwrap();
+    writer.write(&quote(1)).unwrap();
+    let mut received = Received::default();
+    assert!(reader.wait(SECOND).unwrap() && reader.take(&mut received).unwrap());
+    assert_eq!(received.sample, quote(1));
+    assert!(!reader.take(&mut received).unwrap());
+    let told = reader.raw_mut().take_refusals();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told.iter().all(|one| one.contains("MiddlewareNewsBrief::Done")), "{told:?}");
+    assert!(reader.raw_mut().take_refusals().is_empty(), "told once");
+}
+
+#[test]
+fn a_channel_that_is_damaged_is_left_and_the_others_are_read_on() {
+    let scene = Scene::new("damage");
+    let qos = Qos::reliable();
+    let mut reader = scene.join().reader::<Quote>("Quote", &qos).unwrap();
+    let bad = scene.join().writer::<Quote>("Quote", &qos).unwrap();
+    assert!(reader.wait_matched(1, SECOND).unwrap());
+    let ring = std::fs::read_dir(&scene.0).unwrap().map(|entry| entry.unwrap().path());
+    let ring = ring.into_iter().find(|path| path.extension() == Some("ring".as_ref())).unwrap();
+    std::fs::OpenOptions::new().write(true).open(ring).unwrap().set_len(0).unwrap();
+    let mut good = scene.join().writer::<Quote>("Quote", &qos).unwrap();
+    let mut received = Received::default();
+    for number in 0..20 {
+        good.write(&quote(number)).unwrap();
+        // The damaged channel may wake it too.
+        while !reader.take(&mut received).unwrap() {
+            assert!(reader.wait(SECOND).unwrap());
+        }
+        assert_eq!(received.sample, quote(number));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(reader.raw().publishers().unwrap().len(), 1);
+    assert_eq!(reader.raw_mut().take_refusals().len(), 1);
+    drop(bad);
+}
+
+#[test]
+fn readers_trust_the_named_user_alone() {
+    let scene = Scene::new("owner");
+    let writer = scene.join().writer::<Quote>("Quote", &Qos::reliable()).unwrap();
+    let owner = ShmConfig::own().owner + 1;
+    let config = ShmConfig { owner, ..ShmConfig::in_directory(&scene.0) };
+    let refused = ShmParticipant::join(config).reader::<Quote>("Quote", &Qos::reliable());
+    let text = refused.unwrap_err().to_string();
+    assert!(text.contains("must belong to"), "{text}");
+    drop(writer);
+}
+
+#[test]
+fn what_does_not_fit_says_what_to_do() {
+    let scene = Scene::new("sizes");
+    let qos = Qos::reliable().transient_local(1);
+    let mut writer = scene.join().writer::<Book>("Book", &qos).unwrap();
+    let long = Book { bids: vec![BookLevel::default(); 10], ..Book::default() };
+    let text = writer.write(&long).unwrap_err().to_string();
+    assert!(
+        text.contains("topic Book") && text.contains("256") && text.contains("fewer"),
+        "{text}"
+    );
+    let named = Book { instrument: "x".repeat(300), ..Book::default() };
+    let text = writer.write(&named).unwrap_err().to_string();
+    assert!(text.contains("a key has"), "{text}");
+    // Keys of 200 bytes are no error, nor are books of 200 levels a side by default.
+    let usual = ShmParticipant::join(ShmConfig {
+        sequences: Room { ring_bytes: 1 << 20, ..ShmConfig::own().sequences },
+        ..ShmConfig::in_directory(&scene.0)
+    });
+    let mut writer = usual.writer::<Book>("Deep", &qos).unwrap();
+    let levels = vec![BookLevel::default(); 200];
+    let (bids, offers) = (levels.clone(), levels);
+    writer.write(&Book { instrument: "x".repeat(200), bids, offers, ..Book::default() }).unwrap();
+}
+
+/// A publisher of other topics that ends does not end a subscriber, and what it wrote is not lost.
+#[test]
+fn subscribers_know_what_they_lost_topic_by_topic() {
+    let scene = Scene::new("ledger");
+    let of_done = |name: &str| TopicSet { name: name.to_owned(), ..TopicSet::of::<Done>() };
+    let sets = [TopicSet::of::<Quote>(), of_done("Second")];
+    let (delivery, patience) = (Delivery::default(), SECOND);
+    let publisher = |sets: &[TopicSet]| {
+        Publisher::new(&scene.join(), sets, &delivery, patience, || false).unwrap()
+    };
+    let options = SubscriberOptions { some_topics: true, ..Default::default() };
+    let mut subscriber = Subscriber::new(&scene.join(), &sets[..1], &delivery, &options).unwrap();
+    let mut other = publisher(&[of_done("Other")]);
+    let mut both = publisher(&sets);
+    let step = |subscriber: &mut Subscriber<ShmParticipant>| {
+        subscriber.receive(Duration::from_millis(20), |_| {}).unwrap();
+    };
+    while !both.wait_subscribers(1, Duration::ZERO).unwrap() {
+        step(&mut subscriber);
+    }
+    other.publish(0, &Done { samples: 3 }).unwrap();
+    other.finish(true, patience).unwrap();
+    // Longer than a subscriber waits for samples behind the end of its publisher.
+    let until = std::time::Instant::now() + Duration::from_millis(700);
+    while std::time::Instant::now() < until {
+        step(&mut subscriber);
+        assert!(!subscriber.is_over());
+    }
+    for number in 0..10 {
+        both.publish(0, &quote(number)).unwrap();
+        both.publish(1, &Done::default()).unwrap();
+    }
+    both.finish(true, patience).unwrap();
+    while !subscriber.is_over() {
+        step(&mut subscriber);
+    }
+    let accounts = subscriber.ledger().publishers();
+    assert!(subscriber.ledger().is_complete(), "{accounts:?}");
+    assert!(accounts.iter().all(|one| one.lost == Some(0) && one.duplicates == 0), "{accounts:?}");
+    assert_eq!(accounts.iter().map(|one| one.received()).sum::<u64>(), 10);
 }
 
 #[test]

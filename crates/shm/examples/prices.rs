@@ -2,7 +2,9 @@
 
 use std::error::Error;
 use std::time::Duration;
-use tickwire_shm::{Channel, Event, Reader, Sample, Schema, Start, Wait, Writer, WriterOptions};
+use tickwire_shm::{
+    Channel, Event, Reader, ReaderWait, Sample, Schema, Start, Writer, WriterOptions,
+};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let channel = Channel::new("prices")?;
@@ -25,7 +27,7 @@ fn write(channel: &Channel, schema: &Schema) -> Result<(), Box<dyn Error>> {
 }
 
 fn read(channel: &Channel, schema: &Schema) -> Result<(), Box<dyn Error>> {
-    let wait = Wait::SpinThenBlock(Duration::from_micros(50));
+    let wait = ReaderWait::SpinThenBlock(Duration::from_micros(50));
     let mut reader = Reader::open(channel, schema, Start::Now, wait)?;
     let mut values = reader.last_values()?;
     while let Some(sample) = values.next()? {

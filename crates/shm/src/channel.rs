@@ -126,14 +126,14 @@ impl Channel {
             }
             _ => {}
         }
-        let metadata = fs::metadata(directory).map_err(failure(Attempt::Open, directory))?;
-        let is_own = metadata.is_dir()
-            && metadata.uid() == system::effective_user()
-            && metadata.mode() & 0o022 == 0;
-        match is_own {
-            true => Ok(()),
-            false => Err(Error::Directory(directory.clone())),
-        }
+        check_directory(directory, system::effective_user())
+    }
+
+    /// Checks that a ring is of the user whose directory it is in, and that nobody else writes to that directory.
+    pub(crate) fn check_ring(&self, ring: &File) -> Result<(), Error> {
+        let path = self.ring_path();
+        let metadata = ring.metadata().map_err(failure(Attempt::Open, &path))?;
+        check_directory(&self.directory, metadata.uid())
     }
 
     /// Takes the writer's lock, which the kernel frees when the process ends however it ends.
@@ -195,6 +195,18 @@ impl Channel {
         permit(&file, path, readers, is_waiters)?;
         fs::rename(&new, path).map_err(failure(Attempt::Create, path))?;
         Ok(filled)
+    }
+}
+
+/// Checks that a directory of channels is what only `owner` writes to: no symbolic link, and no way in for others.
+///
+/// # Errors
+/// [`Error::Directory`]; what the operating system refuses, [`io::ErrorKind::NotFound`] where it is missing.
+pub fn check_directory(directory: &Path, owner: u32) -> Result<(), Error> {
+    let metadata = fs::symlink_metadata(directory).map_err(failure(Attempt::Open, directory))?;
+    match metadata.is_dir() && metadata.uid() == owner && metadata.mode() & 0o022 == 0 {
+        true => Ok(()),
+        false => Err(Error::Directory { path: directory.to_owned(), owner }),
     }
 }
 

@@ -16,8 +16,13 @@ pub enum Error {
     },
     /// A file holds what no writer writes.
     Damaged(Damage),
-    /// The directory or the channel belongs to somebody else, or everybody may write to it.
-    Directory(PathBuf),
+    /// The directory is of another user than it must be, or others may write to it, or it is a symbolic link.
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// The user whose it must be.
+        owner: u32,
+    },
     /// The operating system refused something.
     Io {
         /// What was attempted.
@@ -115,9 +120,9 @@ impl fmt::Display for Error {
                 f,
                 "the channel's file is damaged: {damage}; stop its writer, remove the channel and start the writer again"
             ),
-            Self::Directory(path) => write!(
+            Self::Directory { path, owner } => write!(
                 f,
-                "{}: a writer's directory must belong to the writer's user, and nobody else may write to it; choose another or change its owner and mode",
+                "{}: a directory of channels must belong to the writers' user (here {owner}), nobody else may write to it, and it must be no symbolic link; choose another or change its owner and mode",
                 path.display()
             ),
             Self::Io { attempt, path, source } => {

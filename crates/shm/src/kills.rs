@@ -6,7 +6,7 @@ use crate::mapping::WriteMap;
 use crate::memory::{Memory, MemoryMut, Sleep};
 use crate::reader::{Event, Reader, Start};
 use crate::schema::Schema;
-use crate::wait::Wait;
+use crate::wait::ReaderWait;
 use crate::writer::{Engine, WriterOptions};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -84,7 +84,7 @@ impl Scene {
     }
 
     fn reader(&self) -> Reader {
-        Reader::open(&self.channel, &self.schema, Start::Now, Wait::Spin).unwrap()
+        Reader::open(&self.channel, &self.schema, Start::Now, ReaderWait::Spin).unwrap()
     }
 }
 

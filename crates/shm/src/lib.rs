@@ -15,12 +15,12 @@
 //! # Examples
 //! ```
 //! use std::time::Duration;
-//! use tickwire_shm::{Channel, Event, Reader, Schema, Start, Wait, Writer, WriterOptions};
+//! use tickwire_shm::{Channel, Event, Reader, Schema, Start, ReaderWait, Writer, WriterOptions};
 //!
 //! let channel = Channel::new(&format!("example-{}", std::process::id()))?;
 //! let schema = Schema::new("Price", b"struct Price { long long value; };")?;
 //! let mut writer = Writer::open(&channel, &schema, &WriterOptions::default())?;
-//! let mut reader = Reader::open(&channel, &schema, Start::Now, Wait::Block)?;
+//! let mut reader = Reader::open(&channel, &schema, Start::Now, ReaderWait::Block)?;
 //!
 //! let key = writer.key(b"ESZ6")?;
 //! writer.publish_keyed(key, &101_i64.to_le_bytes())?;
@@ -55,9 +55,10 @@ mod values;
 mod wait;
 mod writer;
 
-pub use channel::{Channel, Readers};
+pub use channel::{Channel, Readers, check_directory};
 pub use error::{Attempt, Damage, Error};
 pub use reader::{Event, LastValues, Reader, Sample, Start};
 pub use schema::Schema;
-pub use wait::Wait;
+pub use system::effective_user;
+pub use wait::ReaderWait;
 pub use writer::{Key, READERS_COUNTED_MAX, Writer, WriterOptions};

@@ -170,7 +170,7 @@ fn without_the_acquire_fence_a_sample_is_torn() {
 }
 
 #[test]
-#[should_panic]
+#[should_panic(expected = "torn")]
 fn without_the_release_fence_the_ring_breaks() {
     ring_model(Fence::Release);
 }
@@ -222,7 +222,7 @@ fn a_late_joiner_has_neither_a_hole_nor_a_double() {
 }
 
 #[test]
-#[should_panic]
+#[should_panic(expected = "a hole in the last values")]
 fn without_the_release_fence_a_late_joiner_is_misled() {
     join_model(Fence::Release);
 }

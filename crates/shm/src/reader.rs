@@ -13,7 +13,7 @@ use crate::mapping::{Fence, ReadMap, WriteMap};
 use crate::memory::Memory;
 use crate::ring::{self, Cursor, Step};
 use crate::schema::Schema;
-use crate::wait::Wait;
+use crate::wait::ReaderWait;
 use crate::writer::{READERS_COUNTED_MAX, WAITERS_WORDS};
 use crate::{bell, system, writer};
 use std::fs::File;
@@ -109,7 +109,7 @@ pub struct Reader {
     waiters: Option<WriteMap>,
     /// Keeps the place by which the writer counts readers.
     _place: Option<File>,
-    wait: Wait,
+    wait: ReaderWait,
     buffer: Buffer,
     cursor: Cursor,
     epoch: u64,
@@ -126,16 +126,17 @@ impl Reader {
     /// Opens a channel.
     ///
     /// # Errors
-    /// [`Error::NoChannel`] before its writer has made it and after it was ended, [`Error::Schema`] where the writer's
+    /// [`Error::Directory`] where others than the writer's user may have made the file. [`Error::NoChannel`] before its writer has made it and after it was ended, [`Error::Schema`] where the writer's
     /// samples are of another type, [`Error::Version`], [`Error::Damaged`], and what the operating system refuses.
     pub fn open(
         channel: &Channel,
         schema: &Schema,
         start: Start,
-        wait: Wait,
+        wait: ReaderWait,
     ) -> Result<Self, Error> {
         let path = channel.ring_path();
         let file = channel::open(&path, false)?;
+        channel.check_ring(&file)?;
         let words = channel::words(&file, &path)?;
         if words < layout::HEADER_WORDS {
             return Err(Damage::Short.into());
@@ -151,7 +152,7 @@ impl Reader {
             return Err(Error::NoChannel { path });
         }
         let (waiters, place) = match wait {
-            Wait::Spin => (None, take_place(channel).ok().flatten()),
+            ReaderWait::Spin => (None, take_place(channel).ok().flatten()),
             _ => (Some(open_waiters(channel, &ring)?), take_place(channel)?),
         };
         // The epoch first: a writer that takes over behind it is a restart that is told.
@@ -221,6 +222,14 @@ impl Reader {
         self.poll()
     }
 
+    /// Looks at the file and the writer now, as a reader that waits does from time to time.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn check(&mut self) -> Result<(), Error> {
+        self.look_at_writer()
+    }
+
     /// Sequence number of the next sample.
     pub fn next_seq_num(&self) -> u64 {
         self.cursor.next
@@ -260,9 +269,9 @@ impl Reader {
         };
         let begun = Instant::now();
         let spin = match first.wait {
-            Wait::Block => Duration::ZERO,
-            Wait::Spin => timeout,
-            Wait::SpinThenBlock(spin) => spin.min(timeout),
+            ReaderWait::Block => Duration::ZERO,
+            ReaderWait::Spin => timeout,
+            ReaderWait::SpinThenBlock(spin) => spin.min(timeout),
         };
         while !readers.iter().any(|reader| reader.is_ready()) {
             let now = Instant::now();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// How to wait for what comes next: the trade between latency and a busy CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Wait {
+pub enum ReaderWait {
     /// Sleep in the kernel. The CPU is free; a wake-up costs microseconds.
     #[default]
     Block,

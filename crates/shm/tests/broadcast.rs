@@ -5,7 +5,7 @@ mod common;
 use common::{Scene, text};
 use std::collections::HashMap;
 use std::time::Duration;
-use tickwire_shm::{Error, Event, Reader, Schema, Start, Wait, Writer, WriterOptions};
+use tickwire_shm::{Error, Event, Reader, ReaderWait, Schema, Start, Writer, WriterOptions};
 
 const SECOND: Duration = Duration::from_secs(10);
 
@@ -13,7 +13,7 @@ const SECOND: Duration = Duration::from_secs(10);
 fn samples_come_in_order_then_done_with_their_number() {
     let scene = Scene::new("order", 16);
     let mut writer = scene.writer();
-    let mut reader = scene.reader(Start::Now, Wait::Block);
+    let mut reader = scene.reader(Start::Now, ReaderWait::Block);
     for number in 0..10 {
         assert_eq!(writer.publish(format!("{number}").as_bytes()).unwrap(), number);
     }
@@ -24,7 +24,7 @@ fn samples_come_in_order_then_done_with_their_number() {
     assert_eq!(reader.wait(SECOND).unwrap(), Some(Event::Done { samples: 10, seq_num: 10 }));
     assert_eq!(reader.wait(Duration::from_millis(1)).unwrap(), None, "nothing follows the end");
     assert!(!scene.channel.is_open());
-    let refused = Reader::open(&scene.channel, &scene.schema, Start::Now, Wait::Block);
+    let refused = Reader::open(&scene.channel, &scene.schema, Start::Now, ReaderWait::Block);
     assert!(matches!(refused, Err(Error::NoChannel { .. })), "{refused:?}");
 }
 
@@ -32,7 +32,7 @@ fn samples_come_in_order_then_done_with_their_number() {
 fn a_lapped_reader_learns_exactly_what_it_lost() {
     let scene = Scene::new("gap", 8);
     let mut writer = scene.writer();
-    let mut reader = scene.reader(Start::Now, Wait::Spin);
+    let mut reader = scene.reader(Start::Now, ReaderWait::Spin);
     for _ in 0..8 {
         writer.publish(b"").unwrap();
     }
@@ -57,7 +57,7 @@ fn a_reader_may_begin_half_a_ring_back() {
     for number in 0..20 {
         writer.publish(format!("{number}").as_bytes()).unwrap();
     }
-    let mut reader = scene.reader(Start::Oldest, Wait::Spin);
+    let mut reader = scene.reader(Start::Oldest, ReaderWait::Spin);
     assert_eq!(text(reader.poll()), Some((16, "16".into())));
 }
 
@@ -76,7 +76,7 @@ fn a_late_joiner_reads_the_last_values_and_goes_on_behind_them() {
             expected.insert(name, value);
         }
     }
-    let mut reader = scene.reader(Start::Now, Wait::Spin);
+    let mut reader = scene.reader(Start::Now, ReaderWait::Spin);
     let mut found = Vec::new();
     let mut values = reader.last_values().unwrap();
     assert_eq!((values.seq_num(), values.skipped()), (300, 0));
@@ -98,7 +98,7 @@ fn a_late_joiner_reads_the_last_values_and_goes_on_behind_them() {
 fn a_writer_dropped_without_an_end_is_followed_by_the_next_one() {
     let scene = Scene::new("restart", 8);
     let mut writer = scene.writer();
-    let mut reader = scene.reader(Start::Now, Wait::Block);
+    let mut reader = scene.reader(Start::Now, ReaderWait::Block);
     let busy = Writer::open(&scene.channel, &scene.schema, &scene.options);
     let own = u64::from(std::process::id());
     assert!(matches!(busy, Err(Error::Busy { pid }) if pid == own), "{busy:?}");
@@ -123,11 +123,11 @@ fn a_writer_dropped_without_an_end_is_followed_by_the_next_one() {
 fn a_writer_with_other_sizes_replaces_the_channel() {
     let scene = Scene::new("replaced", 8);
     drop(scene.writer());
-    let mut reader = scene.reader(Start::Now, Wait::Block);
+    let mut reader = scene.reader(Start::Now, ReaderWait::Block);
     let options = WriterOptions { sample_bytes: 64, ..scene.options.clone() };
     let mut writer = Writer::open(&scene.channel, &scene.schema, &options).unwrap();
     assert_eq!(reader.wait(SECOND).unwrap(), Some(Event::Replaced));
-    let mut reader = scene.reader(Start::Now, Wait::Block);
+    let mut reader = scene.reader(Start::Now, ReaderWait::Block);
     writer.publish(&[b'x'; 64]).unwrap();
     assert_eq!(text(reader.wait(SECOND)), Some((0, "x".repeat(64))));
 }
@@ -137,11 +137,11 @@ fn another_type_is_refused_by_name() {
     let scene = Scene::new("type", 8);
     let _writer = scene.writer();
     let wanted = Schema::new("Trade", b"struct Trade { double price; };").unwrap();
-    let refused = Reader::open(&scene.channel, &wanted, Start::Now, Wait::Block).unwrap_err();
+    let refused = Reader::open(&scene.channel, &wanted, Start::Now, ReaderWait::Block).unwrap_err();
     let message = refused.to_string();
     assert!(message.contains("samples are Text ") && message.contains("wants Trade "), "{message}");
     let changed = Schema::new("Text", b"another definition").unwrap();
-    let refused = Reader::open(&scene.channel, &changed, Start::Now, Wait::Block);
+    let refused = Reader::open(&scene.channel, &changed, Start::Now, ReaderWait::Block);
     assert!(matches!(refused, Err(Error::Schema { .. })), "{refused:?}");
 }
 
@@ -149,7 +149,7 @@ fn another_type_is_refused_by_name() {
 fn what_has_no_room_is_refused_and_nothing_is_published() {
     let scene = Scene::new("room", 8);
     let mut writer = scene.writer();
-    let mut reader = scene.reader(Start::Now, Wait::Spin);
+    let mut reader = scene.reader(Start::Now, ReaderWait::Spin);
     assert!(matches!(writer.publish(&[0; 41]), Err(Error::SampleLength { len: 41, max: 40 })));
     assert!(matches!(writer.key(b""), Err(Error::Key)));
     assert!(matches!(writer.key(b"much too long"), Err(Error::Key)));
@@ -161,7 +161,7 @@ fn what_has_no_room_is_refused_and_nothing_is_published() {
 fn readers_are_counted_while_they_live() {
     let scene = Scene::new("count", 8);
     let writer = scene.writer();
-    let readers = [Wait::Block, Wait::Spin].map(|wait| scene.reader(Start::Now, wait));
+    let readers = [ReaderWait::Block, ReaderWait::Spin].map(|wait| scene.reader(Start::Now, wait));
     assert_eq!(writer.readers().unwrap(), 2);
     drop(readers);
     assert_eq!(writer.readers().unwrap(), 0);
@@ -169,7 +169,9 @@ fn readers_are_counted_while_they_live() {
 
 #[test]
 fn every_way_of_waiting_wakes_up_for_a_sample_and_for_the_end() {
-    for wait in [Wait::Block, Wait::Spin, Wait::SpinThenBlock(Duration::from_micros(50))] {
+    for wait in
+        [ReaderWait::Block, ReaderWait::Spin, ReaderWait::SpinThenBlock(Duration::from_micros(50))]
+    {
         let scene = Scene::new("wait", 8);
         let mut writer = scene.writer();
         let mut reader = scene.reader(Start::Now, wait);
@@ -195,7 +197,8 @@ fn every_way_of_waiting_wakes_up_for_a_sample_and_for_the_end() {
 fn readers_follow_a_fast_writer_without_a_wrong_sample() {
     let scene = Scene::new("stream", 256);
     let mut writer = scene.writer();
-    let mut readers = [Wait::Spin, Wait::Block].map(|wait| scene.reader(Start::Now, wait));
+    let mut readers =
+        [ReaderWait::Spin, ReaderWait::Block].map(|wait| scene.reader(Start::Now, wait));
     const COUNT: u64 = 100_000;
     std::thread::scope(|scope| {
         for reader in &mut readers {
@@ -234,7 +237,7 @@ fn readers_follow_a_fast_writer_without_a_wrong_sample() {
 fn a_wait_for_several_channels_ends_with_the_first_sample() {
     let scenes = ["several-a", "several-b", "several-c"].map(|name| Scene::new(name, 8));
     let mut writers = scenes.each_ref().map(Scene::writer);
-    let mut readers = scenes.each_ref().map(|scene| scene.reader(Start::Now, Wait::Block));
+    let mut readers = scenes.each_ref().map(|scene| scene.reader(Start::Now, ReaderWait::Block));
     let mut all = readers.each_mut();
     assert!(!Reader::wait_any(&mut all, Duration::from_millis(5)).unwrap(), "timed out");
     std::thread::scope(|scope| {

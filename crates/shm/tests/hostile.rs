@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt, symlink};
 use std::time::Duration;
-use tickwire_shm::{Damage, Error, Event, Reader, Start, Wait, Writer};
+use tickwire_shm::{Channel, Damage, Error, Event, Reader, ReaderWait, Start, Writer};
 
 const SHORT: Duration = Duration::from_millis(250);
 
@@ -28,7 +28,7 @@ fn overwrite(scene: &Scene, kind: &str, word: u64, value: u64) {
 }
 
 fn opened(scene: &Scene) -> Result<Reader, Error> {
-    Reader::open(&scene.channel, &scene.schema, Start::Oldest, Wait::Spin)
+    Reader::open(&scene.channel, &scene.schema, Start::Oldest, ReaderWait::Spin)
 }
 
 #[test]
@@ -66,7 +66,8 @@ fn a_sample_longer_than_its_slot_is_damage() {
 #[test]
 fn a_head_ahead_of_the_slots_is_damage_once_the_reader_has_waited() {
     let scene = abandoned("ahead");
-    let mut reader = Reader::open(&scene.channel, &scene.schema, Start::Now, Wait::Block).unwrap();
+    let mut reader =
+        Reader::open(&scene.channel, &scene.schema, Start::Now, ReaderWait::Block).unwrap();
     overwrite(&scene, "ring", 64, 1000);
     let error = reader.wait(SHORT).unwrap_err();
     assert!(matches!(error, Error::Damaged(Damage::Head)), "{error:?}");
@@ -117,7 +118,7 @@ fn last_values_that_are_cut_are_an_error() {
 fn a_waiters_file_that_is_cut_costs_only_the_waking() {
     let scene = Scene::new("cut-waiters", 8);
     let mut writer = scene.writer();
-    let mut reader = scene.reader(Start::Now, Wait::Block);
+    let mut reader = scene.reader(Start::Now, ReaderWait::Block);
     OpenOptions::new().write(true).open(scene.file("waiters")).unwrap().set_len(0).unwrap();
     writer.publish(b"sample").unwrap();
     assert_eq!(text(reader.wait(SHORT)), Some((0, "sample".into())));
@@ -155,7 +156,49 @@ fn a_directory_in_which_others_write_is_refused() {
     fs::create_dir(&scene.directory).unwrap();
     fs::set_permissions(&scene.directory, fs::Permissions::from_mode(0o777)).unwrap();
     let refused = Writer::open(&scene.channel, &scene.schema, &scene.options);
-    assert!(matches!(refused, Err(Error::Directory(_))), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Directory { .. })), "{refused:?}");
+}
+
+#[test]
+fn readers_trust_no_directory_that_others_write_to_or_that_is_elsewhere() {
+    use std::os::unix::fs::PermissionsExt;
+    let scene = abandoned("readers-directory");
+    let set_mode = |mode| {
+        fs::set_permissions(&scene.directory, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set_mode(0o777);
+    assert!(matches!(opened(&scene), Err(Error::Directory { .. })));
+    set_mode(0o755);
+    assert!(opened(&scene).is_ok());
+    let link = scene.directory.with_extension("link");
+    let _ = fs::remove_file(&link);
+    symlink(&scene.directory, &link).unwrap();
+    let channel = Channel::in_directory(&link, scene.channel.name()).unwrap();
+    let refused = Reader::open(&channel, &scene.schema, Start::Oldest, ReaderWait::Spin);
+    fs::remove_file(&link).unwrap();
+    assert!(matches!(refused, Err(Error::Directory { .. })), "{refused:?}");
+    // Another user's file in this user's directory, and another user's directory.
+    if nix::unistd::chown(&scene.file("ring"), Some(65_534.into()), None).is_ok() {
+        assert!(matches!(opened(&scene), Err(Error::Directory { owner: 65_534, .. })));
+        let owner = nix::unistd::Uid::effective().as_raw();
+        assert!(tickwire_shm::check_directory(&scene.directory, owner).is_ok());
+        let refused = tickwire_shm::check_directory(&scene.directory, 65_534);
+        assert!(matches!(refused, Err(Error::Directory { .. })));
+    }
+}
+
+#[test]
+fn a_process_maps_more_than_a_thousand_files() {
+    let scene = Scene::new("many", 2);
+    let open = |number: u32| {
+        let channel = Channel::in_directory(&scene.directory, &format!("many-{number}")).unwrap();
+        let mut writer = Writer::open(&channel, &scene.schema, &scene.options).unwrap();
+        writer.key(b"key").unwrap();
+        writer
+    };
+    // Three mappings each: ring, waiters, last values.
+    let writers: Vec<Writer> = (0..350).map(open).collect();
+    writers.into_iter().for_each(|writer| writer.finish().unwrap());
 }
 
 /// Words worth damaging, and values worth putting there.

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 use tickwire_shm::{
-    Channel, Error, Event, Reader, Readers, Schema, Start, Wait, Writer, WriterOptions,
+    Channel, Error, Event, Reader, ReaderWait, Readers, Schema, Start, Writer, WriterOptions,
 };
 
 const SECOND: Duration = Duration::from_secs(10);
@@ -106,7 +106,7 @@ fn read_as(directory: &Path, user: u32) {
         setuid(Uid::from_raw(user)).unwrap();
     }
     let (channel, schema) = place(directory);
-    match Reader::open(&channel, &schema, Start::Now, Wait::Block) {
+    match Reader::open(&channel, &schema, Start::Now, ReaderWait::Block) {
         Ok(mut reader) => {
             println!("open");
             loop {
@@ -162,7 +162,7 @@ fn killed_writers_are_followed() {
     let (channel, schema) = place(&scene.directory);
     let (mut child, mut output) = start(&["write", directory]);
     assert_eq!(line(&mut output), "open");
-    let reader = Reader::open(&channel, &schema, Start::Now, Wait::Block).unwrap();
+    let reader = Reader::open(&channel, &schema, Start::Now, ReaderWait::Block).unwrap();
     let mut follower = Follower { next: reader.next_seq_num(), reader, restarts: 0, gone: 0 };
     for turn in 0..12_u64 {
         // At another place of the writer's loop each time.

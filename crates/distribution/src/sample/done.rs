@@ -1,4 +1,4 @@
-//! The end of a feed, as in `idl/Done.idl`.
+//! The end of a feed, as in `idl/Done.idl` and `idl/Total.idl`.
 
 use super::Sample;
 use crate::field::fields;
@@ -19,4 +19,19 @@ fields!("MiddlewareNewsBrief::Done" Done { ; samples "samples" });
 
 impl Sample for Done {
     const TOPIC: &'static str = "Done";
+}
+
+/// What a publisher wrote to one of its topics; it writes one for each before [`Done`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Total {
+    /// Name of the topic; the key.
+    pub topic: String,
+    /// Samples.
+    pub samples: u64,
+}
+
+fields!("tickwire::Total" Total { topic "topic"; samples "samples" });
+
+impl Sample for Total {
+    const TOPIC: &'static str = "Total";
 }

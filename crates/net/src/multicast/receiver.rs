@@ -115,6 +115,7 @@ pub struct Receiver {
     /// Packets in the batch, and the one returned next.
     count: usize,
     next: usize,
+    may_have_more: bool,
     /// When each packet of the batch arrived, on the monotonic clock.
     times_ns: [u64; BATCH_MAX],
     /// When the socket was asked last, and when it was last found empty.
@@ -149,6 +150,7 @@ impl Receiver {
             dropped: 0,
             count: 0,
             next: 0,
+            may_have_more: false,
             times_ns: [0; BATCH_MAX],
             asked_ns: 0,
             empty_ns: monotonic_ns(),
@@ -198,27 +200,32 @@ impl Receiver {
     /// [`Action::Receive`] with what the system says.
     pub fn fill(&mut self, times: &mut KernelTimes) -> Result<usize, Error> {
         self.next = 0;
-        self.asked_ns = monotonic_ns();
+        let asked_ns = monotonic_ns();
         self.count = match self.packets.receive() {
             Ok(count) => count,
             Err(error) if is_nothing_there(&error) => 0,
             Err(source) => {
-                self.count = 0;
+                (self.count, self.may_have_more) = (0, false);
                 return Err(Error::at(Action::Receive, self.endpoint.address(), source));
             }
         };
+        if self.packets.has_looked_everywhere() {
+            self.asked_ns = asked_ns;
+        }
+        self.may_have_more = self.packets.may_have_more(self.count);
         if self.count > 0 {
             self.taken_ns = times.check(&SystemClocks);
             self.time_batch(times);
             self.pass_cut();
         }
-        if !self.was_full() {
-            self.empty_ns = self.asked_ns;
+        if !self.may_have_more && self.packets.has_looked_everywhere() {
+            self.empty_ns = asked_ns;
         }
         Ok(self.count)
     }
 
-    /// When [`fill`](Self::fill) was last called, on the monotonic clock; 0 before the first call.
+    /// When [`fill`](Self::fill) last looked everywhere that packets arrive, on the monotonic clock; 0 before the first
+    /// time.
     pub const fn asked_ns(&self) -> u64 {
         self.asked_ns
     }
@@ -228,9 +235,9 @@ impl Receiver {
         self.last_packet_ns
     }
 
-    /// True if the last batch was full, so that more packets have probably arrived.
-    pub const fn was_full(&self) -> bool {
-        self.count == BATCH_MAX
+    /// True if more packets may have arrived than the last batch took: call [`fill`](Self::fill) again.
+    pub const fn may_have_more(&self) -> bool {
+        self.may_have_more
     }
 
     /// When the kernel received the next packet of the batch; `None` after its last.

@@ -51,6 +51,16 @@ pub trait Packets: fmt::Debug + Send {
     /// A datagram of the last batch, and the buffer from its first byte on, which may continue behind it.
     fn datagram(&self, index: usize) -> Option<(&Meta, &[u8])>;
 
+    /// Whether more may have arrived than the last call took, which was `count` datagrams.
+    fn may_have_more(&self, count: usize) -> bool {
+        count == BATCH_MAX
+    }
+
+    /// Whether the last call looked everywhere that datagrams arrive: what it left had not arrived then.
+    fn has_looked_everywhere(&self) -> bool {
+        true
+    }
+
     /// Becomes readable when something has arrived.
     fn descriptor(&self) -> BorrowedFd<'_>;
 

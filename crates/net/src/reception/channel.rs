@@ -52,7 +52,7 @@ impl Socket {
 
     /// True if packets are left, or probably follow a full batch.
     fn has_more(&self) -> bool {
-        self.has_packet() || self.receiver.was_full()
+        self.has_packet() || self.receiver.may_have_more()
     }
 }
 
@@ -140,7 +140,7 @@ impl<H: PacketHandler<S>, S> Channel<H, S> {
         let mut is_asked = false;
         for socket in self.sockets.iter_mut().filter(|socket| !socket.has_packet()) {
             let is_before = front.is_some_and(|(front_ns, _)| socket.asked_ns < front_ns);
-            if socket.is_ready || socket.receiver.was_full() || is_before {
+            if socket.is_ready || socket.receiver.may_have_more() || is_before {
                 socket.fill(taking)?;
                 is_asked = true;
             }

@@ -119,6 +119,8 @@ pub struct RecordCounters {
     pub recorded: u64,
     /// Datagrams that are in no file: the queue stayed full, or recording has ended.
     pub unrecorded: u64,
+    /// Packets that a packet ring refused and that are in no file: fragments, wrong lengths, wrong checksums.
+    pub refused: u64,
     /// Bytes in files.
     pub bytes: u64,
     /// Files begun.

@@ -148,6 +148,7 @@ impl Tap {
     fn publish(&self) {
         let mut counters = self.recorder.counters();
         counters.unrecorded += self.rings.iter().filter_map(|ring| ring.dropped()).sum::<u64>();
+        counters.refused = self.rings.iter().map(|ring| ring.refused()).sum();
         *self.counters.lock().unwrap_or_else(PoisonError::into_inner) = counters;
     }
 

@@ -11,7 +11,7 @@ use figures::{Times, print_machine};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use tickwire_shm::{Event, Reader, Wait};
+use tickwire_shm::{Event, Reader, ReaderWait};
 use workload::{Pace, clock_ns, open_reader, open_writer, pin};
 
 /// Between two turns, so that other processes get the CPU then and not in a turn.
@@ -66,14 +66,14 @@ fn latency() {
     for bytes in [32, 200] {
         let turns = (0..5).map(|_| {
             thread::sleep(PAUSE);
-            one_way(bytes, 250_000, 100_000, Wait::Spin)
+            one_way(bytes, 250_000, 100_000, ReaderWait::Spin)
         });
         let times = turns.min_by_key(|times| times.quantile(0.99)).expect("turns");
         println!("{bytes:>4} B {:>38} {:>9}", times.quantile(0.5), times.quantile(0.99));
     }
 }
 
-fn one_way(bytes: usize, rate: u64, count: u64, wait: Wait) -> Times {
+fn one_way(bytes: usize, rate: u64, count: u64, wait: ReaderWait) -> Times {
     let mut writer = open_writer("latency", bytes, 1 << 14);
     thread::scope(|scope| {
         let reading = scope.spawn(move || {
@@ -125,7 +125,7 @@ fn publish() {
                 for _ in 0..readers {
                     scope.spawn(|| {
                         pin(1);
-                        let mut reader = open_reader("publish", Wait::Spin);
+                        let mut reader = open_reader("publish", ReaderWait::Spin);
                         while !stop.load(Ordering::Relaxed) {
                             for _ in 0..64 {
                                 std::hint::black_box(reader.poll().expect("sound channel"));
@@ -179,7 +179,7 @@ fn stream() {
                 pin(1);
                 let mut times = Times::new();
                 let (samples, lost) =
-                    read(&mut open_reader("stream", Wait::Spin), |age| times.record(age));
+                    read(&mut open_reader("stream", ReaderWait::Spin), |age| times.record(age));
                 assert_eq!(samples + lost, COUNT, "the gaps are exact");
                 (times, lost)
             });
@@ -217,7 +217,7 @@ fn blocking() {
     for _ in 0..3 {
         thread::sleep(PAUSE);
         bare.push(bare::one_way(2_000, COUNT));
-        ours.push(one_way(200, 2_000, COUNT, Wait::Block));
+        ours.push(one_way(200, 2_000, COUNT, ReaderWait::Block));
     }
     let least = |times: &[Times]| {
         let least = times.iter().min_by_key(|times| times.quantile(0.5)).expect("turns");
@@ -227,7 +227,7 @@ fn blocking() {
     println!("{:<44} {:>6} {:>9}", "a bare futex", bare.0, bare.1);
     println!("{:<44} {:>6} {:>9}", "reader, blocking", ours.0, ours.1);
     println!("ratio of p50 {:.2}", ours.0 as f64 / bare.0 as f64);
-    let wait = Wait::SpinThenBlock(Duration::from_millis(1));
+    let wait = ReaderWait::SpinThenBlock(Duration::from_millis(1));
     let spun = one_way(200, 2_000, COUNT, wait);
     println!(
         "{:<44} {:>6} {:>9}",

@@ -4,7 +4,7 @@ use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
-use tickwire_shm::{Channel, Reader, Schema, Start, Wait, Writer, WriterOptions};
+use tickwire_shm::{Channel, Reader, ReaderWait, Schema, Start, Writer, WriterOptions};
 
 static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
 
@@ -33,7 +33,7 @@ pub fn open_writer(name: &str, bytes: usize, slots: u64) -> Writer {
     Writer::open(&channel, &schema, &options).expect("a channel")
 }
 
-pub fn open_reader(name: &str, wait: Wait) -> Reader {
+pub fn open_reader(name: &str, wait: ReaderWait) -> Reader {
     let (channel, schema) = channel(name);
     Reader::open(&channel, &schema, Start::Now, wait).expect("a channel")
 }

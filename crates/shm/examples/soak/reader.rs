@@ -3,11 +3,11 @@
 use crate::{Outcome, place};
 use std::path::Path;
 use std::time::Duration;
-use tickwire_shm::{Event, Reader, Start, Wait};
+use tickwire_shm::{Event, Reader, ReaderWait, Start};
 
 pub fn run(directory: &Path) -> Outcome<()> {
     let (channel, schema) = place(directory)?;
-    let mut reader = Reader::open(&channel, &schema, Start::Now, Wait::Block)?;
+    let mut reader = Reader::open(&channel, &schema, Start::Now, ReaderWait::Block)?;
     let mut values = reader.last_values()?;
     let first = values.seq_num();
     while let Some(sample) = values.next()? {

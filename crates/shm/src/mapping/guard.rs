@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 
 /// Most mappings of a process at a time.
-const PLACES: usize = 1024;
+const PLACES: usize = 1 << 13;
 
 struct Place {
     /// Address; 0 is free, 1 is taken and not yet protected.
@@ -59,7 +59,11 @@ pub fn protect(start: usize, bytes: usize, protection: i32) -> io::Result<Ticket
         place.start.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
     };
     let index = REGISTRY.iter().position(|place| is_taken(&place));
-    let index = index.ok_or(io::Error::from_raw_os_error(libc::EMFILE))?;
+    let index = index.ok_or_else(|| {
+        io::Error::other(format!(
+            "this process maps {PLACES} files of channels already, which is the most; read fewer topics"
+        ))
+    })?;
     let place = &REGISTRY[index];
     place.bytes.store(bytes, Ordering::Relaxed);
     place.protection.store(protection, Ordering::Relaxed);

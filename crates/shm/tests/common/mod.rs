@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use tickwire_shm::{
-    Channel, Error, Event, Reader, Readers, Schema, Start, Wait, Writer, WriterOptions,
+    Channel, Error, Event, Reader, ReaderWait, Readers, Schema, Start, Writer, WriterOptions,
 };
 
 pub struct Scene {
@@ -37,7 +37,7 @@ impl Scene {
         Writer::open(&self.channel, &self.schema, &self.options).unwrap()
     }
 
-    pub fn reader(&self, start: Start, wait: Wait) -> Reader {
+    pub fn reader(&self, start: Start, wait: ReaderWait) -> Reader {
         Reader::open(&self.channel, &self.schema, start, wait).unwrap()
     }
 

@@ -145,10 +145,12 @@ pub(super) const EVENTS: [(&str, EventCount); 5] = [
     ("other", |c| c.others),
 ];
 
-pub(super) const RECORD: [Named<RecordCounters>; 5] = named! {
+pub(super) const RECORD: [Named<RecordCounters>; 6] = named! {
     "record_written_datagrams", "Datagrams in files", |c| c.recorded;
     "record_lost_datagrams", "Datagrams that are in no file: the disk was too slow, or full",
         |c| c.unrecorded;
+    "record_refused_packets", "Packets that a packet ring refused: fragments, wrong checksums",
+        |c| c.refused;
     "record_written_bytes", "Bytes in files", |c| c.bytes;
     "record_begun_files", "Files begun", |c| c.files;
     "record_waits", "Times that the receiver waited for the disk", |c| c.waits;

@@ -172,7 +172,8 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
     }
     received.map_err(fail)?;
     let unnumbered = handlers.iter().any(|handler| handler.counters().unnumbered > 0);
-    let unrecorded = recording.is_some_and(|recording| recording.unrecorded > 0);
+    let unrecorded =
+        recording.is_some_and(|recording| recording.unrecorded + recording.refused > 0);
     Ok(Outcome::flawed_if(output.report.errors.count > 0 || unnumbered || unrecorded))
 }
 

@@ -62,9 +62,13 @@ impl RecordArgs {
 
 /// Counters of a recording, as a sentence.
 pub fn recorded_text(counters: &RecordCounters) -> String {
-    let RecordCounters { recorded, unrecorded, files, bytes, waits, .. } = counters;
+    let RecordCounters { recorded, unrecorded, refused, files, bytes, waits, .. } = counters;
+    let refused = match refused {
+        0 => String::new(),
+        _ => format!(" {refused} packets refused: fragments, or wrong lengths or checksums;"),
+    };
     format!(
-        "Recorded {recorded} datagrams in {files} files of {bytes} bytes; {unrecorded} not recorded; \
+        "Recorded {recorded} datagrams in {files} files of {bytes} bytes; {unrecorded} not recorded;{refused} \
          waited {waits} times for the disk"
     )
 }
@@ -74,6 +78,7 @@ pub fn recorded_json(counters: &RecordCounters) -> Value {
     json!({
         "recorded": counters.recorded,
         "unrecorded": counters.unrecorded,
+        "refused": counters.refused,
         "files": counters.files,
         "bytes": counters.bytes,
         "waits": counters.waits,

@@ -72,8 +72,8 @@ impl Session<'_> {
         let mut report = Report::new(self.reports(&loops), self.ending.end(), resident_at_start);
         recordings.into_iter().for_each(|recording| report.add_recording(recording));
         let tables = self.out.finish_tables();
-        // Whatever became of the outputs, subscribers are to know that this was all.
-        let is_dropped = self.finish_publishing()?;
+        // Whatever became of the outputs, subscribers are to know how it ended.
+        let is_dropped = self.finish_publishing(shown.is_err() || received.is_err())?;
         shown?;
         tables?;
         self.write(&report)?;

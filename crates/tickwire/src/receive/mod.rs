@@ -137,11 +137,13 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Announces the end to subscribers, if there are any; returns true if samples were lost.
-    fn finish_publishing(&self) -> Result<bool, Failure> {
+    /// Announces to subscribers, if there are any, that the feed has ended, or that the reception `failed` or was stopped
+    /// before; returns true if samples were lost.
+    fn finish_publishing(&self, failed: bool) -> Result<bool, Failure> {
         #[cfg(feature = "dds")]
         if let Some(bus) = &self.bus {
-            return bus.finish(!self.stop.is_set() || self.ending.end().is_some());
+            let has_ended = !self.stop.is_set() || self.ending.end().is_some();
+            return bus.finish(has_ended && !failed);
         }
         Ok(false)
     }

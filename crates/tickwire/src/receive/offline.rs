@@ -112,8 +112,8 @@ impl Session<'_> {
     /// Receives all channels from captures.
     pub(super) fn receive_captures(&self) -> Result<Outcome, Failure> {
         let read = self.read_captures();
-        // Whatever became of the outputs, subscribers are to know that this was all.
-        let is_dropped = self.finish_publishing()?;
+        // Whatever became of the outputs, subscribers are to know how it ended.
+        let is_dropped = self.finish_publishing(read.is_err())?;
         Ok(Outcome::flawed_if(is_dropped || read? == Outcome::Flawed))
     }
 

@@ -14,7 +14,7 @@ use tickwire_distribution::{FromPublisher, Ledger, Standing, Stations, TopicSet}
 /// What a subscriber received.
 pub struct Report {
     sets: Vec<TopicSet>,
-    publishers: Vec<Account>,
+    publishers: Vec<FromPublisher>,
     rows: Vec<Row>,
     elapsed: Duration,
     lost_on_the_way: u64,
@@ -23,15 +23,9 @@ pub struct Report {
     is_stopped: bool,
     /// True if samples are skipped on purpose.
     skips: bool,
-    /// True if some topics only were read (--topic): what is lost behind the last sample of one is unknown.
-    is_of_some_topics: bool,
-}
-
-/// What came from one publisher, and what did not.
-struct Account {
-    received: FromPublisher,
-    /// `None` where that is unknown.
-    lost: Option<u64>,
+    /// Whether what is lost behind the last sample of a topic is unknown: some topics only were read (--topic), of a
+    /// publisher that told only how much it wrote to all.
+    has_unknown_tails: bool,
 }
 
 impl Report {
@@ -47,13 +41,11 @@ impl Report {
         elapsed: Duration,
         is_stopped: bool,
     ) -> Result<Self, tickwire_dds::Error> {
-        let with_loss =
-            |received: FromPublisher| Account { lost: ledger.lost(&received), received };
         Ok(Self {
             sets: sets.to_vec(),
             skips: ledger.skips(),
-            is_of_some_topics: ledger.is_of_some_topics(),
-            publishers: ledger.publishers().into_iter().map(with_loss).collect(),
+            has_unknown_tails: ledger.has_unknown_tails(),
+            publishers: ledger.publishers(),
             rows: latencies.rows(),
             elapsed,
             lost_on_the_way: stations.lost()?,
@@ -64,7 +56,7 @@ impl Report {
     }
 
     fn sum(&self, count: impl Fn(&FromPublisher) -> u64) -> u64 {
-        self.publishers.iter().map(|one| count(&one.received)).sum()
+        self.publishers.iter().map(count).sum()
     }
 
     fn received(&self) -> u64 {
@@ -76,7 +68,7 @@ impl Report {
         if self.skips {
             return 0;
         }
-        self.publishers.iter().map(|one| one.lost.unwrap_or(one.received.holes)).sum()
+        self.publishers.iter().map(|one| one.lost.unwrap_or(one.holes)).sum()
     }
 
     /// Publishers of which it is unknown what was lost.
@@ -85,7 +77,7 @@ impl Report {
     }
 
     fn lost(&self) -> Option<u64> {
-        (self.unknown() == 0 && !self.is_of_some_topics).then(|| self.known_lost())
+        (self.unknown() == 0 && !self.has_unknown_tails).then(|| self.known_lost())
     }
 
     /// True if there is something to object to.
@@ -126,7 +118,7 @@ impl Report {
                 writeln!(out, "{skipped} samples or more were skipped (--max-rate).")?;
             }
             (0, 0) if self.publishers.is_empty() => writeln!(out, "No publisher came.")?,
-            (0, 0) if self.is_of_some_topics => writeln!(
+            (0, 0) if self.has_unknown_tails => writeln!(
                 out,
                 "No sample is missing between those that came; whether any is behind the last of a topic is unknown \
                  (--topic)."
@@ -160,7 +152,7 @@ impl Report {
     }
 
     fn write_publishers(&self, out: &mut impl Write) -> Result<(), Failure> {
-        for (index, Account { received, .. }) in self.publishers.iter().enumerate() {
+        for (index, received) in self.publishers.iter().enumerate() {
             let seq_nums = match received.seq_nums {
                 Some((first, last)) => format!("sequence numbers {first} to {last}"),
                 None => "no sample but last values".to_owned(),
@@ -180,7 +172,7 @@ impl Report {
         let publishers: Vec<Value> = self
             .publishers
             .iter()
-            .map(|Account { received, lost }| {
+            .map(|received| {
                 json!({
                     "received": received.received(),
                     "samples": counts_json(&self.sets, &received.samples),
@@ -195,7 +187,7 @@ impl Report {
                         Standing::Gone => "gone".into(),
                     },
                     "written": received.written(),
-                    "lost": lost,
+                    "lost": received.lost,
                 })
             })
             .collect();

@@ -206,6 +206,8 @@ impl Packets for XdpPackets {
             let number = (first + step) % self.queues.len();
             while self.count == 0 && self.receive_from(number) {}
             if self.count > 0 {
+                // The next look that finds the queues empty asks the socket.
+                self.looks = LOOKS_A_SOCKET - 1;
                 return Ok(self.count);
             }
         }
@@ -230,6 +232,18 @@ impl Packets for XdpPackets {
         let Place { meta, packet, offset } = self.places.get(..self.count)?.get(index)?;
         let packet = self.queues.get(number)?.packet(*packet)?;
         Some((meta, packet.get(*offset..)?))
+    }
+
+    fn may_have_more(&self, count: usize) -> bool {
+        match self.batch {
+            // The other queues and the socket were not looked at.
+            Batch::Queue(_) => count > 0,
+            Batch::Socket => self.socket.may_have_more(count),
+        }
+    }
+
+    fn has_looked_everywhere(&self) -> bool {
+        matches!(self.batch, Batch::Socket)
     }
 
     fn descriptor(&self) -> BorrowedFd<'_> {

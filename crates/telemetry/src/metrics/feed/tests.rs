@@ -127,13 +127,14 @@ fn every_count_of_replay_recording_and_events_is_published() {
     let record = RecordCounters {
         recorded: 1,
         unrecorded: 2,
-        bytes: 3,
-        files: 4,
-        waits: 5,
+        refused: 3,
+        bytes: 4,
+        files: 5,
+        waits: 6,
         // A gauge.
         waited_ns: 0,
     };
-    assert_each_published(&RECORD, &record, &[1, 2, 3, 4, 5]);
+    assert_each_published(&RECORD, &record, &[1, 2, 3, 4, 5, 6]);
     let events = EventCounters { trades: 1, statistics: 2, statuses: 3, definitions: 4, others: 5 };
     assert_eq!(EVENTS.map(|(_, count)| count(&events)), [1, 2, 3, 4, 5]);
 }

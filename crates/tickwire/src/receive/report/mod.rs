@@ -51,7 +51,8 @@ impl<'r> Report<'r> {
 
     /// True if packets were not decoded or not recorded, or snapshots showed books to be wrong.
     pub fn is_flawed(&self) -> bool {
-        let is_unrecorded = |recording: &RecordCounters| recording.unrecorded > 0;
+        let is_unrecorded =
+            |recording: &RecordCounters| recording.unrecorded + recording.refused > 0;
         self.channels.iter().any(ChannelReport::is_flawed)
             || self.recordings.iter().any(is_unrecorded)
     }
