@@ -24,7 +24,7 @@ pub mod types;
 pub use delivery::{Delivery, Held, SecurityList, TopicSet, echo_topic};
 pub use field::{Field, Fields};
 pub use ledger::{FromPublisher, Known, Ledger, Standing};
-pub use publisher::{Publisher, PublisherCounters};
+pub use publisher::{Outlet, Publisher, PublisherCounters};
 pub use qos::{Durability, History, Qos, Reliability};
 pub use sample::{
     Book, BookLevel, BookTop, Change, Decimal, Definition, Done, MarketData, MarketDataEntry, New,

@@ -10,8 +10,7 @@ use tickwire_feed::market::{
 use tickwire_feed::recovery::{BookChange, Recovery};
 
 use crate::delivery::TopicSet;
-use crate::publisher::Publisher;
-use crate::transport::Participant;
+use crate::publisher::Outlet;
 use crate::{Book, BookLevel, BookTop, Decimal, Definition, Status, Trade};
 
 /// The topic sets of the samples of any feed, in the order of [`MarketSamples`].
@@ -88,13 +87,13 @@ impl MarketSamples {
     ///
     /// # Errors
     /// What the transport refuses.
-    pub fn publish_book<P: Participant>(
+    pub fn publish_book<O: Outlet>(
         &mut self,
-        publisher: &mut Publisher<P>,
+        publisher: &mut O,
         change: &BookChange,
         recovery: &Recovery,
         origin: &Origin,
-    ) -> Result<(), P::Error> {
+    ) -> Result<(), O::Error> {
         let Some(levels) = recovery.last_known_book(change.instrument, change.kind) else {
             return Ok(());
         };
@@ -136,13 +135,13 @@ impl MarketSamples {
     ///
     /// # Errors
     /// What the transport refuses.
-    pub fn publish_event<P: Participant>(
+    pub fn publish_event<O: Outlet>(
         &mut self,
-        publisher: &mut Publisher<P>,
+        publisher: &mut O,
         event: &MarketEvent<'_>,
         recovery: &Recovery,
         origin: &Origin,
-    ) -> Result<(), P::Error> {
+    ) -> Result<(), O::Error> {
         let instruments = recovery.instruments();
         match event {
             MarketEvent::Trade(told) => {

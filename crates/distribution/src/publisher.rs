@@ -33,6 +33,38 @@ impl PublisherCounters {
     }
 }
 
+/// Where samples go: a [`Publisher`], or several of them on different transports.
+pub trait Outlet {
+    /// Why it refuses.
+    type Error;
+
+    /// Writes a sample to the set of this index, which is of its type.
+    ///
+    /// # Errors
+    /// What the transport refuses; not that there was no room, which is counted.
+    fn publish<S: Sample>(&mut self, set: usize, sample: &S) -> Result<(), Self::Error>;
+
+    /// Writes the bytes of a sample to the set of this index, whose type and encoding they are of.
+    ///
+    /// # Errors
+    /// As [`publish`](Self::publish).
+    fn publish_bytes(&mut self, set: usize, bytes: &[u8]) -> Result<(), Self::Error>;
+}
+
+impl<P: Participant> Outlet for Publisher<P> {
+    type Error = P::Error;
+
+    #[inline]
+    fn publish<S: Sample>(&mut self, set: usize, sample: &S) -> Result<(), P::Error> {
+        Self::publish(self, set, sample)
+    }
+
+    #[inline]
+    fn publish_bytes(&mut self, set: usize, bytes: &[u8]) -> Result<(), P::Error> {
+        Self::publish_bytes(self, set, bytes)
+    }
+}
+
 /// How long to wait for room.
 struct Patience {
     is_over: Box<dyn Fn() -> bool + Send>,
@@ -172,7 +204,15 @@ impl<P: Participant> Publisher<P> {
     /// # Errors
     /// What the transport refuses.
     pub fn wait_subscribers(&self, count: u32, timeout: Duration) -> Result<bool, P::Error> {
-        self.wait_until(timeout, || Ok(self.ends[0].matched()? >= count))
+        self.wait_until(timeout, || self.has_subscribers(count))
+    }
+
+    /// Whether `count` subscribers are there, as [`wait_subscribers`](Self::wait_subscribers) counts them.
+    ///
+    /// # Errors
+    /// What the transport refuses.
+    pub fn has_subscribers(&self, count: u32) -> Result<bool, P::Error> {
+        Ok(self.ends[0].matched()? >= count)
     }
 
     fn wait_until(
@@ -190,13 +230,17 @@ impl<P: Participant> Publisher<P> {
         Ok(true)
     }
 
-    fn is_matched(&self, count: u32) -> Result<bool, P::Error> {
+    /// Whether every topic has `count` subscribers.
+    ///
+    /// # Errors
+    /// What the transport refuses.
+    pub fn is_matched(&self, count: u32) -> Result<bool, P::Error> {
         for outlet in self.sets.iter().flat_map(Writers::all) {
             if outlet.writer.matched()? < count {
                 return Ok(false);
             }
         }
-        Ok(self.ends[0].matched()? >= count)
+        self.has_subscribers(count)
     }
 
     /// Writes a sample to the set of this index, which is of its type. Once warm it does not allocate.

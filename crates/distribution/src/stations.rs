@@ -276,6 +276,11 @@ impl<P: Participant> Stations<P> {
         Ok(count)
     }
 
+    /// The type of the topic of this index.
+    pub(crate) fn of(&self, topic: usize) -> &StructType {
+        &self.stations[topic].of
+    }
+
     /// The index of a topic; `None` for one that is not read.
     pub(crate) fn topic(&self, name: &str) -> Option<usize> {
         self.stations.iter().position(|station| station.topic == name)

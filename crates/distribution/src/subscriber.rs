@@ -1,11 +1,14 @@
 //! A subscriber: samples of all its topics, how their publishers end, and what was lost.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
+
+use crate::cdr::Encoding;
 
 use crate::delivery::{Delivery, END_TOPICS, TopicSet};
 use crate::ledger::{Known, Ledger, Standing};
 use crate::stations::{Arrival, Role, Stations, Taken};
-use crate::transport::{Participant, ParticipantId, Received};
+use crate::transport::{Participant, ParticipantId, RawSample, Received, SampleInfo};
 use crate::{Done, Reader, Sample, Total};
 
 /// How often to look who is there.
@@ -24,6 +27,32 @@ pub struct SubscriberOptions {
     /// Conflate: take samples no more often than this apart, and of each key the last one then. Samples in
     /// between are skipped and not counted as lost.
     pub every: Option<Duration>,
+}
+
+/// A sample that is kept until the turn is over.
+struct Kept {
+    set: usize,
+    topic: usize,
+    bytes: Vec<u8>,
+    encoding: Encoding,
+    info: SampleInfo,
+    seq_num: Option<u64>,
+    key: u64,
+    taken_ns: u64,
+}
+
+impl Kept {
+    fn of(arrival: &Arrival<'_>) -> Self {
+        let Arrival { set, topic, raw, seq_num, key, taken_ns, .. } = *arrival;
+        let (bytes, encoding, info) = (raw.bytes.to_vec(), raw.encoding, raw.info);
+        Self { set, topic, bytes, encoding, info, seq_num, key, taken_ns }
+    }
+
+    fn arrival<'a, P: Participant>(&'a self, stations: &'a Stations<P>) -> Arrival<'a> {
+        let Self { set, topic, ref bytes, encoding, info, seq_num, key, taken_ns } = *self;
+        let raw = RawSample { bytes, encoding, info };
+        Arrival { set, topic, of: stations.of(topic), raw, seq_num, key, taken_ns }
+    }
 }
 
 /// Reads the topics of some sets from all publishers, and keeps account of what was lost.
@@ -147,16 +176,30 @@ impl<P: Participant> Subscriber<P> {
             return Ok(0);
         }
         std::thread::sleep(left);
-        self.turn = Some(Instant::now());
-        let mut sum = 0;
+        let begun = Instant::now();
+        self.turn = Some(begun);
+        let mut kept = HashMap::new();
+        let Self { stations, ledger, .. } = self;
+        // Some transports keep the last sample of a key, others all. New ones that come meanwhile wait for the next turn.
         loop {
-            let count = self.step(None, &mut take)?;
-            sum += count;
-            // New ones that come meanwhile wait for the next turn.
-            if count == 0 || self.turn.is_some_and(|turn| turn.elapsed() >= every) {
-                return Ok(sum);
+            let count = stations.receive_all(None, &mut |taken| match taken {
+                Taken::Sample(arrival) => {
+                    kept.insert((arrival.topic, arrival.key), Kept::of(arrival));
+                }
+                Taken::EndOfInstance { topic, info } => ledger.note_end_of_instance(topic, &info),
+            })?;
+            if count == 0 || begun.elapsed() >= every {
+                break;
             }
         }
+        let mut kept: Vec<Kept> = kept.into_values().collect();
+        kept.sort_unstable_by_key(|one| one.taken_ns);
+        for one in &kept {
+            let arrival = one.arrival(stations);
+            ledger.count(&arrival);
+            take(&arrival);
+        }
+        self.note_step(kept.len())
     }
 
     fn step(
@@ -172,6 +215,11 @@ impl<P: Participant> Subscriber<P> {
             }
             Taken::EndOfInstance { topic, info } => ledger.note_end_of_instance(topic, &info),
         })?;
+        self.note_step(count)
+    }
+
+    /// Looks after publishers, after `count` samples have come.
+    fn note_step(&mut self, count: usize) -> Result<usize, P::Error> {
         if count > 0 {
             self.last = Instant::now();
         } else {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tickwire_distribution::types::StructType;
-use tickwire_distribution::{Participant, ParticipantId, Qos, RawSample};
+use tickwire_distribution::{Participant, ParticipantId, Qos, RawReader, RawSample};
 use tickwire_shm::Schema;
 
 /// Makes writers and readers in shared memory.
@@ -35,6 +35,18 @@ impl ShmParticipant {
     #[must_use]
     pub fn id(&self) -> ParticipantId {
         self.0.id
+    }
+
+    /// Whether a writer of a topic is there now.
+    ///
+    /// # Errors
+    /// As [`raw_reader`](Participant::raw_reader).
+    pub fn has_writer(&self, of: &Arc<StructType>, topic: &str, qos: &Qos) -> Result<bool, Error> {
+        let mut reader = self.raw_reader(of, topic, qos)?;
+        reader.sources().lock().check();
+        // What is left of a writer that is gone is passed over.
+        while reader.take()?.is_some() {}
+        Ok(reader.matched()? > 0)
     }
 
     pub(crate) fn config(&self) -> &ShmConfig {

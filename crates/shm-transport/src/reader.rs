@@ -91,7 +91,9 @@ impl RawReader for ShmRawReader {
     }
 
     fn matched(&self) -> Result<u32, Error> {
-        Ok(self.sources.lock().publishers().len() as u32)
+        let mut sources = self.sources.lock();
+        sources.scan_when_due()?;
+        Ok(sources.publishers().len() as u32)
     }
 
     fn publishers(&self) -> Result<Vec<ParticipantId>, Error> {

@@ -206,11 +206,17 @@ impl Sources {
                 Err(error) => self.abandon(next, &error),
             }
         }
+        self.scan_when_due()?;
+        Ok(false)
+    }
+
+    /// Leaves channels that have ended and opens new ones, if that was not done a moment ago.
+    pub fn scan_when_due(&mut self) -> Result<(), Error> {
         if self.scanned.is_none_or(|scanned| scanned.elapsed() >= SCAN) {
             self.leave();
             self.scan()?;
         }
-        Ok(false)
+        Ok(())
     }
 
     fn take_from(&mut self, index: usize) -> Result<bool, Error> {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 use tickwire_distribution::{
-    Book, BookLevel, Delivery, Done, Listener, Participant, Publisher, Qos, Quote, RawReader,
-    RawWriter, Received, Subscriber, SubscriberOptions, TopicSet, WaitSet,
+    Arrival, Book, BookLevel, Delivery, Done, Listener, Participant, Publisher, Qos, Quote,
+    RawReader, RawWriter, Received, Subscriber, SubscriberOptions, TopicSet, WaitSet,
 };
 use tickwire_shm_transport::{Error, Room, ShmConfig, ShmParticipant};
 
@@ -270,6 +270,30 @@ fn subscribers_know_what_they_lost_topic_by_topic() {
     assert!(subscriber.ledger().is_complete(), "{accounts:?}");
     assert!(accounts.iter().all(|one| one.lost == Some(0) && one.duplicates == 0), "{accounts:?}");
     assert_eq!(accounts.iter().map(|one| one.received()).sum::<u64>(), 10);
+}
+
+#[test]
+fn a_conflating_subscriber_takes_the_last_sample_of_each_key() {
+    let scene = Scene::new("conflate");
+    let sets = [TopicSet::of::<Book>()];
+    let delivery = Delivery::default();
+    let mut publisher = Publisher::new(&scene.join(), &sets, &delivery, SECOND, || false).unwrap();
+    let every = Some(Duration::from_millis(300));
+    let options = SubscriberOptions { every, ..Default::default() };
+    let mut subscriber = Subscriber::new(&scene.join(), &sets, &delivery, &options).unwrap();
+    for number in 1..=30 {
+        let instrument = format!("{}", number % 3);
+        publisher.publish(0, &Book { instrument, seq_num: number, ..Book::default() }).unwrap();
+    }
+    publisher.finish(true, SECOND).unwrap();
+    let mut taken = Vec::new();
+    while !subscriber.is_over() {
+        let take = |arrival: &Arrival<'_>| taken.push(arrival.seq_num.unwrap());
+        subscriber.receive(Duration::from_millis(20), take).unwrap();
+    }
+    assert_eq!(taken, [28, 29, 30]);
+    let accounts = subscriber.ledger().publishers();
+    assert_eq!((accounts[0].received(), accounts[0].holes, accounts[0].lost), (3, 27, Some(0)));
 }
 
 #[test]

@@ -13,12 +13,10 @@ use crate::generate::GenerateArgs;
 use crate::grammar::GrammarArgs;
 use crate::multicast::MulticastArgs;
 use crate::opra::OpraArgs;
-#[cfg(feature = "dds")]
 use crate::publish::PublishArgs;
 use crate::receive::ReceiveArgs;
 use crate::shell::{CompletionsArgs, ManArgs};
 use crate::soak::SoakArgs;
-#[cfg(feature = "dds")]
 use crate::subscribe::SubscribeArgs;
 use crate::templates::TemplatesArgs;
 use crate::vectors::VectorsArgs;
@@ -59,11 +57,9 @@ pub enum Command {
     Man(ManArgs),
     Multicast(Box<MulticastArgs>),
     Opra(OpraArgs),
-    #[cfg(feature = "dds")]
     Publish(Box<PublishArgs>),
     Receive(Box<ReceiveArgs>),
     Soak(SoakArgs),
-    #[cfg(feature = "dds")]
     Subscribe(Box<SubscribeArgs>),
     Templates(TemplatesArgs),
     Vectors(VectorsArgs),

@@ -338,10 +338,7 @@ mod tests {
 
     #[test]
     fn every_example_is_a_command_line_that_is_accepted() {
-        let left_out = |path: &str| {
-            path == "export" && !cfg!(feature = "columns")
-                || ["publish", "subscribe"].contains(&path) && !cfg!(feature = "dds")
-        };
+        let left_out = |path: &str| path == "export" && !cfg!(feature = "columns");
         let mut parsed = 0;
         for (path, examples) in EXAMPLES.iter().filter(|(path, _)| !left_out(path)) {
             let joined = examples.replace("\\\n", " ");

@@ -10,7 +10,6 @@ mod bench;
 mod console;
 mod decode;
 mod demo;
-#[cfg(feature = "dds")]
 mod distribution;
 mod doctor;
 mod encode;
@@ -33,12 +32,10 @@ mod options;
 mod output;
 mod output_file;
 mod progress;
-#[cfg(feature = "dds")]
 mod publish;
 mod receive;
 mod shell;
 mod soak;
-#[cfg(feature = "dds")]
 mod subscribe;
 mod table;
 mod templates;
@@ -90,11 +87,9 @@ fn run(command: Command) -> Result<Outcome, Failure> {
         Command::Man(args) => shell::man(&args),
         Command::Multicast(args) => multicast::run(&args),
         Command::Opra(args) => opra::run(&args),
-        #[cfg(feature = "dds")]
         Command::Publish(args) => publish::run(&args),
         Command::Receive(args) => receive::run(&args),
         Command::Soak(args) => soak::run(&args),
-        #[cfg(feature = "dds")]
         Command::Subscribe(args) => subscribe::run(&args),
         Command::Templates(args) => templates::run(&args),
         Command::Vectors(args) => vectors::run(&args),

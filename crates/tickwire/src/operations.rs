@@ -57,7 +57,6 @@ fn exported() -> Samples {
     FixMetrics::new(&metrics).publish(&sessions, 1);
     let mut samples = Samples::from([("up".to_owned(), BTreeSet::new())]);
     add(&mut samples, &metrics.encode());
-    #[cfg(feature = "dds")]
     {
         add(&mut samples, &crate::publish::metrics().all().encode());
         add(&mut samples, &crate::subscribe::metrics().all().encode());
@@ -200,12 +199,6 @@ fn queries_are_read_as_prometheus_reads_them() {
     assert_eq!(faults(&samples, "1 + 2", &[]).len(), 1);
 }
 
-/// Samples of DDS are exported by a program that has it alone.
-fn is_left_out(query: &str) -> bool {
-    !cfg!(feature = "dds")
-        && (query.contains("tickwire_publish_") || query.contains("tickwire_subscribe_"))
-}
-
 #[test]
 fn dashboards_ask_for_metrics_that_exist() {
     let samples = exported();
@@ -219,9 +212,6 @@ fn dashboards_ask_for_metrics_that_exist() {
             for target in panel["targets"].as_array().unwrap() {
                 let query = target["expr"].as_str().unwrap();
                 let told = between(target["legendFormat"].as_str().unwrap(), "{{", "}}");
-                if is_left_out(query) {
-                    continue;
-                }
                 queries += 1;
                 let of = faults(&samples, query, &told).into_iter();
                 wrong.extend(
@@ -238,7 +228,7 @@ fn dashboards_ask_for_metrics_that_exist() {
                 .unwrap();
             // A selector of several names.
             let names = metric.trim_start_matches("{__name__=~\"").trim_end_matches("\"}");
-            for name in names.split('|').filter(|name| !is_left_out(name)) {
+            for name in names.split('|') {
                 wrong.extend(faults(&samples, name, &[label.to_owned()]));
             }
         }
@@ -263,9 +253,6 @@ fn alerts_ask_for_metrics_that_exist() {
         assert!(["page", "warning"].contains(&severity), "{name}: {severity}");
         part("summary:");
         part("description:");
-        if is_left_out(part("expr:")) {
-            continue;
-        }
         let wrong = faults(&samples, part("expr:"), &between(rule, "$labels.", " "));
         assert!(wrong.is_empty(), "{name}: {wrong:#?}");
     }

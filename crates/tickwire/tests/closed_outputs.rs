@@ -61,20 +61,16 @@ fn commands(name: &str, domain: u32) -> Vec<String> {
     let packets = directory.join("packets.bin").display().to_string();
     let made = run(&format!("generate simple -n 50 -o {packets}"), Stdio::null(), Stdio::piped());
     assert_eq!(made.0, 0, "{}", made.1);
-    #[cfg(not(feature = "dds"))]
-    let _ = domain;
     vec![
         format!("multicast -f {packets} -p 23998 --rate 100000"),
         "fix soak --time 1s --sessions 1 --rate 10".to_owned(),
         "fix client 127.0.0.1:9 --reliable --reconnect 10ms --store ".to_owned()
             + &directory.join("store").display().to_string(),
         "soak feed --days 1 -n 100".to_owned(),
-        #[cfg(feature = "dds")]
         format!(
             "publish -f {packets} -t {} --reset packet --domain {domain} --subscribers 0 --no-echo",
             support::templates("simple")
         ),
-        #[cfg(feature = "dds")]
         format!("subscribe --domain {domain} --end-with-input"),
     ]
 }

@@ -1,6 +1,4 @@
 //! `tickwire demo`: the live chain, stopped and killed.
-#![cfg(feature = "dds")]
-
 mod support;
 
 use serde_json::Value;
@@ -8,6 +6,9 @@ use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use support::tickwire;
+
+/// What carries the samples.
+const TRANSPORTS: &[&str] = if cfg!(feature = "dds") { &["dds", "shm"] } else { &["shm"] };
 
 /// Longest wait for what must come.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -54,8 +55,9 @@ fn nothing_is_lost_between_the_lines_and_the_subscriber() {
     let _ = std::fs::remove_file(&path);
     assert_eq!(run.status, 0, "{}{}", run.out, run.err);
     let json: Value = serde_json::from_str(&text).expect("JSON");
-    for feed in [0, 1] {
-        let feed = &json["feeds"][feed];
+    let feeds = json["feeds"].as_array().expect("feeds");
+    assert_eq!(feeds.len(), 2 * TRANSPORTS.len());
+    for feed in feeds {
         let counters = &feed["counters"];
         let count = |name: &str| counters[name].as_u64().expect("a number");
         assert_eq!(count("generated"), 1501);
@@ -65,15 +67,16 @@ fn nothing_is_lost_between_the_lines_and_the_subscriber() {
         let lost = |line: usize| feed["multicaster"]["lines"][line]["lost"].as_u64();
         assert!(lost(0) > Some(0) && lost(1) > Some(0), "both lines lose packets");
     }
-    for row in [
-        "Simple decode ",
-        "Simple decode to published",
-        "Simple one way, round trip halved",
-        "Complex one way, shared clock",
-        "plain UDP one way, round trip halved",
-    ] {
+    let has = |row: &str| {
         assert!(run.out.lines().any(|line| line.starts_with(row)), "{row}: {}", run.out);
+    };
+    for transport in TRANSPORTS {
+        has(&format!("Simple {transport} decode "));
+        has(&format!("Simple {transport} decode to published"));
+        has(&format!("Simple {transport} one way, round trip halved"));
+        has(&format!("Complex {transport} one way, shared clock"));
     }
+    has("plain UDP one way, round trip halved");
 }
 
 #[test]
@@ -86,7 +89,7 @@ fn ctrl_c_ends_all_processes_and_prints_the_table_so_far() {
     let mut text = String::new();
     out.read_to_string(&mut text).expect("UTF-8");
     assert_eq!(demo.wait().expect("a status").code(), Some(1));
-    assert!(text.contains("Simple: line A lost"), "{text}");
+    assert!(text.contains(&format!("Simple {}: line A lost", TRANSPORTS[0])), "{text}");
     assert!(text.contains("Stopped before the end."), "{text}");
     assert_eq!(workers(id), [0_u32; 0]);
 }

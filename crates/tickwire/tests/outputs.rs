@@ -234,8 +234,7 @@ fn a_report_that_exists_is_replaced_with_force_alone() {
 }
 
 #[test]
-#[cfg(feature = "dds")]
-fn reports_of_dds_replace_a_file_with_force_alone() {
+fn reports_of_publishers_and_subscribers_replace_a_file_with_force_alone() {
     let feed = Feed::generate("outputs_dds");
     let Feed { packets, templates, .. } = &feed;
     let existing = file(&feed.directory, "existing", PRECIOUS);
@@ -258,10 +257,8 @@ fn reports_of_dds_replace_a_file_with_force_alone() {
 fn a_demo_that_is_saved_replaces_files_with_force_alone() {
     let feed = Feed::generate("outputs_demo");
     let existing = file(&feed.directory, "complex.xml", PRECIOUS);
-    let mut demo = format!("demo --messages 50 --save {}", feed.directory.display());
-    if cfg!(feature = "dds") {
-        demo += " --live-messages 0";
-    }
+    let directory = feed.directory.display();
+    let demo = format!("demo --messages 50 --live-messages 0 --save {directory}");
     feed.assert_refused(std::slice::from_ref(&demo), &existing, "replace it with --force");
     assert!(!std::fs::exists(feed.directory.join("simple.bin")).expect("looked"));
     let run = tickwire(&format!("{demo} --force"));

@@ -2,8 +2,7 @@
 
 use super::{Filled, Filler};
 use crate::delivery::{SecurityList, TopicSet};
-use crate::publisher::Publisher;
-use crate::transport::Participant;
+use crate::publisher::Outlet;
 use crate::{Change, MarketData, New, Quote, QuoteRequest, Remove};
 
 /// The topic sets of all samples that a filler can make: one topic each, or by security where `securities` are
@@ -68,11 +67,11 @@ impl FilledTopics {
     /// # Panics
     /// If the publisher is not one of these sets, or the filler another.
     #[inline]
-    pub fn publish<P: Participant>(
+    pub fn publish<O: Outlet>(
         &self,
-        publisher: &mut Publisher<P>,
+        publisher: &mut O,
         filled: Filled<'_>,
-    ) -> Result<(), P::Error> {
+    ) -> Result<(), O::Error> {
         match filled {
             Filled::Change(sample) => publisher.publish(self.change, &sample),
             Filled::MarketData(samples) => {

@@ -51,7 +51,6 @@ pub fn run(args: &Seed003Args) -> Result<Outcome, Failure> {
     if let Some(pass) = books::pass(&complex) {
         work.push((line, pass));
     }
-    #[cfg(feature = "dds")]
     {
         // The means of the four topics, 2.079 to 2.190, and of 41,700 and 300 samples together.
         let what = "Simple, decode into samples";
@@ -100,7 +99,6 @@ pub fn run(args: &Seed003Args) -> Result<Outcome, Failure> {
 }
 
 /// Messages that become DDS samples.
-#[cfg(feature = "dds")]
 mod samples {
     use super::{Corpus, Failure, Pass};
     use std::hint::black_box;

@@ -1,6 +1,5 @@
 //! `tickwire demo`: generates, encodes, decodes, checks and times a feed; then runs the whole chain live.
 
-#[cfg(feature = "dds")]
 mod live;
 mod measure;
 mod monitored;
@@ -9,7 +8,6 @@ use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::output;
 use crate::table::{Align, Table};
-#[cfg(feature = "dds")]
 use crate::units::{Span, span_in};
 use measure::{Feed, Measured};
 use std::io::Write;
@@ -26,9 +24,9 @@ const FEEDS: [&str; 2] = ["Simple", "Complex"];
 /// market data with several entries per message and one message per packet.
 ///
 /// Then each feed runs live on loopback. A multicaster sends lines A and B, which both lose
-/// packets. A publisher arbitrates the lines, decodes the feed and publishes it over DDS. A
-/// subscriber receives the samples and echoes them. The same seed gives the same feed and the same
-/// losses.
+/// packets. A publisher arbitrates the lines, decodes the feed and publishes it, over DDS and then
+/// over shared memory. A subscriber receives the samples and echoes them. The same seed gives the
+/// same feed and the same losses.
 #[derive(Debug, clap::Args)]
 pub struct DemoArgs {
     /// Messages per feed.
@@ -43,17 +41,14 @@ pub struct DemoArgs {
     #[arg(long, value_name = "DIRECTORY")]
     save: Option<PathBuf>,
     /// Messages per feed in the live part; 0 skips it.
-    #[cfg(feature = "dds")]
     #[arg(long, value_name = "COUNT", default_value_t = 10_000, help_heading = "Live")]
     #[arg(value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
     live_messages: u64,
     /// Messages per second.
-    #[cfg(feature = "dds")]
     #[arg(long, value_name = "COUNT", default_value_t = 2_000, help_heading = "Live")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     rate: u64,
     /// Packets lost on each line, in percent.
-    #[cfg(feature = "dds")]
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, help_heading = "Live")]
     loss: f64,
     /// Only receive a feed whose lines lose packets, and show it live in a browser at this port of
@@ -61,11 +56,9 @@ pub struct DemoArgs {
     #[arg(long, value_name = "PORT", help_heading = "Monitor")]
     monitor: Option<u16>,
     /// Only run the simple feed at --rate for this time, and print losses and memory use.
-    #[cfg(feature = "dds")]
     #[arg(long, value_name = "TIME", help_heading = "Live", value_parser = span_in("1s"..="24h"))]
     soak: Option<Span>,
     /// Write the live table and the counters to this file as JSON.
-    #[cfg(feature = "dds")]
     #[arg(long, value_name = "FILE", help_heading = "Live")]
     json: Option<PathBuf>,
     /// Replace existing files.
@@ -74,19 +67,6 @@ pub struct DemoArgs {
 }
 
 /// Runs the command.
-#[cfg(not(feature = "dds"))]
-pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
-    if let Some(port) = args.monitor {
-        return monitored::run(port, args.seed);
-    }
-    check_outputs(args, None)?;
-    codecs(args)?;
-    writeln!(std::io::stdout(), "Built without DDS, so nothing runs live.")?;
-    Ok(Outcome::Clean)
-}
-
-/// Runs the command.
-#[cfg(feature = "dds")]
 pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
     if let Some(port) = args.monitor {
         return monitored::run(port, args.seed);

@@ -3,10 +3,12 @@
 mod args;
 mod latency;
 mod parent;
+mod transport;
 
-pub use args::DdsArgs;
+pub use args::DeliveryArgs;
 pub use latency::{DistributionMetrics, Latencies, Row, rows_json, table_of};
 pub use parent::{ParentArgs, stop_on_signals};
+pub use transport::{OutletError, Outlets, Places, PublishTransport, ShmPlace};
 
 use crate::console::tell;
 use crate::failure::Failure;
@@ -16,8 +18,8 @@ use std::path::Path;
 use tickwire_distribution::TopicSet;
 use tickwire_distribution::templates::Misshape;
 
-/// The failure of a DDS call.
-pub fn dds_failure(error: &tickwire_dds::Error) -> Failure {
+/// The failure of a call that a transport refused.
+pub fn refused(error: &impl std::error::Error) -> Failure {
     Failure::Usage(error.to_string())
 }
 

@@ -23,7 +23,6 @@ pub use channel::ChannelArgs;
 pub use channels::ChannelsArgs;
 pub use decoder::{DecoderArgs, Reset};
 pub use definitions::DefinitionArgs;
-#[cfg(feature = "dds")]
 pub use endpoints::LineArgs;
 pub use endpoints::{EndpointArgs, Endpoints};
 pub use faults::{FaultArgs, Interval, Percent, SnapshotFaultArgs};

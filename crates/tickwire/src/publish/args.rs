@@ -1,7 +1,7 @@
 //! The command line of `tickwire publish`.
 
 use super::sources::Capture;
-use crate::distribution::{DdsArgs, ParentArgs};
+use crate::distribution::{DeliveryArgs, ParentArgs, PublishTransport};
 use crate::failure::Failure;
 use crate::files;
 use crate::options::{
@@ -20,7 +20,7 @@ use tickwire_feed::handler::{SeqNumField, Sequencing};
 use tickwire_net::channel_settings::ChannelSettings;
 use tickwire_net::multicast::RECEIVE_BUFFER_BYTES_DEFAULT;
 
-/// Decode a FAST feed and publish its messages over DDS.
+/// Decode a FAST feed and publish its messages over DDS or shared memory.
 ///
 /// The feed comes from a multicast group, on loopback unless an interface is named, or from a file.
 /// Quote, New, Change and Remove messages become samples of the topics of these names. MarketData
@@ -88,8 +88,12 @@ pub struct PublishArgs {
     /// received everything.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = span_in("0"..="1h"))]
     patience: Span,
+    /// Transport: "dds", for this host and others; "shm", shared memory, for this host only; or
+    /// "both".
+    #[arg(long, value_name = "TRANSPORT", default_value_t, value_enum)]
+    pub transport: PublishTransport,
     #[command(flatten)]
-    pub dds: DdsArgs,
+    pub delivery: DeliveryArgs,
     /// CPU to run on, counted from 0.
     #[arg(long, value_name = "NUMBER")]
     pub cpu: Option<usize>,

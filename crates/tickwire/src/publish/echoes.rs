@@ -1,69 +1,111 @@
 //! Listening to the echoes of what was published.
 
-use crate::distribution::Latencies;
+use crate::distribution::{DeliveryArgs, Latencies, Places, refused};
+use crate::failure::Failure;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tickwire_dds::{CycloneParticipant, Error};
-use tickwire_distribution::{Delivery, Role, Stations, TopicSet};
+#[cfg(feature = "dds")]
+use tickwire_dds::CycloneParticipant;
+use tickwire_distribution::{Delivery, Participant, Role, Stations, TopicSet};
 use tickwire_net::Stop;
+use tickwire_shm_transport::ShmParticipant;
 
+/// Name of the row of times.
+const ROUND_TRIP: &str = "one way, round trip halved";
 /// How often the thread looks whether it should end.
 const TICK: Duration = Duration::from_millis(20);
 /// Without an echo for so long, no more are waited for.
 const QUIET: Duration = Duration::from_millis(500);
 
-/// The readers of echoes, before the first sample.
-pub struct Listener {
-    stations: Stations<CycloneParticipant>,
+/// The readers of echoes of all transports, before the first sample.
+pub struct Listeners {
+    shm: Option<Stations<ShmParticipant>>,
+    #[cfg(feature = "dds")]
+    dds: Option<Stations<CycloneParticipant>>,
+    are_several: bool,
 }
 
-impl Listener {
+impl Listeners {
     /// Makes the readers.
-    ///
-    /// # Errors
-    /// What the middleware refuses.
-    pub fn new(
-        participant: &CycloneParticipant,
-        sets: &[TopicSet],
-        delivery: &Delivery,
-    ) -> Result<Self, Error> {
-        Ok(Self { stations: Stations::new(participant, sets, delivery, Role::Echoes)? })
+    pub fn new(places: &Places, args: &DeliveryArgs, sets: &[TopicSet]) -> Result<Self, Failure> {
+        let over_shm = args.over_shm();
+        let shm = places.shm.as_ref().map(|place| stations(place, sets, &over_shm));
+        #[cfg(feature = "dds")]
+        let over_dds = args.over_dds(false);
+        #[cfg(feature = "dds")]
+        let dds = places.dds.as_ref().map(|place| stations(place, sets, &over_dds));
+        Ok(Self {
+            shm: shm.transpose()?,
+            #[cfg(feature = "dds")]
+            dds: dds.transpose()?,
+            are_several: places.are_several(),
+        })
     }
 
-    /// Waits `timeout` for the subscribers' writers, and starts to listen.
-    ///
-    /// # Errors
-    /// What the middleware refuses.
-    pub fn start(self, timeout: Duration, stop: &Stop) -> Result<Echoes, Error> {
-        let Self { stations } = self;
-        if !timeout.is_zero() {
-            stations.wait_matched(timeout, || stop.is_set())?;
-        }
-        let (count, over) = (Arc::new(AtomicU64::new(0)), Stop::new());
-        let thread = {
-            let (count, over) = (count.clone(), over.clone());
-            std::thread::spawn(move || measure(stations, &count, &over))
+    /// Waits `timeouts` (over shared memory, over DDS) for the subscribers' writers, and starts to listen.
+    pub fn start(self, timeouts: [Duration; 2], stop: &Stop) -> Result<Vec<Echoes>, Failure> {
+        let name = |transport: &str| match self.are_several {
+            true => format!("{ROUND_TRIP}, {transport}"),
+            false => ROUND_TRIP.to_owned(),
         };
-        Ok(Echoes { thread, count, over })
+        let mut all = Vec::new();
+        if let Some(stations) = self.shm {
+            all.push(Echoes::start(stations, "shm", name("shm"), timeouts[0], stop)?);
+        }
+        #[cfg(feature = "dds")]
+        if let Some(stations) = self.dds {
+            all.push(Echoes::start(stations, "dds", name("dds"), timeouts[1], stop)?);
+        }
+        Ok(all)
     }
+}
+
+fn stations<P: Participant>(
+    place: &P,
+    sets: &[TopicSet],
+    delivery: &Delivery,
+) -> Result<Stations<P>, Failure> {
+    Stations::new(place, sets, delivery, Role::Echoes).map_err(|error| refused(&error))
 }
 
 /// A thread that measures round trips.
 pub struct Echoes {
-    thread: JoinHandle<Result<Latencies, Error>>,
+    /// Its transport.
+    pub transport: &'static str,
+    thread: JoinHandle<Result<Latencies, Failure>>,
     count: Arc<AtomicU64>,
     over: Stop,
 }
 
 impl Echoes {
+    /// Waits for the subscribers' writers, and starts to listen.
+    fn start<P: Participant>(
+        stations: Stations<P>,
+        transport: &'static str,
+        name: String,
+        timeout: Duration,
+        stop: &Stop,
+    ) -> Result<Self, Failure>
+    where
+        Stations<P>: Send + 'static,
+    {
+        if !timeout.is_zero() {
+            let matched = stations.wait_matched(timeout, || stop.is_set());
+            matched.map_err(|error| refused(&error))?;
+        }
+        let (count, over) = (Arc::new(AtomicU64::new(0)), Stop::new());
+        let thread = {
+            let (count, over) = (count.clone(), over.clone());
+            std::thread::spawn(move || measure(stations, &name, &count, &over))
+        };
+        Ok(Self { transport, thread, count, over })
+    }
+
     /// Waits for the echoes of `expected` samples as long as they come, and returns the round trips,
     /// halved, and how many arrived.
-    ///
-    /// # Errors
-    /// What the middleware refused.
-    pub fn finish(self, expected: u64, stop: &Stop) -> Result<(Latencies, u64), Error> {
+    pub fn finish(self, expected: u64, stop: &Stop) -> Result<(Latencies, u64), Failure> {
         let mut last = (self.count.load(Ordering::Relaxed), Instant::now());
         while last.0 < expected && last.1.elapsed() < QUIET && !stop.is_set() {
             std::thread::sleep(TICK);
@@ -80,20 +122,22 @@ impl Echoes {
     }
 }
 
-fn measure(
-    mut stations: Stations<CycloneParticipant>,
+fn measure<P: Participant>(
+    mut stations: Stations<P>,
+    name: &str,
     count: &AtomicU64,
     over: &Stop,
-) -> Result<Latencies, Error> {
+) -> Result<Latencies, Failure> {
     let mut latencies = Latencies::default();
-    let row = latencies.add("one way, round trip halved");
+    let row = latencies.add(name);
     while !over.is_set() {
-        stations.receive(TICK, |arrival| {
+        let received = stations.receive(TICK, |arrival| {
             if let Some(round_trip_ns) = arrival.age_ns() {
                 latencies.record(row, round_trip_ns / 2);
             }
             count.fetch_add(1, Ordering::Relaxed);
-        })?;
+        });
+        received.map_err(|error| refused(&error))?;
     }
     Ok(latencies)
 }

@@ -1,12 +1,10 @@
 //! From packets to samples on the bus: what hangs on the feed handler.
 
 use super::samples::{Became, Refused, Samples};
-use crate::distribution::Latencies;
+use crate::distribution::{Latencies, OutletError, Outlets};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Instant;
-use tickwire_dds::CycloneParticipant;
-use tickwire_distribution::Publisher;
 use tickwire_fast::Message;
 use tickwire_feed::arbiter::Gap;
 use tickwire_feed::handler::{Decoded, Delivery, Engine, Fault, Packet, Sink};
@@ -88,14 +86,14 @@ pub struct FeedCounters {
 pub struct Publishing {
     samples: Samples,
     /// `None` decodes only.
-    publisher: Option<Publisher<CycloneParticipant>>,
+    publisher: Option<Outlets>,
     times: Rc<Times>,
     latencies: Latencies,
     rows: Rows,
     counters: FeedCounters,
     complaints: Throttle,
     is_done: bool,
-    failure: Option<tickwire_dds::Error>,
+    failure: Option<OutletError>,
     over: Stop,
 }
 
@@ -108,11 +106,7 @@ struct Rows {
 
 impl Publishing {
     /// What writes to `publisher`, or without one decodes only.
-    pub fn new(
-        samples: Samples,
-        publisher: Option<Publisher<CycloneParticipant>>,
-        times: Rc<Times>,
-    ) -> Self {
+    pub fn new(samples: Samples, publisher: Option<Outlets>, times: Rc<Times>) -> Self {
         let mut latencies = Latencies::default();
         let rows = Rows {
             decode: latencies.add("decode"),
@@ -144,8 +138,8 @@ impl Publishing {
     }
 
     /// What made the bus fail.
-    pub fn failure(&self) -> Option<tickwire_dds::Error> {
-        self.failure
+    pub fn failure(&self) -> Option<&OutletError> {
+        self.failure.as_ref()
     }
 
     /// What became of the messages.
@@ -159,12 +153,12 @@ impl Publishing {
     }
 
     /// The writers.
-    pub fn publisher(&self) -> Option<&Publisher<CycloneParticipant>> {
+    pub fn publisher(&self) -> Option<&Outlets> {
         self.publisher.as_ref()
     }
 
     /// The writers, to end with.
-    pub fn publisher_mut(&mut self) -> Option<&mut Publisher<CycloneParticipant>> {
+    pub fn publisher_mut(&mut self) -> Option<&mut Outlets> {
         self.publisher.as_mut()
     }
 

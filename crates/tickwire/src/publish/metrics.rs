@@ -28,7 +28,7 @@ impl PublishMetrics {
             written: sets.iter().map(written).collect(),
             dropped: counter(
                 "publish_dropped_samples",
-                "Samples given up: no subscriber made room",
+                "Samples abandoned: no subscriber made room",
             ),
             stalled: counter("publish_stalled_writes", "Writes that had to wait for a subscriber"),
             refused: counter("publish_refused_messages", "Messages with values no sample can hold"),

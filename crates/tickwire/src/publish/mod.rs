@@ -11,11 +11,11 @@ mod sources;
 pub use args::PublishArgs;
 
 use crate::console::tell;
-use crate::distribution::{self, Latencies, dds_failure};
+use crate::distribution::{self, Latencies, Outlets, Places, refused};
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{reset_policy, with_reset_template};
-use echoes::{Echoes, Listener};
+use echoes::{Echoes, Listeners};
 use engine::{Publishing, Stamped, Times};
 use metrics::PublishMetrics;
 use report::Report;
@@ -23,8 +23,7 @@ use samples::Samples;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tickwire_dds::CycloneParticipant;
-use tickwire_distribution::{Publisher, TopicSet};
+use tickwire_distribution::TopicSet;
 use tickwire_fast::{Decoder, DecoderOptions};
 use tickwire_feed::handler::{Dynamic, Handler, HandlerOptions};
 use tickwire_feed::market::NoBooks;
@@ -105,7 +104,7 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     // Before anybody waits for subscribers: a name that is wrong is told at once.
     let file = args.file.as_deref().map(|path| args.open(path)).transpose()?;
     let (publisher, echoes) = match args.empty_builder {
-        true => (None, None),
+        true => (None, Vec::new()),
         false => join(args, &sets, &stop)?,
     };
     let mut publishing = Logged::new(Publishing::new(samples, publisher, times));
@@ -116,7 +115,7 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     let elapsed = started.elapsed();
     let mut publishing = publishing.into_inner();
     if let Some(error) = publishing.failure() {
-        return Err(dds_failure(&error));
+        return Err(refused(error));
     }
     let (echoes, is_acknowledged) = finish(args, ended.end, &mut publishing, echoes, &stop)?;
     let report = Report {
@@ -139,40 +138,34 @@ fn join(
     args: &PublishArgs,
     sets: &[TopicSet],
     stop: &Stop,
-) -> Result<(Option<Publisher<CycloneParticipant>>, Option<Echoes>), Failure> {
+) -> Result<(Option<Outlets>, Vec<Echoes>), Failure> {
     let patience = args.patience();
-    let participant = args.dds.join()?;
-    let delivery = args.dds.delivery(args.file.is_some());
-    let fail = |error: tickwire_dds::Error| dds_failure(&error);
+    let places = Places::join(&args.delivery, args.transport)?;
     // Before the subscribers come, so that both directions are made at the same time.
-    let listener = match args.no_echo {
+    let listeners = match args.no_echo {
         true => None,
-        false => Some(Listener::new(&participant, sets, &delivery).map_err(fail)?),
+        false => Some(Listeners::new(&places, &args.delivery, sets)?),
     };
-    let over = stop.clone();
-    let publisher = Publisher::new(&participant, sets, &delivery, patience, move || over.is_set())
-        .map_err(fail)?;
+    let all = args.file.is_some();
+    let outlets = Outlets::new(&places, &args.delivery, sets, all, patience, stop)?;
     let count = args.subscribers();
     // Few want every template.
-    let is_matched = match args.of_templates() {
-        true => publisher.wait_subscribers(count, patience),
-        false => publisher.wait_matched(count, patience),
-    };
-    let is_matched = is_matched.map_err(fail)?;
+    let is_matched = outlets.wait(count, !args.of_templates(), patience, stop)?;
     if !is_matched && !stop.is_set() {
         tell!(
             "tickwire: not {count} subscribers on all topics after {patience:?}: publishing all the \
-             same; both sides need the same --domain, --partition, --topics and --network"
+             same; both sides need the same --domain, --partition, --topics, --network and --transport"
         );
     }
-    let timeout = if count > 0 && is_matched { patience } else { Duration::ZERO };
-    let echoes = listener.map(|listener| listener.start(timeout, stop)).transpose();
-    let echoes = echoes.map_err(fail)?;
-    Ok((Some(publisher), echoes))
+    let is_waited_for = count > 0 && is_matched;
+    let timeout = |is_read: bool| if is_read && is_waited_for { patience } else { Duration::ZERO };
+    let timeouts = outlets.are_read()?.map(timeout);
+    let echoes = listeners.map(|listeners| listeners.start(timeouts, stop)).transpose()?;
+    Ok((Some(outlets), echoes.unwrap_or_default()))
 }
 
-/// The echoes that arrived, and the round trips.
-type Heard = Option<(Latencies, u64)>;
+/// The echoes that arrived, and the round trips, by transport.
+type Heard = Vec<(Latencies, u64)>;
 
 /// Tells the subscribers that this was all, or that it was stopped before, and waits for their echoes. Also
 /// says whether they have it.
@@ -180,20 +173,26 @@ fn finish(
     args: &PublishArgs,
     end: End,
     publishing: &mut Publishing,
-    echoes: Option<Echoes>,
+    echoes: Vec<Echoes>,
     stop: &Stop,
 ) -> Result<(Heard, bool), Failure> {
-    let fail = |error: tickwire_dds::Error| dds_failure(&error);
-    let Some(publisher) = publishing.publisher_mut() else { return Ok((None, true)) };
+    let Some(publisher) = publishing.publisher_mut() else { return Ok((Vec::new(), true)) };
     let is_whole = end != End::Stopped;
     let said = match is_whole {
         true => distribution::say(args.json.as_deref(), "Writing Done token."),
         false => Ok(()),
     };
-    let is_acknowledged = publisher.finish(is_whole, args.patience()).map_err(fail)?;
+    let is_acknowledged = publisher.finish(is_whole, args.patience())?;
     // Only now: subscribers are to know the end even where nobody reads this.
     said?;
-    let written = publisher.counters().written();
-    let heard = echoes.map(|echoes| echoes.finish(written, stop)).transpose().map_err(fail)?;
-    Ok((heard, is_acknowledged))
+    let written = |transport| {
+        let all = publisher.by_transport();
+        let found = all.iter().find(|(name, _)| *name == transport);
+        found.map_or(0, |(_, counters)| counters.written())
+    };
+    let heard = echoes.into_iter().map(|one| {
+        let expected = written(one.transport);
+        one.finish(expected, stop)
+    });
+    Ok((heard.collect::<Result<_, _>>()?, is_acknowledged))
 }

@@ -3,7 +3,7 @@
 use super::args::PublishArgs;
 use super::engine::Publishing;
 use super::{End, Ended, FeedHandler, Heard};
-use crate::distribution::{counts_json, rows_json, table_of, write_json};
+use crate::distribution::{Outlets, counts_json, rows_json, table_of, write_json};
 use crate::failure::Failure;
 use crate::files;
 use serde_json::{Value, json};
@@ -51,7 +51,23 @@ impl Report<'_> {
 
     fn outlet(&self) -> PublisherCounters {
         let publisher = self.publishing.publisher();
-        publisher.map(|publisher| publisher.counters().clone()).unwrap_or_default()
+        publisher.map(Outlets::counters).unwrap_or_default()
+    }
+
+    fn echoed(&self) -> u64 {
+        self.echoes.iter().map(|(_, count)| count).sum()
+    }
+
+    fn transports_json(&self) -> Value {
+        let all = self.publishing.publisher().map(Outlets::by_transport).unwrap_or_default();
+        let one = |(transport, counters): (&str, &PublisherCounters)| {
+            json!({
+                "transport": transport,
+                "published": counters.written(),
+                "dropped": counters.dropped,
+            })
+        };
+        all.into_iter().map(one).collect()
     }
 
     fn rows(&self) -> Vec<crate::distribution::Row> {
@@ -77,8 +93,8 @@ impl Report<'_> {
                 "The first sequence number was {first}; nothing is known of those before."
             )?;
         }
-        if let Some((_, echoes)) = &self.echoes {
-            writeln!(out, "{echoes} echoes")?;
+        if !self.echoes.is_empty() {
+            writeln!(out, "{} echoes", self.echoed())?;
         }
         let remarks = [
             (self.ended.dropped_by_kernel, "packets dropped by the kernel: no room to receive"),
@@ -152,7 +168,8 @@ impl Report<'_> {
             "unlisted": outlet.unlisted,
             "stalls": outlet.stalls,
             "stalled_ms": outlet.stalled_ns as f64 / 1e6,
-            "echoes": self.echoes.as_ref().map(|(_, count)| count),
+            "echoes": (!self.echoes.is_empty()).then(|| self.echoed()),
+            "transports": self.transports_json(),
             "acknowledged": self.is_acknowledged,
             "lines": lines,
             "latencies": rows_json(&self.rows()),

@@ -2,12 +2,11 @@
 //! themselves.
 
 use super::args::PublishArgs;
-use crate::distribution::misshapen;
+use crate::distribution::{OutletError, Outlets, misshapen};
 use crate::failure::Failure;
-use tickwire_dds::CycloneParticipant;
 use tickwire_distribution::fill::{FillError, Filled, FilledTopics, Filler};
 use tickwire_distribution::templates::{TemplateSamples, UnfitValue};
-use tickwire_distribution::{Publisher, TopicSet};
+use tickwire_distribution::{Outlet, TopicSet};
 use tickwire_fast::{Message, Program};
 
 /// Template that ends a feed.
@@ -43,7 +42,7 @@ pub enum Refused {
     /// No sample can hold a value of it.
     Message(WhyRefused),
     /// The transport refuses.
-    Write(tickwire_dds::Error),
+    Write(OutletError),
 }
 
 /// Why no sample can hold a message.
@@ -64,8 +63,8 @@ impl std::fmt::Display for WhyRefused {
     }
 }
 
-impl From<tickwire_dds::Error> for Refused {
-    fn from(error: tickwire_dds::Error) -> Self {
+impl From<OutletError> for Refused {
+    fn from(error: OutletError) -> Self {
         Self::Write(error)
     }
 }
@@ -86,7 +85,7 @@ impl Samples {
                 "the templates of {name} do not fit the samples; --samples templates publishes any:\n{misfits}"
             ))
         })?;
-        let topics = FilledTopics::of(&filler, args.dds.securities());
+        let topics = FilledTopics::of(&filler, args.delivery.securities());
         Ok(Self::Filled(filler, topics))
     }
 
@@ -103,7 +102,7 @@ impl Samples {
     pub fn publish(
         &mut self,
         message: &Message,
-        publisher: &mut Publisher<CycloneParticipant>,
+        publisher: &mut Outlets,
         filled: impl FnOnce(),
     ) -> Result<Became, Refused> {
         match self {

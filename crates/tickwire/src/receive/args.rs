@@ -203,7 +203,6 @@ pub struct ReceiveArgs {
     #[arg(long, help_heading = "End")]
     pub past_done: bool,
 
-    #[cfg(feature = "dds")]
     #[command(flatten)]
     pub bus: super::bus::BusArgs,
     #[command(flatten)]

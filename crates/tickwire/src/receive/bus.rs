@@ -2,12 +2,10 @@
 
 use super::show::ShownKinds;
 use crate::console::tell;
-use crate::distribution::{DdsArgs, dds_failure};
+use crate::distribution::{DeliveryArgs, OutletError, Outlets, Places, PublishTransport, refused};
 use crate::failure::Failure;
 use crate::units::{Span, span_in};
 use std::sync::{Arc, Mutex, PoisonError};
-use tickwire_dds::CycloneParticipant;
-use tickwire_distribution::Publisher;
 use tickwire_distribution::market::{MarketSamples, Origin, market_sets};
 use tickwire_feed::market::MarketEvent;
 use tickwire_feed::recovery::{BookChange, Recovery};
@@ -16,8 +14,8 @@ use tickwire_net::Stop;
 /// Publishing of books and events.
 #[derive(Clone, Debug, clap::Args)]
 pub struct BusArgs {
-    /// Publish best prices, books, trades, status and definitions over DDS on the topics BookTop,
-    /// Book, Trade, Status and Definition, keyed by instrument.
+    /// Publish best prices, books, trades, status and definitions over DDS or shared memory, on the
+    /// topics BookTop, Book, Trade, Status and Definition, keyed by instrument.
     #[arg(long, help_heading = "Publishing")]
     pub publish: bool,
     /// Name of the feed in the samples.
@@ -35,14 +33,24 @@ pub struct BusArgs {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = span_in("0"..="1h"))]
     #[arg(help_heading = "Publishing")]
     patience: Span,
+    /// With --publish, the transport: "dds", for this host and others; "shm", shared memory, for
+    /// this host only; or "both".
+    #[arg(
+        long,
+        value_name = "TRANSPORT",
+        default_value_t,
+        value_enum,
+        help_heading = "Publishing"
+    )]
+    transport: PublishTransport,
     #[command(flatten)]
-    dds: DdsArgs,
+    delivery: DeliveryArgs,
 }
 
 /// The publisher of all channels. Clones are the same.
 #[derive(Clone)]
 pub struct Bus {
-    publisher: Arc<Mutex<Publisher<CycloneParticipant>>>,
+    outlets: Arc<Mutex<Outlets>>,
     args: BusArgs,
 }
 
@@ -52,19 +60,15 @@ impl Bus {
         if !args.publish {
             return Ok(None);
         }
-        let fail = |error: tickwire_dds::Error| dds_failure(&error);
-        let participant = args.dds.join()?;
-        let (delivery, patience) = (args.dds.delivery(is_captured), args.patience.duration());
-        let over = stop.clone();
-        let is_over = move || over.is_set();
-        let publisher = Publisher::new(&participant, &market_sets(), &delivery, patience, is_over);
-        let publisher = publisher.map_err(fail)?;
+        let patience = args.patience.duration();
+        let places = Places::join(&args.delivery, args.transport)?;
+        let outlets =
+            Outlets::new(&places, &args.delivery, &market_sets(), is_captured, patience, stop)?;
         let count = args.subscribers.unwrap_or(u32::from(is_captured));
-        if !publisher.wait_subscribers(count, patience).map_err(fail)? && !stop.is_set() {
+        if !outlets.wait(count, false, patience, stop)? && !stop.is_set() {
             tracing::warn!("not {count} subscribers after {patience:?}: publishing all the same");
         }
-        let publisher = Arc::new(Mutex::new(publisher));
-        Ok(Some(Self { publisher, args: args.clone() }))
+        Ok(Some(Self { outlets: Arc::new(Mutex::new(outlets)), args: args.clone() }))
     }
 
     /// What publishes a channel. `epoch_ns` is added to the times of its handler.
@@ -84,10 +88,9 @@ impl Bus {
     /// Tells subscribers that this was all, or that it was stopped before. Returns whether samples did not reach a
     /// subscriber.
     pub fn finish(&self, is_whole: bool) -> Result<bool, Failure> {
-        let mut publisher = self.publisher.lock().unwrap_or_else(PoisonError::into_inner);
-        let finished = publisher.finish(is_whole, self.args.patience.duration());
-        let is_acknowledged = finished.map_err(|error| dds_failure(&error))?;
-        let counters = publisher.counters();
+        let mut outlets = self.outlets.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_acknowledged = outlets.finish(is_whole, self.args.patience.duration())?;
+        let counters = outlets.counters();
         let (written, dropped) = (counters.written(), counters.dropped);
         tell!("tickwire: {written} samples published, {dropped} dropped");
         if !is_acknowledged {
@@ -106,7 +109,7 @@ pub struct BusChannel {
     /// Kinds of books that are published.
     kinds: ShownKinds,
     epoch_ns: u64,
-    failure: Option<tickwire_dds::Error>,
+    failure: Option<OutletError>,
 }
 
 impl BusChannel {
@@ -122,29 +125,25 @@ impl BusChannel {
             return;
         }
         self.origin.received_ns = recovery.now_ns().saturating_add(self.epoch_ns);
-        self.with(|samples, publisher, origin| {
-            samples.publish_book(publisher, change, recovery, origin)
+        self.with(|samples, outlets, origin| {
+            samples.publish_book(outlets, change, recovery, origin)
         });
     }
 
     /// Publishes an event that was received at `handler_ns`.
     pub fn event(&mut self, handler_ns: u64, event: &MarketEvent<'_>, recovery: &Recovery) {
         self.origin.received_ns = handler_ns.saturating_add(self.epoch_ns);
-        self.with(|samples, publisher, origin| {
-            samples.publish_event(publisher, event, recovery, origin)
+        self.with(|samples, outlets, origin| {
+            samples.publish_event(outlets, event, recovery, origin)
         });
     }
 
     fn with(
         &mut self,
-        publish: impl FnOnce(
-            &mut MarketSamples,
-            &mut Publisher<CycloneParticipant>,
-            &Origin,
-        ) -> Result<(), tickwire_dds::Error>,
+        publish: impl FnOnce(&mut MarketSamples, &mut Outlets, &Origin) -> Result<(), OutletError>,
     ) {
-        let mut publisher = self.bus.publisher.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = publish(&mut self.samples, &mut publisher, &self.origin) {
+        let mut outlets = self.bus.outlets.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = publish(&mut self.samples, &mut outlets, &self.origin) {
             self.failure.get_or_insert(error);
         }
     }
@@ -156,6 +155,6 @@ impl BusChannel {
 
     /// Why the transport refused.
     pub fn take_failure(&mut self) -> Option<Failure> {
-        self.failure.take().map(|error| dds_failure(&error))
+        self.failure.take().map(|error| refused(&error))
     }
 }

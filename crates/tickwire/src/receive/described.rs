@@ -64,7 +64,6 @@ impl Described {
                 "--template-id is for the dynamic engine: leave --engine generated out".to_owned(),
             ));
         }
-        #[cfg(feature = "dds")]
         if args.bus.publish && args.engine == EngineChoice::Generated {
             let text = "--publish is for the dynamic engine: leave --engine generated out";
             return Err(Failure::Usage(text.to_owned()));

@@ -1,7 +1,6 @@
 //! `tickwire receive`: the feed handler over sockets or captures.
 
 mod args;
-#[cfg(feature = "dds")]
 mod bus;
 mod captures;
 mod described;
@@ -56,7 +55,6 @@ struct Session<'a> {
     channels: Vec<Described>,
     show: Option<ShowOptions>,
     out: Output,
-    #[cfg(feature = "dds")]
     bus: Option<bus::Bus>,
     stop: Stop,
     ending: Ending,
@@ -88,21 +86,11 @@ impl<'a> Session<'a> {
             show::push_heading(show, several, &out);
         }
         let ending = Ending::new(args, stop.clone(), channels.len());
-        #[cfg(feature = "dds")]
         let bus = {
             let is_captured = channels.iter().any(|channel| channel.args.captures.is_any());
             bus::Bus::join(&args.bus, is_captured, &stop)?
         };
-        Ok(Self {
-            #[cfg(feature = "dds")]
-            bus,
-            args,
-            channels,
-            show,
-            out,
-            stop,
-            ending,
-        })
+        Ok(Self { bus, args, channels, show, out, stop, ending })
     }
 
     /// The sink of a channel. `epoch_ns` makes times of its handler nanoseconds since 1970.
@@ -118,7 +106,6 @@ impl<'a> Session<'a> {
             Printer::new(show, channel.args.label(), self.out.clone(), &feed, epoch_ns)
         });
         let showing = Showing::new(Counting::new(self.ending.clone()), printer.transpose()?);
-        #[cfg(feature = "dds")]
         let showing = showing.publishing(self.bus.as_ref().map(|bus| {
             let kinds = channel.args.shown_kinds();
             bus.channel(channel.args.label(), epoch_ns, kinds)
@@ -140,7 +127,6 @@ impl<'a> Session<'a> {
     /// Announces to subscribers, if there are any, that the feed has ended, or that the reception `failed` or was stopped
     /// before; returns true if samples were lost.
     fn finish_publishing(&self, failed: bool) -> Result<bool, Failure> {
-        #[cfg(feature = "dds")]
         if let Some(bus) = &self.bus {
             let has_ended = !self.stop.is_set() || self.ending.end().is_some();
             return bus.finish(has_ended && !failed);

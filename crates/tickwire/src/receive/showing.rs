@@ -1,6 +1,5 @@
 //! The sink of `receive`: counts, and shows what is requested.
 
-#[cfg(feature = "dds")]
 use super::bus::BusChannel;
 use super::show::Printer;
 use super::sink::{Counting, Named};
@@ -17,20 +16,13 @@ pub struct Showing {
     printer: Option<Printer>,
     /// Hands over to the monitor, if there is one.
     tap: Option<Tap>,
-    #[cfg(feature = "dds")]
     publishing: Option<BusChannel>,
 }
 
 impl Showing {
     /// Counts and, with a printer, shows; stops if the output takes no more.
     pub const fn new(counting: Counting, printer: Option<Printer>) -> Self {
-        Self {
-            counting,
-            printer,
-            tap: None,
-            #[cfg(feature = "dds")]
-            publishing: None,
-        }
+        Self { counting, printer, tap: None, publishing: None }
     }
 
     /// The same that hands over to a monitor too.
@@ -51,13 +43,11 @@ impl Showing {
     }
 
     /// Publishes too.
-    #[cfg(feature = "dds")]
     pub fn publishing(mut self, publishing: Option<BusChannel>) -> Self {
         self.publishing = publishing;
         self
     }
 
-    #[cfg(feature = "dds")]
     fn publish(&mut self, publish: impl FnOnce(&mut BusChannel)) {
         let Some(publishing) = &mut self.publishing else { return };
         if self.counting.end().is_none() && !publishing.has_failed() {
@@ -80,7 +70,6 @@ impl Showing {
 
     /// Writes the rest at the end.
     pub fn finish(&mut self, recovery: &Recovery) -> Result<(), Failure> {
-        #[cfg(feature = "dds")]
         if let Some(failure) = self.publishing.as_mut().and_then(BusChannel::take_failure) {
             return Err(failure);
         }
@@ -104,7 +93,6 @@ impl Showing {
 
 impl<M: Named + ?Sized> Sink<M> for Showing {
     fn handle_message(&mut self, delivery: &Delivery, message: &M) {
-        #[cfg(feature = "dds")]
         self.publish(|publishing| publishing.note(delivery.seq_num, message.sending_time()));
         self.print(|printer| printer.message(delivery, message));
         Sink::<M>::handle_message(&mut self.counting, delivery, message);
@@ -145,14 +133,12 @@ impl<M: Named + ?Sized> Sink<M> for Showing {
     }
 
     fn handle_book(&mut self, change: &BookChange, recovery: &Recovery) {
-        #[cfg(feature = "dds")]
         self.publish(|publishing| publishing.book(change, recovery));
         self.print(|printer| printer.book(change, recovery));
     }
 
     fn handle_event(&mut self, delivery: &Delivery, event: &MarketEvent<'_>, recovery: &Recovery) {
         self.tap(|tap| tap.market(event));
-        #[cfg(feature = "dds")]
         self.publish(|publishing| publishing.event(delivery.received_ns, event, recovery));
         self.print(|printer| printer.event(delivery, event, recovery));
     }

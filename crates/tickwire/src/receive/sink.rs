@@ -3,7 +3,6 @@
 use super::ReceiveArgs;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-#[cfg(feature = "dds")]
 use tickwire_fast::FieldValue;
 use tickwire_fast::rt::Templates;
 use tickwire_fast::{Error, Message, MessageBuilder, Program};
@@ -13,7 +12,6 @@ use tickwire_net::Stop;
 /// Template that ends a generated feed.
 const DONE: &str = "Done";
 /// SendingTime.
-#[cfg(feature = "dds")]
 const SENDING_TIME: u32 = 52;
 
 /// How a reception ended.
@@ -153,7 +151,6 @@ pub trait Named {
     fn program(&self) -> &Arc<Program>;
 
     /// SendingTime (52), in the digits of the feed.
-    #[cfg(feature = "dds")]
     fn sending_time(&self) -> Option<u64>;
 
     /// The message with names and types, copied into `copy` if it has none itself.
@@ -169,7 +166,6 @@ impl Named for Message {
         self.program()
     }
 
-    #[cfg(feature = "dds")]
     fn sending_time(&self) -> Option<u64> {
         let root = self.root();
         let index = root.layouts().iter().position(|field| field.id == Some(SENDING_TIME))?;
@@ -195,7 +191,6 @@ impl<T: Templates> Named for GeneratedMessage<T> {
     }
 
     /// Generated code does not find fields by tag; `--publish` refuses it.
-    #[cfg(feature = "dds")]
     fn sending_time(&self) -> Option<u64> {
         None
     }

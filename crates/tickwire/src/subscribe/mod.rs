@@ -4,9 +4,10 @@ mod metrics;
 mod record;
 mod report;
 mod show;
+mod transport;
 
 use crate::console::tell;
-use crate::distribution::{DdsArgs, Latencies, dds_failure};
+use crate::distribution::{DeliveryArgs, Latencies, refused};
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{self, MetricsArgs, TemplateArgs};
@@ -18,19 +19,21 @@ use report::Report;
 use show::Shower;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use tickwire_dds::CycloneParticipant;
 use tickwire_distribution::fill::filled_sets;
 use tickwire_distribution::market::market_sets;
 use tickwire_distribution::templates::TemplateSamples;
-use tickwire_distribution::{Arrival, Subscriber, SubscriberOptions, TopicSet};
+use tickwire_distribution::{
+    Arrival, Delivery, Participant, Subscriber, SubscriberOptions, TopicSet,
+};
 use tickwire_fast::CompileOptions;
 use tickwire_host::clock::monotonic_ns;
 use tickwire_host::{Step, Stop, Waiting, affinity};
+use transport::{Chosen, SubscribeTransport};
 
 /// Longest sleep of the loop.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Receive samples from DDS, echo them to the publisher and print their latency.
+/// Receive samples from DDS or shared memory, echo them to the publisher and print their latency.
 ///
 /// Receives orders (Quote, New, Change, Remove), market data (MarketData, QuoteRequest) and the
 /// samples of `receive --publish` for any feed (BookTop, Book, Trade, Status, Definition), until a
@@ -79,8 +82,13 @@ pub struct SubscribeArgs {
     /// Continue when a publisher announces the end of its feed.
     #[arg(long)]
     stay: bool,
+    /// Transport: "dds"; "shm", shared memory; or "auto", shared memory if a publisher of one of the
+    /// topics runs on this host when the command starts, otherwise DDS. The first line of output
+    /// names the choice.
+    #[arg(long, value_name = "TRANSPORT", default_value = "auto")]
+    transport: SubscribeTransport,
     #[command(flatten)]
-    dds: DdsArgs,
+    delivery: DeliveryArgs,
     /// CPU to run on, counted from 0.
     #[arg(long, value_name = "NUMBER")]
     cpu: Option<usize>,
@@ -109,7 +117,7 @@ impl SubscribeArgs {
                 samples.sets().to_vec()
             }
             false => {
-                let mut sets = filled_sets(self.dds.securities());
+                let mut sets = filled_sets(self.delivery.securities());
                 sets.extend(market_sets());
                 sets
             }
@@ -153,21 +161,17 @@ pub fn run(args: &SubscribeArgs) -> Result<Outcome, Failure> {
         stop,
     };
     let exporter = args.metrics.serve(subscription.metrics.all())?;
-    let participant = args.dds.join()?;
-    let options = SubscriberOptions {
-        some_topics: !args.topic.is_empty(),
-        echo: !args.no_echo,
-        every: args.max_rate.map(|rate| Duration::from_secs(1) / rate),
+    let chosen = transport::choose(args.transport, &args.delivery, &subscription.sets)?;
+    let text = format!("Subscribed {chosen}; waiting for samples.");
+    let (report, recorded) = match &chosen {
+        #[cfg(feature = "dds")]
+        Chosen::Dds { .. } => {
+            subscription.over(&args.delivery.join_dds()?, &args.delivery.over_dds(false), &text)?
+        }
+        Chosen::Shm(place) => {
+            subscription.over(&place.participant, &args.delivery.over_shm(), &text)?
+        }
     };
-    let delivery = args.dds.delivery(false);
-    let subscriber = Subscriber::new(&participant, &subscription.sets, &delivery, &options);
-    let mut subscriber = subscriber.map_err(|error| dds_failure(&error))?;
-    let text = "Subscribed; waiting for samples.";
-    match args.show {
-        true => tell!("{text}"),
-        false => crate::distribution::say(args.json.as_deref(), text)?,
-    }
-    let (report, recorded) = subscription.run(&mut subscriber)?;
     report.write(args.json.as_deref(), args.show)?;
     drop(exporter);
     recorded?;
@@ -185,10 +189,32 @@ struct Subscription<'a> {
 }
 
 impl Subscription<'_> {
-    /// Takes samples to the end. The report comes with what became of the recording, which is kept whatever else fails.
-    fn run(
+    /// Subscribes over one transport, says so with `text` and takes samples to the end, as [`run`](Self::run) says.
+    fn over<P: Participant>(
         &mut self,
-        subscriber: &mut Subscriber<CycloneParticipant>,
+        participant: &P,
+        delivery: &Delivery,
+        text: &str,
+    ) -> Result<(Report, Result<(), Failure>), Failure> {
+        let args = self.args;
+        let options = SubscriberOptions {
+            some_topics: !args.topic.is_empty(),
+            echo: !args.no_echo,
+            every: args.max_rate.map(|rate| Duration::from_secs(1) / rate),
+        };
+        let subscriber = Subscriber::new(participant, &self.sets, delivery, &options);
+        let mut subscriber = subscriber.map_err(|error| refused(&error))?;
+        match args.show {
+            true => tell!("{text}"),
+            false => crate::distribution::say(args.json.as_deref(), text)?,
+        }
+        self.run(&mut subscriber)
+    }
+
+    /// Takes samples to the end. The report comes with what became of the recording, which is kept whatever else fails.
+    fn run<P: Participant>(
+        &mut self,
+        subscriber: &mut Subscriber<P>,
     ) -> Result<(Report, Result<(), Failure>), Failure> {
         let taken = self.take_all(subscriber);
         let recorded = self.recorder.take().map_or(Ok(()), Recorder::finish);
@@ -196,19 +222,19 @@ impl Subscription<'_> {
         let (ledger, stations) = (subscriber.ledger(), subscriber.stations());
         let is_stopped = self.stop.is_set();
         let report = Report::of(&self.sets, ledger, stations, &self.latencies, elapsed, is_stopped);
-        let report = report.map_err(|error: tickwire_dds::Error| dds_failure(&error))?;
+        let report = report.map_err(|error: P::Error| refused(&error))?;
         Ok((report, recorded.map_err(Failure::from)))
     }
 
     /// Takes samples until the feed is done or the process is stopped; returns the time from the first to the last.
-    fn take_all(
+    fn take_all<P: Participant>(
         &mut self,
-        subscriber: &mut Subscriber<CycloneParticipant>,
+        subscriber: &mut Subscriber<P>,
     ) -> Result<Duration, Failure> {
         let row = self.latencies.add("one way, shared clock");
         let (mut first, mut last) = (None, Instant::now());
         let mut waiting = Waiting::new(options::wait(self.args.spin));
-        let fail = |error: tickwire_dds::Error| dds_failure(&error);
+        let fail = |error: P::Error| refused(&error);
         loop {
             let Self { shower, recorder, latencies, .. } = self;
             let mut failed = None;
@@ -241,6 +267,9 @@ impl Subscription<'_> {
                 tracing::warn!(
                     "publisher {id} has gone without a word: what it wrote last may be lost"
                 );
+            }
+            for why in subscriber.take_refusals() {
+                tracing::warn!("{why}");
             }
             self.metrics.publish(subscriber.ledger(), &self.latencies);
             let is_over = subscriber.is_over() && !self.args.stay && count == 0;

@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
-use tickwire_dds::CycloneParticipant;
-use tickwire_distribution::{FromPublisher, Ledger, Standing, Stations, TopicSet};
+use tickwire_distribution::{FromPublisher, Ledger, Participant, Standing, Stations, TopicSet};
 
 /// What a subscriber received.
 pub struct Report {
@@ -32,15 +31,15 @@ impl Report {
     /// What has arrived by now; `elapsed` is the time from the first sample to the last.
     ///
     /// # Errors
-    /// What the middleware refuses.
-    pub fn of(
+    /// What the transport refuses.
+    pub fn of<P: Participant>(
         sets: &[TopicSet],
         ledger: &Ledger,
-        stations: &Stations<CycloneParticipant>,
+        stations: &Stations<P>,
         latencies: &Latencies,
         elapsed: Duration,
         is_stopped: bool,
-    ) -> Result<Self, tickwire_dds::Error> {
+    ) -> Result<Self, P::Error> {
         Ok(Self {
             sets: sets.to_vec(),
             skips: ledger.skips(),

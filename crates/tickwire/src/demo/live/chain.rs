@@ -24,6 +24,8 @@ const GRACE: Duration = Duration::from_secs(3);
 pub struct Plan {
     /// Name of the feed.
     pub name: &'static str,
+    /// What carries the samples, as `--transport` names it.
+    pub transport: &'static str,
     /// Options of the exchange.
     pub options: Options,
     /// Packets a second.
@@ -39,6 +41,7 @@ pub struct Plan {
 /// The processes of one feed.
 pub struct Chain {
     name: &'static str,
+    transport: &'static str,
     // Dropped in this order: who sends goes first.
     multicaster: Process,
     publisher: Process,
@@ -56,7 +59,12 @@ impl Chain {
         let reports =
             ["multicaster", "publisher", "subscriber"].map(|n| place.file(&format!("{n}.json")));
         let [sent, published, received] = reports.clone().map(|path| path.display().to_string());
-        let bus = format!("--domain {} --end-with-input", place.domain);
+        let bus = format!(
+            "--transport {} --domain {} --shm-directory {} --end-with-input",
+            plan.transport,
+            place.domain,
+            place.channels.display()
+        );
         let bus = if plan.echo { bus } else { format!("{bus} --no-echo") };
         let [apart, together] = cpu_options();
         let lines = format!("-a {} -p {} --line-b", place.group, place.port);
@@ -84,7 +92,8 @@ impl Chain {
         let input = multicaster.take_input();
         let options = plan.options.clone();
         let exchange = std::thread::spawn(move || make(&options, input));
-        Ok(Self { name: plan.name, multicaster, publisher, subscriber, exchange, reports, place })
+        let Plan { name, transport, .. } = *plan;
+        Ok(Self { name, transport, multicaster, publisher, subscriber, exchange, reports, place })
     }
 
     /// Process ids of the publisher and the subscriber.
@@ -127,7 +136,8 @@ impl Chain {
         };
         let [sent, published, received] =
             self.reports.each_ref().map(|path| self.place.read_json(path).unwrap_or_default());
-        Ok(Run { name: self.name, generated, sent, published, received })
+        let Self { name, transport, .. } = self;
+        Ok(Run { name, transport, generated, sent, published, received })
     }
 }
 

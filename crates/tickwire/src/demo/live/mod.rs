@@ -23,6 +23,13 @@ use tickwire_net::{Stop, affinity};
 /// Datagrams that plain UDP is measured with.
 const DATAGRAMS: u32 = 5_000;
 
+/// What carries the samples, one after the other.
+#[cfg(feature = "dds")]
+pub const TRANSPORTS: &[&str] = &["dds", "shm"];
+/// What carries the samples.
+#[cfg(not(feature = "dds"))]
+pub const TRANSPORTS: &[&str] = &["shm"];
+
 /// Runs both feeds through the chain, and plain UDP beside them. What was there when the user stopped
 /// it is in what is returned.
 pub fn run(args: &DemoArgs, stop: &Stop) -> Result<Live, Failure> {
@@ -34,20 +41,21 @@ pub fn run(args: &DemoArgs, stop: &Stop) -> Result<Live, Failure> {
         messages_per_packet_max: 1,
         ..options
     };
-    for (name, options) in
-        [("Simple", options(Options::simple())), ("Complex", options(Options::complex()))]
-    {
+    let feeds = [("Simple", options(Options::simple())), ("Complex", options(Options::complex()))];
+    let runs = feeds.iter().flat_map(|feed| TRANSPORTS.iter().map(move |way| (feed, way)));
+    for ((name, options), transport) in runs {
         if stop.is_set() {
             break;
         }
         tell!(
-            "{name}: {messages} messages at {} a second, subscriber, publisher and multicaster as \
-             processes",
+            "{name} over {transport}: {messages} messages at {} a second, subscriber, publisher and \
+             multicaster as processes",
             args.rate
         );
         let plan = Plan {
             name,
-            options,
+            transport,
+            options: options.clone(),
             packets_per_second: args.rate,
             loss: args.loss,
             seed: args.seed,

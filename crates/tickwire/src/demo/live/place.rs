@@ -15,6 +15,8 @@ const PORTS_A_DOMAIN: u32 = 250;
 #[derive(Debug)]
 pub struct Place {
     directory: PathBuf,
+    /// Directory of channels in shared memory.
+    pub channels: PathBuf,
     /// DDS domain.
     pub domain: u32,
     /// Group of line A; B's is the next.
@@ -37,6 +39,7 @@ impl Place {
         let domain = domains.into_iter().find(|&domain| is_free(domain)).unwrap_or(1);
         let [_, _, high, low] = start.to_be_bytes();
         Ok(Self {
+            channels: Path::new("/dev/shm").join(format!("tickwire-demo-{process}-{count}")),
             directory,
             domain,
             // Organisation-local, an even last number so that B's is in the same byte.
@@ -68,6 +71,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         // What cannot be removed stays in the system's place for such things.
         let _ = std::fs::remove_dir_all(&self.directory);
+        let _ = std::fs::remove_dir_all(&self.channels);
     }
 }
 

@@ -9,6 +9,8 @@ use std::fmt;
 pub struct Run {
     /// Name of the feed.
     pub name: &'static str,
+    /// What carried the samples.
+    pub transport: &'static str,
     /// Messages that the exchange made, Done included.
     pub generated: u64,
     /// Report of the multicaster.
@@ -56,13 +58,16 @@ impl Run {
         }
     }
 
-    /// The rows of the table, named after the feed.
+    /// The rows of the table, named after feed and transport.
     fn rows(&self) -> Vec<Row> {
         let of = |report: &Value| -> Vec<Row> {
             let rows = report["latencies"].as_array();
             rows.into_iter().flatten().filter_map(Row::from_json).collect()
         };
-        let named = |row: Row| Row { name: format!("{} {}", self.name, row.name), ..row };
+        let named = |row: Row| Row {
+            name: format!("{} {} {}", self.name, self.transport, row.name),
+            ..row
+        };
         of(&self.published).into_iter().chain(of(&self.received)).map(named).collect()
     }
 
@@ -71,6 +76,7 @@ impl Run {
             self.counters();
         json!({
             "feed": self.name,
+            "transport": self.transport,
             "counters": {
                 "generated": self.generated,
                 "messages": messages,
@@ -125,8 +131,8 @@ impl fmt::Display for Live {
             let [a, b] = lines_lost;
             writeln!(
                 f,
-                "{}: line A lost {a} packets, B {b}; {gaps} messages lost on both; {messages} decoded,",
-                run.name
+                "{} {}: line A lost {a} packets, B {b}; {gaps} messages lost on both; {messages} decoded,",
+                run.name, run.transport
             )?;
             writeln!(
                 f,

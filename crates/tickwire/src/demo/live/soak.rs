@@ -26,6 +26,7 @@ pub fn soak(args: &DemoArgs, seconds: u64, stop: &Stop) -> Result<Outcome, Failu
     let messages = seconds.saturating_mul(args.rate);
     let plan = Plan {
         name: "Simple",
+        transport: super::TRANSPORTS[0],
         options: Options {
             messages,
             seed: args.seed,

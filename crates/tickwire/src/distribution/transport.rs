@@ -1,0 +1,268 @@
+//! DDS, shared memory, or both at once.
+
+use super::{DeliveryArgs, refused};
+use crate::failure::Failure;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+#[cfg(feature = "dds")]
+use tickwire_dds::CycloneParticipant;
+use tickwire_distribution::{
+    Outlet, Publisher, PublisherCounters, Sample, TopicSet, TransportError,
+};
+use tickwire_net::Stop;
+use tickwire_shm_transport::ShmParticipant;
+
+/// Longest sleep of a loop that waits for subscribers.
+const TICK: Duration = Duration::from_millis(20);
+
+/// What `--transport` names where samples are published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum PublishTransport {
+    /// DDS and shared memory.
+    #[cfg(feature = "dds")]
+    Both,
+    /// DDS: this host and others.
+    #[cfg(feature = "dds")]
+    Dds,
+    /// Shared memory: this host alone, a fifth of a microsecond.
+    Shm,
+}
+
+impl Default for PublishTransport {
+    #[cfg(feature = "dds")]
+    fn default() -> Self {
+        Self::Dds
+    }
+
+    #[cfg(not(feature = "dds"))]
+    fn default() -> Self {
+        Self::Shm
+    }
+}
+
+/// A participant in shared memory, and where its channels are.
+#[derive(Clone, Debug)]
+pub struct ShmPlace {
+    /// The participant.
+    pub participant: ShmParticipant,
+    /// Directory of the channels.
+    pub directory: PathBuf,
+}
+
+/// The participants of a publisher, by transport.
+pub struct Places {
+    #[cfg(feature = "dds")]
+    pub dds: Option<CycloneParticipant>,
+    pub shm: Option<ShmParticipant>,
+}
+
+impl Places {
+    /// Joins what `transport` names.
+    pub fn join(args: &DeliveryArgs, transport: PublishTransport) -> Result<Self, Failure> {
+        #[cfg(feature = "dds")]
+        let (has_dds, has_shm) = match transport {
+            PublishTransport::Both => (true, true),
+            PublishTransport::Dds => (true, false),
+            PublishTransport::Shm => (false, true),
+        };
+        #[cfg(not(feature = "dds"))]
+        let has_shm = transport == PublishTransport::Shm;
+        Ok(Self {
+            #[cfg(feature = "dds")]
+            dds: has_dds.then(|| args.join_dds()).transpose()?,
+            shm: has_shm.then(|| args.join_shm().participant),
+        })
+    }
+
+    /// Whether there are several.
+    pub fn are_several(&self) -> bool {
+        #[cfg(feature = "dds")]
+        return self.dds.is_some() && self.shm.is_some();
+        #[cfg(not(feature = "dds"))]
+        false
+    }
+}
+
+/// Why a transport refused a sample.
+#[derive(Clone, Debug)]
+pub struct OutletError(String);
+
+impl OutletError {
+    #[cold]
+    fn of(error: &impl TransportError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl fmt::Display for OutletError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for OutletError {}
+
+/// Publishers of the same samples, by transport. Shared memory comes first: it never waits.
+pub struct Outlets {
+    shm: Option<Publisher<ShmParticipant>>,
+    #[cfg(feature = "dds")]
+    dds: Option<Publisher<CycloneParticipant>>,
+}
+
+impl Outlet for Outlets {
+    type Error = OutletError;
+
+    #[inline]
+    fn publish<S: Sample>(&mut self, set: usize, sample: &S) -> Result<(), OutletError> {
+        if let Some(shm) = &mut self.shm {
+            shm.publish(set, sample).map_err(|error| OutletError::of(&error))?;
+        }
+        #[cfg(feature = "dds")]
+        if let Some(dds) = &mut self.dds {
+            dds.publish(set, sample).map_err(|error| OutletError::of(&error))?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn publish_bytes(&mut self, set: usize, bytes: &[u8]) -> Result<(), OutletError> {
+        if let Some(shm) = &mut self.shm {
+            shm.publish_bytes(set, bytes).map_err(|error| OutletError::of(&error))?;
+        }
+        #[cfg(feature = "dds")]
+        if let Some(dds) = &mut self.dds {
+            dds.publish_bytes(set, bytes).map_err(|error| OutletError::of(&error))?;
+        }
+        Ok(())
+    }
+}
+
+impl Outlets {
+    /// Writers of the topics of `sets`. Over DDS a write that finds no room waits for `patience` at most; `all` says
+    /// whether all samples are held for a slow subscriber where nothing is said.
+    pub fn new(
+        places: &Places,
+        args: &DeliveryArgs,
+        sets: &[TopicSet],
+        all: bool,
+        patience: Duration,
+        stop: &Stop,
+    ) -> Result<Self, Failure> {
+        #[cfg(not(feature = "dds"))]
+        let _ = all;
+        let is_over = || {
+            let stop = stop.clone();
+            move || stop.is_set()
+        };
+        let shm = places.shm.as_ref().map(|place| {
+            Publisher::new(place, sets, &args.over_shm(), patience, is_over())
+                .map_err(|error| refused(&error))
+        });
+        #[cfg(feature = "dds")]
+        let dds = places.dds.as_ref().map(|place| {
+            Publisher::new(place, sets, &args.over_dds(all), patience, is_over())
+                .map_err(|error| refused(&error))
+        });
+        Ok(Self {
+            shm: shm.transpose()?,
+            #[cfg(feature = "dds")]
+            dds: dds.transpose()?,
+        })
+    }
+
+    /// Waits until there are `count` subscribers over all transports together, of every topic or of any; false where
+    /// `patience` passed first or `stop` is set.
+    pub fn wait(
+        &self,
+        count: u32,
+        every_topic: bool,
+        patience: Duration,
+        stop: &Stop,
+    ) -> Result<bool, Failure> {
+        let started = Instant::now();
+        while !self.are_there(count, every_topic)? {
+            if started.elapsed() >= patience || stop.is_set() {
+                return Ok(false);
+            }
+            std::thread::sleep(TICK);
+        }
+        Ok(true)
+    }
+
+    fn are_there(&self, count: u32, every_topic: bool) -> Result<bool, Failure> {
+        for over_shm in 0..=count {
+            let has_shm = has(self.shm.as_ref(), over_shm, every_topic)?;
+            #[cfg(feature = "dds")]
+            let has_rest = has(self.dds.as_ref(), count - over_shm, every_topic)?;
+            #[cfg(not(feature = "dds"))]
+            let has_rest = over_shm == count;
+            if has_shm && has_rest {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether there are subscribers over shared memory, and over DDS.
+    pub fn are_read(&self) -> Result<[bool; 2], Failure> {
+        Ok([
+            has(self.shm.as_ref(), 1, false)?,
+            #[cfg(feature = "dds")]
+            has(self.dds.as_ref(), 1, false)?,
+            #[cfg(not(feature = "dds"))]
+            false,
+        ])
+    }
+
+    /// Tells subscribers that this was all, or that it was stopped before. Returns whether all said in `patience` that
+    /// they have everything; over shared memory none says so.
+    pub fn finish(&mut self, is_whole: bool, patience: Duration) -> Result<bool, Failure> {
+        if let Some(shm) = &mut self.shm {
+            shm.finish(is_whole, patience).map_err(|error| refused(&error))?;
+        }
+        #[cfg(feature = "dds")]
+        if let Some(dds) = &mut self.dds {
+            return dds.finish(is_whole, patience).map_err(|error| refused(&error));
+        }
+        Ok(true)
+    }
+
+    /// What became of the samples, by transport.
+    pub fn by_transport(&self) -> Vec<(&'static str, &PublisherCounters)> {
+        let mut all = Vec::new();
+        all.extend(self.shm.as_ref().map(|publisher| ("shm", publisher.counters())));
+        #[cfg(feature = "dds")]
+        all.extend(self.dds.as_ref().map(|publisher| ("dds", publisher.counters())));
+        all
+    }
+
+    /// What became of the samples: written are those that are on some transport, everything else is of all together.
+    pub fn counters(&self) -> PublisherCounters {
+        let mut sum = PublisherCounters::default();
+        for (_, counters) in self.by_transport() {
+            let PublisherCounters { written, dropped, unlisted, stalls, stalled_ns } = counters;
+            sum.written.resize(written.len(), 0);
+            sum.written.iter_mut().zip(written).for_each(|(sum, one)| *sum = (*sum).max(*one));
+            sum.dropped += dropped;
+            sum.unlisted = sum.unlisted.max(*unlisted);
+            sum.stalls += stalls;
+            sum.stalled_ns += stalled_ns;
+        }
+        sum
+    }
+}
+
+/// Whether a publisher has so many subscribers; none is what one that is not there has.
+fn has<P: tickwire_distribution::Participant>(
+    publisher: Option<&Publisher<P>>,
+    count: u32,
+    every_topic: bool,
+) -> Result<bool, Failure> {
+    let Some(publisher) = publisher else { return Ok(count == 0) };
+    let is_so = match every_topic {
+        true => publisher.is_matched(count),
+        false => publisher.has_subscribers(count),
+    };
+    is_so.map_err(|error| refused(&error))
+}

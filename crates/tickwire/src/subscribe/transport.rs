@@ -1,0 +1,93 @@
+//! Which transport a subscriber takes.
+
+use crate::distribution::{DeliveryArgs, ShmPlace};
+use crate::failure::Failure;
+use std::fmt;
+use tickwire_distribution::TopicSet;
+
+/// What `--transport` names where samples are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum SubscribeTransport {
+    /// Shared memory where a publisher of one of the topics is there, else DDS.
+    Auto,
+    /// DDS.
+    #[cfg(feature = "dds")]
+    Dds,
+    /// Shared memory.
+    Shm,
+}
+
+/// The transport that is taken.
+pub enum Chosen {
+    /// DDS.
+    #[cfg(feature = "dds")]
+    Dds {
+        /// Why not shared memory, where it was looked for.
+        why: Option<String>,
+    },
+    /// Shared memory.
+    Shm(ShmPlace),
+}
+
+impl fmt::Display for Chosen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            #[cfg(feature = "dds")]
+            Self::Dds { why: None } => f.write_str("over DDS"),
+            #[cfg(feature = "dds")]
+            Self::Dds { why: Some(why) } => write!(f, "over DDS ({why})"),
+            Self::Shm(place) => write!(f, "over shared memory in {}", place.directory.display()),
+        }
+    }
+}
+
+/// Decides by what is there now.
+pub fn choose(
+    transport: SubscribeTransport,
+    args: &DeliveryArgs,
+    sets: &[TopicSet],
+) -> Result<Chosen, Failure> {
+    let place = args.join_shm();
+    match transport {
+        SubscribeTransport::Shm => Ok(Chosen::Shm(place)),
+        #[cfg(feature = "dds")]
+        SubscribeTransport::Dds => Ok(Chosen::Dds { why: None }),
+        #[cfg(feature = "dds")]
+        SubscribeTransport::Auto => Ok(match has_writer(&place, args, sets) {
+            Ok(true) => Chosen::Shm(place),
+            Ok(false) => {
+                let directory = place.directory.display();
+                Chosen::Dds { why: Some(format!("no publisher of these topics in {directory}")) }
+            }
+            Err(error) => {
+                tracing::warn!("shared memory: {error}");
+                Chosen::Dds { why: Some("shared memory cannot be read".to_owned()) }
+            }
+        }),
+        // There is nothing else.
+        #[cfg(not(feature = "dds"))]
+        SubscribeTransport::Auto => {
+            let _ = sets;
+            Ok(Chosen::Shm(place))
+        }
+    }
+}
+
+/// Whether somebody publishes one of the topics in shared memory.
+#[cfg(feature = "dds")]
+fn has_writer(
+    place: &ShmPlace,
+    args: &DeliveryArgs,
+    sets: &[TopicSet],
+) -> Result<bool, tickwire_shm_transport::Error> {
+    let delivery = args.over_shm();
+    for set in sets {
+        let qos = delivery.reader_qos(set.of.has_key(), false);
+        for (_, topic) in set.topics() {
+            if place.participant.has_writer(&set.of, &topic, &qos)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
