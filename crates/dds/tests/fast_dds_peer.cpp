@@ -1,6 +1,6 @@
-// Echoes Quote and MarketData for a test, by Fast DDS: takes samples from the topics Quote/There and
-// MarketData/There and writes each to Quote/Back and MarketData/Back. The types are written by hand from
-// the IDL files, so that no code generator is needed.
+// Echoes Quote, MarketData, Book and BookTop for a test, by Fast DDS: takes samples from the topics Quote/There,
+// MarketData/There and so on, and writes each to Quote/Back, MarketData/Back and so on. The types are written by hand
+// from the IDL files, so that no code generator is needed.
 //
 // Usage: fast_dds_peer DOMAIN. Ends when its standard input ends.
 
@@ -28,6 +28,7 @@
 #include <fastdds/dds/topic/TypeSupport.hpp>
 #include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
 #include <fastrtps/utils/IPLocator.h>
+#include <fastrtps/utils/md5.h>
 
 using namespace eprosima::fastdds::dds;
 using eprosima::fastcdr::Cdr;
@@ -48,7 +49,8 @@ struct Quote {
 
   static const char *name() { return "MiddlewareNewsBrief::Quote"; }
   static bool hasKey() { return false; }
-  uint32_t key() const { return 0; }
+  static bool hasLongKey() { return false; }
+  template <class Operation> void eachOfKey(Operation &&) {}
 
   template <class Operation> void each(Operation &&operation) {
     operation(messageType), operation(sequenceNumber), operation(timestamp);
@@ -90,7 +92,8 @@ struct MarketData {
 
   static const char *name() { return "MiddlewareNewsBrief::MarketData"; }
   static bool hasKey() { return true; }
-  uint32_t key() const { return securityID; }
+  static bool hasLongKey() { return false; }
+  template <class Operation> void eachOfKey(Operation &&operation) { operation(securityID); }
 
   template <class Operation> void each(Operation &&operation) {
     operation(securityID), operation(applVersionID), operation(messageType);
@@ -99,24 +102,88 @@ struct MarketData {
   }
 };
 
+struct Decimal {
+  int64_t mantissa = 0;
+  int32_t exponent = 0;
+
+  template <class Operation> void each(Operation &&operation) {
+    operation(mantissa), operation(exponent);
+  }
+};
+
+struct BookLevel {
+  Decimal price, size;
+  uint32_t orders = 0;
+
+  template <class Operation> void each(Operation &&operation) {
+    operation(price), operation(size), operation(orders);
+  }
+};
+
+// What Book and BookTop have in common: the key, and the members behind it.
+struct BookHead {
+  std::string source, channel, instrument, kind;
+  uint64_t seq_num = 0, sending_time = 0, received_ns = 0;
+  std::string stale_reason;
+
+  static bool hasKey() { return true; }
+  static bool hasLongKey() { return true; }
+
+  template <class Operation> void eachOfKey(Operation &&operation) {
+    operation(source), operation(channel), operation(instrument), operation(kind);
+  }
+
+  template <class Operation> void eachOfHead(Operation &&operation) {
+    eachOfKey(operation);
+    operation(seq_num), operation(sending_time), operation(received_ns), operation(stale_reason);
+  }
+};
+
+struct Book : BookHead {
+  std::vector<BookLevel> bids, offers;
+
+  static const char *name() { return "tickwire::Book"; }
+
+  template <class Operation> void each(Operation &&operation) {
+    eachOfHead(operation);
+    operation(bids), operation(offers);
+  }
+};
+
+struct BookTop : BookHead {
+  bool has_bid = false, has_offer = false;
+  BookLevel bid, offer;
+
+  static const char *name() { return "tickwire::BookTop"; }
+
+  template <class Operation> void each(Operation &&operation) {
+    eachOfHead(operation);
+    operation(has_bid), operation(bid), operation(has_offer), operation(offer);
+  }
+};
+
 struct Writing {
   Cdr &cdr;
   template <class Value> void operator()(const Value &value) { cdr << value; }
-  void operator()(std::vector<MarketDataEntry> &entries) {
+  void operator()(Decimal &decimal) { decimal.each(*this); }
+  void operator()(BookLevel &level) { level.each(*this); }
+  template <class Entry> void operator()(std::vector<Entry> &entries) {
     cdr << static_cast<uint32_t>(entries.size());
-    for (MarketDataEntry &entry : entries) entry.each(*this);
+    for (Entry &entry : entries) entry.each(*this);
   }
 };
 
 struct Reading {
   Cdr &cdr;
   template <class Value> void operator()(Value &value) { cdr >> value; }
-  void operator()(std::vector<MarketDataEntry> &entries) {
+  void operator()(Decimal &decimal) { decimal.each(*this); }
+  void operator()(BookLevel &level) { level.each(*this); }
+  template <class Entry> void operator()(std::vector<Entry> &entries) {
     uint32_t count = 0;
     cdr >> count;
     if (count > kBytesMax) throw eprosima::fastcdr::exception::BadParamException("too many");
     entries.assign(count, {});
-    for (MarketDataEntry &entry : entries) entry.each(*this);
+    for (Entry &entry : entries) entry.each(*this);
   }
 };
 
@@ -158,13 +225,24 @@ template <class Sample> class Type : public TopicDataType {
   void *createData() override { return new Sample; }
   void deleteData(void *data) override { delete static_cast<Sample *>(data); }
 
-  // The key in big-endian form, filled up with zeros. Spec: DDSI-RTPS 2.5 §9.6.4.8.
+  // The key in big-endian form, filled up with zeros, or its MD5 where it may be longer than 16 bytes.
+  // Spec: DDSI-RTPS 2.5 §9.6.4.8.
   bool getKey(void *data, InstanceHandle_t *handle, bool) override {
     if (!Sample::hasKey()) return false;
-    const uint32_t key = static_cast<Sample *>(data)->key();
-    for (int byte = 0; byte < 16; ++byte) {
-      handle->value[byte] = byte < 4 ? static_cast<uint8_t>(key >> (24 - 8 * byte)) : 0;
+    char bytes[4096] = {};
+    FastBuffer buffer(bytes, sizeof bytes);
+    Cdr cdr(buffer, Cdr::BIG_ENDIANNESS);
+    static_cast<Sample *>(data)->eachOfKey(Writing{cdr});
+    const unsigned char *found = reinterpret_cast<unsigned char *>(bytes);
+    MD5 digest;
+    if (Sample::hasLongKey()) {
+      digest.init();
+      digest.update(reinterpret_cast<unsigned char *>(bytes),
+                    static_cast<unsigned>(cdr.getSerializedDataLength()));
+      digest.finalize();
+      found = digest.digest;
     }
+    for (int byte = 0; byte < 16; ++byte) handle->value[byte] = found[byte];
     return true;
   }
 };
@@ -238,6 +316,8 @@ int main(int count, char **arguments) {
   Subscriber *subscriber = participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT);
   Echo<Quote> quotes(participant, publisher, subscriber, "Quote");
   Echo<MarketData> marketData(participant, publisher, subscriber, "MarketData");
+  Echo<Book> books(participant, publisher, subscriber, "Book");
+  Echo<BookTop> tops(participant, publisher, subscriber, "BookTop");
   std::string line;
   while (std::getline(std::cin, line)) {
   }

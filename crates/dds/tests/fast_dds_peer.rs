@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use support::{PATIENCE, joined, market_data, next, patient, quote, wire_id};
-use tickwire_dds::{CycloneParticipant, MarketData, Participant, Quote, Sample};
+use tickwire_dds::{
+    Book, BookLevel, BookTop, CycloneParticipant, Decimal, MarketData, Participant, Quote, Sample,
+};
 use tickwire_testing::{Need, skip};
 
 /// Whether the compiler finds the headers.
@@ -75,6 +77,36 @@ fn crosses<S: Sample + Debug>(participant: &CycloneParticipant, samples: &[S]) {
     }
 }
 
+fn level(number: i64) -> BookLevel {
+    BookLevel {
+        price: Decimal { mantissa: 13_331_025 + number, exponent: -2 },
+        size: Decimal { mantissa: -number, exponent: 3 },
+        orders: number as u32,
+    }
+}
+
+fn book(number: u64, levels: i64) -> Book {
+    Book {
+        source: "forts".to_owned(),
+        channel: String::new(),
+        instrument: format!("a long name of instrument {number}"),
+        kind: "outright".to_owned(),
+        seq_num: u64::MAX - number,
+        sending_time: 20_261_126_093_000_123,
+        received_ns: number,
+        stale_reason: "gap".to_owned(),
+        bids: (0..levels).map(level).collect(),
+        offers: (0..levels / 2).map(level).collect(),
+    }
+}
+
+fn top(number: u64) -> BookTop {
+    let Book { source, channel, instrument, kind, seq_num, sending_time, .. } = book(number, 0);
+    let (has_bid, bid, offer) = (true, level(7), level(i64::MIN + 1));
+    let known = BookTop { source, channel, instrument, kind, seq_num, ..BookTop::default() };
+    BookTop { sending_time, has_bid, bid, offer, ..known }
+}
+
 #[test]
 fn what_fast_dds_echoes_equals_what_was_written() {
     if !is_installed() {
@@ -90,5 +122,7 @@ fn what_fast_dds_echoes_equals_what_was_written() {
     let market_data =
         [market_data(1, 3), market_data(2, 0), MarketData::default(), market_data(3, 40)];
     crosses(&participant, &market_data);
+    crosses(&participant, &[book(1, 3), book(2, 0), Book::default(), book(3, 200)]);
+    crosses(&participant, &[top(1), BookTop::default(), top(2)]);
     peer.finish();
 }

@@ -41,8 +41,7 @@ pub struct FromPublisher {
     pub samples: Vec<u64>,
     /// Samples that it had written before we met: the last values that a late subscriber gets.
     pub last_values: u64,
-    /// Samples that came again, or whose sequence number of the feed is below that of the one before of the same
-    /// writer and key.
+    /// Samples that came again, or behind a later one of the same writer and key.
     pub duplicates: u64,
     /// Sequence numbers of the feed in its samples, lowest and highest, last values apart.
     pub seq_nums: Option<(u64, u64)>,
@@ -139,8 +138,8 @@ pub struct Ledger {
     publishers: Vec<Publisher>,
     /// By topic and writer.
     writers: HashMap<(usize, u64), WriterRow>,
-    /// By topic, writer and key, the last sequence number of the feed and of the writer.
-    last: HashMap<(usize, u64, u64), (u64, u64)>,
+    /// By topic, writer and key, the last number.
+    last: HashMap<(usize, u64, u64), u64>,
     known: Known,
     sets: usize,
 }
@@ -221,19 +220,20 @@ impl Ledger {
         publisher
     }
 
-    /// Whether a sample came again or out of order. Several samples may be of one message of the feed and share its
-    /// number; those of one writer have numbers of their own.
+    /// Whether a sample came again, or behind a later one of its writer and key. The feed's own numbers tell it only where
+    /// the writer's are unknown: a feed may number messages of several channels, and samples of one message share a number.
     fn is_repeated(&mut self, arrival: &Arrival<'_>) -> bool {
-        let number = arrival.raw.info.writer_seq_num;
-        let now = (arrival.seq_num.unwrap_or(0), number);
+        let (number, is_numbered) = match arrival.raw.info.writer_seq_num {
+            0 => (arrival.seq_num.unwrap_or(0), false),
+            number => (number, true),
+        };
         let row = (arrival.topic, arrival.raw.info.writer, arrival.key);
         let room = self.last.len() < ROWS_MAX;
         match self.last.get_mut(&row) {
-            Some(last) if now.0 < last.0 => return true,
-            Some(last) if number != 0 && number <= last.1 => return true,
-            Some(last) => *last = now,
+            Some(last) if number < *last || (is_numbered && number == *last) => return true,
+            Some(last) => *last = number,
             None if room => {
-                self.last.insert(row, now);
+                self.last.insert(row, number);
             }
             None => {}
         }
@@ -598,14 +598,14 @@ mod tests {
     }
 
     #[test]
-    fn samples_that_share_a_number_of_the_feed_are_no_duplicates() {
+    fn numbers_of_the_feed_that_repeat_or_go_back_are_no_duplicates() {
         let mut ledger = ledger();
         for (number, seq_num) in [(1, 7), (2, 7), (3, 8), (4, 6), (3, 8)] {
             let mut arrival = arrival(seq_num, 1, 10);
             arrival.raw.info.writer_seq_num = number;
             ledger.count(&arrival);
         }
-        assert_eq!(ledger.publishers()[0].duplicates, 2, "one out of order, one came again");
+        assert_eq!(ledger.publishers()[0].duplicates, 1, "the one that came again");
     }
 
     #[test]

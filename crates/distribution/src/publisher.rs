@@ -73,8 +73,8 @@ struct Patience {
     is_exhausted: bool,
 }
 
-/// The writer of one topic.
-struct Outlet<W> {
+/// A topic with its writer.
+struct TopicWriter<W> {
     topic: String,
     writer: W,
     written: u64,
@@ -82,14 +82,14 @@ struct Outlet<W> {
 
 /// Writers of the topics of one set.
 enum Writers<W> {
-    One(Outlet<W>),
+    One(TopicWriter<W>),
     /// Ascending by security.
-    BySecurity(Vec<(u32, Outlet<W>)>),
+    BySecurity(Vec<(u32, TopicWriter<W>)>),
 }
 
 impl<W> Writers<W> {
     #[inline]
-    fn of(&mut self, security: Option<u32>) -> Option<&mut Outlet<W>> {
+    fn of(&mut self, security: Option<u32>) -> Option<&mut TopicWriter<W>> {
         match self {
             Self::One(writer) => Some(writer),
             Self::BySecurity(writers) => {
@@ -100,12 +100,12 @@ impl<W> Writers<W> {
         }
     }
 
-    fn all(&self) -> impl Iterator<Item = &Outlet<W>> {
+    fn all(&self) -> impl Iterator<Item = &TopicWriter<W>> {
         let (one, many) = match self {
             Self::One(writer) => (Some(writer), &[][..]),
             Self::BySecurity(writers) => (None, &writers[..]),
         };
-        one.into_iter().chain(many.iter().map(|(_, outlet)| outlet))
+        one.into_iter().chain(many.iter().map(|(_, own)| own))
     }
 }
 
@@ -175,10 +175,10 @@ impl<P: Participant> Publisher<P> {
         let mut by_security = Vec::new();
         for (security, topic) in set.topics() {
             let writer = participant.raw_writer(&set.of, &topic, &qos)?;
-            let outlet = Outlet { topic, writer, written: 0 };
+            let own = TopicWriter { topic, writer, written: 0 };
             match security {
-                Some(security) => by_security.push((security, outlet)),
-                None => return Ok(Writers::One(outlet)),
+                Some(security) => by_security.push((security, own)),
+                None => return Ok(Writers::One(own)),
             }
         }
         Ok(Writers::BySecurity(by_security))
@@ -235,8 +235,8 @@ impl<P: Participant> Publisher<P> {
     /// # Errors
     /// What the transport refuses.
     pub fn is_matched(&self, count: u32) -> Result<bool, P::Error> {
-        for outlet in self.sets.iter().flat_map(Writers::all) {
-            if outlet.writer.matched()? < count {
+        for own in self.sets.iter().flat_map(Writers::all) {
+            if own.writer.matched()? < count {
                 return Ok(false);
             }
         }
@@ -273,11 +273,11 @@ impl<P: Participant> Publisher<P> {
 
     #[inline]
     fn write(&mut self, set: usize, security: Option<u32>) -> Result<(), P::Error> {
-        let Some(outlet) = self.sets[set].of(security) else {
+        let Some(own) = self.sets[set].of(security) else {
             self.counters.unlisted += 1;
             return Ok(());
         };
-        let writer = &mut outlet.writer;
+        let writer = &mut own.writer;
         match writer.write(&self.bytes, None) {
             Ok(()) => self.patience.is_exhausted = false,
             Err(error) if error.is_timed_out() => {
@@ -290,7 +290,7 @@ impl<P: Participant> Publisher<P> {
             Err(error) => return Err(error),
         }
         self.counters.written[set] += 1;
-        outlet.written += 1;
+        own.written += 1;
         Ok(())
     }
 
@@ -304,8 +304,8 @@ impl<P: Participant> Publisher<P> {
         let left = || until.saturating_duration_since(Instant::now());
         let mut all = self.sets.iter().flat_map(Writers::all);
         let acknowledged =
-            is_in_time(all.try_for_each(|outlet| outlet.writer.wait_acknowledged(left())))?;
-        for Outlet { topic, written, .. } in self.sets.iter().flat_map(Writers::all) {
+            is_in_time(all.try_for_each(|own| own.writer.wait_acknowledged(left())))?;
+        for TopicWriter { topic, written, .. } in self.sets.iter().flat_map(Writers::all) {
             self.totals.write(&Total { topic: topic.clone(), samples: *written })?;
         }
         // Subscribers are to have the totals when they hear of the end.

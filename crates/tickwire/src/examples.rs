@@ -256,7 +256,9 @@ tickwire opra receive -a 233.43.202.1 --group-b 233.43.202.129 --lines 4 --inter
 tickwire subscribe &
 tickwire publish -f feed/simple.bin -t feed/simple.xml --reset packet
 # From lines A and B on loopback:
-tickwire publish -t feed/simple.xml --reset packet --line-b --subscribers 1",
+tickwire publish -t feed/simple.xml --reset packet --line-b --subscribers 1
+# Over shared memory, for subscribers on this host:
+tickwire publish -t feed/simple.xml --reset packet --line-b --transport shm",
     ),
     (
         "receive",

@@ -145,6 +145,34 @@ fn split(all: Vec<Value>) -> [Vec<Value>; 2] {
     [tops, trades]
 }
 
+/// Over shared memory the same samples come, and without saying so a subscriber finds them there.
+#[test]
+fn subscribers_over_shared_memory_have_them_too() {
+    for (test, (capture, options)) in (40..).zip(CAPTURES) {
+        let Some(capture) = shared(capture) else { continue };
+        let (arguments, domain) = (arguments(&capture, options), domain(test));
+        let directory = format!("/dev/shm/tickwire-market-{}-{test}", std::process::id());
+        let place = format!("--domain {domain} --shm-directory {directory}");
+        let subscribe = |transport: &str| {
+            let words = format!(
+                "subscribe --show --topic BookTop,Trade --no-echo --transport {transport} {place}"
+            );
+            let mut command = Command::new(env!("CARGO_BIN_EXE_tickwire"));
+            Process::start(command.args(words.split(' ')))
+        };
+        let subscriber = subscribe("shm");
+        let receive = format!("receive {arguments} --publish --transport shm {place}");
+        let run = tickwire(&receive);
+        assert!(run.err.contains("samples published, 0 dropped"), "{}", run.err);
+        let samples = lines(&subscriber.output());
+        let _ = std::fs::remove_dir_all(&directory);
+        let [tops, trades] = split(samples.iter().map(as_received).collect());
+        let [bbo, told] = shown(&arguments);
+        assert_same(tops, &bbo, "best prices");
+        assert_same(trades, &told, "trades");
+    }
+}
+
 #[test]
 fn subscribers_have_the_best_prices_and_trades_that_receive_shows() {
     for (test, (capture, options)) in (0..).zip(CAPTURES) {
@@ -166,14 +194,48 @@ fn subscribers_have_the_best_prices_and_trades_that_receive_shows() {
     }
 }
 
-#[test]
-fn a_python_subscriber_has_them_too() {
+/// A Python that has the package cyclonedds.
+fn python() -> Option<String> {
     let python = std::env::var(PYTHON).unwrap_or_else(|_| "python3".to_owned());
     let mut check = Command::new(&python);
     let check = check.args(["-c", "import cyclonedds"]).stderr(Stdio::null()).status();
     if !check.is_ok_and(|status| status.success()) {
-        return skip(Need::Peers, "no Python with the package cyclonedds");
+        skip(Need::Peers, "no Python with the package cyclonedds");
+        return None;
     }
+    Some(python)
+}
+
+/// A reader that has no type of its own takes it from the publisher, and has the values that `decode` prints.
+#[test]
+fn a_generic_reader_has_the_messages_of_any_template() {
+    let Some(python) = python() else { return };
+    let Some(capture) = shared("cme_2012/cme_2012_sampleMD.bin") else { return };
+    let templates = capture.with_file_name("templates.xml");
+    let (templates, file, domain) = (templates.display(), capture.display(), domain(30));
+    let decoded = tickwire(&format!("decode -t {templates} --framing cme {file} --format jsonl"));
+    let decoded = decoded.json_lines();
+    let template = decoded[0]["n"].as_str().expect("a name").to_owned();
+    let of_template = decoded.iter().filter(|message| message["n"] == *template);
+    let of_template = of_template.map(|message| message["msg"]["MsgSeqNum"].clone());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/generic_peer.py");
+    let mut peer = Command::new(&python);
+    let peer = Process::start(peer.arg(script).args([&domain.to_string(), &template]));
+    let run = tickwire(&format!(
+        "publish -t {templates} --framing cme -f {file} --samples templates --no-echo --domain {domain} \
+         --history all --patience 30s"
+    ));
+    assert_eq!(run.status, 0, "{}{}", run.out, run.err);
+    let samples = lines(&peer.output());
+    let samples: Vec<Value> = samples.iter().map(|row| row["MsgSeqNum"].clone()).collect();
+    let expected: Vec<Value> = of_template.collect();
+    assert!(expected.len() > 10, "{}", expected.len());
+    assert_eq!(samples, expected);
+}
+
+#[test]
+fn a_python_subscriber_has_them_too() {
+    let Some(python) = python() else { return };
     for (test, (capture, options)) in (10..).zip(CAPTURES) {
         let Some(capture) = shared(capture) else { continue };
         let (arguments, domain) = (arguments(&capture, options), domain(test));

@@ -108,16 +108,26 @@ impl Driven {
     }
 }
 
+/// How captures were read.
+struct Read {
+    /// Whether one could not be read to its end, or lacks packets.
+    lacks_data: bool,
+    /// Whether there is something else to object to.
+    is_flawed: bool,
+}
+
 impl Session<'_> {
     /// Receives all channels from captures.
     pub(super) fn receive_captures(&self) -> Result<Outcome, Failure> {
         let read = self.read_captures();
+        let failed = read.as_ref().map_or(true, |read| read.lacks_data);
         // Whatever became of the outputs, subscribers are to know how it ended.
-        let is_dropped = self.finish_publishing(read.is_err())?;
-        Ok(Outcome::flawed_if(is_dropped || read? == Outcome::Flawed))
+        let is_dropped = self.finish_publishing(failed)?;
+        let Read { lacks_data, is_flawed } = read?;
+        Ok(Outcome::flawed_if(is_dropped || lacks_data || is_flawed))
     }
 
-    fn read_captures(&self) -> Result<Outcome, Failure> {
+    fn read_captures(&self) -> Result<Read, Failure> {
         self.check_cpus(1)?;
         pin(self.args, 0)?;
         let resident_at_start = resident_bytes();
@@ -146,7 +156,7 @@ impl Session<'_> {
         self.out.finish_tables()?;
         self.write(&report)?;
         let lacks_data = pass.is_broken || !pass.missing.is_empty();
-        Ok(Outcome::flawed_if(lacks_data || report.is_flawed()))
+        Ok(Read { lacks_data, is_flawed: report.is_flawed() })
     }
 
     /// Reads the captures again with lines that were found in them, where no packet belonged to any.

@@ -138,13 +138,17 @@ def main(domain_id):
     while time.monotonic() < until:
         count = 0
         for name in ("BookTop", "Trade"):
-            for sample in readers[name].take_iter(timeout=duration(milliseconds=20)):
-                print(json.dumps(show(sample)))
+            for sample in readers[name].take(1024):
                 count += 1
-        for done in readers["Done"].take_iter(timeout=duration(milliseconds=1)):
-            is_done = True
-        if is_done and count == 0:
-            break
+                # Others tell that an instance has no writer any more.
+                if isinstance(sample, (BookTop, Trade)):
+                    print(json.dumps(show(sample)))
+        if count == 0:
+            if is_done:
+                break
+            time.sleep(0.01)
+            # Looked for last: samples that came before are taken in the next turn.
+            is_done = any(isinstance(done, Done) for done in readers["Done"].take(8))
     sys.stdout.flush()
     del domain
 

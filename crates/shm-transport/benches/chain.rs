@@ -1,0 +1,273 @@
+//! Figures of the chain over shared memory: `cargo bench -p tickwire-shm-transport -- [decode] [datagram]`.
+//!
+//! `decode`: nanoseconds a message of the Simple feed, decoded, filled, published. `datagram`: from the kernel's stamp of a
+//! datagram to the subscriber that has the sample, with real decoding between.
+
+use std::hint::black_box;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tickwire_distribution::fill::{Filled, FilledTopics, Filler};
+use tickwire_distribution::{
+    Delivery, Participant, Publisher, Quote, RawReader, Received, TopicSet,
+};
+use tickwire_exchange::{Generator, Options};
+use tickwire_fast::{Decoder, DecoderOptions, Program, ResetPolicy};
+use tickwire_host::affinity::pin_current_thread;
+use tickwire_host::clock::KernelTimes;
+use tickwire_net::multicast::{
+    Endpoint, Receiver, ReceiverOptions, Sender, SenderOptions, wait_readable,
+};
+use tickwire_shm::ReaderWait;
+use tickwire_shm_transport::{ShmConfig, ShmParticipant};
+
+/// Messages of the feed.
+const MESSAGES: u64 = 20_000;
+/// Turns, of which the least counts.
+const TURNS: usize = 9;
+/// Time between two datagrams: 16,000 a second.
+const GAP: Duration = Duration::from_nanos(62_500);
+
+fn main() {
+    let named: Vec<String> =
+        std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let is_wanted = |name: &str| named.is_empty() || named.iter().any(|word| word == name);
+    if is_wanted("decode") {
+        decode();
+    }
+    if is_wanted("datagram") {
+        println!("\ndatagram (kernel stamp) to subscriber, 16,000/s    p50 us    p99 us    lost");
+        for (name, spins) in [("spinning", true), ("blocking", false)] {
+            datagram(name, spins);
+        }
+    }
+}
+
+/// A directory of this run's own.
+struct Scene(PathBuf);
+
+impl Scene {
+    fn new() -> Self {
+        Self(PathBuf::from(format!("/dev/shm/tickwire-bench-{}", std::process::id())))
+    }
+
+    fn join(&self, wait: ReaderWait) -> ShmParticipant {
+        ShmParticipant::join(ShmConfig { wait, ..ShmConfig::in_directory(&self.0) })
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+struct Feed {
+    program: Arc<Program>,
+    packets: Vec<Vec<u8>>,
+}
+
+impl Feed {
+    fn new(messages_per_packet_max: usize) -> Self {
+        let options = Options { messages: MESSAGES, messages_per_packet_max, ..Options::simple() };
+        let generator = Generator::new(&options).expect("options of a feed");
+        let program = generator.program().clone();
+        Self { program, packets: generator.map(|packet| packet.expect("a packet").bytes).collect() }
+    }
+
+    fn codecs(&self) -> (Decoder, Filler) {
+        let options = DecoderOptions { reset: ResetPolicy::Packet, ..DecoderOptions::default() };
+        let filler = Filler::bind(&self.program).expect("templates of the samples");
+        (Decoder::with_options(self.program.clone(), options), filler)
+    }
+}
+
+/// Decodes a packet and hands its samples to `take`.
+fn each(
+    packet: &[u8],
+    decoder: &mut Decoder,
+    filler: &mut Filler,
+    mut take: impl FnMut(Filled<'_>),
+) {
+    decoder.begin_packet();
+    let mut rest = packet;
+    while !rest.is_empty() {
+        let decoded = decoder.decode(rest).expect("a message");
+        take(filler.fill(decoded.message).expect("a sample"));
+        rest = &rest[decoded.len..];
+    }
+}
+
+/// Least nanoseconds a message over some turns.
+fn least(mut turn: impl FnMut()) -> f64 {
+    let timed = (0..TURNS).map(|_| {
+        let begun = Instant::now();
+        turn();
+        begun.elapsed().as_nanos() as f64 / MESSAGES as f64
+    });
+    timed.fold(f64::INFINITY, f64::min)
+}
+
+fn decode() {
+    pin(1);
+    let feed = Feed::new(1024);
+    let (mut decoder, mut filler) = feed.codecs();
+    println!("\nSimple, ns a message (least of {TURNS} turns)");
+    let alone = least(|| {
+        for packet in &feed.packets {
+            decoder.begin_packet();
+            let mut rest = &packet[..];
+            while !rest.is_empty() {
+                rest = &rest[black_box(decoder.decode(rest).expect("a message")).len..];
+            }
+        }
+    });
+    println!("{:<44}{alone:>8.1}", "decoded");
+    let filled = least(|| {
+        for packet in &feed.packets {
+            each(packet, &mut decoder, &mut filler, |filled| _ = black_box(filled));
+        }
+    });
+    println!("{:<44}{filled:>8.1}", "decoded and filled");
+    for readers in [0, 1] {
+        let scene = Scene::new();
+        let topics = FilledTopics::of(&filler, None);
+        let place = scene.join(ReaderWait::Spin);
+        let delivery = Delivery { last_values: 0, ..Delivery::default() };
+        let mut publisher =
+            Publisher::new(&place, topics.sets(), &delivery, Duration::ZERO, || false)
+                .expect("writers");
+        let over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            if readers > 0 {
+                scope.spawn(|| {
+                    pin(0);
+                    read_all(&scene, topics.sets(), &delivery, &over);
+                });
+                thread::sleep(Duration::from_millis(300));
+            }
+            let published = least(|| {
+                for packet in &feed.packets {
+                    each(packet, &mut decoder, &mut filler, |filled| {
+                        topics.publish(&mut publisher, filled).expect("room");
+                    });
+                }
+            });
+            over.store(true, Ordering::Relaxed);
+            println!("decoded, filled, published, {readers} readers that poll {published:>10.1}");
+        });
+    }
+}
+
+/// Polls readers of all topics until it is over.
+fn read_all(scene: &Scene, sets: &[TopicSet], delivery: &Delivery, over: &AtomicBool) {
+    let place = scene.join(ReaderWait::Spin);
+    let reader = |set: &TopicSet| {
+        let qos = delivery.reader_qos(set.of.has_key(), false);
+        place.raw_reader(&set.of, &set.name, &qos).expect("a reader")
+    };
+    let mut readers: Vec<_> = sets.iter().map(reader).collect();
+    while !over.load(Ordering::Relaxed) {
+        for reader in &mut readers {
+            while let Some(sample) = reader.take().expect("sound channels") {
+                black_box(sample.bytes);
+            }
+        }
+    }
+}
+
+/// Sender and subscriber on CPU 0, the receiver that decodes and publishes on CPU 1.
+fn datagram(name: &str, spins: bool) {
+    let feed = Feed::new(1);
+    let (mut decoder, mut filler) = feed.codecs();
+    let scene = Scene::new();
+    let topics = FilledTopics::of(&filler, None);
+    let delivery = Delivery { last_values: 0, ..Delivery::default() };
+    let wait = if spins { ReaderWait::Spin } else { ReaderWait::Block };
+    let mut publisher =
+        Publisher::new(&scene.join(wait), topics.sets(), &delivery, Duration::ZERO, || false)
+            .expect("writers");
+    // By sequence number, the kernel's stamp of the datagram.
+    let stamps: Vec<AtomicU64> = (0..=MESSAGES + 1).map(|_| AtomicU64::new(0)).collect();
+    let [over, is_ready] = [const { AtomicBool::new(false) }; 2];
+    let group = Ipv4Addr::new(239, 255, 77, (std::process::id() % 250) as u8);
+    let endpoint = Endpoint::loopback(group, 24_777);
+    let mut receiver = Receiver::open(endpoint, ReceiverOptions::default()).expect("a socket");
+    thread::scope(|scope| {
+        let reading = scope.spawn(|| {
+            pin(0);
+            let place = scene.join(wait);
+            let qos = delivery.reader_qos(false, false);
+            let mut reader = place.reader::<Quote>("Quote", &qos).expect("a reader");
+            is_ready.store(true, Ordering::Release);
+            let mut received = Received::<Quote>::default();
+            let mut times = Vec::new();
+            while !over.load(Ordering::Relaxed) {
+                while reader.take(&mut received).expect("sound channels") {
+                    let now_ns = unix_ns();
+                    let number = received.sample.sequence_number as usize;
+                    let stamp_ns = stamps[number].load(Ordering::Acquire);
+                    times.push(now_ns.saturating_sub(stamp_ns));
+                }
+                if !spins {
+                    reader.wait(Duration::from_millis(20)).expect("sound channels");
+                }
+            }
+            (times, reader.raw().lost().expect("counted"))
+        });
+        scope.spawn(|| {
+            pin(0);
+            while !is_ready.load(Ordering::Acquire) {
+                thread::sleep(Duration::from_millis(1));
+            }
+            let sender = Sender::open(endpoint, SenderOptions::default()).expect("a socket");
+            let begun = Instant::now();
+            for (number, packet) in (0..).zip(&feed.packets) {
+                // It shares its CPU with the subscriber, which must run meanwhile.
+                while begun.elapsed() < GAP * number {
+                    thread::yield_now();
+                }
+                sender.send(packet).expect("sent");
+            }
+            thread::sleep(Duration::from_millis(200));
+            over.store(true, Ordering::Relaxed);
+        });
+        pin(1);
+        let mut times = KernelTimes::new();
+        while !over.load(Ordering::Relaxed) {
+            if receiver.fill(&mut times).expect("a socket") == 0 {
+                if !spins {
+                    let receivers = std::slice::from_ref(&receiver);
+                    wait_readable(receivers, Duration::from_millis(20)).expect("a socket");
+                }
+                continue;
+            }
+            while let Some(datagram) = receiver.take() {
+                let stamp_ns = datagram.received_unix_ns;
+                each(datagram.bytes, &mut decoder, &mut filler, |filled| {
+                    if let Filled::Quote(quote) = &filled {
+                        let number = quote.sequence_number as usize;
+                        stamps[number].store(stamp_ns, Ordering::Release);
+                    }
+                    topics.publish(&mut publisher, filled).expect("room");
+                });
+            }
+        }
+        let (mut times, lost) = reading.join().expect("the reader");
+        times.sort_unstable();
+        let quantile = |of: f64| times[(times.len() as f64 * of) as usize] as f64 / 1e3;
+        println!("{name:<48}{:>8.2} {:>9.2} {lost:>7}", quantile(0.5), quantile(0.99));
+    });
+}
+
+fn pin(cpu: usize) {
+    pin_current_thread(cpu).expect("this CPU");
+}
+
+fn unix_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    u64::try_from(since.as_nanos()).expect("before 2554")
+}

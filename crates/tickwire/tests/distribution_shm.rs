@@ -1,0 +1,113 @@
+//! `tickwire publish` and `tickwire subscribe` over shared memory, as processes, some of them killed.
+
+#[path = "support/bus.rs"]
+mod bus;
+mod support;
+
+use bus::{Place, Process, json, sum};
+use support::tickwire;
+
+/// A directory of channels that is gone when dropped.
+struct Channels(String);
+
+impl Channels {
+    fn new(test: u32) -> Self {
+        Self(format!("/dev/shm/tickwire-test-{}-{test}", std::process::id()))
+    }
+}
+
+impl Drop for Channels {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn both_transports_bring_every_sample_with_an_account_each() {
+    let place = Place::new(62);
+    let channels = Channels::new(62);
+    let (packets, templates) = place.feed("simple", "-n 3000");
+    let published = place.file("published.json");
+    let transports: &[&str] = if cfg!(feature = "dds") { &["shm", "dds"] } else { &["shm"] };
+    let subscribed = |transport: &str| {
+        let report = place.file(&format!("{transport}.json"));
+        let options = format!(
+            "--transport {transport} --shm-directory {} --json {}",
+            channels.0,
+            report.display()
+        );
+        (place.subscribe(&options), report)
+    };
+    let subscribers: Vec<_> = transports.iter().map(|transport| subscribed(transport)).collect();
+    let run = tickwire(&format!(
+        "publish -t {} -f {} --reset packet --transport {} --subscribers {} --domain {} --shm-directory {} --json {}",
+        templates.display(),
+        packets.display(),
+        if transports.len() > 1 { "both" } else { "shm" },
+        transports.len(),
+        place.domain,
+        channels.0,
+        published.display()
+    ));
+    assert_eq!(run.status, 0, "{}{}", run.out, run.err);
+    for (subscriber, report) in subscribers {
+        assert_eq!(subscriber.finish(), 0);
+        let report = json(&report);
+        assert_eq!((sum(&report, "received"), sum(&report, "lost")), (3000, 0), "{report:#}");
+    }
+    let published = json(&published);
+    let all = published["transports"].as_array().expect("transports");
+    assert_eq!(all.len(), transports.len());
+    assert!(all.iter().all(|one| one["published"] == 3000 && one["dropped"] == 0), "{all:?}");
+    assert_eq!(sum(&published, "echoes"), 3000 * transports.len() as u64);
+}
+
+#[test]
+fn a_subscriber_says_which_transport_it_takes() {
+    let place = Place::new(63);
+    let channels = Channels::new(63);
+    let (_, templates) = place.feed("simple", "-n 10");
+    let at = format!("--shm-directory {}", channels.0);
+    let says = |line: &str| {
+        let subscriber = Process::start(&format!("subscribe --domain {} {at}", place.domain));
+        subscriber.wait_line(line);
+        subscriber.interrupt();
+        subscriber.finish();
+    };
+    if cfg!(feature = "dds") {
+        says("Subscribed over DDS (no publisher of these topics in /dev/shm/tickwire-test-");
+    }
+    let publisher =
+        place.publish_lines(&templates, &format!("--transport shm --subscribers 0 {at}"));
+    says("Subscribed over shared memory in /dev/shm/tickwire-test-");
+    publisher.kill();
+    // What a publisher that was killed has left behind is not taken for one.
+    if cfg!(feature = "dds") {
+        says("Subscribed over DDS (no publisher of these topics");
+    }
+}
+
+#[test]
+fn over_shared_memory_a_publisher_that_is_killed_leaves_an_unknown_loss_and_the_next_goes_on() {
+    let place = Place::new(64);
+    let channels = Channels::new(64);
+    let (packets, templates) = place.feed("simple", "-n 500");
+    let received = place.file("received.json");
+    let at = format!("--transport shm --shm-directory {}", channels.0);
+    let subscriber = place.subscribe(&format!("{at} --json {}", received.display()));
+    let killed = place.publish_lines(&templates, &format!("{at} --subscribers 1"));
+    killed.kill();
+    let run = tickwire(&format!(
+        "publish -t {} -f {} --reset packet --domain {} {at}",
+        templates.display(),
+        packets.display(),
+        place.domain
+    ));
+    assert_eq!(run.status, 0, "{}{}", run.out, run.err);
+    assert_eq!(subscriber.finish(), 1, "what the first wrote is unknown");
+    let report = json(&received);
+    assert_eq!(sum(&report, "received"), 500);
+    let [killed, next] = [0, 1].map(|index| &report["publishers"][index]);
+    assert!(killed["lost"].is_null() && killed["ended"] != "done", "{report:#}");
+    assert_eq!((&next["lost"], &next["ended"]), (&0.into(), &"done".into()), "{report:#}");
+}
