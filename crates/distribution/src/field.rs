@@ -23,7 +23,7 @@ pub trait Field: Default {
     fn member_type() -> MemberType;
 }
 
-/// The members of a structure, which [`fields!`](crate::field::fields) tells.
+/// The members of a structure.
 pub trait Fields: Default {
     /// The type of the structure.
     fn struct_type() -> &'static Arc<StructType>;

@@ -3,6 +3,27 @@
 //! The crate is free of any transport: it has the [samples](Sample), their [bytes](cdr), what
 //! [fills](fill) them from decoded FAST messages, [types made of templates](templates), a [`Publisher`] and a
 //! [`Subscriber`], and the traits that a [transport] implements. The crate `tickwire-dds` carries samples over DDS.
+//!
+//! # Examples
+//!
+//! A sample in the encoding of DDS (CDR), which every transport carries:
+//!
+//! ```
+//! use tickwire_distribution::cdr::{Decoder, Encoder, Encoding};
+//! use tickwire_distribution::{Fields, Quote, Sample, security_topic};
+//!
+//! let quote = Quote { order_id: 7, price: 101, ..Quote::default() };
+//! let mut bytes = Vec::new();
+//! quote.encode_members(&mut Encoder::new(&mut bytes, Encoding::Xcdr1))?;
+//!
+//! let mut received = Quote::default();
+//! received.decode_members(&mut Decoder::new(&bytes, Encoding::Xcdr1))?;
+//! assert_eq!(received, quote);
+//!
+//! // One topic for all securities, or one for each.
+//! assert_eq!((Quote::TOPIC, security_topic::<Quote>(42).as_str()), ("Quote", "Quote/42"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod cdr;
 mod delivery;

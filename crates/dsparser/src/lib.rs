@@ -6,7 +6,7 @@
 //!
 //! - [`Machine`] interprets it as one automaton.
 //! - [`generate()`] writes it as Rust source.
-//! - [`reference`] interprets it statement by statement; tests compare the other two with it.
+//! - [`reference`](mod@reference) interprets it statement by statement; tests compare the other two with it.
 //!
 //! ```
 //! use tickwire_dsparser::{ActionError, ActionId, ActionNames, ActionValue, Host, Program};

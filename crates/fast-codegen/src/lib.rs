@@ -21,6 +21,19 @@
 //!     include!(concat!(env!("OUT_DIR"), "/market.rs"));
 //! }
 //! ```
+//!
+//! # Examples
+//!
+//! ```
+//! use tickwire_fast_codegen::{Options, generate};
+//!
+//! let xml = br#"<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1">
+//!   <template name="Trade" id="1"><uInt32 name="SeqNum"><increment/></uInt32></template>
+//! </templates>"#;
+//! let source = generate(xml, &Options::default())?;
+//! assert!(source.contains("pub struct Trade"));
+//! # Ok::<(), tickwire_fast_codegen::GenerateError>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod build;

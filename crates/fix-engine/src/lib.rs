@@ -4,6 +4,44 @@
 //! thread handles the messages of hundreds of sessions and needs no locks. To use more cores, run
 //! several engines with their own ports, or divide the sessions among them. The application
 //! implements [`Application`].
+//!
+//! # Examples
+//!
+//! ```
+//! use std::time::Duration;
+//! use tickwire_fix_engine::{
+//!     AcceptorOptions, Access, Application, BoxStore, Engine, EngineOptions, InitiatorOptions, SessionKey,
+//! };
+//! use tickwire_fix_session::{BeginString, Config, Delivery, MemoryStore, Notice, Role, SessionId};
+//!
+//! /// Counts the sessions that have logged on.
+//! struct LoggedOn(u32);
+//!
+//! impl Application for LoggedOn {
+//!     fn handle_message(&mut self, _: SessionKey, _: Delivery<'_, BoxStore>) {}
+//!
+//!     fn handle_notice(&mut self, _: SessionKey, notice: &Notice) {
+//!         self.0 += u32::from(*notice == Notice::LoggedOn);
+//!     }
+//! }
+//!
+//! // Both sides in one engine; port 0 takes any that is free.
+//! let mut engine = Engine::new(EngineOptions::default(), LoggedOn(0))?;
+//! let listener = engine.listen(AcceptorOptions::new("127.0.0.1:0".parse()?))?;
+//! let config = |role, sender, target| {
+//!     Config::new(role, SessionId::new(BeginString::Fix44, sender, target))
+//! };
+//! let venue = config(Role::Acceptor, "VENUE", "TRADER");
+//! engine.add_acceptor(listener, venue, Box::new(MemoryStore::new()), Access::default())?;
+//! let address = engine.address(listener).ok_or("the listener has an address")?;
+//! let trader = config(Role::Initiator, "TRADER", "VENUE");
+//! engine.add_initiator(trader, Box::new(MemoryStore::new()), InitiatorOptions::new(address))?;
+//!
+//! while engine.application().0 < 2 {
+//!     engine.turn(Duration::from_millis(100))?;
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod acceptor;
 mod access;

@@ -3,6 +3,26 @@
 //!
 //! All crates with sockets, shared memory or middleware use these, so that their times are
 //! comparable and one flag stops all of their loops.
+//!
+//! # Examples
+//!
+//! ```
+//! use std::time::Duration;
+//! use tickwire_host::clock::monotonic_ns;
+//! use tickwire_host::{Step, Wait, Waiting, histogram};
+//!
+//! // Times as a distribution.
+//! let mut times = histogram::latency();
+//! for time_ns in [800, 900, 1_000, 25_000] {
+//!     histogram::record(&mut times, time_ns);
+//! }
+//! assert!(times.value_at_quantile(0.5) < 1_000 && times.max() >= 25_000);
+//!
+//! // A loop that found nothing looks again for 50 microseconds, then sleeps.
+//! let mut waiting = Waiting::new(Wait::SpinThenBlock(Duration::from_micros(50)));
+//! waiting.arrived();
+//! while waiting.next(monotonic_ns) == Step::Look {}
+//! ```
 
 pub mod affinity;
 pub mod clock;

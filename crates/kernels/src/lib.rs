@@ -4,6 +4,20 @@
 //! instructions of a program that runs a kernel; [`Counts`] stores the counts in a file and
 //! compares them. The test `instructions` of this crate uses the crate's own program, which is
 //! small and quick to build; `tickwire bench instructions` offers the same to users.
+//!
+//! # Examples
+//!
+//! ```
+//! use tickwire_kernels::{Counts, Kernel};
+//!
+//! let kernel = Kernel::named("fix/parse/new-order-single").ok_or("a kernel")?;
+//! kernel.run(1)?;
+//!
+//! let recorded = Counts { compiler: "rustc 1".to_owned(), of_kernels: vec![("a".to_owned(), 100.0)] };
+//! let now = Counts { of_kernels: vec![("a".to_owned(), 110.0)], ..recorded.clone() };
+//! assert!(now.are_off(&recorded), "10 % more instructions");
+//! # Ok::<(), String>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod callgrind;

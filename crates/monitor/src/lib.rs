@@ -7,6 +7,22 @@
 //! reads slowly is given the newest state when it is ready for more; nobody waits for it.
 //!
 //! The API is described by `openapi.json` beside this crate's sources, served at `/api/v1/openapi.json`.
+//!
+//! # Examples
+//!
+//! ```
+//! use tickwire_monitor::{MonitorBuilder, Router};
+//! use tickwire_telemetry::http::HttpServer;
+//!
+//! // A channel of a handler is added by `MonitorBuilder::add_channel`.
+//! let monitor = MonitorBuilder::new("my-handler", "1.0").start()?;
+//! assert_eq!(monitor.state().process.command, "my-handler");
+//!
+//! // The page and the API, at any free port of the loopback interface.
+//! let server = HttpServer::serve("0".parse()?, monitor.routes(None, Router::new()))?;
+//! println!("http://{}/", server.address());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod assets;
 mod books;

@@ -3,6 +3,31 @@
 //! Protocol logic is in cores without I/O, here and in `tickwire-feed`. This crate moves bytes and
 //! time between them and the operating system. Multicast stays on loopback unless an interface is
 //! named.
+//!
+//! # Examples
+//!
+//! A packet to a multicast group and back, on the loopback interface. A [`Reception`](reception::Reception) drives the handlers of
+//! channels so; `examples/embed_feed.rs` in the repository is a whole one.
+//!
+//! ```
+//! use std::time::Duration;
+//! use tickwire_net::clock::KernelTimes;
+//! use tickwire_net::multicast::{
+//!     Endpoint, Receiver, ReceiverOptions, Sender, SenderOptions, wait_readable,
+//! };
+//!
+//! let endpoint = Endpoint::loopback("239.1.2.3".parse()?, 31_337);
+//! let mut receivers = [Receiver::open(endpoint, ReceiverOptions::default())?];
+//! Sender::open(endpoint, SenderOptions::default())?.send(b"a packet")?;
+//!
+//! assert!(wait_readable(&receivers, Duration::from_secs(5))?);
+//! let [receiver] = &mut receivers;
+//! receiver.fill(&mut KernelTimes::new())?;
+//! let datagram = receiver.take().ok_or("a packet is there")?;
+//! assert_eq!(datagram.bytes, b"a packet");
+//! println!("received {} ns after 1970", datagram.received_unix_ns);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #[cfg(feature = "feed-files")]
 pub mod channel_settings;

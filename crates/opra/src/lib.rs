@@ -6,7 +6,7 @@
 //!
 //! | decoder | how it works |
 //! |---|---|
-//! | [`reference`] | top-down, field by field in wire order: the one to read first |
+//! | [`reference`](mod@reference) | top-down, field by field in wire order: the one to read first |
 //! | [`bottom_up`] | whole messages by masks: portable, or with 512-bit vectors |
 //! | [`grammar`] | a grammar parses packets; as tables or as generated source |
 //!

@@ -41,6 +41,16 @@
 //!
 //! The same seed gives the same run. A scenario can also be drawn from the bytes of a fuzzer:
 //! [`Scenario::from_bytes`].
+//!
+//! # Examples
+//!
+//! ```
+//! use tickwire_simulation::{Scenario, Size, run};
+//!
+//! let report = run(&Scenario::new(7, Size { packets_max: 200 }))?;
+//! assert!(report.books_checked > 0);
+//! # Ok::<(), tickwire_simulation::Violation>(())
+//! ```
 
 #![forbid(unsafe_code)]
 

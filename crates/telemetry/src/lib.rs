@@ -3,6 +3,22 @@
 //! [`metrics::Metrics`] holds counters and histograms. [`http::HttpServer`] serves them, and the
 //! administration routes, on a thread of its own. The feature `feed` adds the counters of feed
 //! handlers and their sockets to `metrics`.
+//!
+//! # Examples
+//!
+//! ```
+//! use tickwire_telemetry::metrics::Metrics;
+//!
+//! let metrics = Metrics::new();
+//! let orders = metrics.counter("orders", "Orders sent", &[("venue", "XYZ")]);
+//! orders.set(7);
+//! assert!(metrics.encode().contains("tickwire_orders_total{venue=\"XYZ\"} 7"));
+//!
+//! // For Prometheus, at any free port of the loopback interface, until it is dropped.
+//! let server = metrics.serve("0".parse()?)?;
+//! println!("http://{}/metrics", server.address());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod http;
 pub mod metrics;

@@ -119,7 +119,7 @@ impl From<Decimal> for Amount {
 const ZEROS_MAX: u32 = 63;
 
 /// Writes the shortest plain decimal of the value: `133310`, `1.5`, `-0.25`. Beyond exponents of
-/// [`ZEROS_MAX`], which no feed sends, the mantissa and the exponent are written: `1e99`.
+/// 63, which no feed sends, the mantissa and the exponent are written: `1e99`.
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (mut digits, mut exponent) = (self.mantissa.unsigned_abs(), i64::from(self.exponent));

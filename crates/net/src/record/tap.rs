@@ -46,7 +46,7 @@ impl fmt::Display for TapError {
 
 impl error::Error for TapError {}
 
-/// Records what comes at the interfaces of several lines. See the [module](self).
+/// Records what comes at the interfaces of several lines.
 #[derive(Debug)]
 pub struct TapRecorder {
     over: Stop,

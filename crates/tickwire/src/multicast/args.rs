@@ -17,7 +17,7 @@ use tickwire_net::replay::Pace;
 ///
 /// Line B (--line-b) carries the packets of line A, or those of --file-b. Each line can lose,
 /// duplicate, reorder and delay packets, drift or be silent. Snapshots can be lost or late. The
-/// same seed gives the same faults. An option A[,B] takes one value for both lines or one for each.
+/// same seed gives the same faults. An option `A[,B]` takes one value for both lines or one for each.
 #[derive(Clone, Debug, clap::Args)]
 pub struct MulticastArgs {
     /// Capture file: length-prefixed packets, pcap or pcapng, also .gz or .zst.

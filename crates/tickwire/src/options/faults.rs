@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 use tickwire_net::inject::{Faults, Window};
 
-/// Faults of lines A and B. An option A[,B] takes one value for both lines or one for each.
+/// Faults of lines A and B. An option `A[,B]` takes one value for both lines or one for each.
 #[derive(Clone, Debug, clap::Args)]
 pub struct FaultArgs {
     /// Packets lost, in percent.

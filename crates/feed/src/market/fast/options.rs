@@ -20,10 +20,11 @@ pub enum BookModel {
 /// How an adapter reads messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AdapterOptions {
-    /// How the feed names levels; `None` takes what [`detect_model`] finds.
+    /// How the feed names levels. `None` detects it: by level if any entry has MDPriceLevel, by order if any has an order's
+    /// id, else by price.
     pub model: Option<BookModel>,
-    /// FIX tags of the fields that name an instrument, in order. Empty takes what [`detect_key`]
-    /// finds: SecurityID (48), else Symbol (55) with TradingSessionID (336), else Symbol. At most
+    /// FIX tags of the fields that name an instrument, in order. Empty detects them:
+    /// SecurityID (48), else Symbol (55) with TradingSessionID (336), else Symbol. At most
     /// [`KEY_FIELDS_MAX`].
     pub key: Vec<u32>,
 }
