@@ -33,7 +33,7 @@ mod captures {
                     std::fs::write(file, source).expect("OUT_DIR can be written");
                     println!("cargo::rustc-cfg=has_{name}");
                 }
-                Err(why) => println!("cargo::warning={}: left out: {why}", path.display()),
+                Err(why) => println!("cargo::warning={}: skipped: {why}", path.display()),
             }
         }
     }

@@ -84,9 +84,7 @@ impl Channels {
 
 fn let_go_text(destination: SocketAddr) -> String {
     format!(
-        "more than {CHANNELS_MAX} channels: that of {destination} is let go, as others will be \
-         without further word; channels that begin from here on wait for a reset; choose channels \
-         with --address and --port"
+        "more than {CHANNELS_MAX} channels: that of {destination} is dropped, further ones silently; channels that start from here on wait for a reset; select channels with --address and --port"
     )
 }
 

@@ -6,11 +6,11 @@ use tickwire_feed::capture::Packet;
 pub fn not_a_datagram(packet: &Packet<'_>, is_raw: bool) -> Option<String> {
     match packet.stream {
         _ if packet.is_truncated() => {
-            Some(format!("the capture cut {} bytes off its end", packet.missing_bytes))
+            Some(format!("the capture truncated it by {} bytes", packet.missing_bytes))
         }
-        Some(_) if !is_raw => {
-            Some("a piece of a TCP stream: OPRA packets are datagrams; choose by --port".to_owned())
-        }
+        Some(_) if !is_raw => Some(
+            "part of a TCP stream: OPRA packets are datagrams; select them with --port".to_owned(),
+        ),
         _ => None,
     }
 }

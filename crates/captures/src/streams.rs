@@ -119,9 +119,7 @@ impl Stream {
         let is_found_anywhere = work.setup.framing.has_packet_headers() && !has_lengths;
         if position.joined_midway && !is_found_anywhere {
             work.sink.remark(&format!(
-                "{place}: the capture does not show the start of stream {}; its values are right \
-                 only if this packet starts with a message or its preamble, and the dictionaries were \
-                 empty",
+                "{place}: the capture does not show the start of stream {}; its values are right only if this packet starts with a message or its preamble and the dictionaries were empty",
                 position.flow
             ));
         }
@@ -159,7 +157,7 @@ impl Stream {
                 work,
                 format_args!(
                     "{lost_bytes} bytes are missing before it in stream {flow}; the rest of the \
-                     stream is abandoned, as the start of the next message or packet is not known"
+                     stream is abandoned, because the start of the next message or packet is unknown"
                 ),
             );
             self.held = Vec::new();

@@ -56,7 +56,7 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         if packet.is_truncated() {
             lose_dictionaries(&mut channel.decoder);
             let missing = packet.missing_bytes;
-            let why = format_args!("the capture cut {missing} bytes off its end");
+            let why = format_args!("the capture truncated it by {missing} bytes");
             // Its last message may have failed for that, and the packet is abandoned once.
             match self.is_given_up {
                 true => self.sink.packet_is_wrong_too(place, &why),
@@ -109,7 +109,9 @@ impl<'w, S: CaptureSink> Work<'w, S> {
                     let offset = segment.offset + at;
                     self.packet_failed(
                         packet,
-                        format_args!("offset {offset}: the {rest} bytes left are no whole block"),
+                        format_args!(
+                            "offset {offset}: the remaining {rest} bytes are not a complete block"
+                        ),
                     );
                     return Ok(());
                 }

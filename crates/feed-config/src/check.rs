@@ -43,8 +43,7 @@ pub(crate) fn problems(
     if config.channels.is_empty() && !mentions("channels") {
         problems.push((
             "channels".to_owned(),
-            "the file describes no channel: add a table such as [channels.futures.lines]"
-                .to_owned(),
+            "the file has no channel: add a table such as [channels.futures.lines]".to_owned(),
         ));
     }
     let missing =
@@ -59,7 +58,7 @@ pub(crate) fn problems(
         let settings = config.settings(channel);
         let names_templates = mentions("templates") || mentions(&format!("{path}.templates"));
         if settings.templates.is_empty() && !names_templates {
-            let message = "the channel has no `templates`, and neither has the feed".to_owned();
+            let message = "neither the channel nor the feed has `templates`".to_owned();
             problems.push((path.clone(), message));
         }
         problems.extend(missing_templates(&format!("{path}.templates"), &channel.settings));
@@ -124,7 +123,7 @@ fn line_problems(
         if !is_usable(*source) || source.is_multicast() {
             problems.push((source_path, format!("{source} is not the address of a sender")));
         } else if !group.is_multicast() {
-            let message = format!("{group} is no multicast group, so it has no source");
+            let message = format!("{group} is not a multicast group, so it cannot have a source");
             problems.push((source_path, message));
         }
     }

@@ -149,7 +149,7 @@ fn channels_of(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Vec<Channe
     let channel = |(name, offset, item): (String, usize, Item<'_, '_>)| {
         if !check::is_name(&name) {
             let message = format!(
-                "channel name `{name}`: use letters, digits, `-` and `_` alone, such as `fut-book-20`"
+                "channel name `{name}`: use only letters, digits, `-` and `_`, such as `fut-book-20`"
             );
             findings.error(offset, message);
         }

@@ -111,7 +111,7 @@ moex-asts moex-spectra moex-forts b3-umdf eurex-t7 cqg szse-step none: did you m
 line 3, column 9: unknown value `packets`: did you mean `packet`?
 line 6, column 8: `hold` must be a duration with its unit, such as \"2ms\", not integer
 line 7, column 8: `31s` must be from 0s to 30s
-line 9, column 11: the channel has no `templates`, and neither has the feed
+line 9, column 11: neither the channel nor the feed has `templates`
 line 10, column 9: `lines` must be a table, not integer
 line 12, column 9: `depth` must be a number from 1 to 10000"
     );

@@ -85,7 +85,7 @@ pub enum Event {
 pub struct LineHandlerCounters {
     /// Packets whose number cannot be determined: no header, or one that is not decimal.
     pub unnumbered: u64,
-    /// Packets delivered that repeat the last number used.
+    /// Packets delivered that repeat the last sequence number used.
     pub repeats: u64,
     /// Copies of such packets.
     pub repeats_dropped: u64,

@@ -51,7 +51,7 @@ impl Failure {
     }
 
     fn unknown() -> Self {
-        Self::of(StatusCode::NOT_FOUND, "there is no such session; GET /sessions lists them")
+        Self::of(StatusCode::NOT_FOUND, "no such session; GET /sessions lists all")
     }
 }
 
@@ -95,7 +95,7 @@ impl EngineHandle {
             .route("/sessions/{name}/numbers", post(set_numbers))
             .fallback(|| async { Failure::of(StatusCode::NOT_FOUND, "see GET /sessions") })
             .method_not_allowed_fallback(|| async {
-                let text = "GET looks at sessions, POST changes them";
+                let text = "GET reads sessions, POST changes them";
                 Failure::of(StatusCode::METHOD_NOT_ALLOWED, text)
             })
             .layer(DefaultBodyLimit::max(BODY_MAX))
@@ -121,7 +121,9 @@ async fn call<R: Send + 'static>(
     let answer = handle.call(act).map_err(|error| busy(error.to_string()))?;
     match tokio::time::timeout(PATIENCE, answer.received()).await {
         Ok(answer) => answer.map_err(|error| busy(error.to_string())),
-        Err(_) => Err(busy("the engine does not answer; it may do it later".to_owned())),
+        Err(_) => {
+            Err(busy("the engine does not answer; it may still execute the request".to_owned()))
+        }
     }
 }
 
@@ -159,7 +161,7 @@ async fn set_numbers(
     let read = object.and_then(|object| serde_json::from_value::<Numbers>(object.into()));
     let wrong = |error: &str| {
         let form = "{\"next_sender\": N, \"next_target\": N}, either may be left out";
-        Failure(StatusCode::BAD_REQUEST, format!("{error}; wanted is {form}"))
+        Failure(StatusCode::BAD_REQUEST, format!("{error}; expected {form}"))
     };
     let numbers = read.map_err(|error| wrong(&error.to_string()))?;
     if numbers.next_sender.or(numbers.next_target).is_none() {
@@ -220,7 +222,7 @@ fn named_by(sessions: &Sessions, written: &str) -> Result<SessionKey, Failure> {
     find(sessions.keys().filter_map(name_of), written).map_err(|unfound| match unfound {
         Unfound::Missing => Failure::unknown(),
         Unfound::Ambiguous => {
-            let text = "several sessions are called so; write the name as GET /sessions does";
+            let text = "several sessions have this name; use the name that GET /sessions prints";
             Failure::of(StatusCode::CONFLICT, text)
         }
     })

@@ -153,8 +153,7 @@ pub fn open_store(options: FileStoreOptions) -> Result<FileStore, String> {
     let store = FileStore::open(options, unix_ns()).map_err(|error| error.to_string())?;
     if let Some(MovedAside { offset, len, path }) = store.moved_aside() {
         tracing::warn!(
-            "message store {name}: {len} bytes from offset {offset} are no whole commit and were moved to {}; \
-             what they held is lost to the session",
+            "message store {name}: {len} bytes from offset {offset} are not a complete commit and were moved to {}; their messages are lost to the session",
             path.display()
         );
     }
@@ -288,20 +287,21 @@ fn access(session: &SessionSettings) -> Result<Access, String> {
     };
     for text in allowed {
         let range = AddressRange::parse(text).ok_or_else(|| {
-            format!("AllowedRemoteAddresses: '{text}' is no address or range, as 192.0.2.0/24")
+            format!(
+                "AllowedRemoteAddresses: '{text}' is not an address or range such as 192.0.2.0/24"
+            )
         })?;
         access.addresses.push(range);
     }
     for text in certificates {
         let fingerprint = Fingerprint::parse(text).ok_or_else(|| {
-            format!("AllowedClientCertificates: '{text}' is no SHA-256 of a certificate, 64 digits")
+            format!("AllowedClientCertificates: '{text}' is not the SHA-256 of a certificate (64 hexadecimal digits)")
         })?;
         access.certificates.push(fingerprint);
     }
     let asks = session.tls.as_ref().is_some_and(|tls| tls.authorities.is_some());
     if !access.certificates.is_empty() && !asks {
-        let text =
-            "clients show certificates only if CERTIFICATION_AUTHORITIES_FILE names authorities";
+        let text = "client certificates are requested only if CERTIFICATION_AUTHORITIES_FILE names authorities";
         return Err(format!("AllowedClientCertificates: {text}"));
     }
     Ok(access)

@@ -51,8 +51,7 @@ pub(super) fn make_room(
         .map_err(|error| format!("cannot ask for the limit of open files: {error}"))?;
     if needed > hard {
         return Err(format!(
-            "the {} sessions of the file need {needed} open files, and the process may have {hard}; raise \
-             the limit, as by `ulimit -n {needed}`, or divide the sessions among processes",
+            "the {} sessions of the file need {needed} open files, but the limit of the process is {hard}; raise it with `ulimit -n {needed}`, or divide the sessions among processes",
             sessions.count()
         ));
     }
@@ -71,14 +70,13 @@ pub(super) fn make_room(
     let sessions_max = (hard - needed) / most / count;
     if sessions_max == 0 && templates.count() > 0 {
         return Err(format!(
-            "the process may have {hard} open files, which leaves none for sessions of templates; raise the limit, as \
-             by `ulimit -n {wanted}`"
+            "the process may have {hard} open files, which leaves none for template sessions; raise the limit with `ulimit -n {wanted}`"
         ));
     }
     tracing::warn!(
         target: "tickwire::fix",
         "the process may have {hard} open files: each listener takes at most {} pending connections and {sessions_max} \
-         sessions of its template; `ulimit -n {wanted}` is enough for all that is allowed",
+         sessions of its template; `ulimit -n {wanted}` is enough for the configured limits",
         PENDING / count
     );
     Ok(Room { shortened: Some(((PENDING / count).max(1) as usize, sessions_max as usize)) })

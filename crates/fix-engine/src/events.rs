@@ -64,13 +64,14 @@ impl EventLog {
     pub fn notice(&mut self, id: &SessionId, notice: &Notice, now: Now) {
         let (level, kind, text) = match notice {
             Notice::BeforeReset { seq_num } => {
-                let text =
-                    format!("message {seq_num}, sent before the peer had our reset, ignored");
+                let text = format!(
+                    "message {seq_num} ignored: the peer sent it before it received our reset"
+                );
                 (Level::WARN, "before_reset", text)
             }
             Notice::Disconnect(why) => ended(why),
             Notice::Garbage { len } => {
-                (Level::WARN, "garbage", format!("{len} bytes are no message"))
+                (Level::WARN, "garbage", format!("{len} bytes are not a message"))
             }
             Notice::Garbled => (Level::WARN, "garbled", "a garbled message was ignored".to_owned()),
             Notice::Gap { begin, end } => {
@@ -89,14 +90,15 @@ impl EventLog {
                 let text = format!("message {seq_num} rejected: {}{}", reason.text(), of(*tag));
                 (Level::WARN, "rejected", text)
             }
-            Notice::Reset => (Level::INFO, "reset", "both numbers begin at 1".to_owned()),
+            Notice::Reset => {
+                (Level::INFO, "reset", "both sequence numbers were reset to 1".to_owned())
+            }
             Notice::ResendRequested { begin, end } => {
-                let text = format!("the peer asks for messages {begin} to {end} again");
+                let text = format!("the peer requests a resend of messages {begin} to {end}");
                 (Level::INFO, "resend", text)
             }
             Notice::TooLong { len } => {
-                let text =
-                    format!("a message of {len} bytes is longer than allowed and was passed over");
+                let text = format!("a message of {len} bytes exceeds the limit and was skipped");
                 (Level::WARN, "too_long", text)
             }
             Notice::StoreFailed { text } => (Level::ERROR, "store", text.clone()),
@@ -113,20 +115,24 @@ fn of(tag: Option<tickwire_fix::Tag>) -> String {
 /// Returns how the end of a session is logged.
 fn ended(why: &Why) -> (Level, &'static str, String) {
     let (level, kind, text) = match why {
-        Why::Hook(text) => (Level::WARN, "end_hook", format!("a hook refuses it: {text}")),
+        Why::Hook(text) => (Level::WARN, "end_hook", format!("a hook refused it: {text}")),
         Why::LoggedOut { text } => (Level::INFO, "end_logout", format!("logged out {text}")),
         Why::LogonRefused(refusal) => {
             (Level::WARN, "end_refused", format!("Logon refused: {refusal}"))
         }
         Why::LogonTimeout => (Level::WARN, "end_logon", "the Logon was not answered".to_owned()),
         Why::LogoutTimeout => (Level::WARN, "end_answer", "the Logout was not answered".to_owned()),
-        Why::NotLoggedOn => (Level::WARN, "end_not_logon", "not a Logon at its time".to_owned()),
+        Why::NotLoggedOn => (
+            Level::WARN,
+            "end_not_logon",
+            "a message other than Logon arrived before the Logon".to_owned(),
+        ),
         Why::Reset => (
             Level::INFO,
             "end_reset",
-            "the numbers were reset before the Logon was answered".to_owned(),
+            "the sequence numbers were reset before the Logon was answered".to_owned(),
         ),
-        Why::Schedule => (Level::INFO, "end_schedule", "outside of the schedule".to_owned()),
+        Why::Schedule => (Level::INFO, "end_schedule", "outside the schedule".to_owned()),
         Why::SeqNum => (Level::WARN, "end_seq_num", "MsgSeqNum is not acceptable".to_owned()),
         Why::Shutdown => (Level::INFO, "end_shutdown", "shut down".to_owned()),
         Why::Silence => (Level::WARN, "end_silence", "the peer is silent".to_owned()),
@@ -134,7 +140,7 @@ fn ended(why: &Why) -> (Level, &'static str, String) {
         Why::Store(text) => (Level::ERROR, "end_store", text.clone()),
         Why::TooLong { len, len_max } => {
             let text = format!(
-                "the peer has sent a message of {len} bytes again; at most {len_max} are taken (MaxMessageSize)"
+                "the peer resent a message of {len} bytes; the limit is {len_max} (MaxMessageSize)"
             );
             (Level::ERROR, "end_too_long", text)
         }

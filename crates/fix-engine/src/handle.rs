@@ -30,7 +30,7 @@ impl fmt::Display for HandleError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::Ended => "the engine has ended",
-            Self::Full => "too many requests wait for the engine",
+            Self::Full => "too many requests are pending",
             Self::Store => "a message store failed",
             Self::WakeFailed => "the engine cannot be woken",
         })
@@ -41,7 +41,7 @@ impl std::error::Error for HandleError {}
 
 /// The result of a request. Dropped, the request is done all the same.
 #[derive(Debug)]
-#[must_use = "the request is done without it, but nobody sees whether it went well"]
+#[must_use = "the engine executes the request even if the result is dropped, but errors are then lost"]
 pub struct Answer<R>(oneshot::Receiver<Result<R, HandleError>>);
 
 impl<R> Answer<R> {

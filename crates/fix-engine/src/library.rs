@@ -93,7 +93,7 @@ fn read_dictionary(path: &Path) -> Result<Arc<Dictionary>, String> {
     let fail = |error: io::Error| format!("dictionary {}: {error}", path.display());
     let len = fs::metadata(path).map_err(fail)?.len();
     if len > DICTIONARY_LEN_MAX {
-        return Err(format!("dictionary {}: {len} bytes are too many", path.display()));
+        return Err(format!("dictionary {}: {len} bytes exceed the limit", path.display()));
     }
     let bytes = fs::read(path).map_err(fail)?;
     let dictionary = Dictionary::parse_bytes(&bytes)

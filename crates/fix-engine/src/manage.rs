@@ -30,7 +30,7 @@ pub enum NumbersError {
 impl fmt::Display for NumbersError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown => out.write_str("there is no such session"),
+            Self::Unknown => out.write_str("no such session"),
             Self::Connected => {
                 out.write_str("the session is connected; disable it first, which logs it out")
             }

@@ -21,25 +21,25 @@ pub struct FixCounters {
     pub logged_on: u64,
     /// Messages received that were not garbled.
     pub received: u64,
-    /// Messages received for the application.
+    /// Messages passed to the application.
     pub delivered: u64,
-    /// Messages sent, each once.
+    /// Messages sent, without resends.
     pub sent: u64,
     /// Messages sent again.
     pub resent: u64,
     /// Messages refused.
     pub rejected: u64,
-    /// Messages sent that peers refused.
+    /// Messages rejected by peers.
     pub refused: u64,
-    /// Garbled messages and stretches of garbage.
+    /// Garbled messages and runs of garbage.
     pub garbled: u64,
     /// Resend requests sent.
     pub gaps: u64,
-    /// Messages with a number used before, ignored.
+    /// Messages with a sequence number that was already received, ignored.
     pub duplicates: u64,
     /// Logons completed.
     pub logons: u64,
-    /// Messages that wait for peers to read.
+    /// Messages queued until peers read them.
     pub queued: u64,
 }
 
@@ -79,21 +79,23 @@ type Named = (&'static str, &'static str, Place);
 
 const COUNTERS: [Named; 10] = [
     ("fix_received_messages", "Messages received that were not garbled", |c| c.received),
-    ("fix_delivered_messages", "Messages received for the application", |c| c.delivered),
-    ("fix_sent_messages", "Messages sent, each once", |c| c.sent),
-    ("fix_resent_messages", "Messages sent again", |c| c.resent),
-    ("fix_rejected_messages", "Messages refused", |c| c.rejected),
-    ("fix_refused_messages", "Messages sent that peers refused", |c| c.refused),
-    ("fix_garbled_messages", "Garbled messages and stretches of garbage", |c| c.garbled),
+    ("fix_delivered_messages", "Messages passed to the application", |c| c.delivered),
+    ("fix_sent_messages", "Messages sent, without resends", |c| c.sent),
+    ("fix_resent_messages", "Messages resent", |c| c.resent),
+    ("fix_rejected_messages", "Messages rejected by this side", |c| c.rejected),
+    ("fix_refused_messages", "Messages rejected by peers", |c| c.refused),
+    ("fix_garbled_messages", "Garbled messages and runs of garbage", |c| c.garbled),
     ("fix_resend_requests", "Resend requests sent", |c| c.gaps),
-    ("fix_duplicate_messages", "Messages with a number used before", |c| c.duplicates),
+    ("fix_duplicate_messages", "Messages with a sequence number that was already received", |c| {
+        c.duplicates
+    }),
     ("fix_logons", "Logons completed", |c| c.logons),
 ];
 
 const GAUGES: [Named; 3] = [
-    ("fix_sessions", "Sessions there are", |c| c.sessions),
+    ("fix_sessions", "Sessions", |c| c.sessions),
     ("fix_logged_on_sessions", "Sessions that are logged on", |c| c.logged_on),
-    ("fix_queued_messages", "Messages that wait for peers to read", |c| c.queued),
+    ("fix_queued_messages", "Messages queued until peers read them", |c| c.queued),
 ];
 
 /// Name, help and place of a count of one session.
@@ -101,9 +103,11 @@ type NamedOfSession = (&'static str, &'static str, fn(&Counters) -> u64);
 
 const SESSION_COUNTERS: [NamedOfSession; 5] = [
     ("fix_session_received_messages", "Messages received in a session", |c| c.received),
-    ("fix_session_sent_messages", "Messages sent in a session, each once", |c| c.sent),
-    ("fix_session_resent_messages", "Messages of a session sent again", |c| c.resent),
-    ("fix_session_rejected_messages", "Messages of a session refused", |c| c.rejected),
+    ("fix_session_sent_messages", "Messages sent in a session, without resends", |c| c.sent),
+    ("fix_session_resent_messages", "Messages resent in a session", |c| c.resent),
+    ("fix_session_rejected_messages", "Messages of a session rejected by this side", |c| {
+        c.rejected
+    }),
     ("fix_session_logons", "Logons of a session completed", |c| c.logons),
 ];
 
@@ -124,8 +128,11 @@ impl OfSession {
         let gauge = |name, help| metrics.gauge(name, help, &labels);
         Self {
             counters: SESSION_COUNTERS.map(|(name, help, _)| metrics.counter(name, help, &labels)),
-            logged_on: gauge("fix_session_logged_on", "Whether a session is logged on"),
-            queued: gauge("fix_session_queued_messages", "Messages that wait for a peer to read"),
+            logged_on: gauge("fix_session_logged_on", "1 while the session is logged on"),
+            queued: gauge(
+                "fix_session_queued_messages",
+                "Messages queued until the peer reads them",
+            ),
             next_sender: gauge("fix_session_next_sender", "MsgSeqNum of the next message to send"),
             next_target: gauge("fix_session_next_target", "MsgSeqNum of the next message expected"),
         }

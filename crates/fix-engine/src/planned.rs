@@ -37,8 +37,7 @@ impl<'s> Planned<'s> {
             text: text.to_owned(),
         };
         if let Some(other) = self.sessions.iter().find(|other| other.tls != session.tls) {
-            let text = "they listen on one address with different TLS; give both the same keys of \
-                        TLS, or another port";
+            let text = "they listen on one address with different TLS settings; give both the same TLS keys, or different ports";
             return Err(fail(other, text));
         }
         let named = |session: &SessionSettings| {
@@ -46,8 +45,7 @@ impl<'s> Planned<'s> {
             (id.begin_string, id.sender_comp_id.clone(), id.target_comp_id.clone())
         };
         if let Some(other) = self.sessions.iter().find(|other| named(other) == named(session)) {
-            let text = "a Logon cannot say which of them it is for: it has no SessionQualifier; \
-                        give one of them another port";
+            let text = "a Logon cannot select one of them, because it has no SessionQualifier; give one of them another port";
             return Err(fail(other, text));
         }
         let merged = merge(&self.limits, &limits(session)).map_err(|key| {

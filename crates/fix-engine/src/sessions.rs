@@ -40,9 +40,9 @@ pub enum AddError {
 impl fmt::Display for AddError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Duplicate(id) => write!(out, "there is a session {id} already"),
-            Self::Role => out.write_str("the session has the role of the other side"),
-            Self::Listener => out.write_str("there is no such listener"),
+            Self::Duplicate(id) => write!(out, "the session {id} already exists"),
+            Self::Role => out.write_str("the role of the session does not fit: add acceptors with add_acceptor, initiators with add_initiator"),
+            Self::Listener => out.write_str("no such listener"),
         }
     }
 }

@@ -129,7 +129,7 @@ impl ServerTls {
 
 fn server_name(text: &str) -> Result<ServerName<'static>, TlsError> {
     ServerName::try_from(text.to_owned())
-        .map_err(|_| TlsError::of(format!("'{text}' is no name of a server")))
+        .map_err(|_| TlsError::of(format!("'{text}' is not a server name")))
 }
 
 /// TLS of an initiator.

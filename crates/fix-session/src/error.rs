@@ -58,10 +58,10 @@ pub enum SendError {
 impl fmt::Display for SendError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Header(tag) => write!(out, "header field {tag} cannot be sent as given"),
+            Self::Header(tag) => write!(out, "header field {tag} has a value that cannot be sent"),
             Self::MessageLength => out.write_str("the message is longer than the limit allows"),
             Self::NotLoggedOn => {
-                out.write_str("not logged on, and the session resets its numbers when it does")
+                out.write_str("not logged on, and the next logon resets the sequence numbers")
             }
             Self::QueueFull => out.write_str("the peer does not read; send again later"),
             Self::Store(error) => error.fmt(out),

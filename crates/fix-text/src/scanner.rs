@@ -539,7 +539,7 @@ fn has_right_sum(bytes: &[u8]) -> bool {
 fn broken(place: Range<usize>, after: &[u8]) -> TextMessage<'static> {
     let start = String::from_utf8_lossy(after.get(..after.len().min(40)).unwrap_or_default());
     let notes = vec![format!(
-        "no message: expected a separator and a field after BeginString; found {}",
+        "not a message: expected a separator and a field after BeginString; found {}",
         start.escape_debug()
     )];
     TextMessage { place, bytes: Cow::Borrowed(&[]), notes, is_completed: false }
@@ -559,7 +559,7 @@ fn complete(found: &mut TextMessage<'_>) {
     let Some(msg_type) = msg_type else {
         let len_max = Limits::default().message_len_max;
         found.notes.push(format!(
-            "no message: expected 8=FIX..., 9= with a length of at most {len_max}, 35= with a MsgType"
+            "not a message: expected 8=FIX..., 9= with a length of at most {len_max}, 35= with a MsgType"
         ));
         found.bytes = Cow::Borrowed(&[]);
         return;

@@ -71,7 +71,7 @@ impl Streams {
         let untold = lost_bytes.saturating_sub(self.told);
         if untold > 0 {
             let text = format!(
-                "{untold} bytes of streams are missing at their ends or came before their beginnings"
+                "{untold} bytes of streams are missing at their ends or precede their beginnings"
             );
             handle("end of the capture", Found::Broken(text))?;
         }
@@ -123,7 +123,7 @@ impl Stream {
             return Ok(());
         }
         let len = self.bytes.len();
-        handle(Found::Broken(format!("cut: the data end after {len} bytes of a message")))
+        handle(Found::Broken(format!("truncated: the data ends after {len} bytes of a message")))
     }
 }
 
@@ -131,5 +131,7 @@ impl Stream {
 fn broken(garbage: &[u8]) -> String {
     let start = String::from_utf8_lossy(&garbage[..garbage.len().min(40)]).replace('\u{1}', "|");
     let len_max = Limits::default().message_len_max;
-    format!("no message: expected 8=FIX..., 9= with a length of at most {len_max}; found {start}")
+    format!(
+        "not a message: expected 8=FIX..., 9= with a length of at most {len_max}; found {start}"
+    )
 }

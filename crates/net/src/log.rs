@@ -138,7 +138,9 @@ impl<S> Logged<S> {
             held_back => tracing::warn!(held_back, "{channel}{separator}{text}"),
         }
         if is_last {
-            tracing::warn!("{channel}{separator}more of this kind are counted and not logged");
+            tracing::warn!(
+                "{channel}{separator}further messages of this kind are counted, not logged"
+            );
         }
     }
 }

@@ -257,7 +257,7 @@ impl Playback {
         &self.tracks
     }
 
-    /// How late packets were against their schedule, in nanoseconds.
+    /// Delay of packets behind their schedule, in nanoseconds.
     pub const fn lateness(&self) -> &Histogram<u64> {
         &self.lateness
     }

@@ -111,8 +111,7 @@ impl<W: Write> Explaining<'_, W> {
             explainer.find(&mut reader, &mut channels, wanted, remark, |channel, packet| {
                 if packet.stream.is_some() && !is_whole && framing.has_packet_headers() {
                     return Err(Failure::Usage(format!(
-                        "{name}: packet {} is a piece of a TCP stream; decode explains no streams of \
-                         packets: extract one and give it with --hex",
+                        "{name}: packet {} is a piece of a TCP stream; streams of packets cannot be explained: extract a message and pass it with --hex",
                         packet.index
                     )));
                 }
@@ -124,7 +123,7 @@ impl<W: Write> Explaining<'_, W> {
                 );
                 writeln!(out, "{}", paint(Emphasis::Heading, &title))?;
                 if channel.decoder.needs_reset() {
-                    writeln!(out, "a packet before it failed: dictionaries are lost until a reset")?;
+                    writeln!(out, "an earlier packet failed: dictionaries are lost until a reset")?;
                 }
                 packet_of(explainer, channel, packet.bytes, *limit, out)
             });

@@ -71,9 +71,7 @@ fn seconds_or_span(text: &str) -> Result<Span, String> {
 pub fn hold(text: &str) -> Result<Span, String> {
     let span: Span = text.parse()?;
     let is_fit = span.duration() <= HOLD_MAX;
-    is_fit
-        .then_some(span)
-        .ok_or_else(|| format!("a missing packet is waited for at most {HOLD_MAX:?}"))
+    is_fit.then_some(span).ok_or_else(|| format!("the longest possible wait is {HOLD_MAX:?}"))
 }
 
 /// Parses a time that must be in this range, written as users write it; a number alone is seconds.

@@ -182,7 +182,7 @@ fn headers_can_be_named_as_older_tools_do() {
     assert_eq!((run.status, run.out.lines().count()), (0, 1), "{}", run.err);
     let run = decode("cut_block", &[&[&[9, 0][..], GOOD[0]].concat()], "-hfix 2");
     assert_eq!(run.status, 1);
-    assert!(run.err.contains("no whole block"), "{}", run.err);
+    assert!(run.err.contains("complete block"), "{}", run.err);
 }
 
 #[test]

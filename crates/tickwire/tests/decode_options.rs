@@ -141,7 +141,7 @@ fn a_packet_that_the_capture_cut_short_is_given_up_once() {
     let capture = file(&directory, "c.pcap", &bytes);
     let run = tickwire(&format!("decode {capture} -t {templates}"));
     assert_eq!(run.status, 1);
-    assert!(run.err.contains("the capture cut 1 bytes off its end"), "{}", run.err);
+    assert!(run.err.contains("the capture truncated it by 1 bytes"), "{}", run.err);
     assert!(
         run.err.contains("1 packets, 0 messages") && run.err.contains("; 1 packets skipped"),
         "{}",

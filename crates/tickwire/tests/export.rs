@@ -355,7 +355,7 @@ fn a_capture_that_fails_keeps_no_other_from_being_exported() {
     let run = tickwire(&format!("export - -t {templates} -o {}", d.join("none").display()));
     assert_eq!(run.status, 2);
     let run = tickwire(&format!("export /dev/null -t {templates} -o {}", d.join("none").display()));
-    assert!(run.err.contains("is no file"), "{}", run.err);
+    assert!(run.err.contains("is not a file"), "{}", run.err);
 }
 
 #[test]

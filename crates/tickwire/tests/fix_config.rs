@@ -126,11 +126,8 @@ fn what_is_wrong_in_a_log_is_told_with_its_line() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("line 2: garbled: tag 10"), "{said}");
     assert!(said.contains("line 3: 'abc' at offset"), "{said}");
-    assert!(said.contains("line 4: no message: expected a time, < or >"), "{said}");
-    assert!(
-        said.contains("30 lines in all are no messages") && said.lines().count() == 13,
-        "{said}"
-    );
+    assert!(said.contains("line 4: not a message: expected a time, < or >"), "{said}");
+    assert!(said.contains("30 lines are not messages") && said.lines().count() == 13, "{said}");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert_eq!(printed.matches("MsgType (35): HEARTBEAT (0)").count(), 3, "{printed}");
     for (name, bytes) in [("empty.log", ""), ("other.log", "2026-01-05 started\n")] {
@@ -265,7 +262,7 @@ fn damage_of_a_store_is_told_by_check_and_by_the_server() {
     );
     std::fs::write(&path, &bytes[..bytes.len() - 5]).expect("written");
     let (status, said) = check();
-    assert!(status == Some(1) && said.contains("moved aside"), "{said}");
+    assert!(status == Some(1) && said.contains("moved away"), "{said}");
     let mut child = Command::new(env!("CARGO_BIN_EXE_tickwire"))
         .args(["fix", "server", "--config", text(&config)])
         .stdout(Stdio::piped())
@@ -452,7 +449,8 @@ fn all_journals_of_a_folder_are_told() {
         assert!(said.contains(name), "{said}");
     }
     assert!(
-        said.contains("cut-99\n  4 bytes that were no whole commit") && !said.contains("notes")
+        said.contains("cut-99\n  4 bytes that were not a complete commit")
+            && !said.contains("notes")
     );
     // One that is no journal hides no other.
     std::fs::write(folder.0.join("FIX.4.2-A-A.journal"), "x").expect("written");

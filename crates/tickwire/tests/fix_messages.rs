@@ -78,7 +78,7 @@ fn what_is_wrong_is_told_with_place_field_and_what_was_expected() {
         "Symbol (55) at offset ",
         "SessionRejectReason 1",
         "garbled, to be ignored: CheckSum (10) is ",
-        "no message: expected 8=FIX..., 9= with a length",
+        "not a message: expected 8=FIX..., 9= with a length",
         "cut: the data end after 40 bytes of a message",
         "8 messages, 6 wrong",
     ];

@@ -217,7 +217,7 @@ fn a_time_without_unit_is_refused_with_the_units_to_choose_from() {
 fn lines_further_apart_than_is_remembered_are_refused() {
     let run = tickwire("receive -t x.xml --skew 31s");
     assert_eq!(run.status, 2, "{}", run.err);
-    assert!(run.err.contains("lines are at most 30s apart"), "{}", run.err);
+    assert!(run.err.contains("the largest possible skew is 30s"), "{}", run.err);
 }
 
 #[test]

@@ -223,8 +223,8 @@ fn lines_come_out_once_and_what_both_sides_lost_is_reported() {
     std::fs::write(&capture, two_lines()).expect("written");
     let run = tickwire(&format!("opra decode {} --lines 24", capture.display()));
     assert_eq!(run.status, 1, "{}", run.err);
-    assert!(run.err.contains("came on neither side"), "{}", run.err);
-    assert!(run.err.contains("2 lines; A brought"), "{}", run.err);
+    assert!(run.err.contains("are missing on both sides"), "{}", run.err);
+    assert!(run.err.contains("2 lines; A received"), "{}", run.err);
     assert!(run.err.contains("1 gaps of"), "{}", run.err);
     // Seeds give lines of their own; each rises by one but for the gap.
     let seq_nums: Vec<u64> =

@@ -211,7 +211,7 @@ fn packets_that_are_not_decoded_give_status_1_and_a_hint_at_the_framing() {
 
     let run = tickwire(&format!("receive {templates} --framing moex-asts --capture {good}"));
     assert_eq!(run.status, 1, "{}", run.err);
-    assert!(run.out.contains("Nothing was decoded: is --framing"), "{}", run.out);
+    assert!(run.out.contains("Nothing was decoded: do --framing"), "{}", run.out);
 }
 
 /// Default options: the depth of the books is learnt.
@@ -269,7 +269,7 @@ fn numbers_that_fit_nothing_are_told_and_are_status_1() {
     let run = tickwire(&format!("receive -t {d}/f.xml --framing cme --capture {capture}"));
     assert_eq!(run.status, 1, "{}", run.err);
     let all = format!("{}{}", run.out, run.err);
-    assert!(all.contains("packets of a line have sequence numbers that fit nothing"), "{all}");
+    assert!(all.contains("packets of a line have unexpected sequence numbers"), "{all}");
 }
 
 #[test]
@@ -357,7 +357,7 @@ fn an_instrument_that_never_came_is_told() {
     let arguments = format!("-t {d}/f.xml --framing cme --capture {d}/f.pcap --line-b --snapshots");
     let run = tickwire(&format!("receive {arguments} --show books --instrument NOSUCH"));
     assert_eq!((run.status, run.out.as_str()), (0, ""), "{}", run.err);
-    assert!(run.err.contains("NOSUCH: the feed has named no such instrument"), "{}", run.err);
+    assert!(run.err.contains("NOSUCH: the feed has no such instrument"), "{}", run.err);
 }
 
 /// The second entry of some messages has an action that does not exist, and good entries are behind it.

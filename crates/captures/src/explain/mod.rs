@@ -201,7 +201,9 @@ impl<E> Explaining<'_, '_, E> {
                 Ok(Some(block)) => block,
                 Ok(None) => {
                     let offset = segment.offset + at;
-                    (self.sink)(Part::Wrong(format!("offset {offset}: no whole block left")))?;
+                    (self.sink)(Part::Wrong(format!(
+                        "offset {offset}: no complete block is left"
+                    )))?;
                     return Ok(false);
                 }
                 Err(error) => {

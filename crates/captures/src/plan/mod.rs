@@ -95,7 +95,7 @@ impl fmt::Display for PlanError {
         match &self.why {
             Why::Io(error) => error.fmt(f),
             Why::Capture(error) => error.fmt(f),
-            Why::Changed => f.write_str("it is not the file that was planned: plan it again"),
+            Why::Changed => f.write_str("the file has changed since it was planned: plan it again"),
             Why::Ended => f.write_str("planning was ended"),
         }
     }

@@ -20,7 +20,7 @@ pub(super) fn read(xml: &mut Xml<'_, '_>, draft: &mut Draft) {
                 "N" => Role::Definitions,
                 "S" => Role::Snapshot,
                 _ => {
-                    connection.leave_out("its feed type has no place in a feed file", xml, draft);
+                    connection.leave_out("a feed file cannot describe its feed type", xml, draft);
                     continue;
                 }
             };
@@ -29,8 +29,7 @@ pub(super) fn read(xml: &mut Xml<'_, '_>, draft: &mut Draft) {
         draft.add(&[slug(id)], channel);
     }
     draft.notes.push(
-        "CME left FAST for a fixed binary format (SBE): these addresses decode with FAST templates \
-         only where a FAST feed is played on them"
+        "CME's feeds use SBE today: FAST templates decode these addresses only if a FAST feed is replayed on them"
             .to_owned(),
     );
 }

@@ -135,8 +135,8 @@ impl Connection<'_, '_> {
     ) {
         match (role, self.is_tcp) {
             (Role::Replay, true) => self.add_replay(channel, xml),
-            (Role::Replay, false) => self.leave_out("replay by UDP is unknown", xml, draft),
-            (_, true) => self.leave_out("only replay comes by TCP", xml, draft),
+            (Role::Replay, false) => self.leave_out("replay over UDP is not supported", xml, draft),
+            (_, true) => self.leave_out("only replay uses TCP", xml, draft),
             (Role::Definitions, false) => self.add_line(&mut channel.definitions, xml, draft),
             (Role::Incremental, false) => self.add_line(&mut channel.lines, xml, draft),
             (Role::Snapshot, false) => self.add_line(&mut channel.snapshots, xml, draft),
@@ -171,7 +171,7 @@ impl Connection<'_, '_> {
             Line::B => &mut lines.b,
         };
         if place.is_some() {
-            self.leave_out("its channel has such a line already", xml, draft);
+            self.leave_out("its channel already has such a line", xml, draft);
             return;
         }
         // A group that several hosts send to cannot be filtered to one of them.

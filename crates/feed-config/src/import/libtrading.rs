@@ -33,8 +33,7 @@ pub(super) fn read(xml: &mut Xml<'_, '_>, draft: &mut Draft) {
         draft.add(&["main".to_owned()], channel);
     }
     draft.notes.push(
-        "the file says nothing of framing: packets are taken as bare FAST messages unless `framing` \
-         is added"
+        "the file has no framing: packets are read as FAST messages without a preamble; add `framing` if they have one"
             .to_owned(),
     );
 }

@@ -13,7 +13,7 @@ pub struct LineCounters {
     /// Packets taken because the first copy with their number was rejected; see
     /// [`Arbiter::reject`](super::Arbiter::reject).
     pub replacement: u64,
-    /// Packets whose number had been declared lost, lies before the first one, or is older than the
+    /// Packets whose sequence number was already declared lost, lies before the first one, or is older than the
     /// numbers remembered.
     pub late: u64,
     /// Packets of an epoch before the current one: copies, and packets too late to be delivered.

@@ -90,15 +90,18 @@ impl fmt::Display for LineEvent {
             }
             Self::PutAside { line, reason } => {
                 let reason = match reason {
-                    PutAsideReason::LeavesOut => "it left out what the other line brought",
+                    PutAsideReason::LeavesOut => "it skipped packets that the other line had",
                     PutAsideReason::Second => {
                         "the other line delivered first, which of them is wrong is not known"
                     }
                     PutAsideReason::Undecodable => "its packets cannot be decoded",
                 };
-                write!(f, "line {line:?} is put aside, its copies differ: {reason}")
+                write!(
+                    f,
+                    "line {line:?} is put aside because its packets differ from the other line's: {reason}"
+                )
             }
-            Self::Resumed { line } => write!(f, "line {line:?} agrees again"),
+            Self::Resumed { line } => write!(f, "line {line:?} agrees with the other line again"),
         }
     }
 }

@@ -106,31 +106,31 @@ impl fmt::Display for BookFault {
             Self::Crossed { bid, offer } => write!(f, "best bid {bid} is above best offer {offer}"),
             Self::Locked { price } => write!(f, "best bid and best offer are both {price}"),
             Self::Hole { side, level, levels } => {
-                write!(f, "{side:?} level {level} would leave a hole: there are {levels} levels")
+                write!(f, "{side:?} level {level} would leave a gap: the book has {levels} levels")
             }
             Self::NoSuchLevel { side, level, levels } => {
-                write!(f, "{side:?} level {level} is not there: there are {levels} levels")
+                write!(f, "{side:?} level {level} does not exist: the book has {levels} levels")
             }
             Self::LevelOutOfRange { side, level, depth_max } => {
-                write!(f, "{side:?} level {level}: levels go from 1 to {depth_max} here")
+                write!(f, "{side:?} level {level} is not from 1 to {depth_max}")
             }
-            Self::NoSuchPrice { side, price } => write!(f, "{side:?} price {price} is not there"),
+            Self::NoSuchPrice { side, price } => write!(f, "{side:?} price {price} does not exist"),
             Self::PriceExists { side, price } => {
-                write!(f, "new {side:?} price {price} is there already")
+                write!(f, "new {side:?} price {price} already exists")
             }
             Self::Disordered { side, level } => {
                 write!(f, "{side:?} level {level} is not worse than the level before it")
             }
-            Self::NoSuchOrder { id } => write!(f, "order {id} is not there"),
-            Self::OrderExists { id } => write!(f, "new order {id} is there already"),
+            Self::NoSuchOrder { id } => write!(f, "order {id} does not exist"),
+            Self::OrderExists { id } => write!(f, "new order {id} already exists"),
             Self::TooManyOrders { orders_max } => {
-                write!(f, "there are {orders_max} orders, the most there may be")
+                write!(f, "the book has {orders_max} orders, the limit")
             }
             Self::SizeOverflow { side, price } => {
-                write!(f, "{side:?} sizes at price {price} add up to more than a size can be")
+                write!(f, "the sum of the {side:?} sizes at price {price} is too large")
             }
             Self::TooManyLevels { side, depth_max } => {
-                write!(f, "{side:?} has {depth_max} levels, the most it may have")
+                write!(f, "{side:?} has {depth_max} levels, the limit")
             }
         }
     }

@@ -57,8 +57,8 @@ impl fmt::Display for BlockFault {
             Self::LengthsDiffer => "the length at its end differs from the one at its start",
             Self::Length => "its length is not a multiple of 4, or too short for its type",
             Self::PacketLength => "its packet is longer than the block",
-            Self::Interface => "its packet is of an interface that was not described",
-            Self::InterfacesTooMany => "it describes one interface more than the limit allows",
+            Self::Interface => "its packet belongs to an undescribed interface",
+            Self::InterfacesTooMany => "it exceeds the limit of interfaces",
             Self::InterfaceTooLong => "it is an interface description longer than 64 KiB",
         })
     }

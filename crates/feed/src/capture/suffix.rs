@@ -107,7 +107,7 @@ impl fmt::Display for Disagreement {
                 write!(f, "its name says {named}, its content is read as {found}")
             }
             (Some(NamedLayout::Prefixed), Some(found)) => {
-                write!(f, "its name says packets behind lengths, its content is read as {found}")
+                write!(f, "its name says length-prefixed packets, its content is read as {found}")
             }
             _ => Ok(()),
         }
@@ -147,7 +147,7 @@ mod tests {
                 "x.bin",
                 Format::Pcap,
                 None,
-                "its name says packets behind lengths, its content is read as pcap",
+                "its name says length-prefixed packets, its content is read as pcap",
             ),
             ("x.dat.gz", Format::Raw, None, "its name says gzip, but it is not compressed"),
             (

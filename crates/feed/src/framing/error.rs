@@ -121,20 +121,20 @@ impl fmt::Display for FramingErrorKind {
                 write!(f, "chunk {number} of {count}: numbers go from 1 to the count")
             }
             Self::ChunkUnexpected { number, count } => {
-                write!(f, "chunk {number} of {count} came without the one before it")
+                write!(f, "chunk {number} of {count} arrived without the previous one")
             }
             Self::ChunksMissing { arrived, count } => {
-                write!(f, "a message is lost: {arrived} of its {count} chunks came")
+                write!(f, "a message is lost: {arrived} of its {count} chunks arrived")
             }
             Self::FixtSyntax => f.write_str("not a FIXT field: tag, '=', value, SOH expected"),
             Self::FixtTruncated => f.write_str("the packet ends inside this FIXT field"),
             Self::Length { len, found } => {
-                write!(f, "the preamble says {len} bytes, {found} are there")
+                write!(f, "the preamble announces {len} bytes, found {found}")
             }
             Self::MessageHeaderTooLong { len_max } => {
                 write!(f, "the message header does not end within {len_max} bytes")
             }
-            Self::NoMessage => f.write_str("the packet ends behind its preamble"),
+            Self::NoMessage => f.write_str("the packet ends after its preamble"),
             Self::PacketTooLong { len, len_max } => write!(
                 f,
                 "a packet of {len} bytes in a stream: {len_max} are possible; nothing tells where the next begins"
@@ -143,7 +143,7 @@ impl fmt::Display for FramingErrorKind {
                 write!(f, "the chunks of the message exceed the limit of {len_max} bytes")
             }
             Self::PreambleTruncated { wanted, found } => {
-                write!(f, "a preamble of {wanted} bytes expected, {found} are there")
+                write!(f, "expected a preamble of {wanted} bytes, found {found}")
             }
             Self::RawDataLength => {
                 f.write_str("RawData (96) needs its length in RawDataLength (95) before it")

@@ -9,11 +9,11 @@ pub struct InputCounters {
     pub packets: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Packets not framed as they should be, or parts of them.
+    /// Packets with wrong framing, or parts of them.
     pub malformed: u64,
     /// Packets dropped because their sequence number could not be determined.
     pub no_seq_num: u64,
-    /// Packets of messages that have no number, as a message that the feed is done; each is
+    /// Packets whose messages have no sequence number, as a message that the feed is done; each is
     /// delivered once.
     pub unnumbered: u64,
 }

@@ -80,7 +80,7 @@ impl fmt::Display for HandlerConfigError {
                 "the new templates have sequence numbers in another place than the running ones"
             }
             Self::SeqNumNotFound => {
-                "no template has this sequence number field where it can be found without decoding"
+                "no template has this sequence number field at a position that can be found without decoding"
             }
         })
     }

@@ -48,7 +48,7 @@ pub struct SequencingError {
 impl fmt::Display for SequencingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let field = &self.field;
-        write!(f, "no template has {field} where it can be found without decoding")
+        write!(f, "no template has {field} at a position that can be found without decoding")
     }
 }
 
@@ -155,6 +155,9 @@ mod tests {
         assert!(matches!(named("7").unwrap().source, SequenceSource::Message(_)));
         assert!(matches!(named("other").unwrap().source, SequenceSource::Message(_)));
         let error = named("s").unwrap_err();
-        assert_eq!(error.to_string(), "no template has s where it can be found without decoding");
+        assert_eq!(
+            error.to_string(),
+            "no template has s at a position that can be found without decoding"
+        );
     }
 }

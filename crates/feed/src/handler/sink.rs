@@ -100,7 +100,7 @@ impl fmt::Display for Fault<'_> {
                 write!(f, "{source}: {len} bytes without a sequence number, dropped")
             }
             Self::Misnumbered { seq_num, own } => {
-                write!(f, "packet {seq_num}: its first message has the number {own}")
+                write!(f, "packet {seq_num}: its first message has the sequence number {own}")
             }
             Self::MessageHeader { seq_num, offset } => {
                 write!(f, "{}: no message header at {offset}", of(seq_num))

@@ -95,24 +95,24 @@ impl StaleReason {
 impl fmt::Display for StaleReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoSnapshot => f.write_str("no snapshot has come yet"),
+            Self::NoSnapshot => f.write_str("no snapshot has arrived yet"),
             Self::Gap => f.write_str("packets were lost"),
             Self::RptSeqGap { expected, found } => {
-                write!(f, "updates were lost: RptSeq {expected} expected, {found} came")
+                write!(f, "updates were lost: expected RptSeq {expected}, found {found}")
             }
             Self::RptSeqBack { last, found } => {
                 write!(f, "RptSeq went back from {last} to {found}")
             }
             Self::NoRptSeq => f.write_str("an update has no RptSeq"),
             Self::Fault(fault) => write!(f, "an update did not fit: {fault}"),
-            Self::Inconsistent(fault) => write!(f, "the book cannot be right: {fault}"),
-            Self::Reset => f.write_str("the exchange began a new session"),
-            Self::Ahead => f.write_str("the snapshot is ahead of what the lines have brought"),
-            Self::Silence => f.write_str("nothing has come on any line for too long"),
+            Self::Inconsistent(fault) => write!(f, "the book is inconsistent: {fault}"),
+            Self::Reset => f.write_str("the exchange started a new session"),
+            Self::Ahead => f.write_str("the snapshot is ahead of the lines"),
+            Self::Silence => f.write_str("all lines have been silent for too long"),
             Self::Contradicted => f.write_str("a snapshot differs from the book"),
-            Self::Unfinished => f.write_str("a change of several messages has not ended"),
+            Self::Unfinished => f.write_str("an update in several messages is incomplete"),
             Self::OutOfSequence => {
-                f.write_str("packets come whose sequence numbers follow nothing")
+                f.write_str("sequence numbers do not continue those received before")
             }
         }
     }
@@ -167,17 +167,17 @@ pub enum SnapshotOutcome {
 impl fmt::Display for SnapshotOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Verified => f.write_str("the book is the same"),
-            Self::Mismatch => f.write_str("the book was wrong, and is now the snapshot"),
-            Self::NotNeeded => f.write_str("the fresh book stands at another update"),
-            Self::Recovered => f.write_str("the stale book is fresh"),
-            Self::Loaded(reason) => write!(f, "taken, but the book stays stale: {reason}"),
-            Self::TooOld => f.write_str("from before what is missing"),
-            Self::Ahead => f.write_str("ahead of what the lines have brought"),
-            Self::OldSession => f.write_str("nothing shows that it is of the new session"),
-            Self::Partial => f.write_str("more of its messages are to come"),
+            Self::Verified => f.write_str("the book equals the snapshot"),
+            Self::Mismatch => f.write_str("the book differed and was replaced by the snapshot"),
+            Self::NotNeeded => f.write_str("the fresh book is at another update"),
+            Self::Recovered => f.write_str("the stale book became fresh"),
+            Self::Loaded(reason) => write!(f, "applied, but the book stays stale: {reason}"),
+            Self::TooOld => f.write_str("older than the gap"),
+            Self::Ahead => f.write_str("ahead of the lines"),
+            Self::OldSession => f.write_str("it may belong to the old session"),
+            Self::Partial => f.write_str("incomplete: more of its messages follow"),
             Self::Incomplete => f.write_str("one of its messages was lost"),
-            Self::Faulty(fault) => write!(f, "no book: {fault}"),
+            Self::Faulty(fault) => write!(f, "not a valid book: {fault}"),
             Self::NoRptSeq => f.write_str("it has no RptSeq"),
         }
     }
@@ -205,7 +205,7 @@ pub struct RecoveryCounters {
     pub held: u64,
     /// Updates dropped because too many waited.
     pub dropped: u64,
-    /// Updates that books included already.
+    /// Updates that were already in the book.
     pub old: u64,
     /// Updates of lost packets that were replayed and applied, counted in `applied` too.
     pub replayed: u64,
@@ -229,6 +229,6 @@ pub struct RecoveryCounters {
     pub old_session_snapshots: u64,
     /// Snapshots that were ahead of the lines by number when they arrived.
     pub ahead_snapshots: u64,
-    /// Snapshots of which a message was lost.
+    /// Snapshots with a lost message.
     pub incomplete_snapshots: u64,
 }

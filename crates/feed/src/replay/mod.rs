@@ -118,11 +118,13 @@ impl ReplayFailure {
 impl fmt::Display for ReplayFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Busy => f.write_str("too many gaps wait for replay"),
+            Self::Busy => f.write_str("too many gaps are waiting for replay"),
             Self::Credentials => f.write_str("the replay server refuses user or password"),
-            Self::Disconnected => f.write_str("no lasting connection to the replay server"),
+            Self::Disconnected => {
+                f.write_str("the connection to the replay server fails repeatedly")
+            }
             Self::NotAvailable => f.write_str("the replay server does not have the messages"),
-            Self::Protocol => f.write_str("the replay server broke its protocol"),
+            Self::Protocol => f.write_str("the replay server violated its protocol"),
             Self::Refused { status } => write!(f, "the replay server logged out, status {status}"),
             Self::RequestLimit => f.write_str("no more replay requests are allowed today"),
             Self::Timeout => f.write_str("the replay server did not answer in time"),

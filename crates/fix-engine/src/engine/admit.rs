@@ -182,7 +182,7 @@ impl<A: Application> Engine<A> {
                     Some(key) => key,
                     // It is a session of another listener: nothing is opened for its name.
                     None if self.sessions.find(&made.config.id).is_some() => {
-                        let text = "it is a session of another listener";
+                        let text = "the session belongs to another listener";
                         return Err((Refusal::CompId, text.to_owned()));
                     }
                     None => {

@@ -358,7 +358,7 @@ impl<A: Application> Engine<A> {
             self.sessions.sync(key);
             let flushed = self.sessions.flush_log(key);
             if let (Ok(Some(left_out)), Some(session)) = (&flushed, self.sessions.session(key)) {
-                let text = format!("the message log goes on; {left_out} lines are missing in it");
+                let text = format!("the message log continues; {left_out} lines are missing");
                 let id = &session.config().id;
                 self.events.note(Level::WARN, "message_log_goes_on", id, text, now);
             }

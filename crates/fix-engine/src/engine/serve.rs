@@ -291,7 +291,7 @@ impl<A: Application> Engine<A> {
         let Some(connection) = self.connection_mut(index) else { return };
         match connection.state {
             State::Pending { .. } => {
-                return self.refuse(index, Refusal::NotLogon, "none came in time", now);
+                return self.refuse(index, Refusal::NotLogon, "no Logon arrived in time", now);
             }
             State::Deciding { .. } => return self.refuse(index, Refusal::Undecided, "", now),
             _ => {}

@@ -167,9 +167,9 @@ impl<'a> Head<'a> {
 pub struct Counters {
     /// Messages received that were not garbled.
     pub received: u64,
-    /// Messages received for the application.
+    /// Messages passed to the application.
     pub delivered: u64,
-    /// Messages sent, each once.
+    /// Messages sent, without resends.
     pub sent: u64,
     /// Messages sent again.
     pub resent: u64,
@@ -177,11 +177,11 @@ pub struct Counters {
     pub rejected: u64,
     /// Messages sent that the peer refused.
     pub refused: u64,
-    /// Garbled messages and stretches of garbage.
+    /// Garbled messages and runs of garbage.
     pub garbled: u64,
     /// Resend requests sent.
     pub gaps: u64,
-    /// Messages with a number used before, ignored.
+    /// Messages with a sequence number that was already received, ignored.
     pub duplicates: u64,
     /// Logons that were completed.
     pub logons: u64,

@@ -49,9 +49,7 @@ impl<S: Store> Core<S> {
         let is_again = std::mem::replace(&mut self.was_too_long, true);
         if is_again && self.asked.is_some() && self.is_logged_on() {
             let len_max = self.config.limits.message_len_max;
-            let text = format!(
-                "a message of {len} bytes is longer than {len_max}, the most that is taken"
-            );
+            let text = format!("a message of {len} bytes exceeds the limit of {len_max}");
             self.send_logout(now, text.as_bytes());
             self.close(Why::TooLong { len, len_max });
         }

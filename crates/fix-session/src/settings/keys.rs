@@ -90,7 +90,7 @@ impl Keys {
         let (_, value) = self.values.remove(&name)?;
         if value.text.is_empty() && GUARDS.contains(&name.as_str()) {
             let text = format!(
-                "{key} has no value, and would let everybody in; give it one or leave it out"
+                "{key} has no value and would admit everyone; give it a value or remove it"
             );
             self.fail(value.line, text);
         }
@@ -225,7 +225,7 @@ fn read_id(keys: &mut Keys) -> SessionId {
     let version = BeginString::parse(begin_string.as_bytes());
     if version.is_none() && !begin_string.is_empty() {
         let text = "expected FIX.4.0 to FIX.4.4 or FIXT.1.1";
-        keys.fail(line, format!("BeginString: '{begin_string}' is no version; {text}"));
+        keys.fail(line, format!("BeginString: '{begin_string}' is not a version; {text}"));
     }
     let mut id = SessionId::new(
         version.unwrap_or(BeginString::Fix42),
@@ -325,7 +325,7 @@ fn read_multiplier(keys: &mut Keys, key: &str) -> Option<u32> {
         // In that range it fits.
         Some(multiplier) => Some(1000 + (multiplier * 1000.0).round() as u32),
         None => {
-            let text = format!("is not a number from 0 to {MULTIPLIER_MAX}, as 1.4");
+            let text = format!("is not a number from 0 to {MULTIPLIER_MAX}, such as 1.4");
             keys.fail(value.line, format!("{key}: '{}' {text}", value.text));
             None
         }
@@ -344,12 +344,12 @@ fn read_logon_fields(keys: &mut Keys, config: &mut Config) {
         });
         match field {
             Some((tag, _)) if is_written(tag, config) => {
-                let text = format!("{key}: the Logon, its header or its trailer has {tag} already");
+                let text = format!("{key}: the Logon already has {tag}");
                 keys.fail(value.line, text);
             }
             Some(field) => config.logon_fields.push(field),
             None => {
-                keys.fail(value.line, format!("{key}: it is not tag=value, as 553=name"));
+                keys.fail(value.line, format!("{key}: not tag=value, such as 553=name"));
             }
         }
     }
@@ -413,12 +413,15 @@ fn read_default_version(keys: &mut Keys, config: &mut Config) {
             Some(_) if value.text == "10" => config.default_appl_ver_id = Some(value.text),
             Some(version) => config.default_appl_ver_id = Some(version.code().to_owned()),
             None => {
-                let text = "is no version; expected 2 to 9 or FIX.4.0 to FIX.5.0SP2";
+                let text = "is not a version; expected 2 to 9 or FIX.4.0 to FIX.5.0SP2";
                 keys.fail(value.line, format!("DefaultApplVerID: '{}' {text}", value.text));
             }
         },
         None if is_fixt => {
-            keys.fail(keys.line, "a FIXT.1.1 session needs DefaultApplVerID, as FIX.5.0SP2".into());
+            keys.fail(
+                keys.line,
+                "a FIXT.1.1 session needs DefaultApplVerID, such as FIX.5.0SP2".into(),
+            );
         }
         None => {}
     }
@@ -467,7 +470,7 @@ fn read_connection(keys: &mut Keys, role: Role) -> ConnectionSettings {
         let line = keys.line_of(key);
         *place = keys.number(key, "a number");
         if *place == Some(0) && NEEDED.contains(&key) {
-            keys.fail(line, format!("{key}: with 0 nobody could log on"));
+            keys.fail(line, format!("{key}: 0 would refuse every Logon"));
         }
     }
     let hosts = read_hosts(keys);

@@ -238,7 +238,7 @@ impl Settings {
         }
         duplicates(&found, &mut errors);
         if sections.is_empty() && errors.is_empty() {
-            let text = "there is no [SESSION] section".to_owned();
+            let text = "the file has no [SESSION] section".to_owned();
             errors.push(Finding { line: 0, text });
         }
         for findings in [&mut errors, &mut warnings] {
@@ -259,7 +259,8 @@ fn duplicates(sessions: &[SessionSettings], errors: &mut Vec<Finding>) {
     for session in sessions {
         let id = &session.config.id;
         if let Some(first) = lines.insert(id, session.line) {
-            let text = format!("the session {id} is that of line {first}; keep one of the two");
+            let text =
+                format!("the session {id} is already defined in line {first}; keep one of the two");
             errors.push(Finding { line: session.line, text });
         }
     }

@@ -12,7 +12,7 @@ pub(super) fn read(keys: &mut Keys, config: &mut Config) {
     let logon_line = keys.line_of("LogonTime");
     let zone = keys.text("TimeZone");
     if local && zone.is_none() {
-        let text = "UseLocalTime: name the zone instead, as TimeZone=Europe/London";
+        let text = "UseLocalTime: name the zone with TimeZone, such as TimeZone=Europe/London";
         keys.fail(line, text.to_owned());
     }
     let weekdays = keys.text("Weekdays");
@@ -82,7 +82,7 @@ fn made(keys: &mut Keys, line: u32, span: &Span, names: [&str; 2]) -> Option<Sch
     if start_zone != zone {
         let [start, end] = names;
         let text = format!(
-            "{start} is of zone '{start_zone}' and {end} of '{zone}'; give both the same (none is UTC)"
+            "{start} has the zone '{start_zone}' and {end} the zone '{zone}'; give both the same (default: UTC)"
         );
         keys.fail(line, text);
         return None;

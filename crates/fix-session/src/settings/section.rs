@@ -41,7 +41,7 @@ pub(super) fn sections(text: &str, errors: &mut Vec<Finding>) -> (Section, Vec<S
                     fail(format!("more than {SECTIONS_MAX} sections"));
                     break;
                 }
-                _ => fail(format!("'{trimmed}' is no section; expected [DEFAULT] or [SESSION]")),
+                _ => fail(format!("'{trimmed}' is not a section; expected [DEFAULT] or [SESSION]")),
             }
             continue;
         }
@@ -53,7 +53,10 @@ pub(super) fn sections(text: &str, errors: &mut Vec<Finding>) -> (Section, Vec<S
             (Some(true), _) => &mut default,
             (Some(false), Some(section)) => section,
             _ => {
-                fail("a key before the first section; put [DEFAULT] or [SESSION] above".to_owned());
+                fail(
+                    "a key before the first section; put [DEFAULT] or [SESSION] before it"
+                        .to_owned(),
+                );
                 continue;
             }
         };

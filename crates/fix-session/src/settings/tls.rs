@@ -67,7 +67,7 @@ pub(super) fn read(keys: &mut Keys, role: Role) -> Option<TlsSettings> {
         let Some(value) = keys.values.remove(&name).map(|(_, value)| value.text) else { continue };
         if value.is_empty() {
             // From a variable that is not set: it would encrypt nothing, or let everybody in.
-            keys.fail(line, format!("{shown} has no value; give it one or leave it out"));
+            keys.fail(line, format!("{shown} has no value; give it one or remove it"));
             continue;
         }
         let flag = is_yes(&value);
@@ -76,7 +76,7 @@ pub(super) fn read(keys: &mut Keys, role: Role) -> Option<TlsSettings> {
                 keys.fail(line, format!("{shown}: '{value}' is not Y or N"));
             }
             if switch.is_some() && switch != flag {
-                keys.fail(line, format!("{shown}: another key says the opposite"));
+                keys.fail(line, format!("{shown}: another key has the opposite value"));
             }
             switch = flag.or(switch);
             continue;
@@ -113,37 +113,33 @@ pub(super) fn read(keys: &mut Keys, role: Role) -> Option<TlsSettings> {
                 || key.contains("managerfactory") =>
             {
                 Err(
-                    "Java key stores are not read; export certificate and key to PEM files and name \
-                     them by SocketCertificateFile, SocketPrivateKeyFile and SocketCAFile",
+                    "Java key stores are not supported; export certificate and key to PEM files and name them with SocketCertificateFile, SocketPrivateKeyFile and SocketCAFile",
                 )
             }
             "sslcertificate" | "sslcertificatepassword" => Err(
-                "PKCS#12 files are not read; export certificate and key to PEM files and name them by \
+                "PKCS#12 files are not supported; export certificate and key to PEM files and name them with \
                  SocketCertificateFile and SocketPrivateKeyFile",
             ),
-            key if key.contains("cipher") => Err(
-                "cipher suites cannot be chosen; those of TLS 1.2 and 1.3 that are safe are used",
-            ),
-            _ => Err("is not understood; a connection is not made without what it asks for"),
+            key if key.contains("cipher") => {
+                Err("cipher suites cannot be selected; the safe ones of TLS 1.2 and 1.3 are used")
+            }
+            _ => Err("is not supported; no connection is made without it"),
         };
         if let Err(text) = outcome {
             keys.fail(line, format!("{shown}: {text}"));
         }
     }
     if let (Some(false), Some((other, line))) = (switch, others.first()) {
-        keys.fail(
-            *line,
-            format!("{other}: TLS is switched off by another key; remove one of them"),
-        );
+        keys.fail(*line, format!("{other}: another key disables TLS; remove one of them"));
     }
     match wants_client {
         Some((line, true)) if role == Role::Acceptor && tls.authorities.is_none() => {
-            let text = "client certificates are wanted; name their authorities by SocketCAFile";
+            let text = "client certificates are required; name their authorities with SocketCAFile";
             keys.fail(line, text.to_owned());
         }
         Some((line, false)) if role == Role::Acceptor && tls.authorities.is_some() => {
             let text =
-                "authorities are named, so client certificates are wanted; remove one of the two";
+                "authorities are named, so client certificates are required; remove one of the two";
             keys.fail(line, text.to_owned());
         }
         _ => {}
@@ -152,7 +148,7 @@ pub(super) fn read(keys: &mut Keys, role: Role) -> Option<TlsSettings> {
 }
 
 const ALWAYS_VERIFIED: &str = "the peer's certificate is always verified";
-const NO_REVOCATION: &str = "revocation of certificates is not checked; say N or remove the key";
+const NO_REVOCATION: &str = "certificate revocation is not checked; set N or remove the key";
 
 fn is_yes(text: &str) -> Option<bool> {
     match text {
@@ -165,7 +161,7 @@ fn is_yes(text: &str) -> Option<bool> {
 /// Sets what may be said once.
 fn set<T: PartialEq>(place: &mut Option<T>, value: T) -> Result<(), &'static str> {
     if place.as_ref().is_some_and(|known| *known != value) {
-        return Err("another key names something else");
+        return Err("another key has a different value");
     }
     *place = Some(value);
     Ok(())
@@ -182,14 +178,16 @@ fn read_versions(text: &str, versions: &mut Vec<TlsVersion>) -> Result<(), &'sta
             "sslv2" | "sslv3" | "ssl2" | "ssl3" | "tls" | "tlsv1" | "tls10" | "tlsv10"
             | "tls11" | "tlsv11" => &[],
             _ => {
-                return Err("it names something else than a version; expected TLSv1.2 and TLSv1.3");
+                return Err(
+                    "it contains a value that is not a version; expected TLSv1.2 and TLSv1.3",
+                );
             }
         };
         versions.extend(found);
     }
     versions.sort_unstable();
     versions.dedup();
-    if versions.is_empty() { Err("only TLSv1.2 and TLSv1.3 are spoken") } else { Ok(()) }
+    if versions.is_empty() { Err("only TLSv1.2 and TLSv1.3 are supported") } else { Ok(()) }
 }
 
 fn read_minimum(text: &str, versions: &mut Vec<TlsVersion>) -> Result<(), &'static str> {

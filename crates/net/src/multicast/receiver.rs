@@ -97,7 +97,7 @@ pub struct ReceiverCounters {
     /// Packets whose stamp could not be converted: the time of day was stepped more than once between
     /// two batches, or the card's clock does not keep the host's time. Their time is that at which they were taken.
     pub implausible_stamps: u64,
-    /// Packets stamped by the network card.
+    /// Packets with a time stamp of the network card.
     pub hardware_stamps: u64,
     /// Packets refused by a back end that checks what the kernel checks for sockets: lengths, checksums.
     pub refused: u64,

@@ -113,7 +113,7 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
         self.taking.times.epoch_ns()
     }
 
-    /// Steps of the time of day that were noticed; see [`KernelTimes`].
+    /// Detected steps of the system clock; see [`KernelTimes`].
     pub const fn clock_steps(&self) -> u64 {
         self.taking.times.steps()
     }
@@ -145,8 +145,7 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
                 }
                 Err(TapError::Record(error)) => return Err(error),
                 Err(TapError::Ring(error)) => tracing::warn!(
-                    "cannot record from packet rings ({error}; it takes CAP_NET_RAW): what the sockets receive is \
-                     recorded"
+                    "cannot record from packet rings ({error}; CAP_NET_RAW is needed): recording the packets of the sockets"
                 ),
             }
         }

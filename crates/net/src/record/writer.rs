@@ -108,7 +108,7 @@ impl<F: RecordFiles> RecordWriter<F> {
         self.shared.unrecorded.fetch_add(open.collected, Ordering::Relaxed);
         // Where this fails too, the last block of the file is truncated, which readers report.
         let _ = open.file.truncate(open.written_bytes);
-        tracing::error!("{error}; receiving goes on without recording");
+        tracing::error!("{error}; reception continues without recording");
         *self.shared.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
     }
 }

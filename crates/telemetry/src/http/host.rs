@@ -28,6 +28,6 @@ pub(super) async fn check(request: Request, next: Next) -> Response {
     if hosts.all(|host| host.to_str().is_ok_and(is_own)) {
         return next.run(request).await;
     }
-    let error = "this is served to this machine alone: ask by 127.0.0.1 or localhost";
+    let error = "only this machine is served: use 127.0.0.1 or localhost";
     (StatusCode::FORBIDDEN, Json(json!({"error": error}))).into_response()
 }

@@ -37,7 +37,7 @@ impl Token {
     /// The operating system has no random numbers.
     pub fn random() -> io::Result<Self> {
         let mut bytes = [0; LEN];
-        let failed = |_| io::Error::other("the operating system gives no random numbers");
+        let failed = |_| io::Error::other("the operating system provides no random numbers");
         SystemRandom::new().fill(&mut bytes).map_err(failed)?;
         Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
@@ -53,7 +53,7 @@ impl Token {
             Ok(text) => {
                 let mode = std::fs::metadata(path)?.permissions().mode();
                 if mode & OTHERS != 0 {
-                    let text = "others than its owner can read or change it; `chmod 600` it";
+                    let text = "other users can read or change it; run `chmod 600` on it";
                     return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
                 }
                 Self::parse(text.lines().next().unwrap_or_default())

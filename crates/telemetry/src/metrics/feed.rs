@@ -157,7 +157,7 @@ impl FeedMetrics {
             ),
             waiting_updates: metrics.gauge(
                 "book_waiting_updates",
-                "Updates that wait for a snapshot now",
+                "Updates that are waiting for a snapshot",
                 &channel,
             ),
             fresh: metrics.gauge("book_fresh_books", "Fresh books", &channel),
@@ -208,8 +208,8 @@ impl ArbitrationMetrics {
         let channel: Vec<(&str, &str)> =
             channel.map(|name| ("channel", name)).into_iter().collect();
         let lines = sources.into_iter().map(|source| LineMetrics::new(metrics, &channel, source));
-        let held = "Packets waiting for those before them";
-        let held_max = "Most packets that waited at the same time";
+        let held = "Packets held until earlier ones arrive";
+        let held_max = "Largest number of packets held at the same time";
         Self {
             lines: lines.collect(),
             arbiter: Group::new(metrics, &ARBITER, &channel),
@@ -266,10 +266,10 @@ fn labels_of<'c>(channel: &[(&'c str, &'c str)], source: Source) -> Vec<(&'c str
 impl LineMetrics {
     fn new(metrics: &Metrics, channel: &[(&str, &str)], source: Source) -> Self {
         let labels = labels_of(channel, source);
-        let help = "Sequence numbers delivered or declared lost that the line has not brought";
+        let help = "Sequence numbers, delivered or declared lost, that the line has not received";
         let is_arbitrated = matches!(source, Source::Incremental(_));
-        let put_aside = "1 while packets that the line alone brings are not delivered";
-        let out_of_order = "Most sequence numbers that a packet was below the highest of its line";
+        let put_aside = "1 while packets that only this line has are not delivered";
+        let out_of_order = "Largest distance of an out-of-order packet below the highest sequence number of its line";
         let arbitrated = || ArbitratedMetrics {
             counters: Group::new(metrics, &LINE, &labels),
             lost: metrics.gauge("feed_lost_seq_nums", help, &labels),
@@ -287,7 +287,7 @@ impl LineMetrics {
             ),
             delay: metrics.distribution(
                 "net_receive_delay",
-                "Time from the kernel's stamp of a packet to its being taken, of a sample of packets",
+                "Time from the kernel's time stamp of a packet to its read, for a sample of packets",
                 &labels,
             ),
         }
@@ -317,8 +317,8 @@ impl LoopMetrics {
     /// Names the counters. With several loops in a process each has a `thread`, which becomes a label.
     pub fn new(metrics: &Metrics, thread: Option<&str>) -> Self {
         let labels: Vec<(&str, &str)> = thread.map(|name| ("thread", name)).into_iter().collect();
-        let steps = "Steps of the time of day that were noticed";
-        let waited = "Time that the receiver has waited for the disk so far";
+        let steps = "Detected steps of the system clock";
+        let waited = "Time that reception has waited for the disk";
         Self {
             clock_steps: metrics.counter("net_clock_steps", steps, &labels),
             recording: Group::new(metrics, &RECORD, &labels),

@@ -28,32 +28,32 @@ pub(super) const SOCKET: [Named<ReceiverCounters>; 7] = named! {
     "net_dropped_packets", "Packets the kernel dropped: the receive buffer was full",
         |c| c.dropped_by_kernel;
     "net_too_long_packets", "Packets dropped because they were longer than the limit", |c| c.too_long;
-    "net_implausible_stamps", "Packets whose kernel time fits no setting of the clock",
+    "net_implausible_stamps", "Packets whose kernel time stamp fits no setting of the clock",
         |c| c.implausible_stamps;
-    "net_hardware_stamps", "Packets stamped by the network card", |c| c.hardware_stamps;
+    "net_hardware_stamps", "Packets with a time stamp of the network card", |c| c.hardware_stamps;
     "net_refused_packets", "Packets refused by AF_XDP: wrong lengths or checksums", |c| c.refused;
 };
 
 pub(super) const INPUT: [Named<InputCounters>; 3] = named! {
-    "feed_malformed_packets", "Packets not framed as they should be", |c| c.malformed;
-    "feed_no_seq_num_packets", "Packets dropped for want of a sequence number", |c| c.no_seq_num;
-    "feed_unnumbered_packets", "Packets of messages that have no number", |c| c.unnumbered;
+    "feed_malformed_packets", "Packets with wrong framing", |c| c.malformed;
+    "feed_no_seq_num_packets", "Packets dropped because they have no sequence number", |c| c.no_seq_num;
+    "feed_unnumbered_packets", "Packets whose messages have no sequence number", |c| c.unnumbered;
 };
 
 pub(super) const LINE: [Named<LineCounters>; 11] = named! {
-    "feed_first_packets", "Packets that were the first with their number, in time", |c| c.first;
-    "feed_duplicate_packets", "Packets whose number had come already", |c| c.duplicate;
-    "feed_replacement_packets", "Packets taken because the first copy was not decoded",
+    "feed_first_packets", "Packets that were the first with their sequence number, in time", |c| c.first;
+    "feed_duplicate_packets", "Packets whose sequence number was already received", |c| c.duplicate;
+    "feed_replacement_packets", "Packets used because the first copy could not be decoded",
         |c| c.replacement;
-    "feed_late_packets", "Packets whose number had been declared lost", |c| c.late;
+    "feed_late_packets", "Packets whose sequence number was already declared lost", |c| c.late;
     "feed_unexpected_packets", "Packets with an unexpected sequence number", |c| c.unexpected;
-    "feed_old_epoch_packets", "Packets of the session before a reset", |c| c.old_epoch;
-    "feed_put_aside_packets", "Packets that only a line brought whose copies differ", |c| c.put_aside;
-    "feed_differing_packets", "Copies that differ from the other line's", |c| c.differing;
-    "feed_out_of_order_packets", "Packets below the highest number of their line",
+    "feed_old_epoch_packets", "Packets from before a reset of the sequence numbers", |c| c.old_epoch;
+    "feed_put_aside_packets", "Packets not delivered because only a line that was put aside has them", |c| c.put_aside;
+    "feed_differing_packets", "Packets that differ from the other line's", |c| c.differing;
+    "feed_out_of_order_packets", "Packets below the highest sequence number of their line",
         |c| c.out_of_order;
     "feed_not_held_packets", "Packets longer than the arbiter holds", |c| c.too_long;
-    "feed_not_polled_packets", "Packets dropped because those before them were not taken",
+    "feed_not_polled_packets", "Packets dropped because earlier ones were not read",
         |c| c.not_polled;
 };
 
@@ -68,7 +68,7 @@ pub(super) const MESSAGES: [Named<HandlerCounters>; 14] = named! {
     "decode_messages", "Messages decoded", |c| c.messages.decoded;
     "decode_failed_packets", "Packets in which a message could not be decoded",
         |c| c.messages.undecodable;
-    "decode_unknown_template_messages", "Messages of templates that are not known, on any feed",
+    "decode_unknown_template_messages", "Messages with an unknown template, on any feed",
         |c| {
             let beside = c.snapshots.unknown_template + c.definitions.unknown_template;
             c.messages.unknown_template + beside + c.replays.unknown_template
@@ -87,16 +87,16 @@ pub(super) const MESSAGES: [Named<HandlerCounters>; 14] = named! {
             let beside = c.snapshots.not_understood + c.definitions.not_understood;
             c.messages.not_understood + beside + c.replays.not_understood
         };
-    "decode_untrusted_seq_num_messages", "Messages whose own number their packet cannot have",
+    "decode_untrusted_seq_num_messages", "Messages whose sequence number does not fit their packet",
         |c| c.messages.seq_num_not_trusted;
     "feed_replayed_messages", "Lost messages that a replay service sent again",
         |c| c.replays.decoded;
     "decode_failed_replayed_packets", "Replayed packets in which a message could not be decoded",
         |c| c.replays.undecodable;
-    "feed_unawaited_replayed_packets", "Replayed packets of no gap awaited, or that came again or out of order",
+    "feed_unawaited_replayed_packets", "Replayed packets that fill no gap, are duplicates or are out of order",
         |c| c.replays_not_awaited;
     "feed_refused_replayed_packets",
-        "Replayed packets not used because they may be of another session by their SendingTimes",
+        "Replayed packets refused because their SendingTime may belong to another session",
         |c| c.replays_refused;
     "decode_template_replacements", "Replacements of templates that took effect",
         |c| c.replacements;
@@ -107,26 +107,26 @@ pub(super) const RECOVERY: [Named<RecoveryCounters>; 15] = named! {
     "book_held_updates", "Updates that waited for a snapshot", |c| c.held;
     "book_dropped_updates", "Updates dropped because too many waited", |c| c.dropped;
     "book_recovered_books", "Books that became fresh", |c| c.recovered;
-    "book_verified_snapshots", "Snapshots equal to the book they were compared with", |c| c.verified;
-    "book_mismatched_snapshots", "Snapshots that showed a book to be wrong", |c| c.mismatches;
-    "book_old_updates", "Updates that books included already", |c| c.old;
+    "book_verified_snapshots", "Snapshots that equalled the book", |c| c.verified;
+    "book_mismatched_snapshots", "Snapshots that differed from a fresh book", |c| c.mismatches;
+    "book_old_updates", "Updates that were already in the book", |c| c.old;
     "book_replayed_updates", "Updates of replayed packets that were applied", |c| c.replayed;
-    "book_broken_books", "Times that a fault or a hole in its numbers made a book stale",
+    "book_broken_books", "Times that a book became stale by a fault or a gap",
         |c| c.broken;
-    "book_inconsistent_books", "Times that a check found a book crossed or out of order",
+    "book_inconsistent_books", "Times that a check found a book crossed or unsorted",
         |c| c.inconsistent;
-    "book_faulty_snapshots", "Snapshots that are no book", |c| c.faulty_snapshots;
-    "book_old_session_snapshots", "Snapshots refused because they may be of the session before",
+    "book_faulty_snapshots", "Snapshots that do not form a book", |c| c.faulty_snapshots;
+    "book_old_session_snapshots", "Snapshots refused because they may belong to the previous session",
         |c| c.old_session_snapshots;
     "book_ahead_snapshots", "Snapshots ahead of the lines", |c| c.ahead_snapshots;
-    "book_incomplete_snapshots", "Snapshots of which a message was lost",
+    "book_incomplete_snapshots", "Snapshots with a lost message",
         |c| c.incomplete_snapshots;
-    "book_refused_instruments", "Times that an instrument was named beyond the limit",
+    "book_refused_instruments", "Times that an instrument beyond the limit was named",
         |c| c.too_many_instruments;
 };
 
 pub(super) const REPLAY: [Named<ReplayCounters>; 5] = named! {
-    "replay_accepted_gaps", "Gaps that the replay service was asked for", |c| c.gaps;
+    "replay_accepted_gaps", "Gaps requested from the replay service", |c| c.gaps;
     "replay_sent_requests", "Requests to the replay service", |c| c.requests;
     "replay_received_messages", "Messages that the replay service sent again", |c| c.replayed;
     "replay_abandoned_seq_nums", "Sequence numbers that were not replayed", |c| c.abandoned;
@@ -147,11 +147,11 @@ pub(super) const EVENTS: [(&str, EventCount); 5] = [
 
 pub(super) const RECORD: [Named<RecordCounters>; 6] = named! {
     "record_written_datagrams", "Datagrams in files", |c| c.recorded;
-    "record_lost_datagrams", "Datagrams that are in no file: the disk was too slow, or full",
+    "record_lost_datagrams", "Datagrams not recorded because the disk was too slow or full",
         |c| c.unrecorded;
     "record_refused_packets", "Packets that a packet ring refused: fragments, wrong checksums",
         |c| c.refused;
     "record_written_bytes", "Bytes in files", |c| c.bytes;
     "record_begun_files", "Files begun", |c| c.files;
-    "record_waits", "Times that the receiver waited for the disk", |c| c.waits;
+    "record_waits", "Times that reception waited for the disk", |c| c.waits;
 };

@@ -55,7 +55,7 @@ pub fn run(args: &Seed001Args) -> Result<Outcome, Failure> {
     for channel in &CHANNELS {
         let many = Corpus::make_up(channel.name, &Options::cme(channel.shape))?;
         let one = many.one_packet(channel.encoded_bytes).ok_or_else(|| {
-            Failure::Data(format!("no message of {} bytes was made up", channel.encoded_bytes))
+            Failure::Data(format!("no message of {} bytes was generated", channel.encoded_bytes))
         })?;
         corpora.push((channel, "one message", one));
         corpora.push((channel, "all different", many));

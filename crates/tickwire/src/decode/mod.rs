@@ -260,8 +260,7 @@ fn warn_untagged(field: &str) {
     static WARNED: Once = Once::new();
     WARNED.call_once(|| {
         tell!(
-            "tickwire: field \"{field}\" has no id in the template file and is left out; so are \
-             others without one"
+            "tickwire: field \"{field}\" has no id in the template file and is omitted, like all fields without an id"
         );
     });
 }

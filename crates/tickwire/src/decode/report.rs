@@ -230,8 +230,7 @@ impl<'r> Report<'r> {
         }
         if !waiting.is_none() {
             self.remark(&format!(
-                "{} skipped because an earlier one failed and no reset came; does --reset fit \
-                 this feed?",
+                "{} skipped because an earlier one failed and no reset followed; does --reset fit this feed?",
                 waiting.text()
             ));
         }
@@ -251,15 +250,15 @@ impl<'r> Report<'r> {
 fn advice(error: &Error) -> &'static str {
     match (error.kind(), error.field()) {
         (ErrorKind::NoInitialValue, None) => {
-            " (no template id, and no message before to take it from: is it the right --framing?)"
+            " (no template id, and no earlier message that has one: is --framing right?)"
         }
         (ErrorKind::UnknownTemplate, _) => {
-            " (are --templates and --framing those of this feed and its date?)"
+            " (do --templates and --framing fit this feed and its date?)"
         }
         (ErrorKind::NoInitialValue | ErrorKind::EmptyPreviousValue, Some(_)) => {
             " (was a packet lost, or does --reset not fit this feed?)"
         }
-        (ErrorKind::Truncated, _) => " (is the packet cut, or --framing another?)",
+        (ErrorKind::Truncated, _) => " (is the packet truncated, or --framing wrong?)",
         _ => "",
     }
 }

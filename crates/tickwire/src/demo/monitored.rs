@@ -117,7 +117,7 @@ pub fn run(port: u16, seed: u64) -> Result<Outcome, Failure> {
         .status()
         .map_err(failed)?;
     if !made.success() {
-        return Err(Failure::Usage("demo: the feed was not made".to_owned()));
+        return Err(Failure::Usage("demo: the feed was not generated".to_owned()));
     }
     let [_, _, high, low] = std::process::id().to_be_bytes();
     // Organisation-local, an even last number so that those of line B and of snapshots are in the same byte.

@@ -125,12 +125,12 @@ fn encode_lines(
 fn check_framing(framing: &Framing) -> Result<(), Failure> {
     if framing.packet_envelope() == Envelope::Counted {
         return Err(Failure::Usage(
-            "encode writes no streams of packets behind their lengths: leave envelope=counted out"
+            "encode cannot write streams of length-prefixed packets: remove envelope=counted"
                 .to_owned(),
         ));
     }
     if !framing.header_before_message().is_none() {
-        return Err(Failure::Usage("encode writes no headers before messages".to_owned()));
+        return Err(Failure::Usage("encode cannot write headers before messages".to_owned()));
     }
     Ok(())
 }
@@ -163,7 +163,7 @@ impl Packing {
             None => None,
             Some(index) => {
                 let wrong =
-                    || Failure::Data(format!("\"pkt\": {} is no packet index", index.kind()));
+                    || Failure::Data(format!("\"pkt\": {} is not a packet index", index.kind()));
                 Some(index.unsigned().ok_or_else(wrong)?)
             }
         };

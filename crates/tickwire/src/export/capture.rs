@@ -53,7 +53,7 @@ impl State {
         let metadata = fs::metadata(capture).map_err(failed)?;
         if !metadata.is_file() {
             return Err(Failure::Usage(format!(
-                "{} is no file: export reads files, tickwire decode takes what comes through a pipe",
+                "{} is not a file: export reads files, tickwire decode reads pipes",
                 capture.display()
             )));
         }
@@ -200,8 +200,9 @@ impl Job<'_> {
             run.report.remark(&format!("warning: {doubt}"));
         }
         if State::of(capture)? != *state {
-            run.report
-                .error("the capture changed while it was read: export it again when it is whole");
+            run.report.error(
+                "the capture changed while it was read: export it again when it is complete",
+            );
         }
         run.finish(!shows_progress);
         let counts = &run.report.counts;

@@ -90,7 +90,7 @@ impl FixJob<'_> {
         if State::of(log)? != state {
             tables.lose(
                 &Place::default(),
-                "the log changed while it was read: export it again when it is whole",
+                "the log changed while it was read: export it again when it is complete",
             );
         }
         let (messages, flawed) = (tables.messages, tables.flawed);

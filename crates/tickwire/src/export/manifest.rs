@@ -53,14 +53,14 @@ impl Manifest {
         let (Some(captures), Some(_)) = (known["captures"].as_object(), known["tickwire"].as_str())
         else {
             return Err(Failure::Usage(format!(
-                "{} is no manifest of an export: name another directory",
+                "{} is not the manifest of an export: name another directory",
                 path.display()
             )));
         };
         let is_same = known["settings"] == manifest.settings;
         match again {
             Again::Refused => Err(Failure::Usage(format!(
-                "{} was exported to already: go on with --resume, replace its files with --force, or name \
+                "{} already contains an export: continue with --resume, replace its files with --force, or name \
                  another directory",
                 manifest.directory.display()
             ))),

@@ -127,7 +127,8 @@ impl OpraJob<'_> {
         };
         let packets = tables.decode(capture)?;
         if State::of(capture)? != state {
-            let changed = "the capture changed while it was read: export it again when it is whole";
+            let changed =
+                "the capture changed while it was read: export it again when it is complete";
             tables.lose(None, changed.to_owned())?;
         }
         for (count, kind) in [(tables.flawed, "errors"), (tables.warned, "warnings")] {

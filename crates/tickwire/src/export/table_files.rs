@@ -202,7 +202,7 @@ impl InDirectory {
     fn create(&self, below: &str, schema: &SchemaRef) -> io::Result<PartialFile> {
         let path = self.directory.join(below);
         if !self.replaces && path.exists() {
-            let exists = "it exists, and the manifest does not have it: replace it with --force";
+            let exists = "it exists but is not in the manifest: replace it with --force";
             return Err(named(&path, &exists));
         }
         PartialFile::create(path, self.format, schema)

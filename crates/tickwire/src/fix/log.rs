@@ -89,7 +89,7 @@ impl<W: Write> Printer<'_, W> {
                     others += 1;
                     if others <= TOLD_MAX {
                         let expected = "expected a time, < or >, and a message";
-                        tell!("{name}: line {number}: no message: {expected}");
+                        tell!("{name}: line {number}: not a message: {expected}");
                     }
                 }
             }
@@ -97,7 +97,7 @@ impl<W: Write> Printer<'_, W> {
         }
         self.flaws += others;
         if others > TOLD_MAX {
-            tell!("{name}: {others} lines in all are no messages");
+            tell!("{name}: {others} lines are not messages");
         }
         if messages == 0 {
             let text = "no message found: is it a log of tickwire? for others: tickwire fix decode";

@@ -86,7 +86,11 @@ fn list(folder: &Path) -> Result<Outcome, Failure> {
     }
     for path in &aside {
         let len = std::fs::metadata(path)?.len();
-        writeln!(out, "{}\n  {len} bytes that were no whole commit, moved aside", path.display())?;
+        writeln!(
+            out,
+            "{}\n  {len} bytes that were not a complete commit, moved away",
+            path.display()
+        )?;
     }
     Ok(Outcome::flawed_if(flaws > 0))
 }
@@ -148,14 +152,12 @@ fn print(out: &mut dyn Write, report: &StoreReport) -> Result<(), Failure> {
         "  {} messages in {} commits, {} bytes",
         report.messages, report.frames, report.whole
     )?;
-    let advice = "the store is not opened; restore the file from a copy, or agree with the counterparty on sequence \
-                  numbers and give up what follows the last whole commit (tickwire fix store cut FILE)";
+    let advice = "the store is not opened; restore the file from a copy, or agree with the counterparty on sequence numbers and discard everything after the last complete commit (tickwire fix store cut FILE)";
     match (report.damaged, report.resumes) {
         (0, _) => {}
         (bytes, _) if report.is_cut_short => writeln!(
             out,
-            "  cut short: the last {bytes} bytes are the beginning of a commit; they are moved aside when the store is \
-             opened"
+            "  truncated: the last {bytes} bytes are the beginning of a commit; they are moved away when the store is opened"
         )?,
         (_, None) => {
             writeln!(out, "  damaged from offset {} to the end: {advice}", report.whole)?;

@@ -35,16 +35,22 @@ impl Published {
             Line {
                 packets: counter("multicast_sent_packets", "Packets sent"),
                 bytes: counter("multicast_sent_bytes", "Bytes sent"),
-                no_room: counter("multicast_no_room_packets", "Packets the kernel had no room for"),
-                lost: counter("multicast_lost_packets", "Packets lost on purpose"),
+                no_room: counter(
+                    "multicast_no_room_packets",
+                    "Packets refused by the kernel: no buffer space",
+                ),
+                lost: counter("multicast_lost_packets", "Packets lost by fault injection"),
                 duplicated: counter(
                     "multicast_duplicated_packets",
-                    "Packets sent twice on purpose",
+                    "Packets duplicated by fault injection",
                 ),
-                overtaken: counter("multicast_overtaken_packets", "Packets sent late on purpose"),
+                overtaken: counter(
+                    "multicast_overtaken_packets",
+                    "Packets delayed by fault injection",
+                ),
             }
         };
-        let help = "How late packets were against their schedule";
+        let help = "Delay of packets behind their schedule";
         Self {
             lines: feeds.iter().map(line).collect(),
             late: metrics.distribution("multicast_late", help, &[]),

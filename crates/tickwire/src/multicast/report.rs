@@ -98,7 +98,7 @@ impl Report {
         )?;
         if self.passed_over > 0 {
             let count = self.passed_over;
-            writeln!(out, "{count} packets passed over: TCP, or cut short by the capture")?;
+            writeln!(out, "{count} packets skipped: TCP, or truncated by the capture")?;
         }
         if self.is_stopped {
             writeln!(out, "Stopped before the end.")?;

@@ -68,7 +68,7 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
     packets.file.finish()?;
     if packets.divided > 0 {
         tell!(
-            "{name}: {} messages cannot follow those before them in their packet and begin another",
+            "{name}: {} messages cannot follow the previous message in one packet and start another",
             packets.divided
         );
     }

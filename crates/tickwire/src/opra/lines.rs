@@ -243,13 +243,13 @@ impl Feed<'_> {
                     self.gaps += 1;
                     self.lost = self.lost.saturating_add(gap.count);
                     report.print(&format!(
-                        "line {line}: numbers {} to {} came on neither side",
+                        "line {line}: sequence numbers {} to {} are missing on both sides",
                         gap.first,
                         gap.last()
                     ));
                 }
                 Event::Reset { seq_num } => {
-                    report.print(&format!("line {line}: numbers begin anew at {seq_num}"));
+                    report.print(&format!("line {line}: sequence numbers restart at {seq_num}"));
                 }
             }
         }
@@ -276,7 +276,7 @@ impl Feed<'_> {
         let first = |handler: &LineHandler, line| handler.arbiter().line_counters(line).first;
         if !quiet || self.gaps > 0 {
             self.report.print(&format!(
-                "{} lines; A brought {} packets, {} of them first; B {}, {}; {} gaps of {} messages; {} \
+                "{} lines; A received {} packets, {} of them first; B {}, {}; {} gaps of {} messages; {} \
                  packets to other ports",
                 used.count(),
                 count(received, Line::A),

@@ -11,15 +11,19 @@ type Count = fn(&LineHandlerCounters) -> u64;
 type Named = (&'static str, &'static str, Count);
 
 const HANDLER: [Named; 5] = [
-    ("opra_unnumbered_packets", "Packets without an OPRA header with a number", |c| c.unnumbered),
-    ("opra_repeats", "Packets delivered that repeat the last number used", |c| c.repeats),
-    ("opra_dropped_repeats", "Copies of packets that repeat a number", |c| c.repeats_dropped),
-    ("opra_not_polled_packets", "Packets dropped because the one before was not taken", |c| {
+    ("opra_unnumbered_packets", "Packets without an OPRA header with a sequence number", |c| {
+        c.unnumbered
+    }),
+    ("opra_repeats", "Packets delivered that repeat the last sequence number used", |c| c.repeats),
+    ("opra_dropped_repeats", "Duplicates of packets that repeat a sequence number", |c| {
+        c.repeats_dropped
+    }),
+    ("opra_not_polled_packets", "Packets dropped because the previous one was not read", |c| {
         c.not_polled
     }),
     (
         "opra_rejected_packets",
-        "Packets not decoded that gave way to a copy or waited for one",
+        "Packets not decoded that were replaced by a copy or wait for one",
         |c| c.rejected,
     ),
 ];

@@ -281,7 +281,7 @@ impl Output<'_> {
             let side = |line: Line| {
                 let received: u64 = sum(&|handler| handler.arbiter().line_counters(line).received);
                 let first: u64 = sum(&|handler| handler.arbiter().line_counters(line).first);
-                format!("{line:?} brought {received} packets, {first} of them first")
+                format!("{line:?} received {received} packets, {first} of them first")
             };
             let [a, b] = Line::ALL.map(side);
             let (gaps, lost) = (self.gaps, self.lost);
@@ -345,12 +345,12 @@ impl OpraSink for LineSink<'_> {
                 output.gaps += 1;
                 output.lost = output.lost.saturating_add(gap.count);
                 let (first, last) = (gap.first, gap.last());
-                output
-                    .report
-                    .print(&format!("line {line}: numbers {first} to {last} came on neither side"));
+                output.report.print(&format!(
+                    "line {line}: sequence numbers {first} to {last} are missing on both sides"
+                ));
             }
             Event::Reset { seq_num } => {
-                output.report.print(&format!("line {line}: numbers begin anew at {seq_num}"));
+                output.report.print(&format!("line {line}: sequence numbers restart at {seq_num}"));
             }
         }
     }

@@ -31,7 +31,7 @@ impl AdminArgs {
             None => Token::random().map_err(|error| Failure::Usage(format!("--admin: {error}")))?,
         };
         if !address.0.ip().is_loopback() {
-            tracing::warn!("--admin {}: the token travels in plain text", address.0);
+            tracing::warn!("--admin {}: the token is sent in plain text", address.0);
         }
         let server = HttpServer::serve(address, handle.admin_routes(token.clone()))
             .map_err(|error| Failure::Usage(format!("--admin: {error}")))?;

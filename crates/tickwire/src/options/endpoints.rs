@@ -96,7 +96,7 @@ impl Beside {
         let [group_option, port_option] = self.options;
         let none = |what: &str, of_a: &dyn Display, option: &str| {
             let more = self.more;
-            Failure::Usage(format!("no {what} lies {more} behind {of_a}: name one with {option}"))
+            Failure::Usage(format!("no {what} is {more} after {of_a}: name one with {option}"))
         };
         let behind_a = || {
             let group = u32::from(a.group).checked_add(self.more.into()).map(Ipv4Addr::from);

@@ -142,9 +142,9 @@ impl FramingArgs {
             Some(FramingChoice::Named(framing, _)) => framing,
             Some(FramingChoice::Auto) => {
                 return Err(Failure::Usage(
-                    "--framing auto needs packets to look at, which sockets have not: capture some \
+                    "--framing auto does not work with sockets: capture some packets \
                      (tcpdump -w first.pcap), let `tickwire decode first.pcap --framing auto -t \
-                     TEMPLATES` find it, and name it here"
+                     TEMPLATES` detect it, and name it here"
                         .to_owned(),
                 ));
             }

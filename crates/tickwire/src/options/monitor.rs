@@ -64,13 +64,13 @@ impl MonitorArgs {
             None if address.0.ip().is_loopback() => None,
             None => {
                 return Err(failed(
-                    "others than this machine may look: name a --monitor-token FILE, whose token they show"
+                    "the address is reachable from other hosts: protect it with --monitor-token FILE"
                         .to_owned(),
                 ));
             }
         };
         if !address.0.ip().is_loopback() {
-            tracing::warn!("--monitor {}: the token travels in plain text", address.0);
+            tracing::warn!("--monitor {}: the token is sent in plain text", address.0);
         }
         let fragment = if token.is_some() { "#token=TOKEN" } else { "" };
         let monitor = builder.start().map_err(|error| failed(error.to_string()))?;

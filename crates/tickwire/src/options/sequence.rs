@@ -19,8 +19,7 @@ pub fn sequencing(
         .map_err(|error| Failure::Usage(format!("--seq-num: {error}")))?;
     if two_lines && !found.is_numbered() {
         return Err(Failure::Usage(
-            "lines A and B cannot be made one without sequence numbers: name a framing whose \
-             preamble has one, or the field with --seq-num"
+            "lines A and B cannot be arbitrated without sequence numbers: name a framing whose preamble has one, or the field with --seq-num"
                 .to_owned(),
         ));
     }

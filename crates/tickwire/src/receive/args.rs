@@ -517,5 +517,5 @@ impl ReceiveArgs {
 fn skew(text: &str) -> Result<Span, String> {
     let span: Span = text.parse()?;
     let is_fit = span.duration() <= SKEW_MAX;
-    is_fit.then_some(span).ok_or_else(|| format!("lines are at most {SKEW_MAX:?} apart"))
+    is_fit.then_some(span).ok_or_else(|| format!("the largest possible skew is {SKEW_MAX:?}"))
 }

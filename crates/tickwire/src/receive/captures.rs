@@ -241,7 +241,7 @@ impl Lines {
                 Ok(Self { map, remark: None })
             }
             LineChoice::Auto if !args.captures.can_reopen() => Err(Failure::Usage(
-                "--lines auto reads captures twice, which standard input cannot be: name a file"
+                "--lines auto reads captures twice, which standard input does not allow: name a file"
                     .to_owned(),
             )),
             LineChoice::Auto => Self::found(args, &args.captures.survey()?),
@@ -300,7 +300,7 @@ impl Lines {
 /// The error where no packet belonged to a line.
 fn no_packets(args: &ReceiveArgs, others: &OtherPackets) -> Result<String, Failure> {
     if others.packets() == 0 {
-        return Ok("the captures hold no packets".to_owned());
+        return Ok("the captures contain no packets".to_owned());
     }
     let mut text = "no packet belongs to a line".to_owned();
     let endpoints = args.endpoints()?;
@@ -315,7 +315,7 @@ fn no_packets(args: &ReceiveArgs, others: &OtherPackets) -> Result<String, Failu
         return Ok(format!("{text}. {NAME_THE_LINE}"));
     }
     if others.by_destination.is_empty() {
-        return Ok(text + ". The captures hold TCP alone: decode them with `tickwire decode`");
+        return Ok(text + ". The captures contain only TCP: decode them with `tickwire decode`");
     }
     let pairs = if args.captures.can_reopen() { args.captures.survey()?.pairs() } else { vec![] };
     Ok(match &*pairs {
@@ -364,7 +364,7 @@ fn v4(address: SocketAddr) -> Result<SocketAddrV4, Failure> {
     match address {
         SocketAddr::V4(address) => Ok(address),
         SocketAddr::V6(address) => {
-            Err(Failure::Usage(format!("{address}: lines of IPv6 cannot be received")))
+            Err(Failure::Usage(format!("{address}: IPv6 lines are not supported")))
         }
     }
 }

@@ -80,7 +80,7 @@ impl HandlingArgs {
         let hold = Duration::from_nanos(options.hold_ns);
         match given {
             Some(alone) if alone > hold => Err(Failure::Usage(format!(
-                "a packet that one line alone can bring would be waited for longer, {alone:?}, than one that                  either can, {hold:?}: give a --single-line-hold of at most --hold"
+                "--single-line-hold, {alone:?}, is longer than --hold, {hold:?}"
             ))),
             _ => Ok(()),
         }
@@ -98,8 +98,7 @@ impl HandlingArgs {
         match (silence, heartbeat) {
             (Some(silence), Some(heartbeat)) if silence < heartbeat => {
                 Err(Failure::Usage(format!(
-                    "books would always be stale: after a silence of {silence:?}, with heartbeats every \
-                     {heartbeat:?}"
+                    "books would always be stale: --silent-after, {silence:?}, is shorter than the heartbeat interval, {heartbeat:?}"
                 )))
             }
             _ => Ok(silence),

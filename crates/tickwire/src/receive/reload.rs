@@ -41,7 +41,7 @@ impl Reload {
         self.watch
             .poll()?
             .inspect_err(|error| {
-                tracing::error!("{}: the running templates stay: {error}", self.names);
+                tracing::error!("{}: the current templates stay in use: {error}", self.names);
             })
             .ok()
     }
@@ -54,7 +54,7 @@ impl Reload {
             Ok(Replaced::AtReset) => {
                 tracing::info!("{name}: new templates take effect at the next reset");
             }
-            Err(error) => tracing::error!("{name}: the running templates stay: {error}"),
+            Err(error) => tracing::error!("{name}: the current templates stay in use: {error}"),
         }
     }
 }

@@ -85,7 +85,7 @@ fn a_packet_of_a_preamble_alone_comes_from_the_other_line_or_is_a_gap() {
     handler.handle_packet(0, A, &framed(1, &bid(1, 50)), &mut words);
     handler.handle_packet(0, B, &framed(1, &bid(1, 50)), &mut words);
     handler.handle_packet(1, A, &framed(2, &[]), &mut words);
-    assert_eq!(words.take(), "1@1a [line A: offset 5: the packet ends behind its preamble]");
+    assert_eq!(words.take(), "1@1a [line A: offset 5: the packet ends after its preamble]");
     handler.handle_packet(2, A, &framed(3, &bid(3, 52)), &mut words);
     handler.handle_packet(3, B, &framed(2, &bid(2, 51)), &mut words);
     assert_eq!(words.take(), "1@2b 1@3a");

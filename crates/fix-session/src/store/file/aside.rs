@@ -55,13 +55,11 @@ pub(super) fn damaged(end: u64, next: Option<u64>) -> io::Error {
     let what = match next {
         Some(next) => format!("it is damaged from offset {end} to {next}, where commits follow"),
         None => format!(
-            "it is damaged from offset {end} to its end, not merely cut short: numbers that were used may be among \
-             what cannot be read"
+            "it is damaged from offset {end} to its end, not merely truncated: the unreadable part may contain sequence numbers that were used"
         ),
     };
     corrupt(format!(
-        "{what}; restore the file from a copy, or agree with the counterparty on sequence numbers and give up what \
-         follows the last whole commit (`tickwire fix store cut FILE`)"
+        "{what}; restore the file from a copy, or agree with the counterparty on sequence numbers and discard everything after the last complete commit (`tickwire fix store cut FILE`)"
     ))
 }
 

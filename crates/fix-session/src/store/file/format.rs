@@ -88,9 +88,8 @@ pub(super) fn parse_header(bytes: &[u8]) -> io::Result<(Version, u64)> {
     let cut = || corrupt(format!("it ends in its header, after {} bytes", bytes.len()));
     let (magic, rest) = bytes.split_first_chunk::<8>().ok_or_else(cut)?;
     let found = MAGICS.iter().find(|(known, _)| *known == magic);
-    let (_, version) = found.ok_or_else(|| {
-        corrupt("it is not a message store of this program, or one of a later version")
-    })?;
+    let (_, version) = found
+        .ok_or_else(|| corrupt("it is not a message store of Tickwire, or has a later version"))?;
     let (created, rest) = rest.split_first_chunk::<8>().ok_or_else(cut)?;
     if *version == Version::Two {
         let (sum, _) = rest.split_first_chunk::<8>().ok_or_else(cut)?;

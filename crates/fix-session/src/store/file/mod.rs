@@ -459,8 +459,7 @@ impl Store for FileStore {
             self.unsynced = false;
         }
         self.compact().map_err(|error| {
-            self.poisoned =
-                Some(format!("the journal that was written anew cannot be relied on: {error}"));
+            self.poisoned = Some(format!("the rewritten journal is not reliable: {error}"));
             self.error("write anew", error)
         })
     }

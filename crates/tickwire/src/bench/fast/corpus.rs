@@ -95,7 +95,7 @@ pub fn all(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<Corpus>, 
         if capture.exists() {
             corpora.push(Corpus::read(known, &capture)?);
         } else {
-            tell!("tickwire: {} is not there: left out", capture.display());
+            tell!("tickwire: {} does not exist: skipped", capture.display());
         }
     }
     let made = [

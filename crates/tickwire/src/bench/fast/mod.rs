@@ -205,7 +205,7 @@ fn peer_rows<'c>(
 ) -> Vec<Row<'c>> {
     let mut rows = Vec::new();
     for peer in peers::ALL.iter().filter(|peer| wanted(peer.name)) {
-        let left_out = |why: &str| tell!("tickwire: {} left out: {why}", peer.name);
+        let left_out = |why: &str| tell!("tickwire: {} skipped: {why}", peer.name);
         if let Err(why) = peer.build(folder) {
             left_out(&why);
             continue;

@@ -81,7 +81,7 @@ impl Peer {
 
 /// Runs a command to its end in `folder`; its first lines of error where it fails.
 fn output(command: &[&str], arguments: &[String], folder: &Path) -> Result<Output, String> {
-    let (&program, rest) = command.split_first().ok_or("there is no command")?;
+    let (&program, rest) = command.split_first().ok_or("it has no command")?;
     let output = Command::new(program)
         .args(rest)
         .args(arguments)
@@ -93,5 +93,5 @@ fn output(command: &[&str], arguments: &[String], folder: &Path) -> Result<Outpu
     }
     let text = String::from_utf8_lossy(&output.stderr);
     let line = text.lines().find(|line| !line.trim().is_empty());
-    Err(line.unwrap_or("it failed without a word").to_owned())
+    Err(line.unwrap_or("it failed without a message").to_owned())
 }

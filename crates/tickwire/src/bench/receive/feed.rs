@@ -41,7 +41,7 @@ impl Feed {
             ..Options::simple()
         };
         let failed =
-            |error: &dyn std::fmt::Display| Failure::Data(format!("the made-up feed: {error}"));
+            |error: &dyn std::fmt::Display| Failure::Data(format!("the generated feed: {error}"));
         let mut generator = Generator::new(&options).map_err(|error| failed(&error))?;
         let mut frames: Vec<Vec<Vec<u8>>> = vec![Vec::with_capacity(packets); lines];
         let mut payload_bytes = 0;
@@ -99,6 +99,6 @@ impl Feed {
             ..HandlerOptions::default()
         };
         Handler::new(options, engine, NoBooks)
-            .map_err(|error| Failure::Data(format!("the made-up feed: {error}")))
+            .map_err(|error| Failure::Data(format!("the generated feed: {error}")))
     }
 }

@@ -35,7 +35,7 @@ pub fn measure(folder: &Path, messages: &[(&'static str, &[u8])]) -> Vec<(Label,
     let mut found = Vec::new();
     for peer in &ALL {
         let folder = folder.join(peer.name);
-        let left_out = |why: &str| tell!("tickwire: {} left out: {why}", peer.name);
+        let left_out = |why: &str| tell!("tickwire: {} skipped: {why}", peer.name);
         if let Err(why) = run(peer.build, &[], &folder) {
             left_out(&why);
             continue;
@@ -62,7 +62,7 @@ fn times(output: &Output) -> Result<Vec<(&'static str, f64)>, String> {
 
 /// Runs a command to its end in `folder`, with `input`; its first line of error where it fails.
 fn run(command: &[&str], input: &[u8], folder: &Path) -> Result<Output, String> {
-    let (&program, arguments) = command.split_first().ok_or("there is no command")?;
+    let (&program, arguments) = command.split_first().ok_or("it has no command")?;
     if !folder.is_dir() {
         return Err(format!("{} is not there", folder.display()));
     }
@@ -85,5 +85,5 @@ fn run(command: &[&str], input: &[u8], folder: &Path) -> Result<Output, String> 
     }
     let text = String::from_utf8_lossy(&output.stderr);
     let line = text.lines().find(|line| !line.trim().is_empty());
-    Err(line.unwrap_or("it failed without a word").to_owned())
+    Err(line.unwrap_or("it failed without a message").to_owned())
 }

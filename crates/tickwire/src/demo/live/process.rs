@@ -112,7 +112,7 @@ impl Process {
     }
 
     fn failed(&self, how: &str) -> Failure {
-        Failure::Usage(format!("the {} {how}: what it said stands above", self.name))
+        Failure::Usage(format!("the {} {how}: its output is above", self.name))
     }
 }
 

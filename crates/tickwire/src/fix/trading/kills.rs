@@ -104,7 +104,7 @@ impl Plan {
                 return Err(Failure::Data("interrupted: nothing was compared".to_owned()));
             }
             if begun.elapsed() > 2 * self.time + GRACE {
-                return Err(Failure::Data("the clients were not done in time".to_owned()));
+                return Err(Failure::Data("the clients did not finish in time".to_owned()));
             }
             if server.process.has_ended()? {
                 return Err(server.process.failure());

@@ -58,7 +58,7 @@ impl Ledger<'_> {
             return Err(wrong("a report was delivered twice"));
         }
         if !reports.iter().map(|[id, ..]| id).eq(&handled) {
-            return Err(wrong("a report was lost, or came out of order"));
+            return Err(wrong("a report was lost or arrived out of order"));
         }
         Ok(handled.len())
     }

@@ -216,7 +216,7 @@ impl Server {
         once: Option<Stop>,
     ) -> Result<Engine<Self>, Failure> {
         let metrics = Metrics::new();
-        let help = "Time from an order being read to the last report on it being handed over";
+        let help = "Time from reading an order to queueing its last report";
         let server = Self {
             seed,
             ids: Ids::default(),

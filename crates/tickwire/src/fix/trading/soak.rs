@@ -274,7 +274,7 @@ fn report(
     let is_whole =
         sent == server.orders() && server.reports() == clients.reports && finished == sent;
     if !is_whole || clients.failures > 0 {
-        let text = format!("messages were lost, or {} things went wrong", clients.failures);
+        let text = format!("messages were lost, or {} errors occurred", clients.failures);
         return Err(Failure::Data(text));
     }
     Ok(Outcome::flawed_if(growth > GROWTH_MAX))

@@ -247,21 +247,17 @@ impl<'r> ChannelReport<'r> {
             let (source, truncated) = (line.source, line.truncated);
             writeln!(
                 out,
-                "{source}: the capture cut {truncated} packets short; they are not decoded"
+                "{source}: the capture truncated {truncated} packets; they are not decoded"
             )?;
         }
         if let Some(unplaced) = self.unplaced() {
             writeln!(
                 out,
-                "{unplaced} packets of a line have sequence numbers that fit nothing before them and are \
-                 not decoded: is --framing, or --seq-num, that of the feed, or --keep-numbering too much?"
+                "{unplaced} packets of a line have unexpected sequence numbers and are not decoded: does --framing or --seq-num fit the feed, or is --keep-numbering too strict?"
             )?;
         }
         if self.is_nothing_decoded() {
-            writeln!(
-                out,
-                "Nothing was decoded: is --framing that of the feed, and are the templates its own?"
-            )?;
+            writeln!(out, "Nothing was decoded: do --framing and --templates fit the feed?")?;
         }
         Ok(())
     }
@@ -272,23 +268,21 @@ impl<'r> ChannelReport<'r> {
         if not_understood > 0 {
             writeln!(
                 out,
-                "{not_understood} messages were not understood (the log says why): are --books and \
-                 --instrument-key those of the feed?"
+                "{not_understood} messages were not understood (see the log): do --books and --instrument-key fit the feed?"
             )?;
         }
         let refused = self.refused_instruments();
         if refused > 0 {
             writeln!(
                 out,
-                "There was no room for instruments named {refused} times: their books are missing; raise \
-                 --instruments-max"
+                "Instruments were refused {refused} times: their books are missing; raise --instruments-max"
             )?;
         }
         let faulty = self.handler.recovery.counters().faulty_snapshots;
         if faulty > 0 {
             writeln!(
                 out,
-                "{faulty} snapshots were not used: their levels are no book, or deeper than the feed says"
+                "{faulty} snapshots were not used: their levels do not form a book, or are deeper than the depth of the feed"
             )?;
         }
         Ok(())
@@ -359,10 +353,7 @@ const UNPLACED_MIN: u64 = 100;
 
 /// Hint if snapshots differed from books.
 fn mismatch_hint(mismatches: u64) -> Option<&'static str> {
-    (mismatches > 0).then_some(
-        "Snapshots differ from books: is --books the way in which the feed names levels, and --depth, \
-         if given, that of its books?",
-    )
+    (mismatches > 0).then_some("Snapshots differ from books: do --books and --depth fit the feed?")
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub fn write_others(others: &OtherPackets, out: &mut impl Write) -> Result<(), F
         )?;
     }
     if others.pieces > 0 {
-        writeln!(out, "{} TCP segments passed over", others.pieces)?;
+        writeln!(out, "{} TCP segments skipped", others.pieces)?;
     }
     Ok(())
 }

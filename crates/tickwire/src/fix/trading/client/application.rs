@@ -300,7 +300,7 @@ impl Client {
                 Ok(false) => {
                     let id = String::from_utf8_lossy(report.exec_id).into_owned();
                     return self
-                        .fail(format!("execution report {id} came twice without PossDupFlag"));
+                        .fail(format!("execution report {id} arrived twice without PossDupFlag"));
                 }
                 Err(error) => return self.fail(format!("cannot write the journal {error}")),
             }
@@ -350,7 +350,7 @@ impl Application for Client {
             let text = match self.was_logged_on {
                 true => "the connection was lost; is the server running? (--reliable goes on)",
                 false => {
-                    "no Logon came back: either no server runs there, or it refuses ours (its event log says why)"
+                    "no Logon was received: either no server runs there, or it refused the Logon (see its event log)"
                 }
             };
             self.fail(text.to_owned());
