@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tickwire_fast::{Decoder, DecoderOptions, Findings, Program};
 use tickwire_feed::framing::{Framer, Framing};
 
-/// Channels followed at the same time; the one longest silent is let go.
+/// Channels followed at the same time; the one longest silent is dropped.
 const CHANNELS_MAX: usize = 256;
 
 /// State of one channel between packets.
@@ -117,7 +117,7 @@ mod tests {
             assert_eq!(channel.decoder.needs_reset(), number >= CHANNELS_MAX);
         }
         assert_eq!(remarks.len(), 1);
-        assert!(remarks[0].contains("that of 239.0.0.0:1000 is let go"), "{}", remarks[0]);
+        assert!(remarks[0].contains("that of 239.0.0.0:1000 is dropped"), "{}", remarks[0]);
         let again = channels.channel(address(0), |_| {});
         assert!(again.decoder.needs_reset());
         assert!(!channels.channel(address(3), |_| {}).decoder.needs_reset());

@@ -157,7 +157,7 @@ fn contradictions_are_errors() {
         (
             with("")
                 + "[channels.y.lines]\na = { group = \"192.0.2.1\", port = 1, source = \"192.0.2.2\" }",
-            "no multicast group, so it has no source",
+            "not a multicast group, so it cannot have a source",
         ),
         (
             with("")
@@ -170,7 +170,7 @@ fn contradictions_are_errors() {
             "without a `user`",
         ),
         (with("") + "[channels.\"a b\".lines]\n" + &line("233.252.0.8"), "channel name `a b`"),
-        ("templates = \"t.xml\"".to_owned(), "describes no channel"),
+        ("templates = \"t.xml\"".to_owned(), "has no channel"),
         ("templates = \"t.xml\"\n[channels]".to_owned(), "the table has no channel"),
         (with("") + "[channels.y.lines]", "`lines` has neither a line `a` nor `b`"),
         (with("") + "[channels.y]", "the channel has no lines"),

@@ -193,8 +193,7 @@ fn a_message_that_is_sent_again_though_it_is_too_long_ends_the_session_with_word
     assert!(talk.answers(false).is_empty(), "bytes on the wire may be wrong once");
     assert_eq!(talk.say(3, "0", ""), ["35=2|7=2|16=0"]);
     talk.handle_bytes(&long);
-    let text =
-        format!("a message of {} bytes is longer than 500, the most that is taken", long.len());
+    let text = format!("a message of {} bytes exceeds the limit of 500", long.len());
     assert_eq!(talk.answers(false), [format!("35=5|58={text}")]);
     let why = Why::TooLong { len: long.len(), len_max: 500 };
     assert!(talk.notices.contains(&Notice::Disconnect(why)), "{:?}", talk.notices);

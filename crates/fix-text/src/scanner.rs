@@ -379,7 +379,7 @@ impl<'t> Scanner<'t> {
     /// Returns an error if the text ends within a message.
     fn cut(&self, start: usize, end: usize) -> Option<String> {
         let is_cut = end == self.text.len() && self.text.last() != Some(&b'\n');
-        is_cut.then(|| format!("cut: the data end after {} bytes of a message", end - start))
+        is_cut.then(|| format!("truncated: the data ends after {} bytes of a message", end - start))
     }
 
     /// Splits fields up to CheckSum, another message or the end of the line.
@@ -769,7 +769,7 @@ mod tests {
         assert_eq!(scan(text).len(), 2);
         assert_eq!(scan(text)[0].0, "8=FIX.4.2|9=5|35=0|58=x|");
         let [(_, notes)] = &scan("8=FIX.4.2\u{1}9=50\u{1}35=D\u{1}49=")[..] else { panic!("one") };
-        assert!(notes[0].starts_with("cut: the data end after 23 bytes"), "{notes:?}");
+        assert!(notes[0].starts_with("truncated: the data ends after 23 bytes"), "{notes:?}");
     }
 
     #[test]

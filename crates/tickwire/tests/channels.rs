@@ -97,6 +97,6 @@ fn a_channel_beyond_the_limit_is_told_once() {
     let datagrams: Vec<(&str, &[u8])> = addresses.iter().map(|a| (a.as_str(), BY_1)).collect();
     let run = run("decode", "many", &datagrams, "");
     assert_eq!((run.status, values(&run)), (1, vec![1; 256]));
-    assert_eq!(run.err.matches("that of 239.1.0.0:1000 is let go").count(), 1, "{}", run.err);
+    assert_eq!(run.err.matches("that of 239.1.0.0:1000 is dropped").count(), 1, "{}", run.err);
     assert!(run.err.contains("44 packets skipped"), "{}", run.err);
 }

@@ -79,7 +79,7 @@ fn what_is_wrong_is_told_with_place_field_and_what_was_expected() {
         "SessionRejectReason 1",
         "garbled, to be ignored: CheckSum (10) is ",
         "not a message: expected 8=FIX..., 9= with a length",
-        "cut: the data end after 40 bytes of a message",
+        "truncated: the data ends after 40 bytes of a message",
         "8 messages, 6 wrong",
     ];
     for text in wanted {
@@ -202,7 +202,7 @@ fn a_hole_in_a_stream_is_told() {
     let run = tickwire(&format!("fix decode {path}"));
     assert_eq!(run.status, 1, "{}", run.err);
     let wanted =
-        format!("{len} bytes of streams are missing at their ends or came before their beginnings");
+        format!("{len} bytes of streams are missing at their ends or precede their beginnings");
     assert!(run.err.contains(&wanted), "{}", run.err);
 }
 

@@ -58,7 +58,7 @@ fn new_templates_take_effect_without_a_restart() {
         send("1.bin");
         // A file with errors is reported and changes nothing.
         std::fs::write(&running, "<templates><template/></templates>").unwrap();
-        receiving.wait_for("the running templates stay", 1);
+        receiving.wait_for("the current templates stay in use", 1);
         std::fs::write(&running, &new).unwrap();
         receiving.wait_for("new templates take effect at the next reset", 1);
         send("2.bin");

@@ -62,14 +62,14 @@ fn updates_that_do_not_fit_change_nothing() {
     book.apply(&by_level(Side::Bid, 1, LevelAction::New(level(5)))).unwrap();
     let before = book.clone();
     let faults = [
-        (by_level(Side::Bid, 3, LevelAction::New(level(4))), "leave a hole"),
-        (by_level(Side::Bid, 2, LevelAction::Change(level(4))), "not there"),
-        (by_level(Side::Bid, 2, LevelAction::Delete), "not there"),
+        (by_level(Side::Bid, 3, LevelAction::New(level(4))), "leave a gap"),
+        (by_level(Side::Bid, 2, LevelAction::Change(level(4))), "does not exist"),
+        (by_level(Side::Bid, 2, LevelAction::Delete), "does not exist"),
         (by_level(Side::Bid, 0, LevelAction::Delete), "from 1 to 3"),
         (by_level(Side::Bid, 4, LevelAction::New(level(4))), "from 1 to 3"),
         (by_price(Side::Bid, PriceAction::New, 5), "already"),
-        (by_price(Side::Bid, PriceAction::Change, 6), "not there"),
-        (by_price(Side::Offer, PriceAction::Delete, 6), "not there"),
+        (by_price(Side::Bid, PriceAction::Change, 6), "does not exist"),
+        (by_price(Side::Offer, PriceAction::Delete, 6), "does not exist"),
     ];
     for (update, text) in faults {
         let fault = book.apply(&update).unwrap_err();
@@ -141,9 +141,9 @@ fn orders_add_up_to_levels() {
     assert_eq!(book.orders(), 3);
     let before = book.clone();
     for (id, action, text) in [
-        (9, OrderAction::Remove, "order 9 is not there"),
-        (1, new(Side::Bid, 1, 1), "there already"),
-        (5, new(Side::Bid, 10, i64::MAX), "add up"),
+        (9, OrderAction::Remove, "order 9 does not exist"),
+        (1, new(Side::Bid, 1, 1), "already exists"),
+        (5, new(Side::Bid, 10, i64::MAX), "too large"),
     ] {
         let fault = book.apply(&order(id, action)).unwrap_err();
         assert!(fault.to_string().contains(text), "{fault}");
