@@ -383,17 +383,16 @@ impl Messages {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
-        match signals::detached(py, || self.next())? {
+        match signals::advance(py, &self.pull, |pulled| pulled.next(&self.errors))? {
             Ok(message) => Ok(message.map(Message::from)),
             Err(fault) => Err(fault.exception(py)),
         }
     }
 }
 
-impl Messages {
-    fn next(&self) -> Result<Option<Owned>, Box<Fault>> {
-        let mut pulled = self.pull.lock().unwrap_or_else(PoisonError::into_inner);
-        let Pulled { pull, raised } = &mut *pulled;
+impl Pulled {
+    fn next(&mut self, errors: &Errors) -> Result<Option<Owned>, Box<Fault>> {
+        let Self { pull, raised } = self;
         loop {
             if let Some(message) = pull.taken().0.pop_front() {
                 return Ok(Some(message));
@@ -405,7 +404,7 @@ impl Messages {
                 return Ok(None);
             }
             pull.step();
-            *raised = self.errors.note(pull.take_faults());
+            *raised = errors.note(pull.take_faults());
         }
     }
 }

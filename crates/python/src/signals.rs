@@ -1,7 +1,9 @@
 //! Signals, such as that of Ctrl-C, while work goes on without the GIL.
 
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::cell::RefCell;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long Python's signals may wait. To look for them takes the GIL, which another thread may hold for 5 ms.
@@ -18,6 +20,8 @@ struct Watch {
 
 thread_local! {
     static WATCH: RefCell<Option<Watch>> = const { RefCell::new(None) };
+    /// Addresses of the iterators that this thread advances: several, as a signal handler may take from another one.
+    static ADVANCED: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Does work with the GIL released. Work that takes long asks [`is_interrupted`] and ends where it is; the exception of
@@ -51,4 +55,42 @@ pub fn is_interrupted() -> bool {
         watch.raised = raised.or(watch.raised.take());
         watch.raised.is_some()
     })
+}
+
+/// Advances an iterator by [`detached`] work. Other threads wait for it.
+///
+/// # Errors
+/// The exception of a signal; RuntimeError if a signal handler asks the iterator that it interrupted: this thread holds
+/// its lock, and would wait for itself.
+pub fn advance<S: Send, R: Send>(
+    py: Python<'_>,
+    iterator: &Mutex<S>,
+    work: impl FnOnce(&mut S) -> R + Send,
+) -> PyResult<R> {
+    let _advance = Advance::begin(std::ptr::from_ref(iterator).addr())?;
+    detached(py, || work(&mut iterator.lock().unwrap_or_else(PoisonError::into_inner)))
+}
+
+/// The time in which a thread advances the iterator it entered last.
+struct Advance;
+
+impl Advance {
+    fn begin(iterator: usize) -> PyResult<Self> {
+        ADVANCED.with_borrow_mut(|advanced| {
+            if advanced.contains(&iterator) {
+                return Err(PyRuntimeError::new_err(
+                    "reentrant call: a signal handler took from the iterator that it interrupted; have it set a flag, \
+                     or raise an exception",
+                ));
+            }
+            advanced.push(iterator);
+            Ok(Self)
+        })
+    }
+}
+
+impl Drop for Advance {
+    fn drop(&mut self) {
+        ADVANCED.with_borrow_mut(Vec::pop);
+    }
 }

@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -77,3 +77,52 @@ def test_fix(tmp_path: Path, kind: str) -> None:
         "table": log.batches("D", ["Symbol"]).collect,
     }
     assert interrupted(log, works[kind]) < COUNT
+
+
+@pytest.mark.parametrize("kind", ["fast", "opra", "fix"])
+def test_a_signal_handler_cannot_take_from_the_iterator_that_it_interrupts(tmp_path: Path, kind: str) -> None:
+    iterator, counting = endless(tmp_path, kind)
+    errors: list[str] = []
+
+    def take(*_: object) -> None:
+        try:
+            next(iterator)
+        except RuntimeError as error:
+            errors.append(str(error))
+        raise InterruptedError
+
+    def press() -> None:
+        while counting.error_count == 0:
+            time.sleep(0.001)
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, take)
+    try:
+        pressing = threading.Thread(target=press)
+        pressing.start()
+        with pytest.raises(InterruptedError):
+            next(iterator)
+        pressing.join()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert len(errors) == 1 and "reentrant call" in errors[0], errors
+    assert counting.error_count < COUNT
+    # Not for good: it goes on where it was interrupted.
+    assert next(iterator, "the end") == "the end"
+    assert counting.error_count == COUNT
+
+
+def endless(directory: Path, kind: str) -> tuple[Iterator[object], Counting]:
+    """Messages of a file of which nothing can be decoded, and what counts its errors."""
+    if kind == "fast":
+        templates = feed.write(directory, "t.xml", feed.TEMPLATES)
+        path = feed.write(directory, "c.bin", feed.prefixed([bytes([0xC0, 0x89])]) * COUNT)
+        capture = tickwire.open(path, templates, reset="packet", input_format="u32be", on_error="keep")
+        return iter(capture), capture
+    if kind == "opra":
+        path = feed.write(directory, "c.bin", feed.prefixed([b"no packet of OPRA"]) * COUNT)
+        trace = opra.open(path, "u32be", on_error="keep")
+        return iter(trace), trace
+    bad = b"8=FIX.4.4|9=22|35=D|55=MSFT|44=10.50|10=099|\n"
+    log = fix.open(feed.write(directory, "orders.log", bad * COUNT), on_error="keep")
+    return iter(log), log

@@ -52,7 +52,8 @@ class Events(Generic[T]):
         self._inner = inner
         # What threads of asyncio found: a task that asked for it may have been cancelled, the next one takes it.
         self._found: deque[T | Exception] = deque()
-        self._looking = threading.Lock()
+        # A signal handler may take from the iterator that it interrupts: the same thread may enter again.
+        self._looking = threading.RLock()
 
     def __iter__(self) -> Events[T]:
         return self

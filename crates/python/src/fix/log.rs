@@ -195,7 +195,7 @@ impl Messages {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
-        let next = signals::detached(py, || self.next())?;
+        let next = signals::advance(py, &self.reading, |reading| self.next(reading))?;
         next.map(|inner| inner.map(Message::new)).map_err(|end| match end {
             End::File(text) => errors::usage(py, &text),
             End::Message(fault) => fault.exception(py),
@@ -211,9 +211,8 @@ enum End {
 }
 
 impl Messages {
-    fn next(&self) -> Result<Option<Inner>, End> {
-        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        let Reading { pull, queue } = &mut *reading;
+    fn next(&self, reading: &mut Reading) -> Result<Option<Inner>, End> {
+        let Reading { pull, queue } = reading;
         while !signals::is_interrupted() {
             match queue.pop_front() {
                 Some(Ok(inner)) => return Ok(Some(inner)),

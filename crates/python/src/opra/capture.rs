@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use tickwire_arrow::Decimals;
 use tickwire_arrow::opra::{CATEGORIES, columns_of};
 use tickwire_opra::generate::Generator;
@@ -218,14 +218,14 @@ impl Messages {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
-        signals::detached(py, || self.next())?.map_err(|fault| fault.exception(py))
+        let next = signals::advance(py, &self.reading, |reading| reading.next(&self.errors))?;
+        next.map_err(|fault| fault.exception(py))
     }
 }
 
-impl Messages {
-    fn next(&self) -> Result<Option<Message>, Box<Fault>> {
-        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        let Reading { pull, queue, raised } = &mut *reading;
+impl Reading {
+    fn next(&mut self, errors: &Errors) -> Result<Option<Message>, Box<Fault>> {
+        let Self { pull, queue, raised } = self;
         loop {
             if let Some(message) = queue.pop_front() {
                 return Ok(Some(message));
@@ -240,7 +240,7 @@ impl Messages {
                 queue.push_back(Message::new(header, message));
                 Ok(())
             });
-            *raised = self.errors.note(pull.take_faults());
+            *raised = errors.note(pull.take_faults());
         }
     }
 }
