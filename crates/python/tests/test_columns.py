@@ -1,5 +1,9 @@
 """Columns of a template, taken by other libraries."""
 
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import feed
@@ -122,3 +126,44 @@ def test_errors_of_columns_may_be_kept(tmp_path: Path) -> None:
     kept = tickwire.open(path, templates, reset="packet", input_format="u32be", on_error="keep")
     assert kept.table("Quote").num_rows == 3
     assert [error.code for error in kept.errors] == ["D9"]
+
+
+WRITE = """
+import resource, tickwire
+if {limit}:
+    resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
+tickwire.open("c.bin", "t.xml", reset="packet", input_format="u32be").to_parquet("q.parquet", "Status")
+"""
+
+
+def writing(directory: Path, count: int, limit: int) -> subprocess.Popen[str]:
+    """A process that writes a Parquet file of so many rows, of at most so many bytes."""
+    feed.write(directory, "t.xml", feed.TEMPLATES)
+    packet = feed.status(1, bytes(range(200)))
+    feed.write(directory, "c.bin", feed.prefixed([packet + feed.status(n, packet) for n in range(count)]))
+    program = WRITE.format(limit=limit)
+    return subprocess.Popen([sys.executable, "-c", program], cwd=directory, stderr=subprocess.PIPE, text=True)
+
+
+def test_a_parquet_file_for_which_there_is_no_room_is_an_error_and_not_left_behind(tmp_path: Path) -> None:
+    process = writing(tmp_path, 2_000, 4096)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "OSError" in told and "q.parquet: " in told and "File too large" in told, told
+    assert not list(tmp_path.glob("q.parquet*"))
+
+
+def test_a_process_that_is_killed_leaves_no_parquet_file_that_is_not_whole(tmp_path: Path) -> None:
+    process = writing(tmp_path, 60_000, 0)
+    end = time.monotonic() + 60
+    while not (tmp_path / "q.parquet.partial").exists():
+        assert time.monotonic() < end and process.poll() is None
+        time.sleep(0.001)
+    process.kill()
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+    assert [path.name for path in tmp_path.glob("q.parquet*")] == ["q.parquet.partial"]
+    capture = tickwire.open(tmp_path / "c.bin", tmp_path / "t.xml", reset="packet", input_format="u32be")
+    capture.to_parquet(tmp_path / "q.parquet", "Status")
+    assert pyarrow.parquet.read_metadata(tmp_path / "q.parquet").num_rows == 120_000
+    assert not (tmp_path / "q.parquet.partial").exists()

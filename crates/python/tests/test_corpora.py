@@ -2,9 +2,11 @@
 
 import gzip
 import json
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
-import pyarrow
+import pyarrow.parquet
 import pytest
 import tickwire
 
@@ -42,45 +44,59 @@ def test_every_message_is_as_expected(name: str, framing: str) -> None:
     assert count > 0
 
 
-def rows(message: tickwire.Message) -> list[dict[str, object]]:
-    """The rows of a message with one sequence at most, by path; decimals as mantissa and exponent."""
-    fields = message.to_dict()
-    lists = [name for name, value in fields.items() if isinstance(value, list)]
-    assert len(lists) <= 1
-    around = {name: value for name, value in fields.items() if name not in lists}
-    entries = fields[lists[0]] if lists else []
-    return [around | {f"{lists[0]}/{name}": value for name, value in entry.items()} for entry in entries] or [
-        around
-    ]
+def is_decimal(value: object) -> bool:
+    return isinstance(value, dict) and set(value) == {"m", "e"}
 
 
-def cell(table: pyarrow.Table, name: str) -> list[object] | None:
-    """A column as the JSON form has it; None where its type has another form."""
-    if f"{name}.mantissa" in table.column_names:
-        parts = zip(table[f"{name}.mantissa"].to_pylist(), table[f"{name}.exponent"].to_pylist(), strict=True)
-        return [None if m is None else {"m": m, "e": e} for m, e in parts]
-    if name not in table.column_names or not str(table[name].type).startswith(
-        ("int", "uint", "string", "bool")
-    ):
-        return None
-    return table[name].to_pylist()
+def rows(record: dict[str, Any], path: str = "") -> list[dict[str, object]]:
+    """The rows of a message, by name of the column: one an innermost entry, with all that is around it."""
+    around: dict[str, object] = {}
+    inner: list[dict[str, object]] = []
+    for name, value in record.items():
+        name = path + name
+        if isinstance(value, list):
+            around[f"{name}.length"] = len(value)
+            for index, entry in enumerate(value):
+                inner += [{f"{name}.entry": index} | row for row in rows(entry, f"{name}/")]
+        elif isinstance(value, dict) and not is_decimal(value):
+            around[f"{name}.present"] = True
+            (group,) = rows(value, f"{name}/")
+            around |= group
+        else:
+            around[name] = value
+    return [around | row for row in inner] or [around]
+
+
+def expected_of(row: dict[str, object], column: str) -> object:
+    """What a column has in a row: that of the JSON form, or a part of a decimal."""
+    name, _, part = column.rpartition(".")
+    if part in ("mantissa", "exponent") and (is_decimal(row.get(name)) or name in row):
+        value = row[name]
+        return value and value[part[0]]  # type: ignore[index]
+    value = row.get(column)
+    return Decimal(value["m"]).scaleb(value["e"]) if is_decimal(value) else value  # type: ignore[index]
+
+
+HEADER = ["pkt", "off", "time", "seq_num", "source", "destination", "line"]
 
 
 @pytest.mark.parametrize(("name", "framing"), CAPTURES)
-def test_columns_have_the_values_of_messages(name: str, framing: str) -> None:
+def test_files_of_columns_are_as_expected(tmp_path: Path, name: str, framing: str) -> None:
     capture = opened(name, framing)
-    compared = 0
-    for template in capture.counts():
-        messages = [message for message in capture if message.template == template]
-        lists = [value for value in messages[0].to_dict().values() if isinstance(value, list)]
-        if len(lists) > 1:
-            continue
-        expected = [row for message in messages for row in rows(message)]
-        table = capture.table(template)
-        assert table.num_rows == len(expected)
-        for field in {field for row in expected for field in row}:
-            values = cell(table, field)
-            if values is not None:
-                assert values == [row.get(field) for row in expected], f"{template}: {field}"
-                compared += 1
-    assert compared > 0
+    expected: dict[str, list[dict[str, object]]] = {}
+    with gzip.open(CORPUS / f"{name}.expected.jsonl.gz", "rt") as lines:
+        for line in lines:
+            message = json.loads(line)
+            place = {"pkt": message["pkt"], "off": message["off"]}
+            expected.setdefault(message["n"], []).extend(place | row for row in rows(message["msg"]))
+    for template, wanted in expected.items():
+        capture.to_parquet(tmp_path / "x.parquet", template)
+        table = pyarrow.parquet.read_table(tmp_path / "x.parquet")
+        assert table.num_rows == len(wanted)
+        told = {column for row in wanted for column, value in row.items() if value is not None}
+        missing = told - {name.removesuffix(".mantissa") for name in table.column_names}
+        assert not missing, f"{template} has no columns {missing}"
+        for column in table.column_names:
+            if column not in HEADER[2:]:
+                values = table[column].to_pylist()
+                assert values == [expected_of(row, column) for row in wanted], f"{template}: {column}"

@@ -228,3 +228,70 @@ def test_asyncio_loses_nothing_when_a_task_is_cancelled(tmp_path: Path) -> None:
 
     assert asyncio.run(run()) == [1, 2, 3, 4, 5]
     sender.close()
+
+
+def test_asyncio_over_sockets_has_books_trades_gaps_and_ends_by_close(tmp_path: Path) -> None:
+    """One task takes all events while another sends; a third closes it while the first waits."""
+    port = free_port()
+    sender = Sender(port)
+
+    async def take(events: tickwire.Events[tickwire.Event], seen: list[tickwire.Event]) -> None:
+        async for event in events:
+            seen.append(event)
+
+    async def run() -> list[tickwire.Event]:
+        seen: list[tickwire.Event] = []
+        with live(tmp_path, port).events() as events:
+            taking = asyncio.create_task(take(events, seen))
+            await asyncio.sleep(0.1)
+            # Number 4 comes on no line: a gap once those behind it have waited long enough.
+            for bytes_ in [*PACKETS[:3], PACKETS[4]]:
+                sender.send([bytes_])
+                await asyncio.sleep(0)
+            while not any(isinstance(event, tickwire.Gap) for event in seen):
+                await asyncio.sleep(0.02)
+            assert not taking.done()
+            events.close()
+            await asyncio.wait_for(taking, 10)
+        return seen
+
+    seen = asyncio.run(asyncio.wait_for(run(), 30))
+    sender.close()
+    messages = [event.seq_num for event in seen if isinstance(event, tickwire.Message)]
+    assert messages == [1, 2, 3, 5]
+    (gap,) = [event for event in seen if isinstance(event, tickwire.Gap)]
+    assert (gap.first, gap.last) == (4, 4)
+    (trade,) = [event for event in seen if isinstance(event, tickwire.Trade)]
+    assert (trade.price, trade.size) == (Decimal("100.50"), 1)
+    books = [event for event in seen if isinstance(event, tickwire.Book)]
+    assert books[2].asks == [(Decimal("100.50"), 3, None)]
+    assert not books[-1].is_fresh
+
+
+def test_many_channels_share_one_event_loop(tmp_path: Path) -> None:
+    """More handlers than asyncio's pool has threads on small machines: none starves."""
+    count = 16
+    ports: set[int] = set()
+    while len(ports) < count:
+        ports.add(free_port())
+
+    async def take(messages: tickwire.Events[tickwire.Message]) -> list[int | None]:
+        return [message.seq_num async for message in messages]
+
+    async def run() -> list[list[int | None]]:
+        senders, takers = [], []
+        for port in ports:
+            directory = tmp_path / str(port)
+            directory.mkdir()
+            senders.append(Sender(port))
+            takers.append(live(directory, port).messages(idle=3.0))
+        tasks = [asyncio.create_task(take(messages)) for messages in takers]
+        for sender in senders:
+            sender.send(PACKETS)
+            await asyncio.sleep(0)
+        seen = await asyncio.gather(*tasks)
+        for sender in senders:
+            sender.close()
+        return seen
+
+    assert asyncio.run(run()) == [[1, 2, 3, 4, 5]] * count

@@ -49,7 +49,7 @@ impl std::error::Error for UnknownMsgType {}
 /// | type of the field | column |
 /// |---|---|
 /// | Int, Length, NumInGroup, SeqNum, TagNum, DayOfMonth | Int64 |
-/// | Amt, Float, Percentage, Price, PriceOffset, Qty | Decimal128 with 38 digits, 18 of them behind the point; Float64 on request |
+/// | Amt, Float, Percentage, Price, PriceOffset, Qty | Decimal128 with 38 digits, 18 of them behind the point, for numbers of up to 35 digits; Float64 on request |
 /// | Boolean | Boolean |
 /// | UTCTimestamp | Timestamp in nanoseconds, UTC |
 /// | UTCDateOnly, LocalMktDate | Date32 |
