@@ -23,7 +23,7 @@ impl UnfinishedFile {
     /// Those of the file system, with the file's name, and where somebody else is writing this file.
     pub fn create(path: PathBuf) -> io::Result<Self> {
         if let Some(directory) = path.parent() {
-            fs::create_dir_all(directory).map_err(|error| named(directory, &error))?;
+            create_directory(directory)?;
         }
         let mut partial = path.as_os_str().to_owned();
         partial.push(".partial");
@@ -67,15 +67,16 @@ impl UnfinishedFile {
         Ok(())
     }
 
-    /// Brings the file to the disk and gives it its name.
+    /// Brings the file to the disk and gives it its name, which is on the disk too then.
     ///
     /// # Errors
-    /// Those of the file system, with the file's name.
+    /// Those of the file system, with the file's name. After a failed sync of the directory the file has its name, but may
+    /// lose it if the machine stops.
     pub fn publish(mut self) -> io::Result<()> {
         self.sync()?;
         fs::rename(&self.partial, &self.path).map_err(|error| named(&self.path, &error))?;
         self.is_published = true;
-        Ok(())
+        sync_directory_of(&self.path)
     }
 }
 
@@ -86,6 +87,45 @@ impl Drop for UnfinishedFile {
             let _ = fs::remove_file(&self.partial);
         }
     }
+}
+
+/// Creates a directory and those above it that are missing, and brings their names to the disk.
+fn create_directory(directory: &Path) -> io::Result<()> {
+    if directory.as_os_str().is_empty() || directory.is_dir() {
+        return Ok(());
+    }
+    if let Some(above) = directory.parent() {
+        create_directory(above)?;
+    }
+    match fs::create_dir(directory) {
+        // Another thread may have been faster.
+        Err(_) if directory.is_dir() => Ok(()),
+        Err(error) => Err(named(directory, &error)),
+        Ok(()) => sync_directory_of(directory),
+    }
+}
+
+/// Brings the entry of a file to the disk: a rename alone may be undone if the machine stops.
+///
+/// A directory that this process may not read, or whose file system cannot sync directories (some network file systems), is
+/// left to the system.
+///
+/// # Errors
+/// Those of the file system, with the file's name.
+pub fn sync_directory_of(path: &Path) -> io::Result<()> {
+    let directory = match path.parent() {
+        Some(directory) if !directory.as_os_str().is_empty() => directory,
+        _ => Path::new("."),
+    };
+    match File::open(directory).and_then(|opened| opened.sync_all()) {
+        Err(error) if !is_unsupported(&error) => Err(named(path, &error)),
+        _ => Ok(()),
+    }
+}
+
+fn is_unsupported(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported)
 }
 
 /// Opens and empties a file that nobody else has locked.

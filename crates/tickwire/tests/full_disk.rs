@@ -37,7 +37,12 @@ fn a_file_that_finds_no_room_is_named_and_not_left_behind() {
     let encode = [&["encode", "day.jsonl", "-o", "out"][..], &capture].concat();
     let packets =
         [&["encode", "day.jsonl", "--output-format", "pcap", "-o", "out"][..], &capture].concat();
-    let commands: Vec<&[&str]> = vec![
+    let export = |out| {
+        let arguments = ["export", "day.pcap", "--template", "MDIncrementalRefresh", "-o", out];
+        [&arguments[..], &capture].concat()
+    };
+    let exports = ["out.parquet", "out.arrow", "out.csv", "out.jsonl.zst"].map(export);
+    let mut commands: Vec<&[&str]> = vec![
         &decode,
         &packed,
         &receive,
@@ -54,6 +59,9 @@ fn a_file_that_finds_no_room_is_named_and_not_left_behind() {
         &["opra", "generate", "--messages", "3000", "-o", "out"],
         &["templates", "generate", "day.xml", "-o", "out"],
     ];
+    if cfg!(feature = "columns") {
+        commands.extend(exports.iter().map(Vec::as_slice));
+    }
     // Of these the whole output is short, or there are files beside it, which have room.
     let short = ["--truth", "receive", "import", "multicast", "soak", "bench", "publish"];
     for arguments in commands {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use tickwire_arrow::unfinished::UnfinishedFile;
+use tickwire_arrow::unfinished::{UnfinishedFile, sync_directory_of};
 
 /// Name of the file.
 const NAME: &str = "manifest.json";
@@ -151,7 +151,8 @@ impl Manifest {
             let mut file = File::create(&next)?;
             file.write_all(format!("{manifest:#}\n").as_bytes())?;
             file.sync_all()?;
-            fs::rename(&next, &path)
+            fs::rename(&next, &path)?;
+            sync_directory_of(&path)
         };
         write().map_err(|error| {
             // Of no use to anybody.
