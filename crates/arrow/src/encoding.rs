@@ -4,7 +4,7 @@
 //! times and prices take less room as differences (`DELTA_BINARY_PACKED`), at a third of the time.
 
 use std::collections::HashSet;
-use std::hash::Hash;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -91,7 +91,7 @@ fn strings<'a, S: Hash + Eq + ?Sized + 'a>(values: impl Iterator<Item = &'a S>) 
 
 /// Whether a dictionary of values of this width, and its indexes, packed or in runs, take at most so many bits.
 fn dictionary_is_smaller(values: &[i64], width: usize, bits_max: usize) -> bool {
-    let mut distinct = HashSet::new();
+    let mut distinct: HashSet<i64, BuildHasherDefault<IntegerHasher>> = HashSet::default();
     let mut runs = 0;
     for run in values.chunk_by(|before, value| before == value) {
         runs += 1;
@@ -103,6 +103,26 @@ fn dictionary_is_smaller(values: &[i64], width: usize, bits_max: usize) -> bool 
     let index_bits = bits_of(distinct.len().saturating_sub(1) as u64);
     let indexes = (values.len() * index_bits).min(runs * (index_bits + RUN_BITS));
     distinct.len() * width + indexes <= bits_max
+}
+
+/// Hashes an integer by one multiplication. The standard hash took 2 % of the time of a file of 144,000 rows. Colliding
+/// values slow down the choice of an encoding, which looks at one batch.
+#[derive(Default)]
+struct IntegerHasher(u64);
+
+impl Hasher for IntegerHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_i64(i64::from(*byte)));
+    }
+
+    fn write_i64(&mut self, value: i64) {
+        let product = (self.0 ^ value as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 = product ^ product >> 32;
+    }
 }
 
 /// Bits of the differences of each value and the one before it.

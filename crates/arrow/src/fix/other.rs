@@ -55,8 +55,13 @@ impl Other {
 
 /// Offsets that ascend, unless there was more than they can say.
 pub fn offsets(ends: Vec<i32>) -> Result<OffsetBuffer<i32>, ArrowError> {
-    if ends.is_sorted() && ends.first() == Some(&0) {
-        return Ok(OffsetBuffer::new(ScalarBuffer::from(ends)));
+    Ok(OffsetBuffer::new(ScalarBuffer::from(ascending(ends)?)))
+}
+
+/// Ends of strings that ascend from 0, unless there was more than they can say.
+pub fn ascending(ends: Vec<i32>) -> Result<Vec<i32>, ArrowError> {
+    match ends.is_sorted() && ends.first() == Some(&0) {
+        true => Ok(ends),
+        false => Err(ArrowError::OffsetOverflowError(i32::MAX as usize)),
     }
-    Err(ArrowError::OffsetOverflowError(i32::MAX as usize))
 }

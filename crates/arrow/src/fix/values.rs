@@ -1,15 +1,14 @@
 //! Columns of values. A column is only as long as the last row that has a value; rows without one cost nothing
 //! until the batch is taken.
 
-use super::other::offsets;
+use super::other::{ascending, offsets};
 use crate::table::Decimals;
+use crate::text;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float64Type, Int64Type, Time64NanosecondType,
     TimestampNanosecondType,
 };
-use arrow_array::{
-    ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, StringArray, new_null_array,
-};
+use arrow_array::{ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, new_null_array};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
 use std::sync::Arc;
@@ -220,7 +219,7 @@ impl Column {
             Values::Int(values) => primitive::<Int64Type>(values, nulls)?,
             Values::Text(values) => {
                 let Bytes { ends, bytes } = std::mem::take(values);
-                Arc::new(StringArray::try_new(offsets(ends)?, bytes.into(), nulls)?)
+                Arc::new(text::array(ascending(ends)?, bytes, nulls)?)
             }
             Values::Time(values) => primitive::<Time64NanosecondType>(values, nulls)?,
             Values::Timestamp(values) => {
