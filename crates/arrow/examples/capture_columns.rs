@@ -1,6 +1,8 @@
 //! A capture as Arrow record batches: rows of the templates, and how long it took.
 //!
-//!     cargo run --release -p tickwire-arrow --example capture_columns -- CAPTURE TEMPLATES.xml [FRAMING]
+//!     cargo run --release -p tickwire-arrow --example capture_columns -- CAPTURE TEMPLATES.xml [FRAMING [keep]]
+//!
+//! With `keep` all batches stay in memory until the end, as in a data frame; otherwise each is dropped.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -23,7 +25,21 @@ const BATCH_ROWS: usize = 8192;
 struct Tables {
     builders: Vec<TableBuilder>,
     rows: Vec<usize>,
+    /// All batches, if they are kept.
+    kept: Option<Vec<RecordBatch>>,
     errors: Vec<String>,
+}
+
+impl Tables {
+    /// Takes the batch of a template: here a program would do its work.
+    fn take(&mut self, template: usize) -> Result<(), Box<dyn Error>> {
+        let batch = self.builders[template].take_batch()?;
+        self.rows[template] += batch.num_rows();
+        if let Some(kept) = &mut self.kept {
+            kept.push(batch);
+        }
+        Ok(())
+    }
 }
 
 impl CaptureSink for Tables {
@@ -33,10 +49,10 @@ impl CaptureSink for Tables {
         let template = decoded.message.template_index();
         let builder = &mut self.builders[template];
         builder.push(header, decoded.message)?;
-        if builder.rows() >= BATCH_ROWS {
-            self.rows[template] += take(builder.take_batch()?);
+        match builder.rows() >= BATCH_ROWS {
+            true => self.take(template),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     fn message_failed(
@@ -54,16 +70,12 @@ impl CaptureSink for Tables {
     }
 }
 
-/// Takes a batch: here a program would do its work.
-fn take(batch: RecordBatch) -> usize {
-    batch.num_rows()
-}
-
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [capture, templates, framing @ ..] = &arguments[..] else {
         return Err("give a capture, its templates, and its framing unless it has none".into());
     };
+    let keeps = framing.get(1).is_some_and(|word| word == "keep");
     let framing: Framing = framing.first().map_or("none", String::as_str).parse()?;
     let start = Instant::now();
     let set = TemplateSet::parse(&std::fs::read_to_string(templates)?)?;
@@ -74,6 +86,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut tables = Tables {
         builders: (0..count).map(|template| TableBuilder::new(table(template))).collect(),
         rows: vec![0; count],
+        kept: keeps.then(Vec::new),
         errors: Vec::new(),
     };
     let mut reader = CaptureReader::open(File::open(capture)?, CaptureOptions::new())?;
@@ -84,9 +97,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         decoder.decode(&packet, &mut tables)?;
     }
     decoder.finish(&mut tables)?;
-    for (builder, rows) in tables.builders.iter_mut().zip(&mut tables.rows) {
-        *rows += take(builder.take_batch()?);
-    }
+    (0..count).try_for_each(|template| tables.take(template))?;
 
     let seconds = start.elapsed().as_secs_f64();
     for (template, rows) in program.templates().iter().zip(&tables.rows) {

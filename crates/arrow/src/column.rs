@@ -497,17 +497,36 @@ where
     }
 }
 
+/// Columns of missing strings: batches are parts of one array.
+#[derive(Default)]
+pub(crate) struct MissingTexts(Option<StringArray>);
+
+impl MissingTexts {
+    /// A column of so many rows.
+    pub(crate) fn take(&mut self, rows: usize) -> ArrayRef {
+        let made = match self.0.take().filter(|made| made.len() >= rows) {
+            Some(made) => made,
+            None => StringArray::new_null(rows + ROOM_BEHIND),
+        };
+        let column = made.slice(0, rows);
+        self.0 = Some(made);
+        Arc::new(column)
+    }
+}
+
 /// Strings or byte vectors that may be missing.
 struct Strings {
     is_text: bool,
     bytes: Vec<u8>,
     ends: Vec<i32>,
     validity: Validity,
+    missing: MissingTexts,
 }
 
 impl Strings {
     fn new(is_text: bool) -> Self {
-        Self { is_text, bytes: Vec::new(), ends: vec![0], validity: Validity::default() }
+        let (validity, missing) = (Validity::default(), MissingTexts::default());
+        Self { is_text, bytes: Vec::new(), ends: vec![0], validity, missing }
     }
 
     fn len(&self) -> usize {
@@ -554,6 +573,7 @@ impl Strings {
             return Ok(());
         }
         match spread {
+            Spread::One if self.append_short_texts(block, slot, presence) => {}
             Spread::One => self.append_texts(block, slot, presence)?,
             Spread::Runs { counts, .. } => {
                 for (record, (text, count)) in block.texts(slot).zip(*counts).enumerate() {
@@ -568,6 +588,41 @@ impl Strings {
             }
         }
         Ok(())
+    }
+
+    /// Appends a string a row if all are short, as market data mostly are: each is written as eight bytes, of which the
+    /// next one overwrites those behind its end. Otherwise appends nothing and returns false.
+    fn append_short_texts(
+        &mut self,
+        block: &ColumnBlock,
+        slot: &Slot<Text>,
+        presence: u64,
+    ) -> bool {
+        let (start, count, room) = (self.bytes.len(), self.ends.len(), block.len() * SHORT_STEP);
+        if start + room > BYTES_MAX {
+            return false;
+        }
+        self.bytes.resize(start + room, 0);
+        let (bytes, mut end, mut are_short) = (&mut self.bytes[..], start, true);
+        self.ends.extend(block.texts(slot).enumerate().map(|(record, text)| {
+            match text.or_empty(presence >> record & 1 != 0).short() {
+                Some((word, len)) => {
+                    bytes[end..end + SHORT_STEP].copy_from_slice(&word);
+                    end += len;
+                }
+                None => are_short = false,
+            }
+            // Below the limit it fits.
+            end as i32
+        }));
+        if !are_short {
+            self.ends.truncate(count);
+            self.bytes.truncate(start);
+            return false;
+        }
+        self.bytes.truncate(end);
+        self.validity.append_bits(presence, block.len());
+        true
     }
 
     /// Appends a string a row.
@@ -617,13 +672,14 @@ impl Strings {
     }
 
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
-        let ends = emptied(&mut self.ends);
-        self.ends.push(0);
-        let rows = ends.len() - 1;
+        let rows = self.len();
         let nulls = self.validity.take();
         if self.is_text && nulls.as_ref().is_some_and(|nulls| nulls.null_count() == rows) {
-            return Ok(Arc::new(StringArray::new_null(rows)));
+            self.ends.truncate(1);
+            return Ok(self.missing.take(rows));
         }
+        let ends = emptied(&mut self.ends);
+        self.ends.push(0);
         let bytes = emptied(&mut self.bytes);
         Ok(match self.is_text {
             true => Arc::new(text::array(ends, bytes, nulls)?),

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use arrow_array::ArrayRef;
 use arrow_array::builder::StringBuilder;
 use arrow_array::types::{ArrowPrimitiveType, TimestampNanosecondType, UInt64Type};
-use arrow_array::{ArrayRef, StringArray};
 use arrow_schema::{DataType, Field, TimeUnit};
 use tickwire_text::Header;
 
-use crate::column::{Spread, Values};
+use crate::column::{MissingTexts, Spread, Values};
 
 /// Time zone of capture times.
 const UTC: &str = "UTC";
@@ -41,11 +41,13 @@ struct Texts {
     rows: usize,
     known: Vec<String>,
     index_of: HashMap<String, u32>,
+    missing: MissingTexts,
 }
 
 impl Texts {
     fn new() -> Self {
-        Self { runs: Vec::new(), rows: 0, known: Vec::new(), index_of: HashMap::new() }
+        let (known, index_of) = (Vec::new(), HashMap::new());
+        Self { runs: Vec::new(), rows: 0, known, index_of, missing: MissingTexts::default() }
     }
 
     fn append(&mut self, index: Option<u32>, count: usize) {
@@ -72,7 +74,7 @@ impl Texts {
         let rows = std::mem::take(&mut self.rows);
         let runs = std::mem::take(&mut self.runs);
         if let [] | [(None, _)] = &runs[..] {
-            return Arc::new(StringArray::new_null(rows));
+            return self.missing.take(rows);
         }
         let text_of = |index: Option<u32>| index.and_then(|index| known.get(index as usize));
         let bytes =

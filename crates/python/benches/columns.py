@@ -68,15 +68,16 @@ def main() -> None:
         "table twice, two threads": lambda: together([to_table, to_table]),
         "to_polars twice, two threads": lambda: together([to_polars, to_polars]),
     }
-    times: dict[str, list[float]] = {name: [] for name in [*works, "Rust, each dropped"]}
+    programs = {"Rust, each dropped": [], "Rust, all kept": ["keep"]}
+    times: dict[str, list[float]] = {name: [] for name in [*works, *programs]}
     for _ in range(args.repeat):
         for name, work in works.items():
             times[name].append(seconds_of(work))
-        if args.rust:
-            command = [args.rust, args.capture, args.templates, args.framing]
+        for name, more in programs.items() if args.rust else ():
+            command = [args.rust, args.capture, args.templates, args.framing, *more]
             told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             # Without the start of the process.
-            times["Rust, each dropped"].append(float(told.rsplit(" in ", 1)[1].split()[0]))
+            times[name].append(float(told.rsplit(" in ", 1)[1].split()[0]))
     for name, taken in times.items():
         if taken:
             median = statistics.median(taken)

@@ -1,12 +1,15 @@
 //! Record batches that were read already.
 
 use crate::signals;
+use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_array::{RecordBatchOptions, StringViewArray};
+use arrow_schema::{ArrowError, DataType, FieldRef, Schema, SchemaRef};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use std::sync::Arc;
 
 /// All batches of a reading, by the Arrow C stream interface: for takers that hold the GIL while they read, as polars.
 #[pyclass(module = "tickwire", frozen)]
@@ -16,10 +19,21 @@ pub struct Collected {
 }
 
 impl Collected {
-    /// Reads all, with the GIL released.
-    pub fn read(py: Python<'_>, reader: impl RecordBatchReader + Send) -> PyResult<Self> {
-        let schema = reader.schema();
-        let batches = signals::detached(py, || reader.collect::<Result<_, ArrowError>>())?;
+    /// Reads all, with the GIL released; with strings as views where they are wanted.
+    pub fn read(
+        py: Python<'_>,
+        reader: impl RecordBatchReader + Send,
+        views: bool,
+    ) -> PyResult<Self> {
+        let schema = if views { with_views(&reader.schema()) } else { reader.schema() };
+        let batches = signals::detached(py, || {
+            let mut missing = None;
+            let batches = reader.map(|batch| match views {
+                true => batch.and_then(|batch| viewed(&batch, &schema, &mut missing)),
+                false => batch,
+            });
+            batches.collect::<Result<_, ArrowError>>()
+        })?;
         let batches = batches.map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(Self { schema, batches })
     }
@@ -40,4 +54,37 @@ impl Collected {
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
+}
+
+/// A schema whose strings are views. Those inside of lists stay as they are.
+fn with_views(schema: &Schema) -> SchemaRef {
+    let field = |field: &FieldRef| match field.data_type() {
+        DataType::Utf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
+        _ => field.clone(),
+    };
+    let fields: Vec<FieldRef> = schema.fields().iter().map(field).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// A batch whose strings are views. Columns without a value are parts of one array, `missing`.
+fn viewed(
+    batch: &RecordBatch,
+    schema: &SchemaRef,
+    missing: &mut Option<StringViewArray>,
+) -> Result<RecordBatch, ArrowError> {
+    let column = |column: &ArrayRef| -> ArrayRef {
+        match column.as_string_opt::<i32>() {
+            Some(strings) if strings.null_count() == strings.len() => {
+                let rows = strings.len();
+                let made = missing.take().filter(|made| made.len() >= rows);
+                let made = missing.insert(made.unwrap_or_else(|| StringViewArray::new_null(rows)));
+                Arc::new(made.slice(0, rows))
+            }
+            Some(strings) => Arc::new(StringViewArray::from(strings)),
+            None => column.clone(),
+        }
+    };
+    let columns = batch.columns().iter().map(column).collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(schema.clone(), columns, &options)
 }

@@ -22,7 +22,7 @@ class Batches(Protocol):
     """Record batches, and the error that ended their reading."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-    def collect(self) -> Collected: ...
+    def collect(self, views: bool = False) -> Collected: ...
     def write_parquet(self, path: str | os.PathLike[str]) -> None: ...
     @property
     def error(self) -> Exception | None: ...
@@ -42,8 +42,8 @@ def to_polars(batches: Batches) -> polars.DataFrame:
     import polars
 
     with _cause(batches):
-        # It would hold the GIL while it reads.
-        return polars.DataFrame(batches.collect())
+        # It would hold the GIL while it reads, and make views of strings itself, which takes it four times as long.
+        return polars.DataFrame(batches.collect(views=True))
 
 
 def to_parquet(batches: Batches, path: str | os.PathLike[str]) -> None:

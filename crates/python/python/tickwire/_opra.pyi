@@ -36,8 +36,8 @@ class Batches:
     """Record batches of a category's messages, by the Arrow C stream interface. Each taker reads the capture anew."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-    def collect(self) -> _tickwire.Collected:
-        """All batches, read with the GIL released."""
+    def collect(self, views: bool = False) -> _tickwire.Collected:
+        """All batches, read with the GIL released; with ``views``, strings are views of 16 bytes, as polars has them."""
     def write_parquet(self, path: _Path) -> None:
         """Write all rows to a Parquet file, which appears under its name when it is whole."""
     @property

@@ -73,10 +73,11 @@ impl Batches {
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
-    /// All batches, read with the GIL released.
-    fn collect(&self, py: Python<'_>) -> PyResult<Collected> {
+    /// All batches, read with the GIL released; with `views`, strings are views of 16 bytes, as polars has them.
+    #[pyo3(signature = (views = false))]
+    fn collect(&self, py: Python<'_>, views: bool) -> PyResult<Collected> {
         let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
-        Collected::read(py, reader)
+        Collected::read(py, reader, views)
     }
 
     /// Writes all rows to a Parquet file, which appears under its name when it is whole.

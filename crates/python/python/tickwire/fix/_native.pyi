@@ -108,8 +108,8 @@ class Batches:
     """Record batches of the messages of one type, by the Arrow C stream interface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-    def collect(self) -> _tickwire.Collected:
-        """All batches, read with the GIL released."""
+    def collect(self, views: bool = False) -> _tickwire.Collected:
+        """All batches, read with the GIL released; with ``views``, strings are views of 16 bytes, as polars has them."""
     def write_parquet(self, path: _Path) -> None:
         """Write all rows to a Parquet file, which appears under its name when it is whole."""
     @property
