@@ -118,7 +118,7 @@ impl Case {
         assert!(!expected.is_empty(), "{}", self.command);
         for (call, count) in counts(&log) {
             // Of many writes, or of the files of many partitions, some.
-            let stages = BTreeSet::from([1, 2, 3, count / 2, count - 1, count]);
+            let stages = BTreeSet::from([1, 2, count / 2, count]);
             for at in stages.range(1..=count) {
                 for fault in ["kill", "full"] {
                     self.clear();
@@ -193,7 +193,7 @@ fn counts(log: &Path) -> BTreeMap<String, usize> {
 /// Two captures with three tables each, that of errors with them.
 fn captures(case: &Case) {
     file(&case.directory, "t.xml", XML.as_bytes());
-    let mut random = fastrand_like(7);
+    let mut random = random(7);
     let packets: Vec<Vec<u8>> = (0..2_000)
         .map(|index| match index % 50 {
             0 => UNKNOWN.to_vec(),
@@ -207,23 +207,20 @@ fn captures(case: &Case) {
     file(&case.directory, "b.bin", &u32be(&packets[..100]));
 }
 
-/// Numbers that look random, of at most 28 bits of an integer of five bytes.
-fn fastrand_like(seed: u32) -> impl FnMut() -> u32 {
+/// Numbers that look random, of 28 bits.
+fn random(seed: u32) -> impl FnMut() -> u32 {
     let mut state = seed;
     move || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        state >> 1
+        state >> 4
     }
 }
 
 #[test]
 fn directories() {
-    for (name, more) in [
-        ("parquet", ""),
-        ("arrow", "--format arrow"),
-        ("partitions", "--partition security"),
-        ("threads", "--threads 2"),
-    ] {
+    for (name, more) in
+        [("parquet", ""), ("arrow", "--format arrow"), ("partitions", "--partition security")]
+    {
         let command = format!("export a.bin b.bin -t t.xml --reset packet -q -o OUT {more}");
         let case = Case::new(name, &command, "out", Some("--resume"));
         captures(&case);

@@ -3,8 +3,9 @@
 use crate::failure::Failure;
 use crate::output::{SharedOutput, compression_of};
 use std::ffi::OsStr;
-use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tickwire_arrow::unfinished::{UnfinishedFile, named};
 use tickwire_captures::Selection;
@@ -29,6 +30,30 @@ pub struct TextFile {
     file: UnfinishedFile,
 }
 
+/// A file whose errors name it.
+struct NamedFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl NamedFile {
+    fn named(&self, error: io::Error) -> io::Error {
+        // Which the caller tries again.
+        let is_interrupted = error.kind() == io::ErrorKind::Interrupted;
+        if is_interrupted { error } else { named(&self.path, &error) }
+    }
+}
+
+impl Write for NamedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes).map_err(|error| self.named(error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush().map_err(|error| self.named(error))
+    }
+}
+
 /// What the suffix of a file name stands for.
 fn text_of(path: &Path) -> Option<Text> {
     let uncompressed = path.with_extension("");
@@ -49,7 +74,8 @@ impl TextFile {
     /// Begins a file: CSV or JSON lines by its suffix, also compressed.
     pub fn create(path: &Path) -> Result<Self, Failure> {
         let file = UnfinishedFile::create(path.to_owned())?;
-        let out = BufWriter::with_capacity(OUTPUT_BYTES, file.file()?);
+        let named = NamedFile { file: file.file()?, path: path.to_owned() };
+        let out = BufWriter::with_capacity(OUTPUT_BYTES, named);
         let out: Box<dyn Write> = match compression_of(path) {
             Some(compression) => Box::new(CompressingWriter::new(out, compression)),
             None => Box::new(out),
@@ -77,7 +103,7 @@ impl TextFile {
 
     /// Brings the file to the disk, and gives it its name.
     pub fn publish(mut self) -> Result<(), Failure> {
-        self.out.flush().map_err(|error| named(self.file.path(), &error))?;
+        self.out.flush()?;
         Ok(self.file.publish()?)
     }
 }
