@@ -52,8 +52,10 @@ ssize_t write(int fd, const void *bytes, size_t len) {
     return is_file(fd) && fails("write") ? -1 : syscall(SYS_write, fd, bytes, len);
 }
 
+// Nothing that a test reads needs to be on the disk.
 int fsync(int fd) {
-    return fails("fsync") ? -1 : syscall(SYS_fsync, fd);
+    (void)fd;
+    return fails("fsync") ? -1 : 0;
 }
 
 int rename(const char *from, const char *to) {
