@@ -5,13 +5,13 @@
 //! policies. Three criteria rank the candidates:
 //!
 //! 1. **Whole packets.** At a wrong position, template ids are unknown and packets end inside a
-//!     message. The right framing decodes most packets to their last byte.
+//!    message. The right framing decodes most packets to their last byte.
 //! 2. **The same bytes.** A wrong reset policy often decodes every packet, silently wrong. Under the
-//!     right policy an encoder reproduces the packet's bytes. Under `never` it would omit the values
-//!     that a feed with a reset before every packet repeats (full presence maps at packet starts).
+//!    right policy an encoder reproduces the packet's bytes. Under `never` it would omit the values
+//!    that a feed with a reset before every packet repeats (full presence maps at packet starts).
 //! 3. **Values.** MsgSeqNum (34) and similar fields increase by one. Deltas of a feed with resets grow
-//!     without bound if they are added up without the resets; absolute values read as deltas are as
-//!     often negative as positive.
+//!    without bound if they are added up without the resets; absolute values read as deltas are as
+//!    often negative as positive.
 //!
 //! If several results that decode to different values remain, or none, the result is
 //! [`Undetected`]. Fewer than [`PACKETS_MIN`] packets give no result.
