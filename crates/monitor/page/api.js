@@ -1,31 +1,68 @@
 // The API: requests, and streams that begin anew when they end.
 
+import { h, text } from "./dom.js";
+
 /** After so long without an event what is shown may be wrong. */
 const SILENT_MS = 1500;
 const RETRY_MS = 400;
 
 // The token comes behind the # of the address, which no browser sends to anybody.
-function tokenOf() {
-  const given = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (given) {
-    sessionStorage.setItem("token", given);
+function given() {
+  const found = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (found) {
+    sessionStorage.setItem("token", found);
     history.replaceState(null, "", location.pathname + location.search);
   }
   return sessionStorage.getItem("token");
 }
-let token = tokenOf();
+let token = given();
+/** The question that is open; all streams wait for the same answer. */
+let question;
 
-function headers(more) {
-  return token ? { ...more, Authorization: `Bearer ${token}` } : { ...more };
+/** The token that requests show now. */
+const current = () => token;
+
+/** Headers of a request, with the token if there is one. */
+const headers = (more) => (token ? { ...more, Authorization: `Bearer ${token}` } : { ...more });
+
+/** Waits until there is another token than `refused`. The user may cancel the dialog and open it again by the button. */
+function another(refused) {
+  if (token !== refused) return Promise.resolve();
+  question ??= new Promise((resolve) => {
+    const button = document.getElementById("token");
+    const show = () => ask(refused !== null, (given) => {
+      token = given;
+      sessionStorage.setItem("token", token);
+      question = undefined;
+      button.hidden = true;
+      resolve();
+    });
+    button.hidden = false;
+    button.onclick = show;
+    show();
+  });
+  return question;
 }
 
-/** Asks for a token until one is given that the server takes. */
-async function askToken() {
-  const given = window.prompt("This monitor needs its token:");
-  if (!given) return false;
-  token = given.trim();
-  sessionStorage.setItem("token", token);
-  return true;
+function ask(isWrong, take) {
+  const input = h("input", { type: "password", autocomplete: "off", required: true });
+  const error = h("p", { class: "error", role: "alert" });
+  const dialog = h("dialog", { "aria-label": "Token of this monitor" },
+    h("form", { submit: (event) => {
+      event.preventDefault();
+      dialog.close();
+      take(input.value.trim());
+    } },
+    h("h2", {}, "This monitor needs its token"),
+    h("label", { class: "field" }, "Token", input),
+    error,
+    h("div", { class: "tools" },
+      h("button", { class: "action primary", type: "submit" }, "Show the monitor"),
+      h("button", { class: "action", type: "button", click: () => dialog.close() }, "Cancel"))));
+  if (isWrong) text(error, "The server did not take the token that was given.");
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
 }
 
 async function answer(response) {
@@ -50,9 +87,10 @@ export const post = async (path, body, ofAdministration) =>
     }),
   );
 
-/** Downloads what the API answers as a file. */
+/** Downloads what the API answers as a file; an error of the API is thrown. */
 export async function download(path, name) {
   const response = await fetch(path, { headers: headers() });
+  if (!response.ok) await answer(response);
   const link = document.createElement("a");
   link.href = URL.createObjectURL(await response.blob());
   link.download = name;
@@ -96,8 +134,12 @@ export function stream(path, take, tell) {
       control = new AbortController();
       let wait = RETRY_MS;
       try {
+        const shown = current();
         const response = await fetch(path(), { headers: headers(), signal: control.signal });
-        if (response.status === 401 && (await askToken())) continue;
+        if (response.status === 401) {
+          await another(shown);
+          continue;
+        }
         if (!response.ok) throw new Error(response.statusText);
         await read(response, (value) => {
           last = performance.now();

@@ -1,7 +1,7 @@
 // The view of feeds: each channel with its lines, losses, books and times.
 
 import { spark } from "./charts.js";
-import { className, figure, h, keyed, table, text } from "./dom.js";
+import { className, distinct, figure, h, keyed, table, text } from "./dom.js";
 import * as format from "./format.js";
 import { latency } from "./latency.js";
 import { timeline } from "./timeline.js";
@@ -182,19 +182,23 @@ function gapRow(channel) {
 
 function events(channel) {
   const rows = table(["Time", "Kind", "What", "Packet"]);
+  const dropped = h("p", { class: "quiet" });
   const none = h("p", { class: "empty" }, "Nothing has happened yet.");
   const element = h(
     "section",
     { class: "panel" },
     h("h3", {}, "Events"),
+    dropped,
     none,
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Events" }, rows),
   );
   const LEVEL = { fault: "bad", gap: "bad", silence: "bad", line: "warn", reset: "warn", snapshot: "good" };
-  element.update = (events) => {
+  element.update = (events, droppedCount) => {
+    dropped.hidden = droppedCount === 0;
+    text(dropped, `${format.count(droppedCount)} more were not kept: they came too fast.`);
     none.hidden = events.length > 0;
     rows.hidden = events.length === 0;
-    keyed(rows.body, events, (event) => `${event.at_ms}${event.kind}${event.text}`, (event) =>
+    keyed(rows.body, events, distinct(events, (event) => `${event.at_ms}${event.kind}${event.text}`), (event) =>
       h(
         "tr",
         {},
@@ -212,6 +216,16 @@ function channel(app) {
   return (state) => {
     const badge = h("span", { class: "pill", "data-metric": "status" });
     const note = h("span", { class: "quiet" });
+    const failure = h("p", { class: "error", role: "alert", hidden: true });
+    const exportHistory = async () => {
+      failure.hidden = true;
+      try {
+        await app.exportHistory(state.name);
+      } catch (error) {
+        failure.hidden = false;
+        text(failure, `Not exported: ${error.message}`);
+      }
+    };
     const figures = FIGURES.map(([label, metric, of, write = format.count, level]) => {
       const element = figure("figure", label, metric);
       element.update = (state) => {
@@ -244,9 +258,10 @@ function channel(app) {
         badge,
         note,
         h("span", { class: "push" },
-          h("button", { class: "link", type: "button", click: () => app.exportHistory(state.name) }, "Export the last hour"),
+          h("button", { class: "link", type: "button", click: exportHistory }, "Export the last hour"),
         ),
       ),
+      failure,
       h("dl", { class: "figures" }, figures),
       lines,
       h("section", { class: "panel" }, h("h3", {}, "Losses and gaps"), time, none,
@@ -267,7 +282,7 @@ function channel(app) {
       gaps.hidden = state.gaps.length === 0;
       none.hidden = state.gaps.length > 0;
       ofBooks.update(state.books);
-      ofEvents.update(state.events);
+      ofEvents.update(state.events, state.dropped_events);
       if (app.isNewSecond) {
         time.update(history.seconds, state.gaps, app.state.at_ms);
         times.forEach((item) => item.update(state, history.seconds, history.bounds));

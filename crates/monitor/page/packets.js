@@ -6,14 +6,20 @@ import * as format from "./format.js";
 
 const TITLES = ["offset", "bytes", "field", "type", "op", "bit", "value", "dictionary"];
 const HEX_MAX = 16 << 20;
+/** Digits of the longest UDP packet. */
+const PACKET_HEX_MAX = 2 * 65_535;
+/** Bytes and lines that are shown at first, and more for each click: a huge packet would freeze the page. */
+const BYTES_SHOWN = 2_048;
+const LINES_SHOWN = 500;
 
-/** What each byte is: classes by offset, from the lines of an explanation. */
-function colours(explanation) {
+/** What each of the first bytes is: classes by offset, from the lines of an explanation. */
+function colours(explanation, count) {
   const kinds = [];
   let at = 0;
   let index = 0;
   const put = (from, len, kind, row) => {
-    for (let byte = from; byte < from + len; byte += 1) kinds[byte] = { kind, row };
+    const end = Math.min(from + len, count);
+    for (let byte = from; byte < end; byte += 1) kinds[byte] = { kind, row };
   };
   for (const part of explanation.parts) {
     if (part.kind === "preamble") put(at, part.len, "k-pre", "preamble");
@@ -31,52 +37,93 @@ function colours(explanation) {
     }
     at = part.offset + (part.len ?? 0);
     if (part.error) {
-      const end = explanation.hex.length / 2;
-      for (let byte = part.offset; byte < end; byte += 1) kinds[byte] ??= { kind: "k-err", row: "not decoded" };
+      for (let byte = part.offset; byte < count; byte += 1) kinds[byte] ??= { kind: "k-err", row: "not decoded" };
     }
   }
   return kinds;
 }
 
-/** An explanation as elements: all bytes in colour, and the table of each message. */
+/**
+ * Adds elements to `parent` in portions: `make(from, to)` returns those of a range, a button shows the next. Returns the
+ * button, hidden when all are there.
+ */
+function portions(parent, count, portion, noun, make) {
+  let shown = 0;
+  const more = h("button", { class: "link", type: "button", click: () => next() });
+  const next = () => {
+    const end = Math.min(count, shown + portion);
+    parent.append(...make(shown, end));
+    shown = end;
+    more.hidden = shown === count;
+    text(more, `${format.count(count - shown)} more ${noun}: show some`);
+  };
+  next();
+  return more;
+}
+
+/** The offsets of the bytes of a line. */
+function range({ cells: [offset, hex] }) {
+  if (!offset || !hex) return [];
+  return Array.from({ length: hex.split(" ").length }, (_, at) => Number(offset) + at);
+}
+
+/** Marks a byte and its line, or a line and its bytes, while the pointer is over one of them. */
+function link(bytes, rows) {
+  const mark = (isHot) => ({ target }) => {
+    const byte = target.closest("[data-byte]");
+    if (byte) rows.get(Number(byte.dataset.byte))?.classList.toggle("hot", isHot);
+    const row = target.closest("tr");
+    for (const at of row?.bytes ?? []) bytes.children[at]?.classList.toggle("hot", isHot);
+    row?.classList.toggle("hot", isHot);
+  };
+  return (element) => {
+    element.addEventListener("pointerover", mark(true));
+    element.addEventListener("pointerout", mark(false));
+    return element;
+  };
+}
+
+/** An explanation as elements: its bytes in colour, and the table of each message. */
 export function explained(explanation) {
-  const kinds = colours(explanation);
-  const pairs = explanation.hex.match(/../g) ?? [];
+  const { hex } = explanation;
+  const count = hex.length / 2;
   const rows = new Map();
-  const bytes = h("div", { class: "all-bytes", role: "img", "aria-label": `${pairs.length} bytes` },
-    pairs.map((pair, offset) => {
+  const bytes = h("div", { class: "all-bytes", role: "img", "aria-label": `${count} bytes` });
+  const linked = link(bytes, rows);
+  let kinds = [];
+  const moreBytes = portions(bytes, count, BYTES_SHOWN, "bytes", (from, to) => {
+    kinds = colours(explanation, to);
+    return Array.from({ length: to - from }, (_, index) => {
+      const offset = from + index;
       const of = kinds[offset];
-      const light = (isHot) => () => rows.get(offset)?.classList.toggle("hot", isHot);
-      return h("span", { class: of?.kind, title: `offset ${offset}: ${of?.row ?? "?"}`, mouseenter: light(true), mouseleave: light(false) }, pair);
-    }));
+      const title = `offset ${offset}: ${of?.row ?? "?"}`;
+      return h("span", { class: of?.kind, title, "data-byte": offset }, hex.slice(2 * offset, 2 * offset + 2));
+    });
+  });
   const part = (part) => {
     if (part.kind === "preamble") {
       return h("p", { class: "quiet" }, `${part.len} bytes before the messages`, part.seq_num && `: sequence number ${part.seq_num}`);
     }
     if (part.kind === "wrong") return h("p", { class: "error" }, part.text);
-    const lines = table(TITLES, { class: "explain" });
-    for (const line of part.lines) {
-      const cells = line.cells.map((cell, at) => h("td", { class: line.styles[at] }, cell));
-      const row = h("tr", {}, cells);
-      const [offset, hex] = line.cells;
-      if (offset && hex) {
-        const range = Array.from({ length: hex.split(" ").length }, (_, at) => Number(offset) + at);
-        range.forEach((byte) => rows.set(byte, row));
-        const light = (isHot) => () => range.forEach((byte) => bytes.children[byte]?.classList.toggle("hot", isHot));
-        row.addEventListener("mouseenter", light(true));
-        row.addEventListener("mouseleave", light(false));
-      }
-      lines.body.append(row);
-    }
+    const lines = linked(table(TITLES, { class: "explain" }));
+    const moreLines = portions(lines.body, part.lines.length, LINES_SHOWN, "lines", (from, to) =>
+      part.lines.slice(from, to).map((line) => {
+        const row = h("tr", {}, line.cells.map((cell, at) => h("td", { class: line.styles[at] }, cell)));
+        row.bytes = range(line);
+        row.bytes.forEach((byte) => rows.set(byte, row));
+        return row;
+      }));
     return h("section", {},
       h("h3", {}, part.len == null ? `Message at ${part.offset}, cut short by an error` : `Message at ${part.offset}, ${part.len} bytes`),
       h("div", { class: "scroll tall-table", tabindex: "0", role: "region", "aria-label": `Message at ${part.offset}` }, lines),
+      moreLines,
       part.omitted > 0 && h("p", { class: "quiet" }, `and ${part.omitted} more lines`),
       part.error && h("p", { class: "error" }, part.error));
   };
   return [
     explanation.remark && h("p", { class: "tag warn" }, explanation.remark),
-    bytes,
+    linked(bytes),
+    moreBytes,
     h("p", { class: "legend" },
       h("span", { class: "k-pre" }, " preamble "), h("span", { class: "k-map" }, " presence map "),
       h("span", { class: "k-tid" }, " template id "), h("span", { class: "k-0" }, " fields, "), h("span", { class: "k-1" }, " in turn "),
@@ -85,7 +132,19 @@ export function explained(explanation) {
   ].filter(Boolean);
 }
 
-const hexOf = (buffer) => Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+const CHUNK = 1 << 18;
+
+/** The digits of a file, in pieces between which the page goes on. */
+async function hexOf(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const pieces = [];
+  for (let at = 0; at < bytes.length; at += CHUNK) {
+    pieces.push(Array.from(bytes.subarray(at, at + CHUNK), (byte) => HEX[byte]).join(""));
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  return pieces.join("");
+}
 
 /** The form that explains what is pasted or dropped. */
 function ownPacket(show) {
@@ -101,6 +160,10 @@ function ownPacket(show) {
   const form = h("form", { class: "card", submit: async (event) => {
     event.preventDefault();
     text(error, "");
+    if (!dropped.capture && hex.value.length > 2 * PACKET_HEX_MAX) {
+      text(error, "No UDP packet is so long. Drop a capture file instead.");
+      return;
+    }
     try {
       const body = dropped.capture
         ? { hex: dropped.capture, is_capture: true, packet: Number(index.value) }
@@ -132,7 +195,7 @@ function ownPacket(show) {
       } else if (file.size * 2 > HEX_MAX) {
         text(error, `${file.name} is longer than ${format.bytes(HEX_MAX / 2)}`);
       } else {
-        dropped.capture = hexOf(await file.arrayBuffer());
+        dropped.capture = await hexOf(file);
         text(capture, `Capture ${file.name}, ${format.bytes(file.size)}`);
       }
     }

@@ -1,0 +1,151 @@
+// node page.mjs: tests the page against answers that no feed gives when it is asked to, in Chromium.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+const ARGUMENTS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
+const KINDS = { html: "text/html", css: "text/css", js: "text/javascript", svg: "image/svg+xml" };
+const TOKEN = "0123456789abcdef";
+const file = (name) => readFileSync(fileURLToPath(new URL(`../page/${name}`, import.meta.url)));
+
+/** What the API answers; tests change it. */
+const api = { token: null, history: null, state: null, books: null, explanation: null };
+const asked = [];
+
+const times = (name, line) => ({ name, line, count: 0, p50_ns: 0, p99_ns: 0, p999_ns: 0, max_ns: 0, buckets: [] });
+const channel = (more) => ({
+  name: "feed", published_ms: 1, status: "live", is_silent: false, silent_after_ms: 1000, lines: [], next_seq_num: "1", held_packets: 0,
+  delivered_packets: 0, declared_gaps: 0, missing_seq_nums: 0, sequence_resets: 0, messages: 0, messages_per_second: 0, failed_packets: 0,
+  unknown_template_messages: 0, misunderstood_messages: 0, snapshot_messages: 0, market_events: {}, is_replacement_waiting: false,
+  books: { fresh: 0, stale: {}, stale_books: [], waiting_updates: 0, applied_updates: 0, recovered_books: 0, verified_snapshots: 0, mismatched_snapshots: 0, inconsistent_books: 0 },
+  gaps: [], events: [], latencies: [times("decode_time", null)], second: null, dropped_events: 0, ...more,
+});
+const state = (more) => ({
+  version: 1, at_ms: Date.now(), process: { command: "test", version: "0", pid: 1, uptime_ms: 1000, not_ready: [] },
+  channels: [channel()], fix: null, dds: null, ...more,
+});
+
+const server = createServer((request, response) => {
+  const url = new URL(request.url, "http://localhost");
+  asked.push(url.pathname);
+  const send = (status, kind, body) => response.writeHead(status, { "content-type": kind }).end(body);
+  const json = (status, body) => send(status, "application/json", JSON.stringify(body));
+  const name = url.pathname === "/" ? "index.html" : url.pathname.replace("/assets/", "");
+  if (url.pathname === "/" || url.pathname.startsWith("/assets/")) return send(200, KINDS[name.split(".").pop()], file(name));
+  if (api.token && request.headers.authorization !== `Bearer ${api.token}`) return json(401, { error: "send the token" });
+  const path = url.pathname;
+  if (path === "/api/v1/history") return url.searchParams.get("format") ? api.history(send, json) : json(200, { bounds_ns: [100], seconds: [] });
+  if (path === "/api/v1/explain") return json(200, { explanation: api.explanation });
+  if (path === "/api/v1/stream") {
+    const of = url.searchParams.get("of");
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    const data = { state: api.state, books: api.books, packets: { channel: "feed", packets: [] } };
+    const write = () => response.write(`event: ${of}\ndata: ${JSON.stringify(data[of])}\n\n`);
+    write();
+    const timer = setInterval(write, 200);
+    return request.on("close", () => clearInterval(timer));
+  }
+  return json(404, { error: "no such path" });
+});
+await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+const address = `http://127.0.0.1:${server.address().port}`;
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ARGUMENTS.split(" ") });
+
+async function open(path = "/") {
+  const page = await (await browser.newContext({ viewport: { width: 1300, height: 900 } })).newPage();
+  page.faults = [];
+  page.on("pageerror", (error) => page.faults.push(error.message));
+  await page.goto(address + path);
+  return page;
+}
+
+async function test(what, run) {
+  Object.assign(api, { token: null, history: null, state: state(), books: null, explanation: null });
+  asked.length = 0;
+  await run();
+  console.log(`ok  ${what}`);
+}
+
+try {
+  await test("a token is asked for once; cancelling asks no more until the button is used", async () => {
+    api.token = TOKEN;
+    const page = await open();
+    const dialog = page.locator("dialog");
+    await dialog.waitFor();
+    await page.waitForTimeout(1500);
+    assert.equal(await dialog.count(), 1);
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    const before = asked.length;
+    await page.waitForTimeout(1500);
+    assert.equal(await dialog.count(), 0);
+    assert.equal(asked.length, before, "nothing is asked meanwhile");
+    await page.getByRole("button", { name: "Enter the token" }).click();
+    await dialog.locator("input").fill("wrong-token-wrong");
+    await dialog.getByRole("button", { name: "Show" }).click();
+    await page.waitForSelector("text=did not take the token");
+    await dialog.locator("input").fill(TOKEN);
+    await dialog.getByRole("button", { name: "Show" }).click();
+    await page.waitForSelector("[data-channel=feed]");
+    assert.deepEqual(page.faults, []);
+  });
+
+  await test("an error of the export is shown, not saved", async () => {
+    api.history = (send, json) => json(404, { error: "no such channel" });
+    const page = await open();
+    let saved = 0;
+    page.on("download", () => (saved += 1));
+    await page.getByRole("button", { name: "Export the last hour" }).click();
+    await page.waitForSelector("text=Not exported: no such channel");
+    assert.equal(saved, 0);
+    api.history = (send) => send(200, "text/csv", "unix_seconds\n1\n");
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export the last hour" }).click()]);
+    assert.equal(download.suggestedFilename(), "tickwire-feed.csv");
+  });
+
+  await test("events and trades that are alike are all shown", async () => {
+    const event = () => ({ at_ms: 5, kind: "silence", text: "all lines are silent", packet: null });
+    api.state = state({ channels: [channel({ events: [event(), event(), event()], dropped_events: 7 })] });
+    const page = await open();
+    await page.waitForSelector("text=all lines are silent");
+    assert.equal(await page.locator("td", { hasText: "all lines are silent" }).count(), 3);
+    await page.waitForSelector("text=7 more were not kept");
+    const best = { instrument: 0, name: "ES", status: "fresh", bid: null, offer: null, changed_ms: 5 };
+    const trade = () => ({ at_ms: 5, price: "1", size: "2", aggressor: null });
+    api.books = { channel: "feed", instruments: 1, matching: 1, is_ready: true, books: [best], ladders: [{ ...best, stale_text: null, kind: "outright", spread: null, bids: [], offers: [], trades: [trade(), trade()] }] };
+    await page.keyboard.press("2");
+    await page.waitForSelector("[data-book]");
+    assert.equal(await page.locator("[data-book] tbody tr td.mono:first-child").count(), 2);
+    assert.deepEqual(page.faults, []);
+  });
+
+  await test("a huge packet is shown in portions and freezes nothing", async () => {
+    const line = (at) => ({ cells: [String(at), "c0", `f${at}`, "uInt32", "", "", "1", ""], styles: Array(8).fill("plain") });
+    const lines = Array.from({ length: 5000 }, (_, at) => line(at));
+    api.explanation = { hex: "c0".repeat(4 << 20), is_right: false, remark: null, parts: [{ kind: "message", offset: 0, len: null, lines, omitted: 0, error: "D9" }] };
+    const page = await open("/#packets");
+    await page.getByRole("button", { name: "Explain" }).waitFor();
+    await page.locator("textarea").first().fill("c0");
+    const begun = Date.now();
+    await page.getByRole("button", { name: "Explain" }).click();
+    await page.waitForSelector("table.explain tbody tr");
+    const took = Date.now() - begun;
+    assert.ok(took < 3000, `shown after ${took} ms`);
+    assert.equal(await page.locator(".all-bytes span").count(), 2048);
+    assert.equal(await page.locator("table.explain tbody tr").count(), 500);
+    await page.getByRole("button", { name: "more lines" }).click();
+    assert.equal(await page.locator("table.explain tbody tr").count(), 1000);
+    await page.locator(".all-bytes span").nth(7).hover();
+    assert.equal(await page.locator("table.explain tr.hot td").nth(2).textContent(), "f7");
+    await page.locator("textarea").first().fill("c0".repeat(200_000));
+    await page.getByRole("button", { name: "Explain" }).click();
+    await page.waitForSelector("text=No UDP packet is so long");
+    assert.deepEqual(page.faults, []);
+  });
+} finally {
+  await browser.close();
+  server.closeAllConnections();
+  server.close();
+}
