@@ -6,6 +6,8 @@ mod batches;
 mod capture;
 mod codec;
 mod collected;
+#[cfg(feature = "net")]
+mod distribution;
 mod errors;
 mod explain;
 mod fault;
@@ -29,7 +31,7 @@ mod without_net;
 
 use pyo3::prelude::*;
 #[cfg(not(feature = "net"))]
-use without_net::{handler, simulate};
+use without_net::{distribution, handler, simulate};
 
 /// Decoding in Rust, for the package `tickwire`.
 #[pymodule]
@@ -42,6 +44,8 @@ mod _tickwire {
     use super::codec::{Decoder, Encoder};
     #[pymodule_export]
     use super::collected::Collected;
+    #[pymodule_export]
+    use super::distribution::{Publisher, Sample, Samples};
     #[pymodule_export]
     use super::explain::{Explanation, explain};
     #[pymodule_export]

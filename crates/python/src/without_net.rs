@@ -32,6 +32,18 @@ macro_rules! missing_classes {
     )+};
 }
 
+/// In place of publishers and subscribers.
+pub mod distribution {
+    use super::*;
+
+    missing_classes!(
+        "tickwire",
+        Publisher: "publisher",
+        Sample: "subscriber",
+        Samples: "subscriber"
+    );
+}
+
 /// In place of the feed handler.
 pub mod handler {
     use super::*;

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from tickwire import _columns, _tickwire
+from tickwire._distribution import Subscription, subscribe
 from tickwire._errors import DecodeError, EncodeError, TemplateError, TickwireError
 from tickwire._handler import Event, Events, Handler
 from tickwire._plan import Split, plan
@@ -33,7 +34,9 @@ from tickwire._tickwire import (
     Gap,
     Message,
     Notice,
+    Publisher,
     Record,
+    Sample,
     TemplateSet,
     Trade,
 )
@@ -60,8 +63,11 @@ __all__ = [
     "Handler",
     "Message",
     "Notice",
+    "Publisher",
     "Record",
+    "Sample",
     "Split",
+    "Subscription",
     "TemplateError",
     "TemplateSet",
     "TickwireError",
@@ -69,6 +75,7 @@ __all__ = [
     "explain",
     "open",
     "plan",
+    "subscribe",
 ]
 
 atexit.register(_tickwire.end_streams)

@@ -203,6 +203,83 @@ class Events:
     def close(self) -> None:
         """Ends it: closes the files or the sockets. Iteration stops."""
 
+class Sample:
+    """A sample that came. Its members are attributes, and items by name."""
+
+    @property
+    def topic(self) -> str:
+        """Name of the topic."""
+    @property
+    def written_ns(self) -> int:
+        """When it was written, in nanoseconds since 1970-01-01 UTC, by the publisher's clock."""
+    @property
+    def taken_ns(self) -> int:
+        """When it was taken, in nanoseconds since 1970-01-01 UTC, by this machine's clock."""
+    @property
+    def number(self) -> int:
+        """Its number among those of its writer, from 1."""
+    @property
+    def is_last_value(self) -> bool:
+        """Whether it is a last value, written before this subscriber came."""
+    @property
+    def publisher(self) -> str | None:
+        """Id of the publisher; None if it is in this process, over DDS."""
+    @property
+    def missed(self) -> int:
+        """Samples of its writer that were lost right before it."""
+    def to_dict(self) -> dict[str, Any]:
+        """All members: decimals as decimal.Decimal, structures as dictionaries, sequences as lists."""
+    def keys(self) -> list[str]:
+        """Names of the members."""
+    def __getattr__(self, name: str) -> Any: ...
+    def __getitem__(self, name: str) -> Any: ...
+
+class Samples:
+    """Samples that came, one after the other."""
+
+    def __init__(
+        self,
+        topics: list[str],
+        transport: str,
+        *,
+        domain: int = 0,
+        directory: _Path | None = None,
+        user: int | None = None,
+        last_values: bool = True,
+        partitions: list[str] = ...,
+        max_rate: float | None = None,
+        stay: bool = False,
+        spin: bool = False,
+    ) -> None: ...
+    def __iter__(self) -> Samples: ...
+    def __next__(self) -> Sample: ...
+    def poll(self, seconds: float) -> Sample | None:
+        """The next sample; None if none comes within so many seconds. StopIteration at the end."""
+    @property
+    def transport(self) -> str:
+        """The transport that was chosen: shm or dds."""
+    def publishers(self) -> list[dict[str, Any]]:
+        """What came from each publisher, and what is known to be lost."""
+    @property
+    def lost(self) -> int | None:
+        """Samples that were lost; None while that is not known."""
+    @property
+    def missing(self) -> int:
+        """Samples that are known to be missing between those that came."""
+    def close(self) -> None:
+        """Ends it. Iteration stops."""
+
+class Publisher:
+    """Publishes samples over shared memory, for tests and tools."""
+
+    def __init__(self, topics: Sequence[str], *, domain: int = 0, directory: _Path | None = None) -> None: ...
+    def publish(self, topic: str, /, **members: Any) -> None:
+        """Publishes a sample; members that are left out are 0, empty or false."""
+    def wait_subscribers(self, count: int = 1, seconds: float = 10.0) -> bool:
+        """Waits for so many subscribers; False if they have not come within so many seconds."""
+    def finish(self, whole: bool = True) -> None:
+        """Tells subscribers that this was all, or that it was stopped before, and how many samples there were."""
+
 class Record:
     """A group, or an entry of a sequence."""
 

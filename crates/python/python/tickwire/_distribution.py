@@ -1,0 +1,136 @@
+"""Samples of publishers: `subscribe` and what it gives."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from tickwire import _tickwire
+from tickwire._handler import Events
+from tickwire._tickwire import Sample
+
+Path = str | os.PathLike[str]
+
+
+class Subscription(Events[Sample]):
+    """Samples, one after the other: iterate with ``for`` or ``async for``.
+
+    The iteration ends when a publisher says that its feed is done and everything has come, or when `close` is called or
+    a ``with`` block is left. A publisher whose samples are of another type or release is told as a RuntimeWarning.
+
+    >>> import asyncio, tempfile, tickwire
+    >>> directory = tempfile.mkdtemp(dir="/dev/shm")
+    >>> publisher = tickwire.Publisher(["Trade"], directory=directory)
+    >>> trades = tickwire.subscribe("Trade", directory=directory)
+    >>> trades.transport
+    'shm'
+    >>> for number in range(3):
+    ...     publisher.publish("Trade", instrument="ESZ6", seq_num=number, has_price=True, price=101 + number)
+    >>> publisher.finish()
+    >>> async def prices():
+    ...     return [trade.price async for trade in trades]
+    >>> asyncio.run(prices())
+    [Decimal('101'), Decimal('102'), Decimal('103')]
+    >>> trades.lost, trades.missing
+    (0, 0)
+    >>> trades.publishers()
+    [{'received': 3, 'last_values': 0, 'duplicates': 0, 'missing': 0, 'lost': 0, 'written': 3, 'ended': 'done'}]
+    """
+
+    def __init__(self, inner: _tickwire.Samples) -> None:
+        super().__init__(inner)  # pyright: ignore[reportArgumentType]
+        self._samples = inner
+
+    @property
+    def transport(self) -> str:
+        """The transport that was chosen: ``"shm"`` or ``"dds"``."""
+        return self._samples.transport
+
+    @property
+    def lost(self) -> int | None:
+        """Samples of all publishers that were lost; None while a publisher has not ended, or where it went without a word.
+
+        `Sample.missed` has those right before a sample.
+        """
+        return self._samples.lost
+
+    @property
+    def missing(self) -> int:
+        """Samples that are missing between those that came."""
+        return self._samples.missing
+
+    def publishers(self) -> list[dict[str, Any]]:
+        """What came from each publisher.
+
+        Each has ``received``, ``last_values`` of them, ``duplicates``, ``missing`` between those that came, ``lost``,
+        which is None where it is unknown, ``written`` as the publisher says when it ends, and ``ended``: ``"done"``,
+        ``"stopped"``, ``"gone"`` without a word, or None.
+        """
+        return self._samples.publishers()
+
+    def counters(self) -> dict[str, int]:
+        """What was counted so far: samples ``received``, ``duplicates`` and ``missing``, over all publishers."""
+        names = ("received", "duplicates", "missing")
+        publishers = self.publishers()
+        return {name: sum(publisher[name] for publisher in publishers) for name in names}
+
+    def __repr__(self) -> str:
+        counters = " ".join(f"{name}={count}" for name, count in self.counters().items())
+        return f"<Subscription {self.transport} {counters}>"
+
+    def __enter__(self) -> Subscription:
+        return self
+
+
+def subscribe(
+    topic: str | Sequence[str],
+    transport: Literal["auto", "dds", "shm"] = "auto",
+    *,
+    domain: int = 0,
+    directory: Path | None = None,
+    user: int | None = None,
+    last_values: bool = True,
+    partitions: Sequence[str] = (),
+    max_rate: float | None = None,
+    stay: bool = False,
+    spin: bool = False,
+) -> Subscription:
+    """Subscribe to samples of ``tickwire publish`` or ``tickwire receive --publish`` on this host.
+
+    - ``topic``: BookTop, Book, Trade, Status, Definition, Quote, New, Change, Remove, MarketData or QuoteRequest; or several
+    - ``transport``: ``"shm"``, shared memory; ``"dds"``, in a build with the feature ``dds``; or ``"auto"``, shared memory if a
+      publisher of a topic is there now or the build has no DDS, else DDS
+    - ``domain``: the publisher's ``--domain``
+    - ``directory`` and ``user``: where the channels are and whose, ``/dev/shm/tickwire-USER`` of this process's user unless given
+    - ``last_values``: begin with the last sample of each key; the publisher must keep them, as it does by default
+    - ``partitions``: names of partitions, as the publisher's ``--partition``
+    - ``max_rate``: conflate: the last sample of each key, so many times a second at most
+    - ``stay``: go on when a publisher says that its feed is done
+    - ``spin``: spin while nothing comes: lower latency, a CPU busy; over shared memory
+
+    >>> import tempfile, tickwire
+    >>> directory = tempfile.mkdtemp(dir="/dev/shm")
+    >>> publisher = tickwire.Publisher(["BookTop"], directory=directory)
+    >>> with tickwire.subscribe("BookTop", directory=directory) as tops:
+    ...     publisher.publish("BookTop", instrument="ESZ6", has_bid=True, bid={"price": 5, "size": 3})
+    ...     top = next(tops)
+    >>> top.topic, top.instrument, top["has_bid"], top.bid
+    ('BookTop', 'ESZ6', True, {'price': Decimal('5'), 'size': Decimal('3'), 'orders': 0})
+    >>> top.number, top.missed, top.is_last_value, sorted(top.to_dict()) == sorted(top.keys())
+    (1, 0, False, True)
+    """
+    topics = [topic] if isinstance(topic, str) else list(topic)
+    inner = _tickwire.Samples(
+        topics,
+        transport,
+        domain=domain,
+        directory=None if directory is None else os.fspath(directory),
+        user=user,
+        last_values=last_values,
+        partitions=list(partitions),
+        max_rate=max_rate,
+        stay=stay,
+        spin=spin,
+    )
+    return Subscription(inner)

@@ -1,0 +1,29 @@
+//! Samples between processes: `tickwire.subscribe` and `tickwire.Publisher`.
+
+mod encode;
+mod place;
+mod publisher;
+mod sample;
+mod subscription;
+
+pub use publisher::Publisher;
+pub use sample::Sample;
+pub use subscription::Samples;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use tickwire_distribution::TopicSet;
+use tickwire_distribution::fill::filled_sets;
+use tickwire_distribution::market::market_sets;
+
+/// The topic sets of these names.
+fn topic_sets(names: &[String]) -> PyResult<Vec<TopicSet>> {
+    let all: Vec<TopicSet> = market_sets().into_iter().chain(filled_sets(None)).collect();
+    let found = |name: &String| {
+        all.iter().find(|set| set.name == *name).cloned().ok_or_else(|| {
+            let known: Vec<&str> = all.iter().map(|set| set.name.as_str()).collect();
+            PyValueError::new_err(format!("topic {name}: expected one of {}", known.join(", ")))
+        })
+    };
+    names.iter().map(found).collect()
+}

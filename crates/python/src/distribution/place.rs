@@ -1,0 +1,68 @@
+//! Where publishers and subscribers meet.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+#[cfg(feature = "dds")]
+use tickwire_dds::{CycloneParticipant, Domain, DomainConfig};
+use tickwire_shm::{Channel, ReaderWait, effective_user};
+use tickwire_shm_transport::{ShmConfig, ShmParticipant};
+
+/// A directory of shared memory, or a domain of DDS on this host.
+pub struct Place {
+    pub domain: u32,
+    pub directory: Option<PathBuf>,
+    pub user: Option<u32>,
+    pub spin: bool,
+}
+
+/// The transport that an argument names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    Auto,
+    Dds,
+    Shm,
+}
+
+impl Transport {
+    pub fn named(name: &str) -> PyResult<Self> {
+        match name {
+            "auto" => Ok(Self::Auto),
+            "dds" => Ok(Self::Dds),
+            "shm" => Ok(Self::Shm),
+            _ => {
+                let text = format!("transport {name:?}: expected \"auto\", \"dds\" or \"shm\"");
+                Err(PyValueError::new_err(text))
+            }
+        }
+    }
+}
+
+impl Place {
+    /// The directory of the channels.
+    pub fn directory(&self) -> PathBuf {
+        self.directory.clone().unwrap_or_else(|| {
+            let user = self.user.unwrap_or_else(effective_user);
+            let mut directory = Channel::default_directory(user).into_os_string();
+            if self.domain > 0 {
+                directory.push(format!("-{}", self.domain));
+            }
+            directory.into()
+        })
+    }
+
+    /// A participant in shared memory.
+    pub fn join_shm(&self) -> ShmParticipant {
+        let owner = self.user.unwrap_or_else(effective_user);
+        let wait = if self.spin { ReaderWait::Spin } else { ReaderWait::Block };
+        let directory = self.directory();
+        ShmParticipant::join(ShmConfig { directory, wait, ..ShmConfig::of_user(owner) })
+    }
+
+    /// A participant in the domain, over the loopback interface.
+    #[cfg(feature = "dds")]
+    pub fn join_dds(&self) -> Result<CycloneParticipant, tickwire_dds::Error> {
+        let config = DomainConfig { multicast: false, ..DomainConfig::default() };
+        Domain::open(self.domain, &config)?.join()
+    }
+}

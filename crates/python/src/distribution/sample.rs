@@ -1,0 +1,242 @@
+//! A sample as a Python object.
+
+use super::encode::DECIMAL;
+use crate::values::decimal;
+use pyo3::exceptions::{PyAttributeError, PyKeyError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use tickwire_distribution::Arrival;
+use tickwire_distribution::cdr::{Decoder, Encoding};
+use tickwire_distribution::types::{Scalar, StructType, Visitor};
+
+/// A sample that came. Its members are attributes, and items by name.
+#[pyclass(module = "tickwire", frozen)]
+pub struct Sample {
+    topic: String,
+    members: Py<PyDict>,
+    taken: Taken,
+}
+
+/// A sample as it was taken, before it is made an object.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    pub set: usize,
+    pub bytes: Vec<u8>,
+    pub encoding: Encoding,
+    pub written_ns: i64,
+    pub taken_ns: u64,
+    pub number: u64,
+    pub is_last_value: bool,
+    pub publisher: Option<String>,
+    /// Samples of its writer that are missing right before it.
+    pub missed: u64,
+}
+
+impl Taken {
+    pub fn of(arrival: &Arrival<'_>, missed: u64) -> Self {
+        let info = &arrival.raw.info;
+        Self {
+            set: arrival.set,
+            bytes: arrival.raw.bytes.to_vec(),
+            encoding: arrival.raw.encoding,
+            written_ns: info.source_timestamp_ns,
+            taken_ns: arrival.taken_ns,
+            number: info.writer_seq_num,
+            is_last_value: info.is_history(),
+            publisher: info.participant.map(|id| id.to_string()),
+            missed,
+        }
+    }
+}
+
+#[pymethods]
+impl Sample {
+    /// Name of the topic.
+    #[getter]
+    fn topic(&self) -> &str {
+        &self.topic
+    }
+
+    /// When it was written, in nanoseconds since 1970-01-01 UTC, by the publisher's clock.
+    #[getter]
+    fn written_ns(&self) -> i64 {
+        self.taken.written_ns
+    }
+
+    /// When it was taken, in nanoseconds since 1970-01-01 UTC, by this machine's clock.
+    #[getter]
+    fn taken_ns(&self) -> u64 {
+        self.taken.taken_ns
+    }
+
+    /// Its number among those of its writer, from 1.
+    #[getter]
+    fn number(&self) -> u64 {
+        self.taken.number
+    }
+
+    /// Whether it is a last value, written before this subscriber came.
+    #[getter]
+    fn is_last_value(&self) -> bool {
+        self.taken.is_last_value
+    }
+
+    /// Id of the publisher; None if it is in this process, over DDS.
+    #[getter]
+    fn publisher(&self) -> Option<&str> {
+        self.taken.publisher.as_deref()
+    }
+
+    /// Samples of its writer that were lost right before it.
+    #[getter]
+    fn missed(&self) -> u64 {
+        self.taken.missed
+    }
+
+    /// All members: decimals as decimal.Decimal, structures as dictionaries, sequences as lists.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.members.bind(py).copy()
+    }
+
+    /// Names of the members.
+    fn keys<'py>(&self, py: Python<'py>) -> Bound<'py, PyList> {
+        self.members.bind(py).keys()
+    }
+
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let found = self.members.bind(py).get_item(name)?;
+        found.ok_or_else(|| PyAttributeError::new_err(format!("{} has no {name}", self.topic)))
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let found = self.members.bind(py).get_item(name)?;
+        found.ok_or_else(|| PyKeyError::new_err(name.to_owned()))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<Sample {} {}>", self.topic, self.members.bind(py).repr()?))
+    }
+}
+
+impl Sample {
+    /// Makes the object. Its bytes have been checked to be of this type.
+    pub fn new(py: Python<'_>, topic: &str, of: &StructType, taken: Taken) -> PyResult<Self> {
+        let members = PyDict::new(py);
+        let levels = vec![Level::Dict(members.clone())];
+        let mut builder = Builder { py, levels, names: Vec::new(), failed: None };
+        // A walk has only errors of bytes that are not of the type.
+        if of.walk(&mut Decoder::new(&taken.bytes, taken.encoding), &mut builder).is_err() {
+            return Err(pyo3::exceptions::PyValueError::new_err("a sample's bytes are damaged"));
+        }
+        match builder.failed {
+            Some(error) => Err(error),
+            None => Ok(Self { topic: topic.to_owned(), members: members.unbind(), taken }),
+        }
+    }
+}
+
+/// Where the next value goes.
+enum Level<'py> {
+    Dict(Bound<'py, PyDict>),
+    /// The parts of a decimal.
+    Decimal {
+        mantissa: i64,
+        exponent: i32,
+    },
+    List(Bound<'py, PyList>),
+}
+
+/// Makes dictionaries and lists of a sample.
+struct Builder<'py> {
+    py: Python<'py>,
+    levels: Vec<Level<'py>>,
+    /// Names of the structures that have begun.
+    names: Vec<String>,
+    failed: Option<PyErr>,
+}
+
+impl<'py> Builder<'py> {
+    fn put(&mut self, name: &str, value: Bound<'py, PyAny>) {
+        let put = match self.levels.last() {
+            Some(Level::Dict(dict)) => dict.set_item(PyString::intern(self.py, name), value),
+            Some(Level::List(list)) => list.append(value),
+            Some(Level::Decimal { .. }) | None => Ok(()),
+        };
+        self.note(put);
+    }
+
+    fn note(&mut self, done: PyResult<()>) {
+        if let Err(error) = done {
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    fn object(&self, value: Scalar<'_>) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.py;
+        Ok(match value {
+            Scalar::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
+            Scalar::Bytes(value) => PyBytes::new(py, value).into_any(),
+            Scalar::Char(value) => PyString::new(py, &char::from(value).to_string()).into_any(),
+            Scalar::F64(value) => value.into_pyobject(py)?.into_any(),
+            Scalar::Int(value) => value.into_pyobject(py)?.into_any(),
+            Scalar::Str(value) => PyString::new(py, value).into_any(),
+            Scalar::UInt(value) => value.into_pyobject(py)?.into_any(),
+        })
+    }
+}
+
+impl Visitor for Builder<'_> {
+    fn scalar(&mut self, name: &str, value: Scalar<'_>) {
+        if let Some(Level::Decimal { mantissa, exponent }) = self.levels.last_mut() {
+            match value {
+                Scalar::Int(value) if name == "mantissa" => *mantissa = value,
+                // The member has 32 bits.
+                Scalar::Int(value) => *exponent = value as i32,
+                _ => {}
+            }
+            return;
+        }
+        match self.object(value) {
+            Ok(object) => self.put(name, object),
+            Err(error) => self.note(Err(error)),
+        }
+    }
+
+    fn absent(&mut self, name: &str) {
+        self.put(name, self.py.None().into_bound(self.py));
+    }
+
+    fn begin_struct(&mut self, name: &str, of: &StructType) {
+        if of.name == DECIMAL {
+            self.levels.push(Level::Decimal { mantissa: 0, exponent: 0 });
+        } else {
+            let dict = PyDict::new(self.py);
+            self.levels.push(Level::Dict(dict));
+        }
+        self.names.push(name.to_owned());
+    }
+
+    fn end_struct(&mut self) {
+        let name = self.names.pop().unwrap_or_default();
+        match self.levels.pop() {
+            Some(Level::Dict(dict)) => self.put(&name, dict.into_any()),
+            Some(Level::Decimal { mantissa, exponent }) => {
+                match decimal(self.py, mantissa, exponent) {
+                    Ok(value) => self.put(&name, value),
+                    Err(error) => self.note(Err(error)),
+                }
+            }
+            Some(Level::List(_)) | None => {}
+        }
+    }
+
+    fn begin_sequence(&mut self, name: &str, _length: usize) {
+        let list = PyList::empty(self.py);
+        self.put(name, list.clone().into_any());
+        self.levels.push(Level::List(list));
+    }
+
+    fn end_sequence(&mut self) {
+        self.levels.pop();
+    }
+}
