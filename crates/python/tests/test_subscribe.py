@@ -134,8 +134,6 @@ def test_asyncio_tasks_that_are_cancelled_lose_nothing(directory: Path) -> None:
         while True:
             try:
                 quote = await asyncio.wait_for(anext(quotes), 0.005)
-            except TimeoutError:
-                continue
             except asyncio.TimeoutError:
                 continue
             except StopAsyncIteration:

@@ -14,6 +14,9 @@ use tickwire_shm::{
 /// Time between two looks into the directory.
 const SCAN: Duration = Duration::from_millis(20);
 
+/// Time between two looks at the writers' processes. A wait set looks too, but only at the readers it waits for.
+const CHECK: Duration = Duration::from_millis(250);
+
 /// A channel that is read.
 #[derive(Debug)]
 struct Source {
@@ -42,6 +45,7 @@ pub struct Sources {
     /// Channels that are done with.
     left: HashSet<String>,
     scanned: Option<Instant>,
+    checked: Instant,
     next: usize,
     writers: u64,
     lost: u64,
@@ -67,6 +71,7 @@ impl Sources {
             sources: Vec::new(),
             left: HashSet::new(),
             scanned: None,
+            checked: Instant::now(),
             next: 0,
             writers: 0,
             lost: 0,
@@ -183,7 +188,7 @@ impl Sources {
         has_event
     }
 
-    /// Looks which channels are damaged and leaves them.
+    /// Looks which writers are gone, which the next take tells, and which channels are damaged, and leaves those.
     pub fn check(&mut self) {
         let mut index = 0;
         while let Some(source) = self.sources.get_mut(index) {
@@ -210,11 +215,16 @@ impl Sources {
         Ok(false)
     }
 
-    /// Leaves channels that have ended and opens new ones, if that was not done a moment ago.
+    /// Leaves channels that have ended, opens new ones, and looks whether writers live, if that was not done a moment
+    /// ago.
     pub fn scan_when_due(&mut self) -> Result<(), Error> {
         if self.scanned.is_none_or(|scanned| scanned.elapsed() >= SCAN) {
             self.leave();
             self.scan()?;
+        }
+        if self.checked.elapsed() >= CHECK {
+            self.checked = Instant::now();
+            self.check();
         }
         Ok(())
     }

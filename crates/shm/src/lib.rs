@@ -51,6 +51,8 @@ mod reader;
 mod ring;
 mod schema;
 mod system;
+#[cfg(test)]
+mod threads;
 mod values;
 mod wait;
 mod writer;

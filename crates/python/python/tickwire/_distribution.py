@@ -79,7 +79,7 @@ class Subscription(Events[Sample]):
         counters = " ".join(f"{name}={count}" for name, count in self.counters().items())
         return f"<Subscription {self.transport} {counters}>"
 
-    def __enter__(self) -> Subscription:
+    def __enter__(self) -> Subscription:  # noqa: PYI034
         return self
 
 
