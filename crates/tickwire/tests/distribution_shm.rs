@@ -7,9 +7,6 @@ mod support;
 use bus::{PATIENCE, Place, Process, json, sum};
 use std::time::{Duration, Instant};
 use support::tickwire;
-use tickwire_exchange::{FeedShape, Generator, Options};
-use tickwire_feed::Endian;
-use tickwire_feed::capture::PrefixedWriter;
 
 /// A directory of channels that is gone when dropped.
 struct Channels(String);
@@ -120,37 +117,4 @@ fn over_shared_memory_a_publisher_that_is_killed_leaves_an_unknown_loss_and_the_
     let [killed, next] = [0, 1].map(|index| &report["publishers"][index]);
     assert!(killed["lost"].is_null() && killed["ended"] == "gone", "{report:#}");
     assert_eq!((&next["lost"], &next["ended"]), (&0.into(), &"done".into()), "{report:#}");
-}
-
-#[test]
-fn feeds_in_the_shapes_of_exchanges_are_published_by_template() {
-    for (test, shape) in (65..).zip([FeedShape::B3, FeedShape::Eurex]) {
-        let place = Place::new(test);
-        let channels = Channels::new(test);
-        let options = Options { messages: 500, ..Options::shaped(shape) };
-        let [packets, templates, published, received] =
-            ["feed.bin", "feed.xml", "published.json", "received.json"]
-                .map(|name| place.file(name));
-        std::fs::write(&templates, options.feed.templates()).expect("written");
-        let mut file =
-            PrefixedWriter::new(std::fs::File::create(&packets).expect("made"), Endian::Big);
-        for packet in Generator::new(&options).expect("options of a feed") {
-            file.write_packet(&packet.expect("a packet").bytes).expect("written");
-        }
-        let templates = templates.display();
-        let at = format!("--transport shm --shm-directory {} -t {templates}", channels.0);
-        let subscriber = place.subscribe(&format!("{at} --no-echo --json {}", received.display()));
-        let run = tickwire(&format!(
-            "publish -f {} --reset packet --samples templates --no-echo --domain {} {at} --json {}",
-            packets.display(),
-            place.domain,
-            published.display()
-        ));
-        assert_eq!(run.status, 0, "{shape:?}: {}{}", run.out, run.err);
-        assert_eq!(subscriber.finish(), 0, "{shape:?}");
-        let (published, received) = (json(&published), json(&received));
-        assert!(sum(&published, "published") >= 490, "{shape:?}: {published:#}");
-        assert_eq!(sum(&received, "received"), sum(&published, "published"), "{shape:?}");
-        assert_eq!(sum(&received, "lost"), 0, "{shape:?}");
-    }
 }
