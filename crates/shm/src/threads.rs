@@ -4,7 +4,7 @@
 //! `cargo +nightly miri test -p tickwire-shm --lib threads`
 
 use crate::cell::{Buffer, Label};
-use crate::layout::{Geometry, NO_KEY, header};
+use crate::layout::{Geometry, NO_KEY};
 use crate::memory::{Memory, MemoryMut};
 use crate::ring::{self, Cursor, Step};
 use crate::values;
