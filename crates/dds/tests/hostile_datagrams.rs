@@ -4,6 +4,7 @@ mod support;
 
 use std::net::UdpSocket;
 
+use fastrand::Rng;
 use support::{PATIENCE, next, quote, two_participants, wire_id};
 use tickwire_dds::{Participant, Qos, Quote, middleware_complaints};
 
@@ -13,28 +14,16 @@ fn unicast_ports(wire_id: u32) -> Vec<u16> {
     (0..2).flat_map(|process| [domain + 10 + 2 * process, domain + 11 + 2 * process]).collect()
 }
 
-/// A xorshift generator: the same datagrams in every run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
+fn datagram(random: &mut Rng) -> Vec<u8> {
+    let len = random.usize(..300);
+    let mut bytes: Vec<u8> = (0..len).map(|_| random.u8(..)).collect();
+    // Every other one has the head of an RTPS message, so that it gets past the first check, and a
+    // submessage of a kind that exists.
+    if random.bool() && len >= 24 {
+        bytes[..6].copy_from_slice(b"RTPS\x02\x05");
+        bytes[20] = [0x06, 0x07, 0x08, 0x09, 0x0e, 0x15, 0x16][random.usize(..7)];
     }
-
-    fn datagram(&mut self) -> Vec<u8> {
-        let len = (self.next() % 300) as usize;
-        let mut bytes: Vec<u8> = (0..len).map(|_| self.next() as u8).collect();
-        // Every other one has the head of an RTPS message, so that it gets past the first check, and a
-        // submessage of a kind that exists.
-        if self.next().is_multiple_of(2) && len >= 24 {
-            bytes[..6].copy_from_slice(b"RTPS\x02\x05");
-            bytes[20] = [0x06, 0x07, 0x08, 0x09, 0x0e, 0x15, 0x16][(self.next() % 7) as usize];
-        }
-        bytes
-    }
+    bytes
 }
 
 #[test]
@@ -48,10 +37,10 @@ fn foreign_datagrams_are_counted_and_samples_cross_undisturbed() {
     assert!(reader.wait_matched(1, PATIENCE).unwrap());
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let ports = unicast_ports(wire_id(0));
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Rng::with_seed(1);
     for number in 0..COUNT {
         for &port in &ports {
-            socket.send_to(&random.datagram(), ("127.0.0.1", port)).unwrap();
+            socket.send_to(&datagram(&mut random), ("127.0.0.1", port)).unwrap();
         }
         writer.write(&quote(number)).unwrap();
         assert_eq!(next(&mut reader), quote(number));

@@ -4,6 +4,7 @@
 //! each, about 22 bytes and 9 fields a message, with lengths distributed as the 2009 paper reports.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use fastrand::Rng;
 use std::hint::black_box;
 use tickwire_dsparser::{ActionError, ActionId, ActionNames, ActionValue, Host, Program};
 
@@ -46,41 +47,28 @@ impl Host for Sums {
     }
 }
 
-/// A seeded generator of numbers (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-
-    fn item(&mut self, len: usize, to: &mut Vec<u8>) {
-        for _ in 1..len {
-            to.push(self.below(128) as u8);
-        }
-        to.push(0x80 | self.below(128) as u8);
-    }
+/// Appends `len` bytes, of which the last alone has the stop bit.
+fn put_item(random: &mut Rng, len: usize, to: &mut Vec<u8>) {
+    to.extend((1..len).map(|_| random.u8(..0x80)));
+    to.push(random.u8(0x80..));
 }
 
 fn packets() -> Vec<Vec<u8>> {
-    let mut random = Random(7);
+    let mut random = Rng::with_seed(7);
     let packet = |_| {
         let mut packet = b"\x01\x020000000001020".to_vec();
         for _ in 0..MESSAGES {
             let mut message = Vec::new();
-            random.item(5, &mut message);
-            random.item(5, &mut message);
+            put_item(&mut random, 5, &mut message);
+            put_item(&mut random, 5, &mut message);
             for _ in 0..8 {
-                let len = match random.below(100) {
+                let len = match random.u32(..100) {
                     0..63 => 1,
                     63..84 => 2,
                     84..97 => 3,
                     _ => 4,
                 };
-                random.item(len, &mut message);
+                put_item(&mut random, len, &mut message);
             }
             packet.push(message.len() as u8);
             packet.extend(message);

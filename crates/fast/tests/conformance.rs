@@ -4,8 +4,9 @@ mod support;
 
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-use support::{ENGINES, hex, shared, vector_json};
+use support::{ENGINES, hex, vector_json};
 use tickwire_fast::{Decoder, DecoderOptions, Engine, ErrorKind, Program, TemplateSet};
+use tickwire_testing::vectors;
 
 /// What came out of a case: messages and the code of the error that ended it.
 fn run(case: &Json, engine: Engine) -> (Vec<Json>, Json) {
@@ -40,8 +41,8 @@ fn run(case: &Json, engine: Engine) -> (Vec<Json>, Json) {
 }
 
 #[test]
-fn every_shared_case_gives_its_values_and_errors() {
-    let Some(path) = shared("vectors/fast.jsonl") else { return };
+fn every_case_gives_its_values_and_errors() {
+    let path = vectors("fast.jsonl");
     let mut failures = Vec::new();
     let mut count = 0;
     for line in std::fs::read_to_string(path).unwrap().lines() {

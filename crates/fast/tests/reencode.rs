@@ -4,11 +4,12 @@ mod support;
 
 use serde_json::Value as Json;
 use std::sync::Arc;
-use support::{CORPORA, Corpus, hex, packets, shared};
+use support::{CORPORA, Corpus, hex, packets};
 use tickwire_fast::{
     Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, FieldValue, Message,
     MessageBuilder, PacketEncoder, Program, Record, ResetPolicy, TemplateSet,
 };
+use tickwire_testing::vectors;
 
 /// Whether two records of one segment have the same fields with the same values.
 fn same_record(a: Record<'_>, b: Record<'_>) -> bool {
@@ -251,8 +252,8 @@ fn reencode_case(case: &Json) -> (usize, usize) {
 }
 
 #[test]
-fn every_message_of_the_shared_cases_survives_encoding() {
-    let Some(path) = shared("vectors/fast.jsonl") else { return };
+fn every_message_of_the_cases_survives_encoding() {
+    let path = vectors("fast.jsonl");
     let (mut cases, mut messages, mut identical) = (0, 0, 0);
     for line in std::fs::read_to_string(path).unwrap().lines() {
         let case: Json = serde_json::from_str(line).unwrap();

@@ -1,7 +1,7 @@
 //! Reads every template file of the shared corpus and vectors, where they are at hand.
 
 use tickwire_fast::template::TemplateSet;
-use tickwire_testing::shared;
+use tickwire_testing::{shared, vectors};
 
 #[test]
 fn corpus_template_files_load() {
@@ -21,8 +21,7 @@ fn corpus_template_files_load() {
 
 #[test]
 fn vector_templates_load_or_fail_with_the_code_expected() {
-    let Some(vectors) = shared("vectors/fast.jsonl") else { return };
-    for line in std::fs::read_to_string(vectors).unwrap().lines() {
+    for line in std::fs::read_to_string(vectors("fast.jsonl")).unwrap().lines() {
         let case: serde_json::Value = serde_json::from_str(line).unwrap();
         let name = case["name"].as_str().unwrap();
         let result = TemplateSet::parse(case["template_xml"].as_str().unwrap());

@@ -18,7 +18,7 @@ fn wire(case: &Value) -> Vec<u8> {
 
 #[test]
 fn every_decoder_gives_the_messages_and_errors_of_the_cases() {
-    let Some(cases) = vectors() else { return };
+    let cases = vectors();
     for (decoder_name, mut decoder) in Any::all() {
         for case in &cases {
             let mut messages: Vec<Value> = Vec::new();
@@ -45,7 +45,7 @@ fn every_decoder_gives_the_messages_and_errors_of_the_cases() {
 
 #[test]
 fn the_ascii_form_is_that_of_the_cases() {
-    let Some(cases) = vectors() else { return };
+    let cases = vectors();
     let mut decoder = reference::Decoder::new();
     let mut compared = 0;
     for case in cases.iter().filter(|case| case["ascii"].is_array()) {
@@ -64,7 +64,7 @@ fn the_ascii_form_is_that_of_the_cases() {
 
 #[test]
 fn what_was_decoded_encodes_to_the_same_bytes() {
-    let Some(cases) = vectors() else { return };
+    let cases = vectors();
     let mut decoder = reference::Decoder::new();
     let mut compared = 0;
     for case in cases.iter().filter(|case| case["reencodes_identically"] == true) {
@@ -83,7 +83,7 @@ fn what_was_decoded_encodes_to_the_same_bytes() {
 
 #[test]
 fn drafts_of_the_expected_values_encode_to_the_same_bytes() {
-    let Some(cases) = vectors() else { return };
+    let cases = vectors();
     for case in cases.iter().filter(|case| case["reencodes_identically"] == true) {
         let version = if case["version"] == "2.0" { Version::V2 } else { Version::V1 };
         let mut encoder = Encoder::new(version);

@@ -1,9 +1,26 @@
-//! Shared test utilities: files beside the project, skips, captures with length prefixes, hex.
+//! Shared test utilities: files beside the project, skips, captures with length prefixes, hex,
+//! choices of a seed or of a property test.
 //!
 //! A test that cannot run reports this through [`skip`] and returns. With `TICKWIRE_REQUIRE_ALL=1`
 //! a skip fails the test instead; `TICKWIRE_REQUIRE=files,programs` requires only these kinds
 //! ([`Need`]). `.ci/run` requires everything that its machine is known to have, so that no test
 //! passes there without running.
+//!
+//! # Examples
+//!
+//! ```
+//! use tickwire_testing::{hex, packets, shared};
+//!
+//! assert_eq!(packets(&hex("00000002 c081 00000001 80")), [&[0xc0, 0x81][..], &[0x80]]);
+//!
+//! if let Some(path) = shared("corpus") {
+//!     println!("captures are in {}", path.display());
+//! }
+//! ```
+
+mod choices;
+
+pub use choices::Choices;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -72,6 +89,30 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     }
     skip(Need::Files, format_args!("../shared/{path} is not there"));
     None
+}
+
+/// Returns the path of a file of conformance cases, one a line: `fast.jsonl` or `opra.jsonl` in this crate's folder `vectors`.
+pub fn vectors(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors").join(file)
+}
+
+/// Returns the path of a capture that is public: `public` in the folder `captures`, which `.ci/fetch-captures` fills, or `beside` in
+/// `../shared`. Skips and returns `None` where neither exists.
+///
+/// # Panics
+/// As [`skip`].
+#[track_caller]
+pub fn capture(public: &str, beside: &str) -> Option<PathBuf> {
+    let fetched = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures").join(public);
+    let full = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(beside);
+    let found = [fetched, full].into_iter().find(|path| path.exists());
+    if found.is_none() {
+        skip(
+            Need::Files,
+            format_args!("captures/{public} is not there: .ci/fetch-captures fetches it"),
+        );
+    }
+    found
 }
 
 /// Splits a file of packets, each with a length prefix of four bytes, highest first.

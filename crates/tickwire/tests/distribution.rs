@@ -173,11 +173,10 @@ fn killed_at_any_moment_and_started_again_both_sides_find_each_other() {
     let is_over = Arc::new(AtomicBool::new(false));
     let exchange = endless(&place, is_over.clone());
     let (mut subscriber, mut publisher) = (subscribe(), publish());
-    let mut moment = u64::from(std::process::id());
+    let mut random = fastrand::Rng::new();
     for round in 0..6 {
         // Not to wait for something, but to strike at any moment.
-        moment = moment.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        std::thread::sleep(Duration::from_millis(moment >> 33 & 0xff));
+        std::thread::sleep(Duration::from_millis(random.u64(..256)));
         if round % 2 == 0 {
             publisher.kill();
             publisher = publish();

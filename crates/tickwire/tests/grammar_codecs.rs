@@ -1,5 +1,6 @@
 //! Grammars that are no OPRA, compared with the codecs of the protocols they describe.
 
+use fastrand::Rng;
 use std::sync::Arc;
 use tickwire_dsparser::{
     ActionError, ActionId, ActionNames, ActionValue, Host, Machine, Program, RunError,
@@ -42,30 +43,18 @@ fn run(machine: &Machine, packet: &[u8]) -> Outcome {
     (end, calls.0)
 }
 
-/// Numbers from a seed (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ mixed >> 31) % bound
-    }
-}
-
 /// Messages of the codec's own writer, back to back.
-fn fix_messages(random: &mut Random) -> Vec<u8> {
+fn fix_messages(random: &mut Rng) -> Vec<u8> {
     let mut stream = Vec::new();
-    for _ in 0..1 + random.below(4) {
+    for _ in 0..1 + random.u64(..4) {
         let mut room = [0; 2048];
         let mut writer = Writer::new(&mut room, "FIX.4.4", "D");
-        for _ in 0..random.below(20) {
-            let tag = Tag(40 + random.below(5000) as u32);
-            match random.below(3) {
-                0 => writer.uint(tag, random.below(1 << 40)),
+        for _ in 0..random.u64(..20) {
+            let tag = Tag(40 + random.u64(..5000) as u32);
+            match random.u64(..3) {
+                0 => writer.uint(tag, random.u64(..1 << 40)),
                 1 => writer.str(tag, "A=B C"),
-                _ => writer.char(tag, b'!' + random.below(90) as u8),
+                _ => writer.char(tag, b'!' + random.u64(..90) as u8),
             }
         }
         stream.extend_from_slice(writer.finish().expect("room"));
@@ -101,7 +90,7 @@ fn fix_by_codec(mut stream: &[u8]) -> Option<Vec<(u16, Vec<u8>)>> {
 #[test]
 fn the_fix_grammar_finds_the_fields_that_the_codec_finds() {
     let machine = machine(FIX, ["begin_string", "tag", "value", "check_sum"]);
-    let mut random = Random(11);
+    let mut random = Rng::with_seed(11);
     let (mut whole, mut refused) = (0, 0);
     for _ in 0..500 {
         let mut stream = fix_messages(&mut random);
@@ -111,8 +100,8 @@ fn the_fix_grammar_finds_the_fields_that_the_codec_finds() {
 
         // A changed byte: what the codec takes, the grammar takes, and finds the same in it. The sum
         // of the bytes is the codec's alone to verify.
-        let at = random.below(stream.len() as u64) as usize;
-        stream[at] ^= 1 << random.below(7);
+        let at = random.u64(..stream.len() as u64) as usize;
+        stream[at] ^= 1 << random.u64(..7);
         let (end, calls) = run(&machine, &stream);
         match fix_by_codec(&stream) {
             Some(expected) => assert_eq!((end, calls), (Ok(stream.len()), expected)),
@@ -148,7 +137,7 @@ const TEMPLATES: &str = r#"<templates xmlns="http://www.fixprotocol.org/ns/fast/
 </templates>"#;
 
 /// FAST messages of the codec's own encoder, each behind its length as a stop-bit integer.
-fn fast_messages(random: &mut Random) -> Vec<Vec<u8>> {
+fn fast_messages(random: &mut Rng) -> Vec<Vec<u8>> {
     let set = TemplateSet::parse(TEMPLATES).expect("templates");
     let program = Arc::new(tickwire_fast::Program::compile(set).expect("compiles"));
     let options = EncoderOptions { reset: ResetPolicy::Packet, ..Default::default() };
@@ -158,14 +147,14 @@ fn fast_messages(random: &mut Random) -> Vec<Vec<u8>> {
     for number in 0..200 {
         builder.begin(0).expect("the template");
         builder.set_u64("SeqNum", number).expect("fits");
-        let symbol: String = "SYMBOLS ARE LONG ".repeat(random.below(12) as usize + 1);
+        let symbol: String = "SYMBOLS ARE LONG ".repeat(random.u64(..12) as usize + 1);
         builder.set_str("Symbol", &symbol).expect("fits");
-        let mantissa = random.below(1 << 50) as i64;
+        let mantissa = random.u64(..1 << 50) as i64;
         let price = tickwire_fast::Decimal { mantissa, exponent: -2 };
         builder.set_decimal("Price", price).expect("fits");
-        match random.below(3) {
+        match random.u64(..3) {
             0 => builder.clear("Size").expect("optional"),
-            _ => builder.set_u64("Size", 100 + random.below(2)).expect("fits"),
+            _ => builder.set_u64("Size", 100 + random.u64(..2)).expect("fits"),
         }
         let mut bytes = Vec::new();
         encoder.begin_packet();
@@ -188,7 +177,7 @@ fn stop_bit(len: usize) -> Vec<u8> {
 #[test]
 fn the_framed_fast_grammar_cuts_where_the_framing_and_the_codec_do() {
     let machine = machine(FAST_FRAMED, ["presence_map", "fields"]);
-    let mut random = Random(12);
+    let mut random = Rng::with_seed(12);
     let messages = fast_messages(&mut random);
     assert!(messages.iter().any(|message| message.len() > 127), "lengths of two bytes");
     let packet: Vec<u8> = messages

@@ -14,7 +14,7 @@ const DECODERS: [&str; 5] =
 
 #[test]
 fn every_decoder_prints_the_messages_and_errors_of_the_cases() {
-    let Some(path) = shared("vectors/opra.jsonl") else { return };
+    let path = tickwire_testing::vectors("opra.jsonl");
     let text = std::fs::read_to_string(&path).expect("readable");
     let cases: Vec<Value> =
         text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();

@@ -5,6 +5,7 @@
 mod build;
 mod support;
 
+use fastrand::Rng;
 use std::path::Path;
 use support::{Run, directory, file, tickwire};
 
@@ -36,25 +37,16 @@ const FRAMINGS: [Framed; 6] = [
     }),
 ];
 
-/// A generator of numbers that a seed repeats.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (self.0 >> 33) as usize % end
-    }
-}
-
 /// A TCP stream in segments of up to 12 bytes, some of which come late or twice.
-fn segments(numbers: &mut Numbers, stream: &[u8]) -> Vec<u8> {
+fn segments(numbers: &mut Rng, stream: &[u8]) -> Vec<u8> {
     let mut frames = vec![build::segment(99, true, b"")];
     let mut at = 0;
     while at < stream.len() {
-        let len = (1 + numbers.below(12)).min(stream.len() - at);
+        let len = (1 + numbers.usize(..12)).min(stream.len() - at);
         let frame = build::segment(100 + at as u32, false, &stream[at..at + len]);
-        let place = frames.len() - if at > 0 { numbers.below(3).min(frames.len() - 2) } else { 0 };
-        if numbers.below(4) == 0 {
+        let place =
+            frames.len() - if at > 0 { numbers.usize(..3).min(frames.len() - 2) } else { 0 };
+        if numbers.usize(..4) == 0 {
             frames.push(frame.clone());
         }
         frames.insert(place, frame);
@@ -85,7 +77,7 @@ fn tcp_segments_cut_anywhere_give_the_messages_of_a_raw_file() {
         let whole = decode(&directory, "whole", &stream, &format!("{options} --input-format raw"));
         assert_eq!((whole.status, values(&whole).len()), (0, 20), "{options}: {}", whole.err);
         for seed in 0..6 {
-            let capture = segments(&mut Numbers(seed), &stream);
+            let capture = segments(&mut Rng::with_seed(seed), &stream);
             let run = decode(&directory, "tcp.pcap", &capture, options);
             assert_eq!(run.status, 0, "{options}, seed {seed}: {}", run.err);
             assert_eq!(values(&run), values(&whole), "{options}, seed {seed}");

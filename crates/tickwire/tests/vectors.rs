@@ -1,13 +1,13 @@
-//! `tickwire vectors` on the conformance cases beside the project, and on lines that are no cases.
+//! `tickwire vectors` on the conformance cases, and on lines that are no cases.
 
 mod support;
 
 use serde_json::Value;
-use support::{shared, tickwire, tickwire_with};
+use support::{tickwire, tickwire_with};
 
 #[test]
 fn every_conformance_case_comes_out_as_expected() {
-    let Some(path) = shared("vectors/fast.jsonl") else { return };
+    let path = tickwire_testing::vectors("fast.jsonl");
     let run = tickwire(&format!("vectors {}", path.display()));
     assert_eq!((run.status, run.err.as_str()), (0, ""));
     let cases = std::fs::read_to_string(path).expect("readable");

@@ -559,11 +559,8 @@ mod tests {
     /// Every operation beside a plain vector, across the boundary of slots and vector.
     #[test]
     fn a_ladder_does_what_a_vector_does() {
-        let mut random = 1_u64;
-        let mut next = |bound: usize| {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (random >> 33) as usize % bound
-        };
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut next = |bound: usize| random.usize(..bound);
         let mut ladder = Ladder::new(Side::Bid, None);
         let mut model: Vec<i64> = Vec::new();
         for step in 0..50_000 {

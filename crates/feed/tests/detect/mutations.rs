@@ -1,5 +1,6 @@
 //! Captures damaged in many ways: the answer is right or "cannot tell", never another.
 
+use fastrand::Rng;
 use tickwire_feed::framing::detect::{Confidence, detect};
 
 use super::corpora::{CORPORA, Corpus};
@@ -7,24 +8,8 @@ use super::corpora::{CORPORA, Corpus};
 /// Packets of each capture that are damaged.
 const PACKETS: usize = 120;
 
-/// A seeded generator (xorshift64*), so that a failure comes again.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-
-    fn bytes(&mut self, len: usize) -> Vec<u8> {
-        (0..len).map(|_| self.next() as u8).collect()
-    }
+fn bytes(random: &mut Rng, len: usize) -> Vec<u8> {
+    (0..len).map(|_| random.u8(..)).collect()
 }
 
 type Packets = Vec<Vec<u8>>;
@@ -41,7 +26,7 @@ enum Truth {
 
 struct Mutation {
     name: &'static str,
-    damage: fn(&Corpus, Packets, &mut Random) -> (Packets, Truth),
+    damage: fn(&Corpus, Packets, &mut Rng) -> (Packets, Truth),
 }
 
 fn each(packets: Packets, change: impl FnMut(Vec<u8>) -> Vec<u8>) -> Packets {
@@ -87,7 +72,7 @@ const MUTATIONS: [Mutation; 18] = [
     Mutation {
         name: "a random byte in front",
         damage: |corpus, packets, random| {
-            let add = |packet: Vec<u8>| [random.bytes(1), packet].concat();
+            let add = |packet: Vec<u8>| [bytes(random, 1), packet].concat();
             (each(packets, add), Truth::Preamble(corpus.preamble_bytes + 1))
         },
     },
@@ -101,7 +86,7 @@ const MUTATIONS: [Mutation; 18] = [
     Mutation {
         name: "a byte behind",
         damage: |corpus, packets, random| {
-            let add = |packet: Vec<u8>| [packet, random.bytes(1)].concat();
+            let add = |packet: Vec<u8>| [packet, bytes(random, 1)].concat();
             (each(packets, add), Truth::Preamble(corpus.preamble_bytes))
         },
     },
@@ -120,7 +105,7 @@ const MUTATIONS: [Mutation; 18] = [
         name: "a preamble of random bytes",
         damage: |corpus, packets, random| {
             let len = corpus.preamble_bytes;
-            let replace = |packet: Vec<u8>| [&random.bytes(12)[..], &packet[len..]].concat();
+            let replace = |packet: Vec<u8>| [&bytes(random, 12)[..], &packet[len..]].concat();
             (each(packets, replace), Truth::Preamble(12))
         },
     },
@@ -128,7 +113,7 @@ const MUTATIONS: [Mutation; 18] = [
         name: "shuffled",
         damage: |corpus, mut packets, random| {
             for index in (1..packets.len()).rev() {
-                packets.swap(index, random.below(index + 1));
+                packets.swap(index, random.usize(..index + 1));
             }
             (packets, Truth::Preamble(corpus.preamble_bytes))
         },
@@ -151,8 +136,8 @@ const MUTATIONS: [Mutation; 18] = [
         name: "a bit of every tenth packet flipped",
         damage: |corpus, mut packets, random| {
             for packet in packets.iter_mut().step_by(10) {
-                let at = random.below(packet.len());
-                packet[at] ^= 1 << random.below(8);
+                let at = random.usize(..packet.len());
+                packet[at] ^= 1 << random.usize(..8);
             }
             (packets, Truth::Preamble(corpus.preamble_bytes))
         },
@@ -187,7 +172,7 @@ const MUTATIONS: [Mutation; 18] = [
     Mutation {
         name: "random bytes",
         damage: |_, packets, random| {
-            (each(packets, |packet| random.bytes(packet.len())), Truth::Nothing)
+            (each(packets, |packet| bytes(random, packet.len())), Truth::Nothing)
         },
     },
 ];
@@ -200,7 +185,7 @@ fn damaged_captures_are_recognised_or_nothing_is_claimed() {
         let Some((mut packets, set)) = corpus.read() else { continue };
         packets.truncate(PACKETS);
         for Mutation { name, damage } in MUTATIONS {
-            let mut random = Random(0x5EED_0001);
+            let mut random = Rng::with_seed(0x5EED_0001);
             let (damaged, truth) = damage(&corpus, packets.clone(), &mut random);
             let found = match detect(&damaged, &set) {
                 Ok(found) => found,

@@ -3,13 +3,11 @@
 //!
 //! `TICKWIRE_SIM_SEED=7 cargo test -p tickwire-feed --test lines` runs one seed alone.
 
-mod random;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, Line, Output};
 
-use random::Random;
+use fastrand::Rng;
 
 const PACKETS: u64 = 500;
 /// Time between two packets.
@@ -34,23 +32,23 @@ struct Weather {
 }
 
 /// Packets 1 to `packets` as the two lines bring them, in the order of time.
-fn arrivals(random: &mut Random, packets: u64) -> Vec<Arrival> {
+fn arrivals(random: &mut Rng, packets: u64) -> Vec<Arrival> {
     let mut arrivals = Vec::new();
     for line in Line::ALL {
         let weather = Weather {
-            lost_percent: [0, 1, 10, 40][random.below(4) as usize],
-            duplicate_percent: random.below(20),
-            delayed_percent: random.below(60),
-            skew_ns: 2 * random.below(SLOT_NS),
+            lost_percent: [0, 1, 10, 40][random.u64(..4) as usize],
+            duplicate_percent: random.u64(..20),
+            delayed_percent: random.u64(..60),
+            skew_ns: 2 * random.u64(..SLOT_NS),
         };
         for seq_num in 1..=packets {
-            if random.chance(weather.lost_percent) {
+            if random.u64(..100) < weather.lost_percent {
                 continue;
             }
-            let copies = 1 + u64::from(random.chance(weather.duplicate_percent));
+            let copies = 1 + u64::from(random.u64(..100) < weather.duplicate_percent);
             for _ in 0..copies {
-                let is_delayed = random.chance(weather.delayed_percent);
-                let slots = if is_delayed { random.below(DELAY_SLOTS_MAX + 1) } else { 0 };
+                let is_delayed = random.u64(..100) < weather.delayed_percent;
+                let slots = if is_delayed { random.u64(..DELAY_SLOTS_MAX + 1) } else { 0 };
                 let at_ns = (seq_num + slots) * SLOT_NS + weather.skew_ns;
                 arrivals.push(Arrival { at_ns, line, seq_num });
             }
@@ -112,11 +110,11 @@ fn what_arrives_in_time_is_delivered_once_in_order_and_the_rest_is_a_gap() {
 }
 
 fn run(seed: u64) {
-    let mut random = Random::new(seed);
+    let mut random = Rng::with_seed(seed);
     let arrivals = arrivals(&mut random, PACKETS);
     // Odd, where arrivals are even: no packet comes at the very moment it is declared lost.
-    let hold_ns = random.below(12) * SLOT_NS + 1;
-    let is_small = random.chance(70);
+    let hold_ns = random.u64(..12) * SLOT_NS + 1;
+    let is_small = random.u64(..100) < 70;
     let options = ArbiterOptions {
         hold_ns,
         first_seq_num: Some(1),

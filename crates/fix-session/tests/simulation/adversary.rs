@@ -13,7 +13,7 @@ mod watch;
 use super::MS;
 use super::content::{dictionaries, write_body};
 use super::kept::{BoxStore, Kept};
-use super::random::Random;
+use fastrand::Rng;
 use script::Script;
 use tickwire_fix::{Reader, Tag};
 use tickwire_fix_session::{
@@ -35,18 +35,18 @@ pub struct Victim {
 }
 
 impl Victim {
-    fn new(random: &mut Random) -> Self {
-        let role = if random.below(3) == 0 { Role::Initiator } else { Role::Acceptor };
+    fn new(random: &mut Rng) -> Self {
+        let role = if random.u64(..3) == 0 { Role::Initiator } else { Role::Acceptor };
         let mut config = Config::new(role, SessionId::new(BeginString::Fix44, "V", "P"));
         config.dictionaries = Some(dictionaries());
-        config.next_expected_seq_num = random.below(3) == 0;
-        config.redundant_resend_requests = random.below(3) == 0;
-        config.requires_orig_sending_time = random.below(3) > 0;
-        config.reject_invalid = random.below(4) > 0;
-        config.last_seq_num_processed = random.below(4) == 0;
-        config.authenticate = random.below(3) == 0;
-        config.latency_max_s = (random.below(2) == 0).then_some(120);
-        config.resend_request_max = random.below(2) * random.below(5);
+        config.next_expected_seq_num = random.u64(..3) == 0;
+        config.redundant_resend_requests = random.u64(..3) == 0;
+        config.requires_orig_sending_time = random.u64(..3) > 0;
+        config.reject_invalid = random.u64(..4) > 0;
+        config.last_seq_num_processed = random.u64(..4) == 0;
+        config.authenticate = random.u64(..3) == 0;
+        config.latency_max_s = (random.u64(..2) == 0).then_some(120);
+        config.resend_request_max = random.u64(..2) * random.u64(..5);
         config.limits.held_max = 5;
         config.limits.held_bytes_max = 2000;
         config.limits.message_len_max = 4000;
@@ -140,28 +140,28 @@ fn reader() -> Reader {
 }
 
 fn simulate(seed: u64) {
-    let mut random = Random(seed);
+    let mut random = Rng::with_seed(seed);
     let mut victim = Victim::new(&mut random);
     let mut script = Script::default();
-    for _ in 0..3 + random.below(5) {
+    for _ in 0..3 + random.u64(..5) {
         victim.connect();
         script.begin(&mut random, &victim);
-        for _ in 0..random.below(80) {
+        for _ in 0..random.u64(..80) {
             let bytes = script.next(&mut random, &victim);
             // In pieces, cut anywhere.
-            for piece in bytes.chunks(1 + random.below(200) as usize) {
+            for piece in bytes.chunks(1 + random.u64(..200) as usize) {
                 victim.handle(piece);
-                if random.below(4) == 0 {
-                    victim.transmit(random.below(3000) as usize);
+                if random.u64(..4) == 0 {
+                    victim.transmit(random.u64(..3000) as usize);
                 }
             }
-            if random.below(3) == 0 {
+            if random.u64(..3) == 0 {
                 victim.send();
             }
-            if random.below(8) == 0 {
-                victim.wait(random.below(20_000) * MS);
+            if random.u64(..8) == 0 {
+                victim.wait(random.u64(..20_000) * MS);
             }
-            match random.below(300) {
+            match random.u64(..300) {
                 0 => {
                     victim.session.reset(victim.now);
                     victim.handle(b"");
@@ -169,13 +169,13 @@ fn simulate(seed: u64) {
                 1 => victim.session.logout(victim.now, "enough"),
                 _ => {}
             }
-            if victim.closes || random.below(100) == 0 {
+            if victim.closes || random.u64(..100) == 0 {
                 break;
             }
         }
-        victim.transmit(random.below(100_000) as usize);
+        victim.transmit(random.u64(..100_000) as usize);
         victim.disconnect();
-        victim.wait(random.below(5000) * MS);
+        victim.wait(random.u64(..5000) * MS);
     }
     good_peer::recover(&mut victim, &mut script);
 }

@@ -5,7 +5,6 @@
 mod adversary;
 mod content;
 mod kept;
-mod random;
 mod resets;
 mod side;
 #[path = "../watched/mod.rs"]
@@ -13,20 +12,26 @@ mod watched;
 
 use kept::{Fault, Kept};
 use proptest::prelude::*;
-use random::Random;
 use side::Side;
 use tickwire_fix_session::{Config, Now, Role, Session};
+use tickwire_testing::Choices;
 
 const MS: u64 = 1_000_000;
 
 /// Runs one seed; panics if a message is lost, doubled, changed or out of order.
 fn simulate(seed: u64, kept: &Kept, tweak: fn(&mut Config), breaks: u64) {
-    simulate_with(seed, kept, tweak, breaks, 0);
+    simulate_with(Choices::seeded(seed), kept, tweak, breaks, 0);
 }
 
 /// As [`simulate`]; now and then time stands still for up to `stall_s` seconds.
-fn simulate_with(seed: u64, kept: &Kept, tweak: fn(&mut Config), breaks: u64, stall_s: u64) {
-    let mut random = Random(seed);
+fn simulate_with(
+    mut random: Choices,
+    kept: &Kept,
+    tweak: fn(&mut Config),
+    breaks: u64,
+    stall_s: u64,
+) {
+    let choices = format!("{random:?}");
     let mut sides = [Side::new(Role::Acceptor, tweak), Side::new(Role::Initiator, tweak)];
     for (side, name) in sides.iter_mut().zip(["a", "i"]) {
         side.session = Some(Session::new(side.config.clone(), kept.open(name)));
@@ -34,7 +39,7 @@ fn simulate_with(seed: u64, kept: &Kept, tweak: fn(&mut Config), breaks: u64, st
     let mut now = Now { wall_ns: 1_700_000_000_000 * MS, steady_ns: 5 };
     let (mut connected, mut broken, total) = (false, 0, 60 + random.below(100));
     for step in 0.. {
-        assert!(step < 400_000, "no end; seed {seed}");
+        assert!(step < 400_000, "no end; {choices}");
         now = now.plus(random.below(20) * MS);
         if stall_s > 0 && random.below(100) == 0 {
             now = now.plus(random.below(stall_s) * 1000 * MS);
@@ -91,7 +96,7 @@ fn simulate_with(seed: u64, kept: &Kept, tweak: fn(&mut Config), breaks: u64, st
     }
     for side in &sides {
         let expected: Vec<u64> = (1..=total).collect();
-        assert_eq!(side.got, expected, "seed {seed}");
+        assert_eq!(side.got, expected, "{choices}");
     }
 }
 
@@ -141,7 +146,7 @@ fn minutes_of_delay_lose_nothing() {
             config.heartbeat_s = 3600;
             config.latency_max_s = None;
         };
-        simulate_with(seed, &Kept::Memory, tweak, 12, 600);
+        simulate_with(Choices::seeded(seed), &Kept::Memory, tweak, 12, 600);
     }
 }
 
@@ -162,7 +167,11 @@ fn stores_fail_at_every_write_and_nothing_is_lost() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn any_seed_loses_nothing(seed in any::<u64>(), breaks in 0_u64..20) {
-        simulate(seed, &Kept::Memory, |_| {}, breaks);
+    fn any_course_of_events_loses_nothing(
+        tape in proptest::collection::vec(any::<u16>(), 0..4000),
+        breaks in 0_u64..20,
+    ) {
+        // A tape alone could let nothing arrive any more.
+        simulate_with(Choices::tape_then_seed(tape, 0), &Kept::Memory, |_| {}, breaks, 0);
     }
 }

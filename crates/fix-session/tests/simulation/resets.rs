@@ -4,15 +4,15 @@
 
 use super::MS;
 use super::kept::Kept;
-use super::random::Random;
 use super::side::Side;
+use fastrand::Rng;
 use tickwire_fix_session::{Config, Now, Role, Session, Store};
 
 /// Messages that each side keeps back until nothing is reset any more.
 const LAST: u64 = 5;
 
 struct World {
-    random: Random,
+    random: Rng,
     now: Now,
     sides: [Side; 2],
     connected: bool,
@@ -23,12 +23,12 @@ struct World {
 
 impl World {
     fn new(seed: u64, tweak: fn(&mut Config)) -> Self {
-        let mut random = Random(seed);
+        let mut random = Rng::with_seed(seed);
         let mut sides = [Side::new(Role::Acceptor, tweak), Side::new(Role::Initiator, tweak)];
         for side in &mut sides {
             side.session = Some(Session::new(side.config.clone(), Kept::Memory.open("")));
         }
-        let (troubles, total) = (10 + random.below(20), 60 + random.below(100));
+        let (troubles, total) = (10 + random.u64(..20), 60 + random.u64(..100));
         let now = Now { wall_ns: 1_700_000_000_000 * MS, steady_ns: 5 };
         Self { random, now, sides, connected: false, troubles, total }
     }
@@ -44,7 +44,7 @@ impl World {
             side.session().handle_disconnected(self.now);
         }
         // By agreement, at the end of a day.
-        if self.troubles > 0 && self.random.below(4) == 0 {
+        if self.troubles > 0 && self.random.u64(..4) == 0 {
             for side in &mut self.sides {
                 side.reset(self.now);
             }
@@ -52,7 +52,7 @@ impl World {
     }
 
     fn connect(&mut self) {
-        self.now = self.now.plus(self.random.below(1000) * MS);
+        self.now = self.now.plus(self.random.u64(..1000) * MS);
         for side in &mut self.sides {
             side.wire.clear();
             side.session().handle_connected(self.now);
@@ -62,14 +62,14 @@ impl World {
 
     /// Does something to the numbers, or breaks the connection; returns whether it holds.
     fn trouble(&mut self) -> bool {
-        let at = self.random.below(2) as usize;
+        let at = self.random.u64(..2) as usize;
         self.troubles -= 1;
-        match self.random.below(8) {
+        match self.random.u64(..8) {
             0..=2 => self.sides[at].reset(self.now),
             3 => self.sides.iter_mut().for_each(|side| side.reset(self.now)),
             4 => {
                 let side = &mut self.sides[at];
-                let skipped = side.session().store().next_sender() + 1 + self.random.below(50);
+                let skipped = side.session().store().next_sender() + 1 + self.random.u64(..50);
                 if side.session().skip_to(self.now, skipped) {
                     side.lost_max = side.sent;
                 }
@@ -90,14 +90,14 @@ impl World {
         let (side, other) =
             if at == 0 { (&mut left[0], &mut right[0]) } else { (&mut right[0], &mut left[0]) };
         let last = if *troubles == 0 { *total } else { *total - LAST };
-        if side.sent < last && random.below(3) == 0 {
+        if side.sent < last && random.u64(..3) == 0 {
             side.send(now);
         }
         side.session().handle_timeout(now);
-        let arrived = (random.below(400) as usize).min(other.wire.len());
+        let arrived = (random.u64(..400) as usize).min(other.wire.len());
         let bytes: Vec<u8> = other.wire.drain(..arrived).collect();
         let closes = side.handle(now, &bytes);
-        assert!(side.transmit(now, random.below(2000) as usize), "memory takes all");
+        assert!(side.transmit(now, random.u64(..2000) as usize), "memory takes all");
         !closes
     }
 }
@@ -109,11 +109,11 @@ fn simulate(seed: u64, tweak: fn(&mut Config)) {
         if world.is_done() {
             break;
         }
-        world.now = world.now.plus(world.random.below(20) * MS);
+        world.now = world.now.plus(world.random.u64(..20) * MS);
         if !world.connected {
             world.connect();
         }
-        let is_troubled = world.troubles > 0 && world.random.below(20) == 0;
+        let is_troubled = world.troubles > 0 && world.random.u64(..20) == 0;
         let mut holds = !is_troubled || world.trouble();
         for at in 0..2 {
             holds = holds && world.turn(at);

@@ -385,6 +385,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_value_of_a_shipped_dictionary_ends_with_a_space() {
+        for (name, text) in shipped::ALL {
+            let dictionary = Dictionary::parse_quickfix(text).unwrap();
+            for field in dictionary.fields() {
+                let is_bare = |value: &EnumValue| !value.value.ends_with(' ');
+                assert!(field.values().iter().all(is_bare), "{name}: {}", field.name());
+            }
+        }
+    }
+
+    #[test]
     fn every_shipped_dictionary_loads() {
         for (name, text) in shipped::ALL {
             let dictionary =

@@ -1,5 +1,5 @@
-//! Access to shared vectors and traces; tests report that they are skipped where the files are
-//! missing.
+//! Access to the conformance cases, and to shared traces; tests report that they are skipped where
+//! these are missing.
 #![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 
 use serde_json::Value;
@@ -8,9 +8,9 @@ pub use tickwire_testing::hex as from_hex;
 pub use tickwire_testing::shared;
 
 /// Returns the conformance cases.
-pub fn vectors() -> Option<Vec<Value>> {
-    let text = std::fs::read_to_string(shared("vectors/opra.jsonl")?).expect("readable");
-    Some(text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect())
+pub fn vectors() -> Vec<Value> {
+    let text = std::fs::read_to_string(tickwire_testing::vectors("opra.jsonl")).expect("readable");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
 /// Returns the packets of the trace.

@@ -1,8 +1,8 @@
 //! What a peer without rules says next.
 
 use super::super::content::write_body;
-use super::super::random::Random;
 use super::Victim;
+use fastrand::Rng;
 use tickwire_fix::{Precision, Tag, UtcTimestamp, Writer};
 
 /// What it has said so far.
@@ -14,8 +14,8 @@ pub struct Script {
 }
 
 /// Returns one of some.
-fn any<'t, T: ?Sized>(random: &mut Random, of: &[&'t T]) -> &'t T {
-    of[random.below(of.len() as u64) as usize]
+fn any<'t, T: ?Sized>(random: &mut Rng, of: &[&'t T]) -> &'t T {
+    of[random.u64(..of.len() as u64) as usize]
 }
 
 /// Puts a frame around fields in text.
@@ -65,22 +65,22 @@ pub fn application(number: u64) -> Vec<u8> {
 
 impl Script {
     /// A connection begins.
-    pub fn begin(&mut self, random: &mut Random, victim: &Victim) {
-        self.logged_on = victim.session.is_logged_on() || random.below(12) == 0;
+    pub fn begin(&mut self, random: &mut Rng, victim: &Victim) {
+        self.logged_on = victim.session.is_logged_on() || random.u64(..12) == 0;
     }
 
     /// Returns what it says next.
-    pub fn next(&mut self, random: &mut Random, victim: &Victim) -> Vec<u8> {
+    pub fn next(&mut self, random: &mut Rng, victim: &Victim) -> Vec<u8> {
         let expected = victim.session.store().next_target();
         if !self.logged_on {
             self.logged_on = true;
             return logon(random, victim, expected);
         }
-        if random.below(2) == 0 {
+        if random.u64(..2) == 0 {
             return self.good(random, victim, expected);
         }
         let seq_num = any_number(random, expected);
-        match random.below(12) {
+        match random.u64(..12) {
             0 => garbage(random),
             1 => {
                 let whole = self.good(random, victim, expected);
@@ -107,7 +107,7 @@ impl Script {
                     "",
                     &text(&format!("7={begin}|16={end}|")),
                 );
-                one.repeat(1 + random.below(30) as usize)
+                one.repeat(1 + random.u64(..30) as usize)
             }
             5 => logon(random, victim, expected),
             6 => {
@@ -118,7 +118,7 @@ impl Script {
             7 => {
                 let from = any(random, &["49=X|", "49=|", "", "49=P|49=P|"]);
                 let to = any(random, &["56=X|", "56=V|"]);
-                let ns = victim.now.wall_ns.wrapping_sub(random.below(2) << 50);
+                let ns = victim.now.wall_ns.wrapping_sub(random.u64(..2) << 50);
                 let content = format!("35=0|34={expected}|{from}52={}|{to}", time(ns));
                 framed(&text(&content))
             }
@@ -135,7 +135,7 @@ impl Script {
             ),
             10 => {
                 let flood = message(victim, "1", &expected.to_string(), "", &text("112=x|"));
-                flood.repeat(1 + random.below(20) as usize)
+                flood.repeat(1 + random.u64(..20) as usize)
             }
             _ => {
                 let len = any(random, &["-1", "0", "5", "99999999999", "4294967295", "x"]);
@@ -144,8 +144,8 @@ impl Script {
         }
     }
 
-    fn good(&mut self, random: &mut Random, victim: &Victim, expected: u64) -> Vec<u8> {
-        if random.below(3) == 0 {
+    fn good(&mut self, random: &mut Rng, victim: &Victim, expected: u64) -> Vec<u8> {
+        if random.u64(..3) == 0 {
             return message(victim, "0", &expected.to_string(), "", b"");
         }
         self.said += 1;
@@ -154,7 +154,7 @@ impl Script {
 }
 
 /// PossDupFlag and its time, or not.
-fn duplicate(random: &mut Random) -> &'static str {
+fn duplicate(random: &mut Rng) -> &'static str {
     any(
         random,
         &["", "", "43=Y|", "43=Y|122=20231114-00:00:00|", "43=Y|122=20991114-00:00:00|", "43=x|"],
@@ -162,39 +162,39 @@ fn duplicate(random: &mut Random) -> &'static str {
 }
 
 /// A number near the right one, or far off, or none.
-fn any_number(random: &mut Random, right: u64) -> String {
-    match random.below(10) {
+fn any_number(random: &mut Rng, right: u64) -> String {
+    match random.u64(..10) {
         0..=2 => right.to_string(),
-        3 => right.saturating_add(1 + random.below(20)).to_string(),
-        4 => right.saturating_sub(1 + random.below(20)).to_string(),
-        5 => (1 + random.below(right.max(1))).to_string(),
+        3 => right.saturating_add(1 + random.u64(..20)).to_string(),
+        4 => right.saturating_sub(1 + random.u64(..20)).to_string(),
+        5 => (1 + random.u64(..right.max(1))).to_string(),
         6 => "0".to_owned(),
-        7 if random.below(8) == 0 => right.saturating_add(1 << random.below(63)).to_string(),
+        7 if random.u64(..8) == 0 => right.saturating_add(1 << random.u64(..63)).to_string(),
         8 => any(random, &["-1", "x", "", "1.0", "+3", " 3", "99999999999999999999999"]).to_owned(),
         _ => right.to_string(),
     }
 }
 
-fn logon(random: &mut Random, victim: &Victim, expected: u64) -> Vec<u8> {
-    let seq_num = match random.below(3) {
+fn logon(random: &mut Rng, victim: &Victim, expected: u64) -> Vec<u8> {
+    let seq_num = match random.u64(..3) {
         0 => any_number(random, expected),
         _ => expected.to_string(),
     };
-    let reset = match random.below(12) {
+    let reset = match random.u64(..12) {
         0 => "141=Y|",
         1 => "141=N|",
         _ => "",
     };
     let heartbeat =
         any(random, &["108=30|", "108=30|", "108=30|", "108=0|", "108=-1|", "108=4294967295|", ""]);
-    let next = match random.below(4) {
+    let next = match random.u64(..4) {
         0 => format!("789={}|", any_number(random, victim.session.store().next_sender())),
         _ => String::new(),
     };
     message(victim, "A", &seq_num, "", &text(&format!("98=0|{heartbeat}{reset}{next}")))
 }
 
-fn garbage(random: &mut Random) -> Vec<u8> {
+fn garbage(random: &mut Rng) -> Vec<u8> {
     let parts = [
         &b"GET / HTTP/1.1\r\n"[..],
         b"8=FIX.4.4\x019=",
@@ -203,15 +203,15 @@ fn garbage(random: &mut Random) -> Vec<u8> {
         b"\x00\xFF\x01=",
         b"9=4\x01",
     ];
-    (0..1 + random.below(4)).flat_map(|_| any(random, &parts).to_vec()).collect()
+    (0..1 + random.u64(..4)).flat_map(|_| any(random, &parts).to_vec()).collect()
 }
 
 /// A message with a byte changed, a piece missing, or its length or sum wrong.
-fn broken(random: &mut Random, message: &[u8]) -> Vec<u8> {
+fn broken(random: &mut Rng, message: &[u8]) -> Vec<u8> {
     let mut bytes = message.to_vec();
-    let at = random.below(bytes.len() as u64) as usize;
-    match random.below(3) {
-        0 => bytes[at] ^= 1 << random.below(8),
+    let at = random.u64(..bytes.len() as u64) as usize;
+    match random.u64(..3) {
+        0 => bytes[at] ^= 1 << random.u64(..8),
         1 => bytes.truncate(at),
         _ => drop(bytes.remove(at)),
     }
