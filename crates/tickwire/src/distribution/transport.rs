@@ -25,7 +25,7 @@ pub enum PublishTransport {
     /// DDS: this host and others.
     #[cfg(feature = "dds")]
     Dds,
-    /// Shared memory: this host alone, a fifth of a microsecond.
+    /// Shared memory: this host alone.
     Shm,
 }
 
