@@ -19,6 +19,8 @@ const KEYED_READER_DEPTH: u32 = 1_024;
 const READER_SAMPLES: u32 = 65_536;
 /// How long the transport waits for room before it hands a sample back, to be tried again.
 const WRITE_SLICE: Duration = Duration::from_millis(10);
+/// What the names of topics of echoes end with.
+const ECHO_END: &str = "/Echo";
 /// Most securities with topics of their own.
 const SECURITIES_MAX: usize = 10_000;
 
@@ -144,7 +146,13 @@ impl TopicSet {
 /// The topic on which a subscriber echoes what it takes from `topic`.
 #[must_use]
 pub fn echo_topic(topic: &str) -> String {
-    format!("{topic}/Echo")
+    format!("{topic}{ECHO_END}")
+}
+
+/// Whether echoes are what is written to a topic.
+#[must_use]
+pub fn is_echo_topic(topic: &str) -> bool {
+    topic.ends_with(ECHO_END)
 }
 
 /// The topics on which a publisher says that its feed is done, and that it was stopped before.

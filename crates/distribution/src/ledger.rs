@@ -5,12 +5,15 @@
 //! that came.
 
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 use crate::stations::Arrival;
 use crate::transport::{InstanceState, ParticipantId, SampleInfo};
 
 /// Publishers told apart; of more, the rest are one of which nobody knows what was lost.
 const PUBLISHERS_MAX: usize = 64;
+/// A publisher that was never seen, though its samples came, has gone after this time: it may still be making its writers.
+const MAKING: Duration = Duration::from_secs(2);
 /// Writers and rows of samples followed; more are not followed.
 const ROWS_MAX: usize = 1 << 17;
 
@@ -114,21 +117,38 @@ impl Account {
 struct Publisher {
     id: Option<ParticipantId>,
     received: FromPublisher,
-    /// Samples by topic that is read, and by the writer that told of them.
-    totals: HashMap<(usize, u64), u64>,
-    /// Sum of the totals of all its topics, as far as they have come.
-    told: Option<u64>,
+    /// Samples by topic, and by the writer that told of them.
+    totals: HashMap<(String, u64), Total>,
+    /// Samples by the writer that told of their end: several publishers of one participant end one by one.
+    done: HashMap<u64, u64>,
+    /// When it was heard of first.
+    heard: Instant,
+    /// Whether it was there when that was asked.
+    was_present: bool,
+    /// Whether its end concerns nobody here, and that was told.
+    is_told: bool,
+}
+
+/// What a publisher wrote to a topic.
+#[derive(Clone, Copy, Debug)]
+struct Total {
+    /// The topic's index; `None` for one that is not read.
+    topic: Option<usize>,
+    samples: u64,
 }
 
 impl Publisher {
     /// Whether the totals of all its topics have come.
     fn has_totals(&self) -> bool {
-        self.told.is_some() && self.told == self.received.written()
+        let told =
+            self.totals.values().fold(0, |sum: u64, total| sum.saturating_add(total.samples));
+        !self.totals.is_empty() && Some(told) == self.received.written()
     }
 
     /// Whether it writes any of the topics that are read, as far as is known.
     fn concerns_us(&self) -> bool {
-        !self.has_totals() || !self.totals.is_empty() || self.received.received() > 0
+        let is_read = self.totals.values().any(|total| total.topic.is_some());
+        !self.has_totals() || is_read || self.received.received() > 0
     }
 }
 
@@ -142,6 +162,8 @@ pub struct Ledger {
     last: HashMap<(usize, u64, u64), u64>,
     known: Known,
     sets: usize,
+    /// A conflating subscriber has lost samples with which keys ended that nothing brings up to date.
+    has_stale_keys: bool,
 }
 
 /// What a subscriber knows of samples from before it came.
@@ -168,12 +190,13 @@ impl Ledger {
     #[must_use]
     pub fn new(known: Known, sets: usize) -> Self {
         let (writers, last) = (HashMap::new(), HashMap::new());
-        Self { publishers: Vec::new(), writers, last, known, sets }
+        let publishers = Vec::new();
+        Self { publishers, writers, last, known, sets, has_stale_keys: false }
     }
 
     /// Counts a sample.
     pub fn count(&mut self, arrival: &Arrival<'_>) {
-        let publisher = self.follow(arrival.topic, &arrival.raw.info);
+        let publisher = self.follow(arrival.topic, &arrival.raw.info, self.is_same(arrival));
         let is_repeated = self.is_repeated(arrival);
         let received = &mut self.publishers[publisher].received;
         received.samples[arrival.set] += 1;
@@ -189,17 +212,17 @@ impl Ledger {
     /// Notes that an instance has ended. A writer that says so gives that a number, as it does a sample.
     pub fn note_end_of_instance(&mut self, topic: usize, info: &SampleInfo) {
         if info.instance_state == InstanceState::Disposed && info.writer_seq_num != 0 {
-            self.follow(topic, info);
+            self.follow(topic, info, false);
         }
     }
 
-    /// Enters the number in its writer's row; returns the index of its publisher.
-    fn follow(&mut self, topic: usize, info: &SampleInfo) -> usize {
+    /// Enters the number in its writer's row, unless it `is_again` one that came; returns the index of its publisher.
+    fn follow(&mut self, topic: usize, info: &SampleInfo, is_again: bool) -> usize {
         let key = (topic, info.writer);
         let number = info.writer_seq_num;
         if let Some(row) = self.writers.get_mut(&key) {
             row.last = row.last.max(number);
-            row.live += u64::from(number > row.history_end);
+            row.live += u64::from(number > row.history_end && !is_again);
             row.unnumbered += u64::from(number == 0);
             return row.publisher;
         }
@@ -218,6 +241,13 @@ impl Ledger {
         let row = WriterRow { publisher, history_end, last: number, live, unnumbered };
         self.writers.insert(key, row);
         publisher
+    }
+
+    /// Whether the last sample of the same writer and key has the same number, so that it fills no hole.
+    fn is_same(&self, arrival: &Arrival<'_>) -> bool {
+        let SampleInfo { writer, writer_seq_num, .. } = arrival.raw.info;
+        let last = self.last.get(&(arrival.topic, writer, arrival.key));
+        writer_seq_num != 0 && last == Some(&writer_seq_num)
     }
 
     /// Whether a sample came again, or behind a later one of its writer and key. The feed's own numbers tell it only where
@@ -240,47 +270,84 @@ impl Ledger {
         false
     }
 
-    /// Notes how a publisher ended. Of several that are one, a feed that is done stays done.
-    pub fn end(&mut self, owner: Option<ParticipantId>, standing: Standing) {
+    /// Notes how a publisher ended; `teller` names the writer that told of it. Publishers that share a participant are done
+    /// with the sum of what they wrote. Of several that are one, a feed that is done stays done.
+    pub fn end(&mut self, owner: Option<ParticipantId>, teller: u64, standing: Standing) {
         let index = self.index_of(owner);
-        let received = &mut self.publishers[index].received;
+        let Publisher { received, done, .. } = &mut self.publishers[index];
+        let standing = match standing {
+            Standing::Done { written } if done.len() < PUBLISHERS_MAX => {
+                done.insert(teller, written);
+                let written = done.values().fold(0, |sum: u64, one| sum.saturating_add(*one));
+                Standing::Done { written }
+            }
+            other => other,
+        };
         if !(received.is_partly_followed && matches!(received.standing, Standing::Done { .. })) {
             received.standing = standing;
         }
     }
 
     /// Notes what a publisher wrote to one of its topics; `topic` is its index, `None` for one that is not read, and
-    /// `teller` names the writer that told of it.
+    /// `teller` names the writer that told of it. What is told again counts once.
     pub fn note_total(
         &mut self,
         owner: Option<ParticipantId>,
-        topic: Option<usize>,
+        (name, topic): (&str, Option<usize>),
         teller: u64,
         samples: u64,
     ) {
         let index = self.index_of(owner);
-        let publisher = &mut self.publishers[index];
-        publisher.told = Some(publisher.told.unwrap_or(0).saturating_add(samples));
-        if let Some(topic) = topic {
-            publisher.totals.insert((topic, teller), samples);
+        let totals = &mut self.publishers[index].totals;
+        let row = (name.to_owned(), teller);
+        // Without one of its totals, what was lost of a publisher is unknown.
+        if totals.len() < ROWS_MAX || totals.contains_key(&row) {
+            totals.insert(row, Total { topic, samples });
         }
     }
 
-    /// Notes which publishers are there; returns those that have gone without a word since the last time.
+    /// Notes that samples were lost on the way to a conflating subscriber, and that nothing brings their keys up to date.
+    pub fn note_stale_keys(&mut self) {
+        self.has_stale_keys = true;
+    }
+
+    /// Notes which publishers are there; returns those that have gone without a word since the last time. One whose samples
+    /// came but that was not seen yet has two seconds.
     pub fn note_present(&mut self, present: &[ParticipantId]) -> Vec<ParticipantId> {
         for id in present {
             self.index_of(Some(*id));
         }
         let mut gone = Vec::new();
-        for Publisher { id, received, .. } in &mut self.publishers {
-            if let (Some(id), Standing::Present) = (*id, received.standing)
-                && !present.contains(&id)
-            {
-                received.standing = Standing::Gone;
-                gone.push(id);
+        for Publisher { id, received, heard, was_present, .. } in &mut self.publishers {
+            let Some(id) = *id else { continue };
+            let is_present = present.contains(&id);
+            match received.standing {
+                Standing::Present if !is_present && (*was_present || heard.elapsed() >= MAKING) => {
+                    received.standing = Standing::Gone;
+                    gone.push(id);
+                }
+                Standing::Gone if is_present => received.standing = Standing::Present,
+                _ => {}
             }
+            *was_present |= is_present;
         }
         gone
+    }
+
+    /// Publishers that are done and wrote to none of the topics that are read, with those that they wrote to; each once.
+    pub fn take_others(&mut self) -> Vec<(Option<ParticipantId>, Vec<String>)> {
+        let is_other = |publisher: &&mut Publisher| {
+            let is_done = matches!(publisher.received.standing, Standing::Done { .. });
+            is_done && !publisher.is_told && !publisher.concerns_us()
+        };
+        let take = |publisher: &mut Publisher| {
+            publisher.is_told = true;
+            let written = publisher.totals.iter().filter(|(_, total)| total.samples > 0);
+            let mut names: Vec<String> = written.map(|((name, _), _)| name.clone()).collect();
+            names.sort_unstable();
+            (publisher.id, names)
+        };
+        self.publishers.iter_mut().filter(is_other).map(take).collect()
     }
 
     /// What came, by publisher, in the order in which they were first heard.
@@ -310,7 +377,7 @@ impl Ledger {
     ) -> Option<u64> {
         let written = received.written()?;
         if self.known == Known::Conflated {
-            return Some(0);
+            return (!self.has_stale_keys).then_some(0);
         }
         if received.is_partly_followed {
             return None;
@@ -327,8 +394,10 @@ impl Ledger {
             return self.lost_of_all(&whole, written);
         }
         let mut totals: HashMap<usize, u64> = HashMap::new();
-        for ((topic, _), samples) in &publisher.totals {
-            *totals.entry(*topic).or_default() += samples;
+        for Total { topic, samples } in publisher.totals.values() {
+            if let Some(topic) = topic {
+                *totals.entry(*topic).or_default() += samples;
+            }
         }
         let unaccounted = own.filter(|((_, topic), _)| !totals.contains_key(topic)).count();
         if unaccounted > 0 {
@@ -362,7 +431,8 @@ impl Ledger {
         }
         let tail = written.saturating_sub(account.numbered);
         let is_certain = match self.known {
-            Known::SomeTopics { .. } => return Some(account.holes),
+            // The rest may be of topics that are not read.
+            Known::SomeTopics { .. } => false,
             Known::LastValues => true,
             // The tail may be of writers that were silent since we met.
             Known::None => tail == 0,
@@ -424,8 +494,16 @@ impl Ledger {
                 return PUBLISHERS_MAX - 1;
             }
             let received = FromPublisher { samples: vec![0; self.sets], ..Default::default() };
-            let (totals, told) = (HashMap::new(), None);
-            self.publishers.push(Publisher { id: owner, received, totals, told });
+            let (totals, done) = (HashMap::new(), HashMap::new());
+            self.publishers.push(Publisher {
+                id: owner,
+                received,
+                totals,
+                done,
+                heard: Instant::now(),
+                was_present: false,
+                is_told: false,
+            });
             self.publishers.len() - 1
         })
     }
@@ -514,7 +592,7 @@ mod tests {
         assert_eq!(ledger.publishers()[0].holes, 1, "known before it ends");
         assert_eq!(lost(&ledger), None, "it may have written more");
         assert!(!ledger.has_end());
-        ledger.end(publisher(1), Standing::Done { written: 5 });
+        ledger.end(publisher(1), 9, Standing::Done { written: 5 });
         assert_eq!(lost(&ledger), Some(2));
         assert!(!ledger.is_complete());
     }
@@ -522,7 +600,7 @@ mod tests {
     #[test]
     fn what_was_written_before_a_late_subscriber_came_is_not_lost() {
         let mut ledger = heard(Known::LastValues, 100, &[40, 97, 101, 102]);
-        ledger.end(publisher(1), Standing::Done { written: 102 });
+        ledger.end(publisher(1), 9, Standing::Done { written: 102 });
         assert_eq!(lost(&ledger), Some(0));
         assert!(ledger.is_complete());
         let received = &ledger.publishers()[0];
@@ -532,15 +610,15 @@ mod tests {
     #[test]
     fn with_best_effort_the_loss_of_a_head_is_unknown() {
         let mut headless = heard(Known::BestEffort, 0, &[101, 103]);
-        headless.end(publisher(1), Standing::Done { written: 103 });
+        headless.end(publisher(1), 9, Standing::Done { written: 103 });
         assert_eq!(headless.publishers()[0].holes, 1);
         assert_eq!(lost(&headless), None, "the first hundred may be lost, or from before we met");
         let mut whole = heard(Known::BestEffort, 0, &[1, 3]);
-        whole.end(publisher(1), Standing::Done { written: 3 });
+        whole.end(publisher(1), 9, Standing::Done { written: 3 });
         assert_eq!(lost(&whole), Some(1));
-        whole.end(publisher(1), Standing::Done { written: 4 });
+        whole.end(publisher(1), 9, Standing::Done { written: 4 });
         assert_eq!(lost(&whole), None, "another writer may have written one before we met");
-        whole.note_total(publisher(1), Some(0), 99, 4);
+        whole.note_total(publisher(1), ("T0", Some(0)), 99, 4);
         assert_eq!(lost(&whole), Some(2));
     }
 
@@ -550,14 +628,14 @@ mod tests {
         let count = PUBLISHERS_MAX as u8 + 1;
         for number in 1..=count {
             ledger.count(&of_publisher(number, arrival(1, 0, u64::from(number))));
-            ledger.end(publisher(number), Standing::Done { written: 1 });
+            ledger.end(publisher(number), 9, Standing::Done { written: 1 });
         }
         let all = ledger.publishers();
         assert_eq!(all.len(), PUBLISHERS_MAX);
         let known = all.iter().filter(|received| received.lost == Some(0)).count();
         assert_eq!(known, PUBLISHERS_MAX - 1);
         assert_eq!(all[PUBLISHERS_MAX - 1].lost, None);
-        ledger.end(publisher(count), Standing::Stopped { written: 1 });
+        ledger.end(publisher(count), 9, Standing::Stopped { written: 1 });
         let standing = ledger.publishers()[PUBLISHERS_MAX - 1].standing;
         assert_eq!(standing, Standing::Done { written: 1 }, "another of them was done");
     }
@@ -574,9 +652,62 @@ mod tests {
     }
 
     #[test]
+    fn one_that_was_not_seen_yet_has_not_gone_and_one_that_is_seen_again_is_there() {
+        let id = ParticipantId([1; 16]);
+        let mut ledger = heard(Known::LastValues, 0, &[1, 2]);
+        assert!(ledger.note_present(&[]).is_empty(), "its samples came before it was seen");
+        assert_eq!(ledger.publishers()[0].standing, Standing::Present);
+        ledger.note_present(&[id]);
+        assert_eq!(ledger.note_present(&[]), [id]);
+        ledger.note_present(&[id]);
+        assert_eq!(ledger.publishers()[0].standing, Standing::Present);
+    }
+
+    #[test]
+    fn a_sample_that_comes_twice_fills_no_hole() {
+        let mut ledger = heard(Known::LastValues, 0, &[1, 3, 3]);
+        ledger.end(publisher(1), 9, Standing::Done { written: 3 });
+        assert_eq!((lost(&ledger), ledger.publishers()[0].duplicates), (Some(1), 1));
+    }
+
+    #[test]
+    fn totals_that_come_again_count_once_and_those_of_two_publishers_that_are_one_are_added() {
+        let mut again = heard(Known::LastValues, 0, &[1, 2, 3]);
+        for _ in 0..2 {
+            again.note_total(publisher(1), ("Other", None), 99, 4);
+            again.note_total(publisher(1), ("T0", Some(0)), 99, 3);
+            again.end(publisher(1), 9, Standing::Done { written: 7 });
+        }
+        assert!(again.publishers()[0].has_totals);
+        assert_eq!(lost(&again), Some(0));
+        let mut two = ledger();
+        for (number, writer) in [(1, 10), (2, 10), (1, 11)] {
+            two.count(&arrival(number, 0, writer));
+        }
+        for (teller, samples) in [(9, 2), (8, 3)] {
+            two.note_total(publisher(1), ("T0", Some(0)), teller, samples);
+            two.end(publisher(1), teller, Standing::Done { written: samples });
+        }
+        assert_eq!(two.publishers()[0].written(), Some(5));
+        assert_eq!(lost(&two), Some(2), "the second and third of the second writer");
+    }
+
+    #[test]
+    fn a_publisher_of_other_topics_alone_is_told_once() {
+        let mut ledger = heard(Known::LastValues, 0, &[1]);
+        for number in [1, 2] {
+            ledger.note_total(publisher(number), ("T0", (number == 1).then_some(0)), 5, 1);
+            assert!(ledger.take_others().is_empty(), "it has not ended");
+            ledger.end(publisher(number), 9, Standing::Done { written: 1 });
+        }
+        assert_eq!(ledger.take_others(), [(publisher(2), vec!["T0".to_owned()])]);
+        assert!(ledger.take_others().is_empty(), "told once");
+    }
+
+    #[test]
     fn a_publisher_that_was_stopped_ends_nothing_and_its_loss_is_known() {
         let mut ledger = heard(Known::LastValues, 0, &[1, 2]);
-        ledger.end(publisher(1), Standing::Stopped { written: 3 });
+        ledger.end(publisher(1), 9, Standing::Stopped { written: 3 });
         assert!(!ledger.has_end() && !ledger.is_complete());
         assert_eq!(lost(&ledger), Some(1));
         assert!(ledger.note_present(&[]).is_empty(), "it said that it goes");
@@ -585,15 +716,15 @@ mod tests {
     #[test]
     fn without_last_values_the_share_of_silent_writers_is_unknown() {
         let mut late = heard(Known::None, 100, &[101, 102]);
-        late.end(publisher(1), Standing::Done { written: 110 });
+        late.end(publisher(1), 9, Standing::Done { written: 110 });
         assert_eq!(lost(&late), None);
         let mut early = heard(Known::None, 0, &[1, 2]);
-        early.end(publisher(1), Standing::Done { written: 3 });
+        early.end(publisher(1), 9, Standing::Done { written: 3 });
         assert_eq!(lost(&early), None, "the third may be of a writer that was silent since we met");
-        early.note_total(publisher(1), Some(0), 99, 3);
+        early.note_total(publisher(1), ("T0", Some(0)), 99, 3);
         assert_eq!(lost(&early), Some(1), "the writer's own");
-        early.end(publisher(1), Standing::Done { written: 10 });
-        early.note_total(publisher(1), Some(1), 99, 7);
+        early.end(publisher(1), 9, Standing::Done { written: 10 });
+        early.note_total(publisher(1), ("T1", Some(1)), 99, 7);
         assert_eq!(lost(&early), None, "another writer's seven, of which none came");
     }
 
@@ -612,8 +743,8 @@ mod tests {
     fn a_publisher_of_other_topics_loses_nothing_and_ends_nobody() {
         for known in [Known::LastValues, Known::None, SOME, Known::BestEffort] {
             let mut ledger = Ledger::new(known, 1);
-            ledger.note_total(publisher(2), None, 5, 1000);
-            ledger.end(publisher(2), Standing::Done { written: 1000 });
+            ledger.note_total(publisher(2), ("Other", None), 5, 1000);
+            ledger.end(publisher(2), 9, Standing::Done { written: 1000 });
             assert!(!ledger.has_end() && !ledger.is_complete(), "{known:?}");
             assert_eq!(lost(&ledger), Some(0), "{known:?}");
             assert!(!ledger.has_unknown_tails());
@@ -623,14 +754,14 @@ mod tests {
     #[test]
     fn totals_by_topic_tell_a_subscriber_of_some_topics_what_it_lost() {
         let mut ledger = heard(SOME, 0, &[1, 2]);
-        ledger.end(publisher(1), Standing::Done { written: 50 });
+        ledger.end(publisher(1), 9, Standing::Done { written: 50 });
         assert!(ledger.has_unknown_tails() && !ledger.is_complete());
-        ledger.note_total(publisher(1), None, 5, 48);
-        ledger.note_total(publisher(1), Some(0), 5, 2);
+        ledger.note_total(publisher(1), ("Other", None), 5, 48);
+        ledger.note_total(publisher(1), ("T0", Some(0)), 5, 2);
         assert!(ledger.is_complete() && !ledger.has_unknown_tails());
         let mut short = heard(SOME, 0, &[1, 2]);
-        short.end(publisher(1), Standing::Done { written: 3 });
-        short.note_total(publisher(1), Some(0), 5, 3);
+        short.end(publisher(1), 9, Standing::Done { written: 3 });
+        short.note_total(publisher(1), ("T0", Some(0)), 5, 3);
         assert_eq!((lost(&short), short.is_complete()), (Some(1), false));
     }
 
@@ -640,7 +771,7 @@ mod tests {
         for (topic, number) in [(0, 1), (0, 2), (1, 1), (1, 2), (0, 3)] {
             ledger.count(&Arrival { topic, ..arrival(number, 0, 10) });
         }
-        ledger.end(publisher(1), Standing::Done { written: 5 });
+        ledger.end(publisher(1), 9, Standing::Done { written: 5 });
         let received = &ledger.publishers()[0];
         assert_eq!((received.duplicates, received.lost), (0, Some(0)));
     }
@@ -664,26 +795,28 @@ mod tests {
             (arrival.raw.info.participant, arrival.seq_num) = (None, None);
             ledger.count(&arrival);
         }
-        ledger.end(None, Standing::Done { written: 3 });
+        ledger.end(None, 9, Standing::Done { written: 3 });
         assert_eq!((lost(&ledger), ledger.publishers()[0].duplicates), (Some(0), 0));
-        ledger.end(None, Standing::Done { written: 4 });
+        ledger.end(None, 9, Standing::Done { written: 4 });
         assert_eq!(lost(&ledger), None, "it may be from before we met");
     }
 
     #[test]
-    fn a_subscriber_of_some_topics_knows_of_holes_alone() {
+    fn what_a_subscriber_of_some_topics_lost_of_one_that_tells_no_totals_is_unknown() {
         let mut ledger = heard(SOME, 0, &[1, 3]);
-        ledger.end(publisher(1), Standing::Done { written: 50 });
-        assert_eq!(lost(&ledger), Some(1));
+        ledger.end(publisher(1), 9, Standing::Done { written: 50 });
+        assert_eq!((lost(&ledger), ledger.publishers()[0].holes), (None, 1));
     }
 
     #[test]
     fn what_a_conflating_subscriber_skips_is_not_lost() {
         let mut ledger = heard(Known::Conflated, 0, &[1, 9]);
         assert_eq!(lost(&ledger), None, "it may have written more");
-        ledger.end(publisher(1), Standing::Done { written: 20 });
+        ledger.end(publisher(1), 9, Standing::Done { written: 20 });
         assert_eq!(lost(&ledger), Some(0));
         assert_eq!(ledger.publishers()[0].holes, 7);
         assert!(ledger.has_end() && !ledger.is_complete(), "last values may still wait");
+        ledger.note_stale_keys();
+        assert_eq!(lost(&ledger), None);
     }
 }

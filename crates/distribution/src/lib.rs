@@ -42,7 +42,7 @@ pub mod transport;
 mod typed;
 pub mod types;
 
-pub use delivery::{Delivery, Held, SecurityList, TopicSet, echo_topic};
+pub use delivery::{Delivery, Held, SecurityList, TopicSet, echo_topic, is_echo_topic};
 pub use field::{Field, Fields};
 pub use ledger::{FromPublisher, Known, Ledger, Standing};
 pub use publisher::{Outlet, Publisher, PublisherCounters};

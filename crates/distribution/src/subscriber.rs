@@ -91,6 +91,8 @@ pub struct Subscriber<P: Participant> {
     /// When a sample or a publisher's word that it ended came last.
     last: Instant,
     every: Option<Duration>,
+    /// Whether a reader that falls behind still gets the last sample of each key.
+    has_last_values: bool,
     /// When samples were taken last; conflating only.
     turn: Option<Instant>,
     gone: Vec<ParticipantId>,
@@ -130,6 +132,7 @@ impl<P: Participant> Subscriber<P> {
             ledger: Ledger::new(known, sets.len()),
             last: Instant::now(),
             every: options.every,
+            has_last_values: delivery.last_values > 0,
             turn: None,
             gone: Vec::new(),
         })
@@ -199,6 +202,9 @@ impl<P: Participant> Subscriber<P> {
             ledger.count(&arrival);
             take(&arrival);
         }
+        if !self.has_last_values && self.stations.lost()? > 0 {
+            self.ledger.note_stale_keys();
+        }
         self.note_step(kept.len())
     }
 
@@ -236,18 +242,19 @@ impl<P: Participant> Subscriber<P> {
         for (reader, is_whole) in self.ends.iter_mut().zip([false, true]) {
             while reader.take(&mut received)? {
                 if received.has_data {
-                    ends.push((received.participant, is_whole, received.sample.samples));
+                    let Done { samples } = received.sample;
+                    ends.push((received.participant, received.writer, is_whole, samples));
                 }
             }
         }
         // Totals were written before, so that they are here by now, or follow at once.
         self.take_totals()?;
-        for (publisher, is_whole, written) in ends {
+        for (publisher, teller, is_whole, written) in ends {
             let standing = match is_whole {
                 true => Standing::Done { written },
                 false => Standing::Stopped { written },
             };
-            self.ledger.end(publisher, standing);
+            self.ledger.end(publisher, teller, standing);
             self.last = Instant::now();
         }
         Ok(())
@@ -259,7 +266,7 @@ impl<P: Participant> Subscriber<P> {
         while totals.take(&mut received)? {
             if received.has_data {
                 let Total { topic, samples } = &received.sample;
-                let topic = stations.topic(topic);
+                let topic = (topic.as_str(), stations.topic(topic));
                 ledger.note_total(received.participant, topic, received.writer, *samples);
             }
         }
@@ -282,6 +289,12 @@ impl<P: Participant> Subscriber<P> {
     /// Publishers that have gone without a word since this was asked last: what they wrote last may be lost.
     pub fn take_gone(&mut self) -> impl Iterator<Item = ParticipantId> {
         std::mem::take(&mut self.gone).into_iter()
+    }
+
+    /// Publishers that are done and wrote to none of the topics that are read, with the topics that they wrote to, since this
+    /// was asked last. They end nobody.
+    pub fn take_others(&mut self) -> Vec<(Option<ParticipantId>, Vec<String>)> {
+        self.ledger.take_others()
     }
 
     /// Why publishers are not read, for people, since this was asked last.
