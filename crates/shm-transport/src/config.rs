@@ -32,7 +32,7 @@ pub struct Room {
 }
 
 impl ShmConfig {
-    /// Channels in the directory of a user. A writer's ring has 16 MiB for samples of at most 1 KiB, or 64 MiB for samples
+    /// Channels in the directory of a user. A writer's ring has at most 16 MiB for samples of at most 1 KiB, or 64 MiB for samples
     /// with sequences of at most 16 KiB, such as books of 200 levels a side.
     #[must_use]
     pub fn of_user(user: u32) -> Self {

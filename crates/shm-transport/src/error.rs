@@ -3,6 +3,7 @@
 use std::fmt;
 use tickwire_distribution::TransportError;
 use tickwire_distribution::cdr::{DecodeError, EncodeError};
+use tickwire_shm::Attempt;
 
 /// What goes wrong with samples in shared memory.
 #[derive(Debug)]
@@ -43,7 +44,17 @@ impl fmt::Display for Error {
         match self {
             Self::Encode(error) => error.fmt(out),
             Self::Key(error) => write!(out, "a sample has no key: {error}"),
-            Self::Shm(error) => error.fmt(out),
+            Self::Shm(error) => {
+                error.fmt(out)?;
+                match error {
+                    tickwire_shm::Error::Io { attempt: Attempt::Reserve, .. } => out.write_str(
+                        ": memory of rings is reserved when they are made; set smaller rings (--shm-ring, --shm-sample), or make the file system larger (/dev/shm)",
+                    ),
+                    tickwire_shm::Error::Directory { .. } => out.write_str(" (--shm-directory, --shm-user)"),
+                    tickwire_shm::Error::Sizes => out.write_str(" (--shm-ring, --shm-sample)"),
+                    _ => Ok(()),
+                }
+            }
             Self::KeyLength { topic, len } => write!(
                 out,
                 "topic {topic}: a key has {len} bytes, and shared memory takes {} at most: publish it over DDS, or with \
@@ -53,7 +64,7 @@ impl fmt::Display for Error {
             Self::SampleLength { topic, len, max } => write!(
                 out,
                 "topic {topic}: a sample has {len} bytes, and its ring in shared memory takes {max} at most: set a \
-                 larger size of samples, or publish less in a sample, such as fewer levels of books"
+                 larger size of samples (--shm-sample), or publish less in a sample, such as fewer levels of books"
             ),
             Self::Directory(path, error) => write!(out, "cannot read {}: {error}", path.display()),
             Self::Partitions => out.write_str(
@@ -61,7 +72,8 @@ impl fmt::Display for Error {
             ),
             Self::TopicTooLong(topic) => write!(
                 out,
-                "topic {topic:?} and its partition are too long for a file's name; shorten them to 80 characters in all"
+                "topic {topic:?} and its partition are too long for a file's name; shorten them to 76 characters in all, \
+                 of which each that is no letter, digit or _ takes three"
             ),
         }
     }

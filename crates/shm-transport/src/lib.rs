@@ -6,13 +6,13 @@
 //!
 //! | | here |
 //! |---|---|
-//! | reliability | a writer never waits. A reader that falls a ring behind loses samples, which [`lost`](tickwire_distribution::RawReader::lost) counts and sequence numbers show |
+//! | reliability | a writer never waits. A reader that falls a ring behind loses samples, which [`lost`](tickwire_distribution::RawReader::lost) counts and sequence numbers show; with transient local durability it gets the last one of each key |
 //! | acknowledgement | there is none: readers have what is in the ring |
 //! | last values | one a key, for readers that ask for transient local durability; a depth above 1 gives one |
 //! | sizes | a sample longer than its ring's slots, or a key of more than 256 bytes, is an error that names the setting |
 //! | a channel that cannot be read | is left out and told by [`take_refusals`](tickwire_distribution::RawReader::take_refusals); the others are read |
 //! | partitions | a writer has at most one; names have no wildcards |
-//! | matching | a reader looks for writers every 20 ms while it has nothing to read |
+//! | matching | a reader looks for writers every 20 ms, and every 100 ms whether they live. A writer in another process namespace is not seen to end |
 //! | listeners | run on a thread of their own |
 //!
 //! # Examples

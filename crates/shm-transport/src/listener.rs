@@ -56,7 +56,7 @@ impl Listener for ShmListener {
     }
 
     fn matched(&self) -> Result<u32, Error> {
-        Ok(self.sources.lock().publishers().len() as u32)
+        Ok(self.sources.lock().matched() as u32)
     }
 }
 

@@ -42,11 +42,22 @@ impl ShmParticipant {
     /// # Errors
     /// As [`raw_reader`](Participant::raw_reader).
     pub fn has_writer(&self, of: &Arc<StructType>, topic: &str, qos: &Qos) -> Result<bool, Error> {
+        self.look_for_writer(of, topic, qos).map(|(is_there, _)| is_there)
+    }
+
+    /// Whether a writer of a topic is there now, and for people, why channels of the topic cannot be read.
+    ///
+    /// # Errors
+    /// As [`raw_reader`](Participant::raw_reader).
+    pub fn look_for_writer(
+        &self,
+        of: &Arc<StructType>,
+        topic: &str,
+        qos: &Qos,
+    ) -> Result<(bool, Vec<String>), Error> {
+        // A new reader passes over what killed writers have left.
         let mut reader = self.raw_reader(of, topic, qos)?;
-        reader.sources().lock().check();
-        // What is left of a writer that is gone is passed over.
-        while reader.take()?.is_some() {}
-        Ok(reader.matched()? > 0)
+        Ok((reader.matched()? > 0, reader.take_refusals()))
     }
 
     pub(crate) fn config(&self) -> &ShmConfig {

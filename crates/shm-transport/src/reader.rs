@@ -93,11 +93,13 @@ impl RawReader for ShmRawReader {
     fn matched(&self) -> Result<u32, Error> {
         let mut sources = self.sources.lock();
         sources.scan_when_due()?;
-        Ok(sources.publishers().len() as u32)
+        Ok(sources.matched() as u32)
     }
 
     fn publishers(&self) -> Result<Vec<ParticipantId>, Error> {
-        Ok(self.sources.lock().publishers())
+        let mut sources = self.sources.lock();
+        sources.scan_when_due()?;
+        Ok(sources.publishers())
     }
 
     fn take_refusals(&mut self) -> Vec<String> {

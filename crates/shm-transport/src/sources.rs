@@ -5,17 +5,19 @@ use crate::error::Error;
 use crate::{name, sample};
 use std::collections::{HashSet, VecDeque};
 use std::io::ErrorKind;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 use tickwire_distribution::{InstanceState, ParticipantId, SampleInfo};
 use tickwire_shm::{
-    Channel, Error as ShmError, Event, Reader, Sample, Schema, Start, check_directory,
+    Channel, Error as ShmError, Event, LastValues, Reader, Sample, Schema, Start, check_directory,
 };
 
 /// Time between two looks into the directory.
 const SCAN: Duration = Duration::from_millis(20);
-
-/// Time between two looks at the writers' processes. A wait set looks too, but only at the readers it waits for.
-const CHECK: Duration = Duration::from_millis(250);
+/// Time between two looks whether writers live: each reads a few files of `/proc`.
+const CHECK: Duration = Duration::from_millis(100);
+/// Samples taken between two looks at the clock.
+const TAKES_PER_CLOCK: u32 = 256;
 
 /// A channel that is read.
 #[derive(Debug)]
@@ -28,10 +30,19 @@ struct Source {
     history_end: u64,
     /// Last values that are still to be handed out, by sequence number.
     last_values: VecDeque<(u64, Vec<u8>)>,
+    /// It was among the publishers when these were asked for.
+    is_named: bool,
     /// Its writer has ended it; nothing follows.
     is_over: bool,
     /// Its writer has gone without a word, or cannot be seen from here and is silent: samples may still follow.
     is_gone: bool,
+}
+
+impl Source {
+    /// Whether its writer is there, as far as is known.
+    fn is_there(&self) -> bool {
+        !self.is_over && !self.reader.has_writer_ended()
+    }
 }
 
 /// All channels of a reader.
@@ -46,9 +57,13 @@ pub struct Sources {
     left: HashSet<String>,
     scanned: Option<Instant>,
     checked: Instant,
+    /// Samples taken since the clock was looked at.
+    takes: u32,
     next: usize,
     writers: u64,
     lost: u64,
+    /// The directory can no longer be trusted; told once.
+    is_directory_refused: bool,
     /// Why channels are not read, not yet told.
     refusals: Vec<String>,
     /// The sample that was taken last, and what is known about it.
@@ -72,9 +87,11 @@ impl Sources {
             left: HashSet::new(),
             scanned: None,
             checked: Instant::now(),
+            takes: 0,
             next: 0,
             writers: 0,
             lost: 0,
+            is_directory_refused: false,
             refusals: Vec::new(),
             bytes: Vec::new(),
             info: SampleInfo::default(),
@@ -93,6 +110,12 @@ impl Sources {
             Err(ShmError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
                 return Ok(());
             }
+            Err(error) if !is_first => {
+                if !std::mem::replace(&mut self.is_directory_refused, true) {
+                    self.refusals.push(format!("no more channels are looked for: {error}"));
+                }
+                return Ok(());
+            }
             checked => checked?,
         }
         let names = name::list(&self.config.directory, &self.prefixes)?;
@@ -107,6 +130,10 @@ impl Sources {
                 continue;
             }
             match self.open(&name, participant, is_first) {
+                // A writer that was killed before the reader came left it behind: nothing of it is news.
+                Ok(source) if is_first && source.reader.has_writer_ended() => {
+                    self.left.insert(name);
+                }
                 Ok(source) => self.sources.push(source),
                 // It has ended meanwhile.
                 Err(Error::Shm(ShmError::NoChannel { .. })) => {}
@@ -123,24 +150,27 @@ impl Sources {
         is_first: bool,
     ) -> Result<Source, Error> {
         let channel = Channel::in_directory(&self.config.directory, name)?;
+        let channel = channel.trusting(self.config.owner);
         let start = if is_first { Start::Now } else { Start::Oldest };
         let mut reader = Reader::open(&channel, &self.schema, start, self.config.wait)?;
-        let mut history_end = if is_first { reader.next_seq_num() } else { 0 };
-        let mut last_values = Vec::new();
-        if self.has_last_values && (is_first || reader.next_seq_num() > 0) {
-            let mut values = reader.last_values()?;
-            history_end = values.seq_num();
-            loop {
-                match values.next() {
-                    Ok(Some(Sample { seq_num, bytes, .. })) => {
-                        last_values.push((seq_num, bytes.to_vec()));
-                    }
-                    // With the channel's end its last values go; what is in the ring stays.
-                    Ok(None) | Err(ShmError::NoChannel { .. }) => break,
-                    Err(error) => return Err(error.into()),
-                }
+        reader.check()?;
+        let has_values = self.has_last_values && !reader.has_writer_ended();
+        let (mut history_end, mut last_values) = (0, VecDeque::new());
+        if is_first {
+            history_end = reader.next_seq_num();
+            if has_values {
+                let values = reader.last_values()?;
+                history_end = values.seq_num();
+                last_values = values_of(values, 0..u64::MAX)?;
             }
-            last_values.sort_unstable_by_key(|(seq_num, _)| *seq_num);
+        } else {
+            // The reader was there first: what has left the ring before the channel was found is lost, but for the last
+            // sample of each key.
+            let missed = 0..reader.next_seq_num();
+            if self.has_last_values && !missed.is_empty() {
+                last_values = values_of(reader.peek_last_values()?, missed.clone())?;
+            }
+            self.lost += missed.end - last_values.len() as u64;
         }
         self.writers += 1;
         Ok(Source {
@@ -149,7 +179,8 @@ impl Sources {
             participant,
             writer: self.writers,
             history_end,
-            last_values: last_values.into(),
+            last_values,
+            is_named: false,
             is_over: false,
             is_gone: false,
         })
@@ -188,8 +219,9 @@ impl Sources {
         has_event
     }
 
-    /// Looks which writers are gone, which the next take tells, and which channels are damaged, and leaves those.
+    /// Looks which writers live, and which channels are damaged, and leaves these.
     pub fn check(&mut self) {
+        self.checked = Instant::now();
         let mut index = 0;
         while let Some(source) = self.sources.get_mut(index) {
             match source.reader.check() {
@@ -201,6 +233,11 @@ impl Sources {
 
     /// Takes the next sample of any channel; false where none is there.
     pub fn take(&mut self) -> Result<bool, Error> {
+        self.takes += 1;
+        if self.takes >= TAKES_PER_CLOCK {
+            // New channels are found also while others have samples all the time.
+            self.scan_when_due()?;
+        }
         for _ in 0..self.sources.len() {
             // One may have been left meanwhile.
             let Some(next) = (self.next + 1).checked_rem(self.sources.len()) else { break };
@@ -215,22 +252,21 @@ impl Sources {
         Ok(false)
     }
 
-    /// Leaves channels that have ended, opens new ones, and looks whether writers live, if that was not done a moment
-    /// ago.
+    /// Leaves channels that have ended, opens new ones and looks whether writers live, if that was not done a moment ago.
     pub fn scan_when_due(&mut self) -> Result<(), Error> {
+        self.takes = 0;
+        if self.checked.elapsed() >= CHECK {
+            self.check();
+        }
         if self.scanned.is_none_or(|scanned| scanned.elapsed() >= SCAN) {
             self.leave();
             self.scan()?;
-        }
-        if self.checked.elapsed() >= CHECK {
-            self.checked = Instant::now();
-            self.check();
         }
         Ok(())
     }
 
     fn take_from(&mut self, index: usize) -> Result<bool, Error> {
-        let Self { sources, bytes, info, lost, .. } = self;
+        let Self { sources, bytes, info, lost, has_last_values, .. } = self;
         let source = &mut sources[index];
         let known = SampleInfo {
             writer: source.writer,
@@ -238,13 +274,15 @@ impl Sources {
             participant: Some(source.participant),
             ..SampleInfo::default()
         };
-        while let Some((seq_num, value)) = source.last_values.pop_front() {
-            // A late reader is not told of instances that have ended.
-            if load(&value, seq_num, known, bytes, info) && info.has_data {
-                return Ok(true);
-            }
-        }
         loop {
+            while let Some((seq_num, value)) = source.last_values.pop_front() {
+                // A late reader is not told of instances that have ended.
+                if load(&value, seq_num, known, bytes, info)
+                    && (info.has_data || !info.is_history())
+                {
+                    return Ok(true);
+                }
+            }
             match source.reader.poll()? {
                 Some(Event::Sample(sample)) => {
                     source.is_gone = false;
@@ -253,7 +291,14 @@ impl Sources {
                     }
                     *lost += 1;
                 }
-                Some(Event::Gap { from, to }) => *lost += to - from,
+                Some(Event::Gap { from, to }) => {
+                    // Keys whose last sample is lost are brought up to date.
+                    if *has_last_values {
+                        source.last_values =
+                            values_of(source.reader.peek_last_values()?, from..to)?;
+                    }
+                    *lost += to - from - source.last_values.len() as u64;
+                }
                 Some(Event::Restarted { .. }) => {}
                 Some(Event::WriterGone) => source.is_gone = true,
                 Some(Event::Done { .. } | Event::Replaced) => source.is_over = true,
@@ -287,16 +332,49 @@ impl Sources {
         self.sources.iter_mut().map(|source| &mut source.reader)
     }
 
-    /// Participants of the channels whose writers are there.
-    pub fn publishers(&self) -> Vec<ParticipantId> {
-        let open = self.sources.iter().filter(|source| !source.is_over && !source.is_gone);
-        open.map(|source| source.participant).collect()
+    /// Channels whose writers are there, as far as is known.
+    pub fn matched(&self) -> usize {
+        self.sources.iter().filter(|source| source.is_there()).count()
+    }
+
+    /// Participants of the channels whose writers are there, as far as is known; each is named once at least, so that one that
+    /// was killed before it was asked for is known to have been there.
+    pub fn publishers(&mut self) -> Vec<ParticipantId> {
+        let mut all = Vec::new();
+        for source in &mut self.sources {
+            if source.is_there() || !source.is_named {
+                all.push(source.participant);
+            }
+            source.is_named = true;
+        }
+        all
     }
 
     /// Samples lost so far.
     pub fn lost(&self) -> u64 {
         self.lost
     }
+}
+
+/// Last values of samples with these numbers, by number.
+fn values_of(
+    mut values: LastValues<'_>,
+    wanted: Range<u64>,
+) -> Result<VecDeque<(u64, Vec<u8>)>, Error> {
+    let mut found = Vec::new();
+    loop {
+        match values.next() {
+            Ok(Some(Sample { seq_num, bytes, .. })) if wanted.contains(&seq_num) => {
+                found.push((seq_num, bytes.to_vec()));
+            }
+            Ok(Some(_)) => {}
+            // With the channel's end its last values go; what is in the ring stays.
+            Ok(None) | Err(ShmError::NoChannel { .. }) => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    found.sort_unstable_by_key(|(seq_num, _)| *seq_num);
+    Ok(found.into())
 }
 
 /// Keeps a sample; false for bytes that no writer writes.

@@ -33,6 +33,8 @@ pub fn wait(all: &[SharedSources], ready: &mut Vec<usize>, timeout: Duration) ->
     loop {
         let mut locked: Vec<_> = all.iter().map(SharedSources::lock).collect();
         for (index, sources) in locked.iter_mut().enumerate() {
+            // Those that have nothing find new channels also while others keep the wait short.
+            sources.scan_when_due()?;
             if sources.has_event() {
                 ready.push(index);
             }

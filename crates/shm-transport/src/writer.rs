@@ -1,12 +1,14 @@
 //! A writer: one channel.
 
+use crate::config::Room;
 use crate::error::Error;
 use crate::participant::{ShmParticipant, schema};
+use crate::sample::Shape;
 use crate::{name, sample};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tickwire_distribution::types::StructType;
-use tickwire_distribution::{Durability, History, Qos, RawWriter};
+use tickwire_distribution::{Durability, History, Qos, RawWriter, is_echo_topic};
 use tickwire_shm::{Channel, Writer, WriterOptions, check_directory, effective_user};
 
 /// Sleep between two looks for readers.
@@ -14,8 +16,15 @@ const TICK: Duration = Duration::from_millis(1);
 
 /// Bytes that a key may have: as many as a channel allows.
 pub const KEY_BYTES: usize = 256;
-/// Samples that the ring of a writer holds whose readers want the last one alone.
-const LAST_SLOTS: usize = 1 << 14;
+/// Samples that the ring of a writer holds that keeps the last one of each key alone, whatever the settings: a publisher's
+/// totals and its end. A reader that falls behind gets the last one of each key.
+const LAST_SLOTS: usize = 1 << 10;
+/// Bytes that such a sample may have at least: the longest name of a topic, and a number.
+const LAST_SAMPLE_BYTES: usize = 256;
+/// An echo's ring is this part of a sample's: echoes are for measuring, and every subscriber has a ring for each topic.
+const ECHO_PART: usize = 4;
+/// Bytes of a slot before its sample.
+const SLOT_HEAD_BYTES: usize = 24;
 
 /// Writes the bytes of samples of one type to one topic. Dropping it ends its channel; readers get what is left.
 #[derive(Debug)]
@@ -45,13 +54,17 @@ impl ShmRawWriter {
         let number = participant.writer_number();
         let channel = name::channel(&config.directory, &prefix, participant.id(), number)?;
         let has_last_values = matches!(qos.durability, Durability::TransientLocal { .. });
-        let room = config.room(of);
-        let sample_bytes = sample::HEAD_BYTES + room.sample_bytes;
-        let slots = room.ring_bytes / sample_bytes.next_multiple_of(64);
-        let is_of_last = qos.history == History::KeepLast(1);
+        let mut room = config.room(of);
+        let is_of_last = has_last_values && qos.history == History::KeepLast(1);
+        if is_of_last && Shape::of(of) == Shape::Text {
+            room.sample_bytes = room.sample_bytes.max(LAST_SAMPLE_BYTES);
+        }
+        if is_echo_topic(topic) {
+            room.ring_bytes /= ECHO_PART;
+        }
         let options = WriterOptions {
-            sample_bytes,
-            slots: if is_of_last { slots.min(LAST_SLOTS) } else { slots } as u64,
+            sample_bytes: sample::HEAD_BYTES + room.sample_bytes,
+            slots: if is_of_last { LAST_SLOTS } else { slots(room) } as u64,
             key_bytes: if has_last_values { KEY_BYTES } else { 0 },
             keys: 64,
             readers: config.readers,
@@ -89,6 +102,13 @@ impl ShmRawWriter {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Slots of a ring: a power of two of them, and no more bytes than the room has.
+fn slots(Room { ring_bytes, sample_bytes }: Room) -> usize {
+    let bytes = (SLOT_HEAD_BYTES + sample::HEAD_BYTES + sample_bytes).next_multiple_of(64);
+    let fitting = ring_bytes / bytes;
+    fitting.checked_ilog2().map_or(0, |exponent| 1 << exponent)
 }
 
 /// Removes the channels of this topic whose writers were killed.
@@ -150,5 +170,17 @@ impl Drop for ShmRawWriter {
     fn drop(&mut self) {
         // Readers have been told of the end even where the files cannot be removed; the next writer removes them.
         let _ = self.writer.take().map(Writer::finish);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Room, slots};
+
+    #[test]
+    fn a_ring_has_no_more_bytes_than_its_room() {
+        // 24 bytes of a slot's head, 16 of the sample's, 176 of a sample: 256 bytes a slot.
+        let of = |ring_bytes| slots(Room { ring_bytes, sample_bytes: 176 });
+        assert_eq!([16 << 20, (16 << 20) + 256, 1023, 100].map(of), [1 << 16, 1 << 16, 2, 0]);
     }
 }

@@ -1,10 +1,11 @@
 //! Typed samples over shared memory: matching, order, last values, ends, waiting, partitions.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 use tickwire_distribution::{
-    Arrival, Book, BookLevel, Delivery, Done, Listener, Participant, Publisher, Qos, Quote,
+    Arrival, Book, BookLevel, Delivery, Done, Fields, Listener, Participant, Publisher, Qos, Quote,
     RawReader, RawWriter, Received, Subscriber, SubscriberOptions, TopicSet, WaitSet,
 };
 use tickwire_shm_transport::{Error, Room, ShmConfig, ShmParticipant};
@@ -119,6 +120,58 @@ fn a_reader_that_is_lapped_says_how_much_it_lost() {
     assert_eq!(reader.raw().lost().unwrap() + count, 1000);
 }
 
+/// A reader that was there first has lost what left the ring before it found the channel: that is no history.
+#[test]
+fn a_channel_that_is_found_late_is_read_from_its_first_sample_or_the_rest_is_lost() {
+    let scene = Scene::new("late");
+    let qos = Qos::reliable().keep_last(16).transient_local(1);
+    let mut reader = scene.join().reader::<Book>("Book", &qos).unwrap();
+    let mut writer = scene.join().writer::<Book>("Book", &qos).unwrap();
+    let book = |instrument: &str, seq_num| Book {
+        instrument: instrument.to_owned(),
+        seq_num,
+        ..Book::default()
+    };
+    writer.write(&book("A", 1)).unwrap();
+    for number in 2..=1000 {
+        writer.write(&book("B", number)).unwrap();
+    }
+    let (mut received, mut numbers) = (Received::default(), Vec::new());
+    assert!(reader.wait(SECOND).unwrap());
+    while reader.take(&mut received).unwrap() {
+        assert!(!received.is_history() && received.history_end == 0);
+        numbers.push(received.sample.seq_num);
+    }
+    assert_eq!(
+        (numbers[0], numbers.last()),
+        (1, Some(&1000)),
+        "the last of A, and all of B that is there"
+    );
+    assert!(numbers.len() > 2 && numbers.is_sorted());
+    assert_eq!(reader.raw().lost().unwrap() + numbers.len() as u64, 1000);
+}
+
+#[test]
+fn a_reader_that_always_has_samples_finds_other_writers() {
+    let scene = Scene::new("busy");
+    let qos = Qos::reliable();
+    let mut reader = scene.join().reader::<Quote>("Quote", &qos).unwrap();
+    let mut busy = scene.join().writer::<Quote>("Quote", &qos).unwrap();
+    assert!(reader.wait_matched(1, SECOND).unwrap());
+    busy.write(&quote(1)).unwrap();
+    let other = scene.join();
+    let mut writer = other.writer::<Quote>("Quote", &qos).unwrap();
+    writer.write(&quote(2)).unwrap();
+    let mut received = Received::default();
+    let begun = std::time::Instant::now();
+    while received.participant != Some(other.id()) {
+        assert!(begun.elapsed() < SECOND);
+        // One more than is taken.
+        busy.write(&quote(1)).unwrap();
+        assert!(reader.take(&mut received).unwrap());
+    }
+}
+
 #[test]
 fn a_wait_set_and_a_listener_hear_of_samples() {
     let scene = Scene::new("wait");
@@ -134,7 +187,7 @@ fn a_wait_set_and_a_listener_hear_of_samples() {
         .listen::<Quote>("B", &qos, move |received| sender.send(received.sample.price).unwrap())
         .unwrap();
     let mut writer = scene.join().writer::<Quote>("B", &qos).unwrap();
-    assert!(writer.wait_matched(1, Duration::ZERO).is_ok());
+    assert!(writer.wait_matched(1, SECOND).unwrap(), "the listener looks by itself");
     let mut ready = Vec::new();
     assert!(listener.wait_matched(1, SECOND).unwrap());
     writer.write(&quote(1)).unwrap();
@@ -150,6 +203,9 @@ fn a_channel_of_another_type_is_left_out_and_told_and_the_others_are_read() {
     let scene = Scene::new("mismatch");
     let qos = Qos::reliable();
     let mut other = scene.join().writer::<Done>("Quote", &qos).unwrap();
+    let (is_there, why) =
+        scene.join().look_for_writer(Quote::struct_type(), "Quote", &qos).unwrap();
+    assert!(!is_there && why.len() == 1 && why[0].contains("MiddlewareNewsBrief::Done"), "{why:?}");
     let mut reader = scene.join().reader::<Quote>("Quote", &qos).unwrap();
     let mut late = scene.join().writer::<Done>("Quote", &qos).unwrap();
     let mut writer = scene.join().writer::<Quote>("Quote", &qos).unwrap();
@@ -203,6 +259,27 @@ fn readers_trust_the_named_user_alone() {
     let text = refused.unwrap_err().to_string();
     assert!(text.contains("must belong to"), "{text}");
     drop(writer);
+}
+
+#[test]
+fn a_directory_that_others_may_write_to_is_told_and_what_is_open_is_read_on() {
+    let scene = Scene::new("mode");
+    let qos = Qos::reliable();
+    let mut reader = scene.join().reader::<Quote>("Quote", &qos).unwrap();
+    let mut writer = scene.join().writer::<Quote>("Quote", &qos).unwrap();
+    assert!(reader.wait_matched(1, SECOND).unwrap());
+    std::fs::set_permissions(&scene.0, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let mut received = Received::default();
+    for number in 0..5 {
+        writer.write(&quote(number)).unwrap();
+        assert!(reader.wait(SECOND).unwrap() && reader.take(&mut received).unwrap());
+        assert!(!reader.take(&mut received).unwrap());
+        std::thread::sleep(Duration::from_millis(25));
+    }
+    let told = reader.raw_mut().take_refusals();
+    assert!(told.len() == 1 && told[0].contains("must belong to"), "{told:?}");
+    let refused = scene.join().reader::<Quote>("Quote", &qos);
+    assert!(refused.is_err());
 }
 
 #[test]
@@ -294,6 +371,85 @@ fn a_conflating_subscriber_takes_the_last_sample_of_each_key() {
     assert_eq!(taken, [28, 29, 30]);
     let accounts = subscriber.ledger().publishers();
     assert_eq!((accounts[0].received(), accounts[0].holes, accounts[0].lost), (3, 27, Some(0)));
+}
+
+/// Keys whose last sample has left the ring between two turns are brought up to date from their last values.
+#[test]
+fn a_conflating_subscriber_that_is_lapped_has_the_last_sample_of_each_key() {
+    let scene = Scene::new("lapped");
+    let sets = [TopicSet::of::<Book>()];
+    for last_values in [1, 0] {
+        let delivery = Delivery { last_values, ..Delivery::default() };
+        let place = scene.join();
+        let mut publisher = Publisher::new(&place, &sets, &delivery, SECOND, || false).unwrap();
+        let every = Some(Duration::from_millis(300));
+        let options = SubscriberOptions { every, ..Default::default() };
+        let mut subscriber = Subscriber::new(&scene.join(), &sets, &delivery, &options).unwrap();
+        // 128 fit.
+        for number in 1..=2000 {
+            let instrument = if number == 1 { "A" } else { "B" }.to_owned();
+            publisher.publish(0, &Book { instrument, seq_num: number, ..Book::default() }).unwrap();
+        }
+        publisher.finish(true, SECOND).unwrap();
+        let mut taken = Vec::new();
+        while !subscriber.is_over() {
+            let take = |arrival: &Arrival<'_>| taken.push(arrival.seq_num.unwrap());
+            subscriber.receive(Duration::from_millis(20), take).unwrap();
+        }
+        let accounts = subscriber.ledger().publishers();
+        let (expected, lost): (&[u64], _) = match last_values {
+            1 => (&[1, 2000], Some(0)),
+            _ => (&[2000], None),
+        };
+        assert_eq!((&taken[..], accounts[0].lost), (expected, lost), "last values: {last_values}");
+    }
+}
+
+/// A publisher that comes while the subscriber is busy with another is there, though its samples come before it is seen.
+#[test]
+fn a_publisher_that_streams_at_once_has_not_gone() {
+    let scene = Scene::new("streams");
+    let (sets, delivery) = ([TopicSet::of::<Quote>()], Delivery::default());
+    let options = SubscriberOptions::default();
+    let mut subscriber = Subscriber::new(&scene.join(), &sets, &delivery, &options).unwrap();
+    let place = scene.join();
+    let mut writer = place.writer::<Quote>("Quote", &delivery.writer_qos(false)).unwrap();
+    let mut rest = None;
+    let begun = std::time::Instant::now();
+    while begun.elapsed() < Duration::from_millis(600) {
+        writer.write(&quote(1)).unwrap();
+        subscriber.receive(Duration::from_millis(20), |_| {}).unwrap();
+        assert_eq!(subscriber.take_gone().count(), 0, "after {:?}", begun.elapsed());
+        if rest.is_none() && begun.elapsed() > Duration::from_millis(250) {
+            rest = Some(Publisher::new(&place, &[], &delivery, SECOND, || false).unwrap());
+        }
+    }
+    assert!(subscriber.ledger().publishers()[0].received() > 0);
+}
+
+#[test]
+fn the_end_of_a_publisher_is_told_with_rings_that_hold_next_to_nothing() {
+    let scene = Scene::new("tiny");
+    let tiny = Room { ring_bytes: 1 << 8, sample_bytes: 16 };
+    let place = ShmParticipant::join(ShmConfig {
+        plain: tiny,
+        sequences: tiny,
+        ..ShmConfig::in_directory(&scene.0)
+    });
+    let sets: Vec<TopicSet> = (0..20)
+        .map(|number| TopicSet { name: format!("Done/{number}"), ..TopicSet::of::<Done>() })
+        .collect();
+    let delivery = Delivery::default();
+    let options = SubscriberOptions { some_topics: true, ..Default::default() };
+    let mut subscriber = Subscriber::new(&scene.join(), &sets[..1], &delivery, &options).unwrap();
+    let mut publisher = Publisher::new(&place, &sets, &delivery, SECOND, || false).unwrap();
+    (0..20).for_each(|set| publisher.publish(set, &Done { samples: 1 }).unwrap());
+    publisher.finish(true, SECOND).unwrap();
+    while !subscriber.is_over() {
+        subscriber.receive(Duration::from_millis(20), |_| {}).unwrap();
+    }
+    let account = &subscriber.ledger().publishers()[0];
+    assert!(account.has_totals && account.lost == Some(0), "{account:?}");
 }
 
 #[test]

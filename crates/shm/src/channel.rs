@@ -15,6 +15,8 @@ const NAME_LEN_MAX: usize = 200;
 pub struct Channel {
     directory: PathBuf,
     name: String,
+    /// The only user whose ring is read; the directory's owner where none is named.
+    trusted: Option<u32>,
 }
 
 /// Who may read a channel. Nobody but the writer's user can write samples.
@@ -63,9 +65,15 @@ impl Channel {
             && name.bytes().all(is_allowed)
             && !name.starts_with('.');
         match is_valid {
-            true => Ok(Self { directory: directory.into(), name: name.to_owned() }),
+            true => Ok(Self { directory: directory.into(), name: name.to_owned(), trusted: None }),
             false => Err(Error::Name(name.to_owned())),
         }
+    }
+
+    /// The same, read only if its ring and its directory are this user's, whatever happens to the path meanwhile.
+    #[must_use]
+    pub fn trusting(self, user: u32) -> Self {
+        Self { trusted: Some(user), ..self }
     }
 
     /// Where a user's channels are unless a directory is named.
@@ -129,11 +137,15 @@ impl Channel {
         check_directory(directory, system::effective_user())
     }
 
-    /// Checks that a ring is of the user whose directory it is in, and that nobody else writes to that directory.
+    /// Checks that a ring is of the trusted user, that its directory is too, and that nobody else writes to that directory.
     pub(crate) fn check_ring(&self, ring: &File) -> Result<(), Error> {
         let path = self.ring_path();
         let metadata = ring.metadata().map_err(failure(Attempt::Open, &path))?;
-        check_directory(&self.directory, metadata.uid())
+        let owner = self.trusted.unwrap_or(metadata.uid());
+        match metadata.uid() == owner {
+            true => check_directory(&self.directory, owner),
+            false => Err(Error::Directory { path: self.directory.clone(), owner }),
+        }
     }
 
     /// Takes the writer's lock, which the kernel frees when the process ends however it ends.

@@ -116,6 +116,8 @@ pub struct Reader {
     segments: Vec<ReadMap>,
     is_over: bool,
     gone: Gone,
+    /// The last look found that the writer's process has ended.
+    has_process_ended: bool,
     /// Next sample, and since when it has been waited for without a look at the writer.
     quiet: (u64, Instant),
     /// What the last look at the writer found: head, heartbeat, and since when they are the same.
@@ -178,6 +180,7 @@ impl Reader {
             segments: Vec::new(),
             is_over: false,
             gone: Gone::No,
+            has_process_ended: false,
         })
     }
 
@@ -228,6 +231,12 @@ impl Reader {
     /// [`Error::Damaged`].
     pub fn check(&mut self) -> Result<(), Error> {
         self.look_at_writer()
+    }
+
+    /// Whether the last look at the writer ([`Reader::check`], or a wait) found that its process has ended. False for a
+    /// process that cannot be seen from here, however long it is silent. Samples may still wait to be read.
+    pub fn has_writer_ended(&self) -> bool {
+        self.has_process_ended
     }
 
     /// Sequence number of the next sample.
@@ -356,6 +365,7 @@ impl Reader {
         let fence = fence(&self.ring);
         self.waiters = self.waiters.take().map(|waiters| waiters.with_fence(fence));
         self.gone = Gone::No;
+        self.has_process_ended = false;
         self.seen.2 = Instant::now();
         Ok(Control::Event(Event::Restarted { epoch, at }))
     }
@@ -366,22 +376,27 @@ impl Reader {
             return Err(Damage::Truncated.into());
         }
         self.cursor.check_idle(&self.ring, &self.geometry)?;
-        if self.is_over || self.gone != Gone::No {
+        if self.is_over || self.has_process_ended {
             return Ok(());
         }
         let (head, beat) = (ring::head(&self.ring)?, self.ring.load(header::HEARTBEAT));
         if (head, beat) != (self.seen.0, self.seen.1) {
             self.seen = (head, beat, Instant::now());
+            // One that was only silent is there again.
+            self.gone = Gone::No;
         }
         let identity = Identity::read(&self.ring);
         self.ring.acquire();
         let is_gone = match identity.presence() {
             Presence::Alive => false,
             // Unless the identity is that of a writer that is about to take over.
-            Presence::Gone => self.ring.load(header::EPOCH) == self.epoch,
+            Presence::Gone => {
+                self.has_process_ended = self.ring.load(header::EPOCH) == self.epoch;
+                self.has_process_ended
+            }
             Presence::Unknown => self.seen.2.elapsed() > SILENCE_MAX,
         };
-        if is_gone {
+        if is_gone && self.gone == Gone::No {
             self.gone = Gone::Found;
         }
         Ok(())

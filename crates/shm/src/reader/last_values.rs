@@ -25,6 +25,17 @@ impl Reader {
         Ok(LastValues { head, keys, next: 0, skipped, reader: self })
     }
 
+    /// As [`Reader::last_values`], but the reader goes on where it is: values of samples that are still in the ring come
+    /// again by [`Reader::poll`]. For keys whose last sample is in an [`Event::Gap`](crate::Event::Gap).
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn peek_last_values(&mut self) -> Result<LastValues<'_>, Error> {
+        let head = ring::head(&self.ring)?;
+        let keys = self.keys()?;
+        Ok(LastValues { head, keys, next: 0, skipped: 0, reader: self })
+    }
+
     /// The bytes of a key by its number.
     ///
     /// # Errors
