@@ -72,7 +72,7 @@ impl Feed {
     }
 
     fn options() -> DecoderOptions {
-        DecoderOptions { reset: ResetPolicy::Packet, ..DecoderOptions::default() }
+        DecoderOptions::default().reset(ResetPolicy::Packet)
     }
 }
 

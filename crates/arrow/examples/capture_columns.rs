@@ -90,8 +90,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         errors: Vec::new(),
     };
     let mut reader = CaptureReader::open(File::open(capture)?, CaptureOptions::new())?;
-    let options =
-        DecoderOptions { reset: framing.reset_policy().into(), ..DecoderOptions::default() };
+    let options = DecoderOptions::default().reset(framing.reset_policy().into());
     let mut decoder = CaptureDecoder::new(program.clone(), options, framing);
     while let Some(packet) = decoder.next_packet(&mut reader)? {
         decoder.decode(&packet, &mut tables)?;

@@ -17,7 +17,7 @@ fn batches() -> [RecordBatch; 2] {
     let options = Options { messages: 3_000, ..Options::cme(CmeShape::Average) };
     let mut generator = Generator::new(&options).unwrap();
     let program = generator.program().clone();
-    let options = DecoderOptions { reset: ResetPolicy::Packet, ..Default::default() };
+    let options = DecoderOptions::default().reset(ResetPolicy::Packet);
     let mut decoder = Decoder::with_options(program.clone(), options);
     let mut table = TableBuilder::new(Table::of(&program, 0, &Default::default()));
     let mut index = 0;

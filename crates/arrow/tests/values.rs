@@ -308,7 +308,7 @@ fn made_feeds() {
         let options = Options { messages: options.messages.min(2_000), ..options };
         let mut generator = Generator::new(&options).unwrap();
         let program = generator.program().clone();
-        let decoder_options = DecoderOptions { reset: ResetPolicy::Packet, ..Default::default() };
+        let decoder_options = DecoderOptions::default().reset(ResetPolicy::Packet);
         let mut decoder = Decoder::with_options(program.clone(), decoder_options);
         let templates = program.templates().len();
         let mut tables: Vec<TableBuilder> = (0..templates)

@@ -20,7 +20,7 @@
 //!
 //! let options = Options { messages: 100, ..Options::simple() };
 //! let mut generator = Generator::new(&options)?;
-//! let decoder_options = DecoderOptions { reset: ResetPolicy::Packet, ..Default::default() };
+//! let decoder_options = DecoderOptions::default().reset(ResetPolicy::Packet);
 //! let mut decoder = Decoder::with_options(generator.program().clone(), decoder_options);
 //! while let Some(packet) = generator.next_packet()? {
 //!     decoder.begin_packet();

@@ -39,7 +39,7 @@ impl Packer {
             None => ResetPolicy::Packet,
             Some(framing) => checked_reset(&framing)?,
         };
-        let options = EncoderOptions { reset, ..EncoderOptions::default() };
+        let options = EncoderOptions::default().reset(reset);
         let program = binding.program().clone();
         let encoder = Encoder::with_options(program.clone(), options);
         Ok(Self {

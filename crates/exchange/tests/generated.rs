@@ -13,7 +13,7 @@ impl WithModule for Decoding<'_> {
     type Output = Box<dyn MessageDecoder>;
 
     fn with<T: Templates>(self) -> Self::Output {
-        let options = DecoderOptions { reset: ResetPolicy::Packet, ..DecoderOptions::default() };
+        let options = DecoderOptions::default().reset(ResetPolicy::Packet);
         let program = Arc::clone(self.0.program());
         Box::new(Decoder::<T>::with_options(program, options).expect("its own templates"))
     }

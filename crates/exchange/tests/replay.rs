@@ -267,7 +267,7 @@ fn generator(seed: u64) -> Generator {
 
 fn options() -> DecoderOptions {
     let reset = Preset::Cme.framing().reset_policy().into();
-    DecoderOptions { reset, ..DecoderOptions::default() }
+    DecoderOptions::default().reset(reset)
 }
 
 #[test]

@@ -253,7 +253,7 @@ impl<M: Checkable + ?Sized> Sink<M> for Checked<'_> {
 
 fn options() -> DecoderOptions {
     let reset = Preset::Cme.framing().reset_policy().into();
-    DecoderOptions { reset, ..DecoderOptions::default() }
+    DecoderOptions::default().reset(reset)
 }
 
 /// Runs a session through a handler. Returns the number of packets lost on both lines.

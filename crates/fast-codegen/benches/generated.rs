@@ -38,7 +38,7 @@ impl Feed {
     }
 
     fn options() -> DecoderOptions {
-        DecoderOptions { reset: ResetPolicy::Packet, ..DecoderOptions::default() }
+        DecoderOptions::default().reset(ResetPolicy::Packet)
     }
 
     fn decode_dynamic(&self, decoder: &mut Decoder, mut take: impl FnMut(&Message)) {
@@ -80,7 +80,7 @@ impl Feed {
     }
 
     fn bench_encoding<T: Templates>(&self, criterion: &mut Criterion) {
-        let options = EncoderOptions { reset: ResetPolicy::Message, ..EncoderOptions::default() };
+        let options = EncoderOptions::default().reset(ResetPolicy::Message);
         let mut messages = Vec::new();
         let mut decoder = Decoder::with_options(self.program.clone(), Self::options());
         self.decode_dynamic(&mut decoder, |message| {

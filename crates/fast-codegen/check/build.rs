@@ -144,7 +144,7 @@ fn write(sets: &BTreeMap<String, TemplateSet>, projections: &[(String, TemplateS
         let next = modules.len();
         let number = *modules.entry(set.signature()).or_insert(next);
         if number == next {
-            let options = Options { command: Some(name.clone()), ..Options::default() };
+            let options = Options::default().command(name.clone());
             match generate_set(set.clone(), &options) {
                 Ok(source) => {
                     let file = folder.join(format!("set_{number}.rs"));
@@ -157,7 +157,7 @@ fn write(sets: &BTreeMap<String, TemplateSet>, projections: &[(String, TemplateS
         writeln!(table, "({name:?}, make::<set_{number}::Templates>),").unwrap();
     }
     for (number, (name, set, fields)) in projections.iter().enumerate() {
-        let options = Options { command: Some(name.clone()), fields: Some(fields.clone()) };
+        let options = Options::default().command(name.clone()).fields(Some(fields.clone()));
         let source = generate_set(set.clone(), &options).expect("generates");
         std::fs::write(folder.join(format!("projected_{number}.rs")), source).expect("writable");
         writeln!(mods, "#[allow(missing_docs)] pub mod projected_{number} {{ include!(concat!(env!(\"OUT_DIR\"), \"/projected_{number}.rs\")); }}").unwrap();

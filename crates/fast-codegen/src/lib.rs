@@ -65,6 +65,7 @@ use tickwire_fast::{Program, TemplateSet};
 
 /// How to generate.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Options {
     /// Fields to store, as in [`tickwire_fast::CompileOptions::fields`]; `None` stores all. The rest
     /// is decoded, so that dictionaries stay right, but has no place in the structs. A module with a
@@ -72,6 +73,22 @@ pub struct Options {
     pub fields: Option<Vec<String>>,
     /// The command that generates the module again; it stands in its head.
     pub command: Option<String>,
+}
+
+impl Options {
+    /// Sets [`fields`](#structfield.fields).
+    #[must_use]
+    pub fn fields(mut self, fields: Option<Vec<String>>) -> Self {
+        self.fields = fields;
+        self
+    }
+
+    /// Sets [`command`](#structfield.command).
+    #[must_use]
+    pub fn command(mut self, command: impl Into<String>) -> Self {
+        self.command = Some(command.into());
+        self
+    }
 }
 
 /// Generates a module from the bytes of a template file.

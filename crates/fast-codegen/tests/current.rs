@@ -29,7 +29,7 @@ fn generated_modules_are_current() {
     for (name, templates) in MODULES {
         let output = format!("crates/fast-generated/src/{name}.rs");
         let command = format!("tickwire templates generate {templates} -o {output}");
-        let options = Options { command: Some(command), ..Options::default() };
+        let options = Options::default().command(command);
         let xml = std::fs::read(root.join(templates)).expect("readable");
         let source = generate(&xml, &options).unwrap_or_else(|error| panic!("{name}: {error}"));
         if std::fs::read_to_string(root.join(&output)).ok().as_ref() == Some(&source) {

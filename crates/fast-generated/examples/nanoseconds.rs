@@ -91,7 +91,7 @@ impl Corpus {
     }
 
     fn options(&self) -> DecoderOptions {
-        DecoderOptions { reset: self.reset, ..DecoderOptions::default() }
+        DecoderOptions::default().reset(self.reset)
     }
 
     fn dynamic(&self, mut take: impl FnMut(&Message)) {
@@ -140,7 +140,7 @@ impl Corpus {
 
     /// Times of encoding what was decoded, packet by packet.
     fn encoding<T: Templates>(&self) -> (f64, f64) {
-        let options = EncoderOptions { reset: self.reset, ..EncoderOptions::default() };
+        let options = EncoderOptions::default().reset(self.reset);
         let Ok(mut encoder) = rt::Encoder::<T>::with_options(self.program.clone(), options) else {
             return (f64::NAN, f64::NAN);
         };

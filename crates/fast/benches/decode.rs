@@ -7,19 +7,22 @@ mod support;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use support::{CORPORA, packets};
-use tickwire_fast::{Decoder, DecoderOptions, Engine};
+use tickwire_fast::{Decoder, DecoderOptions, EngineUnderTest};
 
 fn decode(c: &mut Criterion) {
     let mut group = c.benchmark_group("fast/decode");
     for corpus in &CORPORA {
         let Some((program, file)) = corpus.load() else { continue };
         let packets = packets(&file);
-        let engines =
-            [("scalar", Engine::Scalar), ("wide", Engine::Wide), ("compiled", Engine::Compiled)];
+        let engines = [
+            ("scalar", EngineUnderTest::Portable),
+            ("wide", EngineUnderTest::Vectors),
+            ("compiled", EngineUnderTest::MachineCode),
+        ];
         for (name, engine) in engines {
-            let options = DecoderOptions { reset: corpus.reset, engine, ..Default::default() };
+            let options = DecoderOptions::default().reset(corpus.reset).engine_under_test(engine);
             let mut decoder = Decoder::with_options(program.clone(), options);
-            if decoder.engine() != engine {
+            if decoder.engine_under_test() != engine {
                 eprintln!("SKIPPED: this CPU has no engine \"{name}\"");
                 continue;
             }

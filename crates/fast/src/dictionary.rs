@@ -3,7 +3,7 @@
 mod homes;
 
 use crate::program::Program;
-#[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
+#[cfg(machine_code)]
 pub(crate) use homes::{DICTIONARY_PARTS, Home};
 use homes::{Homes, Waiting};
 pub(crate) use homes::{LaneState, Lanes};
@@ -390,7 +390,7 @@ mod tests {
     /// What a previous value of long ago must not become: defined again because its stamp is.
     #[test]
     fn nothing_comes_true_again_when_epochs_start_again() {
-        use crate::{Decoder, DecoderOptions, Engine, ErrorKind, ResetPolicy};
+        use crate::{Decoder, DecoderOptions, EngineUnderTest, ErrorKind, ResetPolicy};
         let xml = r#"<templates>
             <template name="Flat" id="1"><uInt32 name="a"><copy/></uInt32></template>
             <template name="Run" id="2"><string name="t"><copy/></string>
@@ -405,12 +405,13 @@ mod tests {
             (&[0xe0, 0x82, 0xc1, 0x81, 0xc0, 0x85], &[0xe0, 0x82, 0xc1, 0x81, 0x80]),
             (&[0xe0, 0x83, 0x81, 0x07], &[0xc0, 0x83]),
         ];
-        for engine in [Engine::Scalar, Engine::Wide, Engine::Compiled, Engine::Automatic] {
+        for engine in EngineUnderTest::ALL {
             for (with, without) in messages {
                 // Nothing is decoded in between, so that stamps stay as they are until their time comes again.
                 for resets in 1..16 {
-                    let options =
-                        DecoderOptions { engine, reset: ResetPolicy::Packet, ..Default::default() };
+                    let options = DecoderOptions::default()
+                        .engine_under_test(engine)
+                        .reset(ResetPolicy::Packet);
                     let mut decoder = Decoder::with_options(program.clone(), options);
                     for _ in 0..4 {
                         decoder.begin_packet();

@@ -41,7 +41,7 @@
 //! assert_eq!((error.code(), error.offset()), (Some(Code::D5), 2));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-#![cfg_attr(feature = "portable", forbid(unsafe_code))]
+#![cfg_attr(not(feature = "native"), forbid(unsafe_code))]
 
 // Test support is written as for a user of the crate.
 #[cfg(test)]
@@ -57,6 +57,7 @@ mod error;
 mod limits;
 mod message;
 mod message_decoder;
+mod options;
 mod program;
 pub mod rt;
 #[cfg(feature = "serde")]
@@ -69,9 +70,11 @@ mod wire;
 pub use builder::{FieldKey, MessageBuilder};
 pub use code::Code;
 pub use column_block::{BlockText, ColumnBlock};
+#[doc(hidden)]
+pub use decoder::EngineUnderTest;
 pub use decoder::{
-    Decoded, Decoder, DecoderOptions, Engine, MachineCode, MapBit, MissingBytes, PacketMessages,
-    PreviousValue, ResetPolicy, Step, TraceEvent, TracedField, TracedPart, Visitor,
+    Decoded, Decoder, DecoderOptions, Engine, MapBit, MissingBytes, PacketMessages, PreviousValue,
+    ResetPolicy, Step, TierUp, TraceEvent, TracedField, TracedPart, Visitor,
 };
 pub use encoder::{Encoder, EncoderOptions, PacketEncoder};
 pub use error::{Description, Error, ErrorKind};

@@ -1,9 +1,11 @@
 //! Bounds on everything that input can choose.
 
 use crate::dictionary::INLINE_MAX;
+use crate::options::setters;
 
 /// What a decoder or encoder accepts at most. Reaching one is an error, never memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// Entries of one sequence. Default 65,536.
     pub entries_max: u32,
@@ -19,6 +21,15 @@ pub struct Limits {
     /// Bytes of one message that a stream may hold back before it is whole. Default 64 KiB.
     pub stream_bytes_max: usize,
 }
+
+setters!(Limits {
+    entries_max: u32,
+    entries_total_max: u32,
+    string_max: u32,
+    nesting_max: u32,
+    message_bytes_max: usize,
+    stream_bytes_max: usize,
+});
 
 impl Limits {
     /// Depth of groups, sequences and dynamic references together. It is what keeps the stack small

@@ -88,7 +88,7 @@ fn strings_and_exponents_are_checked_at_once() {
     assert_eq!(kind(builder.set_bytes("bytes", b"\xff")), None);
     let far = Decimal { mantissa: 1, exponent: 64 };
     assert_eq!(kind(builder.set_decimal("decimal", far)), Some(ErrorKind::DecimalRange));
-    let limits = Limits { string_max: 3, ..Limits::default() };
+    let limits = Limits::default().string_max(3);
     let mut builder = MessageBuilder::with_limits(program(), limits);
     builder.begin(0).unwrap();
     assert_eq!(kind(builder.set_str("ascii", "1234")), Some(ErrorKind::StringTooLong));
@@ -122,7 +122,7 @@ fn mandatory_fields_and_groups_have_to_be_set() {
 
 #[test]
 fn entries_beyond_the_count_or_the_limits_are_refused() {
-    let limits = Limits { entries_max: 3, entries_total_max: 4, ..Limits::default() };
+    let limits = Limits::default().entries_max(3).entries_total_max(4);
     let mut builder = MessageBuilder::with_limits(program(), limits);
     builder.begin(0).unwrap();
     let too_many = Some(ErrorKind::TooManyEntries);

@@ -29,7 +29,7 @@ fn sequences_of_one_field_take_less_than_five_kilobytes_each() {
 #[test]
 fn tables_beyond_the_limit_are_an_error_that_names_the_template() {
     let table_bytes_max = 1 << 20;
-    let options = CompileOptions { table_bytes_max, ..CompileOptions::default() };
+    let options = CompileOptions::default().table_bytes_max(table_bytes_max);
     let error = Program::compile_with(multiplying(100), &options).expect_err("6,400 tables");
     let template = "outer".to_owned();
     assert_eq!(error, CompileError::TablesTooLarge { template, table_bytes_max });

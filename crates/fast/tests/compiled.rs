@@ -8,8 +8,8 @@ use support::random::{self, Choices};
 use support::{Absent, record_json};
 use tickwire_fast::rt::Packet;
 use tickwire_fast::{
-    Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, Error, Limits, MessageBuilder,
-    Program, ResetPolicy, TemplateSet,
+    Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Error, Limits,
+    MessageBuilder, Program, ResetPolicy, TemplateSet,
 };
 use tickwire_testing::{Need, skip};
 
@@ -78,7 +78,8 @@ fn decoded(decoder: &mut Decoder, packet: Packet<'_>) -> Outcome {
 /// vectors where this CPU has them.
 type Decoders = [Decoder; 3];
 /// Their engines. Code is shared: what the second has made, the third uses.
-const ENGINES: [Engine; 3] = [Engine::Scalar, Engine::Compiled, Engine::Automatic];
+const ENGINES: [EngineUnderTest; 3] =
+    [EngineUnderTest::Portable, EngineUnderTest::MachineCode, EngineUnderTest::Automatic];
 
 /// Decodes the same packet by all and returns whether it was decoded to its end.
 fn same(decoders: &mut Decoders, packet: &[u8]) -> bool {
@@ -105,7 +106,8 @@ fn same(decoders: &mut Decoders, packet: &[u8]) -> bool {
 
 fn decoders_of(program: &Arc<Program>, reset: ResetPolicy, limits: Limits) -> Decoders {
     ENGINES.map(|engine| {
-        let options = DecoderOptions { reset, engine, limits, ..DecoderOptions::default() };
+        let options =
+            DecoderOptions::default().reset(reset).engine_under_test(engine).limits(limits);
         Decoder::with_options(program.clone(), options)
     })
 }
@@ -114,7 +116,7 @@ fn decoders_of(program: &Arc<Program>, reset: ResetPolicy, limits: Limits) -> De
 fn decoders(xml: &str, reset: ResetPolicy, limits: Limits) -> Option<(Decoders, Arc<Program>)> {
     let program = Arc::new(Program::compile(TemplateSet::parse(xml).unwrap()).unwrap());
     let decoders = decoders_of(&program, reset, limits);
-    if decoders[1].engine() != Engine::Compiled {
+    if decoders[1].engine_under_test() != EngineUnderTest::MachineCode {
         skip(Need::Machine, "this build has no engine of machine code");
         return None;
     }
@@ -123,10 +125,8 @@ fn decoders(xml: &str, reset: ResetPolicy, limits: Limits) -> Option<(Decoders, 
 
 fn agree(reset: ResetPolicy, rounds: u64) {
     let Some((mut decoders, program)) = decoders(XML, reset, Limits::default()) else { return };
-    let mut encoder = Encoder::with_options(
-        program.clone(),
-        EncoderOptions { reset, ..EncoderOptions::default() },
-    );
+    let mut encoder =
+        Encoder::with_options(program.clone(), EncoderOptions::default().reset(reset));
     let mut builder = MessageBuilder::new(program.clone());
     let mut whole = 0;
     for seed in 0..rounds {
@@ -167,7 +167,7 @@ fn the_last_entry_in_the_room_there_is_is_kept() {
             "<templates><template name='T' id='1'><sequence name='Rows'>{row}</sequence></template></templates>"
         );
         for bytes_max in [1 << 20, 1_024] {
-            let limits = Limits { message_bytes_max: bytes_max, ..Limits::default() };
+            let limits = Limits::default().message_bytes_max(bytes_max);
             let Some((mut decoders, program)) = decoders(&xml, ResetPolicy::Never, limits) else {
                 return;
             };

@@ -5,16 +5,16 @@ mod support;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use support::{ENGINES, hex, vector_json};
-use tickwire_fast::{Decoder, DecoderOptions, Engine, ErrorKind, Program, TemplateSet};
+use tickwire_fast::{Decoder, DecoderOptions, EngineUnderTest, ErrorKind, Program, TemplateSet};
 use tickwire_testing::vectors;
 
 /// What came out of a case: messages and the code of the error that ended it.
-fn run(case: &Json, engine: Engine) -> (Vec<Json>, Json) {
+fn run(case: &Json, engine: EngineUnderTest) -> (Vec<Json>, Json) {
     let set = match TemplateSet::parse(case["template_xml"].as_str().unwrap()) {
         Ok(set) => set,
         Err(errors) => return (Vec::new(), json!(errors.errors[0].code.map(|code| code.as_str()))),
     };
-    let options = DecoderOptions { engine, ..DecoderOptions::default() };
+    let options = DecoderOptions::default().engine_under_test(engine);
     let mut decoder = Decoder::with_options(Arc::new(Program::compile(set).unwrap()), options);
     let mut messages = Vec::new();
     for buffer in case["hex"].as_array().unwrap() {

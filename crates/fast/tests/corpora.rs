@@ -4,7 +4,7 @@ mod support;
 
 use serde_json::json;
 use support::{Absent, CORPORA, ENGINES, packets, record_json, to_hex};
-use tickwire_fast::{Decoder, Engine, Step};
+use tickwire_fast::{Decoder, EngineUnderTest, Step};
 
 #[test]
 fn every_message_of_every_capture_has_its_expected_values() {
@@ -52,8 +52,8 @@ fn every_message_of_every_capture_has_its_expected_values() {
 fn a_stream_cut_anywhere_gives_the_same_messages() {
     for corpus in CORPORA.iter().filter(|corpus| corpus.preamble == 0) {
         let Some((program, file)) = corpus.load() else { continue };
-        let mut whole = corpus.decoder(&program, Engine::Scalar);
-        let mut cut = corpus.decoder(&program, Engine::Automatic);
+        let mut whole = corpus.decoder(&program, EngineUnderTest::Portable);
+        let mut cut = corpus.decoder(&program, EngineUnderTest::Automatic);
         for (index, packet) in packets(&file).into_iter().take(200).enumerate() {
             whole.begin_packet();
             cut.begin_packet();

@@ -4,11 +4,16 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 use tickwire_fast::{
-    Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, Error, ErrorKind, Limits, Program,
-    ResetPolicy, TemplateId, TemplateSet,
+    Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Error, ErrorKind, Limits,
+    Program, ResetPolicy, TemplateId, TemplateSet,
 };
 
-const ENGINES: [Engine; 4] = [Engine::Scalar, Engine::Wide, Engine::Compiled, Engine::Automatic];
+const ENGINES: [EngineUnderTest; 4] = [
+    EngineUnderTest::Portable,
+    EngineUnderTest::Vectors,
+    EngineUnderTest::MachineCode,
+    EngineUnderTest::Automatic,
+];
 
 /// Flat; one with a sequence of plain entries; one that is not plain, which only the operations decode.
 const XML: &str = r#"<templates>
@@ -34,12 +39,14 @@ fn program(xml: &str) -> Arc<Program> {
 /// kind of its error.
 fn outcome(
     program: &Arc<Program>,
-    engine: Engine,
+    engine: EngineUnderTest,
     limits: Limits,
     message: &[u8],
 ) -> Result<String, ErrorKind> {
-    let options =
-        DecoderOptions { engine, limits, reset: ResetPolicy::Packet, ..DecoderOptions::default() };
+    let options = DecoderOptions::default()
+        .engine_under_test(engine)
+        .limits(limits)
+        .reset(ResetPolicy::Packet);
     let mut decoder = Decoder::with_options(program.clone(), options);
     let bytes = with_more(message);
     let mut last = Err(ErrorKind::NeedsReset);
@@ -68,9 +75,9 @@ fn each_limit_lets_pass_what_just_reaches_it_and_nothing_more() {
             };
             let at_least =
                 |needed: u32, kind: ErrorKind| if limit >= needed { Ok(()) } else { Err(kind) };
-            let entries = Limits { entries_max: limit, ..Limits::default() };
-            let total = Limits { entries_total_max: limit, ..Limits::default() };
-            let strings = Limits { string_max: limit, ..Limits::default() };
+            let entries = Limits::default().entries_max(limit);
+            let total = Limits::default().entries_total_max(limit);
+            let strings = Limits::default().string_max(limit);
             for (limits, needed, kind) in [
                 (entries, [0, 3, 3], ErrorKind::TooManyEntries),
                 (total, [0, 3, 3], ErrorKind::TooManyEntries),
@@ -95,12 +102,12 @@ fn all_engines_need_the_same_memory_for_a_message() {
     for message in MESSAGES {
         let needed = |engine| {
             let passes = |limit: &usize| {
-                let limits = Limits { message_bytes_max: *limit, ..Limits::default() };
+                let limits = Limits::default().message_bytes_max(*limit);
                 outcome(&program, engine, limits, message).is_ok()
             };
             (0..4096).find(passes).expect("some memory is enough")
         };
-        let scalar = needed(Engine::Scalar);
+        let scalar = needed(EngineUnderTest::Portable);
         assert!(scalar > 0, "{message:02x?}");
         for engine in ENGINES {
             assert_eq!(needed(engine), scalar, "{engine:?} {message:02x?}");
@@ -123,7 +130,7 @@ fn all_engines_count_the_same_findings() {
     for engine in ENGINES {
         for (bytes, counts) in odd {
             let options =
-                DecoderOptions { engine, reset: ResetPolicy::Packet, ..DecoderOptions::default() };
+                DecoderOptions::default().engine_under_test(engine).reset(ResetPolicy::Packet);
             let mut decoder = Decoder::with_options(program.clone(), options);
             for round in 1..=3 {
                 decoder.begin_packet();
@@ -188,7 +195,7 @@ fn each_lane_is_read_where_it_is_the_only_one_sent() {
         let program = program(&many_lanes(count));
         let mut decoders = ENGINES.map(|engine| {
             let options =
-                DecoderOptions { engine, reset: ResetPolicy::Packet, ..DecoderOptions::default() };
+                DecoderOptions::default().engine_under_test(engine).reset(ResetPolicy::Packet);
             Decoder::with_options(program.clone(), options)
         });
         let copied: Vec<usize> = (0..count).filter(|&field| is_copied(field, count)).collect();
@@ -204,7 +211,7 @@ fn each_lane_is_read_where_it_is_the_only_one_sent() {
                 }
                 for decoder in &mut decoders {
                     decoder.begin_packet();
-                    let engine = decoder.engine();
+                    let engine = decoder.engine_under_test();
                     let decoded = decoder.decode(&with_more(&bytes)).unwrap();
                     let found = decoded.message.root().value(0).as_entries().unwrap();
                     let mut expected: Vec<u64> = vec![0; count];
@@ -237,7 +244,7 @@ fn an_entrys_presence_map_that_is_longer_than_needed_is_counted_by_all_engines()
         bytes.extend(vec![0x85; sent]);
         for engine in ENGINES {
             let options =
-                DecoderOptions { engine, reset: ResetPolicy::Packet, ..DecoderOptions::default() };
+                DecoderOptions::default().engine_under_test(engine).reset(ResetPolicy::Packet);
             let mut decoder = Decoder::with_options(program.clone(), options);
             for round in 1..=3 {
                 decoder.begin_packet();
@@ -266,16 +273,13 @@ fn a_sequence_of_just_too_many_entries_is_refused_whatever_room_there_is() {
     };
     for engine in ENGINES {
         for limit in 1..40 {
-            for limits in [
-                Limits { entries_max: limit, ..Limits::default() },
-                Limits { entries_total_max: limit, ..Limits::default() },
-            ] {
-                let options = DecoderOptions {
-                    engine,
-                    limits,
-                    reset: ResetPolicy::Packet,
-                    ..DecoderOptions::default()
-                };
+            for limits in
+                [Limits::default().entries_max(limit), Limits::default().entries_total_max(limit)]
+            {
+                let options = DecoderOptions::default()
+                    .engine_under_test(engine)
+                    .limits(limits)
+                    .reset(ResetPolicy::Packet);
                 let mut decoder = Decoder::with_options(program.clone(), options);
                 decoder.begin_packet();
                 decoder.decode(&with_more(&[0xc0, 0x84])).unwrap();

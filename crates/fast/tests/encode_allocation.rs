@@ -5,7 +5,7 @@ mod support;
 use std::sync::Arc;
 use support::{CORPORA, packets};
 use tickwire_fast::{
-    Encoder, EncoderOptions, Engine, Message, MessageBuilder, PacketEncoder, Program,
+    Encoder, EncoderOptions, EngineUnderTest, Message, MessageBuilder, PacketEncoder, Program,
 };
 
 fn encode_all(encoder: &mut Encoder, messages: &[Message], out: &mut Vec<u8>) -> usize {
@@ -28,7 +28,7 @@ fn pack_all(packer: &mut PacketEncoder, messages: &[Message]) -> usize {
 fn a_warm_encoder_allocates_nothing() {
     for corpus in &CORPORA {
         let Some((program, file)) = corpus.load() else { continue };
-        let mut decoder = corpus.decoder(&program, Engine::Automatic);
+        let mut decoder = corpus.decoder(&program, EngineUnderTest::Automatic);
         let mut messages = Vec::new();
         for packet in packets(&file).into_iter().take(2_000) {
             decoder.begin_packet();
@@ -39,7 +39,7 @@ fn a_warm_encoder_allocates_nothing() {
                 rest = &rest[decoded.len..];
             }
         }
-        let options = EncoderOptions { reset: corpus.reset, ..EncoderOptions::default() };
+        let options = EncoderOptions::default().reset(corpus.reset);
         let mut encoder = Encoder::with_options(program.clone(), options);
         let mut out = Vec::new();
         // The journal of a second pass also holds what the first left behind.

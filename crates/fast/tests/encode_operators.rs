@@ -37,8 +37,7 @@ impl Bench {
     fn templates(xml: &str) -> Self {
         let set = TemplateSet::parse(&format!("<templates>{xml}</templates>")).expect(xml);
         let program = Arc::new(Program::compile(set).expect(xml));
-        let options =
-            DecoderOptions { conformance: Conformance::Canonical, ..DecoderOptions::default() };
+        let options = DecoderOptions::default().conformance(Conformance::Canonical);
         Self {
             builder: MessageBuilder::new(program.clone()),
             encoder: Encoder::new(program.clone()),

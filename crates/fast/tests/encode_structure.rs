@@ -125,8 +125,8 @@ fn a_dynamic_reference_is_a_message_inside() {
     let error = builder.begin_dynamic("#dyn", 2).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TemplateWithoutId);
 
-    let limits = Limits { nesting_max: 3, ..Limits::default() };
-    let options = EncoderOptions { limits, ..EncoderOptions::default() };
+    let limits = Limits::default().nesting_max(3);
+    let options = EncoderOptions::default().limits(limits);
     let mut encoder = Encoder::with_options(program, options);
     nest(&mut builder, 3);
     let error = encoder.encode(builder.finish().unwrap(), &mut Vec::new()).unwrap_err();
@@ -149,7 +149,7 @@ fn a_message_of_another_program_is_refused() {
 fn a_program_that_leaves_fields_out_builds_nothing() {
     let xml = r#"<templates><template name="T" id="1"><uInt32 name="x"/><uInt32 name="y"/>
                  </template></templates>"#;
-    let options = CompileOptions { fields: Some(vec!["x".into()]), ..CompileOptions::default() };
+    let options = CompileOptions::default().fields(Some(vec!["x".into()]));
     let set = TemplateSet::parse(xml).unwrap();
     let program = Arc::new(Program::compile_with(set, &options).unwrap());
     let error = MessageBuilder::new(program).begin(0).unwrap_err();
@@ -169,7 +169,7 @@ fn quote(builder: &mut MessageBuilder, number: u64, text: &str) {
 fn a_reset_before_every_message_makes_every_message_whole() {
     let program = program(QUOTES);
     let mut builder = MessageBuilder::new(program.clone());
-    let options = EncoderOptions { reset: ResetPolicy::Message, ..EncoderOptions::default() };
+    let options = EncoderOptions::default().reset(ResetPolicy::Message);
     let mut encoder = Encoder::with_options(program, options);
     for number in 1..4 {
         quote(&mut builder, number, "A");
@@ -181,11 +181,7 @@ fn a_reset_before_every_message_makes_every_message_whole() {
 fn packets_are_filled_to_their_limit_and_stand_alone() {
     let program = program(QUOTES);
     let mut builder = MessageBuilder::new(program.clone());
-    let options = EncoderOptions {
-        reset: ResetPolicy::Packet,
-        packet_bytes_max: 6,
-        ..EncoderOptions::default()
-    };
+    let options = EncoderOptions::default().reset(ResetPolicy::Packet).packet_bytes_max(6);
     let mut packer = PacketEncoder::new(program, options);
     let mut packets = Vec::new();
     for number in 1..=7 {
@@ -203,11 +199,7 @@ fn packets_are_filled_to_their_limit_and_stand_alone() {
 fn a_message_longer_than_a_packet_leaves_the_packet_as_it_was() {
     let program = program(QUOTES);
     let mut builder = MessageBuilder::new(program.clone());
-    let options = EncoderOptions {
-        reset: ResetPolicy::Packet,
-        packet_bytes_max: 6,
-        ..EncoderOptions::default()
-    };
+    let options = EncoderOptions::default().reset(ResetPolicy::Packet).packet_bytes_max(6);
     let mut packer = PacketEncoder::new(program, options);
     let mut push = |packer: &mut PacketEncoder, number, text| {
         quote(&mut builder, number, text);

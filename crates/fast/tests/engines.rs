@@ -8,8 +8,8 @@ use std::sync::Arc;
 use support::random::{self, Choices};
 use support::{Absent, CORPORA, ENGINES, packets, record_json};
 use tickwire_fast::{
-    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, Error, MessageBuilder,
-    Program, ResetPolicy, Step, Visitor,
+    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Error,
+    MessageBuilder, Program, ResetPolicy, Step, Visitor,
 };
 
 /// Sets for one of which all engines are asked: compiling takes its time.
@@ -68,14 +68,16 @@ fn engines_agree(seed: u64) -> usize {
     let reset = choices.of(&[ResetPolicy::Never, ResetPolicy::Template, ResetPolicy::Packet]);
     let conformance =
         choices.of(&[Conformance::Lenient, Conformance::Strict, Conformance::Canonical]);
-    let options =
-        |engine| DecoderOptions { conformance, reset, engine, ..DecoderOptions::default() };
+    let options = |engine| {
+        DecoderOptions::default().conformance(conformance).reset(reset).engine_under_test(engine)
+    };
     let engines = if seed.is_multiple_of(COMPILED_EACH) { &ENGINES[..] } else { &ENGINES[..2] };
-    let decoder = |&engine: &Engine| Decoder::with_options(program.clone(), options(engine));
+    let decoder =
+        |&engine: &EngineUnderTest| Decoder::with_options(program.clone(), options(engine));
     let mut decoders: Vec<_> = engines.iter().map(decoder).collect();
     // Always by operations, so that it cannot know of runs.
-    let mut plain = Decoder::with_options(program.clone(), options(Engine::Scalar));
-    let encoder_options = EncoderOptions { reset, ..EncoderOptions::default() };
+    let mut plain = Decoder::with_options(program.clone(), options(EngineUnderTest::Portable));
+    let encoder_options = EncoderOptions::default().reset(reset);
     let mut encoder = Encoder::with_options(program.clone(), encoder_options);
     let mut builder = MessageBuilder::new(program.clone());
     let mut whole = 0;

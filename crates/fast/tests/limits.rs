@@ -8,13 +8,13 @@ use tickwire_fast::{
 
 fn program(xml: &str, fields: Option<&[&str]>) -> Arc<Program> {
     let fields = fields.map(|names| names.iter().map(|name| name.to_string()).collect());
-    let options = CompileOptions { fields, ..CompileOptions::default() };
+    let options = CompileOptions::default().fields(fields);
     let set = TemplateSet::parse(xml).expect("valid");
     Arc::new(Program::compile_with(set, &options).expect("compiles"))
 }
 
 fn decoder(program: &Arc<Program>, limits: Limits) -> Decoder {
-    Decoder::with_options(program.clone(), DecoderOptions { limits, ..DecoderOptions::default() })
+    Decoder::with_options(program.clone(), DecoderOptions::default().limits(limits))
 }
 
 /// Sees everything and keeps nothing.
@@ -29,7 +29,7 @@ const SELF_REFERENCE: &str =
 fn references_end_at_a_depth_that_no_option_raises() {
     let program = program(SELF_REFERENCE, None);
     let bytes = [0xc0, 0x81].repeat(60_000);
-    let limits = Limits { nesting_max: u32::MAX, ..Limits::default() };
+    let limits = Limits::default().nesting_max(u32::MAX);
     let error = decoder(&program, limits).decode(&bytes).expect_err("endless");
     assert_eq!(error.kind(), ErrorKind::NestingTooDeep);
     let error = decoder(&program, limits).visit(&bytes, &mut Nobody).expect_err("endless");
@@ -71,7 +71,7 @@ fn string_deltas(entries: u8) -> Vec<u8> {
 
 #[test]
 fn strings_count_whether_or_not_they_are_stored() {
-    let limits = Limits { message_bytes_max: 50_000, ..Limits::default() };
+    let limits = Limits::default().message_bytes_max(50_000);
     for (entries, outcome) in [(40, None), (100, Some(ErrorKind::MessageTooLarge))] {
         let bytes = string_deltas(entries);
         let whole = program(STRING_DELTAS, None);
@@ -86,7 +86,7 @@ fn strings_count_whether_or_not_they_are_stored() {
 #[test]
 fn a_stream_is_not_waited_for_beyond_its_limit() {
     let program = program(SELF_REFERENCE, None);
-    let limits = Limits { stream_bytes_max: 1000, ..Limits::default() };
+    let limits = Limits::default().stream_bytes_max(1000);
     let mut decoder = decoder(&program, limits);
     assert!(matches!(decoder.decode_stream(&[0; 1000]), Ok(Step::NeedMore(_))));
     let error = decoder.decode_stream(&[0; 1001]).expect_err("too long");

@@ -60,13 +60,13 @@ impl Stream {
     }
 
     fn encoder(&self) -> Encoder {
-        let options = EncoderOptions { reset: self.reset, ..EncoderOptions::default() };
+        let options = EncoderOptions::default().reset(self.reset);
         Encoder::with_options(self.program.clone(), options)
     }
 
     fn decoder(&self, program: &Arc<Program>, conformance: Conformance) -> Decoder {
         let reset = self.reset;
-        let options = DecoderOptions { conformance, reset, ..DecoderOptions::default() };
+        let options = DecoderOptions::default().conformance(conformance).reset(reset);
         Decoder::with_options(program.clone(), options)
     }
 
@@ -267,11 +267,7 @@ fn projections_give_the_same_values(seed: u64) {
     wanted.sort();
     wanted.dedup();
     wanted.retain(|name| name != "#dyn" && stream.choices.once_in(4));
-    let options = CompileOptions {
-        fields: Some(wanted.clone()),
-        constants: true,
-        ..CompileOptions::default()
-    };
+    let options = CompileOptions::default().fields(Some(wanted.clone())).constants(true);
     let projection = Arc::new(Program::compile_with(stream.set.clone(), &options).unwrap());
     let mut decoder = stream.decoder(&projection, Conformance::Canonical);
     let mut visited = decoder.clone();
@@ -291,7 +287,7 @@ fn projections_give_the_same_values(seed: u64) {
 
 fn visitors_see_the_same_values(seed: u64) {
     let stream = Stream::new(seed);
-    let options = CompileOptions { constants: true, ..CompileOptions::default() };
+    let options = CompileOptions::default().constants(true);
     let program = Arc::new(Program::compile_with(stream.set.clone(), &options).unwrap());
     let mut decoder = stream.decoder(&program, Conformance::Canonical);
     let mut tracer = stream.decoder(&program, Conformance::Canonical);
@@ -410,7 +406,7 @@ proptest! {
         let program = Arc::new(
             Program::compile(random::template_set(&mut Choices(seed))).expect("compiles"),
         );
-        let options = DecoderOptions { conformance: Conformance::Lenient, ..Default::default() };
+        let options = DecoderOptions::default().conformance(Conformance::Lenient);
         let mut decoder = Decoder::with_options(program, options);
         let mut rest = &bytes[..];
         while let Ok(decoded) = decoder.decode(rest) {

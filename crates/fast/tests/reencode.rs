@@ -6,8 +6,8 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 use support::{CORPORA, Corpus, hex, packets};
 use tickwire_fast::{
-    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, FieldValue, Message,
-    MessageBuilder, PacketEncoder, Program, Record, ResetPolicy, TemplateSet,
+    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, FieldValue,
+    Message, MessageBuilder, PacketEncoder, Program, Record, ResetPolicy, TemplateSet,
 };
 use tickwire_testing::vectors;
 
@@ -76,8 +76,7 @@ fn rebuild(builder: &mut MessageBuilder, record: Record<'_>) -> Result<(), tickw
 
 /// A decoder that refuses everything but canonical bytes.
 fn canonical_decoder(program: &Arc<Program>, reset: ResetPolicy) -> Decoder {
-    let options =
-        DecoderOptions { conformance: Conformance::Canonical, reset, ..DecoderOptions::default() };
+    let options = DecoderOptions::default().conformance(Conformance::Canonical).reset(reset);
     Decoder::with_options(program.clone(), options)
 }
 
@@ -92,9 +91,9 @@ struct Share {
 /// Decodes a capture, and builds, encodes and decodes again each message, with dictionaries of the
 /// second half reset by `reset`.
 fn reencode(corpus: &Corpus, program: &Arc<Program>, file: &[u8], reset: ResetPolicy) -> Share {
-    let mut decoder = corpus.decoder(program, Engine::Automatic);
+    let mut decoder = corpus.decoder(program, EngineUnderTest::Automatic);
     let mut again = canonical_decoder(program, reset);
-    let options = EncoderOptions { reset, ..EncoderOptions::default() };
+    let options = EncoderOptions::default().reset(reset);
     let mut encoder = Encoder::with_options(program.clone(), options);
     let mut builder = MessageBuilder::new(program.clone());
     let mut share = Share::default();
@@ -165,10 +164,10 @@ fn a_capture_of_single_messages_comes_back_byte_for_byte() {
 fn packed_captures_decode_packet_by_packet() {
     for corpus in &CORPORA {
         let Some((program, file)) = corpus.load() else { continue };
-        let mut decoder = corpus.decoder(&program, Engine::Automatic);
+        let mut decoder = corpus.decoder(&program, EngineUnderTest::Automatic);
         let packet_bytes_max = 1_024;
         let options =
-            EncoderOptions { reset: corpus.reset, packet_bytes_max, ..EncoderOptions::default() };
+            EncoderOptions::default().reset(corpus.reset).packet_bytes_max(packet_bytes_max);
         let mut packer = PacketEncoder::new(program.clone(), options);
         let mut packed: Vec<Vec<u8>> = Vec::new();
         let mut expected = Vec::new();

@@ -12,7 +12,7 @@ const BYTES: usize = 64 << 10;
 fn decoder(fields: &str) -> Decoder {
     let xml = format!("<templates><template name='T' id='1'>{fields}</template></templates>");
     let set = TemplateSet::parse(&xml).expect("valid");
-    let options = DecoderOptions { conformance: Conformance::Lenient, ..DecoderOptions::default() };
+    let options = DecoderOptions::default().conformance(Conformance::Lenient);
     Decoder::with_options(Arc::new(Program::compile(set).expect("compiles")), options)
 }
 

@@ -2,7 +2,7 @@
 //! gives: dictionaries are carried over as they are, after whole messages, errors and cut ones.
 //!
 //! Code is shared by all decoders of a program: an automatic one has it as soon as another asks for it.
-#![cfg(feature = "jit")]
+#![cfg(machine_code)]
 
 mod support;
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use support::random::{self, Choices};
 use support::{Absent, hex, record_json};
 use tickwire_fast::{
-    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, Error, Limits,
+    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Error, Limits,
     MessageBuilder, Program, ResetPolicy, Step, TemplateSet,
 };
 use toml::{Table, Value};
@@ -34,8 +34,8 @@ struct Pair {
 impl Pair {
     fn new(set: TemplateSet, options: DecoderOptions, left: usize) -> Self {
         let program = Arc::new(Program::compile(set).expect("compiles"));
-        let decoders = [Engine::Scalar, Engine::Automatic].map(|engine| {
-            Decoder::with_options(program.clone(), DecoderOptions { engine, ..options })
+        let decoders = [EngineUnderTest::Portable, EngineUnderTest::Automatic].map(|engine| {
+            Decoder::with_options(program.clone(), options.engine_under_test(engine))
         });
         Self { program, decoders, left }
     }
@@ -47,7 +47,7 @@ impl Pair {
     /// Decodes by both; whether the message was whole.
     fn decode(&mut self, bytes: &[u8], is_stream: bool, what: &str) -> bool {
         if self.left == 0 {
-            let options = DecoderOptions { engine: Engine::Compiled, ..DecoderOptions::default() };
+            let options = DecoderOptions::default().engine_under_test(EngineUnderTest::MachineCode);
             _ = Decoder::with_options(self.program.clone(), options);
         }
         self.left = self.left.wrapping_sub(1);
@@ -121,7 +121,8 @@ fn own_vectors_decode_alike_wherever_code_comes_in() {
             for left in 1..=3 {
                 let conformance = LEVELS[(vectors + left) % LEVELS.len()];
                 let limits = limits(vector);
-                let options = DecoderOptions { conformance, reset, limits, ..Default::default() };
+                let options =
+                    DecoderOptions::default().conformance(conformance).reset(reset).limits(limits);
                 let mut pair = Pair::new(set.clone(), options, left);
                 for step in vector["steps"].as_array().expect("steps") {
                     if step.get("reset").is_some_and(|reset| reset.as_bool() == Some(true)) {
@@ -144,10 +145,9 @@ fn random_streams_decode_alike_wherever_code_comes_in() {
         let mut choices = Choices(seed);
         let set = random::template_set(&mut choices);
         let reset = choices.of(&[ResetPolicy::Never, ResetPolicy::Template]);
-        let options =
-            DecoderOptions { conformance: choices.of(&LEVELS), reset, ..Default::default() };
+        let options = DecoderOptions::default().conformance(choices.of(&LEVELS)).reset(reset);
         let mut pair = Pair::new(set, options, 1 + seed as usize % 3);
-        let encoder_options = EncoderOptions { reset, ..EncoderOptions::default() };
+        let encoder_options = EncoderOptions::default().reset(reset);
         let mut encoder = Encoder::with_options(pair.program.clone(), encoder_options);
         let mut builder = MessageBuilder::new(pair.program.clone());
         for _ in 0..60 {
@@ -191,8 +191,8 @@ fn threads_decode_on_while_another_compiles_and_when_it_is_gone() {
             let (begun, program) = (&begun, &program);
             scope.spawn(move || {
                 let [mut portable, mut automatic] =
-                    [Engine::Scalar, Engine::Automatic].map(|engine| {
-                        let options = DecoderOptions { engine, ..DecoderOptions::default() };
+                    [EngineUnderTest::Portable, EngineUnderTest::Automatic].map(|engine| {
+                        let options = DecoderOptions::default().engine_under_test(engine);
                         Decoder::with_options(program.clone(), options)
                     });
                 for round in 0..ROUNDS {
@@ -210,7 +210,7 @@ fn threads_decode_on_while_another_compiles_and_when_it_is_gone() {
             });
         }
         begun.wait();
-        let options = DecoderOptions { engine: Engine::Compiled, ..DecoderOptions::default() };
+        let options = DecoderOptions::default().engine_under_test(EngineUnderTest::MachineCode);
         drop(Decoder::with_options(program.clone(), options));
     });
 }

@@ -34,7 +34,7 @@ const BYTES: [u8; 17] = [
 
 fn with_message(test: impl FnOnce(&tickwire_fast::Message)) {
     let program = Arc::new(Program::compile(TemplateSet::parse(XML).unwrap()).unwrap());
-    let options = DecoderOptions { conformance: Conformance::Lenient, ..DecoderOptions::default() };
+    let options = DecoderOptions::default().conformance(Conformance::Lenient);
     let mut decoder = Decoder::with_options(program, options);
     let bytes = [&BYTES[..], &[0x82]].concat();
     test(decoder.decode(&bytes).unwrap().message);

@@ -22,8 +22,8 @@ use std::sync::Arc;
 use support::{ENGINES, hex, to_hex, vector_json};
 use tickwire_fast::template::FieldType;
 use tickwire_fast::{
-    Conformance, Decimal, Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, Error, Limits,
-    MessageBuilder, Program, ResetPolicy, SegmentRef, Step, Storage, TemplateSet,
+    Conformance, Decimal, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Error,
+    Limits, MessageBuilder, Program, ResetPolicy, SegmentRef, Step, Storage, TemplateSet,
 };
 use toml::{Table, Value};
 
@@ -179,7 +179,7 @@ struct Run<'v> {
 }
 
 impl<'v> Run<'v> {
-    fn new(file: &str, vector: &'v Table, level: Conformance, engine: Engine) -> Self {
+    fn new(file: &str, vector: &'v Table, level: Conformance, engine: EngineUnderTest) -> Self {
         let name = text(vector, "name").expect("a name");
         let place = format!("{file}, {name} at {level:?} by {engine:?}");
         assert!(text(vector, "rule").is_some_and(|rule| !rule.is_empty()), "{place}: no rule");
@@ -193,15 +193,13 @@ impl<'v> Run<'v> {
         let set = TemplateSet::parse(&xml).unwrap_or_else(|errors| panic!("{place}: {errors}"));
         let program = Arc::new(Program::compile(set).expect("compiles"));
         let (limits, reset) = (limits(vector), reset_policy(vector));
-        let options = DecoderOptions {
-            conformance: level,
-            reset,
-            limits,
-            engine,
-            ..DecoderOptions::default()
-        };
-        let canonical = DecoderOptions { conformance: Conformance::Canonical, ..options };
-        let encoder = EncoderOptions { reset, limits, ..EncoderOptions::default() };
+        let options = DecoderOptions::default()
+            .conformance(level)
+            .reset(reset)
+            .limits(limits)
+            .engine_under_test(engine);
+        let canonical = options.conformance(Conformance::Canonical);
+        let encoder = EncoderOptions::default().reset(reset).limits(limits);
         Self {
             level,
             steps: vector["steps"].as_array().expect("steps"),

@@ -9,8 +9,8 @@ use support::{Absent, ENGINES, record_json};
 use tickwire_fast::rt::Packet;
 use tickwire_fast::template::FieldType;
 use tickwire_fast::{
-    Decimal, Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, MessageBuilder, Program,
-    ResetPolicy, Storage, TemplateSet,
+    Decimal, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, MessageBuilder,
+    Program, ResetPolicy, Storage, TemplateSet,
 };
 
 /// Fields of entries; templates have the first ones of them.
@@ -143,17 +143,15 @@ fn build(choices: &mut Choices, builder: &mut MessageBuilder, template: usize) {
 fn agree(attributes: &str, reset: ResetPolicy, packets: u64) -> usize {
     let set = TemplateSet::parse(&template_set(attributes)).expect("valid");
     let program = Arc::new(Program::compile(set).expect("compiles"));
-    let engines = ENGINES.iter().copied().chain([Engine::Automatic]);
+    let engines = ENGINES.iter().copied().chain([EngineUnderTest::Automatic]);
     let mut decoders: Vec<_> = engines
         .map(|engine| {
-            let options = DecoderOptions { reset, engine, ..DecoderOptions::default() };
+            let options = DecoderOptions::default().reset(reset).engine_under_test(engine);
             Decoder::with_options(program.clone(), options)
         })
         .collect();
-    let mut encoder = Encoder::with_options(
-        program.clone(),
-        EncoderOptions { reset, ..EncoderOptions::default() },
-    );
+    let mut encoder =
+        Encoder::with_options(program.clone(), EncoderOptions::default().reset(reset));
     let mut builder = MessageBuilder::new(program.clone());
     let mut whole = 0;
     for seed in 0..packets {
@@ -264,8 +262,8 @@ fn sums_that_leave_their_type_are_errors_by_every_engine() {
         Encoder::new(wide.clone()).encode(builder.finish().unwrap(), &mut packet).unwrap();
         // Vectors take what is not near the end.
         packet.extend_from_slice(&[0x80; 256]);
-        for engine in ENGINES.iter().copied().chain([Engine::Automatic]) {
-            let options = DecoderOptions { engine, ..DecoderOptions::default() };
+        for engine in ENGINES.iter().copied().chain([EngineUnderTest::Automatic]) {
+            let options = DecoderOptions::default().engine_under_test(engine);
             let mut decoder = Decoder::with_options(narrow.clone(), options);
             let decoded = decoder
                 .decode(&packet)

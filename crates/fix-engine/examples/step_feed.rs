@@ -72,7 +72,7 @@ pub(crate) fn messages() -> Result<Vec<String>, Box<dyn Error>> {
     let store = || Box::new(MemoryStore::new());
     let accepting = Config::new(Role::Acceptor, id("MDGW", "VENDOR"));
     let session = gateway.add_acceptor(listener, accepting, store(), Access::default())?;
-    let options = DecoderOptions { reset: ResetPolicy::Packet, ..Default::default() };
+    let options = DecoderOptions::default().reset(ResetPolicy::Packet);
     let decoder = Decoder::with_options(program.clone(), options);
     let mut client = Engine::new(EngineOptions::default(), Client { decoder, came: Vec::new() })?;
     let mut calling = Config::new(Role::Initiator, id("VENDOR", "MDGW"));

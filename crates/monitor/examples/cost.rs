@@ -120,7 +120,7 @@ impl Feed {
 }
 
 fn decoding(framing: Framing) -> DecoderOptions {
-    DecoderOptions { reset: framing.reset_policy().into(), ..DecoderOptions::default() }
+    DecoderOptions::default().reset(framing.reset_policy().into())
 }
 
 /// A monitor that so many clients stream.

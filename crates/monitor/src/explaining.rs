@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use tickwire_captures::explain::{Emphasis, Explainer, Part};
 use tickwire_captures::{Channel, Channels};
-use tickwire_fast::{CompileOptions, DecoderOptions, Engine, MachineCode, Program, TemplateSet};
+use tickwire_fast::{CompileOptions, DecoderOptions, Engine, Program, TemplateSet};
 use tickwire_feed::capture::{CaptureOptions, CaptureReader};
 use tickwire_feed::framing::{Framing, ResetPolicy};
 
@@ -86,11 +86,10 @@ impl Explaining {
         decoding: DecoderOptions,
         framing: Framing,
     ) -> Result<Self, String> {
-        let options = CompileOptions { constants: true, ..CompileOptions::default() };
+        let options = CompileOptions::default().constants(true);
         let program = Program::compile_with(set, &options).map_err(|error| error.to_string())?;
         // A packet or two are decoded at a time.
-        let decoding =
-            DecoderOptions { engine: Engine::Scalar, machine_code: MachineCode::Off, ..decoding };
+        let decoding = decoding.engine(Engine::Portable);
         Ok(Self { program: Arc::new(program), decoding, framing })
     }
 

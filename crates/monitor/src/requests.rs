@@ -246,8 +246,7 @@ impl ExplainRequest {
         let reset: Option<ResetPolicy> =
             reset.map(str::parse).transpose().map_err(|error| format!("reset: {error}"))?;
         let framing = reset.map_or(framing, |reset| framing.reset(reset));
-        let decoding =
-            DecoderOptions { reset: framing.reset_policy().into(), ..DecoderOptions::default() };
+        let decoding = DecoderOptions::default().reset(framing.reset_policy().into());
         let set = match framing.reset_template_id() {
             Some(id) => set.with_reset_template(TemplateId(id)),
             None => set,

@@ -20,7 +20,7 @@ pub(crate) fn receive<S: Sink<Message>>(
     let program = Arc::new(Program::compile(TemplateSet::parse(templates)?)?);
     let framing = Preset::Cme.framing();
     let engine = || {
-        let options = DecoderOptions { reset: framing.reset_policy().into(), ..Default::default() };
+        let options = DecoderOptions::default().reset(framing.reset_policy().into());
         Dynamic::new(Decoder::with_options(program.clone(), options), &SeqNumField::default())
     };
     let books = MarketDataAdapter::new(program.clone(), &AdapterOptions::default());

@@ -104,7 +104,7 @@ fn run(unexpected: UnexpectedPolicy, is_scattered: bool) {
     let ours = packets(&mut generator);
     let engine = || {
         let reset = framing.reset_policy().into();
-        let options = DecoderOptions { reset, ..Default::default() };
+        let options = DecoderOptions::default().reset(reset);
         let decoder = Decoder::with_options(generator.program().clone(), options);
         Dynamic::new(decoder, &SeqNumField::default())
     };

@@ -150,7 +150,7 @@ fn run(seed: u64, faults: Faults, messages: u64) -> (u64, u64) {
     let program = feed.generator.program();
     let engine = || {
         let reset = framing.reset_policy().into();
-        let options = DecoderOptions { reset, ..Default::default() };
+        let options = DecoderOptions::default().reset(reset);
         Dynamic::new(Decoder::with_options(program.clone(), options), &SeqNumField::default())
     };
     let adapter = MarketDataAdapter::new(program.clone(), &AdapterOptions::default());

@@ -26,7 +26,7 @@ fn handler() -> Handler<Dynamic, NoBooks> {
     let xml = r#"<templates><template name="T" id="1"><uInt32 name="n"/></template></templates>"#;
     let program = Arc::new(Program::compile(TemplateSet::parse(xml).unwrap()).unwrap());
     let engine = || {
-        let options = DecoderOptions { reset: ResetPolicy::Packet, ..Default::default() };
+        let options = DecoderOptions::default().reset(ResetPolicy::Packet);
         Dynamic::new(Decoder::with_options(program.clone(), options), &SeqNumField::default())
     };
     let framing = Framing::new().reset(framing::ResetPolicy::Packet);

@@ -124,7 +124,7 @@ fn receive(reception: &mut Tests) {
 fn handler(generator: &Generator, framing: Framing, sequence: SequenceSource) -> Tested {
     let engine = || {
         let reset = framing.reset_policy().into();
-        let options = DecoderOptions { reset, ..Default::default() };
+        let options = DecoderOptions::default().reset(reset);
         let decoder = Decoder::with_options(generator.program().clone(), options);
         Dynamic::new(decoder, &SeqNumField::Tag(200))
     };

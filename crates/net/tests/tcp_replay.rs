@@ -218,7 +218,7 @@ fn a_handler_with_a_replay_service_ends_with_fresh_books() {
     let framing = Preset::Cme.framing();
     let engine = || {
         let reset = framing.reset_policy().into();
-        let options = DecoderOptions { reset, ..Default::default() };
+        let options = DecoderOptions::default().reset(reset);
         Dynamic::new(Decoder::with_options(program.clone(), options), &SeqNumField::default())
     };
     let arbiter =

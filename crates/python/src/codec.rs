@@ -50,7 +50,7 @@ impl Decoder {
     ) -> PyResult<Self> {
         let reset = reset_policy(py, reset)?;
         let program = Arc::new(compile(py, templates.0, fields)?);
-        let options = DecoderOptions { reset, ..DecoderOptions::default() };
+        let options = DecoderOptions::default().reset(reset);
         let decoder = tickwire_fast::Decoder::with_options(program, options);
         Ok(Self { decoder: Mutex::new(decoder) })
     }
@@ -136,7 +136,7 @@ impl Encoder {
     fn new(py: Python<'_>, templates: Templates, reset: &str) -> PyResult<Self> {
         let reset = reset_policy(py, reset)?;
         let program = Arc::new(compile(py, templates.0, None)?);
-        let options = EncoderOptions { reset, ..EncoderOptions::default() };
+        let options = EncoderOptions::default().reset(reset);
         let encoder = tickwire_fast::Encoder::with_options(program.clone(), options);
         let builder = MessageBuilder::new(program.clone());
         Ok(Self { encoding: Mutex::new(Encoding { encoder, builder, program }) })

@@ -92,12 +92,12 @@ pub fn of_capture(job: &Job, wanted: u64) -> Result<Explanation, String> {
 
 /// Constants are among what is explained.
 fn program_of(set: TemplateSet) -> Result<Arc<Program>, String> {
-    let options = CompileOptions { constants: true, ..CompileOptions::default() };
+    let options = CompileOptions::default().constants(true);
     Program::compile_with(set, &options).map(Arc::new).map_err(|error| error.to_string())
 }
 
 fn options(framing: &Framing) -> DecoderOptions {
-    DecoderOptions { reset: framing.reset_policy().into(), ..DecoderOptions::default() }
+    DecoderOptions::default().reset(framing.reset_policy().into())
 }
 
 fn explanation(explainer: &Explainer<'_>, channel: &mut Channel, packet: &[u8]) -> Explanation {

@@ -99,7 +99,7 @@ impl<T: Take> Pull<T> {
     /// Opens a capture.
     pub fn new(job: &Job, take: T) -> Result<Self, String> {
         let reset = job.framing.reset_policy().into();
-        let options = DecoderOptions { reset, ..DecoderOptions::default() };
+        let options = DecoderOptions::default().reset(reset);
         let (selection, times) = (job.selection.clone(), job.times.clone());
         Ok(Self {
             reader: job.source.open()?,

@@ -170,6 +170,6 @@ pub fn compile(
     set: tickwire_fast::TemplateSet,
     fields: Option<Vec<String>>,
 ) -> PyResult<Program> {
-    let options = CompileOptions { fields, ..CompileOptions::default() };
+    let options = CompileOptions::default().fields(fields);
     Program::compile_with(set, &options).map_err(|error| errors::usage(py, &error.to_string()))
 }

@@ -85,7 +85,7 @@ fn run_through(scenario: &Scenario, is_traced: bool) -> Result<Report, Violation
     let field =
         Sequencing::derive(&scenario.day.wire_framing(), &set, None).expect("MsgSeqNum").field;
     let reset = scenario.day.wire_framing().reset_policy().into();
-    let options = DecoderOptions { reset, ..DecoderOptions::default() };
+    let options = DecoderOptions::default().reset(reset);
     let program = || played.day.program().clone();
     match scenario.handler.engine {
         EngineChoice::Dynamic => {

@@ -40,7 +40,7 @@ impl Fields {
     /// # Errors
     /// [`FieldsError`] for a name that no field has.
     pub fn named(program: &Program, names: &[String]) -> Result<Self, FieldsError> {
-        let options = CompileOptions { fields: Some(names.to_vec()), ..CompileOptions::default() };
+        let options = CompileOptions::default().fields(Some(names.to_vec()));
         let projected =
             Program::compile_with(program.set().clone(), &options).map_err(FieldsError)?;
         let mut hidden = Vec::new();

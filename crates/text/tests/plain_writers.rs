@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tickwire_exchange::{CmeShape, Generator, Options};
 use tickwire_fast::template::{Decimal, FieldType};
 use tickwire_fast::{
-    Decoder, DecoderOptions, Engine, FieldHandle, FieldLayout, FieldValue, Message, MessageBuilder,
-    Program, Record, ResetPolicy, SegmentRef, Storage, TemplateSet,
+    Decoder, DecoderOptions, EngineUnderTest, FieldHandle, FieldLayout, FieldValue, Message,
+    MessageBuilder, Program, Record, ResetPolicy, SegmentRef, Storage, TemplateSet,
 };
 use tickwire_text::{Column, Csv, Header, JsonLines, MessageWriter, element_name};
 
@@ -310,11 +310,16 @@ fn made_feeds_by_every_engine() {
         Options { messages: 300, ..Options::random_cme() },
     ] {
         let options = Options { messages: options.messages.min(1_000), ..options };
-        for engine in [Engine::Automatic, Engine::Scalar, Engine::Wide, Engine::Compiled] {
+        for engine in [
+            EngineUnderTest::Automatic,
+            EngineUnderTest::Portable,
+            EngineUnderTest::Vectors,
+            EngineUnderTest::MachineCode,
+        ] {
             let mut generator = Generator::new(&options).unwrap();
             let program = generator.program().clone();
             let reset = ResetPolicy::Packet;
-            let decoder_options = DecoderOptions { reset, engine, ..DecoderOptions::default() };
+            let decoder_options = DecoderOptions::default().reset(reset).engine_under_test(engine);
             let mut decoder = Decoder::with_options(program.clone(), decoder_options);
             let messages = compare(&program, |write| {
                 while let Some(packet) = generator.next_packet().unwrap() {

@@ -58,7 +58,7 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
         _ => args.framing.framing()?,
     };
     let set = with_reset_template(set, &framing);
-    let options = CompileOptions { constants: true, ..CompileOptions::default() };
+    let options = CompileOptions::default().constants(true);
     let program = Arc::new(files::compile(set, &options)?);
     let options = args.decoder.checked_options(reset_policy(&framing), &program)?;
     let mut explaining = Explaining {

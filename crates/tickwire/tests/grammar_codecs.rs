@@ -140,7 +140,7 @@ const TEMPLATES: &str = r#"<templates xmlns="http://www.fixprotocol.org/ns/fast/
 fn fast_messages(random: &mut Rng) -> Vec<Vec<u8>> {
     let set = TemplateSet::parse(TEMPLATES).expect("templates");
     let program = Arc::new(tickwire_fast::Program::compile(set).expect("compiles"));
-    let options = EncoderOptions { reset: ResetPolicy::Packet, ..Default::default() };
+    let options = EncoderOptions::default().reset(ResetPolicy::Packet);
     let mut encoder = Encoder::with_options(program.clone(), options);
     let mut builder = MessageBuilder::new(program);
     let mut messages = Vec::new();

@@ -42,7 +42,7 @@ fn count(value: &Value, path: &str) -> u64 {
 
 #[test]
 fn lossy_lines_and_snapshots_give_true_books() {
-    lossy_lines_and_snapshots("dynamic", 22_000);
+    lossy_lines_and_snapshots("automatic", 22_000);
 }
 
 #[test]
@@ -93,12 +93,12 @@ fn lossy_lines_and_snapshots(engine: &str, port: u16) {
 #[test]
 fn numbers_inside_messages_are_found_and_done_ends_it() {
     for (feed, engine, port) in [
-        ("simple", "wide", 22_010),
+        ("simple", "portable", 22_010),
         ("simple", "generated", 22_012),
         ("complex", "generated", 22_014),
-        ("complex", "compiled", 22_016),
+        ("complex", "automatic --tier-up eager", 22_016),
     ] {
-        let d = directory(&format!("receive-{feed}-{engine}"));
+        let d = directory(&format!("receive-{feed}-{port}"));
         generate(&d, &format!("{feed} -n 3000"));
         let (d, group) = (d.display(), group(port));
         let arguments = format!("-t {d}/f.xml --reset packet {group} --line-b --first 1 {HOLD}");

@@ -400,9 +400,9 @@ fn engines_agree_on_messages_that_are_understood_in_part() {
         );
         run.out
     };
-    let dynamic = of("dynamic");
+    let dynamic = of("automatic");
     assert!(dynamic.lines().count() > 500);
-    for engine in ["scalar", "generated"] {
+    for engine in ["portable", "generated"] {
         assert!(of(engine) == dynamic, "{engine} shows something else");
     }
 }

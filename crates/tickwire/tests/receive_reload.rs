@@ -12,9 +12,9 @@ use support::{directory, file, templates, tickwire};
 #[test]
 fn new_templates_take_effect_without_a_restart() {
     for (engine, port, shows) in [
-        ("dynamic", 24_310, false),
+        ("automatic", 24_310, false),
         ("generated", 24_320, false),
-        ("dynamic", 24_330, true),
+        ("automatic", 24_330, true),
         ("generated", 24_340, true),
     ] {
         let d = directory(&format!("receive_reload_{engine}_{shows}"));

@@ -39,7 +39,7 @@ fn two_lines(directory: &Path) -> String {
 
 #[test]
 fn messages_are_those_of_decode_with_time_and_line_each_once_and_in_order() {
-    for engine in ["dynamic", "generated"] {
+    for engine in ["automatic", "generated"] {
         let d = directory(&format!("show-messages-{engine}"));
         generate(&d, "cme -n 300 --framing cme");
         let capture = two_lines(&d);

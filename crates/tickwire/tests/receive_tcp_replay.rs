@@ -101,7 +101,8 @@ fn numbers(out: &str) -> Vec<(u64, String)> {
 
 #[test]
 fn lost_messages_are_asked_for_shown_in_order_and_counted() {
-    for (name, engine, port) in [("dynamic", "dynamic", 24_600), ("generated", "generated", 24_700)]
+    for (name, engine, port) in
+        [("dynamic", "automatic", 24_600), ("generated", "generated", 24_700)]
     {
         let d = directory(&format!("tcp-replay-{name}"));
         // Connections break now and then: the rest is requested again.

@@ -82,7 +82,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let program = Arc::new(Program::compile(TemplateSet::parse(&xml)?)?);
     let framing = preset.framing();
-    let decoding = DecoderOptions { reset: framing.reset_policy().into(), ..Default::default() };
+    let decoding = DecoderOptions::default().reset(framing.reset_policy().into());
     let mut reader = CaptureReader::open(input, options)?;
     let mut decoder = CaptureDecoder::new(program, decoding, framing);
     let mut print = Print::default();

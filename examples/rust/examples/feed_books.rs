@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let program = Arc::new(Program::compile(TemplateSet::parse(day.templates())?)?);
     let framing = Preset::Cme.framing();
     let engine = || {
-        let options = DecoderOptions { reset: framing.reset_policy().into(), ..Default::default() };
+        let options = DecoderOptions::default().reset(framing.reset_policy().into());
         Dynamic::new(Decoder::with_options(program.clone(), options), &SeqNumField::default())
     };
     let books = MarketDataAdapter::new(program.clone(), &AdapterOptions::default());

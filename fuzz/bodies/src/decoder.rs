@@ -2,7 +2,7 @@
 
 use crate::choices::Choices;
 use crate::events::{self, Event, Recorder};
-use crate::sets::{self, CompiledSet, LIMITS};
+use crate::sets::{self, CompiledSet, limits};
 use tickwire_fast::{
     Conformance, Decoded, Decoder, DecoderOptions, Encoder, EncoderOptions, Error, ErrorKind,
     Message, ResetPolicy, Step,
@@ -20,18 +20,16 @@ pub fn decoder(data: &[u8]) {
     let mut choices = Choices::new(data);
     let set = &sets::all()[choices.below(sets::all().len())];
     let judgement = choices.byte();
-    let options = DecoderOptions {
-        conformance: [Conformance::Strict, Conformance::Lenient, Conformance::Canonical]
-            [usize::from(judgement & 0xf) % 3],
-        reset: [
-            ResetPolicy::Template,
-            ResetPolicy::Never,
-            ResetPolicy::Message,
-            ResetPolicy::Packet,
-        ][usize::from(judgement >> 4) % 4],
-        limits: LIMITS,
-        ..DecoderOptions::default()
-    };
+    let options = DecoderOptions::default()
+        .conformance(
+            [Conformance::Strict, Conformance::Lenient, Conformance::Canonical]
+                [usize::from(judgement & 0xf) % 3],
+        )
+        .reset(
+            [ResetPolicy::Template, ResetPolicy::Never, ResetPolicy::Message, ResetPolicy::Packet]
+                [usize::from(judgement >> 4) % 4],
+        )
+        .limits(limits());
     let mut run = Run::new(set, options);
     let mut rest = choices.rest();
     for _ in 0..MESSAGES_MAX {
@@ -64,9 +62,8 @@ struct Again {
 impl Run {
     fn new(set: &'static CompiledSet, options: DecoderOptions) -> Self {
         let decoder = |program| Decoder::with_options(program, options);
-        let canonical = DecoderOptions { conformance: Conformance::Canonical, ..options };
-        let encoder_options =
-            EncoderOptions { reset: options.reset, limits: LIMITS, ..EncoderOptions::default() };
+        let canonical = options.conformance(Conformance::Canonical);
+        let encoder_options = EncoderOptions::default().reset(options.reset).limits(limits());
         Self {
             wanted: &set.wanted,
             whole: decoder(set.whole.clone()),

@@ -3,7 +3,7 @@
 use crate::choices::Choices;
 use crate::events::{self, Event};
 use crate::fill::Fill;
-use crate::sets::{self, LIMITS};
+use crate::sets::{self, limits};
 use tickwire_fast::{
     Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, ErrorKind, MessageBuilder,
     PacketEncoder, ResetPolicy,
@@ -27,15 +27,12 @@ pub fn encoder(data: &[u8]) {
         ResetPolicy::Packet,
     ]);
     let packet_bytes_max = 16 + 8 * choices.below(256);
-    let options = EncoderOptions { reset, limits: LIMITS, packet_bytes_max };
-    let mut builder = MessageBuilder::with_limits(program.clone(), LIMITS);
+    let options =
+        EncoderOptions::default().reset(reset).limits(limits()).packet_bytes_max(packet_bytes_max);
+    let mut builder = MessageBuilder::with_limits(program.clone(), limits());
     let mut encoder = Encoder::with_options(program.clone(), options);
-    let decoder_options = DecoderOptions {
-        reset,
-        limits: LIMITS,
-        conformance: Conformance::Canonical,
-        ..DecoderOptions::default()
-    };
+    let decoder_options =
+        DecoderOptions::default().reset(reset).limits(limits()).conformance(Conformance::Canonical);
     let mut decoder = Decoder::with_options(program.clone(), decoder_options);
     let mut packets = Packets {
         encoder: PacketEncoder::new(program.clone(), options),

@@ -2,8 +2,10 @@
 
 use crate::choices::Choices;
 use crate::events::{self, Event};
-use crate::sets::{self, LIMITS};
-use tickwire_fast::{Conformance, Decoder, DecoderOptions, Engine, Error, ResetPolicy, Step};
+use crate::sets::{self, limits};
+use tickwire_fast::{
+    Conformance, Decoder, DecoderOptions, EngineUnderTest, Error, ResetPolicy, Step,
+};
 
 const MESSAGES_MAX: usize = 64;
 
@@ -17,19 +19,26 @@ pub fn engines(data: &[u8]) {
     let set = &sets::all()[choices.below(sets::all().len())];
     let judgement = choices.byte();
     let decoder = |engine| {
-        let options = DecoderOptions {
-            conformance: [Conformance::Strict, Conformance::Lenient, Conformance::Canonical]
-                [usize::from(judgement & 0xf) % 3],
-            reset: [ResetPolicy::Template, ResetPolicy::Never, ResetPolicy::Message]
-                [usize::from(judgement >> 4) % 3],
-            limits: LIMITS,
-            engine,
-            ..DecoderOptions::default()
-        };
+        let options = DecoderOptions::default()
+            .conformance(
+                [Conformance::Strict, Conformance::Lenient, Conformance::Canonical]
+                    [usize::from(judgement & 0xf) % 3],
+            )
+            .reset(
+                [ResetPolicy::Template, ResetPolicy::Never, ResetPolicy::Message]
+                    [usize::from(judgement >> 4) % 3],
+            )
+            .limits(limits())
+            .engine_under_test(engine);
         Decoder::with_options(set.whole.clone(), options)
     };
-    let mut decoders =
-        [Engine::Scalar, Engine::Wide, Engine::Compiled, Engine::Automatic].map(decoder);
+    let mut decoders = [
+        EngineUnderTest::Portable,
+        EngineUnderTest::Vectors,
+        EngineUnderTest::MachineCode,
+        EngineUnderTest::Automatic,
+    ]
+    .map(decoder);
     let mut rest = choices.rest();
     for index in 0..MESSAGES_MAX {
         let decode = if index % 5 == 4 { streamed } else { whole };

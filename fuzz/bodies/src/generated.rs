@@ -2,11 +2,11 @@
 
 use crate::choices::Choices;
 use crate::fill::Fill;
-use crate::sets::{self, LIMITS};
+use crate::sets::{self, limits};
 use std::sync::{Arc, OnceLock};
 use tickwire_fast::{
-    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, Engine as DynamicEngine, Error,
-    Message, MessageBuilder, Program, ResetPolicy, Step, TemplateSet,
+    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Error, Message,
+    MessageBuilder, Program, ResetPolicy, Step, TemplateSet,
 };
 use tickwire_fast_codegen_check::{Engine, Make, make, record_text};
 use tickwire_fast_generated as committed;
@@ -83,19 +83,17 @@ pub fn generated(data: &[u8]) {
     let mut choices = Choices::new(data);
     let module = &all()[choices.below(all().len())];
     let judgement = choices.byte();
-    let options = DecoderOptions {
-        conformance: [Conformance::Strict, Conformance::Lenient, Conformance::Canonical]
-            [usize::from(judgement & 0xf) % 3],
-        reset: [
-            ResetPolicy::Template,
-            ResetPolicy::Never,
-            ResetPolicy::Message,
-            ResetPolicy::Packet,
-        ][usize::from(judgement >> 4) % 4],
-        limits: LIMITS,
-        engine: DynamicEngine::Scalar,
-        ..DecoderOptions::default()
-    };
+    let options = DecoderOptions::default()
+        .conformance(
+            [Conformance::Strict, Conformance::Lenient, Conformance::Canonical]
+                [usize::from(judgement & 0xf) % 3],
+        )
+        .reset(
+            [ResetPolicy::Template, ResetPolicy::Never, ResetPolicy::Message, ResetPolicy::Packet]
+                [usize::from(judgement >> 4) % 4],
+        )
+        .limits(limits())
+        .engine_under_test(EngineUnderTest::Portable);
     let mut pair = Pair::new(module, options);
     let mut packet = Vec::new();
     for _ in 0..STEPS_MAX {
@@ -159,13 +157,12 @@ struct Pair {
 
 impl Pair {
     fn new(module: &Module, options: DecoderOptions) -> Self {
-        let encoding =
-            EncoderOptions { reset: options.reset, limits: LIMITS, ..EncoderOptions::default() };
+        let encoding = EncoderOptions::default().reset(options.reset).limits(limits());
         let program = module.program.clone();
-        // The engine depends on this CPU's features; this target compares it with `options.engine`.
-        let automatic = DecoderOptions { engine: DynamicEngine::Automatic, ..options };
+        // The engine depends on this CPU's features; this target compares it with portable code.
+        let automatic = options.engine_under_test(EngineUnderTest::Automatic);
         let engine = || (module.make)(program.clone(), automatic);
-        let wide = DecoderOptions { engine: DynamicEngine::Wide, ..options };
+        let wide = options.engine_under_test(EngineUnderTest::Vectors);
         Self {
             decoder: Decoder::with_options(program.clone(), options),
             generated_decoder: engine(),
@@ -174,7 +171,7 @@ impl Pair {
             generated_again: engine(),
             encoder: Encoder::with_options(program.clone(), encoding),
             generated_encoder: engine(),
-            builder: MessageBuilder::with_limits(program.clone(), LIMITS),
+            builder: MessageBuilder::with_limits(program.clone(), limits()),
             program,
         }
     }

@@ -13,14 +13,15 @@ pub(crate) struct CompiledSet {
 }
 
 /// Small, so that inputs reach the limits.
-pub(crate) const LIMITS: Limits = Limits {
-    entries_max: 64,
-    entries_total_max: 256,
-    string_max: 256,
-    nesting_max: 4,
-    message_bytes_max: 64 << 10,
-    stream_bytes_max: 64 << 10,
-};
+pub(crate) fn limits() -> Limits {
+    Limits::default()
+        .entries_max(64)
+        .entries_total_max(256)
+        .string_max(256)
+        .nesting_max(4)
+        .message_bytes_max(64 << 10)
+        .stream_bytes_max(64 << 10)
+}
 
 /// The template files of the sets.
 pub(crate) const XML: [&str; 7] = [
@@ -46,10 +47,9 @@ fn compile(xml: &str) -> CompiledSet {
         Arc::new(program)
     };
     let whole = program(CompileOptions::default());
-    let visited = program(CompileOptions { constants: true, ..CompileOptions::default() });
+    let visited = program(CompileOptions::default().constants(true));
     let wanted = every_second_field(&whole);
-    let projected =
-        program(CompileOptions { fields: Some(wanted.clone()), ..CompileOptions::default() });
+    let projected = program(CompileOptions::default().fields(Some(wanted.clone())));
     CompiledSet { whole, visited, projected, wanted }
 }
 

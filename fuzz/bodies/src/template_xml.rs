@@ -3,25 +3,26 @@
 use tickwire_fast::template::{ParseLimits, diff};
 use tickwire_fast::{CompileOptions, Program, TemplateSet};
 
-const LIMITS: ParseLimits = ParseLimits {
-    file_bytes_max: 64 << 10,
-    depth_max: 16,
-    templates_max: 64,
-    elements_max: 2048,
-    instructions_max: 4096,
-    text_bytes_max: 1 << 20,
-    errors_max: 10,
-};
+fn limits() -> ParseLimits {
+    ParseLimits::default()
+        .file_bytes_max(64 << 10)
+        .depth_max(16)
+        .templates_max(64)
+        .elements_max(2048)
+        .instructions_max(4096)
+        .text_bytes_max(1 << 20)
+        .errors_max(10)
+}
 
 /// Parses a template file.
 ///
 /// # Panics
 /// If printing a set changes its signature, or a set does not equal itself.
 pub fn template_xml(data: &[u8]) {
-    let set = match TemplateSet::parse_bytes_with(data, &LIMITS) {
+    let set = match TemplateSet::parse_bytes_with(data, &limits()) {
         Ok(set) => set,
         Err(errors) => {
-            assert!(!errors.errors.is_empty() && errors.errors.len() <= LIMITS.errors_max);
+            assert!(!errors.errors.is_empty() && errors.errors.len() <= limits().errors_max);
             assert!(!errors.to_string().is_empty());
             return;
         }
@@ -36,7 +37,7 @@ pub fn template_xml(data: &[u8]) {
         let one = set.template_xml(index).expect("a template of the set");
         assert!(TemplateSet::parse(&one).is_ok(), "{one}");
     }
-    let options = CompileOptions { operations_max: 1 << 14, ..CompileOptions::default() };
+    let options = CompileOptions::default().operations_max(1 << 14);
     if let Err(error) = Program::compile_with(set, &options) {
         assert!(!error.to_string().is_empty());
     }

@@ -56,7 +56,7 @@ fn decoded(framing: &Framing, pieces: &[&[u8]], is_tcp: bool) -> (Vec<String>, b
     let set = TemplateSet::parse(XML).expect("templates");
     let program = Arc::new(Program::compile(set).expect("a program"));
     let reset = framing.reset_policy().into();
-    let options = DecoderOptions { reset, ..DecoderOptions::default() };
+    let options = DecoderOptions::default().reset(reset);
     let mut decoder = CaptureDecoder::new(program, options, *framing);
     let mut seen = Seen::default();
     let mut offset = 0;

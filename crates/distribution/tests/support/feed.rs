@@ -21,7 +21,7 @@ impl Feed {
     }
 
     pub fn codecs(&self) -> (Decoder, Filler) {
-        let options = DecoderOptions { reset: ResetPolicy::Packet, ..DecoderOptions::default() };
+        let options = DecoderOptions::default().reset(ResetPolicy::Packet);
         let filler = Filler::bind(&self.program).unwrap();
         (Decoder::with_options(self.program.clone(), options), filler)
     }

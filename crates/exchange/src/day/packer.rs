@@ -28,7 +28,7 @@ impl ChannelPacker {
             framing::ResetPolicy::Message => ResetPolicy::Message,
             _ => ResetPolicy::Packet,
         };
-        let options = EncoderOptions { reset, ..EncoderOptions::default() };
+        let options = EncoderOptions::default().reset(reset);
         let program = binding.program().clone();
         Self {
             builder: MessageBuilder::new(program.clone()),

@@ -242,7 +242,7 @@ fn decode_all(decoder: &mut Decoder, day: &Day, packet: &DayPacket) {
 }
 
 fn decoder(day: &Day) -> Decoder {
-    let options = DecoderOptions { reset: ResetPolicy::Packet, ..DecoderOptions::default() };
+    let options = DecoderOptions::default().reset(ResetPolicy::Packet);
     Decoder::with_options(day.program().clone(), options)
 }
 

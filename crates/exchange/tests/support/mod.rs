@@ -17,7 +17,7 @@ impl Receiver {
             Some(framing::ResetPolicy::Message) => ResetPolicy::Message,
             _ => ResetPolicy::Packet,
         };
-        let options = DecoderOptions { reset, ..DecoderOptions::default() };
+        let options = DecoderOptions::default().reset(reset);
         let decoder = Decoder::with_options(generator.program().clone(), options);
         Self { framer: framing.map(Framer::new), decoder }
     }

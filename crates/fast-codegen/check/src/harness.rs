@@ -4,8 +4,8 @@ use crate::text::{Writing, record_text};
 use std::sync::Arc;
 use tickwire_fast::rt::{Decoded, Decoder, Encoder, Growth, Message, Packet, Step, Templates};
 use tickwire_fast::{
-    DecoderOptions, EncoderOptions, Engine as EngineKind, Error, Findings,
-    Message as DynamicMessage, Program,
+    DecoderOptions, EncoderOptions, EngineUnderTest, Error, Findings, Message as DynamicMessage,
+    Program,
 };
 
 /// What came out of a message: its text (see [`record_text`](crate::record_text)) and its length.
@@ -48,12 +48,8 @@ pub type Make = fn(Arc<Program>, DecoderOptions) -> Box<dyn Engine>;
 /// # Panics
 /// If the program is of another template set.
 pub fn make<T: Templates>(program: Arc<Program>, options: DecoderOptions) -> Box<dyn Engine> {
-    let encoding = EncoderOptions {
-        reset: options.reset,
-        limits: options.limits,
-        ..EncoderOptions::default()
-    };
-    let portable = DecoderOptions { engine: EngineKind::Scalar, ..options };
+    let encoding = EncoderOptions::default().reset(options.reset).limits(options.limits);
+    let portable = options.engine_under_test(EngineUnderTest::Portable);
     Box::new(Harness::<T> {
         decoder: Decoder::with_options(program.clone(), options).expect("the module's set"),
         among_others: Decoder::with_options(program.clone(), portable).expect("the module's set"),

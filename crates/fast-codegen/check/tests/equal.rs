@@ -69,7 +69,8 @@ fn own_vectors_decode_alike_at_every_level() {
             vectors += 1;
             for conformance in LEVELS {
                 let (limits, reset) = (limits(vector), reset_policy(vector));
-                let options = DecoderOptions { conformance, reset, limits, ..Default::default() };
+                let options =
+                    DecoderOptions::default().conformance(conformance).reset(reset).limits(limits);
                 let mut pair = Pair::new(&name, set.clone(), options);
                 for step in vector["steps"].as_array().expect("steps") {
                     let step = step.as_table().expect("a table");
@@ -103,7 +104,7 @@ fn shared_cases_decode_alike_at_every_level() {
         }
         count += 1;
         for conformance in LEVELS {
-            let options = DecoderOptions { conformance, ..DecoderOptions::default() };
+            let options = DecoderOptions::default().conformance(conformance);
             let mut pair = Pair::new(&name, set.clone(), options);
             for buffer in case["hex"].as_array().expect("buffers") {
                 let buffer = buffer.as_str().expect("hex");
@@ -135,7 +136,7 @@ fn random_sets_decode_and_encode_alike() {
             .into_iter()
             .enumerate()
         {
-            let options = DecoderOptions { reset, ..DecoderOptions::default() };
+            let options = DecoderOptions::default().reset(reset);
             let mut pair = Pair::new(&format!("random {seed}"), set.clone(), options);
             let mut choices = Choices(seed * 3 + round as u64 + 1_000);
             for _ in 0..40 {
@@ -163,15 +164,13 @@ fn mutated_bytes_fail_alike() {
     for seed in seeds() {
         let set = random::template_set(&mut Choices(seed));
         for conformance in LEVELS {
-            let limits = Limits {
-                entries_max: 5,
-                entries_total_max: 9,
-                string_max: 12,
-                nesting_max: 2,
-                message_bytes_max: 4_000,
-                ..Limits::default()
-            };
-            let options = DecoderOptions { conformance, limits, ..DecoderOptions::default() };
+            let limits = Limits::default()
+                .entries_max(5)
+                .entries_total_max(9)
+                .string_max(12)
+                .nesting_max(2)
+                .message_bytes_max(4_000);
+            let options = DecoderOptions::default().conformance(conformance).limits(limits);
             let mut pair = Pair::new(&format!("random {seed}"), set.clone(), options);
             let mut choices = Choices(seed + 77);
             for _ in 0..60 {
@@ -217,7 +216,7 @@ fn corpora_decode_alike() {
         }
         let xml = std::fs::read(file.with_file_name("templates.xml")).expect("readable");
         let set = TemplateSet::parse_bytes(&xml).expect("valid");
-        let options = DecoderOptions { reset, ..DecoderOptions::default() };
+        let options = DecoderOptions::default().reset(reset);
         let mut pair = Pair::new(&format!("corpus {folder}"), set, options);
         let capture = std::fs::read(&file).expect("readable");
         let mut messages = 0;
@@ -256,7 +255,7 @@ fn committed_modules_decode_and_encode_captures_alike() {
             true => ResetPolicy::Template,
             false => ResetPolicy::Packet,
         };
-        let options = DecoderOptions { reset, ..DecoderOptions::default() };
+        let options = DecoderOptions::default().reset(reset);
         let mut pair = Pair::of(corpus, make, set, options);
         for packet in support::packets(&std::fs::read(&file).expect("readable")) {
             pair.begin_packet();
@@ -285,7 +284,7 @@ fn projections_decode_alike() {
             continue;
         }
         let fields = Some(wanted_fields(seed, &set));
-        let options = CompileOptions { fields, ..CompileOptions::default() };
+        let options = CompileOptions::default().fields(fields);
         let program = Program::compile_with(set.clone(), &options).expect("compiles");
         let mut pair = Pair::projected(&name, set, program);
         let mut choices = Choices(seed + 500);

@@ -97,7 +97,7 @@ fn flat_messages_of_all_kinds_decode_alike() {
     for (seed, conformance) in
         [Conformance::Lenient, Conformance::Strict, Conformance::Canonical].into_iter().enumerate()
     {
-        let options = DecoderOptions { conformance, ..DecoderOptions::default() };
+        let options = DecoderOptions::default().conformance(conformance);
         let decoded = run(options, seed as u64 + 1);
         println!("{decoded} messages");
         assert!(decoded > MESSAGES / 3);
@@ -106,8 +106,8 @@ fn flat_messages_of_all_kinds_decode_alike() {
 
 #[test]
 fn flat_messages_that_are_beyond_the_limits_are_refused_alike() {
-    let limits = Limits { message_bytes_max: 16, ..Limits::default() };
-    let options = DecoderOptions { limits, ..DecoderOptions::default() };
+    let limits = Limits::default().message_bytes_max(16);
+    let options = DecoderOptions::default().limits(limits);
     let mut choices = Choices(9);
     let mut pair = Pair::new("testdata flat flat", template_set(), options);
     let mut bytes = Vec::new();

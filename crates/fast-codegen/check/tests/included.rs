@@ -74,8 +74,8 @@ fn what_is_built_by_setters_is_encoded() {
 #[test]
 fn strings_longer_than_the_limit_are_not_encoded() {
     let mut decoder = Decoder::new(program()).expect("the module's set");
-    let limits = Limits { string_max: 8, ..Limits::default() };
-    let options = EncoderOptions { limits, ..EncoderOptions::default() };
+    let limits = Limits::default().string_max(8);
+    let options = EncoderOptions::default().limits(limits);
     for (bytes_len, text_len) in [(0, 0), (7, 8), (8, 7), (8, 8), (9, 8), (8, 9), (20, 20)] {
         let mut bytes = vec![0xc0, 0x83];
         for len in [bytes_len, text_len] {

@@ -106,7 +106,7 @@ struct Source {
 impl Source {
     fn new(reset: ResetPolicy) -> Self {
         let program = Arc::new(Program::compile(template_set()).expect("compiles"));
-        let options = EncoderOptions { reset, ..EncoderOptions::default() };
+        let options = EncoderOptions::default().reset(reset);
         let encoder = Encoder::with_options(program.clone(), options);
         Self { encoder, builder: MessageBuilder::new(program.clone()), program }
     }
@@ -149,7 +149,7 @@ fn entries_of_all_kinds_decode_alike() {
     let policies = [ResetPolicy::Template, ResetPolicy::Never, ResetPolicy::Message];
     let levels = [Conformance::Strict, Conformance::Lenient, Conformance::Canonical];
     for (seed, (reset, conformance)) in policies.into_iter().zip(levels).enumerate() {
-        let options = DecoderOptions { conformance, reset, ..DecoderOptions::default() };
+        let options = DecoderOptions::default().conformance(conformance).reset(reset);
         let decoded = run(options, seed as u64 + 1);
         println!("{decoded} messages");
         assert!(decoded > 3 * PACKETS);
@@ -159,8 +159,8 @@ fn entries_of_all_kinds_decode_alike() {
 #[test]
 fn strings_beyond_a_short_limit_are_refused_alike() {
     for string_max in 0..4 {
-        let limits = Limits { string_max, ..Limits::default() };
-        let options = DecoderOptions { limits, ..DecoderOptions::default() };
+        let limits = Limits::default().string_max(string_max);
+        let options = DecoderOptions::default().limits(limits);
         println!("{} messages", run(options, u64::from(string_max) + 10));
     }
 }

@@ -22,8 +22,8 @@ fn most_bytes(name: &str, messages: impl Iterator<Item = Vec<u8>>) -> (u64, u64)
     let (_, xml) = NESTED.iter().find(|(of, _)| *of == name).expect("a set");
     let set = TemplateSet::parse(xml).expect("valid");
     let program = Arc::new(Program::compile(set).expect("compiles"));
-    let limits = Limits { message_bytes_max: MESSAGE_BYTES_MAX, ..Limits::default() };
-    let options = DecoderOptions { limits, ..DecoderOptions::default() };
+    let limits = Limits::default().message_bytes_max(MESSAGE_BYTES_MAX);
+    let options = DecoderOptions::default().limits(limits);
     let mut dynamic = Decoder::with_options(program.clone(), options);
     let mut generated = engine(name).expect("a module")(program, options);
     let mut decoded = 0;

@@ -4,45 +4,40 @@
 //! treats an early end as an error; [`Decoder::decode_stream`] takes what has arrived so far of a
 //! stream and, if a message is cut, changes nothing and asks for more.
 
-#[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
-mod compiled;
-#[cfg(not(all(target_arch = "x86_64", feature = "jit", not(feature = "portable"))))]
-#[path = "no_code.rs"]
+#[cfg_attr(not(machine_code), path = "no_code.rs")]
 mod compiled;
 mod decimal;
 mod engine;
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+#[cfg(vectors)]
 mod flat;
 mod integer;
 mod lanes;
+mod options;
 mod packet;
 mod quick;
 mod sink;
 mod stream;
 mod text;
 mod trace;
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
-pub(crate) mod vectors;
-#[cfg(not(all(target_arch = "x86_64", not(feature = "portable"))))]
-#[path = "no_vectors.rs"]
+#[cfg_attr(not(vectors), path = "no_vectors.rs")]
 pub(crate) mod vectors;
 mod visitor;
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+#[cfg(vectors)]
 mod wide;
 
-#[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
 pub(crate) use compiled::Compiled;
 pub use trace::{MapBit, PreviousValue, TraceEvent, TracedField, TracedPart};
 pub use visitor::Visitor;
 
 use crate::dictionary::Dictionary;
 use crate::error::{Error, ErrorKind};
-use crate::limits::Limits;
 use crate::message::Message;
 use crate::program::Program;
 use crate::rt::Packet;
 use crate::template::TemplateId;
+
 use crate::wire::{Conformance, Findings, Reader};
+pub use options::{DecoderOptions, Engine, EngineUnderTest, ResetPolicy, TierUp};
 pub use packet::PacketMessages;
 use quick::Tail;
 use sink::Flat;
@@ -51,101 +46,13 @@ pub use stream::MissingBytes;
 use vectors::Vectors;
 use visitor::Visiting;
 
-/// When dictionaries are emptied.
-///
-/// Feeds differ and their template files do not say; the presets of `tickwire-feed` do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ResetPolicy {
-    /// Never, whatever the templates say.
-    Never,
-    /// Before the fields of a template that has the reset attribute.
-    #[default]
-    Template,
-    /// Before every message, and as [`Template`](Self::Template).
-    Message,
-    /// At [`Decoder::begin_packet`], and as [`Template`](Self::Template).
-    Packet,
-}
-
-/// What decodes messages. All engines give the same values and the same errors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Engine {
-    /// The fastest this CPU has: vectors for entries of sequences and for templates of nothing but unsigned integers
-    /// that repeat or count on, where they are, and with the feature
-    /// `jit` machine code of the other templates that turn out to be frequent. A template is compiled once, for all
-    /// decoders of a program, when [`MachineCode`] says.
-    /// [Generated decoders](crate::rt::Decoder) read entries of sequences by vectors only while their shapes do not repeat.
-    #[default]
-    Automatic,
-    /// Portable code.
-    Scalar,
-    /// What [`Automatic`](Self::Automatic) is on a CPU that has AVX-512 with VBMI2 and GFNI: 512-bit
-    /// vectors where it says, with machine code or portable code for all else and for what
-    /// does not fit them. Generated decoders read all entries by them that follow a reset. Where these are
-    /// missing, or left out by the feature `portable`, it is the same as [`Scalar`](Self::Scalar).
-    Wide,
-    /// Machine code of all templates, made when the decoder is, without vectors, and portable code for
-    /// what is not plain. Needs the feature `jit` and x86-64; elsewhere it is the same as
-    /// [`Scalar`](Self::Scalar).
-    Compiled,
-}
-
-/// When [`Engine::Automatic`] and [`Engine::Wide`] compile a template's machine code, which takes some
-/// milliseconds a template. Code is shared by the decoders of a program: what one has made, all use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MachineCode {
-    /// All of it when the decoder is made, 20 to 50 ms for a small set, about a second for the largest.
-    Eager,
-    /// In the call that decodes the template's message of this number, which takes as much longer.
-    After(u32),
-    /// After as many messages on a thread of its own, so that no call waits; until the code is there,
-    /// messages are decoded without. Where the system has no thread to give there is none.
-    OnThread(u32),
-    /// Never.
-    Off,
-}
-
-impl MachineCode {
-    /// Messages of a template by which the code would have saved about what compiling takes.
-    pub const WORTHWHILE: u32 = 1 << 16;
-}
-
-impl Default for MachineCode {
-    fn default() -> Self {
-        Self::After(Self::WORTHWHILE)
-    }
-}
-
 /// What code of a template is to keep to.
 #[derive(Clone, Copy, Debug)]
-// Where there is no code nobody reads it.
-#[cfg_attr(
-    not(all(target_arch = "x86_64", feature = "jit", not(feature = "portable"))),
-    allow(dead_code)
-)]
+#[cfg_attr(not(machine_code), allow(dead_code, reason = "only code reads it"))]
 struct Terms {
     entries_max: u32,
     /// Whether it may use vectors.
     vectors: bool,
-}
-
-/// How a decoder judges and what it accepts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DecoderOptions {
-    /// What happens to reportable errors. Default strict.
-    pub conformance: Conformance,
-    /// When dictionaries are emptied. Default by template.
-    pub reset: ResetPolicy,
-    /// Bounds on what bytes can choose.
-    pub limits: Limits,
-    /// What decodes. Default automatic.
-    pub engine: Engine,
-    /// The template of messages that name none and have none before to take it from: for feeds that never
-    /// send an id. Default none, which is D5; so is an id that is not in the set. Generated decoders know none.
-    pub implied_template: Option<TemplateId>,
-    /// When machine code is made. Default after 65,536 messages of a template, in the call that decodes
-    /// the last of them.
-    pub machine_code: MachineCode,
 }
 
 /// A decoder for one stream of messages: it keeps that stream's dictionaries.
@@ -226,9 +133,9 @@ impl Decoder {
         &self.program
     }
 
-    /// The engine that decodes: never [`Engine::Automatic`], which is [`Engine::Wide`] here where there
-    /// are vectors, or else [`Engine::Compiled`] where there is machine code.
-    pub fn engine(&self) -> Engine {
+    /// Returns the best engine that this decoder has: vectors, else machine code, else portable. For tests and benchmarks.
+    #[doc(hidden)]
+    pub fn engine_under_test(&self) -> EngineUnderTest {
         self.vectors.engine()
     }
 
@@ -421,7 +328,6 @@ impl Decoder {
             0 => self.dictionary.last_template()?,
             _ => self.program.index_of_small(lanes::unsigned_at(bytes, &mut at)?)?,
         };
-        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
         if let Some(len) = self.decode_flat((buffer, bytes.len()), at, index, bits) {
             return Some(len);
         }

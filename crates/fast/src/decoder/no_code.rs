@@ -1,13 +1,18 @@
 //! Stands for the engine of machine code where it is not built.
+#![cfg_attr(
+    not(vectors),
+    allow(dead_code, reason = "only the choice between vectors and code calls it")
+)]
 
 use super::Terms;
-use super::lanes::Progress;
+use super::lanes::{Place, Progress};
 use crate::dictionary::{Dictionary, Lanes, Word};
-use crate::program::Run;
+use crate::program::{Program, Run};
+use std::convert::Infallible;
 
 /// The code of a program: there is none.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Compiled {}
+#[derive(Clone, Debug)]
+pub(crate) enum Compiled {}
 
 /// The code of a template: none either.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +20,7 @@ pub(super) struct MessageFunction {
     pub(super) bytes_max: usize,
     pub(super) reset: bool,
     pub(super) leaves_lanes: bool,
-    none: Compiled,
+    none: Infallible,
 }
 
 /// A message as it was decoded: never.
@@ -27,12 +32,47 @@ pub(super) struct CompiledMessage {
 }
 
 impl Compiled {
+    pub(crate) fn of(_program: &Program) -> Option<Self> {
+        None
+    }
+
+    pub(super) fn compile_all(&self, _program: &Program) {
+        match *self {}
+    }
+
+    pub(super) fn compile_message(&self, _program: &Program, _template: usize) {
+        match *self {}
+    }
+
+    pub(super) fn compile_runs(&self, _program: &Program, _template: u32) {
+        match *self {}
+    }
+
+    pub(super) fn bytes_max(&self) -> usize {
+        match *self {}
+    }
+
+    pub(super) fn has(&self, _run: &Run) -> bool {
+        match *self {}
+    }
+
     #[inline(always)]
     pub(super) fn of_template(&self, _template: u32) -> Option<&MessageFunction> {
         match *self {}
     }
 
-    #[allow(dead_code)] // Without vectors nobody asks.
+    pub(super) fn entries(
+        &self,
+        _run: &Run,
+        _bytes: &[u8],
+        _place: Place<'_>,
+        _lanes: &Lanes,
+        _progress: &mut Progress,
+        _count: u32,
+    ) -> u32 {
+        match *self {}
+    }
+
     pub(super) fn single(
         &self,
         _run: &Run,

@@ -2,13 +2,37 @@
 
 pub(super) use super::compiled::Compiled;
 use super::lanes::{self, Place, Progress};
-use super::{DecoderOptions, Engine};
+use super::{Decoder, DecoderOptions, EngineUnderTest};
 use crate::dictionary::{Lanes, Word};
 use crate::program::{Program, Run};
 
 /// The vector engine: never there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wide {}
+
+impl Wide {
+    pub(crate) fn detect() -> Option<Self> {
+        None
+    }
+}
+
+/// How vectors do: there are none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Habit;
+
+impl Decoder {
+    /// Decodes a flat template by vectors: never.
+    #[inline(always)]
+    pub(super) fn decode_flat(
+        &mut self,
+        _packet: (&[u8], usize),
+        _at: usize,
+        _template: u32,
+        _map: u64,
+    ) -> Option<usize> {
+        None
+    }
+}
 
 #[derive(Clone, Debug)]
 pub(super) struct Vectors {
@@ -20,9 +44,9 @@ impl Vectors {
         Self { wide: None }
     }
 
-    /// What decodes: never [`Engine::Automatic`].
-    pub(super) fn engine(&self) -> Engine {
-        Engine::Scalar
+    /// Returns the best engine there is.
+    pub(super) fn engine(&self) -> EngineUnderTest {
+        EngineUnderTest::Portable
     }
 
     /// The machine code: there is none.

@@ -1,13 +1,11 @@
 //! Which engine decodes a run: machine code where there is some, vectors where they can, the portable
 //! engine where these decline.
 
-#[cfg(feature = "jit")]
-use super::MachineCode;
 pub(super) use super::compiled::Compiled;
 use super::flat::FlatTemplate;
 use super::lanes::{self, Place, Progress};
 pub(crate) use super::wide::{Filled, Wide};
-use super::{DecoderOptions, Engine};
+use super::{DecoderOptions, EngineUnderTest, TierUp};
 use crate::dictionary::{Lanes, Word};
 use crate::program::{Program, Quick, Run};
 use std::sync::Arc;
@@ -16,12 +14,9 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(super) struct Vectors {
     pub(super) wide: Option<Wide>,
-    #[cfg(feature = "jit")]
     compiled: Option<Compiled>,
     /// Messages that were decoded neither by machine code nor as a flat template, by template.
-    #[cfg(feature = "jit")]
     heat: Vec<u32>,
-    #[cfg(feature = "jit")]
     due: Due,
     habits: Vec<Habit>,
     /// Of the sequences that the code of templates hands over, by template.
@@ -31,7 +26,6 @@ pub(super) struct Vectors {
 }
 
 /// When code is made, and of what.
-#[cfg(feature = "jit")]
 #[derive(Clone, Debug)]
 struct Due {
     /// Messages after which a template is compiled.
@@ -42,13 +36,12 @@ struct Due {
     on_thread: Option<Arc<Program>>,
 }
 
-#[cfg(feature = "jit")]
 impl Due {
-    fn of(when: MachineCode, program: &Arc<Program>) -> Self {
-        let (after, on_thread) = match when {
-            MachineCode::Eager | MachineCode::Off => (u32::MAX, None),
-            MachineCode::After(count) => (count, None),
-            MachineCode::OnThread(count) => (count, Some(program.clone())),
+    fn of(tier_up: TierUp, program: &Arc<Program>) -> Self {
+        let (after, on_thread) = match tier_up {
+            TierUp::Eager | TierUp::Off => (u32::MAX, None),
+            TierUp::After(count) => (count, None),
+            TierUp::OnThread => (TierUp::MESSAGES, Some(program.clone())),
         };
         let message = after.max(1);
         Self { message, runs: message.saturating_mul(2), on_thread }
@@ -93,8 +86,8 @@ impl Habit {
 
 impl Vectors {
     pub(super) fn new(options: DecoderOptions, program: &Arc<Program>) -> Self {
-        let engine = options.engine;
-        let is_wide = matches!(engine, Engine::Automatic | Engine::Wide);
+        let engine = options.wanted_engine();
+        let is_wide = matches!(engine, EngineUnderTest::Automatic | EngineUnderTest::Vectors);
         let wide = Wide::detect().filter(|_| is_wide);
         let hands_over = |quick: &Option<Quick>| {
             let sequence = quick.as_ref()?.sequence?;
@@ -106,33 +99,30 @@ impl Vectors {
         };
         Self {
             wide,
-            #[cfg(feature = "jit")]
             compiled: compiled(options, program),
-            #[cfg(feature = "jit")]
             heat: vec![0; program.templates.len()],
-            #[cfg(feature = "jit")]
-            due: Due::of(options.machine_code, program),
+            due: Due::of(options.tier_up, program),
             habits: vec![Habit::default(); program.runs.len()],
             habits_of_templates: program.quick.iter().map(hands_over).collect(),
             flats: program.quick.iter().map(flat).collect(),
         }
     }
 
-    /// What decodes: never [`Engine::Automatic`].
-    pub(super) fn engine(&self) -> Engine {
+    /// Returns the best engine there is.
+    pub(super) fn engine(&self) -> EngineUnderTest {
         if self.wide.is_some() {
-            return Engine::Wide;
+            return EngineUnderTest::Vectors;
         }
-        if self.compiled().is_some() { Engine::Compiled } else { Engine::Scalar }
+        match self.compiled() {
+            Some(_) => EngineUnderTest::MachineCode,
+            None => EngineUnderTest::Portable,
+        }
     }
 
     /// The machine code, if there is any.
     #[inline(always)]
     pub(super) fn compiled(&self) -> Option<&Compiled> {
-        #[cfg(feature = "jit")]
-        return self.compiled.as_ref();
-        #[cfg(not(feature = "jit"))]
-        None
+        self.compiled.as_ref()
     }
 
     /// Whether there may be something that decodes messages of some templates as a whole.
@@ -143,11 +133,7 @@ impl Vectors {
 
     /// Most bytes that a record is read ahead.
     pub(super) fn reach(&self) -> usize {
-        #[cfg(feature = "jit")]
-        if let Some(compiled) = &self.compiled {
-            return compiled.bytes_max();
-        }
-        0
+        self.compiled.as_ref().map_or(0, Compiled::bytes_max)
     }
 
     /// What it takes to decode entries of this run by vectors now.
@@ -176,17 +162,17 @@ impl Vectors {
 
 /// The code of a program for an engine that uses some: all of it, or what is there and what turns out
 /// to pay.
-#[cfg(feature = "jit")]
 fn compiled(options: DecoderOptions, program: &Program) -> Option<Compiled> {
-    match (options.engine, options.machine_code) {
-        (Engine::Compiled, _) => {}
-        (Engine::Scalar, _) | (_, MachineCode::Off) => return None,
+    let engine = options.wanted_engine();
+    match (engine, options.tier_up) {
+        (EngineUnderTest::MachineCode, _) => {}
+        (EngineUnderTest::Portable, _) | (_, TierUp::Off) => return None,
         // Elsewhere it is the portable engine.
-        (Engine::Wide, _) => _ = Wide::detect()?,
-        (Engine::Automatic, _) => {}
+        (EngineUnderTest::Vectors, _) => _ = Wide::detect()?,
+        (EngineUnderTest::Automatic, _) => {}
     }
     let compiled = program.machine_code.get_or_init(|| Compiled::of(program)).clone()?;
-    if options.engine == Engine::Compiled || options.machine_code == MachineCode::Eager {
+    if engine == EngineUnderTest::MachineCode || options.tier_up == TierUp::Eager {
         compiled.compile_all(program);
     }
     Some(compiled)
@@ -196,9 +182,6 @@ fn compiled(options: DecoderOptions, program: &Program) -> Option<Compiled> {
 /// when that happened often.
 #[inline(always)]
 pub(super) fn decoded(vectors: &mut Vectors, program: &Program, template: u32) {
-    #[cfg(not(feature = "jit"))]
-    let _ = (vectors, program, template);
-    #[cfg(feature = "jit")]
     if let Some(compiled) = &vectors.compiled
         && let Some(heat) = vectors.heat.get_mut(template as usize)
     {
@@ -211,8 +194,11 @@ pub(super) fn decoded(vectors: &mut Vectors, program: &Program, template: u32) {
 }
 
 /// Compiles what is due after so many messages of a template: here, or on a thread of its own.
-#[cfg(feature = "jit")]
 #[cold]
+#[cfg_attr(
+    not(machine_code),
+    allow(unreachable_code, unused_variables, reason = "there is no code to share")
+)]
 fn compile(due: &Due, compiled: &Compiled, program: &Program, (template, heat): (u32, u32)) {
     // At the end of counting nothing is due: that is "never".
     let is_message = heat == due.message && heat != u32::MAX;
@@ -274,12 +260,9 @@ fn others(
     progress: &mut Progress,
     count: u32,
 ) -> u32 {
-    #[cfg(feature = "jit")]
     if let Some(compiled) = vectors.compiled.as_ref().filter(|compiled| compiled.has(run)) {
         return by_code(compiled, run, bytes, place, lanes, progress, count);
     }
-    #[cfg(not(feature = "jit"))]
-    let _ = vectors;
     lanes::entries(run, bytes, place, lanes, progress, count)
 }
 
@@ -312,7 +295,6 @@ pub(super) fn single(
 }
 
 /// Entries by compiled code as long as it takes them, then by the portable engine.
-#[cfg(feature = "jit")]
 #[inline(always)]
 fn by_code(
     compiled: &Compiled,
@@ -341,10 +323,10 @@ fn by_code(
     done + lanes::entries(run, bytes, place, &copy, progress, count - done)
 }
 
-#[cfg(all(test, feature = "jit"))]
+#[cfg(all(test, machine_code))]
 mod tests {
     use super::*;
-    use crate::{Decoder, DecoderOptions, TemplateId, TemplateSet};
+    use crate::{Decoder, TemplateId, TemplateSet};
     use std::sync::Arc;
 
     const XML: &str = r#"<templates>
@@ -357,15 +339,17 @@ mod tests {
         let program = Program::compile(TemplateSet::parse(XML).expect("valid")).expect("compiles");
         let program = Arc::new(program);
         let decoder = |engine| {
-            Decoder::with_options(program.clone(), DecoderOptions { engine, ..Default::default() })
+            let options = DecoderOptions::default().engine_under_test(engine);
+            Decoder::with_options(program.clone(), options)
         };
-        let [mut automatic, mut scalar] = [Engine::Automatic, Engine::Scalar].map(decoder);
+        let [mut automatic, mut scalar] =
+            [EngineUnderTest::Automatic, EngineUnderTest::Portable].map(decoder);
         let template = |id| program.template_index(TemplateId(id)).expect("there") as u32;
         let is_compiled = |decoder: &Decoder, id| {
             decoder.vectors.compiled().expect("an engine").of_template(template(id)).is_some()
         };
         // Now and then the other one, and a value that is not that of the message before.
-        for count in 0..MachineCode::WORTHWHILE + 1000 {
+        for count in 0..TierUp::MESSAGES + 1000 {
             let message: &[u8] = match count {
                 0 => &[0xf8, 0x81, 0x85, 0x81, 0x82, 0x83, 0x84],
                 _ if count % 1000 == 0 => &[0xe0, 0x82, 0x86],
@@ -373,7 +357,7 @@ mod tests {
                 _ => &[0x80, 0x81, 0x81],
             };
             assert!(
-                count >= MachineCode::WORTHWHILE || !is_compiled(&automatic, 1),
+                count >= TierUp::MESSAGES || !is_compiled(&automatic, 1),
                 "before message {count}"
             );
             let [one, other] = [&mut automatic, &mut scalar].map(|decoder| {
@@ -397,7 +381,7 @@ mod tests {
             "<templates><template name='T' id='1'><sequence name='s'>{fields}</sequence></template></templates>"
         );
         let program = Program::compile(TemplateSet::parse(&xml).expect("valid")).expect("compiles");
-        let options = DecoderOptions { engine: Engine::Wide, ..Default::default() };
+        let options = DecoderOptions::default().engine_under_test(EngineUnderTest::Vectors);
         let mut decoder = Decoder::with_options(Arc::new(program), options);
         // Each second entry has an integer longer than needed.
         let mut message = vec![0xc0, 0x81, 0x07, 0xe8];

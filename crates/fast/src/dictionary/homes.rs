@@ -9,7 +9,7 @@
 use super::{Dictionary, Entry, OUTSIDE, Word};
 use crate::decoder::vectors::{self, Wide};
 use crate::program::{HomeSlot, LANES_MAX, Program, Run};
-#[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
+#[cfg(machine_code)]
 use std::mem::offset_of;
 
 /// The previous values of a run as lanes.
@@ -84,7 +84,7 @@ pub(super) struct Waiting {
 
 /// Where machine code finds the parts of a [`Dictionary`] that it reads and writes itself, in bytes
 /// from its start.
-#[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
+#[cfg(machine_code)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DictionaryParts {
     /// The epoch that stamps of homes are of.
@@ -95,7 +95,7 @@ pub(crate) struct DictionaryParts {
     pub(crate) last_entry: usize,
 }
 
-#[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
+#[cfg(machine_code)]
 pub(crate) const DICTIONARY_PARTS: DictionaryParts = {
     let waiting = offset_of!(Dictionary, waiting);
     DictionaryParts {
@@ -183,7 +183,7 @@ impl Dictionary {
     }
 
     /// The words of a home that is live, if these slots of it are all assigned.
-    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+    #[cfg(vectors)]
     #[inline(always)]
     pub(crate) fn assigned(&mut self, home: usize, slots: u32) -> Option<&mut Lanes> {
         let home = self.homes.homes.get_mut(home)?;
@@ -191,7 +191,7 @@ impl Dictionary {
     }
 
     /// All homes; machine code reads and writes them as they are.
-    #[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
+    #[cfg(machine_code)]
     #[inline(always)]
     pub(crate) fn homes(&mut self) -> &mut [Home] {
         &mut self.homes.homes

@@ -26,16 +26,16 @@ use crate::dictionary::{Dictionary, INLINE_MAX};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::message::Message;
+use crate::options::setters;
 use crate::program::Program;
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
-use crate::rt::Extracting;
-use crate::rt::{Kernel, Output, Portable, ROOM_BYTES, Room, Space};
+use crate::rt::{Extracting, Kernel, Output, Portable, ROOM_BYTES, Room, Space};
 use engine::Engine;
 use lanes::Last;
 use std::sync::Arc;
 
 /// What an encoder does and what it accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EncoderOptions {
     /// When dictionaries are emptied; the decoder must do the same. Default by template.
     pub reset: ResetPolicy,
@@ -45,6 +45,8 @@ pub struct EncoderOptions {
     /// without its IPv4 and UDP headers.
     pub packet_bytes_max: usize,
 }
+
+setters!(EncoderOptions { reset: ResetPolicy, limits: Limits, packet_bytes_max: usize });
 
 impl Default for EncoderOptions {
     fn default() -> Self {
@@ -62,7 +64,6 @@ pub struct Encoder {
     message_room: Room,
     /// Room for the lanes after a message's entries.
     last: Box<Last>,
-    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
     extracting: Option<Extracting>,
 }
 
@@ -78,7 +79,6 @@ impl Encoder {
             dictionary: Dictionary::new(&program),
             message_room: Room::new(ROOM_BYTES),
             last: Box::default(),
-            #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
             extracting: Extracting::detect(),
             options,
             program,
@@ -186,7 +186,6 @@ impl Encoder {
         };
         let (dictionary, last) = (&mut self.dictionary, &mut *self.last);
         let len = self.message_room.append(out, |space| {
-            #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
             if let Some(kernel) = self.extracting {
                 return run(&quick, kernel, space, dictionary, last);
             }

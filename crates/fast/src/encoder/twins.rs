@@ -21,7 +21,7 @@ struct Twins {
 
 impl Twins {
     fn new(program: &Arc<Program>, reset: ResetPolicy) -> Self {
-        let options = EncoderOptions { reset, ..EncoderOptions::default() };
+        let options = EncoderOptions::default().reset(reset);
         let encoder = Encoder::with_options(program.clone(), options);
         Self { fast: encoder.clone(), slow: encoder, plain: 0 }
     }

@@ -7,6 +7,7 @@ use super::layout::{FieldLayout, FieldRef, Segment, SegmentRef, Storage, Templat
 use super::op::{Code, Initial, Op, WireType};
 use super::{homes, outgoing, quick, runs, view};
 use crate::dictionary::inline_word;
+use crate::options::setters;
 use crate::template::{
     Field, FieldType, Group, Instruction, Name, Operator, OperatorKind, Operators, Presence,
     Sequence, TemplateSet, Value, Width,
@@ -21,6 +22,7 @@ const DEPTH_MAX: u32 = 128;
 
 /// How to compile.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct CompileOptions {
     /// Fields to store, by name, by path (`MDEntries/MDEntryPx`) or by id; `None` stores all. A
     /// named group or sequence brings everything in it. The rest is decoded, so that dictionaries
@@ -33,6 +35,13 @@ pub struct CompileOptions {
     /// Most bytes of tables that engines decode by. They grow with the segments of the expanded set. Default 256 MiB.
     pub table_bytes_max: usize,
 }
+
+setters!(CompileOptions {
+    fields: Option<Vec<String>>,
+    constants: bool,
+    operations_max: usize,
+    table_bytes_max: usize,
+});
 
 impl Default for CompileOptions {
     fn default() -> Self {
@@ -106,7 +115,7 @@ pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Prog
     let budget = &mut Budget { set: &set, bytes_max: options.table_bytes_max, bytes: 0 };
     let mut runs = runs::find(&code, &initials, &mut segments, &fields, budget)?;
     let homes = homes::assign(&code, &segments, &mut runs);
-    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+    #[cfg(vectors)]
     super::plan::make(&mut runs, &segments);
     let quick = quick::find(&code, &segments, &runs, &templates);
     let outgoing = outgoing::find(&code, &segments, &runs, &quick, &templates);
@@ -126,7 +135,6 @@ pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Prog
         text_count: text_of_entry.iter().filter(|&&text| text != u32::MAX).count() as u32,
         text_of_entry,
         complete: options.fields.is_none(),
-        #[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
         machine_code: Default::default(),
         constants: options.constants,
         dense_ids: Vec::new(),

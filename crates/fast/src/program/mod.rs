@@ -15,7 +15,7 @@ mod homes;
 mod layout;
 mod op;
 mod outgoing;
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+#[cfg(vectors)]
 mod plan;
 mod quick;
 mod runs;
@@ -27,18 +27,16 @@ pub(crate) use homes::HomeSlot;
 pub use layout::{FieldLayout, FieldRef, Segment, SegmentRef, Storage, TemplateLayout};
 pub(crate) use op::{Code, Initial, Op, WireType};
 pub(crate) use outgoing::OutgoingRun;
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+#[cfg(vectors)]
 pub(crate) use plan::{BLOCK, Bytes, LaneBytes, Narrow, Plan, VectorPlan};
 pub(crate) use quick::{Quick, QuickSequence};
 pub use runs::LaneKind;
 pub(crate) use runs::{LANES_MAX, LaneCode, Run};
 pub(crate) use view::{FieldView, ViewKind};
 
-#[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
 use crate::decoder::Compiled;
 use crate::template::{TemplateId, TemplateSet};
 use std::collections::HashMap;
-#[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
 use std::sync::OnceLock;
 
 /// A compiled template set. Cheap to share: put it in an `Arc`.
@@ -62,7 +60,7 @@ pub struct Program {
     pub(crate) text_of_entry: Vec<u32>,
     pub(crate) complete: bool,
     /// Made by the first decoder that wants it.
-    #[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
+    #[cfg_attr(not(vectors), allow(dead_code, reason = "no decoder asks for code"))]
     pub(crate) machine_code: OnceLock<Option<Compiled>>,
     /// Mandatory constants are shown to visitors.
     pub(crate) constants: bool,

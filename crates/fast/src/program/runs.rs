@@ -147,7 +147,7 @@ pub(crate) struct Run {
     pub fresh: [[u8; 8]; LANES_MAX],
     pub fresh_carried: u32,
     /// Its place in the program.
-    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+    #[cfg(vectors)]
     pub index: u32,
     /// Where the dictionary keeps the lanes between records; none if other operations than those
     /// of runs use its entries.
@@ -157,7 +157,7 @@ pub(crate) struct Run {
     /// and no other run is in it.
     pub is_alone: bool,
     /// The same for vectors.
-    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+    #[cfg(vectors)]
     pub plan: Option<std::sync::Arc<super::plan::Plan>>,
 }
 
@@ -187,12 +187,12 @@ impl Run {
             kept: 0,
             fresh: [[0; 8]; LANES_MAX],
             fresh_carried: 0,
-            #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+            #[cfg(vectors)]
             index: 0,
             home: None,
             is_at_home: false,
             is_alone: false,
-            #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+            #[cfg(vectors)]
             plan: None,
         }
     }
@@ -205,9 +205,9 @@ impl Run {
 
     /// Memory that it takes, without tables, which runs share.
     fn bytes(&self) -> usize {
-        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+        #[cfg(vectors)]
         let plan = if self.fits_vectors() { size_of::<super::plan::Plan>() } else { 0 };
-        #[cfg(not(all(target_arch = "x86_64", not(feature = "portable"))))]
+        #[cfg(not(vectors))]
         let plan = 0;
         size_of::<Self>() + plan + self.entries.capacity() * size_of::<LaneEntry>()
     }
@@ -277,7 +277,7 @@ pub(super) fn find(
         let Some(run) = Finder::new(ops, initials, &mut tables).run(&mut tables) else { continue };
         let new_tables = (tables.0.len() - tables_before) * size_of::<Table>();
         budget.take(segments[index].template, run.bytes() + new_tables)?;
-        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+        #[cfg(vectors)]
         let run = Run { index: runs.len() as u32, ..run };
         let owner = owner_of_record(segments, fields, index);
         let end = run.first_slot + run.words;

@@ -3,12 +3,9 @@
 use super::cursor::{Cursor, seldom};
 use super::growth::Growth;
 use super::kernel::Kernel;
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 use super::lanes::Sequences;
 use super::text::{Charset, Text};
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
-use crate::Engine;
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+use crate::EngineUnderTest;
 use crate::decoder::vectors::{Habit, Wide};
 use crate::limits::Limits;
 use crate::wire::{Conformance, Findings};
@@ -67,12 +64,10 @@ pub struct Context {
     enabled: Vec<bool>,
     is_all_enabled: bool,
     /// What reads flat templates, if this CPU has it and the options let it.
-    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
     pub(super) wide: Option<Wide>,
-    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+    #[cfg_attr(not(vectors), allow(dead_code, reason = "only vectors have one"))]
     pub(super) flat_habit: Habit,
     /// What reads entries that have lanes.
-    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
     pub(super) sequences: Sequences,
 }
 
@@ -112,9 +107,8 @@ impl Context {
     }
 
     /// Has flat templates read by vectors where the CPU has them, and the engine is one of those.
-    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
-    pub(super) fn use_vectors(&mut self, engine: Engine) {
-        if matches!(engine, Engine::Automatic | Engine::Wide) {
+    pub(super) fn use_vectors(&mut self, engine: EngineUnderTest) {
+        if matches!(engine, EngineUnderTest::Automatic | EngineUnderTest::Vectors) {
             self.wide = Wide::detect();
         }
     }
@@ -230,7 +224,7 @@ impl Context {
     }
 
     /// Whether the message is not part of another.
-    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+    #[cfg(vectors)]
     #[inline(always)]
     pub(super) fn is_outermost(&self) -> bool {
         self.left.depth == DEPTHS
@@ -279,7 +273,7 @@ impl Context {
     }
 
     /// Bytes of the packet that are not read yet; `None` if more than the packet has been read.
-    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+    #[cfg(vectors)]
     #[inline(always)]
     pub(super) fn room<K: Kernel>(&self, cursor: &Cursor<'_, K>) -> Option<usize> {
         self.end.checked_sub(cursor.address())

@@ -9,12 +9,9 @@
 //!
 //! Spec: FAST 1.1 §10.
 
+use super::ahead::{Ahead, WINDOW};
 use super::context::Context;
 use super::kernel::{Kernel, Portable, Segment};
-#[cfg(feature = "portable")]
-use super::slices::{Ahead, WINDOW};
-#[cfg(not(feature = "portable"))]
-use super::window::{Ahead, WINDOW};
 
 pub(super) const STOP: u8 = 0x80;
 /// The stop bits of four bytes.
@@ -24,7 +21,7 @@ const STOPS: u32 = 0x8080_8080;
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'b, K = Portable> {
     pub(super) ahead: Ahead<'b>,
-    kernel: K,
+    pub(super) kernel: K,
 }
 
 /// A value and how many bytes it takes, or 0 bytes: not read.
@@ -580,7 +577,6 @@ mod tests {
     /// What every kind of read makes of the bytes at the cursor, and how many it takes.
     fn reads(bytes: &[u8], len: usize) -> Vec<Option<(String, usize)>> {
         let values = reads_by(Portable, bytes, len);
-        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
         if let Some(extracting) = crate::rt::extract::Extracting::detect() {
             assert_eq!(reads_by(extracting, bytes, len), values, "{bytes:02x?}");
         }

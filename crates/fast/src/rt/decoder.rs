@@ -2,16 +2,15 @@
 
 use super::context::Context;
 use super::cursor::{Cursor, seldom};
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 use super::extract::Extracting;
 use super::facts::Templates;
 use super::kernel::{Kernel, Portable};
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 use super::lanes::Sequences;
 use super::link::{LinkError, Links};
 use super::packet::{PADDED_LEN, Packet, Padded};
 use super::state::sealed::Handover;
 use super::visit::Building;
+use crate::EngineUnderTest;
 use crate::builder::MessageBuilder;
 use crate::decoder::{
     Decoded as DynamicDecoded, Decoder as Dynamic, DecoderOptions, MissingBytes, ResetPolicy,
@@ -53,7 +52,6 @@ struct Engines<T: Templates> {
     /// Whether the message that the dynamic engine decoded last was put where the module's are.
     is_filled: bool,
     padded: Padded,
-    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
     extracting: Option<Extracting>,
 }
 
@@ -113,7 +111,6 @@ impl<T: Templates> Decoder<T> {
     /// [`LinkError::ProjectedProgram`] for a program with a projection.
     pub fn adopting(program: Arc<Program>, options: DecoderOptions) -> Result<Self, LinkError> {
         let links = Links::of::<T>(&program)?;
-        #[cfg_attr(any(feature = "portable", not(target_arch = "x86_64")), expect(unused_mut))]
         let mut context = Context::new(
             links.enabled(),
             options.conformance,
@@ -121,15 +118,13 @@ impl<T: Templates> Decoder<T> {
             options.reset != ResetPolicy::Never,
             links.record_words,
         );
-        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
-        {
-            context.use_vectors(options.engine);
-            let takes_lanes = context.wide.is_some() && options.limits.take_short_strings();
-            let sequences = if takes_lanes { T::SEQUENCES } else { &[] };
-            context.sequences = Sequences::of(sequences, &program, options.engine, |number| {
-                links.indexes.get(number).copied().flatten()
-            });
-        }
+        let engine = options.wanted_engine();
+        context.use_vectors(engine);
+        let takes_lanes = context.wide.is_some() && options.limits.take_short_strings();
+        let sequences = if takes_lanes { T::SEQUENCES } else { &[] };
+        context.sequences = Sequences::of(sequences, &program, engine, |number| {
+            links.indexes.get(number).copied().flatten()
+        });
         let engines = Engines {
             context,
             dynamic: Dynamic::with_options(program, options),
@@ -140,8 +135,7 @@ impl<T: Templates> Decoder<T> {
             is_dynamic_used: false,
             is_filled: false,
             padded: Padded::default(),
-            #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
-            extracting: Extracting::detect().filter(|_| options.engine != crate::Engine::Scalar),
+            extracting: Extracting::detect().filter(|_| engine != EngineUnderTest::Portable),
         };
         Ok(Self { engines, messages: T::Messages::default(), copy: None })
     }
@@ -332,7 +326,6 @@ impl<T: Templates> Engines<T> {
         is_stream: bool,
         messages: &'m mut T::Messages,
     ) -> Result<(T::Message<'m>, usize), &'m mut T::Messages> {
-        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
         if let Some(extracting) = self.extracting {
             return self.run_on(extracting, input, is_stream, messages);
         }

@@ -5,13 +5,10 @@
 //!
 //! Spec: FAST 1.1 §10.
 
+use super::ahead::space::{Mark, PIECE, Space};
 use super::context::Context;
 use super::kernel::{Kernel, Outgoing, Portable};
-#[cfg(feature = "portable")]
-use super::slices::space::{Mark, PIECE, Space};
 use super::text::{Charset, Text};
-#[cfg(not(feature = "portable"))]
-use super::window::space::{Mark, PIECE, Space};
 
 const STOP: u8 = 0x80;
 const FIRST_BIT: u8 = 0x40;
@@ -25,7 +22,7 @@ const BYTE: u32 = 0x38;
 #[derive(Debug)]
 pub struct Output<'o, K = Portable> {
     space: Space<'o>,
-    kernel: K,
+    pub(super) kernel: K,
 }
 
 /// What a string of one character has besides it.

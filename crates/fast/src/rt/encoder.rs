@@ -3,7 +3,6 @@
 use super::Room;
 use super::context::Context;
 use super::encode::Output;
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 use super::extract::Extracting;
 use super::facts::Templates;
 use super::kernel::{Kernel, Portable};
@@ -38,7 +37,6 @@ pub struct Encoder<T: Templates> {
     ample: Vec<u8>,
     options: EncoderOptions,
     left_over: u64,
-    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
     extracting: Option<Extracting>,
 }
 
@@ -92,7 +90,6 @@ impl<T: Templates> Encoder<T> {
             links,
             options,
             left_over: 0,
-            #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
             extracting: Extracting::detect(),
         })
     }
@@ -169,7 +166,6 @@ impl<T: Templates> Encoder<T> {
         if self.options.limits.string_max < INLINE_MAX as u32 {
             return None;
         }
-        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
         if let Some(extracting) = self.extracting {
             return self.run_on(extracting, message, out);
         }

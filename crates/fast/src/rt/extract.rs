@@ -1,6 +1,6 @@
 //! Generated code for CPUs that extract and deposit bits: x86-64 with BMI2.
 //!
-//! This module may use `unsafe`: to call what only some CPUs can. The feature `portable` leaves it out.
+//! This module may use `unsafe`: to call what only some CPUs can.
 #![allow(unsafe_code)]
 
 use super::context::Context;

@@ -17,7 +17,7 @@ mod difference;
 mod encode;
 mod encoder;
 mod entries;
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+#[cfg_attr(not(vectors), path = "no_extract.rs")]
 mod extract;
 mod facts;
 pub mod fill;
@@ -32,15 +32,21 @@ mod packet;
 mod past;
 pub mod plan;
 mod quick;
-#[cfg(feature = "portable")]
+#[cfg(not(reads_ahead))]
 mod slices;
 mod state;
 mod text;
 mod visit;
-#[cfg(not(feature = "portable"))]
+#[cfg(reads_ahead)]
 mod window;
 
+#[cfg(not(reads_ahead))]
+use slices as ahead;
+#[cfg(reads_ahead)]
+use window as ahead;
+
 pub use crate::program::LaneKind;
+pub(crate) use ahead::space::{Room, Space};
 pub use context::Context;
 pub use cursor::{Bits, Cursor, WideBits, seldom};
 pub use decimal::exponent;
@@ -49,7 +55,6 @@ pub use encode::{FirstByte, OpenMap, Output};
 pub use encoder::Encoder;
 pub(crate) use encoder::ROOM_BYTES;
 pub use entries::{Entries, Reference};
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 pub(crate) use extract::Extracting;
 pub use facts::{EntryFacts, TemplateFacts, Templates, ValueKind};
 pub use flat::{FIELDS_MIN as FLAT_FIELDS_MIN, Flat, FlatSegment, LANES as FLAT_LANES, LaneWords};
@@ -61,13 +66,9 @@ pub use lanes::{LANES as ENTRY_LANES, LaneSegment, LaneValues, SequenceFacts, te
 pub use link::LinkError;
 pub use packet::Packet;
 pub use past::{Fresh, Past, Unknown, Warm};
-#[cfg(feature = "portable")]
-pub(crate) use slices::space::{Room, Space};
 pub use state::{LastTemplate, PreviousValues, Saved, Slot, State};
 pub use text::{Charset, Text};
 pub use visit::{ShowTags, Value, Visit, VisitTags};
-#[cfg(not(feature = "portable"))]
-pub(crate) use window::space::{Room, Space};
 
 /// Largest values of the unsigned types.
 pub mod max {

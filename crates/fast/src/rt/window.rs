@@ -2,7 +2,7 @@
 //!
 //! A read of a field looks at no more than [`WINDOW`] bytes. One comparison with the fence says that
 //! so many can be read, and then each byte is taken without a further check. This module may use
-//! `unsafe` for that; the feature `portable` has `slices` in its place.
+//! `unsafe` for that; without the feature `native`, `slices` stands in its place.
 #![allow(unsafe_code)]
 
 pub(crate) mod space;
@@ -46,7 +46,7 @@ impl<'b> Ahead<'b> {
     }
 
     /// The next 64 bytes; `None` if fewer are left.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(vectors)]
     #[inline(always)]
     pub(super) fn vector(&self) -> Option<&'b [u8; 64]> {
         self.rest().first_chunk()

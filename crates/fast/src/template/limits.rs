@@ -1,7 +1,10 @@
 //! What a template file may cost.
 
+use crate::options::setters;
+
 /// Limits on a template file. A file that goes over one is refused with an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ParseLimits {
     /// Bytes of the file. Default 64 MiB.
     pub file_bytes_max: usize,
@@ -22,6 +25,16 @@ pub struct ParseLimits {
     /// Errors to report before the rest are only counted. Default 100.
     pub errors_max: usize,
 }
+
+setters!(ParseLimits {
+    file_bytes_max: usize,
+    depth_max: usize,
+    templates_max: usize,
+    elements_max: usize,
+    instructions_max: usize,
+    text_bytes_max: usize,
+    errors_max: usize,
+});
 
 impl ParseLimits {
     /// The greatest usable [`ParseLimits::depth_max`]: deeper nesting could exhaust the stack.

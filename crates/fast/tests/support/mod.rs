@@ -4,15 +4,16 @@
 pub mod random;
 
 use serde_json::{Map, Value as Json, json};
-use tickwire_fast::{Engine, FieldValue, Message, Record};
+use tickwire_fast::{EngineUnderTest, FieldValue, Message, Record};
 
 /// Every engine, each to give the same values and errors. One that this CPU or this build has not
 /// falls back to another, and is then no other test than that one.
-#[cfg(not(feature = "jit"))]
-pub const ENGINES: [Engine; 2] = [Engine::Scalar, Engine::Wide];
+#[cfg(not(machine_code))]
+pub const ENGINES: [EngineUnderTest; 2] = [EngineUnderTest::Portable, EngineUnderTest::Vectors];
 /// Every engine.
-#[cfg(feature = "jit")]
-pub const ENGINES: [Engine; 3] = [Engine::Scalar, Engine::Wide, Engine::Compiled];
+#[cfg(machine_code)]
+pub const ENGINES: [EngineUnderTest; 3] =
+    [EngineUnderTest::Portable, EngineUnderTest::Vectors, EngineUnderTest::MachineCode];
 
 pub use tickwire_testing::{hex, packets, shared, to_hex};
 
@@ -123,10 +124,11 @@ impl Corpus {
     pub fn decoder(
         &self,
         program: &std::sync::Arc<tickwire_fast::Program>,
-        engine: Engine,
+        engine: EngineUnderTest,
     ) -> tickwire_fast::Decoder {
         let reset = self.reset;
-        let options = tickwire_fast::DecoderOptions { reset, engine, ..Default::default() };
+        let options =
+            tickwire_fast::DecoderOptions::default().reset(reset).engine_under_test(engine);
         tickwire_fast::Decoder::with_options(program.clone(), options)
     }
 }

@@ -29,7 +29,7 @@
 //! let framing = Preset::Cme.framing();
 //! let engine = || {
 //!     let reset = framing.reset_policy().into();
-//!     let options = DecoderOptions { reset, ..Default::default() };
+//!     let options = DecoderOptions::default().reset(reset);
 //!     Dynamic::new(Decoder::with_options(program.clone(), options), &SeqNumField::default())
 //! };
 //! let options = HandlerOptions { framing, ..Default::default() };

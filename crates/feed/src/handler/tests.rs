@@ -76,7 +76,7 @@ fn silent_handler_of(options: HandlerOptions) -> Tested {
     let program = Arc::new(Program::compile(set).unwrap());
     let reset = options.framing.reset_policy().into();
     let engine = || {
-        let options = DecoderOptions { reset, ..Default::default() };
+        let options = DecoderOptions::default().reset(reset);
         Dynamic::new(Decoder::with_options(program.clone(), options), &SeqNumField::default())
     };
     let adapter = MarketDataAdapter::new(program.clone(), &AdapterOptions::default());

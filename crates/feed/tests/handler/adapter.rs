@@ -118,7 +118,7 @@ fn program() -> Arc<Program> {
 /// Decodes one message of packet 99 and returns what it says.
 fn adapt(model: BookModel, body: &[u8]) -> (Said, Result<(), MarketDataError>) {
     let program = program();
-    let options = DecoderOptions { reset: ResetPolicy::Packet, ..Default::default() };
+    let options = DecoderOptions::default().reset(ResetPolicy::Packet);
     let mut decoder = Decoder::with_options(program.clone(), options);
     let options = AdapterOptions { model: Some(model), ..Default::default() };
     let mut adapter = MarketDataAdapter::new(program, &options);

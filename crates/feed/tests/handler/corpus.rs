@@ -29,7 +29,7 @@ fn program(templates: &[u8]) -> Arc<Program> {
 
 fn decoder(program: &Arc<Program>, framing: &Framing) -> Decoder {
     let reset = framing.reset_policy().into();
-    Decoder::with_options(program.clone(), DecoderOptions { reset, ..Default::default() })
+    Decoder::with_options(program.clone(), DecoderOptions::default().reset(reset))
 }
 
 type Forts = Handler<Dynamic, MarketDataAdapter>;

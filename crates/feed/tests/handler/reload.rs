@@ -75,7 +75,7 @@ impl Day {
     }
 
     fn engine(&self) -> Dynamic {
-        let options = DecoderOptions { reset: self.reset.into(), ..Default::default() };
+        let options = DecoderOptions::default().reset(self.reset.into());
         let decoder = Decoder::with_options(self.program.clone(), options);
         Dynamic::new(decoder, &SeqNumField::default())
     }

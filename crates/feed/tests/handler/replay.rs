@@ -41,7 +41,7 @@ fn handler_with(templates: &str, recovery: RecoveryOptions, first_seq_num: Optio
     let framing = Preset::Cme.framing();
     let engine = || {
         let reset = framing.reset_policy().into();
-        let options = DecoderOptions { reset, ..Default::default() };
+        let options = DecoderOptions::default().reset(reset);
         Dynamic::new(Decoder::with_options(program.clone(), options), &SeqNumField::default())
     };
     let options = HandlerOptions {

@@ -32,7 +32,7 @@ impl Feed {
 
     fn options() -> DecoderOptions {
         let reset = ResetPolicy::Packet;
-        DecoderOptions { reset, engine: Engine::Scalar, ..DecoderOptions::default() }
+        DecoderOptions::default().reset(reset).engine(Engine::Portable)
     }
 
     fn decode(&self, decoder: &mut Decoder, mut take: impl FnMut(&Message)) {
@@ -57,7 +57,7 @@ impl Feed {
 
 /// Encoders begin each message with empty dictionaries, so that all passes are equal.
 fn encoding() -> EncoderOptions {
-    EncoderOptions { reset: ResetPolicy::Message, ..EncoderOptions::default() }
+    EncoderOptions::default().reset(ResetPolicy::Message)
 }
 
 pub(super) fn decode(options: &Options) -> Result<Pass, String> {

@@ -53,8 +53,7 @@ impl Feed {
         let set = TemplateSet::parse(TEMPLATES).unwrap();
         let program = Arc::new(Program::compile(set.clone()).unwrap());
         let framing = Preset::Cme.framing();
-        let decoding =
-            DecoderOptions { reset: framing.reset_policy().into(), ..DecoderOptions::default() };
+        let decoding = DecoderOptions::default().reset(framing.reset_policy().into());
         let engine = || {
             Dynamic::new(Decoder::with_options(program.clone(), decoding), &SeqNumField::default())
         };

@@ -96,7 +96,7 @@ impl Channel {
             [true, has_b],
         );
         let decoding =
-            DecoderOptions { reset: framing.reset_policy().into(), ..DecoderOptions::default() };
+            DecoderOptions::default().reset(framing.reset_policy().into());
         let seq_num = sequencing.field;
         Ok(Self { settings, captures, options, seq_num, program, decoding, choice, key })
     }

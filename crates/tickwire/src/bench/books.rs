@@ -4,7 +4,7 @@ use super::fast::corpus::Corpus;
 use super::fast::engine::{Capture, Pass};
 use std::hint::black_box;
 use tickwire_fast::rt::{self, Templates};
-use tickwire_fast::{Engine as DynamicEngine, Message, ResetPolicy};
+use tickwire_fast::{EngineUnderTest, Message, ResetPolicy};
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::framing::Preset;
 use tickwire_feed::handler::{
@@ -24,7 +24,7 @@ pub const NAME_HANDLER: &str = "handler";
 /// Decodes dynamically and keeps the books of every instrument, outright and implied, checked after
 /// each message; `None` where no message changes a book.
 pub fn pass(corpus: &Corpus) -> Option<Pass<'_>> {
-    let decoder = corpus.decoder(&corpus.program, DynamicEngine::Automatic);
+    let decoder = corpus.decoder(&corpus.program, EngineUnderTest::Automatic);
     pass_of(corpus, Dynamic::new(decoder, &SeqNumField::default()))
 }
 
@@ -122,7 +122,7 @@ impl Datagrams {
         let mut options = HandlerOptions { framing: Preset::Cme.framing(), ..Default::default() };
         options.recovery.kinds = BookKinds::OutrightAndImplied;
         let engine = || {
-            let decoder = corpus.decoder(&corpus.program, DynamicEngine::Automatic);
+            let decoder = corpus.decoder(&corpus.program, EngineUnderTest::Automatic);
             Dynamic::new(decoder, &SeqNumField::default())
         };
         let adapter = MarketDataAdapter::new(corpus.program.clone(), &AdapterOptions::default());

@@ -122,7 +122,8 @@ mod samples {
     pub fn count(corpus: &Corpus) -> Result<u64, Failure> {
         let mut filler = filler(corpus)?;
         let (mut samples, mut failed) = (0, None);
-        let mut decoder = corpus.decoder(&corpus.program, tickwire_fast::Engine::Automatic);
+        let mut decoder =
+            corpus.decoder(&corpus.program, tickwire_fast::EngineUnderTest::Automatic);
         let decoded = corpus.each_message(&mut decoder, |message| match filler.fill(message) {
             Ok(filled) => samples += len(&filled),
             Err(error) => failed = Some(error.to_string()),
@@ -135,7 +136,8 @@ mod samples {
     /// Decodes a corpus and fills the samples of every message.
     pub fn filled(corpus: &Corpus) -> Result<Pass<'_>, Failure> {
         let mut filler = filler(corpus)?;
-        let mut decoder = corpus.decoder(&corpus.program, tickwire_fast::Engine::Automatic);
+        let mut decoder =
+            corpus.decoder(&corpus.program, tickwire_fast::EngineUnderTest::Automatic);
         Ok(Box::new(move || {
             let decoded = corpus.each_message(&mut decoder, |message| {
                 _ = black_box(filler.fill(message));

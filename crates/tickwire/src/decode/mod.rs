@@ -153,7 +153,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
         false => (args.framing.framing()?, Replay::default()),
     };
     let set = with_reset_template(set, &framing);
-    let options = CompileOptions { fields: args.fields.clone(), ..CompileOptions::default() };
+    let options = CompileOptions::default().fields(args.fields.clone());
     let program = Arc::new(files::compile(set, &options)?);
     let options = args.decoder.checked_options(reset_policy(&framing), &program)?;
     let selection = select(&program, &args.template)?;

@@ -72,7 +72,7 @@ impl Feed {
             }
             packets.push(messages);
         }
-        let options = EncoderOptions { reset: ResetPolicy::Packet, ..EncoderOptions::default() };
+        let options = EncoderOptions::default().reset(ResetPolicy::Packet);
         let mut encoder = Encoder::with_options(self.program().clone(), options);
         let mut bytes = Vec::new();
         let start = Instant::now();
@@ -96,7 +96,7 @@ impl Feed {
     }
 
     fn decoder(&self) -> Decoder {
-        let options = DecoderOptions { reset: ResetPolicy::Packet, ..DecoderOptions::default() };
+        let options = DecoderOptions::default().reset(ResetPolicy::Packet);
         Decoder::with_options(self.program().clone(), options)
     }
 

@@ -67,11 +67,9 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
     let set = with_reset_template(args.templates.read()?, &framing);
     let program = Arc::new(files::compile(set, &CompileOptions::default())?);
     let defaults = EncoderOptions::default();
-    let options = EncoderOptions {
-        reset: reset_policy(&framing),
-        packet_bytes_max: args.packet_bytes.unwrap_or(defaults.packet_bytes_max),
-        ..defaults
-    };
+    let options = defaults
+        .reset(reset_policy(&framing))
+        .packet_bytes_max(args.packet_bytes.unwrap_or(defaults.packet_bytes_max));
     let path = args.input.clone().or(args.file.clone()).unwrap_or_else(|| "-".into());
     let name = files::name_of(&path);
     let lines = decompressed(files::open(&path)?);

@@ -220,7 +220,7 @@ impl ExportArgs {
             false => self.framing.framing()?,
         };
         let set = with_reset_template(set, &framing);
-        let options = CompileOptions { fields: self.fields.clone(), ..CompileOptions::default() };
+        let options = CompileOptions::default().fields(self.fields.clone());
         let program = Arc::new(files::compile(set, &options)?);
         let selection = select(&program, &self.template)?;
         let job = Job {

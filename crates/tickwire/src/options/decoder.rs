@@ -90,24 +90,23 @@ pub struct DecoderArgs {
 impl DecoderArgs {
     /// The decoder's options.
     pub fn options(&self, reset: ResetPolicy) -> DecoderOptions {
-        DecoderOptions {
-            conformance: match self.conformance {
+        DecoderOptions::default()
+            .conformance(match self.conformance {
                 Judgement::Lenient => Conformance::Lenient,
                 Judgement::Strict => Conformance::Strict,
                 Judgement::Canonical => Conformance::Canonical,
-            },
-            reset,
-            limits: Limits {
-                entries_max: self.entries_max,
-                entries_total_max: self.entries_total_max,
-                string_max: u32::try_from(self.string_max.0).unwrap_or(u32::MAX),
-                nesting_max: self.nesting_max,
-                message_bytes_max: self.message_bytes_max.bytes(),
-                stream_bytes_max: self.stream_bytes_max.bytes(),
-            },
-            implied_template: self.template_id.map(TemplateId),
-            ..DecoderOptions::default()
-        }
+            })
+            .reset(reset)
+            .limits(
+                Limits::default()
+                    .entries_max(self.entries_max)
+                    .entries_total_max(self.entries_total_max)
+                    .string_max(u32::try_from(self.string_max.0).unwrap_or(u32::MAX))
+                    .nesting_max(self.nesting_max)
+                    .message_bytes_max(self.message_bytes_max.bytes())
+                    .stream_bytes_max(self.stream_bytes_max.bytes()),
+            )
+            .implied_template(self.template_id.map(TemplateId))
     }
 
     /// The same where the template that is named is one of the program's.

@@ -9,13 +9,13 @@ mod endpoints;
 mod faults;
 mod framing;
 mod input;
-mod machine_code;
 mod metrics;
 mod monitor;
 mod record;
 mod sequence;
 mod sources;
 mod templates;
+mod tier_up;
 mod wait;
 
 pub use admin::AdminArgs;
@@ -30,11 +30,11 @@ pub use framing::{FramingArgs, reset_policy, with_reset_template};
 #[cfg(feature = "columns")]
 pub use input::CaptureArgs;
 pub use input::{InputArgs, Replay};
-pub use machine_code::WhenCompiled;
 pub use metrics::MetricsArgs;
 pub use monitor::{MonitorArgs, ServedMonitor};
 pub use record::{RecordArgs, recorded_json, recorded_text};
 pub use sequence::sequencing;
 pub use sources::SourceArgs;
 pub use templates::TemplateArgs;
+pub use tier_up::TierUpChoice;
 pub use wait::wait;

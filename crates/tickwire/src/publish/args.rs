@@ -12,7 +12,7 @@ use crate::output;
 use crate::units::{Size, Span, hold, span_in};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tickwire_fast::{CompileOptions, MachineCode, TemplateSet};
+use tickwire_fast::{CompileOptions, TemplateSet, TierUp};
 use tickwire_feed::arbiter::ArbiterOptions;
 use tickwire_feed::capture::{CaptureOptions, Format};
 use tickwire_feed::framing::Framing;
@@ -138,7 +138,7 @@ impl PublishArgs {
 
     /// Which fields of the templates are decoded.
     pub fn compile_options(&self) -> CompileOptions {
-        CompileOptions { fields: self.fields.clone(), ..CompileOptions::default() }
+        CompileOptions::default().fields(self.fields.clone())
     }
 
     /// The same with everything that a feed file says of the channel.
@@ -203,11 +203,11 @@ impl PublishArgs {
         files::open_capture(path, files::open(path)?, options)
     }
 
-    /// When machine code is made: live no message waits for it.
-    pub fn machine_code(&self) -> MachineCode {
+    /// When templates are compiled to machine code: live on a thread, so that no message waits.
+    pub fn tier_up(&self) -> TierUp {
         match self.file {
-            Some(_) => MachineCode::default(),
-            None => MachineCode::OnThread(MachineCode::WORTHWHILE),
+            Some(_) => TierUp::default(),
+            None => TierUp::OnThread,
         }
     }
 

@@ -24,7 +24,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tickwire_distribution::TopicSet;
-use tickwire_fast::{Decoder, DecoderOptions};
+use tickwire_fast::Decoder;
 use tickwire_feed::handler::{Dynamic, Handler, HandlerOptions};
 use tickwire_feed::market::NoBooks;
 use tickwire_feed::recovery::RecoveryOptions;
@@ -82,10 +82,8 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     }
 
     let times = Rc::new(Times::default());
-    let options = DecoderOptions {
-        machine_code: args.machine_code(),
-        ..args.decoder.checked_options(reset_policy(&framing), &program)?
-    };
+    let options =
+        args.decoder.checked_options(reset_policy(&framing), &program)?.tier_up(args.tier_up());
     let engine = || {
         let decoder = Decoder::with_options(program.clone(), options);
         Stamped::new(Dynamic::new(decoder, &sequencing.field), times.clone())

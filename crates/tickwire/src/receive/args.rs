@@ -7,7 +7,7 @@ use super::show::{ShowArgs, ShownKinds};
 use crate::failure::Failure;
 use crate::options::{
     ChannelsArgs, DecoderArgs, DefinitionArgs, EndpointArgs, Endpoints, FramingArgs, MetricsArgs,
-    MonitorArgs, RecordArgs, SourceArgs, TemplateArgs, WhenCompiled, sequencing, wait,
+    MonitorArgs, RecordArgs, SourceArgs, TemplateArgs, TierUpChoice, sequencing, wait,
 };
 use crate::output;
 use crate::units::{Size, Span, hold};
@@ -15,7 +15,7 @@ use clap::{Arg, ValueEnum};
 use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tickwire_fast::{MachineCode, TemplateSet};
+use tickwire_fast::{TemplateSet, TierUp};
 use tickwire_feed::arbiter::{Line, UnexpectedPolicy};
 use tickwire_feed::framing::Framing;
 use tickwire_feed::handler::{HandlerOptions, SeqNumField, Sequencing, Source};
@@ -97,13 +97,13 @@ pub struct ReceiveArgs {
     #[command(flatten)]
     pub decoder: DecoderArgs,
     /// Decoding engine.
-    #[arg(long, value_name = "ENGINE", default_value = "dynamic")]
+    #[arg(long, value_name = "ENGINE", default_value = "automatic")]
     pub engine: EngineChoice,
-    /// When the dynamic engine compiles frequent templates to machine code: "thread", in the
-    /// background; "eager", all templates at the start; "off", never; or COUNT, while decoding the
-    /// message with this number, which is delayed.
+    /// When frequent templates are compiled to machine code: "thread", in the background; "eager", all
+    /// templates at the start; "off", never; or COUNT, while decoding the message with this number,
+    /// which is delayed.
     #[arg(long, value_name = "thread|eager|off|COUNT", default_value = "thread")]
-    machine_code: WhenCompiled,
+    tier_up: TierUpChoice,
 
     /// Longest wait for a missing packet after a later packet has arrived; at most 10s. Default:
     /// 2ms.
@@ -229,25 +229,20 @@ pub struct ReceiveArgs {
 }
 
 impl ReceiveArgs {
-    /// When machine code is made.
-    pub const fn machine_code(&self) -> MachineCode {
-        let WhenCompiled(when) = self.machine_code;
-        when
+    /// When templates are compiled to machine code.
+    pub const fn tier_up(&self) -> TierUp {
+        let TierUpChoice(tier_up) = self.tier_up;
+        tier_up
     }
 }
 
 /// The decoding engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EngineChoice {
-    /// Dynamic engine, with SIMD if this CPU supports it, and JIT compilation of frequent
-    /// templates.
-    Dynamic,
-    /// Dynamic engine, portable code only.
-    Scalar,
-    /// Dynamic engine with 512-bit vectors, or portable code if the CPU lacks them.
-    Wide,
-    /// Dynamic engine with all templates compiled to machine code at the start.
-    Compiled,
+    /// The fastest for these templates: SIMD and JIT compilation if this CPU supports them, or portable code.
+    Automatic,
+    /// Portable code only.
+    Portable,
     /// Code generated from exactly these templates, if it is built in.
     Generated,
 }

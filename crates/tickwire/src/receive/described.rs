@@ -49,16 +49,14 @@ impl Described {
         let sequencing = args.sequencing(&framing, &set)?;
         let program = Arc::new(files::compile(set, &CompileOptions::default())?);
         let dynamic = match args.engine {
-            EngineChoice::Scalar => DynamicEngine::Scalar,
-            EngineChoice::Wide => DynamicEngine::Wide,
-            EngineChoice::Compiled => DynamicEngine::Compiled,
-            EngineChoice::Dynamic | EngineChoice::Generated => DynamicEngine::Automatic,
+            EngineChoice::Portable => DynamicEngine::Portable,
+            EngineChoice::Automatic | EngineChoice::Generated => DynamicEngine::Automatic,
         };
-        let decoding = DecoderOptions {
-            engine: dynamic,
-            machine_code: args.machine_code(),
-            ..args.decoder.checked_options(reset_policy(&framing), &program)?
-        };
+        let decoding = args
+            .decoder
+            .checked_options(reset_policy(&framing), &program)?
+            .engine(dynamic)
+            .tier_up(args.tier_up());
         if decoding.implied_template.is_some() && args.engine == EngineChoice::Generated {
             return Err(Failure::Usage(
                 "--template-id is for the dynamic engine: leave --engine generated out".to_owned(),
@@ -132,7 +130,7 @@ impl Described {
         let signature = &self.signature;
         Failure::Usage(format!(
             "--engine generated: no code is built in for {name}, template set {signature}; receive it \
-             with --engine dynamic, or generate code with `tickwire templates generate` for a program \
+             without --engine, or generate code with `tickwire templates generate` for a program \
              of your own"
         ))
     }

@@ -110,7 +110,7 @@ impl SubscribeArgs {
         let mut sets = match self.templates.is_any() {
             true => {
                 let set = self.templates.read()?;
-                let options = CompileOptions { fields: self.fields.clone(), ..Default::default() };
+                let options = CompileOptions::default().fields(self.fields.clone());
                 let program = files::compile(set, &options)?;
                 let samples = TemplateSamples::bind(&program, self.key.as_deref());
                 let samples = samples.map_err(|all| crate::distribution::misshapen(&all))?;

@@ -30,7 +30,7 @@ pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
         let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
         output::check(output, args.force, &inputs)?;
     }
-    let options = Options { fields: args.fields.clone(), command: Some(command(args)) };
+    let options = Options::default().fields(args.fields.clone()).command(command(args));
     let source = match &args.files[..] {
         // The module of one file names the sum of its bytes too.
         [file] => generate(&files::read_template_bytes(file)?, &options),

@@ -4,7 +4,7 @@
 use crate::random::{self, Choices};
 use std::sync::Arc;
 use tickwire_fast::{
-    Decoder, DecoderOptions, Encoder, EncoderOptions, Engine as Engines, Message, MessageBuilder,
+    Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Message, MessageBuilder,
     Program, ResetPolicy, Step, TemplateSet,
 };
 use tickwire_fast_codegen_check::{Engine, Make, engine, record_text};
@@ -75,13 +75,9 @@ impl Pair {
     /// The engines of a module.
     pub fn of(name: &str, make: Make, set: TemplateSet, options: DecoderOptions) -> Self {
         let program = Arc::new(Program::compile(set).expect("compiles"));
-        let encoding = EncoderOptions {
-            reset: options.reset,
-            limits: options.limits,
-            ..EncoderOptions::default()
-        };
-        let portable = DecoderOptions { engine: Engines::Scalar, ..options };
-        let wide = DecoderOptions { engine: Engines::Wide, ..options };
+        let encoding = EncoderOptions::default().reset(options.reset).limits(options.limits);
+        let portable = options.engine_under_test(EngineUnderTest::Portable);
+        let wide = options.engine_under_test(EngineUnderTest::Vectors);
         Self {
             dynamic: Decoder::with_options(program.clone(), portable),
             automatic: Decoder::with_options(program.clone(), options),
@@ -101,7 +97,7 @@ impl Pair {
     pub fn projected(name: &str, set: TemplateSet, program: Program) -> Self {
         let options = DecoderOptions::default();
         let program = Arc::new(program);
-        let portable = DecoderOptions { engine: Engines::Scalar, ..options };
+        let portable = options.engine_under_test(EngineUnderTest::Portable);
         let dynamic = Decoder::with_options(program.clone(), portable);
         let automatic = Decoder::with_options(program, options);
         Self { dynamic, automatic, ..Self::new(name, set, options) }

@@ -464,7 +464,7 @@ fn define(module: &mut JITModule, build: impl FnOnce(&mut Function)) -> Option<F
 #[cfg(test)]
 mod tests {
     use super::Compiled;
-    use crate::{Decoder, DecoderOptions, MachineCode, Program, TemplateSet};
+    use crate::{Decoder, DecoderOptions, Program, TemplateSet, TierUp};
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
@@ -474,9 +474,9 @@ mod tests {
         </templates>"#;
     const MESSAGE: [u8; 4] = [0xf0, 0x81, 0x85, 0xc1];
 
-    fn decoder(machine_code: MachineCode) -> (Decoder, Arc<Program>) {
+    fn decoder(tier_up: TierUp) -> (Decoder, Arc<Program>) {
         let program = Arc::new(Program::compile(TemplateSet::parse(XML).unwrap()).unwrap());
-        let options = DecoderOptions { machine_code, ..DecoderOptions::default() };
+        let options = DecoderOptions::default().tier_up(tier_up);
         (Decoder::with_options(program.clone(), options), program)
     }
 
@@ -496,26 +496,26 @@ mod tests {
 
     #[test]
     fn code_is_made_when_the_caller_chose() {
-        let (mut after, program) = decoder(MachineCode::After(3));
+        let (mut after, program) = decoder(TierUp::After(3));
         decode(&mut after, 2);
         assert!(!has_template(&program));
         decode(&mut after, 1);
         assert!(has_template(&program));
 
-        let (_, program) = decoder(MachineCode::Eager);
+        let (_, program) = decoder(TierUp::Eager);
         assert!(has_template(&program));
 
-        let (mut off, program) = decoder(MachineCode::Off);
+        let (mut off, program) = decoder(TierUp::Off);
         decode(&mut off, 10);
         assert!(code_of(&program).is_none());
     }
 
     #[test]
     fn no_call_waits_for_code_that_a_thread_makes() {
-        let (mut decoder, program) = decoder(MachineCode::OnThread(3));
+        let (mut decoder, program) = decoder(TierUp::OnThread);
         let code = code_of(&program).unwrap();
         let busy = code.compiler();
-        decode(&mut decoder, 5);
+        decode(&mut decoder, TierUp::MESSAGES + 5);
         assert!(!has_template(&program), "the compiler is busy, and no call waits for it");
         drop(busy);
         let until = Instant::now() + Duration::from_secs(30);

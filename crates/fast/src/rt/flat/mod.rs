@@ -8,7 +8,7 @@
 //! What does not fit (more than four bytes a field, values beyond the type, encodings longer than
 //! needed, the end of the packet) is declined, and nothing has happened then.
 
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+#[cfg(vectors)]
 mod vector;
 
 use super::context::Context;
@@ -137,7 +137,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         out: &mut S::Out,
         context: &mut Context,
     ) -> Option<Self> {
-        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+        #[cfg(vectors)]
         if let Some(wide) = context.wide
             && let Some(end) = wide.decode_flat::<S, K>(self, map, state, out, context)
         {
@@ -147,13 +147,13 @@ impl<'b, K: Kernel> Cursor<'b, K> {
     }
 }
 
-#[cfg(all(test, target_arch = "x86_64", not(feature = "portable")))]
+#[cfg(all(test, vectors))]
 mod tests {
     use super::*;
     use crate::rt::kernel::Portable;
     use crate::rt::past::Unknown;
     use crate::rt::state::State;
-    use crate::{Conformance, Engine, Limits};
+    use crate::{Conformance, EngineUnderTest, Limits};
 
     const ENTRIES: [Slot; 5] =
         [Slot::new(0, 0), Slot::new(1, 1), Slot::new(2, 3), Slot::new(3, 4), Slot::new(4, 9)];
@@ -203,7 +203,7 @@ mod tests {
     fn decode(sent: &str, fields: &[u8]) -> Option<([u32; 5], usize)> {
         let mut context =
             Context::new(vec![true], Conformance::Strict, &Limits::default(), true, 1);
-        context.use_vectors(Engine::Automatic);
+        context.use_vectors(EngineUnderTest::Automatic);
         let mut state = State::new(0);
         for (slot, value) in ENTRIES.into_iter().zip(1..) {
             state.assign::<Unknown>(slot, value);
@@ -227,7 +227,7 @@ mod tests {
     fn what_fits_is_read_at_once_and_all_else_declined_untouched() {
         let mut context =
             Context::new(vec![true], Conformance::Strict, &Limits::default(), true, 1);
-        context.use_vectors(Engine::Automatic);
+        context.use_vectors(EngineUnderTest::Automatic);
         if context.wide.is_none() {
             return eprintln!("SKIPPED: this CPU has no vectors of 512 bits");
         }

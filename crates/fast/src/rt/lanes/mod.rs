@@ -5,11 +5,10 @@
 //! which hands each one's lanes to generated code. What does not fit is declined, nothing has happened
 //! then, and the entries are read field by field.
 
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+#[cfg(vectors)]
 mod shapes;
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+#[cfg_attr(not(vectors), path = "no_vector.rs")]
 mod vector;
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 pub(super) use vector::Sequences;
 
 use super::context::Context;
@@ -65,17 +64,13 @@ impl<'b, K: Kernel> Cursor<'b, K> {
     /// Decodes the entries of a sequence at once, where nothing was assigned to what their fields
     /// use; `None`, with no previous value changed, where they are to be read field by field.
     #[inline(always)]
-    #[cfg_attr(any(feature = "portable", not(target_arch = "x86_64")), allow(unused_variables))]
     pub fn decode_entries<S: LaneSegment>(
         &self,
         entries: &mut [S::Out],
         state: &mut S::State,
         context: &mut Context,
     ) -> Option<Self> {
-        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
-        return vector::decode::<S, K>(self, entries, state, context);
-        #[cfg(any(feature = "portable", not(target_arch = "x86_64")))]
-        None
+        vector::decode::<S, K>(self, entries, state, context)
     }
 }
 

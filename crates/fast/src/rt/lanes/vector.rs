@@ -2,7 +2,7 @@
 
 use super::shapes::Shapes;
 use super::{LaneSegment, LaneValues, SequenceFacts};
-use crate::Engine;
+use crate::EngineUnderTest;
 use crate::decoder::vectors::{Filled, Habit, Wide};
 use crate::program::{Plan, Program, Storage};
 use crate::rt::context::Context;
@@ -44,7 +44,7 @@ impl Sequences {
     pub(in crate::rt) fn of(
         facts: &[SequenceFacts],
         program: &Program,
-        engine: Engine,
+        engine: EngineUnderTest,
         template: impl Fn(usize) -> Option<usize>,
     ) -> Self {
         let plan = |facts: &SequenceFacts| {
@@ -57,7 +57,7 @@ impl Sequences {
             let plan = run.plan.clone().filter(|plan| is_same && plan.fresh.is_some())?;
             Some(Sequence { plan, shapes: Shapes::default(), habit: Habit::default() })
         };
-        let are_forced = engine == Engine::Wide;
+        let are_forced = engine == EngineUnderTest::Vectors;
         let chosen = if are_forced { u64::MAX } else { 0 };
         let plans = facts.iter().map(plan).collect();
         Self { left: 0, chosen, plans, are_forced, last: LaneValues::default() }

@@ -96,14 +96,12 @@ struct Running {
 impl Running {
     fn new(framing: Framing, program: &Arc<Program>) -> Self {
         let reset = framing.reset_policy().into();
-        let limits = Limits {
-            entries_max: ENTRIES_MAX,
-            entries_total_max: ENTRIES_MAX,
-            message_bytes_max: MESSAGE_BYTES_MAX,
-            ..Limits::default()
-        };
-        let options = DecoderOptions { reset, limits, ..DecoderOptions::default() };
-        let encoder_options = EncoderOptions { reset, ..EncoderOptions::default() };
+        let limits = Limits::default()
+            .entries_max(ENTRIES_MAX)
+            .entries_total_max(ENTRIES_MAX)
+            .message_bytes_max(MESSAGE_BYTES_MAX);
+        let options = DecoderOptions::default().reset(reset).limits(limits);
+        let encoder_options = EncoderOptions::default().reset(reset);
         Self {
             trial: Trial {
                 framing,

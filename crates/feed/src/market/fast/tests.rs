@@ -119,7 +119,7 @@ fn say<A: Adapt<tickwire_fast::Message>>(
     mut adapter: A,
     messages: &[Vec<u8>],
 ) -> (Vec<String>, Result<(), MarketDataError>) {
-    let options = DecoderOptions { reset: ResetPolicy::Packet, ..Default::default() };
+    let options = DecoderOptions::default().reset(ResetPolicy::Packet);
     let mut decoder = Decoder::with_options(program.clone(), options);
     let mut lines = Lines { instruments: Instruments::new(100), lines: Vec::new() };
     for bytes in messages {
@@ -457,7 +457,7 @@ fn orders_make_books_with_the_sums_of_their_sizes() {
     let (continuity, starts_empty) = (Continuity::SeqNum, true);
     let mut books =
         Recovery::new(RecoveryOptions { continuity, starts_empty, ..Default::default() });
-    let options = DecoderOptions { reset: ResetPolicy::Packet, ..Default::default() };
+    let options = DecoderOptions::default().reset(ResetPolicy::Packet);
     let mut decoder = Decoder::with_options(program.clone(), options);
     let messages = [
         message(1, &[N(11), N(7), T("B"), N(50), N(4)]),

@@ -7,7 +7,9 @@ use crate::options::{FramingArgs, reset_policy, with_reset_template};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tickwire_exchange::{CmeShape, FeedShape, Generator, Options};
-use tickwire_fast::{Decoder, DecoderOptions, Engine, Message, Program, ResetPolicy, TemplateSet};
+use tickwire_fast::{
+    Decoder, DecoderOptions, EngineUnderTest, Message, Program, ResetPolicy, TemplateSet,
+};
 use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
 use tickwire_feed::framing::detect::PACKETS_MAX;
 use tickwire_feed::framing::{Framer, MessageHeader};
@@ -226,7 +228,7 @@ impl Corpus {
         let mut corpus =
             Self { name, set, program, reset, packets, messages: 0, entries: 0, bytes, source };
         let (mut messages, mut entries) = (0, 0);
-        let mut decoder = corpus.decoder(&corpus.program, Engine::Automatic);
+        let mut decoder = corpus.decoder(&corpus.program, EngineUnderTest::Automatic);
         corpus
             .each_message(&mut decoder, |message| {
                 messages += 1;
@@ -243,7 +245,7 @@ impl Corpus {
     /// Packets, entries, and most entries of a message, as seed 000 reports a capture.
     pub fn packets_and_entries(&self) -> Result<String, Failure> {
         let mut most = 0;
-        let mut decoder = self.decoder(&self.program, Engine::Automatic);
+        let mut decoder = self.decoder(&self.program, EngineUnderTest::Automatic);
         let decoded = self.each_message(&mut decoder, |message| {
             most = most.max(entries_of(message.root()));
         });
@@ -258,13 +260,13 @@ impl Corpus {
     }
 
     /// A decoder for `program`, compiled of the same templates.
-    pub fn decoder(&self, program: &Arc<Program>, engine: Engine) -> Decoder {
+    pub fn decoder(&self, program: &Arc<Program>, engine: EngineUnderTest) -> Decoder {
         Decoder::with_options(program.clone(), self.decoder_options(engine))
     }
 
     /// The options of decoders.
-    pub fn decoder_options(&self, engine: Engine) -> DecoderOptions {
-        DecoderOptions { reset: self.reset, engine, ..DecoderOptions::default() }
+    pub fn decoder_options(&self, engine: EngineUnderTest) -> DecoderOptions {
+        DecoderOptions::default().reset(self.reset).engine_under_test(engine)
     }
 
     /// Decodes all packets from the start and returns each message.

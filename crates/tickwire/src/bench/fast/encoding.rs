@@ -6,7 +6,9 @@ use crate::decode::entries_of;
 use crate::failure::Failure;
 use std::hint::black_box;
 use tickwire_fast::rt::{self, Templates};
-use tickwire_fast::{Encoder, EncoderOptions, Engine, Entries, FieldValue, Message, Record};
+use tickwire_fast::{
+    Encoder, EncoderOptions, EngineUnderTest, Entries, FieldValue, Message, Record,
+};
 use tickwire_fast_generated::{WithModule, with_module};
 
 /// Messages that are kept, whole packets: more would be read from memory, not from a cache.
@@ -77,7 +79,7 @@ impl<'c> Decoded<'c> {
             let why = error.describe(&corpus.program);
             Failure::Data(format!("{}: encoding again: {why}", corpus.name))
         };
-        let mut decoder = corpus.decoder(&corpus.program, Engine::Automatic);
+        let mut decoder = corpus.decoder(&corpus.program, EngineUnderTest::Automatic);
         let mut again = decoder.clone();
         let mut encoder = Encoder::with_options(corpus.program.clone(), options(corpus));
         let mut decoded = Self {
@@ -121,7 +123,7 @@ impl<'c> Decoded<'c> {
 }
 
 fn options(corpus: &Corpus) -> EncoderOptions {
-    EncoderOptions { reset: corpus.reset, ..EncoderOptions::default() }
+    EncoderOptions::default().reset(corpus.reset)
 }
 
 fn dynamic<'c>(decoded: &'c Decoded<'c>) -> Pass<'c> {

@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use tickwire_fast::rt::{self, Packet, Templates};
 use tickwire_fast::{
-    CompileOptions, Decoder, Engine as DynamicEngine, FieldLayout, FieldValue, Program, Visitor,
+    CompileOptions, Decoder, EngineUnderTest, FieldLayout, FieldValue, Program, Visitor,
 };
 use tickwire_fast_generated::{TryModule, WithModule, first_capture, with_module};
 use tickwire_feed::parallel::Parallel;
@@ -74,9 +74,9 @@ impl Engine {
 
     /// The dynamic engine that is chosen where none is requested.
     pub fn dynamic(corpus: &Corpus) -> Self {
-        match corpus.decoder(&corpus.program, DynamicEngine::Automatic).engine() {
-            DynamicEngine::Wide => Self::DynamicWide,
-            DynamicEngine::Compiled => Self::DynamicCompiled,
+        match corpus.decoder(&corpus.program, EngineUnderTest::Automatic).engine_under_test() {
+            EngineUnderTest::Vectors => Self::DynamicWide,
+            EngineUnderTest::MachineCode => Self::DynamicCompiled,
             _ => Self::DynamicScalar,
         }
     }
@@ -90,13 +90,14 @@ impl Engine {
     pub fn pass<'c>(self, corpus: &'c Corpus) -> Result<Option<Pass<'c>>, Failure> {
         Ok(match self {
             Self::Generated => generated(corpus, &Alone),
-            Self::DynamicCompiled => where_it_runs(corpus, DynamicEngine::Compiled),
-            Self::DynamicWide => where_it_runs(corpus, DynamicEngine::Wide),
+            Self::DynamicCompiled => where_it_runs(corpus, EngineUnderTest::MachineCode),
+            Self::DynamicWide => where_it_runs(corpus, EngineUnderTest::Vectors),
             Self::DynamicScalar => {
-                Some(stored(corpus, corpus.decoder(&corpus.program, DynamicEngine::Scalar)))
+                Some(stored(corpus, corpus.decoder(&corpus.program, EngineUnderTest::Portable)))
             }
-            Self::Projection => projected(corpus)?
-                .map(|program| stored(corpus, corpus.decoder(&program, DynamicEngine::Automatic))),
+            Self::Projection => projected(corpus)?.map(|program| {
+                stored(corpus, corpus.decoder(&program, EngineUnderTest::Automatic))
+            }),
             Self::Visitor => Some(visited(corpus)),
             Self::Books => books::pass(corpus),
             Self::BooksGenerated => generated(corpus, &WithBooks),
@@ -109,9 +110,9 @@ impl Engine {
 const DECODED_BEFORE: &str = "decodes as it did before";
 
 /// Decodes with an engine that not every CPU has, nor every build; nothing where it is not.
-fn where_it_runs(corpus: &Corpus, engine: DynamicEngine) -> Option<Pass<'_>> {
+fn where_it_runs(corpus: &Corpus, engine: EngineUnderTest) -> Option<Pass<'_>> {
     let decoder = corpus.decoder(&corpus.program, engine);
-    (decoder.engine() == engine).then(|| stored(corpus, decoder))
+    (decoder.engine_under_test() == engine).then(|| stored(corpus, decoder))
 }
 
 /// Packets one behind the other, as in a capture that has been read.
@@ -211,7 +212,7 @@ impl<'c, W: Work> WithModule for Known<'c, '_, W> {
     type Output = Option<Pass<'c>>;
 
     fn with<T: Templates>(self) -> Option<Pass<'c>> {
-        let options = self.corpus.decoder_options(DynamicEngine::Automatic);
+        let options = self.corpus.decoder_options(EngineUnderTest::Automatic);
         let decoder = rt::Decoder::<T>::with_options(self.corpus.program.clone(), options).ok()?;
         self.work.pass(self.corpus, decoder)
     }
@@ -228,7 +229,7 @@ impl<'c, W: Work> TryModule for Adopting<'c, '_, W> {
 
     fn try_module<T: Templates>(&mut self) -> Option<Pass<'c>> {
         let corpus = self.corpus;
-        let options = corpus.decoder_options(DynamicEngine::Automatic);
+        let options = corpus.decoder_options(EngineUnderTest::Automatic);
         let decoder = rt::Decoder::<T>::adopting(corpus.program.clone(), options).ok()?;
         let mut numbers = 0..T::TEMPLATES.len();
         let has_all = numbers.all(|number| decoder.template_index(number).is_some());
@@ -258,7 +259,7 @@ pub const TURNS_OF_THREADS: u64 = 20;
 pub fn on_threads(corpus: &Corpus, threads: usize) -> Pass<'_> {
     let capture = Capture::of(corpus, TURNS_OF_THREADS);
     Box::new(move || {
-        let begin = || corpus.decoder(&corpus.program, DynamicEngine::Automatic);
+        let begin = || corpus.decoder(&corpus.program, EngineUnderTest::Automatic);
         let messages = Parallel::new(threads).map(&capture.places, begin, |decoder, place| {
             let (mut rest, mut messages) = (capture.packet(*place), 0_u32);
             decoder.begin_packet();
@@ -277,7 +278,7 @@ pub fn on_threads(corpus: &Corpus, threads: usize) -> Pass<'_> {
 fn projected(corpus: &Corpus) -> Result<Option<Arc<Program>>, Failure> {
     for fields in PROJECTIONS {
         let fields = Some(fields.map(str::to_owned).to_vec());
-        let options = CompileOptions { fields, ..CompileOptions::default() };
+        let options = CompileOptions::default().fields(fields);
         if let Ok(program) = files::compile(corpus.set.clone(), &options) {
             return Ok(Some(Arc::new(program)));
         }
@@ -286,7 +287,7 @@ fn projected(corpus: &Corpus) -> Result<Option<Arc<Program>>, Failure> {
 }
 
 fn visited(corpus: &Corpus) -> Pass<'_> {
-    let mut decoder = corpus.decoder(&corpus.program, DynamicEngine::Scalar);
+    let mut decoder = corpus.decoder(&corpus.program, EngineUnderTest::Portable);
     let mut summing = Summing::default();
     Box::new(move || {
         decoder.reset();

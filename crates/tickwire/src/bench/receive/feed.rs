@@ -80,7 +80,7 @@ impl Feed {
     pub fn handler(&self) -> Result<Handler<Dynamic, NoBooks>, Failure> {
         let engine = || {
             let reset = self.framing.reset_policy().into();
-            let options = DecoderOptions { reset, ..DecoderOptions::default() };
+            let options = DecoderOptions::default().reset(reset);
             Dynamic::new(
                 Decoder::with_options(self.program.clone(), options),
                 &SeqNumField::default(),

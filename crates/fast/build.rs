@@ -1,0 +1,24 @@
+//! Which engines are built. The code asks for the names that are made here, never for targets and features.
+
+use std::env;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let is_x86_64 = env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "x86_64");
+    let has_native = env::var_os("CARGO_FEATURE_NATIVE").is_some();
+    let has_jit = env::var_os("CARGO_FEATURE_JIT").is_some();
+    let engines = [
+        // Bytes are read behind one bounds check: `rt::window`, else `rt::slices`.
+        ("reads_ahead", has_native),
+        // AVX-512 and BMI2, each chosen at run time: `decoder::vectors`, `rt::extract`, else their stand-ins.
+        ("vectors", has_native && is_x86_64),
+        // Templates are compiled: `decoder::compiled`, else `decoder::no_code`.
+        ("machine_code", has_jit && is_x86_64),
+    ];
+    for (engine, is_built) in engines {
+        println!("cargo::rustc-check-cfg=cfg({engine})");
+        if is_built {
+            println!("cargo::rustc-cfg={engine}");
+        }
+    }
+}
