@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use tickwire_arrow::{FileFormat, RecordBatch, Table, TableBuilder, TableWriter};
 use tickwire_exchange::{CmeShape, Generator, Options};
-use tickwire_fast::rt::Packet;
+use tickwire_fast::Packet;
 use tickwire_fast::{Decoder, DecoderOptions, Message, Program, ResetPolicy, TemplateSet};
 use tickwire_text::Header;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use tickwire_exchange::{FeedShape, Generator, Options};
-use tickwire_fast::rt::{Decoder, Templates};
+use tickwire_fast::generated::{Decoder, Templates};
 use tickwire_fast::{DecoderOptions, MessageDecoder, ResetPolicy};
 use tickwire_fast_generated::{WithModule, with_module};
 

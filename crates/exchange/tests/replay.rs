@@ -8,7 +8,7 @@ use std::sync::Arc;
 use fastrand::Rng;
 use tickwire_exchange::replay_server::{ReplayConnection, ReplayServer, ReplayServerOptions};
 use tickwire_exchange::{CmeShape, Feed, Generator, Options, TrueBook};
-use tickwire_fast::rt;
+use tickwire_fast::generated;
 use tickwire_fast::{Decoder, DecoderOptions, Program};
 use tickwire_fast_generated::exchange_cme;
 use tickwire_feed::arbiter::{ArbiterOptions, Gap, Line};
@@ -286,8 +286,12 @@ fn what_is_lost_comes_again_and_fresh_books_are_true() {
                 run(seed, &mut generator, &program, engine)
             }
             _ => {
-                let decoder =
-                    || rt::Decoder::<exchange_cme::Templates>::adopting(program.clone(), options());
+                let decoder = || {
+                    generated::Decoder::<exchange_cme::Templates>::adopting(
+                        program.clone(),
+                        options(),
+                    )
+                };
                 let engine =
                     || Generated::new(decoder().expect("all fields"), &SeqNumField::default());
                 run(seed, &mut generator, &program, engine)

@@ -7,7 +7,7 @@ use fastrand::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tickwire_exchange::{CmeShape, Draft, Feed, Generator, Options, TrueBook, templates};
-use tickwire_fast::rt::{self, Templates};
+use tickwire_fast::generated::{self, Templates};
 use tickwire_fast::{Decoder, DecoderOptions, Message, Program, TemplateSet};
 use tickwire_fast_generated::{exchange_cme, exchange_complex};
 use tickwire_feed::arbiter::{ArbiterOptions, Gap, Line};
@@ -323,7 +323,8 @@ fn dynamic(session: &Session) -> usize {
 /// Runs a session with generated code, for templates that may have changed since it was generated.
 /// Returns the number of messages of the incremental feed that were left to the dynamic engine.
 fn generated<T: Templates>(session: &Session, program: &Arc<Program>) -> (usize, u64) {
-    let decoder = || rt::Decoder::<T>::adopting(program.clone(), options()).expect("all fields");
+    let decoder =
+        || generated::Decoder::<T>::adopting(program.clone(), options()).expect("all fields");
     let engine = || Generated::new(decoder(), &SeqNumField::default());
     let (lost, handler) = handle(session, program, engine);
     (lost, handler.engine().decoder().left_over())

@@ -7,7 +7,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::sync::Arc;
 use tickwire_exchange::{Generator, Options};
-use tickwire_fast::rt::{self, Growth, Templates};
+use tickwire_fast::generated::{self, Growth, Templates};
 use tickwire_fast::{
     Decoder, DecoderOptions, Encoder, EncoderOptions, Message, Program, ResetPolicy,
 };
@@ -53,7 +53,7 @@ impl Feed {
         }
     }
 
-    fn decode_generated<T: Templates>(&self, decoder: &mut rt::Decoder<T>) {
+    fn decode_generated<T: Templates>(&self, decoder: &mut generated::Decoder<T>) {
         for packet in &self.packets {
             decoder.begin_packet();
             let mut rest = &packet[..];
@@ -68,8 +68,9 @@ impl Feed {
     fn bench<T: Templates>(&self, criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(format!("fast/decode/{}", self.name));
         group.throughput(Throughput::Elements(self.messages)).sample_size(20);
-        let mut generated = rt::Decoder::<T>::with_options(self.program.clone(), Self::options())
-            .expect("the module's templates");
+        let mut generated =
+            generated::Decoder::<T>::with_options(self.program.clone(), Self::options())
+                .expect("the module's templates");
         group.bench_function("generated", |b| b.iter(|| self.decode_generated(&mut generated)));
         let mut dynamic = Decoder::with_options(self.program.clone(), Self::options());
         group.bench_function("dynamic", |b| {
@@ -105,7 +106,7 @@ impl Feed {
         let mut group = criterion.benchmark_group(format!("fast/encode/{}", self.name));
         group.throughput(Throughput::Elements(messages.len() as u64)).sample_size(20);
         let mut out = Vec::new();
-        let mut generated = rt::Encoder::<T>::with_options(self.program.clone(), options)
+        let mut generated = generated::Encoder::<T>::with_options(self.program.clone(), options)
             .expect("the module's templates");
         group.bench_function("generated", |b| {
             b.iter(|| {

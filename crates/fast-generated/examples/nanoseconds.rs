@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
-use tickwire_fast::rt::{self, Growth, Templates};
+use tickwire_fast::generated::{self, Growth, Templates};
 use tickwire_fast::{
     Decoder, DecoderOptions, Encoder, EncoderOptions, FieldValue, Message, Program, Record,
     ResetPolicy, TemplateSet,
@@ -108,11 +108,11 @@ impl Corpus {
     }
 
     fn print<T: Templates>(&self) {
-        let mut decoder = match rt::Decoder::<T>::with_options(self.program.clone(), self.options())
-        {
-            Ok(decoder) => decoder,
-            Err(error) => return println!("{}: {error}", self.name),
-        };
+        let mut decoder =
+            match generated::Decoder::<T>::with_options(self.program.clone(), self.options()) {
+                Ok(decoder) => decoder,
+                Err(error) => return println!("{}: {error}", self.name),
+            };
         let generated = least(|| {
             for packet in &self.packets {
                 decoder.begin_packet();
@@ -141,7 +141,8 @@ impl Corpus {
     /// Times of encoding what was decoded, packet by packet.
     fn encoding<T: Templates>(&self) -> (f64, f64) {
         let options = EncoderOptions::default().reset(self.reset);
-        let Ok(mut encoder) = rt::Encoder::<T>::with_options(self.program.clone(), options) else {
+        let Ok(mut encoder) = generated::Encoder::<T>::with_options(self.program.clone(), options)
+        else {
             return (f64::NAN, f64::NAN);
         };
         let mut dynamic = Encoder::with_options(self.program.clone(), options);

@@ -2,6 +2,10 @@
 // SHA-256 of the template file: dbabd029a6fbcb01ffcca84ba823fb287369df2c12d039eb125cc6da33898bfc
 // Signature of the template set: 39c5f8b6d8442b52851bb4f1b4ee87752123910208c364d9ced7bcf39743961f
 
+tickwire_fast::module_version!(
+    1,
+    "tickwire templates generate crates/fast-generated/templates/cme_like.xml -o crates/fast-generated/src/cme_like.rs"
+);
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
     self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,

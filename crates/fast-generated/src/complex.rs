@@ -2,6 +2,10 @@
 // SHA-256 of the template file: dd67183270614b32dfd631e14d2557dcaab114934c3951ef297b52780acd0797
 // Signature of the template set: a416b1b19bb813e5d6b63142c6a77df0d3f028bbde9f53109520e800ac929117
 
+tickwire_fast::module_version!(
+    1,
+    "tickwire templates generate crates/fast-generated/templates/complex.xml -o crates/fast-generated/src/complex.rs"
+);
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
     self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,

@@ -2,6 +2,10 @@
 // SHA-256 of the template file: 4332f3a51d3c11c342ed7a3d64dc25bf088c1b0a2439840509e45b78b24f2d96
 // Signature of the template set: b032cc71f8598bcda887917e5d3d56567aef583262e9ac91632bb17072a69ca6
 
+tickwire_fast::module_version!(
+    1,
+    "tickwire templates generate crates/exchange/templates/asts.xml -o crates/fast-generated/src/exchange_asts.rs"
+);
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
     self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,

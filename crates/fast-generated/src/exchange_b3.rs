@@ -2,6 +2,10 @@
 // SHA-256 of the template file: 05c5c821f6f90e4773bcc8469c3efea1f9ec87d0bf272382e46d12fe6c2603fb
 // Signature of the template set: efa93ab7244b728b937db310e8f0c1beac20750f21c772b837b884fd76a31ef6
 
+tickwire_fast::module_version!(
+    1,
+    "tickwire templates generate crates/exchange/templates/b3.xml -o crates/fast-generated/src/exchange_b3.rs"
+);
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
     self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,

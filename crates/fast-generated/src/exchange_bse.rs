@@ -2,6 +2,10 @@
 // SHA-256 of the template file: 7a46d274179de0618ea2a64a8b42c3ab53a52425417f956d095847869a2e5424
 // Signature of the template set: 7b7bf0add8cabbcbb08ceb002a36f2e5daa6ebebd662a001b4f964c77c79bde6
 
+tickwire_fast::module_version!(
+    1,
+    "tickwire templates generate crates/exchange/templates/bse.xml -o crates/fast-generated/src/exchange_bse.rs"
+);
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
     self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,

@@ -2,6 +2,10 @@
 // SHA-256 of the template file: 74110cb0f5c7fc5b0396275535b3f3c7c51b8b1110157085d6230b033489112f
 // Signature of the template set: dfcd8072bf27724f1b649e8bbfa4fde43644577d90b5c7d52ce67cb42449bdf9
 
+tickwire_fast::module_version!(
+    1,
+    "tickwire templates generate crates/exchange/templates/cme.xml -o crates/fast-generated/src/exchange_cme.rs"
+);
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
     self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,

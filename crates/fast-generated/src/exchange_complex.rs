@@ -2,6 +2,10 @@
 // SHA-256 of the template file: f5bfcbd4d3a7774620b1c6c5bffd317b0902fbea9c98b8d9189fc5896ac83dea
 // Signature of the template set: 8d000ae71c6f06152304aa76a3ed282943adbb1aa03a2db5791731dee338edcf
 
+tickwire_fast::module_version!(
+    1,
+    "tickwire templates generate crates/exchange/templates/complex.xml -o crates/fast-generated/src/exchange_complex.rs"
+);
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
     self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,

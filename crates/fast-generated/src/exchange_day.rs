@@ -2,6 +2,10 @@
 // SHA-256 of the template file: d431f35c96f9a93071ef9aa1009a5ef537420b7164d3249c69c768e0553c0954
 // Signature of the template set: fb251c80fbe1564aba2dadcdd49da5abf9df66b0790d5ba66f3ca48a709205ad
 
+tickwire_fast::module_version!(
+    1,
+    "tickwire templates generate crates/exchange/templates/day.xml -o crates/fast-generated/src/exchange_day.rs"
+);
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
     self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,

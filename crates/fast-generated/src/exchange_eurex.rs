@@ -2,6 +2,10 @@
 // SHA-256 of the template file: 17083b173f3b4c2c1fa7589ce918aca093a6a1f53f23c74c8076a9ac50073e2b
 // Signature of the template set: a2eb2c6c23e42b0c3fa6c857485d9c7481e6c28b58f83c6d7d1f37e636b90244
 
+tickwire_fast::module_version!(
+    1,
+    "tickwire templates generate crates/exchange/templates/eurex.xml -o crates/fast-generated/src/exchange_eurex.rs"
+);
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
     self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,

@@ -2,6 +2,10 @@
 // SHA-256 of the template file: 6c1c8a31368f90d5f485736e01815f472684602473d9d4cfd295712c56ad6dc0
 // Signature of the template set: b0e36a7beed3af3fceac6d635d9e46574992adf06afcda7c96a0e1033793a876
 
+tickwire_fast::module_version!(
+    1,
+    "tickwire templates generate crates/exchange/templates/mcx.xml -o crates/fast-generated/src/exchange_mcx.rs"
+);
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
     self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,

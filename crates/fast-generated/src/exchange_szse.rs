@@ -2,6 +2,10 @@
 // SHA-256 of the template file: 5c98d8aed312cc35d61d0a6f6be744867b499dc53691331695a738ff3f9bb80a
 // Signature of the template set: b72e479e243ecde7042e47e7161b8e33787306625a4419fba411d94d44b01563
 
+tickwire_fast::module_version!(
+    1,
+    "tickwire templates generate crates/exchange/templates/szse.xml -o crates/fast-generated/src/exchange_szse.rs"
+);
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
     self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,

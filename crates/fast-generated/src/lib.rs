@@ -5,9 +5,9 @@
 //! begin with `exchange_` are the simulated exchange's,
 //! [`complex`] and [`cme_like`] lie in `templates`.
 //!
-//! All run the same way, by [`tickwire_fast::rt::Decoder`] and [`Encoder`](tickwire_fast::rt::Encoder)
+//! All run the same way, by [`tickwire_fast::generated::Decoder`] and [`Encoder`](tickwire_fast::generated::Encoder)
 //! of their `Templates`: code that measures or compares them is generic over
-//! [`tickwire_fast::rt::Templates`]. A decoder accepts any template file with the signature of the
+//! [`tickwire_fast::generated::Templates`]. A decoder accepts any template file with the signature of the
 //! module's, wherever it comes from; [`complex`], [`simple`] and [`cme_like`] are written so that they
 //! have the signatures of captures that Tickwire is measured on but that are not part of it.
 //!
@@ -17,7 +17,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use tickwire_fast::rt::{Decoder, Message, Templates};
+//! use tickwire_fast::generated::{Decoder, Message, Templates};
 //! use tickwire_fast::{MessageDecoder, Program, TemplateSet};
 //! use tickwire_fast_generated::{exchange_complex, simple};
 //!
@@ -50,7 +50,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
-use tickwire_fast::rt::Templates;
+use tickwire_fast::generated::Templates;
 use tickwire_fast::template::Signature;
 
 /// Incremental refreshes as CME sent them in FAST.

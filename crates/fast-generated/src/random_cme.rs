@@ -2,6 +2,10 @@
 // SHA-256 of the template file: cf4b2b293320b00ebc596e4e0759a95961c87ab738467704a4d163d984668131
 // Signature of the template set: bf9ae8cd5fa2c08653bef37c4258f2ef373946da5197b6d2621a25baddef1a61
 
+tickwire_fast::module_version!(
+    1,
+    "tickwire templates generate crates/exchange/templates/random-cme.xml -o crates/fast-generated/src/random_cme.rs"
+);
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
     self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,

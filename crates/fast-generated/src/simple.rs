@@ -2,6 +2,10 @@
 // SHA-256 of the template file: 4acb8e0c636efbd264f9dd5e97fd50aaf7b539fb5b3139b8eac1fc9ebb42bb5d
 // Signature of the template set: 93df57639d48e477555b10b2ca8081ae273d6019f4eb9d35c24b84d43286d380
 
+tickwire_fast::module_version!(
+    1,
+    "tickwire templates generate crates/exchange/templates/simple.xml -o crates/fast-generated/src/simple.rs"
+);
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
     self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,

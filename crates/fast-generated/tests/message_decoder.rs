@@ -1,7 +1,7 @@
 //! Generated sets and the dynamic engine by one interface.
 
 use std::sync::Arc;
-use tickwire_fast::rt::{self, Templates};
+use tickwire_fast::generated::{self, Templates};
 use tickwire_fast::{
     Decoder, Encoder, EncoderOptions, ErrorKind, MessageBuilder, MessageDecoder, Program,
     TemplateId, TemplateSet,
@@ -59,7 +59,7 @@ fn check<T: Templates>(
     let messages = encoded(&program, fill);
     let decoders: [Box<dyn MessageDecoder>; 2] = [
         Box::new(Decoder::new(program.clone())),
-        Box::new(rt::Decoder::<T>::new(program.clone()).unwrap()),
+        Box::new(generated::Decoder::<T>::new(program.clone()).unwrap()),
     ];
     let mut told = decoders.map(|mut decoder| {
         let mut texts = Vec::new();

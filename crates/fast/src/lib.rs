@@ -9,7 +9,7 @@
 //! | portable | Rust without `unsafe`; defines the behaviour that the others must match |
 //! | SIMD | AVX-512, for sequences and templates of short fields; chosen at run time |
 //! | machine code | feature `jit`, x86-64: templates that are decoded often are compiled |
-//! | generated | modules that `tickwire-fast-codegen` writes; they call [`rt`] |
+//! | generated | modules that `tickwire-fast-codegen` writes; they run by [`generated::Decoder`] |
 //!
 //! # Examples
 //!
@@ -54,11 +54,13 @@ mod decoder;
 mod dictionary;
 mod encoder;
 mod error;
+pub mod generated;
 mod limits;
 mod message;
 mod message_decoder;
 mod options;
 mod program;
+#[doc(hidden)]
 pub mod rt;
 #[cfg(feature = "serde")]
 mod serialize;
@@ -85,6 +87,7 @@ pub use program::{
     CompileError, CompileOptions, FieldLayout, FieldRef, Program, Segment, SegmentRef, Storage,
     TemplateLayout,
 };
+pub use rt::Packet;
 pub use slot::{
     GroupedEntries, GroupedRecord, GroupedSlot, Int, NumberKind, Repeated, Scaled, Slot, SlotGroup,
     SlotKind, Text, UInt,

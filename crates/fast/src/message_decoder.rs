@@ -6,12 +6,12 @@ use crate::program::Program;
 use std::sync::Arc;
 
 /// A decoder whose messages are [`Message`](crate::Message)s, whatever decodes them: the dynamic
-/// [`Decoder`], or the [`rt::Decoder`](crate::rt::Decoder) of any generated module. So a program can choose among
+/// [`Decoder`], or the [`generated::Decoder`](crate::generated::Decoder) of any generated module. So a program can choose among
 /// several generated sets and templates read at run time.
 ///
 /// A message that generated code decoded is copied into one of the dynamic engine. Code that is to have
-/// the whole speed of generated code is generic over [`rt::Templates`](crate::rt::Templates) in place of this: it takes
-/// the structs of the modules it knows, and shows those of others to an [`rt::Visit`](crate::rt::Visit).
+/// the whole speed of generated code is generic over [`generated::Templates`](crate::generated::Templates) in place of this: it takes
+/// the structs of the modules it knows, and shows those of others to an [`generated::Visit`](crate::generated::Visit).
 ///
 /// # Examples
 ///

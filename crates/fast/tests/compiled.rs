@@ -6,7 +6,7 @@ mod support;
 use std::sync::Arc;
 use support::random::{self, Choices};
 use support::{Absent, record_json};
-use tickwire_fast::rt::Packet;
+use tickwire_fast::Packet;
 use tickwire_fast::{
     Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Error, Limits,
     MessageBuilder, Program, ResetPolicy, TemplateSet,

@@ -6,7 +6,7 @@ mod support;
 use std::sync::Arc;
 use support::random::Choices;
 use support::{Absent, ENGINES, record_json};
-use tickwire_fast::rt::Packet;
+use tickwire_fast::Packet;
 use tickwire_fast::template::FieldType;
 use tickwire_fast::{
     Decimal, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, MessageBuilder,

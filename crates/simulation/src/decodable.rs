@@ -1,6 +1,6 @@
 //! Messages of both engines, in a form that can be compared with the messages sent.
 
-use tickwire_fast::rt::Templates;
+use tickwire_fast::generated::Templates;
 use tickwire_fast::{Error, Message, MessageBuilder};
 use tickwire_feed::handler::GeneratedMessage;
 

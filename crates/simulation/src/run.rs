@@ -10,7 +10,7 @@ use crate::setup::handler;
 use std::fmt;
 use tickwire_exchange::Error;
 use tickwire_exchange::day::Moment;
-use tickwire_fast::{Decoder, DecoderOptions, TemplateSet, rt};
+use tickwire_fast::{Decoder, DecoderOptions, TemplateSet, generated};
 use tickwire_fast_generated::exchange_day;
 use tickwire_feed::handler::{Dynamic, Engine, Generated, Handler, Sequencing};
 use tickwire_feed::market::{Adapt, MarketDataAdapter};
@@ -93,7 +93,8 @@ fn run_through(scenario: &Scenario, is_traced: bool) -> Result<Report, Violation
             drive(scenario, &played, handler(scenario, &played, engine), checker)
         }
         EngineChoice::Generated => {
-            let decoder = || rt::Decoder::<exchange_day::Templates>::adopting(program(), options);
+            let decoder =
+                || generated::Decoder::<exchange_day::Templates>::adopting(program(), options);
             let engine = || Generated::new(decoder().expect("all fields"), &field);
             drive(scenario, &played, handler(scenario, &played, engine), checker)
         }

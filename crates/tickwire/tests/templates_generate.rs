@@ -26,7 +26,7 @@ const MAIN: &str = r#"
 pub mod trade;
 
 use std::sync::Arc;
-use tickwire_fast::rt::Message;
+use tickwire_fast::generated::Message;
 use tickwire_fast::{Program, TemplateSet};
 
 fn main() {

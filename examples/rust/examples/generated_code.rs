@@ -5,7 +5,7 @@
 use std::error::Error;
 use std::sync::Arc;
 use tickwire_exchange::{Generator, Options};
-use tickwire_fast::rt::{Decoder, Message};
+use tickwire_fast::generated::{Decoder, Message};
 use tickwire_fast_generated::exchange_complex as complex;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -2,7 +2,8 @@
 
 use crate::text::{Writing, record_text};
 use std::sync::Arc;
-use tickwire_fast::rt::{Decoded, Decoder, Encoder, Growth, Message, Packet, Step, Templates};
+use tickwire_fast::Packet;
+use tickwire_fast::generated::{Decoded, Decoder, Encoder, Growth, Message, Step, Templates};
 use tickwire_fast::{
     DecoderOptions, EncoderOptions, EngineUnderTest, Error, Findings, Message as DynamicMessage,
     Program,

@@ -1,7 +1,7 @@
 //! Messages as text, the same for both engines.
 
 use std::fmt::Write;
-use tickwire_fast::rt::{Value, Visit};
+use tickwire_fast::generated::{Value, Visit};
 use tickwire_fast::{Error, FieldValue, Record, Storage};
 
 /// A record of the dynamic engine: present fields by index, mandatory constants left out.

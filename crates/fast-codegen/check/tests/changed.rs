@@ -7,7 +7,7 @@ mod random;
 
 use random::Choices;
 use std::sync::Arc;
-use tickwire_fast::rt::{Decoder, LinkError};
+use tickwire_fast::generated::{Decoder, LinkError};
 use tickwire_fast::{
     Decoder as Dynamic, DecoderOptions, Encoder, MessageBuilder, Program, TemplateSet,
 };

@@ -8,7 +8,7 @@ mod prices {
 
 use prices::{Decoder, Encoder, Message, Price};
 use std::sync::Arc;
-use tickwire_fast::rt;
+use tickwire_fast::generated;
 use tickwire_fast::{Decimal, EncoderOptions, ErrorKind, Limits, Program, TemplateSet};
 
 const XML: &str = include_str!("support/included.xml");
@@ -19,7 +19,7 @@ fn program() -> Arc<Program> {
 
 fn decode<'d>(decoder: &'d mut Decoder, bytes: &[u8]) -> &'d Price {
     match decoder.decode(bytes).expect("decodes").message {
-        rt::Message::Known(Message::Price(price)) => price,
+        generated::Message::Known(Message::Price(price)) => price,
         other => panic!("{other:?}"),
     }
 }
@@ -83,7 +83,7 @@ fn strings_longer_than_the_limit_are_not_encoded() {
             bytes.extend(std::iter::repeat_n(b'x', len.into()));
         }
         let note = match decoder.decode(&bytes).expect("decodes").message {
-            rt::Message::Known(Message::Note(note)) => note,
+            generated::Message::Known(Message::Note(note)) => note,
             other => panic!("{other:?}"),
         };
         let mut encoder = Encoder::with_options(program(), options).expect("complete");

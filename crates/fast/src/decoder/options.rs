@@ -28,7 +28,7 @@ pub enum Engine {
     /// [`TierUp`] says (feature `jit`, x86-64), portable code for the rest and for whatever those decline.
     #[default]
     Automatic,
-    /// Portable code alone. [Generated decoders](crate::rt::Decoder) run as on any CPU, without vectors and BMI2.
+    /// Portable code alone. [Generated decoders](crate::generated::Decoder) run as on any CPU, without vectors and BMI2.
     Portable,
 }
 

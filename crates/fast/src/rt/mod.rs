@@ -1,4 +1,5 @@
-//! What generated code calls.
+//! What generated code calls. Not an interface: it changes with the generator, and modules of another version do not
+//! compile ([`MODULE_VERSION`]). For users there is [`generated`](crate::generated).
 //!
 //! `tickwire-fast-codegen` makes a Rust module of a template set: plain structs, and functions that
 //! decode and encode them. What such modules have in common is here. [`Decoder`] runs a module; the
@@ -36,6 +37,7 @@ mod quick;
 mod slices;
 mod state;
 mod text;
+mod version;
 mod visit;
 #[cfg(reads_ahead)]
 mod window;
@@ -68,6 +70,7 @@ pub use packet::Packet;
 pub use past::{Fresh, Past, Unknown, Warm};
 pub use state::{LastTemplate, PreviousValues, Saved, Slot, State};
 pub use text::{Charset, Text};
+pub use version::MODULE_VERSION;
 pub use visit::{ShowTags, Value, Visit, VisitTags};
 
 /// Largest values of the unsigned types.

@@ -148,7 +148,7 @@ pub use output::{Gap, OutOfSequence, Output};
 use std::collections::VecDeque;
 
 use rapidhash::v3::rapidhash_v3;
-use tickwire_fast::rt::Packet;
+use tickwire_fast::Packet;
 
 use copies::Delivered;
 use dispute::Dispute;

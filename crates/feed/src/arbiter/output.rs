@@ -1,6 +1,6 @@
 //! Output of an arbiter.
 
-use tickwire_fast::rt::Packet;
+use tickwire_fast::Packet;
 
 use super::Line;
 

@@ -6,7 +6,7 @@
 
 use super::unexpected::Run;
 use super::{Arbiter, Arrival, Line, SEQ_NUM_MAX};
-use tickwire_fast::rt::Packet;
+use tickwire_fast::Packet;
 
 impl Arbiter {
     /// Takes a packet that begins an epoch with its own number, and is the first of that epoch. The epoch begins when

@@ -8,7 +8,7 @@ use crate::arbiter::{Gap, OutOfSequence};
 use crate::framing::{Framing, ResetPolicy, next_block};
 use crate::market::Adapt;
 use crate::recovery::Recovery;
-use tickwire_fast::rt::Packet;
+use tickwire_fast::Packet;
 
 /// Why the rest of a packet was not decoded.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use tickwire_fast::rt::Packet;
+use tickwire_fast::Packet;
 use tickwire_fast::{
     Decoder, ErrorKind, FieldHandle, Message, Program, Slot, TemplateLayout, UInt,
 };

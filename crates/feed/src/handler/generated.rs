@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use tickwire_fast::rt::{self, Packet, Templates, Value, VisitTags};
+use tickwire_fast::Packet;
+use tickwire_fast::generated::{self, Templates, Value, VisitTags};
 use tickwire_fast::{Error, ErrorKind, Message, MessageBuilder, Program};
 
 use super::engine::seq_num_indexes;
@@ -19,14 +20,14 @@ pub struct Generated<T: Templates> {
 
 impl<T: Templates> Generated<T> {
     /// An engine around `decoder`, whose messages have their sequence number in `seq_num`.
-    /// [`rt::Decoder::adopting`] makes a decoder that runs whatever the templates are.
-    pub fn new(decoder: rt::Decoder<T>, seq_num: &SeqNumField) -> Self {
+    /// [`generated::Decoder::adopting`] makes a decoder that runs whatever the templates are.
+    pub fn new(decoder: generated::Decoder<T>, seq_num: &SeqNumField) -> Self {
         let seq_num_at = seq_num_indexes(decoder.program(), seq_num);
         Self { latest: GeneratedMessage { decoder, is_dynamic: false }, seq_num_at }
     }
 
     /// The decoder, to see which templates run generated and how many messages did not.
-    pub const fn decoder(&self) -> &rt::Decoder<T> {
+    pub const fn decoder(&self) -> &generated::Decoder<T> {
         &self.latest.decoder
     }
 }
@@ -34,16 +35,16 @@ impl<T: Templates> Generated<T> {
 /// The message that [`Generated`] decoded last.
 #[derive(Debug)]
 pub struct GeneratedMessage<T: Templates> {
-    decoder: rt::Decoder<T>,
+    decoder: generated::Decoder<T>,
     is_dynamic: bool,
 }
 
 impl<T: Templates> GeneratedMessage<T> {
     /// The message: the module's, or the dynamic decoder's where the module does not know it.
-    pub fn message(&self) -> rt::Message<'_, T> {
+    pub fn message(&self) -> generated::Message<'_, T> {
         match self.is_dynamic {
-            true => rt::Message::Dynamic(self.decoder.dynamic_message()),
-            false => rt::Message::Known(T::message(self.decoder.messages())),
+            true => generated::Message::Dynamic(self.decoder.dynamic_message()),
+            false => generated::Message::Known(T::message(self.decoder.messages())),
         }
     }
 
@@ -53,8 +54,8 @@ impl<T: Templates> GeneratedMessage<T> {
     /// Those of [`MessageBuilder`] for a message beyond its limits.
     pub fn to_dynamic<'m>(&'m self, builder: &'m mut MessageBuilder) -> Result<&'m Message, Error> {
         match self.message() {
-            rt::Message::Dynamic(message) => Ok(message),
-            rt::Message::Known(known) => self.decoder.to_dynamic(known, builder),
+            generated::Message::Dynamic(message) => Ok(message),
+            generated::Message::Known(known) => self.decoder.to_dynamic(known, builder),
         }
     }
 
@@ -66,9 +67,9 @@ impl<T: Templates> GeneratedMessage<T> {
     /// The index of the message's template in the set.
     pub fn template_index(&self) -> usize {
         match self.message() {
-            rt::Message::Dynamic(message) => message.template_index(),
+            generated::Message::Dynamic(message) => message.template_index(),
             // Before the first message there is none: the first template stands for it.
-            rt::Message::Known(known) => {
+            generated::Message::Known(known) => {
                 self.decoder.template_index(T::number(known)).unwrap_or_default()
             }
         }
@@ -98,7 +99,7 @@ impl<T: Templates> Engine for Generated<T> {
     fn decode(&mut self, packet: Packet<'_>) -> Result<Decoded<'_, GeneratedMessage<T>>, Error> {
         let decoded = self.latest.decoder.decode_packet(packet)?;
         let len = decoded.len;
-        self.latest.is_dynamic = matches!(decoded.message, rt::Message::Dynamic(_));
+        self.latest.is_dynamic = matches!(decoded.message, generated::Message::Dynamic(_));
         let index = self.seq_num_at.get(self.latest.template_index()).copied().flatten();
         let seq_num = index.and_then(|index| number_of(&self.latest, index));
         Ok(Decoded { message: &self.latest, len, seq_num })
@@ -112,11 +113,11 @@ impl<T: Templates> Engine for Generated<T> {
 /// The unsigned integer in the field at `index` of a message.
 fn number_of<T: Templates>(message: &GeneratedMessage<T>, index: usize) -> Option<u64> {
     match message.message() {
-        rt::Message::Dynamic(message) => match message.root().value(index) {
+        generated::Message::Dynamic(message) => match message.root().value(index) {
             tickwire_fast::FieldValue::UInt(number) => Some(number),
             _ => None,
         },
-        rt::Message::Known(known) => {
+        generated::Message::Known(known) => {
             let mut search = Search { index, found: None };
             T::visit_tags(known, &mut search);
             search.found

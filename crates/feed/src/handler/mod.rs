@@ -80,7 +80,7 @@ pub use seq_num::{Peeked, SeqNumField, SeqNumPeek};
 pub use sequencing::{Sequencing, SequencingError};
 pub use sink::{Delivery, Fault, Sink};
 /// Input of engines.
-pub use tickwire_fast::rt::Packet;
+pub use tickwire_fast::Packet;
 pub use view::HandlerView;
 
 use std::fmt;

@@ -4,7 +4,7 @@ use super::{MESSAGES, Pass};
 use std::hint::black_box;
 use std::sync::Arc;
 use tickwire_exchange::{Generator, Options};
-use tickwire_fast::rt::{self, Growth, Templates};
+use tickwire_fast::generated::{self, Growth, Templates};
 use tickwire_fast::{
     Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, Message, Program, ResetPolicy,
 };
@@ -68,7 +68,7 @@ pub(super) fn decode(options: &Options) -> Result<Pass, String> {
 
 pub(super) fn decode_generated<T: Templates>(options: &Options) -> Result<Pass, String> {
     let feed = Feed::of(options)?;
-    let mut decoder = rt::Decoder::<T>::with_options(feed.program.clone(), Feed::options())
+    let mut decoder = generated::Decoder::<T>::with_options(feed.program.clone(), Feed::options())
         .map_err(|error| error.to_string())?;
     Ok(Box::new(move || {
         for packet in &feed.packets {
@@ -111,7 +111,7 @@ pub(super) fn encode_generated<T: Templates>(options: &Options) -> Result<Pass, 
     };
     let messages: Option<Vec<T::Messages>> = feed.messages().iter().map(filled).collect();
     let messages = messages.ok_or("the feed has a template that the module has not")?;
-    let mut encoder = rt::Encoder::<T>::with_options(feed.program.clone(), encoding())
+    let mut encoder = generated::Encoder::<T>::with_options(feed.program.clone(), encoding())
         .map_err(|error| error.to_string())?;
     let mut out = Vec::new();
     Ok(Box::new(move || {

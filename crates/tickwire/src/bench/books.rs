@@ -3,7 +3,7 @@
 use super::fast::corpus::Corpus;
 use super::fast::engine::{Capture, Pass};
 use std::hint::black_box;
-use tickwire_fast::rt::{self, Templates};
+use tickwire_fast::generated::{self, Templates};
 use tickwire_fast::{EngineUnderTest, Message, ResetPolicy};
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::framing::Preset;
@@ -29,7 +29,10 @@ pub fn pass(corpus: &Corpus) -> Option<Pass<'_>> {
 }
 
 /// As [`pass`], by generated code.
-pub fn pass_generated<T: Templates>(corpus: &Corpus, decoder: rt::Decoder<T>) -> Option<Pass<'_>> {
+pub fn pass_generated<T: Templates>(
+    corpus: &Corpus,
+    decoder: generated::Decoder<T>,
+) -> Option<Pass<'_>> {
     pass_of(corpus, handler::Generated::new(decoder, &SeqNumField::default()))
 }
 

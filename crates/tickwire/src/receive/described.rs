@@ -11,7 +11,7 @@ use crate::files;
 use crate::options::{reset_policy, with_reset_template};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use tickwire_fast::rt::{self, Templates};
+use tickwire_fast::generated::{self, Templates};
 use tickwire_fast::template::Signature;
 use tickwire_fast::{
     CompileOptions, Decoder, DecoderOptions, Engine as DynamicEngine, Program, TemplateSet,
@@ -175,7 +175,7 @@ impl WithModule for Maker<'_> {
         // Templates that are not the module's are decoded dynamically: a reset template that the
         // framing needs, and those of a file that changed.
         let engine = move |program: &Arc<Program>, seq_num: &SeqNumField| {
-            let decoder = rt::Decoder::<T>::adopting(program.clone(), decoding);
+            let decoder = generated::Decoder::<T>::adopting(program.clone(), decoding);
             let decoder = decoder.expect("the program has all fields");
             Timed::new(Generated::new(decoder, seq_num), every)
         };

@@ -4,7 +4,7 @@ use super::ReceiveArgs;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use tickwire_fast::FieldValue;
-use tickwire_fast::rt::Templates;
+use tickwire_fast::generated::Templates;
 use tickwire_fast::{Error, Message, MessageBuilder, Program};
 use tickwire_feed::handler::{Delivery, GeneratedMessage, Sink};
 use tickwire_net::Stop;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tickwire_fast::rt::{self, Templates};
+use tickwire_fast::generated::{self, Templates};
 use tickwire_fast::{Entries, Message, Program};
 
 use super::bind::{Role, Shape};
@@ -182,8 +182,8 @@ impl<T: Templates> Adapt<GeneratedMessage<T>> for MarketDataAdapter {
         sink: &mut S,
     ) -> Result<(), MarketDataError> {
         let known = match message.message() {
-            rt::Message::Dynamic(message) => return self.adapt(message, seq_num, sink),
-            rt::Message::Known(known) => known,
+            generated::Message::Dynamic(message) => return self.adapt(message, seq_num, sink),
+            generated::Message::Known(known) => known,
         };
         let (mut reading, shape) =
             self.reading(message.program(), message.template_index(), seq_num, sink)?;
@@ -217,8 +217,8 @@ impl<T: Templates> Adapt<GeneratedMessage<T>> for MarketDataAdapter {
 
     fn sending_time(&self, message: &GeneratedMessage<T>) -> Option<u64> {
         let known = match message.message() {
-            rt::Message::Dynamic(message) => return self.sending_time(message),
-            rt::Message::Known(known) => known,
+            generated::Message::Dynamic(message) => return self.sending_time(message),
+            generated::Message::Known(known) => known,
         };
         let mut fields = visit::Fields::new(&self.key.tags);
         T::visit_tags(known, &mut fields);

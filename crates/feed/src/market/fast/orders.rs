@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tickwire_fast::rt::{self, Templates, Value, VisitTags};
+use tickwire_fast::generated::{self, Templates, Value, VisitTags};
 use tickwire_fast::{FieldValue, Message, Program};
 
 use super::MarketDataError;
@@ -206,8 +206,8 @@ impl<T: Templates> Adapt<GeneratedMessage<T>> for OrderAdapter {
         sink: &mut S,
     ) -> Result<(), MarketDataError> {
         let known = match message.message() {
-            rt::Message::Dynamic(message) => return self.adapt(message, seq_num, sink),
-            rt::Message::Known(known) => known,
+            generated::Message::Dynamic(message) => return self.adapt(message, seq_num, sink),
+            generated::Message::Known(known) => known,
         };
         let Some(shape) = self.shape(message.program(), message.template_index())? else {
             return Ok(());

@@ -1,6 +1,6 @@
 //! The fields of a record by tag, whatever engine decoded it.
 
-use tickwire_fast::rt::Value;
+use tickwire_fast::generated::Value;
 use tickwire_fast::{Decimal, FieldValue, Int, Record, Scaled, Slot, Text, UInt};
 
 use super::MarketDataError;

@@ -1,6 +1,6 @@
 //! Generated messages, read by tag.
 
-use tickwire_fast::rt::{ShowTags, Value, VisitTags};
+use tickwire_fast::generated::{ShowTags, Value, VisitTags};
 
 use super::MarketDataError;
 use super::bind::Role;

@@ -5,7 +5,7 @@ use super::engine::Pass;
 use crate::decode::entries_of;
 use crate::failure::Failure;
 use std::hint::black_box;
-use tickwire_fast::rt::{self, Templates};
+use tickwire_fast::generated::{self, Templates};
 use tickwire_fast::{
     Encoder, EncoderOptions, EngineUnderTest, Entries, FieldValue, Message, Record,
 };
@@ -162,7 +162,8 @@ fn generated_by<'c, T: Templates + 'static>(
     decoded: &'c Decoded<'c>,
 ) -> Option<Result<Pass<'c>, Failure>> {
     let corpus = decoded.corpus;
-    let encoder = rt::Encoder::<T>::with_options(corpus.program.clone(), options(corpus)).ok()?;
+    let encoder =
+        generated::Encoder::<T>::with_options(corpus.program.clone(), options(corpus)).ok()?;
     let numbers = |index: usize| {
         let id = corpus.program.templates()[index].id.map(|id| id.0);
         T::TEMPLATES.iter().position(|template| template.id == id)
@@ -170,7 +171,7 @@ fn generated_by<'c, T: Templates + 'static>(
     let room = |message: &Message| {
         let mut room = T::Messages::default();
         let number = numbers(message.template_index())?;
-        T::fill(&mut room, number, message.root(), &numbers, &mut rt::Growth::unlimited())?;
+        T::fill(&mut room, number, message.root(), &numbers, &mut generated::Growth::unlimited())?;
         Some(room)
     };
     let packets: Option<Vec<Vec<T::Messages>>> =
@@ -181,7 +182,7 @@ fn generated_by<'c, T: Templates + 'static>(
 /// The pass, once it is known to encode what the dynamic encoder does.
 fn checked<'c, T: Templates + 'static>(
     decoded: &'c Decoded<'c>,
-    mut encoder: rt::Encoder<T>,
+    mut encoder: generated::Encoder<T>,
     packets: Vec<Vec<T::Messages>>,
 ) -> Result<Pass<'c>, Failure> {
     let mut out = Vec::new();
@@ -201,7 +202,11 @@ fn checked<'c, T: Templates + 'static>(
     }))
 }
 
-fn encode<T: Templates>(encoder: &mut rt::Encoder<T>, packet: &[T::Messages], out: &mut Vec<u8>) {
+fn encode<T: Templates>(
+    encoder: &mut generated::Encoder<T>,
+    packet: &[T::Messages],
+    out: &mut Vec<u8>,
+) {
     encoder.begin_packet();
     out.clear();
     for message in packet {

@@ -6,7 +6,8 @@ use crate::failure::Failure;
 use crate::files;
 use std::hint::black_box;
 use std::sync::Arc;
-use tickwire_fast::rt::{self, Packet, Templates};
+use tickwire_fast::Packet;
+use tickwire_fast::generated::{self, Templates};
 use tickwire_fast::{
     CompileOptions, Decoder, EngineUnderTest, FieldLayout, FieldValue, Program, Visitor,
 };
@@ -165,7 +166,7 @@ trait Work {
     fn pass<'c, T: Templates>(
         &self,
         corpus: &'c Corpus,
-        decoder: rt::Decoder<T>,
+        decoder: generated::Decoder<T>,
     ) -> Option<Pass<'c>>;
 }
 
@@ -176,7 +177,7 @@ impl Work for Alone {
     fn pass<'c, T: Templates>(
         &self,
         corpus: &'c Corpus,
-        decoder: rt::Decoder<T>,
+        decoder: generated::Decoder<T>,
     ) -> Option<Pass<'c>> {
         Some(generated_pass(corpus, decoder))
     }
@@ -189,7 +190,7 @@ impl Work for WithBooks {
     fn pass<'c, T: Templates>(
         &self,
         corpus: &'c Corpus,
-        decoder: rt::Decoder<T>,
+        decoder: generated::Decoder<T>,
     ) -> Option<Pass<'c>> {
         books::pass_generated(corpus, decoder)
     }
@@ -213,7 +214,8 @@ impl<'c, W: Work> WithModule for Known<'c, '_, W> {
 
     fn with<T: Templates>(self) -> Option<Pass<'c>> {
         let options = self.corpus.decoder_options(EngineUnderTest::Automatic);
-        let decoder = rt::Decoder::<T>::with_options(self.corpus.program.clone(), options).ok()?;
+        let decoder =
+            generated::Decoder::<T>::with_options(self.corpus.program.clone(), options).ok()?;
         self.work.pass(self.corpus, decoder)
     }
 }
@@ -230,14 +232,14 @@ impl<'c, W: Work> TryModule for Adopting<'c, '_, W> {
     fn try_module<T: Templates>(&mut self) -> Option<Pass<'c>> {
         let corpus = self.corpus;
         let options = corpus.decoder_options(EngineUnderTest::Automatic);
-        let decoder = rt::Decoder::<T>::adopting(corpus.program.clone(), options).ok()?;
+        let decoder = generated::Decoder::<T>::adopting(corpus.program.clone(), options).ok()?;
         let mut numbers = 0..T::TEMPLATES.len();
         let has_all = numbers.all(|number| decoder.template_index(number).is_some());
         if has_all { self.work.pass(corpus, decoder) } else { None }
     }
 }
 
-fn generated_pass<T: Templates>(corpus: &Corpus, mut decoder: rt::Decoder<T>) -> Pass<'_> {
+fn generated_pass<T: Templates>(corpus: &Corpus, mut decoder: generated::Decoder<T>) -> Pass<'_> {
     let capture = Capture::of(corpus, 1);
     Box::new(move || {
         decoder.reset();

@@ -1,0 +1,37 @@
+//! What the generator writes changes only with the version of modules.
+
+use sha2::{Digest, Sha256};
+use tickwire_fast::rt::MODULE_VERSION;
+use tickwire_fast_codegen::{Options, generate};
+
+/// The version whose output has this digest.
+const RECORDED: (u32, &str) =
+    (1, "71501b9a5e74635469aae5a42a5299838ba66cff55ca155894c2c1dd87b4cb21");
+
+/// The structs, decoders and encoders of these templates take each part of the generator.
+const TEMPLATES: [&str; 3] = ["bse", "day", "simple"];
+
+#[test]
+fn output_changes_only_with_the_version() {
+    let mut digest = Sha256::new();
+    for name in TEMPLATES {
+        let path = format!("{}/../exchange/templates/{name}.xml", env!("CARGO_MANIFEST_DIR"));
+        let xml = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        digest.update(generate(&xml, &Options::default()).expect("generates"));
+    }
+    let digest: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(
+        (MODULE_VERSION, digest.as_str()),
+        RECORDED,
+        "the generator writes something else: raise MODULE_VERSION in crates/fast/src/rt/version.rs, write modules anew \
+         (test `current`), and record version and digest here"
+    );
+}
+
+#[test]
+fn modules_name_their_version_and_how_they_are_made_again() {
+    let xml = b"<templates><template name='T' id='1'><uInt32 name='a'/></template></templates>";
+    let source = generate(xml, &Options::default().command("make \"it\"")).expect("generates");
+    let line = format!(r#"tickwire_fast::module_version!({MODULE_VERSION}, "make \"it\"");"#);
+    assert!(source.contains(&line), "{source}");
+}
