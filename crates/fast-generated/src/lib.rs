@@ -5,6 +5,8 @@
 //! begin with `exchange_` are the simulated exchange's,
 //! [`complex`] and [`cme_like`] lie in `templates`.
 //!
+//! The feature `measured` has the modules that only benchmarks use, `day` that of simulated trading days; both are on by default.
+//!
 //! All run the same way, by [`tickwire_fast::generated::Decoder`] and [`Encoder`](tickwire_fast::generated::Encoder)
 //! of their `Templates`: code that measures or compares them is generic over
 //! [`tickwire_fast::generated::Templates`]. A decoder accepts any template file with the signature of the
@@ -54,18 +56,23 @@ use tickwire_fast::generated::Templates;
 use tickwire_fast::template::Signature;
 
 /// Incremental refreshes as CME sent them in FAST.
+#[cfg(feature = "measured")]
 #[rustfmt::skip]
 pub mod cme_like;
 /// Market data and quote requests, many securities, several entries a message.
+#[cfg(feature = "measured")]
 #[rustfmt::skip]
 pub mod complex;
 /// A feed of the simulated exchange shaped as Moscow's ASTS.
+#[cfg(feature = "measured")]
 #[rustfmt::skip]
 pub mod exchange_asts;
 /// A feed of the simulated exchange shaped as B3's UMDF.
+#[cfg(feature = "measured")]
 #[rustfmt::skip]
 pub mod exchange_b3;
 /// A feed of the simulated exchange shaped as BSE India's EMDI.
+#[cfg(feature = "measured")]
 #[rustfmt::skip]
 pub mod exchange_bse;
 /// The cme feed of the simulated exchange.
@@ -76,18 +83,23 @@ pub mod exchange_cme;
 pub mod exchange_complex;
 /// A trading day of the simulated exchange, with every field that one may have. Not measured, so not found by
 /// [`with_module`].
+#[cfg(feature = "day")]
 #[rustfmt::skip]
 pub mod exchange_day;
 /// A feed of the simulated exchange shaped as Eurex T7's RDI.
+#[cfg(feature = "measured")]
 #[rustfmt::skip]
 pub mod exchange_eurex;
 /// A feed of the simulated exchange shaped as MCX India's MDI.
+#[cfg(feature = "measured")]
 #[rustfmt::skip]
 pub mod exchange_mcx;
 /// A feed of the simulated exchange shaped as Shenzhen's STEP.
+#[cfg(feature = "measured")]
 #[rustfmt::skip]
 pub mod exchange_szse;
 /// Market data of unpredictable lengths of the simulated exchange.
+#[cfg(feature = "measured")]
 #[rustfmt::skip]
 pub mod random_cme;
 /// The simple feed of the simulated exchange.
@@ -107,18 +119,27 @@ pub trait WithModule {
 pub fn with_module<W: WithModule>(signature: &Signature, work: W) -> Option<W::Output> {
     let is = |of: &[u8; 32]| signature.as_bytes() == of;
     Some(match () {
+        #[cfg(feature = "measured")]
         () if is(&cme_like::Templates::SIGNATURE) => work.with::<cme_like::Templates>(),
+        #[cfg(feature = "measured")]
         () if is(&complex::Templates::SIGNATURE) => work.with::<complex::Templates>(),
+        #[cfg(feature = "measured")]
         () if is(&exchange_asts::Templates::SIGNATURE) => work.with::<exchange_asts::Templates>(),
+        #[cfg(feature = "measured")]
         () if is(&exchange_b3::Templates::SIGNATURE) => work.with::<exchange_b3::Templates>(),
+        #[cfg(feature = "measured")]
         () if is(&exchange_bse::Templates::SIGNATURE) => work.with::<exchange_bse::Templates>(),
+        #[cfg(feature = "measured")]
         () if is(&exchange_eurex::Templates::SIGNATURE) => work.with::<exchange_eurex::Templates>(),
+        #[cfg(feature = "measured")]
         () if is(&exchange_mcx::Templates::SIGNATURE) => work.with::<exchange_mcx::Templates>(),
+        #[cfg(feature = "measured")]
         () if is(&exchange_szse::Templates::SIGNATURE) => work.with::<exchange_szse::Templates>(),
         () if is(&exchange_cme::Templates::SIGNATURE) => work.with::<exchange_cme::Templates>(),
         () if is(&exchange_complex::Templates::SIGNATURE) => {
             work.with::<exchange_complex::Templates>()
         }
+        #[cfg(feature = "measured")]
         () if is(&random_cme::Templates::SIGNATURE) => work.with::<random_cme::Templates>(),
         () if is(&simple::Templates::SIGNATURE) => work.with::<simple::Templates>(),
         () => return None,

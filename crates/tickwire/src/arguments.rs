@@ -1,5 +1,6 @@
 //! The command line as a whole; each command's own arguments are in its module.
 
+#[cfg(feature = "bench")]
 use crate::bench::BenchArgs;
 use crate::decode::DecodeArgs;
 use crate::demo::DemoArgs;
@@ -42,6 +43,7 @@ pub struct CommandLine {
 /// The commands; their help is the doc comment of their arguments.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    #[cfg(feature = "bench")]
     Bench(BenchArgs),
     Completions(CompletionsArgs),
     Decode(Box<DecodeArgs>),

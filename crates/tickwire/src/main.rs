@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+#[cfg(feature = "bench")]
 mod bench;
 mod console;
 mod decode;
@@ -72,6 +73,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<Outcome, Failure> {
     match command {
+        #[cfg(feature = "bench")]
         Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => shell::completions(&args),
         Command::Decode(args) => decode::run(&args),

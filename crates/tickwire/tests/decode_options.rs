@@ -150,6 +150,7 @@ fn a_packet_that_the_capture_cut_short_is_given_up_once() {
 }
 
 #[test]
+#[cfg(feature = "bench")]
 fn a_capture_of_the_users_is_measured_and_counted() {
     let directory = directory("decode_options_bench");
     let templates = file(&directory, "t.xml", TICK.as_bytes());
@@ -256,6 +257,7 @@ fn messages_are_written_in_fixt_messages_and_read_back() {
 
 /// Its numbers continue from pass to pass, while those of the messages restart.
 #[test]
+#[cfg(feature = "bench")]
 fn bench_fast_takes_a_capture_through_the_handler_many_times() {
     let directory = directory("decode_options_bench_handler");
     let [capture, templates] =

@@ -250,6 +250,7 @@ fn types_are_generated_from_a_dictionary() {
 }
 
 #[test]
+#[cfg(feature = "bench")]
 fn every_operation_is_measured() {
     let run = tickwire("bench seed-004 --time 10ms --json -");
     assert_eq!(run.status, 0, "{}", run.err);

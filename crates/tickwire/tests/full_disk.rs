@@ -48,6 +48,7 @@ fn a_file_that_finds_no_room_is_named_and_not_left_behind() {
         &receive,
         &encode,
         &packets,
+        #[cfg(feature = "bench")]
         &["opra", "bench", "trace.bin", "--time", "0", "--threads", "1", "--plot", "out.svg"],
         &["feed", "import", CONFIGURATION, "-o", "out"],
         &["multicast", "-f", "day.pcap", "-p", "23996", "--rate", "100000", "--json", "out"],

@@ -259,6 +259,7 @@ fn two_files_are_the_sides_of_a_line() {
 }
 
 #[test]
+#[cfg(feature = "bench")]
 fn the_bench_measures_every_decoder_and_says_where_the_time_goes() {
     let directory = directory("opra_bench");
     let path = |name: &str| directory.join(name).display().to_string();

@@ -26,6 +26,7 @@ pub enum DecoderName {
 
 impl DecoderName {
     /// Every decoder once.
+    #[cfg(feature = "bench")]
     pub const DISTINCT: [Self; 5] = [
         Self::Reference,
         Self::BottomUpPortable,

@@ -1,5 +1,6 @@
 //! `tickwire opra`: receives, decodes, encodes, makes and measures packets of OPRA FAST.
 
+#[cfg(feature = "bench")]
 mod bench;
 mod decode;
 mod decoder;
@@ -32,6 +33,7 @@ pub struct OpraArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
+    #[cfg(feature = "bench")]
     Bench(bench::BenchArgs),
     Decode(decode::DecodeArgs),
     Encode(encode::EncodeArgs),
@@ -43,6 +45,7 @@ enum Action {
 /// Runs `tickwire opra`.
 pub fn run(args: &OpraArgs) -> Result<Outcome, Failure> {
     match &args.action {
+        #[cfg(feature = "bench")]
         Action::Bench(args) => bench::run(args),
         Action::Decode(args) => decode::run(args),
         Action::Encode(args) => encode::run(args),
