@@ -1,6 +1,6 @@
 //! Functions that decode.
 
-use crate::integer::Integer;
+use crate::integer::IntegerType;
 use crate::module::Module;
 use crate::operation::Scene;
 use crate::past::{PAST, UNKNOWN, is_leaf, is_mostly_absent};
@@ -317,9 +317,9 @@ impl<'p> Decoding<'_, '_, 'p> {
         operation: &Operation<'_>,
         is_optional: bool,
         bit: u32,
-    ) -> (String, Option<Integer>) {
+    ) -> (String, Option<IntegerType>) {
         let scene = self.scene;
-        match (Integer::of(field_type), field_type, is_optional) {
+        match (IntegerType::of(field_type), field_type, is_optional) {
             (Some(kind), _, false) => (scene.integer(operation, kind, bit), Some(kind)),
             (Some(kind), _, true) => (scene.integer_optional(operation, kind, bit), Some(kind)),
             (None, FieldType::Decimal, false) => (scene.decimal(operation, bit), None),
@@ -330,7 +330,7 @@ impl<'p> Decoding<'_, '_, 'p> {
     }
 
     /// Stores the value of an expression.
-    fn store(&self, member: &Member<'p>, expression: &str, cast: Option<Integer>) -> String {
+    fn store(&self, member: &Member<'p>, expression: &str, cast: Option<IntegerType>) -> String {
         let cast = |value: &str| cast.map_or(value.to_owned(), |kind| kind.cast(value));
         let ident = &member.ident;
         match (member.is_stored, member.plan.is_optional) {
@@ -386,7 +386,7 @@ impl<'p> Decoding<'_, '_, 'p> {
         let mantissa = format!(
             "let exponent = rt::exponent(exponent)?;\n{}let mantissa: u64 = {};\n",
             scene.check_type(mantissa, mantissa_bit),
-            scene.integer(mantissa, Integer::MANTISSA, mantissa_bit)
+            scene.integer(mantissa, IntegerType::MANTISSA, mantissa_bit)
         );
         let store = match member.is_stored {
             true => format!(
@@ -476,12 +476,12 @@ impl<'p> Decoding<'_, '_, 'p> {
         match member.plan.is_optional {
             true => format!(
                 "{check}let count = {};\nif let Some(count) = count {{ {entries} }} else {{ {clear} {} }}\n",
-                scene.integer_optional(length, Integer::LENGTH, member.bit),
+                scene.integer_optional(length, IntegerType::LENGTH, member.bit),
                 self.absent(member)
             ),
             false => format!(
                 "{check}{{ let count = {};\n{entries} }}\n",
-                scene.integer(length, Integer::LENGTH, member.bit)
+                scene.integer(length, IntegerType::LENGTH, member.bit)
             ),
         }
     }
@@ -569,10 +569,10 @@ fn or_else(text: &str) -> String {
 
 /// The type an exponent is read as: the check of its range includes that of its type, unless it is
 /// kept or added to.
-fn exponent_type(exponent: &Operation<'_>) -> Integer {
+fn exponent_type(exponent: &Operation<'_>) -> IntegerType {
     match exponent.kind {
-        OperatorKind::None | OperatorKind::Default => Integer::MANTISSA,
-        _ => Integer::EXPONENT,
+        OperatorKind::None | OperatorKind::Default => IntegerType::MANTISSA,
+        _ => IntegerType::EXPONENT,
     }
 }
 

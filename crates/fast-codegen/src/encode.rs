@@ -4,7 +4,7 @@
 //! be sent, writes the map, and then the fields. Where it has not, or where two fields of a segment
 //! share an entry, the map is left open and fields are written one by one.
 
-use crate::integer::Integer;
+use crate::integer::IntegerType;
 use crate::module::Module;
 use crate::names::snake;
 use crate::operation::{
@@ -28,7 +28,7 @@ const FIRST_BITS: u32 = 7;
 const ALLOW: &str = "#[allow(unused_variables, unused_mut, clippy::collapsible_if)]";
 
 /// One operator on its way: what comes before, whether it is sent, and how.
-struct Step {
+struct EncodeStep {
     before: String,
     /// When it is sent; nothing if it has no bit.
     sends: Option<Sends>,
@@ -163,7 +163,7 @@ impl<'p> Encoding<'_, 'p> {
     fn longest(&self) -> Option<u32> {
         let is_certain = |member: &Member<'_>| match &member.plan.kind {
             FieldKind::Scalar { field_type, operation } => {
-                let is_narrow = Integer::of(field_type).is_some_and(|kind| kind.bits() < 64);
+                let is_narrow = IntegerType::of(field_type).is_some_and(|kind| kind.bits() < 64);
                 let is_settled =
                     !matches!(operation.kind, OperatorKind::Delta | OperatorKind::Tail);
                 operation.kind == OperatorKind::Constant || is_narrow && is_settled
@@ -278,7 +278,7 @@ impl<'p> Encoding<'_, 'p> {
         text
     }
 
-    fn steps(&self, member: &Member<'p>) -> Vec<Step> {
+    fn steps(&self, member: &Member<'p>) -> Vec<EncodeStep> {
         match &member.plan.kind {
             FieldKind::Scalar { field_type, operation } => {
                 vec![self.scalar(member, field_type, operation)]
@@ -295,14 +295,14 @@ impl<'p> Encoding<'_, 'p> {
         member: &Member<'p>,
         field_type: &FieldType,
         operation: &Operation<'_>,
-    ) -> Step {
+    ) -> EncodeStep {
         let ident = &member.ident;
         let is_optional = member.plan.is_optional;
         if operation.kind == OperatorKind::Constant {
             let sends = is_optional.then(|| Sends::If(format!("m.{ident}()")));
-            return Step { before: String::new(), sends, write: String::new() };
+            return EncodeStep { before: String::new(), sends, write: String::new() };
         }
-        match (Integer::of(field_type), field_type) {
+        match (IntegerType::of(field_type), field_type) {
             (Some(kind), _) => {
                 let value = match is_optional {
                     false => widen(kind, &format!("m.{ident}")),
@@ -319,10 +319,10 @@ impl<'p> Encoding<'_, 'p> {
     fn integer(
         &self,
         operation: &Operation<'_>,
-        kind: Integer,
+        kind: IntegerType,
         is_optional: bool,
         value: &str,
-    ) -> Step {
+    ) -> EncodeStep {
         let slot = self.module.slot(operation);
         let initial = initial_integer(operation, kind);
         let given = option(initial.clone());
@@ -346,7 +346,7 @@ impl<'p> Encoding<'_, 'p> {
         let sends = match operation.kind {
             OperatorKind::None | OperatorKind::Constant => None,
             OperatorKind::Default if is_optional && initial.is_none() => {
-                return Step {
+                return EncodeStep {
                     before: String::new(),
                     sends: Some(Sends::Given(value.to_owned())),
                     write: format!("o.{sign}_nullable(Some(value))?;\n"),
@@ -377,10 +377,10 @@ impl<'p> Encoding<'_, 'p> {
                         "{check}match {value} {{ Some(value) => {{ {inner} }} None => o.null()?, }}\n"
                     ),
                 };
-                return Step { before: String::new(), sends: None, write };
+                return EncodeStep { before: String::new(), sends: None, write };
             }
         };
-        Step { before: String::new(), sends: sends.map(Sends::If), write: write + "\n" }
+        EncodeStep { before: String::new(), sends: sends.map(Sends::If), write: write + "\n" }
     }
 
     /// The check of deltas and tails, which cannot get round a value of another type.
@@ -393,7 +393,7 @@ impl<'p> Encoding<'_, 'p> {
         })
     }
 
-    fn decimal(&self, operation: &Operation<'_>, is_optional: bool, ident: &str) -> Step {
+    fn decimal(&self, operation: &Operation<'_>, is_optional: bool, ident: &str) -> EncodeStep {
         let slot = self.module.slot(operation);
         let initial = initial_decimal(operation);
         let given = option(initial.clone());
@@ -418,7 +418,7 @@ impl<'p> Encoding<'_, 'p> {
             OperatorKind::Default if is_optional && initial.is_none() => {
                 let write =
                     format!("o.{function}({exponent})?; o.signed(value.mantissa as u64)?;\n");
-                return Step { before, sends: Some(Sends::Given(value)), write };
+                return EncodeStep { before, sends: Some(Sends::Given(value)), write };
             }
             OperatorKind::Default => Some(format!("{value} != {given}")),
             OperatorKind::Copy => {
@@ -440,11 +440,11 @@ impl<'p> Encoding<'_, 'p> {
                      state.assign_decimal({slot}, value); }} None => {null}, }}\n",
                     self.foreign(operation)
                 );
-                return Step { before, sends: None, write };
+                return EncodeStep { before, sends: None, write };
             }
             _ => None,
         };
-        Step { before, sends: sends.map(Sends::If), write }
+        EncodeStep { before, sends: sends.map(Sends::If), write }
     }
 
     fn text(
@@ -453,7 +453,7 @@ impl<'p> Encoding<'_, 'p> {
         field_type: &FieldType,
         is_optional: bool,
         ident: &str,
-    ) -> Step {
+    ) -> EncodeStep {
         let slot = self.module.slot(operation);
         let charset = charset(field_type);
         let given = option(initial_bytes(operation).map(|bytes| format!("&{bytes}[..]")));
@@ -482,7 +482,11 @@ impl<'p> Encoding<'_, 'p> {
                     FieldType::Ascii => "o.ascii(value, true, arena, x)?;\n".to_owned(),
                     _ => format!("o.vector(value.bytes(arena), {charset}, true, x)?;\n"),
                 };
-                return Step { before: String::new(), sends: Some(Sends::Given(value)), write };
+                return EncodeStep {
+                    before: String::new(),
+                    sends: Some(Sends::Given(value)),
+                    write,
+                };
             }
             OperatorKind::Default => Some(match is_optional {
                 // A short string lies in its word, so that words tell.
@@ -511,7 +515,7 @@ impl<'p> Encoding<'_, 'p> {
                      None => o.null()?, }} state.keep_encoded({slot}, {value}, arena);\n"
                 );
                 let sends = format!("state.sends_tail({slot}, {value}, {given}, arena)");
-                return Step {
+                return EncodeStep {
                     before: self.foreign(operation),
                     sends: Some(Sends::If(sends)),
                     write,
@@ -525,11 +529,11 @@ impl<'p> Encoding<'_, 'p> {
                      state.keep_encoded({slot}, Some(text), arena); }} None => {null}, }}\n",
                     self.foreign(operation)
                 );
-                return Step { before: String::new(), sends: None, write };
+                return EncodeStep { before: String::new(), sends: None, write };
             }
             _ => None,
         };
-        Step { before: String::new(), sends: sends.map(Sends::If), write }
+        EncodeStep { before: String::new(), sends: sends.map(Sends::If), write }
     }
 
     fn parts(
@@ -537,7 +541,7 @@ impl<'p> Encoding<'_, 'p> {
         member: &Member<'p>,
         exponent: &Operation<'_>,
         mantissa: &Operation<'_>,
-    ) -> Vec<Step> {
+    ) -> Vec<EncodeStep> {
         let ident = &member.ident;
         let is_optional = member.plan.is_optional;
         let exponent_value = match is_optional {
@@ -550,10 +554,10 @@ impl<'p> Encoding<'_, 'p> {
             ),
             false => format!("rt::exponent(i64::from(m.{ident}.exponent) as u64)?;\n"),
         };
-        let mut first = self.part(exponent, Integer::EXPONENT, is_optional, &exponent_value);
+        let mut first = self.part(exponent, IntegerType::EXPONENT, is_optional, &exponent_value);
         first.before.insert_str(0, &check);
         let mantissa_value = format!("m.{ident}.mantissa as u64");
-        let mut second = self.part(mantissa, Integer::MANTISSA, false, &mantissa_value);
+        let mut second = self.part(mantissa, IntegerType::MANTISSA, false, &mantissa_value);
         // Without a bit of its own the mantissa is written where its exponent was.
         if is_optional && map_bits(mantissa, false) == 0 {
             let before = std::mem::take(&mut second.before);
@@ -566,10 +570,10 @@ impl<'p> Encoding<'_, 'p> {
     fn part(
         &self,
         operation: &Operation<'_>,
-        kind: Integer,
+        kind: IntegerType,
         is_optional: bool,
         value: &str,
-    ) -> Step {
+    ) -> EncodeStep {
         if operation.kind != OperatorKind::Constant {
             return self.integer(operation, kind, is_optional, value);
         }
@@ -580,10 +584,10 @@ impl<'p> Encoding<'_, 'p> {
     fn constant(
         &self,
         operation: &Operation<'_>,
-        kind: Integer,
+        kind: IntegerType,
         is_optional: bool,
         value: &str,
-    ) -> Step {
+    ) -> EncodeStep {
         let initial = initial_integer(operation, kind).unwrap_or("0".into());
         let (before, sends) = match is_optional {
             true => (
@@ -592,14 +596,14 @@ impl<'p> Encoding<'_, 'p> {
             ),
             false => (format!("if ({value}) != {initial} {{ return None; }}\n"), None),
         };
-        Step { before, sends, write: String::new() }
+        EncodeStep { before, sends, write: String::new() }
     }
 
-    fn group(&self, member: &Member<'p>) -> Step {
+    fn group(&self, member: &Member<'p>) -> EncodeStep {
         let write = self.call(member, &format!("&m.{}", member.ident));
         let is_there = || Sends::If(format!("m.{}().is_some()", member.ident));
         let sends = member.plan.is_optional.then(is_there);
-        Step { before: String::new(), sends, write }
+        EncodeStep { before: String::new(), sends, write }
     }
 
     fn call(&self, member: &Member<'p>, value: &str) -> String {
@@ -611,7 +615,7 @@ impl<'p> Encoding<'_, 'p> {
         format!("o = o.encode({value}, arena, state, x)?;\n")
     }
 
-    fn sequence(&self, member: &Member<'p>, length: &Operation<'_>) -> Vec<Step> {
+    fn sequence(&self, member: &Member<'p>, length: &Operation<'_>) -> Vec<EncodeStep> {
         let ident = &member.ident;
         let is_optional = member.plan.is_optional;
         let value = match is_optional {
@@ -619,8 +623,10 @@ impl<'p> Encoding<'_, 'p> {
             false => format!("m.{ident}.len() as u64"),
         };
         let first = match length.kind {
-            OperatorKind::Constant => self.constant(length, Integer::LENGTH, is_optional, &value),
-            _ => self.integer(length, Integer::LENGTH, is_optional, &value),
+            OperatorKind::Constant => {
+                self.constant(length, IntegerType::LENGTH, is_optional, &value)
+            }
+            _ => self.integer(length, IntegerType::LENGTH, is_optional, &value),
         };
         let entries = format!(
             "x.begin_sequence(entries.len() as u64)?; \
@@ -631,10 +637,10 @@ impl<'p> Encoding<'_, 'p> {
             true => format!("if let Some(entries) = m.{ident}() {{ {entries} }}\n"),
             false => format!("{{ let entries = &m.{ident}; {entries} }}\n"),
         };
-        vec![first, Step { before: String::new(), sends: None, write }]
+        vec![first, EncodeStep { before: String::new(), sends: None, write }]
     }
 
-    fn dynamic(&self, member: &Member<'p>) -> Step {
+    fn dynamic(&self, member: &Member<'p>) -> EncodeStep {
         let depth = self.shape.depth;
         let write = format!(
             "x.begin_nested({depth})?;\nlet message = m.{}.messages()?.message();\n\
@@ -642,7 +648,7 @@ impl<'p> Encoding<'_, 'p> {
              x.end_nested({depth});\n",
             member.ident
         );
-        Step { before: String::new(), sends: None, write }
+        EncodeStep { before: String::new(), sends: None, write }
     }
 }
 
@@ -670,7 +676,7 @@ fn is_short(operation: &Operation<'_>) -> bool {
 }
 
 /// A value of an integer's type as a `u64`.
-fn widen(kind: Integer, value: &str) -> String {
+fn widen(kind: IntegerType, value: &str) -> String {
     match (kind.is_signed, kind.bits()) {
         (false, 64) => value.to_owned(),
         (true, 64) => format!("{value} as u64"),
@@ -680,7 +686,7 @@ fn widen(kind: Integer, value: &str) -> String {
 }
 
 /// As [`widen`], inside an option.
-fn widen_map(kind: Integer) -> String {
+fn widen_map(kind: IntegerType) -> String {
     match (kind.is_signed, kind.bits()) {
         (false, 64) => String::new(),
         (false, _) => ".map(u64::from)".to_owned(),

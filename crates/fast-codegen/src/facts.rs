@@ -1,7 +1,7 @@
 //! The parts of a module that stand once: its messages, what it says of itself, the dispatcher.
 
 use crate::module::Module;
-use crate::names::{Scope, snake};
+use crate::names::{NameScope, snake};
 use crate::shape::Shape;
 use crate::source::doc;
 use tickwire_fast::rt::ValueKind;
@@ -45,7 +45,7 @@ impl<'p> Module<'p> {
 
     /// The names of the templates' fields in `Messages`.
     fn idents(&self) -> Vec<String> {
-        let mut scope = Scope::with(&["current", "message"]);
+        let mut scope = NameScope::with(&["current", "message"]);
         self.roots().map(|shape| scope.claim(&snake(&shape.name), |_| Vec::new())).collect()
     }
 

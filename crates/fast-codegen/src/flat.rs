@@ -1,6 +1,6 @@
 //! Templates whose fields are all read at once.
 
-use crate::integer::Integer;
+use crate::integer::IntegerType;
 use crate::module::Module;
 use crate::shape::{Member, Shape, is_fixed_constant};
 use tickwire_fast::rt::plan::{FieldKind, OperatorKind};
@@ -8,9 +8,9 @@ use tickwire_fast::rt::{FLAT_FIELDS_MIN, FLAT_LANES};
 use tickwire_fast::template::Width;
 
 /// A field that has a lane.
-pub(crate) struct Field<'s, 'p> {
+pub(crate) struct FlatField<'s, 'p> {
     member: &'s Member<'p>,
-    integer: Integer,
+    integer: IntegerType,
     slot: usize,
     counts: bool,
 }
@@ -23,7 +23,7 @@ impl<'p> Module<'p> {
         let (entry, count) = self.warm_entries(shape)?;
         let (name, start) = (&shape.name, &first.name);
         let (mut flat, mut fill) = (String::new(), String::new());
-        for Field { member, integer, slot, counts } in &fields {
+        for FlatField { member, integer, slot, counts } in &fields {
             let operator = if *counts { "incremented" } else { "copied" };
             let slot = &self.slots[*slot];
             flat.push_str(&format!(".{operator}({}, max::U{})", slot.name, integer.bits()));
@@ -55,7 +55,7 @@ impl<'p> Module<'p> {
 
     /// The fields of a template if they are nothing but mandatory unsigned integers of at most 32 bits
     /// that repeat or count on, and their previous values lie near each other in the same order.
-    pub(crate) fn flat_fields<'s>(&self, shape: &'s Shape<'p>) -> Option<Vec<Field<'s, 'p>>> {
+    pub(crate) fn flat_fields<'s>(&self, shape: &'s Shape<'p>) -> Option<Vec<FlatField<'s, 'p>>> {
         if self.has_wide() || !shape.mode.is_fixed() || self.warm_entries(shape).is_none() {
             return None;
         }
@@ -68,15 +68,15 @@ impl<'p> Module<'p> {
             .then_some(fields)
     }
 
-    fn flat_field<'s>(&self, member: &'s Member<'p>) -> Option<Field<'s, 'p>> {
+    fn flat_field<'s>(&self, member: &'s Member<'p>) -> Option<FlatField<'s, 'p>> {
         let FieldKind::Scalar { field_type, operation } = &member.plan.kind else { return None };
-        let integer = Integer::of(field_type)?;
+        let integer = IntegerType::of(field_type)?;
         let counts = operation.kind == OperatorKind::Increment;
         let is_flat = !member.plan.is_optional
             && !integer.is_signed
             && integer.width != Width::W64
             && (counts || operation.kind == OperatorKind::Copy);
         let slot = self.slot_index(operation).filter(|_| is_flat)?;
-        (self.slots[slot].kinds.len() == 1).then_some(Field { member, integer, slot, counts })
+        (self.slots[slot].kinds.len() == 1).then_some(FlatField { member, integer, slot, counts })
     }
 }

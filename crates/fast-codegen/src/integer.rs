@@ -1,15 +1,15 @@
-//! Integer types: how they are called, read and bounded.
+//! IntegerType types: how they are called, read and bounded.
 
 use tickwire_fast::template::{FieldType, Width};
 
 /// An integer type.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Integer {
+pub(crate) struct IntegerType {
     pub(crate) is_signed: bool,
     pub(crate) width: Width,
 }
 
-impl Integer {
+impl IntegerType {
     pub(crate) const LENGTH: Self = Self { is_signed: false, width: Width::W32 };
     pub(crate) const EXPONENT: Self = Self { is_signed: true, width: Width::W32 };
     pub(crate) const MANTISSA: Self = Self { is_signed: true, width: Width::W64 };

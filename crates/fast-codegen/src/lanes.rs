@@ -1,6 +1,6 @@
 //! Entries of sequences that are read at once.
 
-use crate::integer::Integer;
+use crate::integer::IntegerType;
 use crate::module::Module;
 use crate::shape::{Member, Shape, is_fixed_constant, uses};
 use std::collections::HashMap;
@@ -163,7 +163,7 @@ impl<'p> Module<'p> {
         lanes: &[LaneKind],
     ) -> Option<()> {
         let lane = to.lane;
-        let (kind, value, word) = match Integer::of(field_type) {
+        let (kind, value, word) = match IntegerType::of(field_type) {
             _ if operation.kind == OperatorKind::Constant => {
                 (LaneKind::Constant, None, String::new())
             }
@@ -233,14 +233,14 @@ fn signed_word(lane: usize) -> String {
     format!("i64::from(lanes[{lane}] as i32) as u64")
 }
 
-fn signed(integer: Integer, lane: usize) -> String {
+fn signed(integer: IntegerType, lane: usize) -> String {
     match integer.width {
         Width::W64 => format!("i64::from(lanes[{lane}] as i32)"),
         _ => format!("lanes[{lane}] as {}", integer.rust()),
     }
 }
 
-fn unsigned(integer: Integer, lane: usize) -> String {
+fn unsigned(integer: IntegerType, lane: usize) -> String {
     match integer.width {
         Width::W64 => format!("u64::from(lanes[{lane}])"),
         Width::W32 => format!("lanes[{lane}]"),

@@ -61,7 +61,7 @@ pub use error::GenerateError;
 use module::Module;
 use sha2::{Digest, Sha256};
 use tickwire_fast::rt::MODULE_VERSION;
-use tickwire_fast::rt::plan::Plan;
+use tickwire_fast::rt::plan::ModulePlan;
 use tickwire_fast::{Program, TemplateSet};
 
 /// How to generate.
@@ -118,7 +118,7 @@ fn module_of(
     options: &Options,
 ) -> Result<String, GenerateError> {
     let program = Program::compile(set).map_err(GenerateError::Compile)?;
-    let plan = Plan::of(&program);
+    let plan = ModulePlan::of(&program);
     let module = Module::of(program.set(), &plan, options)?;
     let mut text = head(program.set(), digest, options);
     let source = format!(

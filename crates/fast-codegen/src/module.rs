@@ -1,7 +1,7 @@
 //! A module as a whole: its structs, its dictionary entries, and the text of it.
 
 use crate::lanes::Laned;
-use crate::names::{Scope, camel, snake, upper};
+use crate::names::{NameScope, camel, snake, upper};
 use crate::projection::Projection;
 use crate::shape::{
     Member, Root, Shape, field_bits, is_fixed_constant, is_text, measure, member_scope,
@@ -10,12 +10,12 @@ use crate::{GenerateError, Options};
 use std::collections::HashMap;
 use tickwire_fast::TemplateSet;
 use tickwire_fast::rt::ValueKind;
-use tickwire_fast::rt::plan::{Body, FieldKind, FieldPlan, Operation, Plan};
+use tickwire_fast::rt::plan::{Body, FieldKind, FieldPlan, ModulePlan, Operation};
 use tickwire_fast::template::FieldType;
 
 /// A dictionary entry of the module.
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub(crate) struct EntrySlot {
     /// Name of its constant.
     pub(crate) name: String,
     /// First word.
@@ -30,11 +30,11 @@ pub(crate) struct Slot {
 #[derive(Debug)]
 pub(crate) struct Module<'p> {
     pub(crate) set: &'p TemplateSet,
-    pub(crate) plan: &'p Plan<'p>,
+    pub(crate) plan: &'p ModulePlan<'p>,
     pub(crate) shapes: Vec<Shape<'p>>,
     /// Shapes of templates, in the order of their numbers.
     pub(crate) roots: Vec<usize>,
-    pub(crate) slots: Vec<Slot>,
+    pub(crate) slots: Vec<EntrySlot>,
     /// By entry of the plan its slot.
     slot_of: HashMap<u32, usize>,
     pub(crate) words: usize,
@@ -101,7 +101,7 @@ const TAKEN_TYPES: [&str; 49] = [
 impl<'p> Module<'p> {
     pub(crate) fn of(
         set: &'p TemplateSet,
-        plan: &'p Plan<'p>,
+        plan: &'p ModulePlan<'p>,
         options: &Options,
     ) -> Result<Self, GenerateError> {
         let projection = Projection::of(options.fields.as_deref());
@@ -119,7 +119,7 @@ impl<'p> Module<'p> {
             laned: Vec::new(),
         };
         module.number_entries()?;
-        let mut types = Scope::with(&TAKEN_TYPES);
+        let mut types = NameScope::with(&TAKEN_TYPES);
         for (index, template) in plan.templates.iter().enumerate() {
             let Some(id) = template.template.id else {
                 // Only referred to: its fields stand in other templates. Names in it may be wanted.
@@ -156,7 +156,7 @@ impl<'p> Module<'p> {
     /// Gives every entry a slot, those of templates with an id first, so that the entries of a
     /// template lie close together.
     fn number_entries(&mut self) -> Result<(), GenerateError> {
-        let mut names = Scope::default();
+        let mut names = NameScope::default();
         let plan = self.plan;
         let (with_id, without): (Vec<_>, Vec<_>) =
             plan.templates.iter().partition(|template| template.template.id.is_some());
@@ -183,7 +183,7 @@ impl<'p> Module<'p> {
         Ok(())
     }
 
-    fn entries_of(&mut self, body: &Body<'p>, names: &mut Scope) {
+    fn entries_of(&mut self, body: &Body<'p>, names: &mut NameScope) {
         for field in &body.fields {
             match &field.kind {
                 FieldKind::Scalar { field_type, operation } => {
@@ -212,13 +212,19 @@ impl<'p> Module<'p> {
         }
     }
 
-    fn entry(&mut self, operation: &Operation<'_>, kind: ValueKind, name: &str, names: &mut Scope) {
+    fn entry(
+        &mut self,
+        operation: &Operation<'_>,
+        kind: ValueKind,
+        name: &str,
+        names: &mut NameScope,
+    ) {
         let Some(entry) = operation.entry else { return };
         let tag = operation.checked_tag.unwrap_or(0);
         let next = self.slots.len();
         let index = *self.slot_of.entry(entry).or_insert(next);
         if index == next {
-            self.slots.push(Slot {
+            self.slots.push(EntrySlot {
                 name: names.claim(&format!("SLOT_{name}"), |_| Vec::new()),
                 word: 0,
                 kinds: Vec::new(),
@@ -257,7 +263,7 @@ impl<'p> Module<'p> {
 struct Shaping<'m, 'p, 'o> {
     module: &'m mut Module<'p>,
     projection: &'m Projection<'o>,
-    types: &'m mut Scope,
+    types: &'m mut NameScope,
     path: Vec<String>,
 }
 
@@ -298,7 +304,7 @@ impl<'p> Shaping<'_, 'p, '_> {
         parent: &str,
         is_wanted: bool,
         depth: u32,
-        scope: &mut Scope,
+        scope: &mut NameScope,
     ) -> Member<'p> {
         let is_wanted = is_wanted
             || !matches!(field.kind, FieldKind::Dynamic)

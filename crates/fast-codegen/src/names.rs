@@ -73,9 +73,9 @@ pub(crate) fn upper(name: &str) -> String {
 
 /// Names given so far in one scope.
 #[derive(Debug, Default)]
-pub(crate) struct Scope(HashSet<String>);
+pub(crate) struct NameScope(HashSet<String>);
 
-impl Scope {
+impl NameScope {
     /// A scope in which these names are taken.
     pub(crate) fn with(taken: &[&str]) -> Self {
         Self(taken.iter().map(|name| name.to_string()).collect())
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_name_taken_gets_a_number() {
-        let mut scope = Scope::with(&["arena"]);
+        let mut scope = NameScope::with(&["arena"]);
         let setter = |name: &str| vec![format!("set_{name}")];
         assert_eq!(scope.claim("price", setter), "price");
         assert_eq!(scope.claim("price", setter), "price_2");

@@ -3,7 +3,7 @@
 //! In every expression `c` is the cursor, `x` the context, `state` the previous values and `map` the
 //! presence map.
 
-use crate::integer::Integer;
+use crate::integer::IntegerType;
 use crate::module::Module;
 use crate::past::PAST;
 use crate::shape::{MapMode, Shape};
@@ -79,7 +79,7 @@ impl Scene<'_, '_> {
     }
 
     /// An integer that is always there, as a `u64`.
-    pub(crate) fn integer(&self, operation: &Operation<'_>, kind: Integer, bit: u32) -> String {
+    pub(crate) fn integer(&self, operation: &Operation<'_>, kind: IntegerType, bit: u32) -> String {
         let value = self.any_integer(operation, kind, bit);
         match self.quick_unsigned(operation, kind, false, bit) {
             Some(quick) => {
@@ -93,7 +93,7 @@ impl Scene<'_, '_> {
     pub(crate) fn integer_optional(
         &self,
         operation: &Operation<'_>,
-        kind: Integer,
+        kind: IntegerType,
         bit: u32,
     ) -> String {
         let value = self.any_integer_optional(operation, kind, bit);
@@ -109,7 +109,7 @@ impl Scene<'_, '_> {
     fn quick_unsigned(
         &self,
         operation: &Operation<'_>,
-        kind: Integer,
+        kind: IntegerType,
         is_optional: bool,
         bit: u32,
     ) -> Option<String> {
@@ -132,7 +132,7 @@ impl Scene<'_, '_> {
         ))
     }
 
-    fn any_integer(&self, operation: &Operation<'_>, kind: Integer, bit: u32) -> String {
+    fn any_integer(&self, operation: &Operation<'_>, kind: IntegerType, bit: u32) -> String {
         let past = self.past;
         let slot = self.module.slot(operation);
         let initial = initial_integer(operation, kind);
@@ -168,7 +168,12 @@ impl Scene<'_, '_> {
         }
     }
 
-    fn any_integer_optional(&self, operation: &Operation<'_>, kind: Integer, bit: u32) -> String {
+    fn any_integer_optional(
+        &self,
+        operation: &Operation<'_>,
+        kind: IntegerType,
+        bit: u32,
+    ) -> String {
         let past = self.past;
         let slot = self.module.slot(operation);
         let initial = initial_integer(operation, kind);
@@ -346,7 +351,7 @@ impl Scene<'_, '_> {
 
 /// Whether values are likely to be of one byte: what has an initial value or a level counts few things,
 /// identifiers and times have none.
-fn is_small(operation: &Operation<'_>, kind: Integer, is_optional: bool) -> bool {
+fn is_small(operation: &Operation<'_>, kind: IntegerType, is_optional: bool) -> bool {
     let is_level = is_optional && operation.kind == OperatorKind::Increment;
     match operation.initial {
         Some(Value::UInt(value)) => *value < 0x7f,
@@ -387,7 +392,7 @@ pub(crate) fn charset(kind: &FieldType) -> &'static str {
 }
 
 /// The initial value as a `u64`.
-pub(crate) fn initial_integer(operation: &Operation<'_>, kind: Integer) -> Option<String> {
+pub(crate) fn initial_integer(operation: &Operation<'_>, kind: IntegerType) -> Option<String> {
     match operation.initial? {
         Value::UInt(value) => Some(kind.literal(*value)),
         Value::Int(value) => Some(kind.literal(*value as u64)),

@@ -1,6 +1,6 @@
 //! The structs of a module: one a template, group and sequence entry.
 
-use crate::names::Scope;
+use crate::names::NameScope;
 use std::collections::HashMap;
 use tickwire_fast::rt::plan::{Body, FieldKind, FieldPlan, Operation, OperatorKind};
 use tickwire_fast::template::FieldType;
@@ -222,8 +222,8 @@ pub(crate) fn uses(body: &[Member<'_>], shapes: &[Shape<'_>], count: &mut HashMa
 }
 
 /// Names that methods and fields of the structs take.
-pub(crate) fn member_scope() -> Scope {
-    Scope::with(&[
+pub(crate) fn member_scope() -> NameScope {
+    NameScope::with(&[
         "arena",
         "present",
         "fill",

@@ -1,6 +1,6 @@
 //! Structs and their accessors.
 
-use crate::integer::Integer;
+use crate::integer::IntegerType;
 use crate::module::Module;
 use crate::shape::{Member, Shape, is_fixed_constant, is_text};
 use crate::source::{bytes, doc};
@@ -139,7 +139,7 @@ pub(crate) fn scalar_type(field_type: &FieldType) -> String {
     match field_type {
         FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector => "Text".to_owned(),
         FieldType::Decimal => "Decimal".to_owned(),
-        _ => Integer::of(field_type).map_or("u64".to_owned(), Integer::rust),
+        _ => IntegerType::of(field_type).map_or("u64".to_owned(), IntegerType::rust),
     }
 }
 

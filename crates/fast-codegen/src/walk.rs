@@ -1,6 +1,6 @@
 //! Methods that walk through a struct: filling it from the dynamic engine, and showing it.
 
-use crate::integer::Integer;
+use crate::integer::IntegerType;
 use crate::module::Module;
 use crate::shape::{Member, Shape};
 use tickwire_fast::rt::plan::{FieldKind, OperatorKind};
@@ -10,7 +10,7 @@ use tickwire_fast::template::FieldType;
 /// optional constant that is present.
 pub(crate) fn scalar_value(member: &Member<'_>) -> String {
     let ident = &member.ident;
-    let widen = |kind: Integer| match (kind.is_signed, kind.bits()) {
+    let widen = |kind: IntegerType| match (kind.is_signed, kind.bits()) {
         (_, 64) => format!("self.{ident}"),
         (true, _) => format!("i64::from(self.{ident})"),
         (false, _) => format!("u64::from(self.{ident})"),
@@ -20,7 +20,7 @@ pub(crate) fn scalar_value(member: &Member<'_>) -> String {
             "Value::Constant".to_owned()
         }
         FieldKind::Scalar { field_type, .. } if **field_type != FieldType::Decimal => {
-            match Integer::of(field_type) {
+            match IntegerType::of(field_type) {
                 None => format!("Value::Bytes(self.{ident}.bytes(arena))"),
                 Some(kind) if kind.is_signed => format!("Value::Int({})", widen(kind)),
                 Some(kind) => format!("Value::UInt({})", widen(kind)),
@@ -98,7 +98,7 @@ impl<'p> Module<'p> {
             FieldKind::Scalar { field_type: FieldType::Decimal, .. } | FieldKind::Parts { .. } => {
                 scalar("decimal", "value")
             }
-            FieldKind::Scalar { field_type, .. } => match Integer::of(field_type) {
+            FieldKind::Scalar { field_type, .. } => match IntegerType::of(field_type) {
                 None => scalar("bytes", "Text::push_within(arena, value, growth)?"),
                 Some(kind) if kind.is_signed => {
                     let cast = if kind.bits() == 64 { "value".into() } else { kind.cast("value") };

@@ -42,7 +42,7 @@ impl FieldKey for &str {
 
 /// A record or sequence that was begun and not ended.
 #[derive(Clone, Copy, Debug)]
-enum Frame {
+enum OpenRecord {
     Record { segment: SegmentRef, base: usize },
     Sequence { field: FieldRef, segment: SegmentRef, first: usize, count: u32, begun: u32 },
 }
@@ -87,7 +87,7 @@ pub struct MessageBuilder {
     program: Arc<Program>,
     limits: Limits,
     message: Message,
-    frames: Vec<Frame>,
+    frames: Vec<OpenRecord>,
     entries_left: u32,
     required: Required,
 }
@@ -131,7 +131,7 @@ impl MessageBuilder {
         }
         let (segment, base) = self.reserve_template(template).map_err(outside)?;
         self.message.set_template(template as u32);
-        self.frames.push(Frame::Record { segment, base });
+        self.frames.push(OpenRecord::Record { segment, base });
         Ok(())
     }
 
@@ -279,7 +279,7 @@ impl MessageBuilder {
         self.entries_left -= count;
         self.message.store.words[base + slot as usize] = pair_word(count, first as u32);
         self.mark(field, base, true);
-        self.frames.push(Frame::Sequence { field, segment, first, count, begun: 0 });
+        self.frames.push(OpenRecord::Sequence { field, segment, first, count, begun: 0 });
         Ok(())
     }
 
@@ -289,7 +289,8 @@ impl MessageBuilder {
     /// [`ErrorKind::BuilderOrder`] outside a sequence, [`ErrorKind::TooManyEntries`] for more than
     /// it was begun with.
     pub fn begin_entry(&mut self) -> Result<(), Error> {
-        let Some(Frame::Sequence { field, segment, first, count, begun }) = self.frames.last_mut()
+        let Some(OpenRecord::Sequence { field, segment, first, count, begun }) =
+            self.frames.last_mut()
         else {
             return Err(outside(ErrorKind::BuilderOrder));
         };
@@ -324,7 +325,7 @@ impl MessageBuilder {
         let (segment, place) = self.reserve_template(template).map_err(here)?;
         self.message.store.words[base + slot as usize] = pair_word(template as u32, place as u32);
         self.mark(field, base, true);
-        self.frames.push(Frame::Record { segment, base: place });
+        self.frames.push(OpenRecord::Record { segment, base: place });
         Ok(())
     }
 
@@ -360,10 +361,10 @@ impl MessageBuilder {
 
     fn check_last(&self) -> Result<(), Error> {
         match self.frames.last() {
-            Some(Frame::Sequence { field, count, begun, .. }) if begun < count => {
+            Some(OpenRecord::Sequence { field, count, begun, .. }) if begun < count => {
                 Err(Error::at(ErrorKind::MissingValue, *field, 0).with_detail(*begun))
             }
-            Some(Frame::Record { segment, base }) => self.check_record(*segment, *base),
+            Some(OpenRecord::Record { segment, base }) => self.check_record(*segment, *base),
             _ => Ok(()),
         }
     }
@@ -387,7 +388,7 @@ impl MessageBuilder {
 
     /// The field of a key in the record begun last, and the base of that record.
     fn field(&self, key: impl FieldKey) -> Result<(FieldRef, usize), Error> {
-        let Some(&Frame::Record { segment, base }) = self.frames.last() else {
+        let Some(&OpenRecord::Record { segment, base }) = self.frames.last() else {
             return Err(outside(ErrorKind::BuilderOrder));
         };
         let index = key
@@ -441,7 +442,7 @@ impl MessageBuilder {
         let at = base + self.program.segment(segment).presence_at as usize;
         let len = self.required.masks(segment).len();
         self.message.store.words[at..at + len].fill([0; 8]);
-        self.frames.push(Frame::Record { segment, base });
+        self.frames.push(OpenRecord::Record { segment, base });
     }
 
     /// Makes room for the record of a template.

@@ -42,7 +42,7 @@ pub struct ColumnBlock {
     stride: usize,
     /// Words of a record that have presence bits.
     presence_words: Range<usize>,
-    fields: Vec<Place>,
+    fields: Vec<CellPlace>,
     /// The records' words, and room for those of a full block.
     words: Vec<Word>,
     len: usize,
@@ -57,7 +57,7 @@ pub struct ColumnBlock {
 
 /// Where a field lies in a record.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct CellPlace {
     /// First word of its value, where it has one.
     at: Option<usize>,
     presence_at: usize,
@@ -84,7 +84,7 @@ impl BlockText {
     }
 }
 
-impl Place {
+impl CellPlace {
     fn of(field: &FieldLayout, presence_start: usize) -> Self {
         let (at, is_scalar) = match field.storage {
             Storage::Slot(at) => (Some(at as usize), true),
@@ -113,7 +113,7 @@ impl ColumnBlock {
             segment,
             stride: layout.record_words as usize,
             presence_words: start..start + presence_words.unwrap_or_default(),
-            fields: fields.iter().map(|field| Place::of(field, start)).collect(),
+            fields: fields.iter().map(|field| CellPlace::of(field, start)).collect(),
             words: Vec::new(),
             len: 0,
             absent: 0,
@@ -242,7 +242,7 @@ impl ColumnBlock {
     /// # Panics
     /// If the segment has no field of that index, or the block is not [sealed](Self::seal).
     pub fn presence_of(&self, index: usize) -> u64 {
-        let Place { presence_at, bit, .. } = self.fields[index];
+        let CellPlace { presence_at, bit, .. } = self.fields[index];
         self.bits(presence_at, bit)
     }
 

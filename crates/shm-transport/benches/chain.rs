@@ -79,7 +79,7 @@ impl Feed {
     }
 
     fn codecs(&self) -> (Decoder, Filler) {
-        let options = DecoderOptions { reset: ResetPolicy::Packet, ..DecoderOptions::default() };
+        let options = DecoderOptions::default().reset(ResetPolicy::Packet);
         let filler = Filler::bind(&self.program).expect("templates of the samples");
         (Decoder::with_options(self.program.clone(), options), filler)
     }

@@ -1,6 +1,6 @@
 //! Decimals with one operator for exponent and mantissa together.
 
-use super::engine::{Engine, Map};
+use super::engine::{DecoderEngine, Map};
 use super::sink::Sink;
 use crate::dictionary::EntryState;
 use crate::error::ErrorKind;
@@ -8,9 +8,9 @@ use crate::program::Op;
 use crate::template::OperatorKind;
 
 /// Mantissa and exponent.
-type Scaled = (i64, i32);
+type MantissaAndExponent = (i64, i32);
 
-impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
+impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     /// A decimal by its operator and presence.
     ///
     /// Spec: FAST 1.1 §6.3, §10.6.4.
@@ -18,7 +18,7 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         &mut self,
         op: &Op,
         map: &mut impl Map,
-    ) -> Result<Option<Scaled>, ErrorKind> {
+    ) -> Result<Option<MantissaAndExponent>, ErrorKind> {
         match op.operator {
             OperatorKind::None => self.scaled_on_wire(op),
             OperatorKind::Delta => self.scaled_delta(op),
@@ -45,7 +45,7 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         i32::try_from(exponent).map_err(|_| ErrorKind::IntegerRange)
     }
 
-    fn scaled_on_wire(&mut self, op: &Op) -> Result<Option<Scaled>, ErrorKind> {
+    fn scaled_on_wire(&mut self, op: &Op) -> Result<Option<MantissaAndExponent>, ErrorKind> {
         let exponent = match op.optional {
             true => match self.reader.signed_nullable()? {
                 Some(exponent) => exponent,
@@ -58,12 +58,12 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         Ok(Some((mantissa, exponent)))
     }
 
-    fn scaled_initial(&self, op: &Op) -> Option<Scaled> {
+    fn scaled_initial(&self, op: &Op) -> Option<MantissaAndExponent> {
         let initial = self.initial(op);
         initial.given.then_some((initial.word as i64, initial.exponent))
     }
 
-    fn scaled_copied(&mut self, op: &Op) -> Result<Option<Scaled>, ErrorKind> {
+    fn scaled_copied(&mut self, op: &Op) -> Result<Option<MantissaAndExponent>, ErrorKind> {
         let state = self.dictionary.state(op.entry);
         if state == EntryState::Assigned {
             return Ok(Some(self.dictionary.decimal(op.entry)));
@@ -78,7 +78,7 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         Ok(initial)
     }
 
-    fn scaled_delta(&mut self, op: &Op) -> Result<Option<Scaled>, ErrorKind> {
+    fn scaled_delta(&mut self, op: &Op) -> Result<Option<MantissaAndExponent>, ErrorKind> {
         let exponent_delta = match op.optional {
             true => match self.reader.signed_nullable()? {
                 Some(delta) => delta,

@@ -61,7 +61,7 @@ impl Map for WideMap<'_> {
 }
 
 /// One run of a program over one message.
-pub(crate) struct Engine<'e, S, const JOURNAL: bool> {
+pub(crate) struct DecoderEngine<'e, S, const JOURNAL: bool> {
     pub(super) program: &'e Program,
     pub(super) reader: Reader<'e>,
     pub(super) dictionary: &'e mut Dictionary,
@@ -93,9 +93,9 @@ pub(super) enum Runs {
 }
 
 /// What a field's code did with it.
-type Outcome = Result<(), ErrorKind>;
+type FieldDecoded = Result<(), ErrorKind>;
 
-impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
+impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     #[inline(always)]
     pub(super) fn initial(&self, op: &Op) -> &'e Initial {
         &self.program.initials[op.initial as usize]
@@ -240,7 +240,7 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         while let Some(op) = ops.next() {
             let start = self.reader.position();
             self.trace(TraceStep::Before(op));
-            let outcome: Outcome = match op.code {
+            let outcome: FieldDecoded = match op.code {
                 Code::UIntNone => {
                     let value = self.none::<Unsigned, false>(op);
                     self.integer(op, base, &mut present, value)
@@ -427,7 +427,7 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         base: usize,
         present: &mut u64,
         value: Result<Option<u64>, ErrorKind>,
-    ) -> Outcome {
+    ) -> FieldDecoded {
         match value? {
             Some(value) => self.sink.integer(base, op, value),
             None => self.absent(op, present),
@@ -442,7 +442,7 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         base: usize,
         present: &mut u64,
         value: Result<Option<(i64, i32)>, ErrorKind>,
-    ) -> Outcome {
+    ) -> FieldDecoded {
         match value? {
             Some((mantissa, exponent)) => self.sink.decimal(base, op, mantissa, exponent),
             None => self.absent(op, present),
@@ -459,7 +459,7 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         ops: &mut std::slice::Iter<'e, Op>,
         exponent: &mut i32,
         value: Result<Option<u64>, ErrorKind>,
-    ) -> Outcome {
+    ) -> FieldDecoded {
         match value? {
             Some(value) => *exponent = self.check_exponent(value as i64)?,
             None => {
@@ -472,7 +472,12 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
 
     /// Marks a field absent that did not store anything.
     #[inline(always)]
-    fn stored(&mut self, op: &Op, present: &mut u64, stored: Result<bool, ErrorKind>) -> Outcome {
+    fn stored(
+        &mut self,
+        op: &Op,
+        present: &mut u64,
+        stored: Result<bool, ErrorKind>,
+    ) -> FieldDecoded {
         if !stored? {
             self.absent(op, present);
         }
@@ -557,7 +562,7 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
 
     /// D4: the entry holds a value of another type than the field that is about to use it.
     #[cold]
-    fn check_entry_type(&mut self, op: &Op, in_stream: bool) -> Outcome {
+    fn check_entry_type(&mut self, op: &Op, in_stream: bool) -> FieldDecoded {
         let replaces =
             matches!(op.operator, OperatorKind::Copy | OperatorKind::Increment) && in_stream;
         let tag = op.aux as u8;

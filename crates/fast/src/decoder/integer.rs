@@ -1,6 +1,6 @@
 //! Integer fields: every operator, signed and unsigned.
 
-use super::engine::{Engine, Map};
+use super::engine::{DecoderEngine, Map};
 use super::sink::Sink;
 use crate::dictionary::EntryState;
 use crate::error::ErrorKind;
@@ -97,7 +97,7 @@ fn delta_fits(delta: i64, width: Width) -> bool {
     delta >> bits == 0 || delta >> bits == -1
 }
 
-impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
+impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     /// Spec: FAST 1.1 §6.3.2.
     #[inline(always)]
     pub(super) fn none<T: Integer, const OPTIONAL: bool>(

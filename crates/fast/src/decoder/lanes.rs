@@ -1,6 +1,6 @@
 //! Decodes runs of plain fields, portably.
 
-use super::engine::{Engine, Map, Runs};
+use super::engine::{DecoderEngine, Map, Runs};
 use super::sink::Sink;
 use super::vectors;
 use crate::dictionary::{INLINE_MAX, LaneState, Lanes, Word};
@@ -402,7 +402,7 @@ fn copy<const N: usize>(home: &mut Lanes, lanes: &[Word]) {
     }
 }
 
-impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
+impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     /// Decodes the run that a segment begins with. Returns the presence word, or `None` if nothing
     /// has happened and the operations have to do it.
     #[inline]

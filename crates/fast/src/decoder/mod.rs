@@ -40,7 +40,7 @@ use crate::wire::{Conformance, Findings, Reader};
 pub use options::{DecoderOptions, Engine, EngineUnderTest, ResetPolicy, TierUp};
 pub use packet::PacketMessages;
 use quick::Tail;
-use sink::Flat;
+use sink::FlatSink;
 use std::sync::Arc;
 pub use stream::MissingBytes;
 use vectors::Vectors;
@@ -289,7 +289,7 @@ impl Decoder {
         }
         self.settle();
         let sink = Visiting { program: &self.program, visitor, hidden: 0 };
-        let mut engine = engine::Engine::<_, false> {
+        let mut engine = engine::DecoderEngine::<_, false> {
             program: &self.program,
             reader: Reader::new(input, self.options.conformance, &mut self.findings),
             dictionary: &mut self.dictionary,
@@ -376,7 +376,7 @@ impl Decoder {
         if !self.may_run() {
             return None;
         }
-        let mut quick = quick::Message {
+        let mut quick = quick::PlainMessage {
             program: &self.program,
             dictionary: &mut self.dictionary,
             store: &mut self.message.store,
@@ -395,11 +395,11 @@ impl Decoder {
         let runs = self.may_run();
         let bytes_max = self.options.limits.message_bytes_max;
         let reader = Reader::new(input, self.options.conformance, &mut self.findings);
-        let mut engine = engine::Engine::<_, JOURNAL> {
+        let mut engine = engine::DecoderEngine::<_, JOURNAL> {
             program: &self.program,
             reader: if JOURNAL { reader.streaming() } else { reader },
             dictionary: &mut self.dictionary,
-            sink: Flat { store: &mut self.message.store, bytes_max },
+            sink: FlatSink { store: &mut self.message.store, bytes_max },
             limits: &self.options.limits,
             text: &mut self.text,
             obey_reset: self.options.reset != ResetPolicy::Never,

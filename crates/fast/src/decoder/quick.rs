@@ -12,7 +12,7 @@ use crate::program::{Program, Quick, QuickSequence};
 use crate::template::TemplateId;
 
 /// One run over one message.
-pub(super) struct Message<'q> {
+pub(super) struct PlainMessage<'q> {
     pub(super) program: &'q Program,
     pub(super) dictionary: &'q mut Dictionary,
     pub(super) store: &'q mut Store,
@@ -21,7 +21,7 @@ pub(super) struct Message<'q> {
     pub(super) vectors: &'q mut Vectors,
 }
 
-impl<'q> Message<'q> {
+impl<'q> PlainMessage<'q> {
     /// Decodes the message at the start of `input`; returns its template's index and its length, or
     /// `None` if the engine has to do it.
     #[inline(always)]

@@ -62,12 +62,12 @@ pub(crate) trait Sink {
 }
 
 /// Stores values in the words of a [`Message`](crate::message::Message).
-pub(crate) struct Flat<'m> {
+pub(crate) struct FlatSink<'m> {
     pub(crate) store: &'m mut Store,
     pub(crate) bytes_max: usize,
 }
 
-impl Sink for Flat<'_> {
+impl Sink for FlatSink<'_> {
     const RUNS: bool = true;
 
     #[inline]

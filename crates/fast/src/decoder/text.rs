@@ -1,6 +1,6 @@
 //! Strings and byte vectors: every operator.
 
-use super::engine::{Engine, Map};
+use super::engine::{DecoderEngine, Map};
 use super::sink::Sink;
 use crate::dictionary::{EntryState, INLINE_MAX, OUTSIDE, Word};
 use crate::error::ErrorKind;
@@ -25,7 +25,7 @@ fn push_ascii(text: &mut Vec<u8>, wire: &[u8]) {
     }
 }
 
-impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
+impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     /// A string of the stream: to the sink and, with `STORE`, to the dictionary.
     #[inline(always)]
     fn received_ascii<const STORE: bool>(

@@ -1,7 +1,7 @@
 //! Every step of a decoding, told as it happens: for people who look at bytes.
 
 use super::Decoder;
-use super::engine::Engine;
+use super::engine::DecoderEngine;
 use super::sink::{Sink, TraceStep};
 use crate::ResetPolicy;
 use crate::dictionary::{Dictionary, EntryState, INLINE_MAX, Word};
@@ -148,7 +148,7 @@ impl Decoder {
             start: 0,
             before: None,
         };
-        let mut engine = Engine::<_, false> {
+        let mut engine = DecoderEngine::<_, false> {
             program: &self.program,
             reader: Reader::new(input, self.options.conformance, &mut self.findings),
             dictionary: &mut self.dictionary,

@@ -1,7 +1,7 @@
 //! Decimals with one operator for exponent and mantissa together.
 
-use super::engine::Engine;
-use super::integer::Signed;
+use super::engine::EncoderEngine;
+use super::integer::EncodedSigned;
 use super::writer::{self, MapWriter};
 use crate::dictionary::EntryState;
 use crate::error::ErrorKind;
@@ -17,7 +17,7 @@ pub(super) fn check_exponent(exponent: i32) -> Result<(), ErrorKind> {
     }
 }
 
-impl Engine<'_> {
+impl EncoderEngine<'_> {
     /// A decimal by its operator and presence. Exponent and mantissa are kept as given.
     ///
     /// Spec: FAST 1.1 §6.3, §10.6.4.
@@ -112,8 +112,8 @@ impl Engine<'_> {
             EntryState::Empty => return Err(ErrorKind::EmptyPreviousValue),
         };
         let word = |value: i32| i64::from(value) as u64;
-        self.difference::<Signed>(op.optional, word(exponent), word(base.exponent));
-        self.difference::<Signed>(false, mantissa as u64, base.mantissa as u64);
+        self.difference::<EncodedSigned>(op.optional, word(exponent), word(base.exponent));
+        self.difference::<EncodedSigned>(false, mantissa as u64, base.mantissa as u64);
         self.set_scaled(op, value);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Runs a compiled program over a message.
 
 use super::decimal::check_exponent;
-use super::integer::{Signed, Unsigned};
+use super::integer::{EncodedSigned, EncodedUnsigned};
 use super::writer::{self, MapWriter};
 use crate::dictionary::{Dictionary, EntryState};
 use crate::error::{Error, ErrorKind};
@@ -14,7 +14,7 @@ use crate::template::{Decimal, OperatorKind};
 ///
 /// The values are those of a message of the same program: slots and places are right, and every
 /// presence word is written. Everything the run changes in the dictionaries is journalled.
-pub(super) struct Engine<'e> {
+pub(super) struct EncoderEngine<'e> {
     pub(super) program: &'e Program,
     pub(super) store: &'e Store,
     pub(super) dictionary: &'e mut Dictionary,
@@ -31,14 +31,14 @@ pub(super) struct Engine<'e> {
 }
 
 /// What a field's code did with it.
-type Outcome = Result<(), ErrorKind>;
+type FieldEncoded = Result<(), ErrorKind>;
 
 /// An error of the message as a whole. Its offset is 0: what failed to be encoded is not there.
 fn outside(kind: ErrorKind) -> Error {
     Error::new(kind, 0)
 }
 
-impl<'e> Engine<'e> {
+impl<'e> EncoderEngine<'e> {
     #[inline(always)]
     pub(super) fn initial(&self, op: &Op) -> &'e Initial {
         let program = self.program;
@@ -113,38 +113,38 @@ impl<'e> Engine<'e> {
             let is_present = present >> op.bit & 1 != 0;
             let at = base + op.slot as usize;
             let integer = || is_present.then(|| self.word(at));
-            let outcome: Outcome = match op.code {
+            let outcome: FieldEncoded = match op.code {
                 Code::UIntNone | Code::UIntNoneOptional => {
                     let value = integer();
-                    self.none::<Unsigned>(op, value)
+                    self.none::<EncodedUnsigned>(op, value)
                 }
                 Code::UIntDefault | Code::UIntDefaultOptional => {
                     let value = integer();
-                    self.default::<Unsigned>(op, map, value)
+                    self.default::<EncodedUnsigned>(op, map, value)
                 }
                 Code::UIntCopy | Code::UIntCopyOptional => {
                     let value = integer();
-                    self.copy::<Unsigned>(op, map, value)
+                    self.copy::<EncodedUnsigned>(op, map, value)
                 }
                 Code::UIntIncrement | Code::UIntIncrementOptional => {
                     let value = integer();
-                    self.increment::<Unsigned>(op, map, value)
+                    self.increment::<EncodedUnsigned>(op, map, value)
                 }
                 Code::UIntDelta | Code::UIntDeltaOptional => {
                     let value = integer();
-                    self.delta::<Unsigned>(op, value)
+                    self.delta::<EncodedUnsigned>(op, value)
                 }
                 Code::IntNone | Code::IntNoneOptional => {
                     let value = integer();
-                    self.none::<Signed>(op, value)
+                    self.none::<EncodedSigned>(op, value)
                 }
                 Code::IntDelta | Code::IntDeltaOptional => {
                     let value = integer();
-                    self.delta::<Signed>(op, value)
+                    self.delta::<EncodedSigned>(op, value)
                 }
                 Code::Int => {
                     let value = integer();
-                    self.any::<Signed>(op, map, value, ErrorKind::ApplicationType)
+                    self.any::<EncodedSigned>(op, map, value, ErrorKind::ApplicationType)
                 }
                 Code::AsciiDefault | Code::AsciiDefaultOptional => {
                     self.text_default(op, map, is_present.then_some(at))
@@ -165,16 +165,16 @@ impl<'e> Engine<'e> {
                     }
                     self.exponent(op, map, is_present.then(|| self.decimal_at(at).exponent))
                 }
-                Code::MantissaDelta => self.delta::<Signed>(op, Some(self.word(at + 1))),
+                Code::MantissaDelta => self.delta::<EncodedSigned>(op, Some(self.word(at + 1))),
                 Code::Mantissa => {
                     let value = Some(self.word(at + 1));
-                    self.any::<Signed>(op, map, value, ErrorKind::DecimalNotEncodable)
+                    self.any::<EncodedSigned>(op, map, value, ErrorKind::DecimalNotEncodable)
                 }
                 Code::Constant => Ok(()),
                 Code::ConstantOptional => self.constant(op, map, is_present),
                 Code::LengthNone | Code::Length => {
                     let count = is_present.then(|| u64::from(pair_of(self.store.words[at]).0));
-                    self.any::<Unsigned>(op, map, count, ErrorKind::ApplicationType)
+                    self.any::<EncodedUnsigned>(op, map, count, ErrorKind::ApplicationType)
                 }
                 Code::Sequence if is_present => {
                     self.sequence(op, at)?;
@@ -224,14 +224,16 @@ impl<'e> Engine<'e> {
 
     /// The exponent of a decimal with parts; without one the mantissa is not written either.
     #[inline(always)]
-    fn exponent(&mut self, op: &Op, map: &mut MapWriter, value: Option<i32>) -> Outcome {
+    fn exponent(&mut self, op: &Op, map: &mut MapWriter, value: Option<i32>) -> FieldEncoded {
         if let Some(exponent) = value {
             check_exponent(exponent)?;
         }
         let value = value.map(|exponent| i64::from(exponent) as u64);
         match op.code {
-            Code::Exponent => self.any::<Signed>(op, map, value, ErrorKind::DecimalNotEncodable),
-            _ => self.default::<Signed>(op, map, value),
+            Code::Exponent => {
+                self.any::<EncodedSigned>(op, map, value, ErrorKind::DecimalNotEncodable)
+            }
+            _ => self.default::<EncodedSigned>(op, map, value),
         }
     }
 
@@ -273,7 +275,7 @@ impl<'e> Engine<'e> {
     /// D4: the entry holds a value of another type than the field that is about to use it. Copy and
     /// increment get round it by writing their value; delta and tail cannot.
     #[cold]
-    fn check_entry_type(&mut self, op: &Op) -> Outcome {
+    fn check_entry_type(&mut self, op: &Op) -> FieldEncoded {
         let tag = op.aux as u8;
         let foreign = self.dictionary.state(op.entry) != EntryState::Undefined
             && self.dictionary.tag(op.entry) != tag;

@@ -1,6 +1,6 @@
 //! Integer fields: every operator, signed and unsigned.
 
-use super::engine::Engine;
+use super::engine::EncoderEngine;
 use super::writer::{self, MapWriter};
 use crate::dictionary::EntryState;
 use crate::error::ErrorKind;
@@ -8,7 +8,7 @@ use crate::program::Op;
 use crate::template::{OperatorKind, Width};
 
 /// How an integer type is written and counts. Values travel as two's complement in a `u64`.
-pub(super) trait Integer {
+pub(super) trait EncodedInteger {
     fn write(out: &mut Vec<u8>, value: u64);
     fn write_nullable(out: &mut Vec<u8>, value: Option<u64>);
     fn increment(value: u64, width: Width) -> u64;
@@ -17,10 +17,10 @@ pub(super) trait Integer {
     fn to_wide(value: u64) -> i128;
 }
 
-pub(super) struct Unsigned;
-pub(super) struct Signed;
+pub(super) struct EncodedUnsigned;
+pub(super) struct EncodedSigned;
 
-impl Integer for Unsigned {
+impl EncodedInteger for EncodedUnsigned {
     #[inline(always)]
     fn write(out: &mut Vec<u8>, value: u64) {
         writer::unsigned(out, value);
@@ -47,7 +47,7 @@ impl Integer for Unsigned {
     }
 }
 
-impl Integer for Signed {
+impl EncodedInteger for EncodedSigned {
     #[inline(always)]
     fn write(out: &mut Vec<u8>, value: u64) {
         writer::signed(out, value as i64);
@@ -74,10 +74,10 @@ impl Integer for Signed {
     }
 }
 
-impl Engine<'_> {
+impl EncoderEngine<'_> {
     /// Spec: FAST 1.1 §6.3.2.
     #[inline(always)]
-    pub(super) fn none<T: Integer>(
+    pub(super) fn none<T: EncodedInteger>(
         &mut self,
         op: &Op,
         value: Option<u64>,
@@ -92,7 +92,7 @@ impl Engine<'_> {
 
     /// Spec: FAST 1.1 §6.3.4.
     #[inline(always)]
-    pub(super) fn default<T: Integer>(
+    pub(super) fn default<T: EncodedInteger>(
         &mut self,
         op: &Op,
         map: &mut MapWriter,
@@ -109,7 +109,7 @@ impl Engine<'_> {
 
     /// Spec: FAST 1.1 §6.3.5.
     #[inline(always)]
-    pub(super) fn copy<T: Integer>(
+    pub(super) fn copy<T: EncodedInteger>(
         &mut self,
         op: &Op,
         map: &mut MapWriter,
@@ -134,7 +134,7 @@ impl Engine<'_> {
 
     /// Spec: FAST 1.1 §6.3.6.
     #[inline(always)]
-    pub(super) fn increment<T: Integer>(
+    pub(super) fn increment<T: EncodedInteger>(
         &mut self,
         op: &Op,
         map: &mut MapWriter,
@@ -162,7 +162,7 @@ impl Engine<'_> {
 
     /// Copy and increment with a value in the stream, which becomes the previous value.
     #[inline]
-    fn replace<T: Integer>(
+    fn replace<T: EncodedInteger>(
         &mut self,
         op: &Op,
         map: &mut MapWriter,
@@ -198,7 +198,7 @@ impl Engine<'_> {
 
     /// Spec: FAST 1.1 §6.3.7.1.
     #[inline(always)]
-    pub(super) fn delta<T: Integer>(
+    pub(super) fn delta<T: EncodedInteger>(
         &mut self,
         op: &Op,
         value: Option<u64>,
@@ -216,7 +216,7 @@ impl Engine<'_> {
 
     /// Writes what has to be added to `base`.
     #[inline(always)]
-    pub(super) fn difference<T: Integer>(&mut self, nullable: bool, value: u64, base: u64) {
+    pub(super) fn difference<T: EncodedInteger>(&mut self, nullable: bool, value: u64, base: u64) {
         match T::difference(value, base) {
             Some(delta) if nullable => writer::signed_nullable(self.out, Some(delta)),
             Some(delta) => writer::signed(self.out, delta),
@@ -239,7 +239,7 @@ impl Engine<'_> {
 
     /// An integer by whatever operator and presence `op` has. `mismatch` is the error for a value
     /// that is not the constant.
-    pub(super) fn any<T: Integer>(
+    pub(super) fn any<T: EncodedInteger>(
         &mut self,
         op: &Op,
         map: &mut MapWriter,

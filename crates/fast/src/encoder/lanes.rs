@@ -11,9 +11,9 @@ use crate::rt::{Change, Kernel, Outgoing, Output};
 /// The lanes before a record: what a decoder will expect where nothing is in the stream, and the base
 /// of deltas, follows from them.
 #[derive(Clone, Copy)]
-struct Before<'d, const N: usize>(&'d [Word; N]);
+struct PreviousLanes<'d, const N: usize>(&'d [Word; N]);
 
-impl<const N: usize> Before<'_, N> {
+impl<const N: usize> PreviousLanes<'_, N> {
     #[inline(always)]
     fn expected(self, run: &Run, lane: usize) -> u64 {
         let before = u64::from_le_bytes(self.0[lane % N]);
@@ -32,26 +32,26 @@ impl<const N: usize> Before<'_, N> {
 
 /// Where encoding the entries of a sequence leads: the lanes before the next one.
 #[derive(Clone, Debug)]
-pub(super) struct Last {
+pub(super) struct LastLanes {
     state: LaneState,
     /// They are not just those of the last entry, which lacks some, but these.
     is_merged: bool,
     words: Words,
 }
 
-impl Default for Last {
+impl Default for LastLanes {
     fn default() -> Self {
         Self { state: LaneState::default(), is_merged: false, words: [[0; 8]; LANES_MAX] }
     }
 }
 
-impl Last {
+impl LastLanes {
     /// The lanes for the dictionary, after these entries.
     #[inline(always)]
     pub(super) fn lanes<'m>(
         &'m self,
         run: &Run,
-        entries: &Entries<'m>,
+        entries: &OutgoingEntries<'m>,
     ) -> Option<(LaneState, &'m [Word])> {
         let last = entries.count.checked_sub(1)? * entries.step + run.first_slot as usize;
         let words = match self.is_merged {
@@ -89,14 +89,14 @@ fn lanes_of(mut set: u32) -> impl Iterator<Item = usize> {
 
 /// A run as encoders see it.
 #[derive(Clone, Copy)]
-pub(super) struct Lanes<'p> {
+pub(super) struct OutgoingLanes<'p> {
     pub(super) run: &'p Run,
     outgoing: &'p OutgoingRun,
 }
 
 /// The entries of a sequence.
 #[derive(Clone, Copy)]
-pub(super) struct Entries<'m> {
+pub(super) struct OutgoingEntries<'m> {
     /// From the first entry on.
     pub(super) words: &'m [Word],
     /// From entry to entry.
@@ -135,15 +135,15 @@ const MAP_BITS: u32 = 56;
 
 /// A record that is encoded against what the dictionary has: its lanes, from the first on, and its
 /// presence word.
-pub(super) struct Single<'m> {
-    pub(super) lanes: Lanes<'m>,
+pub(super) struct OutgoingRecord<'m> {
+    pub(super) lanes: OutgoingLanes<'m>,
     pub(super) words: &'m [Word],
     pub(super) present: u64,
     pub(super) head: Head,
     pub(super) before: (LaneState, &'m Words),
 }
 
-impl<'m> Single<'m> {
+impl<'m> OutgoingRecord<'m> {
     /// Encodes it. Returns the state of the lanes after it.
     #[inline(always)]
     pub(super) fn encode<'o, K: Kernel>(
@@ -160,7 +160,7 @@ impl<'m> Single<'m> {
     }
 }
 
-struct SingleOf<'m, const N: usize>(Single<'m>);
+struct SingleOf<'m, const N: usize>(OutgoingRecord<'m>);
 
 impl<const N: usize> Outgoing for SingleOf<'_, N> {
     type State = LaneState;
@@ -174,8 +174,8 @@ impl<const N: usize> Outgoing for SingleOf<'_, N> {
         after: &mut LaneState,
         _: &mut (),
     ) -> Option<Output<'o, K>> {
-        let Single { lanes, words, present, head, before: (state, before) } = self.0;
-        let (words, before) = (words.first_chunk()?, Before::<N>(before.first_chunk()?));
+        let OutgoingRecord { lanes, words, present, head, before: (state, before) } = self.0;
+        let (words, before) = (words.first_chunk()?, PreviousLanes::<N>(before.first_chunk()?));
         let present = lanes.present(present)?;
         lanes.record_of(words, present, head, before, state, &mut out)?;
         *after = state.after(present);
@@ -184,14 +184,14 @@ impl<const N: usize> Outgoing for SingleOf<'_, N> {
 }
 
 struct EntriesOf<'m, const N: usize> {
-    lanes: Lanes<'m>,
-    entries: &'m Entries<'m>,
+    lanes: OutgoingLanes<'m>,
+    entries: &'m OutgoingEntries<'m>,
     /// The lanes before the first.
     first: &'m Words,
 }
 
 impl<const N: usize> Outgoing for EntriesOf<'_, N> {
-    type State = Last;
+    type State = LastLanes;
     type Context = ();
 
     #[inline(always)]
@@ -199,10 +199,11 @@ impl<const N: usize> Outgoing for EntriesOf<'_, N> {
         &self,
         mut out: Output<'o, K>,
         _: &[u8],
-        last: &mut Last,
+        last: &mut LastLanes,
         _: &mut (),
     ) -> Option<Output<'o, K>> {
-        let &Self { lanes, entries: &Entries { words, step, presence_at, count }, first } = self;
+        let &Self { lanes, entries: &OutgoingEntries { words, step, presence_at, count }, first } =
+            self;
         let mut previous = first.first_chunk::<N>()?;
         for index in 0..count {
             let record = words.get(index * step..)?;
@@ -212,7 +213,7 @@ impl<const N: usize> Outgoing for EntriesOf<'_, N> {
                 true => last.words.first_chunk()?,
                 false => previous,
             };
-            let before = Before(before);
+            let before = PreviousLanes(before);
             lanes.record_of(words, present, Head::Entry, before, last.state, &mut out)?;
             last.state = last.state.after(present);
             if lanes.outgoing.following & !present == 0 {
@@ -226,7 +227,7 @@ impl<const N: usize> Outgoing for EntriesOf<'_, N> {
     }
 }
 
-impl<'p> Lanes<'p> {
+impl<'p> OutgoingLanes<'p> {
     pub(super) fn of(program: &'p Program, index: u32) -> Option<Self> {
         let outgoing = program.outgoing.runs.get(index as usize)?.as_ref()?;
         Some(Self { run: program.runs.get(index as usize)?, outgoing })
@@ -236,9 +237,9 @@ impl<'p> Lanes<'p> {
     #[inline(always)]
     pub(super) fn entries<'o, K: Kernel>(
         self,
-        entries: &Entries<'_>,
+        entries: &OutgoingEntries<'_>,
         (state, first): (LaneState, &Words),
-        last: &mut Last,
+        last: &mut LastLanes,
         out: Output<'o, K>,
     ) -> Option<Output<'o, K>> {
         (last.state, last.is_merged) = (state, false);
@@ -267,7 +268,7 @@ impl<'p> Lanes<'p> {
         words: &[Word; N],
         present: u32,
         head: Head,
-        before: Before<'_, N>,
+        before: PreviousLanes<'_, N>,
         state: LaneState,
         out: &mut Output<'_, K>,
     ) -> Option<()> {
@@ -297,7 +298,7 @@ impl<'p> Lanes<'p> {
         self,
         words: &[Word; N],
         present: u32,
-        before: Before<'_, N>,
+        before: PreviousLanes<'_, N>,
         state: LaneState,
         kernel: impl Kernel,
     ) -> Option<u32> {

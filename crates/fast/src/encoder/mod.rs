@@ -29,8 +29,8 @@ use crate::message::Message;
 use crate::options::setters;
 use crate::program::Program;
 use crate::rt::{Extracting, Kernel, Output, Portable, ROOM_BYTES, Room, Space};
-use engine::Engine;
-use lanes::Last;
+use engine::EncoderEngine;
+use lanes::LastLanes;
 use std::sync::Arc;
 
 /// What an encoder does and what it accepts.
@@ -63,7 +63,7 @@ pub struct Encoder {
     /// Room for a plain message.
     message_room: Room,
     /// Room for the lanes after a message's entries.
-    last: Box<Last>,
+    last: Box<LastLanes>,
     extracting: Option<Extracting>,
 }
 
@@ -176,7 +176,7 @@ impl Encoder {
         self.dictionary.return_home();
         let mark = self.dictionary.mark()?;
         self.begin(begins_packet);
-        let quick = quick::Message {
+        let quick = quick::PlainOutgoing {
             program: &self.program,
             store: &message.store,
             limits: &self.options.limits,
@@ -232,7 +232,7 @@ impl Encoder {
     }
 
     fn run(&mut self, message: &Message, out: &mut Vec<u8>) -> Result<(), Error> {
-        let mut engine = Engine {
+        let mut engine = EncoderEngine {
             program: &self.program,
             store: &message.store,
             dictionary: &mut self.dictionary,
@@ -251,11 +251,11 @@ impl Encoder {
 /// Encodes a plain message by code compiled for a CPU.
 #[inline(always)]
 fn run<'s, K: Kernel>(
-    message: &quick::Message<'_>,
+    message: &quick::PlainOutgoing<'_>,
     kernel: K,
     space: Space<'s>,
     dictionary: &mut Dictionary,
-    last: &mut Last,
+    last: &mut LastLanes,
 ) -> Option<Space<'s>> {
     Output::new(space, kernel).encode(message, &[], dictionary, last).map(Output::into_space)
 }

@@ -3,7 +3,7 @@
 //! Nothing is kept of a message that is not plain throughout: dictionaries take their lanes back
 //! after the last field, and the operations encode the message from its start.
 
-use super::lanes::{self, Entries, Head, Lanes, Last, Single};
+use super::lanes::{self, Head, LastLanes, OutgoingEntries, OutgoingLanes, OutgoingRecord};
 use crate::dictionary::{Dictionary, LaneState, Word};
 use crate::limits::Limits;
 use crate::message::{Store, pair_of};
@@ -11,7 +11,7 @@ use crate::program::{Program, Run};
 use crate::rt::{Kernel, Outgoing, Output};
 
 /// A message that is to be encoded.
-pub(super) struct Message<'q> {
+pub(super) struct PlainOutgoing<'q> {
     pub(super) program: &'q Program,
     pub(super) store: &'q Store,
     pub(super) limits: &'q Limits,
@@ -24,9 +24,9 @@ pub(super) struct Message<'q> {
 
 /// The dictionary has seen nothing but resets if this fails. The context is room for the lanes after its
 /// entries.
-impl Outgoing for Message<'_> {
+impl Outgoing for PlainOutgoing<'_> {
     type State = Dictionary;
-    type Context = Last;
+    type Context = LastLanes;
 
     #[inline(always)]
     fn encode<'o, K: Kernel>(
@@ -34,7 +34,7 @@ impl Outgoing for Message<'_> {
         mut out: Output<'o, K>,
         _: &[u8],
         dictionary: &mut Dictionary,
-        last: &mut Last,
+        last: &mut LastLanes,
     ) -> Option<Output<'o, K>> {
         let &Self { program, store, limits, index, .. } = self;
         let start = out.address();
@@ -53,11 +53,11 @@ impl Outgoing for Message<'_> {
         }
         let mut fields = None;
         if let Some(index) = quick.run {
-            let lanes = Lanes::of(program, index)?;
+            let lanes = OutgoingLanes::of(program, index)?;
             let before = dictionary.lanes::<false>(program, lanes.run)?;
             let words = store.words.get(lanes.run.first_slot as usize..)?;
             let state;
-            (out, state) = Single { lanes, words, present, head, before }.encode(out)?;
+            (out, state) = OutgoingRecord { lanes, words, present, head, before }.encode(out)?;
             fields = Some((lanes.run, words, state));
         } else {
             lanes::begin(head, 0, &mut out)?;
@@ -70,9 +70,9 @@ impl Outgoing for Message<'_> {
             }
             out.unsigned(u64::from(count))?;
             if count > 0 {
-                let lanes = Lanes::of(program, sequence.run)?;
+                let lanes = OutgoingLanes::of(program, sequence.run)?;
                 let segment = program.segments.get(sequence.segment as usize)?;
-                let of_sequence = Entries {
+                let of_sequence = OutgoingEntries {
                     words: store.words.get(first as usize..)?,
                     step: segment.record_words as usize,
                     presence_at: segment.presence_at as usize,
@@ -101,7 +101,7 @@ impl Outgoing for Message<'_> {
     }
 }
 
-impl Message<'_> {
+impl PlainOutgoing<'_> {
     /// Gives the dictionary the lanes of the message's own fields.
     #[inline(always)]
     fn settle_fields(

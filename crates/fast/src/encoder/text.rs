@@ -1,6 +1,6 @@
 //! Strings and byte vectors: every operator.
 
-use super::engine::Engine;
+use super::engine::EncoderEngine;
 use super::writer::{self, MapWriter};
 use crate::dictionary::{EntryState, INLINE_MAX, OUTSIDE, Word};
 use crate::error::ErrorKind;
@@ -9,7 +9,7 @@ use crate::template::OperatorKind;
 
 /// How a delta says a value: what it cuts off the base, and what it puts there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Difference<'v> {
+struct TextDelta<'v> {
     /// Negative for a cut in front, with -1 for nothing cut.
     subtraction: i64,
     added: &'v [u8],
@@ -33,7 +33,7 @@ fn keep_in_front(wire: WireType, value: &[u8], kept: usize) -> Option<usize> {
     (0..=kept).rev().find(|&kept| is_expressible(wire, &value[kept..]))
 }
 
-impl Difference<'_> {
+impl TextDelta<'_> {
     fn encoded_len(&self, op: &Op) -> usize {
         let nullable = i64::from(op.optional && self.subtraction >= 0);
         let added = self.added.len();
@@ -46,15 +46,15 @@ impl Difference<'_> {
 }
 
 /// The shortest way from `base` to `value`; at equal length the one that cuts at the back.
-fn difference<'v>(op: &Op, base: &[u8], value: &'v [u8]) -> Option<Difference<'v>> {
+fn difference<'v>(op: &Op, base: &[u8], value: &'v [u8]) -> Option<TextDelta<'v>> {
     let back = keep_in_front(op.wire, value, common_prefix(base, value))
-        .map(|kept| Difference { subtraction: (base.len() - kept) as i64, added: &value[kept..] });
+        .map(|kept| TextDelta { subtraction: (base.len() - kept) as i64, added: &value[kept..] });
     if back.is_some_and(|back| back.added.is_empty()) {
         return back;
     }
     let kept = common_suffix(base, value);
     let added = &value[..value.len() - kept];
-    let front = Difference { subtraction: !((base.len() - kept) as i64), added };
+    let front = TextDelta { subtraction: !((base.len() - kept) as i64), added };
     let front = Some(front).filter(|front| is_expressible(op.wire, front.added));
     match (back, front) {
         (Some(back), Some(front)) if front.encoded_len(op) < back.encoded_len(op) => Some(front),
@@ -73,7 +73,7 @@ fn shortest_tail<'v>(op: &Op, base: &[u8], value: &'v [u8]) -> Option<&'v [u8]> 
     keep_in_front(op.wire, value, kept).map(|kept| &value[kept..])
 }
 
-impl<'e> Engine<'e> {
+impl<'e> EncoderEngine<'e> {
     /// A string or byte vector by its operator and presence; `at` is its word in the message.
     pub(super) fn text(
         &mut self,
@@ -287,7 +287,7 @@ mod tests {
 
     fn shortest<'v>(base: &str, value: &'v str) -> (i64, &'v str) {
         let difference = difference(&op(WireType::Ascii), base.as_bytes(), value.as_bytes());
-        let Difference { subtraction, added } = difference.expect("expressible");
+        let TextDelta { subtraction, added } = difference.expect("expressible");
         (subtraction, std::str::from_utf8(added).unwrap())
     }
 
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(shortest("AB", "AB\0C"), (1, "B\0C"));
         assert_eq!(difference(&op(WireType::Ascii), b"", b"\0C"), None);
         let bytes = difference(&op(WireType::ByteVector), b"", b"\0C").unwrap();
-        assert_eq!(bytes, Difference { subtraction: 0, added: b"\0C" });
+        assert_eq!(bytes, TextDelta { subtraction: 0, added: b"\0C" });
     }
 
     #[test]

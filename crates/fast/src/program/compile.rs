@@ -2,7 +2,7 @@
 
 use super::Program;
 use super::codes::{whole_code, wire_type};
-use super::entries::{Entries, type_tag};
+use super::entries::{EntryNumbers, type_tag};
 use super::layout::{FieldLayout, FieldRef, Segment, SegmentRef, Storage, TemplateLayout};
 use super::op::{Code, Initial, Op, WireType};
 use super::{homes, outgoing, quick, runs, view};
@@ -106,12 +106,12 @@ impl fmt::Display for CompileError {
 impl std::error::Error for CompileError {}
 
 pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Program, CompileError> {
-    let mut compiler = Compiler::new(&set, options);
+    let mut compiler = ProgramCompiler::new(&set, options);
     for index in 0..set.templates().len() {
         compiler.template(index)?;
     }
     compiler.check_projection()?;
-    let Compiler { code, initials, mut segments, fields, templates, entries, .. } = compiler;
+    let ProgramCompiler { code, initials, mut segments, fields, templates, entries, .. } = compiler;
     let budget = &mut Budget { set: &set, bytes_max: options.table_bytes_max, bytes: 0 };
     let mut runs = runs::find(&code, &initials, &mut segments, &fields, budget)?;
     let homes = homes::assign(&code, &segments, &mut runs);
@@ -168,12 +168,12 @@ impl Budget<'_> {
 }
 
 /// Words of the record under construction.
-struct Record {
+struct RecordWords {
     words: u32,
     scratch: Option<u32>,
 }
 
-impl Record {
+impl RecordWords {
     fn allocate(&mut self, words: u32) -> u32 {
         self.words += words;
         self.words - words
@@ -182,7 +182,7 @@ impl Record {
 
 /// A segment under construction. Fields are numbered from its own first until it is closed.
 #[derive(Default)]
-struct Body {
+struct SegmentOps {
     ops: Vec<Op>,
     fields: Vec<FieldLayout>,
     children: Vec<(SegmentRef, u32)>,
@@ -195,10 +195,10 @@ struct Body {
     presence_word: u32,
 }
 
-struct Compiler<'s> {
+struct ProgramCompiler<'s> {
     set: &'s TemplateSet,
     options: &'s CompileOptions,
-    entries: Entries,
+    entries: EntryNumbers,
     code: Vec<Op>,
     initials: Vec<Initial>,
     segments: Vec<Segment>,
@@ -211,13 +211,13 @@ struct Compiler<'s> {
     around: Option<&'s Name>,
 }
 
-impl<'s> Compiler<'s> {
+impl<'s> ProgramCompiler<'s> {
     fn new(set: &'s TemplateSet, options: &'s CompileOptions) -> Self {
         let wanted = options.fields.as_ref();
         Self {
             set,
             options,
-            entries: Entries::of(set),
+            entries: EntryNumbers::of(set),
             code: Vec::new(),
             initials: vec![Initial::default()],
             segments: Vec::new(),
@@ -241,7 +241,7 @@ impl<'s> Compiler<'s> {
 
     fn template(&mut self, index: usize) -> Result<(), CompileError> {
         let template = &self.set.templates()[index];
-        let mut record = Record { words: 0, scratch: None };
+        let mut record = RecordWords { words: 0, scratch: None };
         let all = self.wanted.is_none();
         self.around = template.application_type.as_ref();
         let segment = self.segment(&template.instructions, index, &mut record, all, 0)?;
@@ -259,11 +259,11 @@ impl<'s> Compiler<'s> {
         &mut self,
         instructions: &'s [Instruction],
         template: usize,
-        record: &mut Record,
+        record: &mut RecordWords,
         wanted: bool,
         depth: u32,
     ) -> Result<SegmentRef, CompileError> {
-        let mut body = Body::default();
+        let mut body = SegmentOps::default();
         let presence_words =
             self.count(instructions, template, depth)?.div_ceil(PLACES_PER_WORD).max(1);
         let presence_at = record.allocate(presence_words);
@@ -330,10 +330,10 @@ impl<'s> Compiler<'s> {
 
     fn body(
         &mut self,
-        body: &mut Body,
+        body: &mut SegmentOps,
         instructions: &'s [Instruction],
         template: usize,
-        record: &mut Record,
+        record: &mut RecordWords,
         wanted: bool,
         depth: u32,
     ) -> Result<(), CompileError> {
@@ -382,7 +382,7 @@ impl<'s> Compiler<'s> {
     }
 
     /// Gives a stored field its presence word and bit.
-    fn presence(&self, body: &mut Body, wanted: bool, slots: u32) -> (u32, u8) {
+    fn presence(&self, body: &mut SegmentOps, wanted: bool, slots: u32) -> (u32, u8) {
         if !wanted {
             return (0, SCRATCH_BIT);
         }
@@ -396,7 +396,7 @@ impl<'s> Compiler<'s> {
         (word, (place % PLACES_PER_WORD) as u8)
     }
 
-    fn slot(&self, record: &mut Record, wanted: bool, words: u32) -> u32 {
+    fn slot(&self, record: &mut RecordWords, wanted: bool, words: u32) -> u32 {
         if wanted {
             return record.allocate(words);
         }
@@ -410,7 +410,13 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    fn field(&mut self, body: &mut Body, field: &'s Field, record: &mut Record, wanted: bool) {
+    fn field(
+        &mut self,
+        body: &mut SegmentOps,
+        field: &'s Field,
+        record: &mut RecordWords,
+        wanted: bool,
+    ) {
         let wanted = self.wants(&field.name, field.id) || wanted;
         let optional = field.presence == Presence::Optional;
         let index = body.fields.len() as u32;
@@ -455,7 +461,13 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    fn whole(&mut self, body: &mut Body, base: Op, field_type: &FieldType, operator: &Operator) {
+    fn whole(
+        &mut self,
+        body: &mut SegmentOps,
+        base: Op,
+        field_type: &FieldType,
+        operator: &Operator,
+    ) {
         if operator.kind == OperatorKind::Constant && !base.optional && !self.options.constants {
             return;
         }
@@ -465,7 +477,7 @@ impl<'s> Compiler<'s> {
         body.ops.push(Op { code: whole_code(&op), ..op });
     }
 
-    fn parts(&mut self, body: &mut Body, base: Op, exponent: &Operator, mantissa: &Operator) {
+    fn parts(&mut self, body: &mut SegmentOps, base: Op, exponent: &Operator, mantissa: &Operator) {
         let base = Op { wire: WireType::Int, ..base };
         let tag = type_tag(&FieldType::Int(Width::W32));
         let op = self.operator(body, Op { width: Width::W32, ..base }, exponent, tag);
@@ -488,7 +500,7 @@ impl<'s> Compiler<'s> {
 
     /// Completes `base` with an operator's entry and initial value, counts its presence-map bit,
     /// and puts a type check before it where its entry is shared between types.
-    fn operator(&mut self, body: &mut Body, base: Op, operator: &Operator, tag: u8) -> Op {
+    fn operator(&mut self, body: &mut SegmentOps, base: Op, operator: &Operator, tag: u8) -> Op {
         let (entry, mixed) = self.entries.entry(operator, self.around);
         let initial = self.initial(operator.initial.as_ref());
         let op = Op { operator: operator.kind, entry, initial, ..base };
@@ -525,10 +537,10 @@ impl<'s> Compiler<'s> {
 
     fn group(
         &mut self,
-        body: &mut Body,
+        body: &mut SegmentOps,
         group: &'s Group,
         template: usize,
-        record: &mut Record,
+        record: &mut RecordWords,
         wanted: bool,
         depth: u32,
     ) -> Result<(), CompileError> {
@@ -567,17 +579,17 @@ impl<'s> Compiler<'s> {
 
     fn sequence(
         &mut self,
-        body: &mut Body,
+        body: &mut SegmentOps,
         sequence: &'s Sequence,
         template: usize,
-        record: &mut Record,
+        record: &mut RecordWords,
         wanted: bool,
         depth: u32,
     ) -> Result<(), CompileError> {
         let wanted_inside = self.wants(&sequence.name, sequence.id) || wanted;
         let outer = self.enter_type(sequence.application_type.as_ref());
         self.path.push(sequence.name.local.to_string());
-        let mut entry = Record { words: 0, scratch: None };
+        let mut entry = RecordWords { words: 0, scratch: None };
         let segment =
             self.segment(&sequence.instructions, template, &mut entry, wanted_inside, depth + 1)?;
         self.around = outer;
@@ -619,7 +631,7 @@ impl<'s> Compiler<'s> {
         Ok(())
     }
 
-    fn dynamic(&mut self, body: &mut Body, record: &mut Record, wanted: bool) {
+    fn dynamic(&mut self, body: &mut SegmentOps, record: &mut RecordWords, wanted: bool) {
         let presence = self.presence(body, wanted, 1);
         let slot = self.slot(record, wanted, 1);
         let field = body.fields.len() as u32;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 /// The dictionary entries of a template set, by key, with the types that use them.
 #[derive(Default)]
-pub(crate) struct Entries {
+pub(crate) struct EntryNumbers {
     by_key: HashMap<EntryKey, u32>,
     /// For each entry the types of the fields that use it.
     types: Vec<Vec<u8>>,
@@ -31,7 +31,7 @@ pub(crate) fn type_tag(field_type: &FieldType) -> u8 {
     }
 }
 
-impl Entries {
+impl EntryNumbers {
     pub(crate) fn of(set: &TemplateSet) -> Self {
         let mut entries = Self::default();
         for template in set.templates() {
@@ -139,7 +139,7 @@ mod tests {
             <template name="C" id="3"><typeRef name="Q"/><uInt32 name="a"><copy/></uInt32></template>
             </templates>"#;
         let set = TemplateSet::parse(xml).expect("valid");
-        let entries = Entries::of(&set);
+        let entries = EntryNumbers::of(&set);
         let Instruction::Field(field) = &set.templates()[0].instructions[0] else {
             panic!("no field")
         };

@@ -22,7 +22,7 @@ mod runs;
 mod view;
 
 pub use compile::{CompileError, CompileOptions};
-pub(crate) use entries::{Entries, type_tag};
+pub(crate) use entries::{EntryNumbers, type_tag};
 pub(crate) use homes::HomeSlot;
 pub use layout::{FieldLayout, FieldRef, Segment, SegmentRef, Storage, TemplateLayout};
 pub(crate) use op::{Code, Initial, Op, WireType};
@@ -48,7 +48,7 @@ pub struct Program {
     pub(crate) runs: Vec<Run>,
     pub(crate) homes: Vec<Vec<HomeSlot>>,
     pub(crate) quick: Vec<Option<Quick>>,
-    pub(crate) outgoing: outgoing::Outgoing,
+    pub(crate) outgoing: outgoing::OutgoingRuns,
     pub(crate) fields: Vec<FieldLayout>,
     /// How each field is read.
     views: Vec<FieldView>,

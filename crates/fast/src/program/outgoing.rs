@@ -13,7 +13,7 @@ const TABLE_LANES: usize = 8;
 
 /// The quick templates that are also encoded as a whole; one element for each template.
 #[derive(Debug)]
-pub(crate) struct Outgoing {
+pub(crate) struct OutgoingRuns {
     pub templates: Vec<Option<OutgoingTemplate>>,
     /// By run.
     pub runs: Vec<Option<OutgoingRun>>,
@@ -54,8 +54,8 @@ pub(super) fn find(
     runs: &[Run],
     quick: &[Option<Quick>],
     templates: &[TemplateLayout],
-) -> Outgoing {
-    let mut outgoing = Outgoing { templates: Vec::new(), runs: vec![None; runs.len()] };
+) -> OutgoingRuns {
+    let mut outgoing = OutgoingRuns { templates: Vec::new(), runs: vec![None; runs.len()] };
     for segment in segments {
         let Some(run) = segment.run.map(|run| run as usize) else { continue };
         let start = segment.ops.start as usize;

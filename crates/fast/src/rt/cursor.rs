@@ -150,7 +150,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
             if first == 0 || stops == 0 {
                 break 'long;
             }
-            if stops == STOP.into() {
+            if stops == u32::from(STOP) {
                 // Dates and times of day are as long as that all day: what comes next does not wait.
                 self.ahead = window.behind(4);
                 let value = u64::from(self.kernel.joined_short(word));
@@ -416,7 +416,7 @@ fn groups_of<K: Kernel>(kernel: K, word: u64) -> Option<(u64, usize)> {
         seldom();
         return None;
     }
-    if stops == STOP.into() {
+    if stops == u64::from(STOP) {
         // As most times are: what comes next does not wait.
         return Some((kernel.joined(word), 8));
     }

@@ -1,7 +1,7 @@
 //! Putting a generated module and a template set together at start-up.
 
 use super::facts::Templates;
-use super::plan::Plan;
+use super::plan::ModulePlan;
 use super::state::{LastTemplate, Previous, sealed::Handover};
 use crate::dictionary::{Dictionary, EntryState};
 use crate::program::Program;
@@ -73,7 +73,7 @@ impl Links {
         }
         let set = program.set();
         let signatures = set.signatures();
-        let plan = Plan::of(program);
+        let plan = ModulePlan::of(program);
         let mut links = Self {
             indexes: vec![None; T::TEMPLATES.len()],
             numbers: vec![None; set.templates().len()],

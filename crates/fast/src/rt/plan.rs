@@ -1,6 +1,6 @@
 //! A template set as code is generated from it: references expanded, dictionary entries numbered.
 
-use crate::program::{Entries, LaneKind, Program, SegmentRef, Storage, type_tag};
+use crate::program::{EntryNumbers, LaneKind, Program, SegmentRef, Storage, type_tag};
 use crate::template::{
     Field, FieldType, Group, Instruction, Length, Name, Operator, Operators, Presence, Sequence,
     Template, TemplateSet, Value, Width,
@@ -10,7 +10,7 @@ pub use crate::template::OperatorKind;
 
 /// The plan of a whole set.
 #[derive(Debug)]
-pub struct Plan<'p> {
+pub struct ModulePlan<'p> {
     /// Templates in the order of the set.
     pub templates: Vec<TemplatePlan<'p>>,
     /// Number of dictionary entries.
@@ -86,11 +86,11 @@ pub struct Operation<'p> {
     pub tag: u8,
 }
 
-impl<'p> Plan<'p> {
+impl<'p> ModulePlan<'p> {
     /// The plan of a compiled set.
     pub fn of(program: &'p Program) -> Self {
         let set = program.set();
-        let entries = Entries::of(set);
+        let entries = EntryNumbers::of(set);
         let mut planner = Planner { program, set, entries: &entries, around: None };
         let templates = set.templates().iter().zip(program.templates());
         let templates = templates
@@ -164,7 +164,7 @@ impl Body<'_> {
 struct Planner<'p, 'e> {
     program: &'p Program,
     set: &'p TemplateSet,
-    entries: &'e Entries,
+    entries: &'e EntryNumbers,
     around: Option<&'p Name>,
 }
 

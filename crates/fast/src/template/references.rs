@@ -10,10 +10,10 @@ use std::collections::HashMap;
 struct Outline {
     instructions: usize,
     depth: usize,
-    references: Vec<Reference>,
+    references: Vec<TemplateReference>,
 }
 
-struct Reference {
+struct TemplateReference {
     target: usize,
     depth: usize,
     location: Location,
@@ -80,7 +80,7 @@ fn outline(template: &Template, templates: &[Template], errors: &mut ErrorList) 
                 }
                 &Instruction::StaticRef(target, location) => {
                     if target < templates.len() {
-                        outline.references.push(Reference { target, depth, location });
+                        outline.references.push(TemplateReference { target, depth, location });
                     } else {
                         errors.push(TemplateError {
                             code: Some(Code::D8),
@@ -99,7 +99,7 @@ fn outline(template: &Template, templates: &[Template], errors: &mut ErrorList) 
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Visit {
+enum OutlineVisit {
     New,
     Open,
     Done,
@@ -107,37 +107,37 @@ enum Visit {
 
 /// Depth-first without recursion: a chain of references can be as long as the set.
 fn sort(templates: &[Template], outlines: &[Outline], errors: &mut ErrorList) -> Vec<usize> {
-    let mut state = vec![Visit::New; outlines.len()];
+    let mut state = vec![OutlineVisit::New; outlines.len()];
     let mut order = Vec::with_capacity(outlines.len());
     let mut path: Vec<(usize, usize)> = Vec::new();
     for root in 0..outlines.len() {
-        if state[root] == Visit::New {
-            state[root] = Visit::Open;
+        if state[root] == OutlineVisit::New {
+            state[root] = OutlineVisit::Open;
             path.push((root, 0));
         }
         while let Some((index, next)) = path.last_mut() {
             let index = *index;
             let Some(reference) = outlines[index].references.get(*next) else {
-                state[index] = Visit::Done;
+                state[index] = OutlineVisit::Done;
                 order.push(index);
                 path.pop();
                 continue;
             };
             *next += 1;
             match state[reference.target] {
-                Visit::Done => {}
-                Visit::New => {
-                    state[reference.target] = Visit::Open;
+                OutlineVisit::Done => {}
+                OutlineVisit::New => {
+                    state[reference.target] = OutlineVisit::Open;
                     path.push((reference.target, 0));
                 }
-                Visit::Open => errors.push(cycle(templates, index, reference)),
+                OutlineVisit::Open => errors.push(cycle(templates, index, reference)),
             }
         }
     }
     order
 }
 
-fn cycle(templates: &[Template], index: usize, reference: &Reference) -> TemplateError {
+fn cycle(templates: &[Template], index: usize, reference: &TemplateReference) -> TemplateError {
     TemplateError {
         code: Some(Code::S1),
         location: reference.location,

@@ -1,6 +1,6 @@
 //! Entries of a message that are handed to vectors.
 
-use super::super::wide::{Kernel, WideCall};
+use super::super::wide::{WideCall, WideKernel};
 use super::message::MessageCall;
 use super::record::{load, store};
 use crate::program::Plan;
@@ -13,7 +13,7 @@ use std::mem::offset_of;
 /// What decodes entries by vectors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Vectors {
-    pub kernel: Kernel,
+    pub kernel: WideKernel,
     /// Lives as long as the code.
     pub plan: *const Plan,
     /// Whether the plan has the lanes of undefined entries.

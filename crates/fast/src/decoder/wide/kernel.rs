@@ -82,10 +82,10 @@ pub(super) struct Last {
     pub assigned: u32,
 }
 
-/// A [`Kernel`](super::Kernel) for records of `N` vectors of lanes, which are `B` blocks of words.
+/// A [`WideKernel`](super::WideKernel) for records of `N` vectors of lanes, which are `B` blocks of words.
 ///
 /// # Safety
-/// As [`Kernel`](super::Kernel), and the CPU has the features.
+/// As [`WideKernel`](super::WideKernel), and the CPU has the features.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
 #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe extern "sysv64" fn entries<const N: usize, const B: usize>(

@@ -38,7 +38,7 @@ pub(crate) struct Wide(());
 /// read. `call.before` is of [`LANES_MAX`] words, or null for the plan's own fresh lanes. From the first
 /// lane on there are as many records as entries, each with the blocks of words and the presence word that
 /// the plan tells of.
-pub(super) type Kernel =
+pub(super) type WideKernel =
     unsafe extern "sysv64" fn(&Plan, &mut WideCall, *const u8, *mut Word, u64, u64) -> WideEnd;
 
 /// What a kernel is given besides what is in registers.
@@ -80,7 +80,7 @@ impl Wide {
     }
 
     /// The code for records of a plan. It may be called: its features were found.
-    pub(super) fn kernel(self, plan: &Plan) -> Kernel {
+    pub(super) fn kernel(self, plan: &Plan) -> WideKernel {
         match plan.blocks {
             0 | 1 => kernel::entries::<1, 1>,
             2 => kernel::entries::<1, 2>,

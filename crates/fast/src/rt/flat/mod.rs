@@ -43,7 +43,7 @@ pub trait FlatSegment: Segment {
 /// A value for each lane.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-struct Lanes([u32; LANES]);
+struct FlatLanes([u32; LANES]);
 
 /// The fields of a flat template, in wire order. Generated code has it as a constant.
 #[derive(Clone, Debug)]
@@ -59,8 +59,8 @@ pub struct Flat {
     /// Bits of the presence map, the template identifier's at the top, that no field has.
     unused: u64,
     /// What a lane that is not in the stream is more than before.
-    add: Lanes,
-    max: Lanes,
+    add: FlatLanes,
+    max: FlatLanes,
 }
 
 impl Flat {
@@ -77,8 +77,8 @@ impl Flat {
             lanes: 0,
             increments: 0,
             unused: u64::MAX >> 1,
-            add: Lanes([0; LANES]),
-            max: Lanes([u32::MAX; LANES]),
+            add: FlatLanes([0; LANES]),
+            max: FlatLanes([u32::MAX; LANES]),
         }
     }
 

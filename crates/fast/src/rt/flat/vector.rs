@@ -9,7 +9,7 @@
 //! load and store vectors.
 #![allow(unsafe_code)]
 
-use super::{Flat, FlatSegment, LANES, LaneWords, Lanes};
+use super::{Flat, FlatLanes, FlatSegment, LANES, LaneWords};
 use crate::decoder::vectors::Wide;
 use crate::program::Bytes;
 use crate::rt::context::Context;
@@ -39,14 +39,14 @@ const fn positions(width: usize, period: usize) -> Bytes {
 }
 
 /// The lower halves of the words of two vectors.
-const LOWER: Lanes = {
+const LOWER: FlatLanes = {
     let mut table = [0; LANES];
     let mut lane = 0;
     while lane < LANES {
         table[lane] = 2 * lane as u32;
         lane += 1;
     }
-    Lanes(table)
+    FlatLanes(table)
 };
 
 impl Wide {
@@ -102,7 +102,7 @@ fn decode<'b, S: FlatSegment, K: Kernel>(
     let message = read(S::FIELDS, window, map, S::words(state)?, room);
     x.flat_habit.learn(message.is_none());
     let message = message?;
-    let mut lanes = Lanes([0; LANES]);
+    let mut lanes = FlatLanes([0; LANES]);
     // SAFETY: 16 lanes of four bytes, aligned.
     unsafe { _mm512_store_si512(lanes.0.as_mut_ptr().cast(), message.values) };
     S::fill(&lanes.0, out);
@@ -257,7 +257,7 @@ fn bytes_of(bytes: &Bytes) -> __m512i {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn lanes_of(lanes: &Lanes) -> __m512i {
+fn lanes_of(lanes: &FlatLanes) -> __m512i {
     // SAFETY: 64 bytes, aligned to 64.
     unsafe { _mm512_load_si512(lanes.0.as_ptr().cast()) }
 }

@@ -24,7 +24,7 @@ pub(in crate::rt) struct Sequences {
     /// By number in the module, as bits: whether vectors read the entries.
     chosen: u64,
     /// By number in the module; none where the program's lanes are not the module's.
-    plans: Vec<Option<Sequence>>,
+    plans: Vec<Option<LanedSequence>>,
     /// Whether entries are read by vectors whatever they are like.
     are_forced: bool,
     /// Lanes of the entry that was read last.
@@ -32,7 +32,7 @@ pub(in crate::rt) struct Sequences {
 }
 
 #[derive(Clone, Debug)]
-struct Sequence {
+struct LanedSequence {
     plan: Arc<Plan>,
     shapes: Shapes,
     habit: Habit,
@@ -55,7 +55,7 @@ impl Sequences {
             // A module that another version of the generator made may number lanes otherwise.
             let is_same = run.whole && run.kinds().eq(facts.lanes.iter().copied());
             let plan = run.plan.clone().filter(|plan| is_same && plan.fresh.is_some())?;
-            Some(Sequence { plan, shapes: Shapes::default(), habit: Habit::default() })
+            Some(LanedSequence { plan, shapes: Shapes::default(), habit: Habit::default() })
         };
         let are_forced = engine == EngineUnderTest::Vectors;
         let chosen = if are_forced { u64::MAX } else { 0 };
@@ -111,7 +111,7 @@ fn read<S: LaneSegment>(
     sequences: &mut Sequences,
 ) -> Option<usize> {
     let Sequences { plans, last, .. } = sequences;
-    let Sequence { plan, habit, .. } = plans.get_mut(S::SEQUENCE)?.as_mut()?;
+    let LanedSequence { plan, habit, .. } = plans.get_mut(S::SEQUENCE)?.as_mut()?;
     if !habit.is_good() {
         return None;
     }

@@ -27,17 +27,17 @@ pub(crate) struct Room(usize);
 pub(crate) struct Space<'s> {
     at: NonNull<u8>,
     fence: *const u8,
-    name: Name<'s>,
+    name: SpaceName<'s>,
 }
 
 /// Makes a lifetime a name: none can stand for another.
-type Name<'s> = PhantomData<fn(&'s ()) -> &'s ()>;
+type SpaceName<'s> = PhantomData<fn(&'s ()) -> &'s ()>;
 
 /// A place in a room that was written up to there.
 #[derive(Debug)]
 pub(crate) struct Mark<'s> {
     at: NonNull<u8>,
-    name: Name<'s>,
+    name: SpaceName<'s>,
 }
 
 impl Room {

@@ -7,25 +7,25 @@ use crate::template::model::{
 use crate::template::xml::{dictionary_text, value_text};
 
 /// What the properties of an operator are called.
-pub(super) struct Words {
+pub(super) struct FieldWords {
     operator: &'static str,
     initial: &'static str,
     entry: &'static str,
 }
 
-const WHOLE: Words =
-    Words { operator: "operator", initial: "initial value", entry: "dictionary entry" };
-const EXPONENT: Words = Words {
+const WHOLE: FieldWords =
+    FieldWords { operator: "operator", initial: "initial value", entry: "dictionary entry" };
+const EXPONENT: FieldWords = FieldWords {
     operator: "operator of the exponent",
     initial: "initial value of the exponent",
     entry: "dictionary entry of the exponent",
 };
-const MANTISSA: Words = Words {
+const MANTISSA: FieldWords = FieldWords {
     operator: "operator of the mantissa",
     initial: "initial value of the mantissa",
     entry: "dictionary entry of the mantissa",
 };
-pub(super) const LENGTH: Words = Words {
+pub(super) const LENGTH: FieldWords = FieldWords {
     operator: "operator of the length",
     initial: "initial value of the length",
     entry: "dictionary entry of the length",
@@ -89,7 +89,7 @@ impl Comparison<'_> {
     /// Compares two operators; without types both are of plain integers.
     pub(super) fn operator(
         &mut self,
-        words: &Words,
+        words: &FieldWords,
         (old, new): (&Operator, &Operator),
         types: Option<(&FieldType, &FieldType)>,
     ) {

@@ -2,7 +2,7 @@
 
 use super::Node;
 use super::source::{UNDECLARED, quote};
-use super::state::Reader;
+use super::state::TemplateReader;
 use crate::code::Code;
 use crate::template::model::{Attribute, Presence};
 
@@ -24,7 +24,7 @@ fn is_fast_namespace(ns: &str) -> bool {
         || ns.starts_with(UNDECLARED)
 }
 
-impl Reader<'_> {
+impl TemplateReader<'_> {
     /// Whether an element is FAST's; others belong to a vendor and are passed over.
     pub(super) fn is_fast(&self, node: Node<'_>) -> bool {
         let ns = node.tag_name().namespace().unwrap_or_default();

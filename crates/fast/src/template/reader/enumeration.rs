@@ -4,7 +4,7 @@ use super::Node;
 use super::initial::unsigned;
 use super::operator::OPERATORS;
 use super::source::quote;
-use super::state::Reader;
+use super::state::TemplateReader;
 use crate::code::Code;
 use crate::template::model::{Element, Enumeration, Width};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const ENUM_ELEMENTS_MAX: usize = 4096;
 /// Most elements of a set: its bits are one 64-bit integer.
 const SET_ELEMENTS_MAX: usize = 64;
 
-impl Reader<'_> {
+impl TemplateReader<'_> {
     /// Reads the elements of an `enum` or `set`, once for each such element in the file.
     pub(super) fn enumeration(
         &mut self,

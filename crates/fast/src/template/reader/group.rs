@@ -2,14 +2,14 @@
 
 use super::Node;
 use super::layers::{Header, Layers};
-use super::operator::{OPERATORS, Place, no_operator};
+use super::operator::{OPERATORS, OperatorPlace, no_operator};
 use super::scope::{Definitions, Scope};
 use super::source::quote;
-use super::state::{Lookup, Reader};
+use super::state::{Lookup, TemplateReader};
 use crate::code::Code;
 use crate::template::model::{FieldType, Group, Instruction, Length, Name, Part, Sequence, Width};
 
-impl Reader<'_> {
+impl TemplateReader<'_> {
     /// Reads the instructions below a template, group or sequence.
     pub(super) fn instructions(&mut self, parent: Node<'_>, scope: &Scope<'_>) -> Vec<Instruction> {
         let own = Definitions::collect(self, parent, Some(scope.definitions));
@@ -219,7 +219,7 @@ impl Reader<'_> {
         };
         let field_type = FieldType::UInt(Width::W32);
         let presence = header.presence;
-        let place = Place { scope, field_type: &field_type, presence, name: key, part };
+        let place = OperatorPlace { scope, field_type: &field_type, presence, name: key, part };
         let operator = self.operator(operator, &place);
         Length { name, id, operator }
     }

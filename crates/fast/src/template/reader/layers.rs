@@ -5,7 +5,7 @@ use super::operator::OPERATORS;
 use super::scalar::is_scalar;
 use super::scope::{Definitions, Scope};
 use super::source::quote;
-use super::state::Reader;
+use super::state::TemplateReader;
 use crate::code::Code;
 use crate::template::model::{Attribute, Name, Presence};
 use roxmltree::NodeId;
@@ -27,7 +27,7 @@ pub(super) struct Layers<'s> {
 impl<'s> Layers<'s> {
     /// Follows `field` and `type` from `node`; `None` after an error.
     pub(super) fn resolve(
-        reader: &mut Reader<'_>,
+        reader: &mut TemplateReader<'_>,
         node: Node<'s>,
         scope: &Scope<'s>,
     ) -> Option<Self> {
@@ -67,7 +67,7 @@ impl<'s> Layers<'s> {
     /// Goes from a `type` to what its definition holds; `Some(None)` if it names a type itself.
     fn follow(
         &mut self,
-        reader: &mut Reader<'_>,
+        reader: &mut TemplateReader<'_>,
         node: Node<'s>,
         scope: &Scope<'s>,
     ) -> Option<Option<Node<'s>>> {
@@ -108,24 +108,24 @@ impl<'s> Layers<'s> {
 
     /// An attribute of the instruction itself, the outermost first. `name` and `ns` of a `type` are
     /// those of a definition.
-    fn own_attribute(&self, reader: &Reader<'_>, name: &str) -> Option<&'s str> {
+    fn own_attribute(&self, reader: &TemplateReader<'_>, name: &str) -> Option<&'s str> {
         let own = |node: &&Node<'s>| node.tag_name().name() != "type";
         self.nodes.iter().filter(own).find_map(|&node| reader.attribute(node, name))
     }
 
     /// The innermost `dictionary` attribute on the layers from the outermost to `last`.
-    pub(super) fn dictionary(&self, reader: &Reader<'_>, last: usize) -> Option<&'s str> {
+    pub(super) fn dictionary(&self, reader: &TemplateReader<'_>, last: usize) -> Option<&'s str> {
         let nodes = self.nodes.iter().take(last + 1).rev();
         nodes.copied().find_map(|node| reader.attribute(node, "dictionary"))
     }
 
     /// The namespace inherited inside the instruction.
-    pub(super) fn ns(&self, reader: &Reader<'_>, scope: &Scope<'s>) -> &'s str {
+    pub(super) fn ns(&self, reader: &TemplateReader<'_>, scope: &Scope<'s>) -> &'s str {
         self.own_attribute(reader, "ns").unwrap_or(scope.ns)
     }
 
     /// Reads what all instructions have.
-    pub(super) fn header(&self, reader: &mut Reader<'_>, scope: &Scope<'s>) -> Header {
+    pub(super) fn header(&self, reader: &mut TemplateReader<'_>, scope: &Scope<'s>) -> Header {
         let node = self.outer();
         let ns = self.ns(reader, scope);
         let local = self.own_attribute(reader, "name").map(str::trim).unwrap_or_default();
@@ -139,7 +139,7 @@ impl<'s> Layers<'s> {
         Header { name: reader.name(ns, local, node), id, presence, attributes }
     }
 
-    fn presence(&self, reader: &mut Reader<'_>) -> Presence {
+    fn presence(&self, reader: &mut TemplateReader<'_>) -> Presence {
         let mut given: Option<Presence> = None;
         for (index, &node) in self.nodes.iter().enumerate() {
             let Some(presence) = reader.presence(node) else { continue };
@@ -153,7 +153,11 @@ impl<'s> Layers<'s> {
         given.unwrap_or(Presence::Mandatory)
     }
 
-    fn unknown_attributes(&self, reader: &mut Reader<'_>, id_is_known: bool) -> Vec<Attribute> {
+    fn unknown_attributes(
+        &self,
+        reader: &mut TemplateReader<'_>,
+        id_is_known: bool,
+    ) -> Vec<Attribute> {
         let mut known = super::attributes::FIELD.to_vec();
         if !id_is_known {
             known.retain(|name| *name != "id");
@@ -180,7 +184,7 @@ pub(super) struct Header {
 }
 
 /// The one element inside a `field` or `define` that says its type.
-fn sole_type<'s>(reader: &mut Reader<'_>, parent: Node<'s>) -> Option<Node<'s>> {
+fn sole_type<'s>(reader: &mut TemplateReader<'_>, parent: Node<'s>) -> Option<Node<'s>> {
     let name = parent.tag_name().name();
     let mut types = reader.children(parent);
     if name == "field" {

@@ -4,7 +4,7 @@ use super::Node;
 use super::initial;
 use super::scope::Scope;
 use super::source::quote;
-use super::state::Reader;
+use super::state::TemplateReader;
 use crate::code::Code;
 use crate::template::model::{
     EntryKey, FieldType, Name, Operator, OperatorKind, Part, Presence, Value,
@@ -15,7 +15,7 @@ pub(super) const OPERATORS: &[&str] =
     &["constant", "default", "copy", "increment", "delta", "tail"];
 
 /// What an operator works on.
-pub(super) struct Place<'p, 's> {
+pub(super) struct OperatorPlace<'p, 's> {
     /// Scope of the element that holds the operator.
     pub(super) scope: Scope<'s>,
     pub(super) field_type: &'p FieldType,
@@ -26,7 +26,7 @@ pub(super) struct Place<'p, 's> {
     pub(super) part: Part,
 }
 
-impl Reader<'_> {
+impl TemplateReader<'_> {
     /// The operator child of an element.
     pub(super) fn operator_child<'n>(&mut self, holder: Node<'n>) -> Option<Node<'n>> {
         let mut operators = self.children(holder);
@@ -39,7 +39,11 @@ impl Reader<'_> {
     }
 
     /// Reads an operator element; no element is no operator.
-    pub(super) fn operator(&mut self, node: Option<Node<'_>>, place: &Place<'_, '_>) -> Operator {
+    pub(super) fn operator(
+        &mut self,
+        node: Option<Node<'_>>,
+        place: &OperatorPlace<'_, '_>,
+    ) -> Operator {
         let Some(node) = node else { return no_operator() };
         let kind = match node.tag_name().name() {
             "constant" => OperatorKind::Constant,
@@ -87,7 +91,7 @@ impl Reader<'_> {
         &mut self,
         node: Node<'_>,
         kind: OperatorKind,
-        place: &Place<'_, '_>,
+        place: &OperatorPlace<'_, '_>,
     ) -> Option<Value> {
         let Some(text) = self.attribute(node, "value") else {
             self.check_missing(node, kind, place);
@@ -110,7 +114,7 @@ impl Reader<'_> {
         }
     }
 
-    fn check_missing(&mut self, node: Node<'_>, kind: OperatorKind, place: &Place<'_, '_>) {
+    fn check_missing(&mut self, node: Node<'_>, kind: OperatorKind, place: &OperatorPlace<'_, '_>) {
         match (kind, place.presence) {
             (OperatorKind::Constant, _) => self.error(
                 Code::S4,
@@ -128,7 +132,7 @@ impl Reader<'_> {
         }
     }
 
-    fn entry(&mut self, node: Node<'_>, place: &Place<'_, '_>) -> EntryKey {
+    fn entry(&mut self, node: Node<'_>, place: &OperatorPlace<'_, '_>) -> EntryKey {
         let dictionary = self.attribute(node, "dictionary").or(place.scope.dictionary);
         let scope = Scope { dictionary, ..place.scope };
         let dictionary = scope.dictionary(self, node);

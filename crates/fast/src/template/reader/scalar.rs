@@ -2,10 +2,10 @@
 
 use super::Node;
 use super::layers::{Header, Layers};
-use super::operator::{OPERATORS, Place};
+use super::operator::{OPERATORS, OperatorPlace};
 use super::scope::Scope;
 use super::source::quote;
-use super::state::Reader;
+use super::state::TemplateReader;
 use crate::code::Code;
 use crate::template::model::{
     Epoch, Field, FieldType, Operators, Part, Presence, TimeUnit, Timestamp, Width,
@@ -34,7 +34,7 @@ pub(super) fn is_scalar(kind: &str) -> bool {
     simple(kind).is_some() || matches!(kind, "string" | "timestamp")
 }
 
-impl Reader<'_> {
+impl TemplateReader<'_> {
     /// Reads a scalar field; `None` if the element does not say a scalar type.
     pub(super) fn field<'s>(
         &mut self,
@@ -140,7 +140,7 @@ impl Reader<'_> {
             return self.parts(holder, header, scope);
         }
         let operator = self.operator_child(holder);
-        let place = Place {
+        let place = OperatorPlace {
             scope,
             field_type,
             presence: header.presence,
@@ -193,8 +193,13 @@ impl Reader<'_> {
             let operator = node.and_then(|node| self.operator_child(node));
             let own = node.and_then(|node| self.attribute(node, "dictionary"));
             let scope = Scope { dictionary: own.or(scope.dictionary), ..scope };
-            let place =
-                Place { scope, field_type: &field_type, presence, name: &header.name, part };
+            let place = OperatorPlace {
+                scope,
+                field_type: &field_type,
+                presence,
+                name: &header.name,
+                part,
+            };
             self.operator(operator, &place)
         };
         let exponent =

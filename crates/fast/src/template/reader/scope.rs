@@ -2,7 +2,7 @@
 
 use super::Node;
 use super::source::quote;
-use super::state::Reader;
+use super::state::TemplateReader;
 use crate::code::Code;
 use crate::template::model::{Dictionary, Name};
 use roxmltree::NodeId;
@@ -31,7 +31,7 @@ pub(super) struct Scope<'s> {
 
 impl Scope<'_> {
     /// Names the dictionary that a `dictionary` attribute means here.
-    pub(super) fn dictionary(&self, reader: &mut Reader<'_>, node: Node<'_>) -> Dictionary {
+    pub(super) fn dictionary(&self, reader: &mut TemplateReader<'_>, node: Node<'_>) -> Dictionary {
         match self.dictionary.unwrap_or("global") {
             "global" => Dictionary::Global,
             "template" => {
@@ -55,7 +55,7 @@ pub(super) struct Definitions<'s> {
 impl<'s> Definitions<'s> {
     /// Collects the `define` children of an element.
     pub(super) fn collect(
-        reader: &mut Reader<'_>,
+        reader: &mut TemplateReader<'_>,
         parent: Node<'s>,
         outer: Option<&'s Definitions<'s>>,
     ) -> Self {

@@ -99,7 +99,7 @@ pub(in crate::template) fn read_text(
     scan::scan(text, limits).map_err(|refusal| describe_refusal(text, &refusal, limits))?;
     // An XML declaration has to come first; files with a blank line before it are met.
     let start = text.len() - text.trim_start().len();
-    let mut source = Source { original: text, start, inserted: String::new(), insert_at: 0 };
+    let mut source = TemplateText { original: text, start, inserted: String::new(), insert_at: 0 };
     loop {
         let patched = source.text();
         let options = ParsingOptions {
@@ -115,7 +115,7 @@ pub(in crate::template) fn read_text(
 }
 
 /// The text as given to the XML library, and the way back to the file.
-pub(super) struct Source<'a> {
+pub(super) struct TemplateText<'a> {
     original: &'a str,
     /// Bytes of white space left out at the front.
     start: usize,
@@ -124,7 +124,7 @@ pub(super) struct Source<'a> {
     insert_at: usize,
 }
 
-impl<'a> Source<'a> {
+impl<'a> TemplateText<'a> {
     fn text(&self) -> Cow<'a, str> {
         let text = self.original.get(self.start..).unwrap_or_default();
         match text.split_at_checked(self.insert_at) {

@@ -2,7 +2,7 @@
 
 use super::Node;
 use super::position::Positions;
-use super::source::Source;
+use super::source::TemplateText;
 use crate::code::Code;
 use crate::template::error::{ErrorList, TemplateError};
 use crate::template::limits::ParseLimits;
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// State of reading one file.
-pub(super) struct Reader<'a> {
+pub(super) struct TemplateReader<'a> {
     pub(super) limits: &'a ParseLimits,
     pub(super) errors: ErrorList,
     pub(super) templates: TemplateNames,
@@ -21,7 +21,7 @@ pub(super) struct Reader<'a> {
     pub(super) enumerations: HashMap<NodeId, Arc<Enumeration>>,
     /// Namespace of the root element: taken for FAST's, whatever it is.
     pub(super) root_ns: String,
-    source: &'a Source<'a>,
+    source: &'a TemplateText<'a>,
     positions: Positions<'a>,
     template: String,
     path: Vec<String>,
@@ -31,8 +31,12 @@ pub(super) struct Reader<'a> {
     exhausted: bool,
 }
 
-impl<'a> Reader<'a> {
-    pub(super) fn new(source: &'a Source<'a>, root_ns: &str, limits: &'a ParseLimits) -> Self {
+impl<'a> TemplateReader<'a> {
+    pub(super) fn new(
+        source: &'a TemplateText<'a>,
+        root_ns: &str,
+        limits: &'a ParseLimits,
+    ) -> Self {
         Self {
             limits,
             errors: ErrorList::new(limits.errors_max),

@@ -3,8 +3,8 @@
 use super::Node;
 use super::attributes::TEMPLATE;
 use super::scope::{Definitions, Scope};
-use super::source::{Source, quote};
-use super::state::Reader;
+use super::source::{TemplateText, quote};
+use super::state::TemplateReader;
 use crate::code::Code;
 use crate::template::error::TemplateErrors;
 use crate::template::limits::ParseLimits;
@@ -16,17 +16,17 @@ use roxmltree::Document;
 /// Reads the tree of a template file.
 pub(super) fn read_document(
     document: &Document<'_>,
-    source: &Source<'_>,
+    source: &TemplateText<'_>,
     limits: &ParseLimits,
 ) -> Result<TemplateSet, TemplateErrors> {
     let root = document.root_element();
     let root_ns = root.tag_name().namespace().unwrap_or_default();
-    let mut reader = Reader::new(source, root_ns, limits);
+    let mut reader = TemplateReader::new(source, root_ns, limits);
     let templates = reader.file(root);
     reader.finish(templates)
 }
 
-impl Reader<'_> {
+impl TemplateReader<'_> {
     fn file(&mut self, root: Node<'_>) -> Vec<Template> {
         let nodes = match root.tag_name().name() {
             "template" => vec![root],

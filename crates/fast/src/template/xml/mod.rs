@@ -84,10 +84,10 @@ fn collect_fields<'m>(instructions: &'m [Instruction], fields: &mut Vec<&'m Fiel
 }
 
 /// Enumerations by name, and whether they are sets. A name with two contents has no definition.
-type Definitions<'m> = BTreeMap<&'m str, Option<(bool, &'m Enumeration)>>;
+type NamedEnumerations<'m> = BTreeMap<&'m str, Option<(bool, &'m Enumeration)>>;
 
-fn definitions<'m>(fields: &[&'m Field]) -> Definitions<'m> {
-    let mut definitions = Definitions::new();
+fn definitions<'m>(fields: &[&'m Field]) -> NamedEnumerations<'m> {
+    let mut definitions = NamedEnumerations::new();
     for field in fields {
         let Some(found) = enumeration(&field.field_type) else { continue };
         if found.1.name.is_empty() {
@@ -110,7 +110,7 @@ fn enumeration(field_type: &FieldType) -> Option<(bool, &Enumeration)> {
 }
 
 /// What an operator inherits and what it works on.
-struct Place<'p> {
+struct PrintedPlace<'p> {
     key: &'p Name,
     part: Part,
     /// Namespace in force at the operator.
@@ -129,7 +129,7 @@ struct Inherited<'m> {
 
 struct Printer<'m> {
     set: &'m TemplateSet,
-    definitions: Definitions<'m>,
+    definitions: NamedEnumerations<'m>,
     out: Writer,
 }
 
@@ -274,7 +274,7 @@ impl<'m> Printer<'m> {
             Some(name) => (name, Part::Whole),
             None => (sequence, Part::Length),
         };
-        let place = Place { key, part, ns: &key.ns, dictionary: inherited.dictionary };
+        let place = PrintedPlace { key, part, ns: &key.ns, dictionary: inherited.dictionary };
         self.operator(operator, &FieldType::UInt(super::Width::W32), &place);
         self.out.close();
     }
@@ -315,7 +315,7 @@ impl<'m> Printer<'m> {
     }
 
     fn operators(&mut self, field: &Field, inherited: Inherited<'m>) {
-        let place = |part| Place {
+        let place = |part| PrintedPlace {
             key: &field.name,
             part,
             ns: &field.name.ns,
@@ -339,7 +339,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    fn operator(&mut self, operator: &Operator, field_type: &FieldType, place: &Place<'_>) {
+    fn operator(&mut self, operator: &Operator, field_type: &FieldType, place: &PrintedPlace<'_>) {
         if operator.kind == OperatorKind::None {
             return;
         }
