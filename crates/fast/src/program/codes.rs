@@ -33,8 +33,8 @@ pub(super) fn whole_code(op: &Op) -> Code {
         (WireType::UInt, K::Copy, true) => Code::UIntCopyOptional,
         (WireType::UInt, K::Increment, false) => Code::UIntIncrement,
         (WireType::UInt, K::Increment, true) => Code::UIntIncrementOptional,
-        (WireType::UInt, _, false) => Code::UIntDelta,
-        (WireType::UInt, _, true) => Code::UIntDeltaOptional,
+        (WireType::UInt, K::Delta | K::Tail, false) => Code::UIntDelta,
+        (WireType::UInt, K::Delta | K::Tail, true) => Code::UIntDeltaOptional,
         (WireType::Int, K::None, false) => Code::IntNone,
         (WireType::Int, K::None, true) => Code::IntNoneOptional,
         (WireType::Int, K::Delta, false) => Code::IntDelta,
@@ -47,6 +47,6 @@ pub(super) fn whole_code(op: &Op) -> Code {
         (WireType::Ascii, K::Copy, false) => Code::AsciiCopy,
         (WireType::Ascii, K::Copy, true) => Code::AsciiCopyOptional,
         (WireType::Decimal, ..) => Code::Decimal,
-        _ => Code::Text,
+        (WireType::Ascii | WireType::Unicode | WireType::ByteVector, ..) => Code::Text,
     }
 }
