@@ -1,12 +1,16 @@
 //! Dictionaries: the previous value of every entry, all dictionaries of a template set in one array.
 
 mod homes;
+#[cfg(machine_code)]
+mod undo;
 
 use crate::program::Program;
 #[cfg(machine_code)]
 pub(crate) use homes::{DICTIONARY_PARTS, Home};
 use homes::{Homes, Waiting};
 pub(crate) use homes::{LaneState, Lanes};
+#[cfg(machine_code)]
+pub(crate) use undo::{ENTRY_BYTES, ENTRY_PARTS, TextUndo, long_word};
 
 /// Eight bytes of a record or an entry: an integer, a short string, or a place.
 pub(crate) type Word = [u8; 8];
@@ -42,7 +46,7 @@ pub enum EntryState {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Entry {
+pub(crate) struct Entry {
     word: Word,
     /// Exponent of a decimal.
     exponent: i32,
@@ -68,6 +72,10 @@ pub(crate) struct Dictionary {
     homes: Homes,
     /// The last message, if homes have not taken its lanes back yet.
     waiting: Waiting,
+    #[cfg(machine_code)]
+    undo: undo::Undo,
+    /// Epoch in which entries were set by others than a message.
+    set_in: u32,
 }
 
 /// A point between messages; see [`Dictionary::mark`].
@@ -105,6 +113,9 @@ impl Dictionary {
             journal: None,
             homes: Homes::new(program),
             waiting: Waiting::default(),
+            #[cfg(machine_code)]
+            undo: undo::Undo::default(),
+            set_in: 0,
         }
     }
 
@@ -144,9 +155,10 @@ impl Dictionary {
         self.last_template = Some(index);
     }
 
-    /// As [`set_last_template`](Self::set_last_template), or forgets it.
+    /// As [`set_last_template`](Self::set_last_template), or forgets it: entries are set next.
     pub(crate) fn set_last(&mut self, index: Option<u32>) {
         self.last_template = index;
+        self.set_in = self.epoch;
     }
 
     /// Forgets one previous value.

@@ -102,14 +102,7 @@ impl Store {
     }
 
     fn push_bytes(&mut self, bytes: &[u8], bytes_max: usize) -> Result<Word, ErrorKind> {
-        let start = self.bytes.len();
-        if start + bytes.len() > bytes_max.min(u32::MAX as usize) || bytes.len() >= 1 << 24 {
-            return Err(ErrorKind::MessageTooLarge);
-        }
-        self.bytes.extend_from_slice(bytes);
-        let [a, b, c, d] = (start as u32).to_le_bytes();
-        let [e, f, g, _] = (bytes.len() as u32).to_le_bytes();
-        Ok([a, b, c, d, e, f, g, OUTSIDE])
+        push_bytes(&mut self.bytes, bytes, bytes_max)
     }
 
     /// The string of a word.
@@ -128,6 +121,22 @@ impl Store {
         let len = u32::from_le_bytes([word[4], word[5], word[6], 0]) as usize;
         &self.bytes[start..start + len]
     }
+}
+
+/// Puts a string that is too long for a word behind those of a message; returns its word.
+pub(crate) fn push_bytes(
+    store: &mut Vec<u8>,
+    bytes: &[u8],
+    bytes_max: usize,
+) -> Result<Word, ErrorKind> {
+    let start = store.len();
+    if start + bytes.len() > bytes_max.min(u32::MAX as usize) || bytes.len() >= 1 << 24 {
+        return Err(ErrorKind::MessageTooLarge);
+    }
+    store.extend_from_slice(bytes);
+    let [a, b, c, d] = (start as u32).to_le_bytes();
+    let [e, f, g, _] = (bytes.len() as u32).to_le_bytes();
+    Ok([a, b, c, d, e, f, g, OUTSIDE])
 }
 
 /// Two 32-bit numbers in a word: count and place of a sequence, template and place of a reference.

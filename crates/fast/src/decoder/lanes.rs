@@ -320,6 +320,14 @@ pub(super) fn unsigned_at(bytes: &[u8], at: &mut usize) -> Option<u64> {
 }
 
 /// A signed integer in its shortest form, of at most 63 bits.
+#[cfg(machine_code)]
+pub(super) fn signed_at(bytes: &[u8], at: &mut usize) -> Option<i64> {
+    let first = *bytes.get(*at)?;
+    *at += 1;
+    signed(bytes, at, first)
+}
+
+/// The same, the first byte taken.
 #[inline(always)]
 fn signed(bytes: &[u8], at: &mut usize, first: u8) -> Option<i64> {
     let value = i64::from((first << 1) as i8 >> 1);

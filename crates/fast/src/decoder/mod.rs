@@ -334,7 +334,12 @@ impl Decoder {
         let bits = bits << 1;
         let vectors = self.vectors.may_serve(index);
         let compiled = self.vectors.compiled()?;
-        let code = compiled.of_template(index).filter(|code| code.takes(bits))?;
+        let Some(code) = compiled.of_template(index) else {
+            return self.decode_tree(buffer, bytes, (at, index, bits));
+        };
+        if !code.takes(bits) {
+            return None;
+        }
         self.dictionary.set_last_template(index);
         if code.reset && self.options.reset != ResetPolicy::Never {
             self.dictionary.reset_values();
@@ -354,7 +359,9 @@ impl Decoder {
             // Where the code declines as well, what vectors did was of no use.
             self.vectors.served(index, message.as_ref().is_none_or(|message| message.is_declined));
         }
-        let message = message?;
+        let Some(message) = message else {
+            return self.decode_tree(buffer, bytes, (at, index, bits));
+        };
         if message.end > bytes.len() {
             return None;
         }

@@ -4,8 +4,8 @@
     allow(dead_code, reason = "only the choice between vectors and code calls it")
 )]
 
-use super::Terms;
 use super::lanes::{Place, Progress};
+use super::{Decoder, Terms};
 use crate::dictionary::{Dictionary, Lanes, Word};
 use crate::program::{Program, Run};
 use std::convert::Infallible;
@@ -101,5 +101,17 @@ impl MessageFunction {
         _terms: Terms,
     ) -> Option<CompiledMessage> {
         match self.none {}
+    }
+}
+
+impl Decoder {
+    /// Decodes a message by the code of a tree: there is none.
+    pub(super) fn decode_tree(
+        &mut self,
+        _buffer: &[u8],
+        _bytes: &[u8],
+        _start: (usize, u32, u64),
+    ) -> Option<usize> {
+        None
     }
 }

@@ -133,6 +133,18 @@ impl Tail {
         Self { bytes: vec![0; 2 * reach] }
     }
 
+    /// The same bytes with `reach` readable ones behind them, of whatever value.
+    #[cfg(machine_code)]
+    pub(super) fn padded(&mut self, input: &[u8], reach: usize) -> &[u8] {
+        let end = input.len() + reach;
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
+        let bytes = &mut self.bytes[..end];
+        copy_short(bytes, input);
+        bytes
+    }
+
     /// The same bytes with `reach` readable ones behind them, or `input` if it is as long as that.
     #[inline(always)]
     pub(super) fn lengthened<'t>(&'t mut self, input: &'t [u8], reach: usize) -> &'t [u8] {

@@ -21,6 +21,9 @@ pub(super) struct Vectors {
     habits: Vec<Habit>,
     /// Of the sequences that the code of templates hands over, by template.
     habits_of_templates: Vec<Option<Habit>>,
+    /// Of the code of trees, by template.
+    #[cfg(machine_code)]
+    habits_of_trees: Vec<Habit>,
     /// The flat templates.
     pub(super) flats: Vec<Option<Box<FlatTemplate>>>,
 }
@@ -32,19 +35,27 @@ struct Due {
     message: u32,
     /// And those after which its runs are, because there is no code for the whole or it declines most.
     runs: u32,
+    /// And those after which it is compiled as a tree, because the code of a plain template declines most.
+    trees: u32,
     /// What a thread compiles; `None` compiles in the call.
     on_thread: Option<Arc<Program>>,
 }
 
 impl Due {
-    fn of(tier_up: TierUp, program: &Arc<Program>) -> Self {
-        let (after, on_thread) = match tier_up {
+    /// Messages after which a template is compiled as a tree, if all else was compiled when the decoder was made.
+    const DECLINED: u32 = 1 << 12;
+
+    fn of(options: DecoderOptions, program: &Arc<Program>) -> Self {
+        let (after, on_thread) = match options.tier_up {
             TierUp::Eager | TierUp::Off => (u32::MAX, None),
             TierUp::After(count) => (count, None),
             TierUp::OnThread => (TierUp::MESSAGES, Some(program.clone())),
         };
         let message = after.max(1);
-        Self { message, runs: message.saturating_mul(2), on_thread }
+        let runs = message.saturating_mul(2);
+        let is_eager = options.wanted_engine() == EngineUnderTest::MachineCode
+            || options.tier_up == TierUp::Eager;
+        Self { message, runs, trees: if is_eager { Self::DECLINED } else { runs }, on_thread }
     }
 }
 
@@ -101,9 +112,11 @@ impl Vectors {
             wide,
             compiled: compiled(options, program),
             heat: vec![0; program.templates.len()],
-            due: Due::of(options.tier_up, program),
+            due: Due::of(options, program),
             habits: vec![Habit::default(); program.runs.len()],
             habits_of_templates: program.quick.iter().map(hands_over).collect(),
+            #[cfg(machine_code)]
+            habits_of_trees: vec![Habit::default(); program.templates.len()],
             flats: program.quick.iter().map(flat).collect(),
         }
     }
@@ -151,6 +164,28 @@ impl Vectors {
         habit.and_then(Option::as_mut).is_some_and(Habit::is_good)
     }
 
+    /// Messages of a template that were decoded neither by machine code nor as a flat one.
+    #[cfg(all(test, machine_code))]
+    pub(super) fn heat_of(&self, template: usize) -> u32 {
+        self.heat[template]
+    }
+
+    /// Whether the code of a tree is to be used now.
+    #[cfg(machine_code)]
+    #[inline(always)]
+    pub(super) fn may_use_tree(&mut self, template: u32) -> bool {
+        self.habits_of_trees.get_mut(template as usize).is_some_and(Habit::is_good)
+    }
+
+    /// Learns how it did.
+    #[cfg(machine_code)]
+    #[inline(always)]
+    pub(super) fn tree_did(&mut self, template: u32, is_declined: bool) {
+        if let Some(habit) = self.habits_of_trees.get_mut(template as usize) {
+            habit.learn(is_declined);
+        }
+    }
+
     /// Learns how vectors did that served the code of a template.
     #[inline(always)]
     pub(super) fn served(&mut self, template: u32, is_declined: bool) {
@@ -186,8 +221,8 @@ pub(super) fn decoded(vectors: &mut Vectors, program: &Program, template: u32) {
         && let Some(heat) = vectors.heat.get_mut(template as usize)
     {
         *heat = heat.saturating_add(1);
-        let heat = *heat;
-        if heat == vectors.due.message || heat == vectors.due.runs {
+        let (heat, due) = (*heat, &vectors.due);
+        if heat == due.message || heat == due.runs || heat == due.trees {
             compile(&vectors.due, compiled, program, (template, heat));
         }
     }
@@ -203,12 +238,16 @@ fn compile(due: &Due, compiled: &Compiled, program: &Program, (template, heat): 
     // At the end of counting nothing is due: that is "never".
     let is_message = heat == due.message && heat != u32::MAX;
     let is_run = heat == due.runs && heat != u32::MAX;
+    let is_tree = heat == due.trees && heat != u32::MAX;
     let make = move |compiled: &Compiled, program: &Program| {
         if is_message {
             compiled.compile_message(program, template as usize);
         }
         if is_run {
             compiled.compile_runs(program, template);
+        }
+        if is_tree {
+            compiled.compile_tree(program, template as usize);
         }
     };
     match &due.on_thread {

@@ -255,7 +255,7 @@ impl Dictionary {
         }
     }
 
-    fn leave(&mut self, slots: &[HomeSlot], at: usize) {
+    pub(super) fn leave(&mut self, slots: &[HomeSlot], at: usize) {
         let home = &mut self.homes.homes[at];
         let is_live = home.stamp == self.epoch;
         home.stamp = self.epoch + 1;

@@ -20,6 +20,7 @@ mod lane;
 mod message;
 mod record;
 mod short;
+mod tree;
 
 use super::Terms;
 use super::lanes::{Place, Progress};
@@ -37,6 +38,8 @@ use message::{Fresh, MessageCall, MessageEnd, MessageFrame};
 use record::Frame;
 use std::ptr::null;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use tree::TreeFrame;
+pub(super) use tree::TreeFunction;
 
 /// Lanes of all that is compiled; what is beyond is left to other engines.
 const LANES_TOTAL_MAX: u32 = 8192;
@@ -127,6 +130,8 @@ struct Code {
     /// By run and by template; not set where nobody wanted it yet, `None` where there is no code.
     functions: Vec<OnceLock<Option<Functions>>>,
     messages: Vec<OnceLock<Option<MessageFunction>>>,
+    /// By template, where there is no function of a plain one, or it declines most.
+    trees: Vec<OnceLock<Option<TreeFunction>>>,
     /// Most bytes that a record of any run reads.
     bytes_max: usize,
     compiler: Mutex<Compiler>,
@@ -156,17 +161,15 @@ impl std::fmt::Debug for Compiled {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let runs = self.0.functions.iter().filter_map(OnceLock::get).flatten().count();
         let templates = self.0.messages.iter().filter_map(OnceLock::get).flatten().count();
-        f.debug_struct("Compiled").field("runs", &runs).field("templates", &templates).finish()
+        let trees = self.0.trees.iter().filter_map(OnceLock::get).flatten().count();
+        let mut fields = f.debug_struct("Compiled");
+        fields.field("runs", &runs).field("templates", &templates).field("trees", &trees).finish()
     }
 }
 
 impl Compiled {
-    /// Makes ready to compile a program; `None` where there is nothing to compile or the compiler does
-    /// not know this CPU.
+    /// Makes ready to compile a program; `None` where the compiler does not know this CPU.
     pub(crate) fn of(program: &Program) -> Option<Self> {
-        if program.runs.is_empty() {
-            return None;
-        }
         let mut flags = settings::builder();
         // In debug builds the compiler checks its input: what it is given is made here.
         let verifier = if cfg!(debug_assertions) { "true" } else { "false" };
@@ -190,6 +193,7 @@ impl Compiled {
         Some(Self(Arc::new(Code {
             functions: program.runs.iter().map(|_| OnceLock::new()).collect(),
             messages: program.templates.iter().map(|_| OnceLock::new()).collect(),
+            trees: program.templates.iter().map(|_| OnceLock::new()).collect(),
             bytes_max: of_runs.chain(of_messages).max().unwrap_or_default(),
             compiler: Mutex::new(compiler),
         })))
@@ -203,13 +207,26 @@ impl Compiled {
         }
     }
 
-    /// Compiles a template if it is plain throughout. `program` is the one this was made of.
+    /// Compiles a template: as a plain one, or else as a tree. `program` is the one this was made of.
     #[cold]
     pub(super) fn compile_message(&self, program: &Program, template: usize) {
         if let (Some(place), Some(Some(quick))) =
             (self.0.messages.get(template), program.quick.get(template))
         {
-            place.get_or_init(|| self.compiler().message(MessageFrame::of(program, quick)?));
+            let plain = || self.compiler().message(MessageFrame::of(program, quick)?);
+            if place.get_or_init(plain).is_some() {
+                return;
+            }
+        }
+        self.compile_tree(program, template);
+    }
+
+    /// Compiles a template as a tree, also one that is plain: the code of plain ones declines long strings.
+    /// `program` is the one this was made of.
+    #[cold]
+    pub(super) fn compile_tree(&self, program: &Program, template: usize) {
+        if let Some(place) = self.0.trees.get(template) {
+            place.get_or_init(|| self.compiler().tree(TreeFrame::of(program, template)?));
         }
     }
 
@@ -244,6 +261,12 @@ impl Compiled {
     #[inline(always)]
     pub(super) fn of_template(&self, template: u32) -> Option<&MessageFunction> {
         self.0.messages.get(template as usize)?.get()?.as_ref()
+    }
+
+    /// The code of a template that is a tree, if it was compiled.
+    #[inline(always)]
+    pub(super) fn of_tree(&self, template: u32) -> Option<&TreeFunction> {
+        self.0.trees.get(template as usize)?.get()?.as_ref()
     }
 
     #[inline(always)]

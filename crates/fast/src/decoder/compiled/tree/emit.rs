@@ -1,0 +1,224 @@
+//! What the code of a tree is emitted with: blocks, checks, the position, entries of the dictionary.
+
+use super::TreeCall;
+use super::helper::TextField;
+use crate::dictionary::{ENTRY_BYTES, ENTRY_PARTS};
+use crate::program::{Op, Program};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlags, Value, types};
+use cranelift_frontend::{FunctionBuilder, Variable};
+
+/// Loads and stores of what is known to be there.
+pub(super) const HEAD: MemFlags = MemFlags::new().with_notrap();
+/// Bytes that can be read behind a position that was checked.
+pub(in crate::decoder) const REACH: usize = 256;
+
+/// The arguments of the function, as values.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Given {
+    pub call: Value,
+    /// First word of the message.
+    pub words: Value,
+    /// First entry of the dictionary.
+    pub entries: Value,
+    /// 32 bits: the stamp of an assigned entry, and of an empty one.
+    pub assigned: Value,
+    pub empty: Value,
+    /// The position may be here at most where it is checked.
+    pub last: Value,
+}
+
+/// Emits the code of one template.
+pub(super) struct Emitter<'a, 'f> {
+    pub b: &'a mut FunctionBuilder<'f>,
+    pub program: &'a Program,
+    pub given: Given,
+    /// What functions are to know of the strings.
+    pub texts: &'a [TextField],
+    /// The next byte.
+    pub position: Variable,
+    /// Words of the message in use.
+    pub used: Variable,
+    /// Gives the message up.
+    pub bail: Block,
+    /// Gives it up because too few bytes can be read.
+    pub near_end: Block,
+    /// Blocks emitted now lie behind all others.
+    pub is_aside: bool,
+    /// Bytes that can be read from the position on without a check.
+    pub room: usize,
+}
+
+impl<'f> Emitter<'_, 'f> {
+    pub(super) fn block(&mut self) -> Block {
+        let block = self.b.create_block();
+        if self.is_aside {
+            self.b.set_cold_block(block);
+        }
+        block
+    }
+
+    /// A block that lies behind all others.
+    pub(super) fn block_aside(&mut self) -> Block {
+        let block = self.b.create_block();
+        self.b.set_cold_block(block);
+        block
+    }
+
+    /// A block that is given a value.
+    pub(super) fn join(&mut self) -> (Block, Value) {
+        let block = self.block();
+        (block, self.b.append_block_param(block, types::I64))
+    }
+
+    /// From now on emits blocks aside, or not; returns what was done before.
+    pub(super) fn set_aside(&mut self, is_aside: bool) -> bool {
+        std::mem::replace(&mut self.is_aside, is_aside)
+    }
+
+    pub(super) fn jump(&mut self, to: Block) {
+        self.b.ins().jump(to, &[]);
+    }
+
+    pub(super) fn jump_with(&mut self, to: Block, value: Value) {
+        self.b.ins().jump(to, &[BlockArg::Value(value)]);
+    }
+
+    /// Branches to the first block if the condition is not 0, to the second if it is; goes on in neither.
+    pub(super) fn branch(&mut self, condition: Value, then: Block, otherwise: Block) {
+        self.b.ins().brif(condition, then, &[], otherwise, &[]);
+    }
+
+    pub(super) fn bail_if(&mut self, condition: Value) {
+        let plain = self.block();
+        let bail = self.bail;
+        self.branch(condition, bail, plain);
+        self.b.switch_to_block(plain);
+    }
+
+    pub(super) fn constant(&mut self, value: u64) -> Value {
+        self.b.ins().iconst(types::I64, value as i64)
+    }
+
+    /// Makes sure that `bytes` can be read from the position on, on whatever path, and counts them as read.
+    pub(super) fn ensure(&mut self, bytes: usize) {
+        if self.room < bytes {
+            self.check_position();
+            self.room = REACH;
+        }
+        self.room -= bytes;
+    }
+
+    /// Goes on only if [`REACH`] bytes can be read.
+    pub(super) fn check_position(&mut self) {
+        let position = self.b.use_var(self.position);
+        let is_near = self.b.ins().icmp(IntCC::UnsignedGreaterThan, position, self.given.last);
+        let plain = self.block();
+        let near_end = self.near_end;
+        self.branch(is_near, near_end, plain);
+        self.b.switch_to_block(plain);
+    }
+
+    pub(super) fn advance(&mut self, bytes: i64) {
+        let position = self.b.use_var(self.position);
+        let position = self.b.ins().iadd_imm(position, bytes);
+        self.b.def_var(self.position, position);
+    }
+
+    pub(super) fn load_call(&mut self, at: usize) -> Value {
+        debug_assert!(at < size_of::<TreeCall>());
+        self.b.ins().load(types::I64, HEAD, self.given.call, at as i32)
+    }
+
+    pub(super) fn store_call(&mut self, at: usize, value: Value) {
+        debug_assert!(at < size_of::<TreeCall>());
+        self.b.ins().store(HEAD, value, self.given.call, at as i32);
+    }
+
+    /// Loads the word of an entry.
+    pub(super) fn entry_word(&mut self, op: &Op) -> Value {
+        let at = entry_at(op) + ENTRY_PARTS.word as i32;
+        self.b.ins().load(types::I64, HEAD, self.given.entries, at)
+    }
+
+    /// Loads the exponent of an entry.
+    pub(super) fn entry_exponent(&mut self, op: &Op) -> Value {
+        let at = entry_at(op) + ENTRY_PARTS.exponent as i32;
+        self.b.ins().sload32(HEAD, self.given.entries, at)
+    }
+
+    fn stamp(&mut self, op: &Op) -> Value {
+        let at = entry_at(op) + ENTRY_PARTS.stamp as i32;
+        self.b.ins().load(types::I32, HEAD, self.given.entries, at)
+    }
+
+    /// Makes a word the value of an entry.
+    pub(super) fn assign(&mut self, op: &Op, word: Value) {
+        let at = entry_at(op);
+        let Given { entries, assigned, .. } = self.given;
+        self.b.ins().store(HEAD, word, entries, at + ENTRY_PARTS.word as i32);
+        self.b.ins().store(HEAD, assigned, entries, at + ENTRY_PARTS.stamp as i32);
+    }
+
+    /// As [`assign`](Self::assign), for a decimal.
+    pub(super) fn assign_decimal(&mut self, op: &Op, mantissa: Value, exponent: Value) {
+        self.assign(op, mantissa);
+        let at = entry_at(op) + ENTRY_PARTS.exponent as i32;
+        self.b.ins().istore32(HEAD, exponent, self.given.entries, at);
+    }
+
+    /// Makes an entry empty.
+    pub(super) fn set_empty(&mut self, op: &Op) {
+        let at = entry_at(op) + ENTRY_PARTS.stamp as i32;
+        let Given { entries, empty, .. } = self.given;
+        self.b.ins().store(HEAD, empty, entries, at);
+    }
+
+    /// Branches by the state of an entry: goes on in the first block returned if it is assigned, in the second if
+    /// not. The value is the stamp.
+    pub(super) fn branch_if_assigned(&mut self, op: &Op) -> (Block, Block, Value) {
+        let stamp = self.stamp(op);
+        let is_assigned = self.b.ins().icmp(IntCC::Equal, stamp, self.given.assigned);
+        let (assigned, other) = (self.block(), self.block());
+        self.branch(is_assigned, assigned, other);
+        (assigned, other, stamp)
+    }
+
+    /// Whether a stamp is that of an empty entry.
+    pub(super) fn is_empty(&mut self, stamp: Value) -> Value {
+        self.b.ins().icmp(IntCC::Equal, stamp, self.given.empty)
+    }
+
+    /// Emits what an operation with a copied value does if there is neither a value in the stream nor a value
+    /// before. `initial` is emitted where the initial value is to be taken, and ends its block itself.
+    pub(super) fn not_assigned(
+        &mut self,
+        op: &Op,
+        stamp: Value,
+        absent: Block,
+        initial: Option<impl FnOnce(&mut Self)>,
+    ) {
+        match initial {
+            Some(initial) => {
+                let is_empty = self.is_empty(stamp);
+                let undefined = self.block();
+                let when_empty = if op.optional { absent } else { self.bail };
+                self.branch(is_empty, when_empty, undefined);
+                self.b.switch_to_block(undefined);
+                initial(self);
+            }
+            None if op.optional => {
+                self.set_empty(op);
+                self.jump(absent);
+            }
+            None => {
+                let bail = self.bail;
+                self.jump(bail);
+            }
+        }
+    }
+}
+
+fn entry_at(op: &Op) -> i32 {
+    op.entry as i32 * ENTRY_BYTES as i32
+}

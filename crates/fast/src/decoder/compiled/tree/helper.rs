@@ -1,0 +1,332 @@
+//! What the code of a tree calls: strings that do not fit a word, byte vectors, deltas and tails of strings.
+//!
+//! The functions have the contract of the code: whatever is rare or an error gives the message up, with what they
+//! changed put back by the caller.
+
+use super::TreeCall;
+use crate::decoder::lanes::{signed_at, unsigned_at};
+use crate::dictionary::{Entry, EntryState, TextUndo, Word, inline_word, long_word};
+use crate::message::push_bytes;
+use crate::program::{Op, Program, WireType};
+use crate::template::OperatorKind;
+use std::ptr::null;
+
+const STOP: u8 = 0x80;
+
+/// What a function is to know of a field.
+#[derive(Debug)]
+pub(super) struct TextField {
+    field: u32,
+    entry: u32,
+    /// Buffer of the entry.
+    buffer: u32,
+    wire: WireType,
+    operator: OperatorKind,
+    is_optional: bool,
+    is_discarded: bool,
+    initial: Box<[u8]>,
+}
+
+/// Where the strings of a message go, and how many there may be.
+#[derive(Debug)]
+pub(super) struct Texts {
+    /// Behind the last byte that can be read.
+    pub end: *const u8,
+    pub entries: *mut [Entry],
+    pub buffers: *mut [Vec<u8>],
+    /// Stamp of an assigned entry.
+    pub epoch: u32,
+    /// Takes what long values of entries were; null if nothing is to be put back.
+    pub undo: *mut TextUndo,
+    /// Bytes of the message's long strings.
+    pub bytes: *mut Vec<u8>,
+    /// Room for a string that is put together.
+    pub scratch: *mut Vec<u8>,
+    pub bytes_max: usize,
+    pub string_max: usize,
+    /// Bytes of long strings that the message may still have.
+    pub left: usize,
+}
+
+/// What reading a string gives back.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct TextEnd {
+    /// Behind its last byte; null gives the message up.
+    end: *const u8,
+    is_present: u64,
+}
+
+impl TextField {
+    pub(super) fn of(program: &Program, op: &Op) -> Self {
+        let initial = program.initials.get(op.initial as usize);
+        Self {
+            field: op.field,
+            entry: op.entry,
+            buffer: program.text_of_entry.get(op.entry as usize).copied().unwrap_or(u32::MAX),
+            wire: op.wire,
+            operator: op.operator,
+            is_optional: op.optional,
+            is_discarded: op.discard,
+            initial: initial.map(|initial| initial.bytes.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// Whether this is of the operation's field.
+    pub(super) fn is_of(&self, op: &Op) -> bool {
+        self.field == op.field
+    }
+}
+
+/// Reads a string of the stream, whatever its operator, to a word of the record.
+///
+/// # Safety
+/// `call` is that of the code that calls, whose pointers are good and used by nobody else now; `field` is one of its
+/// fields; `start` is before `call.texts.end`, or there, and bytes can be read between; `out` can be written.
+pub(super) unsafe extern "sysv64" fn read_text(
+    call: *mut TreeCall,
+    field: *const TextField,
+    start: *const u8,
+    out: *mut Word,
+) -> TextEnd {
+    // SAFETY: as promised.
+    let (texts, field) = unsafe { (&mut (*call).texts, &*field) };
+    // SAFETY: likewise.
+    let (stream, mut parts) = unsafe {
+        let len = (texts.end as usize).saturating_sub(start as usize);
+        (std::slice::from_raw_parts(start, len), Parts::of(texts))
+    };
+    match parts.read(field, stream) {
+        Some((len, word)) => {
+            if let Some(word) = word {
+                // SAFETY: likewise.
+                unsafe { *out = word };
+            }
+            TextEnd { end: start.wrapping_add(len), is_present: u64::from(word.is_some()) }
+        }
+        None => TextEnd { end: null(), is_present: 0 },
+    }
+}
+
+/// Copies the value of an entry, which is a long string, to a word of the record; returns 0 to give the message up.
+///
+/// # Safety
+/// As for [`read_text`]; the entry is assigned.
+pub(super) unsafe extern "sysv64" fn copy_text(
+    call: *mut TreeCall,
+    field: *const TextField,
+    out: *mut Word,
+) -> u64 {
+    // SAFETY: as promised.
+    let (mut parts, field) = unsafe { (Parts::of(&mut (*call).texts), &*field) };
+    let Some(word) = parts.copied(field) else { return 0 };
+    // SAFETY: likewise.
+    unsafe { *out = word };
+    1
+}
+
+/// [`Texts`] with its pointers followed.
+struct Parts<'t> {
+    entries: &'t mut [Entry],
+    buffers: &'t mut [Vec<u8>],
+    epoch: u32,
+    undo: Option<&'t mut TextUndo>,
+    bytes: &'t mut Vec<u8>,
+    scratch: &'t mut Vec<u8>,
+    bytes_max: usize,
+    string_max: usize,
+    left: &'t mut usize,
+}
+
+impl<'t> Parts<'t> {
+    /// # Safety
+    /// The pointers are good, and nobody else uses what they point to as long as this lives.
+    unsafe fn of(texts: &'t mut Texts) -> Self {
+        // SAFETY: as promised.
+        unsafe {
+            Self {
+                entries: &mut *texts.entries,
+                buffers: &mut *texts.buffers,
+                epoch: texts.epoch,
+                undo: texts.undo.as_mut(),
+                bytes: &mut *texts.bytes,
+                scratch: &mut *texts.scratch,
+                bytes_max: texts.bytes_max,
+                string_max: texts.string_max,
+                left: &mut texts.left,
+            }
+        }
+    }
+
+    /// Reads the string at the front of `stream`. Returns its length in bytes there and its word, without one if it
+    /// is absent; `None` gives up.
+    fn read(&mut self, field: &TextField, stream: &[u8]) -> Option<(usize, Option<Word>)> {
+        let mut scratch = std::mem::take(self.scratch);
+        let read = self.read_with(&mut scratch, field, stream);
+        *self.scratch = scratch;
+        read
+    }
+
+    fn read_with(
+        &mut self,
+        scratch: &mut Vec<u8>,
+        field: &TextField,
+        stream: &[u8],
+    ) -> Option<(usize, Option<Word>)> {
+        use OperatorKind as K;
+        let mut at = 0;
+        let mut cut = None;
+        if field.operator == K::Delta {
+            match signed_at(stream, &mut at)? {
+                0 if field.is_optional => return Some((at, None)),
+                length => {
+                    let length = length - i64::from(field.is_optional && length > 0);
+                    cut = Some(i32::try_from(length).ok()?);
+                }
+            }
+        }
+        let is_nullable = field.is_optional && cut.is_none();
+        let Some(value) = self.value(field, stream, &mut at, is_nullable)? else {
+            if matches!(field.operator, K::Copy | K::Tail) {
+                self.entries.get_mut(field.entry as usize)?.set_empty(self.epoch);
+            }
+            return Some((at, None));
+        };
+        // What the value before gives, in front of what was sent and behind it.
+        let (front, back): (&[u8], &[u8]) = match (field.operator, cut) {
+            (K::Tail, _) => {
+                let previous = self.previous(field, true)?;
+                (&previous[..previous.len().saturating_sub(value.len())], &[])
+            }
+            // A negative length counts from -1 for nothing cut in front.
+            (K::Delta, Some(cut @ ..0)) => {
+                (&[], self.previous(field, false)?.get(!cut as usize..)?)
+            }
+            (K::Delta, Some(cut)) => {
+                let previous = self.previous(field, false)?;
+                (&previous[..previous.len().checked_sub(cut as usize)?], &[])
+            }
+            _ => (&[], &[]),
+        };
+        scratch.clear();
+        scratch.extend_from_slice(front);
+        scratch.extend_from_slice(value);
+        clear_stop(field, value, scratch);
+        scratch.extend_from_slice(back);
+        Some((at, Some(self.keep(field, scratch)?)))
+    }
+
+    /// The value at `at`, an ascii string with the stop bit in its last byte; `None` inside is NULL.
+    fn value<'s>(
+        &self,
+        field: &TextField,
+        stream: &'s [u8],
+        at: &mut usize,
+        is_nullable: bool,
+    ) -> Option<Option<&'s [u8]>> {
+        if field.wire == WireType::Ascii {
+            return self.ascii(stream, at, is_nullable);
+        }
+        let len = unsigned_at(stream, at)?;
+        if len == 0 && is_nullable {
+            return Some(None);
+        }
+        let len = usize::try_from(len - u64::from(is_nullable)).ok()?;
+        let value = stream.get(*at..at.checked_add(len)?)?;
+        *at += len;
+        (len <= self.string_max).then_some(Some(value))
+    }
+
+    fn ascii<'s>(
+        &self,
+        stream: &'s [u8],
+        at: &mut usize,
+        is_nullable: bool,
+    ) -> Option<Option<&'s [u8]>> {
+        let rest = stream.get(*at..)?;
+        let last = rest.iter().position(|&byte| byte & STOP != 0)?;
+        let value = &rest[..=last];
+        *at += value.len();
+        match value {
+            [STOP] if is_nullable => return Some(None),
+            [STOP] => return Some(Some(&[])),
+            [0, STOP] if is_nullable => return Some(Some(&[])),
+            [0 | STOP, ..] => return None,
+            _ => {}
+        }
+        (value.len() <= self.string_max).then_some(Some(value))
+    }
+
+    /// The value before, or what stands for it.
+    fn previous<'s>(&'s self, field: &'s TextField, takes_empty: bool) -> Option<&'s [u8]> {
+        let entry = self.entries.get(field.entry as usize)?;
+        match entry.state(self.epoch) {
+            EntryState::Assigned => match entry.inline() {
+                Some(bytes) => Some(bytes),
+                None => Some(self.buffers.get(field.buffer as usize)?),
+            },
+            EntryState::Empty if !takes_empty => None,
+            _ => Some(&field.initial),
+        }
+    }
+
+    /// Checks a value, keeps it for the entry if the operator does, and puts it to the message.
+    fn keep(&mut self, field: &TextField, value: &[u8]) -> Option<Word> {
+        if value.len() > self.string_max
+            || field.wire == WireType::Unicode && std::str::from_utf8(value).is_err()
+        {
+            return None;
+        }
+        let is_stored = !matches!(field.operator, OperatorKind::None | OperatorKind::Default);
+        let entry = self.entries.get_mut(field.entry as usize).filter(|_| is_stored);
+        if let Some(word) = inline_word(value) {
+            if let Some(entry) = entry {
+                entry.assign(word, self.epoch);
+            }
+            return Some(word);
+        }
+        *self.left = self.left.checked_sub(value.len())?;
+        if let Some(entry) = entry {
+            let buffer = self.buffers.get_mut(field.buffer as usize)?;
+            if let Some(undo) = &mut self.undo {
+                undo.note(field.buffer, buffer);
+            }
+            buffer.clear();
+            buffer.extend_from_slice(value);
+            entry.assign(long_word(), self.epoch);
+        }
+        self.put(field, value)
+    }
+
+    /// Puts a long string to the message.
+    fn put(&mut self, field: &TextField, value: &[u8]) -> Option<Word> {
+        match field.is_discarded {
+            true => Some([0; 8]),
+            false => push_bytes(self.bytes, value, self.bytes_max).ok(),
+        }
+    }
+
+    /// Puts the long value of an entry to the message.
+    fn copied(&mut self, field: &TextField) -> Option<Word> {
+        let value = std::mem::take(self.buffers.get_mut(field.buffer as usize)?);
+        let word = match self.left.checked_sub(value.len()) {
+            Some(left) => {
+                *self.left = left;
+                self.put(field, &value)
+            }
+            None => None,
+        };
+        self.buffers[field.buffer as usize] = value;
+        word
+    }
+}
+
+/// Takes the stop bit off an ascii string of the stream, which `text` ends with.
+fn clear_stop(field: &TextField, value: &[u8], text: &mut [u8]) {
+    if field.wire == WireType::Ascii
+        && !value.is_empty()
+        && let Some(last) = text.last_mut()
+    {
+        *last &= !STOP;
+    }
+}

@@ -1,0 +1,383 @@
+//! Integers: how they are read, and their operators.
+
+use super::emit::{Emitter, HEAD};
+use super::segment::Fields;
+use crate::program::{Op, WireType};
+use crate::template::{OperatorKind, Width};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
+
+const STOP: i64 = 0x80;
+/// Bytes that are told apart by branches; longer integers are read as a word.
+const BRANCHES: u32 = 4;
+/// Most bytes that are read of an integer. Those of ten bytes are given up.
+pub(super) const INTEGER_BYTES: usize = 9;
+
+/// Values that an integer may have as it is in the stream: those that are at most `limit` with `bias` added.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Range {
+    bias: u64,
+    limit: u64,
+}
+
+impl Range {
+    pub(super) const ALL: Self = Self { bias: 0, limit: u64::MAX };
+
+    /// The range of a type. NULL takes one number more.
+    fn of(is_signed: bool, width: Width, is_nullable: bool) -> Self {
+        let bits = width as u32;
+        if bits == u64::BITS {
+            return Self::ALL;
+        }
+        let limit = (1 << bits) - 1 + u64::from(is_nullable);
+        Self { bias: if is_signed { 1 << (bits - 1) } else { 0 }, limit }
+    }
+
+    /// Whether every integer of so many bytes is in the range.
+    fn has_all(self, is_signed: bool, bytes: u32) -> bool {
+        let magnitude = 1u64 << (7 * bytes - u32::from(is_signed));
+        match is_signed {
+            true => {
+                self.limit == u64::MAX
+                    || self.bias >= magnitude && self.limit - self.bias >= magnitude - 1
+            }
+            false => self.limit >= magnitude - 1,
+        }
+    }
+}
+
+impl Emitter<'_, '_> {
+    /// Reads an integer in its shortest form, of at most nine bytes. NULL goes to `null`. One byte falls
+    /// through, more are aside.
+    pub(super) fn read_integer(
+        &mut self,
+        is_signed: bool,
+        null: Option<Block>,
+        range: Range,
+    ) -> Value {
+        let position = self.b.use_var(self.position);
+        let (done, value) = self.join();
+        let end = self.b.append_block_param(done, types::I64);
+        let first = self.b.ins().uload8(types::I64, HEAD, position, 0);
+        let is_last = self.b.ins().band_imm(first, STOP);
+        let (one, more) = (self.block(), self.block_aside());
+        self.branch(is_last, one, more);
+
+        self.b.switch_to_block(one);
+        let number = self.groups(None, first, is_signed);
+        if let Some(null) = null {
+            let (plain, is_null) = (self.block(), self.block());
+            self.branch(number, plain, is_null);
+            self.b.switch_to_block(is_null);
+            self.advance(1);
+            self.jump(null);
+            self.b.switch_to_block(plain);
+        }
+        self.arm(number, is_signed, range, 1);
+        self.finish(done, position, number, 1);
+
+        self.b.switch_to_block(more);
+        let was_aside = self.set_aside(true);
+        self.longer(position, first, is_signed, range, done);
+        self.set_aside(was_aside);
+
+        self.b.switch_to_block(done);
+        self.b.def_var(self.position, end);
+        if null.is_none() {
+            return value;
+        }
+        let one = match is_signed {
+            false => self.b.ins().iconst(types::I64, 1),
+            true => {
+                let is_positive = self.b.ins().icmp_imm(IntCC::SignedGreaterThan, value, 0);
+                self.b.ins().uextend(types::I64, is_positive)
+            }
+        };
+        self.b.ins().isub(value, one)
+    }
+
+    /// An integer of more than one byte.
+    fn longer(
+        &mut self,
+        position: Value,
+        first: Value,
+        is_signed: bool,
+        range: Range,
+        done: Block,
+    ) {
+        // A byte that is not the last has no stop bit to take away.
+        let mut so_far = if is_signed { self.groups(None, first, true) } else { first };
+        if !is_signed {
+            let is_overlong = self.b.ins().icmp_imm(IntCC::Equal, first, 0);
+            self.bail_if(is_overlong);
+        }
+        for len in 2..=BRANCHES {
+            let byte = self.b.ins().uload8(types::I64, HEAD, position, len as i32 - 1);
+            if len == 2 && is_signed {
+                // Two bytes for what fits one.
+                let both = self.groups(Some(so_far), byte, true);
+                let biased = self.b.ins().iadd_imm(both, 64);
+                let is_overlong = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, biased, 128);
+                self.bail_if(is_overlong);
+            }
+            let is_last = self.b.ins().band_imm(byte, STOP);
+            let (this, longer) = (self.block(), self.block());
+            self.branch(is_last, this, longer);
+            self.b.switch_to_block(this);
+            let number = self.groups(Some(so_far), byte, is_signed);
+            self.arm(number, is_signed, range, len);
+            self.finish(done, position, number, i64::from(len));
+            self.b.switch_to_block(longer);
+            let high = self.b.ins().ishl_imm(so_far, 7);
+            so_far = self.b.ins().bor(high, byte);
+        }
+        self.word(position, is_signed, range, done);
+    }
+
+    /// Checks the range where not all integers of so many bytes are in it.
+    fn arm(&mut self, number: Value, is_signed: bool, range: Range, bytes: u32) {
+        if !range.has_all(is_signed, bytes) {
+            self.check_range(number, range);
+        }
+    }
+
+    fn finish(&mut self, done: Block, position: Value, number: Value, bytes: i64) {
+        let end = self.b.ins().iadd_imm(position, bytes);
+        self.b.ins().jump(done, &[number, end].map(BlockArg::Value));
+    }
+
+    /// Goes on only with a value in the range.
+    fn check_range(&mut self, value: Value, Range { bias, limit }: Range) {
+        if limit == u64::MAX {
+            return;
+        }
+        let biased = match bias {
+            0 => value,
+            bias => self.b.ins().iadd_imm(value, bias as i64),
+        };
+        let is_beyond = match limit & (limit + 1) {
+            0 => self.b.ins().ushr_imm(biased, i64::from(limit.count_ones())),
+            _ => self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, biased, limit as i64),
+        };
+        self.bail_if(is_beyond);
+    }
+
+    /// Seven more bits.
+    fn groups(&mut self, so_far: Option<Value>, byte: Value, is_signed: bool) -> Value {
+        match so_far {
+            Some(so_far) => {
+                let seven = self.b.ins().band_imm(byte, STOP - 1);
+                let high = self.b.ins().ishl_imm(so_far, 7);
+                self.b.ins().bor(high, seven)
+            }
+            None if is_signed => {
+                let top = self.b.ins().ishl_imm(byte, 57);
+                self.b.ins().sshr_imm(top, 57)
+            }
+            None => self.b.ins().band_imm(byte, STOP - 1),
+        }
+    }
+
+    /// Five to nine bytes.
+    fn word(&mut self, position: Value, is_signed: bool, range: Range, done: Block) {
+        let bytes = self.b.ins().load(types::I64, HEAD, position, 0);
+        let stops = self.b.ins().band_imm(bytes, 0x8080_8080_8080_8080u64 as i64);
+        if range.limit == u64::MAX {
+            // Eight bytes, as most times have: where the next field begins does not wait for them.
+            let (eight, other) = (self.block(), self.block());
+            let is_last_only = self.b.ins().icmp_imm(IntCC::Equal, stops, i64::MIN);
+            self.branch(is_last_only, eight, other);
+            self.b.switch_to_block(eight);
+            let reversed = self.b.ins().bswap(bytes);
+            let number = self.join_groups(reversed);
+            let number = if is_signed { self.extended(number, 8) } else { number };
+            self.finish(done, position, number, 8);
+            self.b.switch_to_block(other);
+        }
+        let (within, nine) = (self.block(), self.block());
+        self.branch(stops, within, nine);
+
+        self.b.switch_to_block(within);
+        let stop = self.b.ins().ctz(stops);
+        let count = self.b.ins().iadd_imm(stop, 1);
+        let len = self.b.ins().ushr_imm(count, 3);
+        let most = self.b.ins().iconst(types::I64, 63);
+        let shift = self.b.ins().isub(most, stop);
+        let reversed = self.b.ins().bswap(bytes);
+        let lowered = self.b.ins().ushr(reversed, shift);
+        let number = self.join_groups(lowered);
+        let number = if is_signed {
+            // Seven of eight bits are left.
+            let eighth = self.b.ins().ushr_imm(shift, 3);
+            let unused = self.b.ins().isub(shift, eighth);
+            let unused = self.b.ins().iadd_imm(unused, 8);
+            let top = self.b.ins().ishl(number, unused);
+            self.b.ins().sshr(top, unused)
+        } else {
+            number
+        };
+        self.check_range(number, range);
+        let end = self.b.ins().iadd(position, len);
+        self.b.ins().jump(done, &[number, end].map(BlockArg::Value));
+
+        self.b.switch_to_block(nine);
+        let last = self.b.ins().uload8(types::I64, HEAD, position, 8);
+        let is_longer = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, last, STOP);
+        self.bail_if(is_longer);
+        let reversed = self.b.ins().bswap(bytes);
+        let high = self.join_groups(reversed);
+        let number = self.groups(Some(high), last, false);
+        let number = if is_signed { self.extended(number, 1) } else { number };
+        self.check_range(number, range);
+        self.finish(done, position, number, 9);
+    }
+
+    /// The sign of a number that has so many unused bits at the top.
+    fn extended(&mut self, number: Value, unused: i64) -> Value {
+        let top = self.b.ins().ishl_imm(number, unused);
+        self.b.ins().sshr_imm(top, unused)
+    }
+
+    /// Joins eight groups of seven bits, the last lowest.
+    fn join_groups(&mut self, bytes: Value) -> Value {
+        let steps =
+            [(0x007f_007f_007f_007fu64, 1), (0x0000_3fff_0000_3fff, 2), (0x0000_0000_0fff_ffff, 4)];
+        let mut value = self.b.ins().band_imm(bytes, 0x7f7f_7f7f_7f7f_7f7f);
+        for (low, shift) in steps {
+            let high = self.b.ins().band_imm(value, !low as i64);
+            let high = self.b.ins().ushr_imm(high, shift);
+            let low = self.b.ins().band_imm(value, low as i64);
+            value = self.b.ins().bor(low, high);
+        }
+        value
+    }
+
+    /// Emits an integer with its operator. Goes on with its value; goes to `absent` where it has none.
+    ///
+    /// Spec: FAST 1.1 §6.3.
+    pub(super) fn integer(&mut self, op: &Op, fields: &mut Fields<'_>, absent: Block) -> Value {
+        use OperatorKind as K;
+        let is_signed = op.wire == WireType::Int;
+        let range = Range::of(is_signed, op.width, op.optional);
+        let initial = &self.program.initials[op.initial as usize];
+        let null = op.optional.then_some(absent);
+        match op.operator {
+            K::None => self.read_integer(is_signed, null, range),
+            K::Constant if !op.optional => self.constant(initial.word),
+            K::Constant => {
+                let (given, _) = self.branch_on_bit(fields, Some(absent));
+                self.b.switch_to_block(given);
+                self.constant(initial.word)
+            }
+            K::Delta | K::Tail => self.delta(op, is_signed, absent),
+            K::Default => {
+                let (done, value) = self.join();
+                let (stream, silent) = self.branch_on_bit(fields, None);
+                self.b.switch_to_block(silent);
+                if initial.given {
+                    let word = self.constant(initial.word);
+                    self.jump_with(done, word);
+                } else {
+                    self.jump(absent);
+                }
+                self.b.switch_to_block(stream);
+                let read = self.read_integer(is_signed, null, range);
+                self.jump_with(done, read);
+                self.b.switch_to_block(done);
+                value
+            }
+            K::Copy | K::Increment => {
+                let (done, value) = self.join();
+                let (stream, silent) = self.branch_on_bit(fields, None);
+                self.b.switch_to_block(silent);
+                self.previous(op, absent, done);
+                self.b.switch_to_block(stream);
+                let is_null = op.optional.then(|| self.block());
+                let read = self.read_integer(is_signed, is_null, range);
+                self.assign(op, read);
+                self.jump_with(done, read);
+                if let Some(is_null) = is_null {
+                    self.b.switch_to_block(is_null);
+                    self.set_empty(op);
+                    self.jump(absent);
+                }
+                self.b.switch_to_block(done);
+                value
+            }
+        }
+    }
+
+    /// Copy and increment with nothing in the stream: goes to `done` with the value.
+    fn previous(&mut self, op: &Op, absent: Block, done: Block) {
+        let initial = &self.program.initials[op.initial as usize];
+        let (assigned, other, stamp) = self.branch_if_assigned(op);
+        self.b.switch_to_block(other);
+        let take_initial = initial.given.then_some(|emitter: &mut Self| {
+            let word = emitter.constant(initial.word);
+            emitter.assign(op, word);
+            emitter.jump_with(done, word);
+        });
+        self.not_assigned(op, stamp, absent, take_initial);
+        self.b.switch_to_block(assigned);
+        let mut word = self.entry_word(op);
+        if op.operator == OperatorKind::Increment {
+            word = self.b.ins().iadd_imm(word, 1);
+            let unused = 64 - i64::from(op.width as u32);
+            word = match op.wire {
+                _ if unused == 0 => word,
+                WireType::Int => self.extended(word, unused),
+                _ => self.b.ins().band_imm(word, (u64::MAX >> unused) as i64),
+            };
+            self.assign(op, word);
+        }
+        self.jump_with(done, word);
+    }
+
+    fn delta(&mut self, op: &Op, is_signed: bool, absent: Block) -> Value {
+        let delta = self.read_integer(true, op.optional.then_some(absent), Range::ALL);
+        let initial = self.program.initials[op.initial as usize].word;
+        let (known, base) = self.join();
+        let (assigned, other, stamp) = self.branch_if_assigned(op);
+        self.b.switch_to_block(other);
+        let is_empty = self.is_empty(stamp);
+        self.bail_if(is_empty);
+        let initial = self.constant(initial);
+        self.jump_with(known, initial);
+        self.b.switch_to_block(assigned);
+        let word = self.entry_word(op);
+        self.jump_with(known, word);
+        self.b.switch_to_block(known);
+        let sum = self.sum(base, delta, is_signed, op.width);
+        self.assign(op, sum);
+        sum
+    }
+
+    /// A value plus a delta of at most 63 bits, if the type can have it. A delta that is out of its own range makes
+    /// a sum that is.
+    pub(super) fn sum(
+        &mut self,
+        base: Value,
+        delta: Value,
+        is_signed: bool,
+        width: Width,
+    ) -> Value {
+        let sum = self.b.ins().iadd(base, delta);
+        if width != Width::W64 {
+            // No sum of narrower values goes round.
+            self.check_range(sum, Range::of(is_signed, width, false));
+            return sum;
+        }
+        let is_beyond = if is_signed {
+            let changed = self.b.ins().bxor(base, sum);
+            let differs = self.b.ins().bxor(delta, sum);
+            let both = self.b.ins().band(changed, differs);
+            self.b.ins().icmp_imm(IntCC::SignedLessThan, both, 0)
+        } else {
+            let is_less = self.b.ins().icmp(IntCC::UnsignedLessThan, sum, base);
+            let is_negative = self.b.ins().icmp_imm(IntCC::SignedLessThan, delta, 0);
+            self.b.ins().bxor(is_less, is_negative)
+        };
+        self.bail_if(is_beyond);
+        sum
+    }
+}

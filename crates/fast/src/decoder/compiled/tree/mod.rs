@@ -1,0 +1,450 @@
+//! Functions of templates that are more than runs: with groups, sequences in sequences, long strings, byte vectors,
+//! decimals with an operator, shared entries. Their segments form a tree, and so does their code.
+//!
+//! Each operation is emitted as it stands: its value goes to the record and to its entry of the dictionary at once. What
+//! is rare or an error gives the message up as a whole: the entries are put back as they were before it, and
+//! the [engine](crate::decoder::engine) decodes it again. So errors, and what is only reported, are written once.
+
+mod decimal;
+mod emit;
+mod helper;
+mod integer;
+mod segment;
+mod text;
+
+use super::message::MessageEnd;
+use super::{Compiler, define};
+use crate::decoder::{Decoder, ResetPolicy};
+use crate::dictionary::{Dictionary, Entry, Word};
+use crate::message::Store;
+use crate::program::{Op, Program, Segment};
+use cranelift_codegen::ir::{AbiParam, Function, InstBuilder, Signature, types};
+use cranelift_codegen::isa::CallConv;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use emit::{Emitter, Given, REACH};
+use helper::{TextField, Texts};
+use segment::{WORDS_BEHIND, is_text, ops_of};
+use std::mem::offset_of;
+use std::ops::Range;
+
+/// Input that is longer is first decoded where it lies, though nothing can be read behind it: most often the
+/// message ends before.
+const COPIED_MAX: usize = 2048;
+/// Entries of a dictionary that the code can address.
+const ENTRIES_MAX: usize = 1 << 24;
+/// Ranges of entries with fewer than so many between them are kept as one.
+const GAP_MAX: u32 = 4;
+/// What `used` is in a [`MessageEnd`] if too few bytes could be read.
+const NEAR_END: u64 = 1;
+
+/// Decodes a message from its first field on: what it is given, the position, the presence map behind the template id's bit
+/// with its first bit at the top, first word of the message, first entry of the dictionary, epoch.
+type DecodeTree = unsafe extern "sysv64" fn(
+    *mut TreeCall,
+    *const u8,
+    u64,
+    *mut Word,
+    *mut Entry,
+    u64,
+) -> MessageEnd;
+
+/// What the code is given besides what is in registers.
+#[derive(Debug)]
+#[repr(C)]
+struct TreeCall {
+    /// The position may be here at most where it is checked: [`REACH`] bytes follow.
+    last: *const u8,
+    /// Words that the message may use.
+    words_max: u64,
+    entries_max: u64,
+    /// Entries of sequences that the message may still have.
+    entries_left: u64,
+    /// Type tags of entries.
+    tags: *mut u8,
+    fields: *const TextField,
+    texts: Texts,
+}
+
+/// A template as code. It is a part of what owns that code and never leaves it.
+#[derive(Debug)]
+pub(in crate::decoder) struct TreeFunction {
+    function: DecodeTree,
+    /// Presence-map bits, behind the template id's, that the template does not use.
+    unused: u64,
+    /// The template's own reset attribute.
+    reset: bool,
+    record_words: usize,
+    /// Entries that a dictionary has at least.
+    entries_min: usize,
+    /// The entries it may change.
+    entries: Vec<Range<u32>>,
+    /// Homes that have some of them.
+    homes: Vec<u32>,
+    texts: Vec<TextField>,
+}
+
+/// How the code did.
+enum Outcome {
+    Done(usize),
+    /// Too few bytes could be read.
+    NearEnd,
+    Declined,
+}
+
+/// What a message is decoded with, apart from the dictionary.
+struct Room<'d> {
+    store: &'d mut Store,
+    scratch: &'d mut Vec<u8>,
+    limits: &'d crate::limits::Limits,
+}
+
+/// A template that is to become code.
+pub(super) struct TreeFrame<'p> {
+    program: &'p Program,
+    segment: &'p Segment,
+    /// Number of its operations.
+    pub(super) count: u32,
+    /// All of them that have a dictionary entry.
+    keeping: Vec<&'p Op>,
+    texts: Vec<TextField>,
+}
+
+impl<'p> TreeFrame<'p> {
+    /// The frame of a template; `None` if code cannot have it.
+    pub(super) fn of(program: &'p Program, template: usize) -> Option<Self> {
+        let segment = program.segment(program.templates.get(template)?.segment);
+        let count = segment::count(program, segment, 0)?;
+        if program.entry_count() > ENTRIES_MAX {
+            return None;
+        }
+        let mut frame = Self { program, segment, count, keeping: Vec::new(), texts: Vec::new() };
+        frame.visit(segment);
+        Some(frame)
+    }
+
+    fn visit(&mut self, segment: &Segment) {
+        use crate::program::Code;
+        for op in ops_of(self.program, segment) {
+            if matches!(op.code, Code::Group | Code::GroupOptional | Code::Sequence) {
+                self.visit(&self.program.segments[op.aux as usize]);
+                continue;
+            }
+            if is_text(op) {
+                self.texts.push(TextField::of(self.program, op));
+            }
+            if op.operator.uses_dictionary() {
+                self.keeping.push(op);
+            }
+        }
+    }
+
+    /// The entries that it may change, and those between them.
+    fn entries(&self) -> Vec<Range<u32>> {
+        let mut entries: Vec<u32> = self.keeping.iter().map(|op| op.entry).collect();
+        entries.sort_unstable();
+        let mut ranges: Vec<Range<u32>> = Vec::new();
+        for entry in entries {
+            match ranges.last_mut() {
+                Some(range) if entry < range.end + GAP_MAX => range.end = entry + 1,
+                _ => ranges.push(entry..entry + 1),
+            }
+        }
+        ranges
+    }
+
+    /// The homes that have entries of these.
+    fn homes(&self, entries: &[Range<u32>]) -> Vec<u32> {
+        let has_some = |slots: &Vec<crate::program::HomeSlot>| {
+            slots.iter().any(|slot| entries.iter().any(|range| range.contains(&slot.entry)))
+        };
+        let homes = self.program.homes.iter().enumerate();
+        homes.filter(|(_, slots)| has_some(slots)).map(|(index, _)| index as u32).collect()
+    }
+
+    /// Builds a [`DecodeTree`].
+    fn build(&self, function: &mut Function, context: &mut FunctionBuilderContext) {
+        let mut b = FunctionBuilder::new(function, context);
+        let mut signature = Signature::new(CallConv::SystemV);
+        signature.params.extend([AbiParam::new(types::I64); 6]);
+        signature.returns.extend([AbiParam::new(types::I64); 2]);
+        b.func.signature = signature;
+        let first = b.create_block();
+        b.append_block_params_for_function_params(first);
+        b.switch_to_block(first);
+        let [call, start, map, words, entries, epoch] =
+            std::array::from_fn(|index| b.block_params(first)[index]);
+        let (position, used) = (b.declare_var(types::I64), b.declare_var(types::I64));
+        b.def_var(position, start);
+        let record_words = b.ins().iconst(types::I64, i64::from(self.segment.record_words));
+        b.def_var(used, record_words);
+        let assigned = b.ins().ireduce(types::I32, epoch);
+        let empty = b.ins().iadd_imm(assigned, 1);
+        let last = b.ins().load(types::I64, emit::HEAD, call, offset_of!(TreeCall, last) as i32);
+        let (bail, near_end) = (b.create_block(), b.create_block());
+        b.set_cold_block(bail);
+        b.set_cold_block(near_end);
+        let mut emitter = Emitter {
+            b: &mut b,
+            program: self.program,
+            given: Given { call, words, entries, assigned, empty, last },
+            texts: &self.texts,
+            position,
+            used,
+            bail,
+            near_end,
+            is_aside: false,
+            room: 0,
+        };
+        emitter.template(self.segment, map);
+        let (end, used) = (b.use_var(position), b.use_var(used));
+        b.ins().return_(&[end, used]);
+        for (block, why) in [(bail, 0), (near_end, NEAR_END)] {
+            b.switch_to_block(block);
+            let null = b.ins().iconst(types::I64, 0);
+            let why = b.ins().iconst(types::I64, why as i64);
+            b.ins().return_(&[null, why]);
+        }
+        b.seal_all_blocks();
+        b.finalize();
+    }
+}
+
+impl Compiler {
+    /// Compiles a template.
+    pub(super) fn tree(&mut self, frame: TreeFrame<'_>) -> Option<TreeFunction> {
+        self.take_lanes(frame.count)?;
+        let Self { module, context, .. } = self;
+        let module = module.as_mut()?;
+        let id = define(module, |function| frame.build(function, context))?;
+        module.finalize_definitions().ok()?;
+        let function = module.get_finalized_function(id);
+        let template = frame.program.templates.get(frame.segment.template as usize)?;
+        let entries = frame.entries();
+        Some(TreeFunction {
+            // SAFETY: `TreeFrame::build` gives the function this signature and calling convention.
+            function: unsafe { std::mem::transmute::<*const u8, DecodeTree>(function) },
+            unused: u64::MAX >> frame.segment.map_bits,
+            reset: template.reset,
+            record_words: frame.segment.record_words as usize,
+            entries_min: entries.last().map_or(0, |range| range.end as usize),
+            homes: frame.homes(&entries),
+            entries,
+            texts: frame.texts,
+        })
+    }
+}
+
+impl TreeFunction {
+    /// Decodes a message, which begins at `position` behind its presence map and template id. If it gives up, entries
+    /// are as the code left them.
+    fn decode(
+        &self,
+        window: &[u8],
+        (position, map): (usize, u64),
+        dictionary: &mut Dictionary,
+        is_fresh: bool,
+        room: Room<'_>,
+    ) -> Outcome {
+        let Store { words, bytes, used } = room.store;
+        let parts = dictionary.parts();
+        let Some(last) = window.len().checked_sub(REACH) else { return Outcome::NearEnd };
+        let Some(words_max) = words.len().checked_sub(WORDS_BEHIND) else {
+            return Outcome::Declined;
+        };
+        if position > last
+            || words_max < self.record_words
+            || parts.entries.len() < self.entries_min
+        {
+            return Outcome::Declined;
+        }
+        let (entries, epoch) = (parts.entries as *mut Entry, u64::from(parts.epoch));
+        let limits = room.limits;
+        bytes.clear();
+        let mut call = TreeCall {
+            last: window.as_ptr().wrapping_add(last),
+            words_max: words_max as u64,
+            entries_max: u64::from(limits.entries_max),
+            entries_left: u64::from(limits.entries_total_max),
+            tags: parts.tags,
+            fields: self.texts.as_ptr(),
+            texts: Texts {
+                end: window.as_ptr_range().end,
+                entries: parts.entries,
+                buffers: parts.texts,
+                epoch: parts.epoch,
+                undo: if is_fresh { std::ptr::null_mut() } else { parts.undo },
+                bytes,
+                scratch: room.scratch,
+                bytes_max: limits.message_bytes_max,
+                string_max: limits.string_max as usize,
+                left: limits.message_bytes_max,
+            },
+        };
+        let start = window.as_ptr().wrapping_add(position);
+        // SAFETY: wherever the code checks the position, `REACH` bytes are to be read behind it, and it reads at most as many
+        // before it checks again; all are in `window`. It writes to the message's record, which is in the first
+        // `self.record_words` words, and to entries behind it that end before `words_max`. It reads and writes entries of the
+        // dictionary, and their tags, below `self.entries_min`. It hands `call` to the functions of `helper`, with a
+        // field of `self.texts`, a position that it has reached in `window`, and a word of the message; what `call.texts` points to
+        // is borrowed until after the call, and the code touches nothing of it but entries, not while a function
+        // runs. The memory of the code lives as long as `self`, which is in the same `Code`.
+        let MessageEnd { end, used: words_used } = unsafe {
+            (self.function)(&raw mut call, start, map, words.as_mut_ptr(), entries, epoch)
+        };
+        if end.is_null() {
+            return if words_used == NEAR_END { Outcome::NearEnd } else { Outcome::Declined };
+        }
+        *used = words_used as usize;
+        Outcome::Done(end as usize - window.as_ptr() as usize)
+    }
+}
+
+impl Decoder {
+    /// Decodes a message by the code of a tree, if its template has some; `None` if nothing of this can be used, with
+    /// the dictionary as it was, or as any further try makes it. `start` is the position behind the presence map and the
+    /// template id, the template, and the map behind the id's bit.
+    #[inline(never)]
+    pub(in crate::decoder) fn decode_tree(
+        &mut self,
+        buffer: &[u8],
+        bytes: &[u8],
+        (position, template, bits): (usize, u32, u64),
+    ) -> Option<usize> {
+        if !self.vectors.may_use_tree(template) {
+            return None;
+        }
+        let compiled = self.vectors.compiled()?;
+        let tree = compiled.of_tree(template).filter(|tree| bits & tree.unused == 0)?;
+        let dictionary = &mut self.dictionary;
+        // Nothing was assigned since the dictionaries were emptied.
+        let is_reset = tree.reset && self.options.reset != ResetPolicy::Never;
+        let is_fresh = is_reset || dictionary.is_unused();
+        dictionary.set_last_template(template);
+        if is_reset {
+            dictionary.reset_values();
+        }
+        dictionary.settle(&self.program, self.vectors.wide, &self.message.store.words);
+        for &home in &tree.homes {
+            dictionary.leave_home_at(&self.program, home as usize);
+        }
+        if !is_fresh {
+            dictionary.keep(&tree.entries);
+        }
+        let is_ahead = buffer.len() >= bytes.len() + REACH;
+        let mut outcome = Outcome::NearEnd;
+        for is_copied in [false, true] {
+            if !is_copied && !is_ahead && bytes.len() <= COPIED_MAX {
+                continue;
+            }
+            let window = match is_copied {
+                true => self.tail.padded(bytes, REACH),
+                false if is_ahead => buffer,
+                false => bytes,
+            };
+            let room = Room {
+                store: &mut self.message.store,
+                scratch: &mut self.text,
+                limits: &self.options.limits,
+            };
+            outcome = tree.decode(window, (position, bits), dictionary, is_fresh, room);
+            // The message may go on into what is behind the packet.
+            if matches!(outcome, Outcome::Done(end) if end > bytes.len()) {
+                outcome = Outcome::Declined;
+            }
+            if matches!(outcome, Outcome::Done(_)) {
+                break;
+            }
+            match is_fresh {
+                true => dictionary.reset_values(),
+                false => dictionary.put_back(&tree.entries),
+            }
+            if is_ahead || matches!(outcome, Outcome::Declined) {
+                break;
+            }
+        }
+        let is_declined = !matches!(outcome, Outcome::Done(_));
+        self.vectors.tree_did(template, is_declined);
+        let Outcome::Done(end) = outcome else { return None };
+        self.message.set_template(template);
+        Some(end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Decoder, DecoderOptions, EngineUnderTest, Program, ResetPolicy, TemplateSet};
+    use std::sync::Arc;
+
+    const XML: &str = r#"<templates>
+        <template name="T" id="1"><string name="Long"><copy/></string><byteVector name="Raw"/>
+            <group name="G" presence="optional"><decimal name="P"><delta/></decimal></group>
+            <sequence name="S"><uInt32 name="A"><copy/></uInt32>
+                <sequence name="I"><int32 name="B"/></sequence></sequence></template></templates>"#;
+    /// "ABCDEFGHI", two bytes, the group with 5 x 10^-1, one entry with 3 and two inner ones.
+    const FIRST: &[u8] = &[
+        0xf0, 0x81, b'A', b'B', b'C', b'D', b'E', b'F', b'G', b'H', 0xc9, 0x82, 1, 2, 0xff, 0x85,
+        0x81, 0xc0, 0x83, 0x82, 0x81, 0x82,
+    ];
+    /// The same string, no bytes, no group, no entry.
+    const SECOND: &[u8] = &[0x80, 0x80, 0x80];
+
+    fn decoder() -> Decoder {
+        let program = Program::compile(TemplateSet::parse(XML).unwrap()).unwrap();
+        let options = DecoderOptions::default()
+            .engine_under_test(EngineUnderTest::MachineCode)
+            .reset(ResetPolicy::Packet);
+        Decoder::with_options(Arc::new(program), options)
+    }
+
+    /// Messages that the operations decoded.
+    fn by_operations(decoder: &Decoder) -> u32 {
+        decoder.vectors.heat_of(0)
+    }
+
+    /// Strings that are no longer than a word in a plain template are what its code takes; longer ones decline all of it.
+    #[test]
+    fn a_plain_template_becomes_a_tree_when_its_strings_are_long() {
+        let xml =
+            r#"<templates><template name="T" id="1"><string name="Text"/></template></templates>"#;
+        let program = Program::compile(TemplateSet::parse(xml).unwrap()).unwrap();
+        let options = DecoderOptions::default().engine_under_test(EngineUnderTest::MachineCode);
+        let mut decoder = Decoder::with_options(Arc::new(program), options);
+        let message = [0xc0, 0x81, b'A', b'B', b'C', b'D', b'E', b'F', b'G', b'H', 0xc9];
+        for _ in 0..5000 {
+            assert_eq!(decoder.decode(&message).unwrap().len, message.len());
+        }
+        assert_eq!(by_operations(&decoder), 1 << 12);
+    }
+
+    #[test]
+    fn code_takes_what_is_well_formed_and_gives_up_what_is_not() {
+        let mut decoder = decoder();
+        // Words of the message grow when the operations need them, and code is left out once after it gave up.
+        for _ in 0..2 {
+            decoder.begin_packet();
+            decoder.decode(FIRST).unwrap();
+        }
+        let grown = by_operations(&decoder);
+        for _ in 0..100 {
+            decoder.begin_packet();
+            for (message, long) in [(FIRST, "ABCDEFGHI"), (SECOND, "ABCDEFGHI")] {
+                let decoded = decoder.decode(message).unwrap();
+                assert_eq!(decoded.len, message.len());
+                let text = format!("{:?}", decoded.message.root().field("Long"));
+                assert_eq!(text, format!("{:?}", Some(crate::FieldValue::Ascii(long.as_bytes()))));
+            }
+        }
+        assert_eq!(by_operations(&decoder), grown, "code takes all of them");
+        // A string of another value, and then an integer longer than needed.
+        let mut overlong = FIRST.to_vec();
+        overlong[2] = b'X';
+        overlong.splice(18..19, [0x00, 0x83]);
+        decoder.decode(&overlong).unwrap();
+        assert_eq!(by_operations(&decoder), grown + 1);
+        assert_eq!(decoder.findings().overlong_integer, 1);
+        for cut in 0..FIRST.len() {
+            let mut decoder = decoder.clone();
+            decoder.decode(&FIRST[..cut]).unwrap_err();
+        }
+    }
+}

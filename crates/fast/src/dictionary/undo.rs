@@ -1,0 +1,160 @@
+//! Entries kept before a message and put back if it is given up, and what machine code has of a dictionary.
+
+use super::{Dictionary, Entry, EntryState, INLINE_MAX, OUTSIDE, Word};
+use crate::program::Program;
+use std::mem::offset_of;
+use std::ops::Range;
+
+/// Bytes of an [`Entry`].
+pub(crate) const ENTRY_BYTES: usize = size_of::<Entry>();
+
+/// Where machine code finds the parts of an [`Entry`], in bytes from its start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EntryParts {
+    pub(crate) word: usize,
+    pub(crate) exponent: usize,
+    pub(crate) stamp: usize,
+}
+
+pub(crate) const ENTRY_PARTS: EntryParts = EntryParts {
+    word: offset_of!(Entry, word),
+    exponent: offset_of!(Entry, exponent),
+    stamp: offset_of!(Entry, stamp),
+};
+
+/// What machine code and its functions work on: it lies in a dictionary, which is to be left alone meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parts {
+    pub(crate) entries: *mut [Entry],
+    pub(crate) texts: *mut [Vec<u8>],
+    pub(crate) tags: *mut u8,
+    pub(crate) undo: *mut TextUndo,
+    pub(crate) epoch: u32,
+}
+
+/// Entries as they were before a message.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Undo {
+    entries: Vec<Entry>,
+    tags: Vec<u8>,
+    texts: TextUndo,
+}
+
+/// Long values that a message has overwritten, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TextUndo {
+    /// Buffer, and where its old content starts in `bytes`.
+    texts: Vec<(u32, usize)>,
+    bytes: Vec<u8>,
+}
+
+impl TextUndo {
+    /// Notes what a buffer holds.
+    pub(crate) fn note(&mut self, buffer: u32, content: &[u8]) {
+        self.texts.push((buffer, self.bytes.len()));
+        self.bytes.extend_from_slice(content);
+    }
+
+    fn clear(&mut self) {
+        self.texts.clear();
+        self.bytes.clear();
+    }
+
+    fn put_back(&mut self, buffers: &mut [Vec<u8>]) {
+        let mut end = self.bytes.len();
+        for &(buffer, start) in self.texts.iter().rev() {
+            let buffer = &mut buffers[buffer as usize];
+            buffer.clear();
+            buffer.extend_from_slice(&self.bytes[start..end]);
+            end = start;
+        }
+        self.clear();
+    }
+}
+
+impl Entry {
+    pub(crate) fn state(&self, epoch: u32) -> EntryState {
+        match self.stamp.wrapping_sub(epoch) {
+            0 => EntryState::Assigned,
+            1 => EntryState::Empty,
+            _ => EntryState::Undefined,
+        }
+    }
+
+    /// The string of an assigned entry, if it is in the word.
+    pub(crate) fn inline(&self) -> Option<&[u8]> {
+        match self.word[7] {
+            OUTSIDE => None,
+            len => self.word.get(..usize::from(len).min(INLINE_MAX)),
+        }
+    }
+
+    pub(crate) fn assign(&mut self, word: Word, epoch: u32) {
+        *self = Self { word, exponent: 0, stamp: epoch };
+    }
+
+    pub(crate) fn set_empty(&mut self, epoch: u32) {
+        self.stamp = epoch + 1;
+    }
+}
+
+/// The word of a string that lies in the entry's buffer.
+pub(crate) fn long_word() -> Word {
+    [0, 0, 0, 0, 0, 0, 0, OUTSIDE]
+}
+
+impl Dictionary {
+    /// Whether nothing was decoded since the last reset: every entry is undefined.
+    #[inline]
+    pub(crate) fn is_unused(&self) -> bool {
+        self.last_template.is_none() && self.set_in != self.epoch
+    }
+
+    /// The parts of the dictionary that machine code works on.
+    #[inline]
+    pub(crate) fn parts(&mut self) -> Parts {
+        Parts {
+            entries: self.entries.as_mut_slice(),
+            texts: self.texts.as_mut_slice(),
+            tags: self.tags.as_mut_ptr(),
+            undo: &raw mut self.undo.texts,
+            epoch: self.epoch,
+        }
+    }
+
+    /// Makes the entries of a home hold the truth.
+    #[inline]
+    pub(crate) fn leave_home_at(&mut self, program: &Program, home: usize) {
+        if let Some(slots) = program.homes.get(home) {
+            self.leave(slots, home);
+        }
+    }
+
+    /// Keeps these entries for [`put_back`](Self::put_back).
+    #[inline]
+    pub(crate) fn keep(&mut self, ranges: &[Range<u32>]) {
+        let Undo { entries, tags, texts } = &mut self.undo;
+        entries.clear();
+        tags.clear();
+        texts.clear();
+        for range in ranges {
+            let range = range.start as usize..range.end as usize;
+            entries.extend_from_slice(&self.entries[range.clone()]);
+            tags.extend_from_slice(&self.tags[range]);
+        }
+    }
+
+    /// Makes these entries what they were when they were kept.
+    pub(crate) fn put_back(&mut self, ranges: &[Range<u32>]) {
+        let Undo { entries, tags, texts } = &mut self.undo;
+        let mut from = 0;
+        for range in ranges {
+            let to = range.start as usize..range.end as usize;
+            let kept = from..from + to.len();
+            from = kept.end;
+            self.entries[to.clone()].copy_from_slice(&entries[kept.clone()]);
+            self.tags[to].copy_from_slice(&tags[kept]);
+        }
+        texts.put_back(&mut self.texts);
+    }
+}

@@ -1,0 +1,237 @@
+//! Machine code of templates that are more than runs: with groups, sequences in sequences, long strings, byte
+//! vectors, every operator, shared entries. It gives what the portable engine gives, and leaves the same previous values
+//! behind, for whole messages, cut ones and spoiled ones.
+#![cfg(feature = "jit")]
+
+mod support;
+
+use std::sync::Arc;
+use support::random::{self, Choices};
+use support::{Absent, record_json};
+use tickwire_fast::{
+    CompileOptions, Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest,
+    Error, Limits, MessageBuilder, Packet, Program, ResetPolicy, TemplateSet, TierUp,
+};
+
+const MESSAGES: usize = 16;
+
+type Outcome = Result<(usize, usize, serde_json::Value), Error>;
+
+fn decoded(decoder: &mut Decoder, packet: Packet<'_>) -> Outcome {
+    let decoded = decoder.decode_packet(packet)?;
+    let message = decoded.message;
+    Ok((decoded.len, message.template_index(), record_json(message.root(), Absent::Null)))
+}
+
+/// What the next message of each template would go on from: each is asked for all that it takes from before, until its
+/// bytes do not do.
+fn previous_values(decoder: &Decoder, program: &Program) -> Vec<String> {
+    let mut told = Vec::new();
+    for template in program.templates() {
+        let Some(id) = template.id else { continue };
+        // The presence map says that only the template id is there; what has no bit is 0, empty or NULL.
+        let mut probe = vec![0xc0];
+        let groups = (0..5).rev().map(|group| (id.0 >> (7 * group)) as u8 & 0x7f);
+        probe.extend(groups.skip_while(|&group| group == 0));
+        *probe.last_mut().expect("an id") |= 0x80;
+        probe.extend([0x80; 400]);
+        let mut decoder = decoder.clone();
+        let end = decoder.trace(&probe, |event| told.push(format!("{event:?}")));
+        told.push(format!("{end:?}"));
+    }
+    told
+}
+
+/// Portable; machine code, with nothing behind the packet; the same with other bytes there; what is compiled when
+/// messages were decoded otherwise, with vectors where this CPU has them.
+struct Decoders {
+    all: [Decoder; 4],
+    program: Arc<Program>,
+}
+
+impl Decoders {
+    fn new(program: Arc<Program>, options: DecoderOptions) -> Self {
+        let engines = [
+            (EngineUnderTest::Portable, TierUp::default()),
+            (EngineUnderTest::MachineCode, TierUp::default()),
+            (EngineUnderTest::MachineCode, TierUp::default()),
+            (EngineUnderTest::Automatic, TierUp::After(1)),
+        ];
+        let all = engines.map(|(engine, tier_up)| {
+            let options = options.engine_under_test(engine).tier_up(tier_up);
+            Decoder::with_options(program.clone(), options)
+        });
+        Self { all, program }
+    }
+
+    /// Decodes the same message by all. Those that are still good for more must agree on what they go on from too.
+    fn same(&mut self, message: &[u8], what: &str) -> bool {
+        let buffer: Vec<u8> = message.iter().copied().chain((0..=255).cycle().take(1000)).collect();
+        let [portable, compiled, ahead, automatic] = self.all.each_mut();
+        let expected = decoded(portable, Packet::from(message));
+        let what = format!("{what}: {message:02x?}");
+        assert_eq!(expected, decoded(compiled, Packet::from(message)), "{what}");
+        assert_eq!(expected, decoded(ahead, Packet::new(&buffer, message.len())), "{what}");
+        assert_eq!(expected, decoded(automatic, Packet::from(message)), "{what}");
+        let values = self.all.each_ref().map(|decoder| {
+            let state = (*decoder.findings(), decoder.needs_reset());
+            (state, previous_values(decoder, &self.program))
+        });
+        for other in &values[1..] {
+            assert_eq!(values[0].0, other.0, "{what}");
+            assert_eq!(values[0].1, other.1, "{what}");
+        }
+        expected.is_ok()
+    }
+
+    fn reset(&mut self) {
+        self.all.iter_mut().for_each(Decoder::reset);
+    }
+}
+
+impl Clone for Decoders {
+    fn clone(&self) -> Self {
+        Self { all: self.all.clone(), program: self.program.clone() }
+    }
+}
+
+/// Decodes random messages of a template set, whole, cut and spoiled; returns how many were whole.
+fn agree(choices: &mut Choices, set: TemplateSet, rounds: usize, what: &str) -> usize {
+    let program = Arc::new(Program::compile(set.clone()).expect("compiles"));
+    let reset = choices.of(&[ResetPolicy::Never, ResetPolicy::Template, ResetPolicy::Message]);
+    let conformance =
+        choices.of(&[Conformance::Lenient, Conformance::Strict, Conformance::Canonical]);
+    let limits = match choices.below(4) {
+        0 => Limits::default().string_max(9),
+        1 => Limits::default().entries_max(2),
+        2 => Limits::default().entries_total_max(3).message_bytes_max(4_000),
+        _ => Limits::default(),
+    };
+    let options = DecoderOptions::default().reset(reset).conformance(conformance).limits(limits);
+    let mut decoders = Decoders::new(program.clone(), options);
+    // Encoders and decoders with one set of limits each: some messages are beyond the decoders'.
+    let encoder_options = EncoderOptions::default().reset(reset);
+    let mut encoder = Encoder::with_options(program.clone(), encoder_options);
+    let mut builder = MessageBuilder::new(program.clone());
+    let mut whole = 0;
+    for round in 0..rounds {
+        let template = choices.below(program.templates().len());
+        let message = random::message(choices, &mut builder, template);
+        let mut bytes = Vec::new();
+        if encoder.encode(message, &mut bytes).is_err() {
+            continue;
+        }
+        let what = format!("{what}, {reset:?}, {conformance:?}, message {round}");
+        if round % 4 == 3 {
+            let before = decoders.clone();
+            for _ in 0..12 {
+                let mut spoiled = bytes.clone();
+                let at = choices.below(spoiled.len());
+                match choices.below(4) {
+                    0 => spoiled.truncate(at),
+                    1 => spoiled.insert(at, choices.of(&[0x00, 0x80, 0x7f, 0xff, 0x40, 0xc0])),
+                    _ => spoiled[at] ^= 1 << choices.below(8),
+                }
+                decoders.same(&spoiled, &what);
+                decoders.clone_from(&before);
+            }
+        }
+        if decoders.same(&bytes, &what) {
+            whole += 1;
+        } else {
+            decoders.reset();
+            encoder.reset();
+        }
+    }
+    whole
+}
+
+#[test]
+fn random_sets_agree_and_leave_the_same_behind() {
+    let whole: usize = (0..60)
+        .map(|seed| {
+            let mut choices = Choices(0x7ee5 + seed);
+            let set = random::template_set(&mut choices);
+            agree(&mut choices, set, MESSAGES, &format!("seed {seed}"))
+        })
+        .sum();
+    assert!(whole > 400, "{whole} messages decoded");
+}
+
+/// All that a tree has and runs have not, in one template, with entries that others share.
+const XML: &str = r#"<templates dictionary="global">
+    <template name="Tree" id="1">
+        <string name="Long"><copy/></string><byteVector name="Raw" presence="optional"><copy/></byteVector>
+        <decimal name="Price"><copy value="1.5"/></decimal>
+        <decimal name="Step" presence="optional"><delta/></decimal>
+        <decimal name="Parts" presence="optional"><exponent><copy/></exponent><mantissa><copy/></mantissa></decimal>
+        <uInt32 name="After" presence="optional"><copy/></uInt32>
+        <group name="Maybe" presence="optional">
+            <int64 name="Skew"><delta/></int64><string name="Text"><delta/></string>
+            <string name="Tail" presence="optional"><tail/></string>
+        </group>
+        <sequence name="Outer" presence="optional"><length><copy/></length>
+            <uInt32 name="Key"><increment value="7"/></uInt32>
+            <string name="Wide" charset="unicode" presence="optional"><delta/></string>
+            <sequence name="Inner"><uInt64 name="Deep"><delta/></uInt64>
+                <decimal name="Price"><copy value="1.5"/></decimal><string name="Long"><copy/></string></sequence>
+        </sequence>
+    </template>
+    <template name="Other" id="2"><string name="Long"><copy/></string><uInt32 name="After"><copy value="9"/></uInt32>
+        <decimal name="Price"><delta/></decimal></template>
+    <template name="Typed" id="3" reset="Y"><int32 name="Key"><copy value="3"/></int32>
+        <byteVector name="Tail"><tail/></byteVector></template>
+    </templates>"#;
+
+#[test]
+fn a_tree_agrees_with_many_messages() {
+    for seed in 0..6 {
+        let set = TemplateSet::parse(XML).expect("valid");
+        let whole = agree(&mut Choices(seed), set, 60, &format!("seed {seed}"));
+        assert!(whole > 5, "{whole} messages decoded");
+    }
+}
+
+#[test]
+fn projections_agree() {
+    let whole: usize = (0..24)
+        .map(|seed| {
+            let mut choices = Choices(0x9_0000 + seed);
+            let set = random::template_set(&mut choices);
+            let program = Program::compile(set.clone()).expect("compiles");
+            let fields: Vec<String> = (0..program.templates().len())
+                .flat_map(|template| program.fields_of(program.templates()[template].segment))
+                .filter(|_| choices.once_in(3))
+                .map(|field| field.name.local.to_string())
+                .filter(|name| name.starts_with('f'))
+                .collect();
+            projections(&mut choices, &program, set, fields, seed)
+        })
+        .sum();
+    assert!(whole > 90, "{whole} messages decoded");
+}
+
+fn projections(
+    choices: &mut Choices,
+    complete: &Program,
+    set: TemplateSet,
+    fields: Vec<String>,
+    seed: u64,
+) -> usize {
+    let options = CompileOptions::default().fields(Some(fields));
+    let projected = Arc::new(Program::compile_with(set.clone(), &options).expect("known fields"));
+    let mut decoders = Decoders::new(projected, DecoderOptions::default());
+    let program = Arc::new(Program::compile(set).expect("compiles"));
+    let mut encoder = Encoder::new(program.clone());
+    let mut builder = MessageBuilder::new(program);
+    let mut whole = 0;
+    for round in 0..8 {
+        let template = choices.below(complete.templates().len());
+        let message = random::message(choices, &mut builder, template);
+        let mut bytes = Vec::new();
+        if encoder.encode(message, &mut bytes).is_ok() {
+            whole += usize::from(decoders.same(&bytes, &format!("seed {seed}, message {round}")));
+        }
+    }
+    whole
+}
