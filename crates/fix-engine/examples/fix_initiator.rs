@@ -11,7 +11,9 @@ use tickwire_fix_engine::{
     Application, BoxStore, Engine, EngineOptions, InitiatorOptions, SessionKey,
 };
 use tickwire_fix_messages::fix44::*;
-use tickwire_fix_session::{BeginString, Config, Delivery, MemoryStore, Notice, Role, SessionId};
+use tickwire_fix_session::{
+    BeginString, Config, Delivery, MemoryStore, Role, SessionEvent, SessionId,
+};
 use tickwire_host::Stop;
 use tickwire_host::clock::unix_ns;
 
@@ -34,8 +36,8 @@ impl Application for Trader {
         }
     }
 
-    fn handle_notice(&mut self, _: SessionKey, notice: &Notice) {
-        if *notice == Notice::LoggedOn {
+    fn handle_session_event(&mut self, _: SessionKey, notice: &SessionEvent) {
+        if *notice == SessionEvent::LoggedOn {
             let _ = self.0.send(Told::LoggedOn);
         }
     }

@@ -49,7 +49,7 @@ async fn venue(listener: TcpListener) -> std::io::Result<TaskEnd> {
     let handle_event = |event: Event<'_, MemoryStore>| match event {
         Event::Application(delivery) => accept(delivery),
         Event::Logon(request) => request.accept(),
-        Event::Notice(_) => {}
+        Event::Session(_) => {}
     };
     Ok(task(Role::Acceptor, "VENUE", "TRADER").run(connection, handle_event).await)
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tickwire_fix_session::{Delivery, Notice, Now};
+use tickwire_fix_session::{Delivery, Now, SessionEvent};
 
 use super::admission::{Decision, LogonAttempt, Refused};
 use super::sessions::{BoxStore, SessionKey, Sessions};
@@ -27,7 +27,7 @@ pub trait Application {
     }
 
     /// Something else that happened.
-    fn handle_notice(&mut self, session: SessionKey, notice: &Notice) {
+    fn handle_session_event(&mut self, session: SessionKey, notice: &SessionEvent) {
         let _ = (session, notice);
     }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use tickwire_fix_session::{Notice, Now, SessionId, Why};
+use tickwire_fix_session::{DisconnectReason, Now, SessionEvent, SessionId};
 use tracing::Level;
 
 use super::admission::Refused;
@@ -61,47 +61,49 @@ impl EventLog {
     }
 
     /// Logs what a session told.
-    pub fn notice(&mut self, id: &SessionId, notice: &Notice, now: Now) {
+    pub fn notice(&mut self, id: &SessionId, notice: &SessionEvent, now: Now) {
         let (level, kind, text) = match notice {
-            Notice::BeforeReset { seq_num } => {
+            SessionEvent::BeforeReset { seq_num } => {
                 let text = format!(
                     "message {seq_num} ignored: the peer sent it before it received our reset"
                 );
                 (Level::WARN, "before_reset", text)
             }
-            Notice::Disconnect(why) => ended(why),
-            Notice::Garbage { len } => {
+            SessionEvent::Disconnect(why) => ended(why),
+            SessionEvent::Garbage { len } => {
                 (Level::WARN, "garbage", format!("{len} bytes are not a message"))
             }
-            Notice::Garbled => (Level::WARN, "garbled", "a garbled message was ignored".to_owned()),
-            Notice::Gap { begin, end } => {
+            SessionEvent::Garbled => {
+                (Level::WARN, "garbled", "a garbled message was ignored".to_owned())
+            }
+            SessionEvent::Gap { begin, end } => {
                 (Level::WARN, "gap", format!("messages {begin} to {end} are missing"))
             }
-            Notice::Invalid { seq_num, reason, tag } => {
+            SessionEvent::Invalid { seq_num, reason, tag } => {
                 let text = format!("message {seq_num} is invalid: {}{}", reason.text(), of(*tag));
                 (Level::WARN, "invalid", text)
             }
-            Notice::LoggedOn => (Level::INFO, "logon", "logged on".to_owned()),
-            Notice::RejectReceived { seq_num, text } => {
+            SessionEvent::LoggedOn => (Level::INFO, "logon", "logged on".to_owned()),
+            SessionEvent::RejectReceived { seq_num, text } => {
                 let text = format!("the peer rejects message {seq_num}: {text}");
                 (Level::WARN, "reject_received", text)
             }
-            Notice::Rejected { seq_num, reason, tag } => {
+            SessionEvent::Rejected { seq_num, reason, tag } => {
                 let text = format!("message {seq_num} rejected: {}{}", reason.text(), of(*tag));
                 (Level::WARN, "rejected", text)
             }
-            Notice::Reset => {
+            SessionEvent::Reset => {
                 (Level::INFO, "reset", "both sequence numbers were reset to 1".to_owned())
             }
-            Notice::ResendRequested { begin, end } => {
+            SessionEvent::ResendRequested { begin, end } => {
                 let text = format!("the peer requests a resend of messages {begin} to {end}");
                 (Level::INFO, "resend", text)
             }
-            Notice::TooLong { len } => {
+            SessionEvent::TooLong { len } => {
                 let text = format!("a message of {len} bytes exceeds the limit and was skipped");
                 (Level::WARN, "too_long", text)
             }
-            Notice::StoreFailed { text } => (Level::ERROR, "store", text.clone()),
+            SessionEvent::StoreFailed { text } => (Level::ERROR, "store", text.clone()),
             _ => return,
         };
         self.note(level, kind, id, text, now);
@@ -113,38 +115,52 @@ fn of(tag: Option<tickwire_fix::Tag>) -> String {
 }
 
 /// Returns how the end of a session is logged.
-fn ended(why: &Why) -> (Level, &'static str, String) {
+fn ended(why: &DisconnectReason) -> (Level, &'static str, String) {
     let (level, kind, text) = match why {
-        Why::Hook(text) => (Level::WARN, "end_hook", format!("a hook refused it: {text}")),
-        Why::LoggedOut { text } => (Level::INFO, "end_logout", format!("logged out {text}")),
-        Why::LogonRefused(refusal) => {
+        DisconnectReason::Hook(text) => {
+            (Level::WARN, "end_hook", format!("a hook refused it: {text}"))
+        }
+        DisconnectReason::LoggedOut { text } => {
+            (Level::INFO, "end_logout", format!("logged out {text}"))
+        }
+        DisconnectReason::LogonRefused(refusal) => {
             (Level::WARN, "end_refused", format!("Logon refused: {refusal}"))
         }
-        Why::LogonTimeout => (Level::WARN, "end_logon", "the Logon was not answered".to_owned()),
-        Why::LogoutTimeout => (Level::WARN, "end_answer", "the Logout was not answered".to_owned()),
-        Why::NotLoggedOn => (
+        DisconnectReason::LogonTimeout => {
+            (Level::WARN, "end_logon", "the Logon was not answered".to_owned())
+        }
+        DisconnectReason::LogoutTimeout => {
+            (Level::WARN, "end_answer", "the Logout was not answered".to_owned())
+        }
+        DisconnectReason::NotLoggedOn => (
             Level::WARN,
             "end_not_logon",
             "a message other than Logon arrived before the Logon".to_owned(),
         ),
-        Why::Reset => (
+        DisconnectReason::Reset => (
             Level::INFO,
             "end_reset",
             "the sequence numbers were reset before the Logon was answered".to_owned(),
         ),
-        Why::Schedule => (Level::INFO, "end_schedule", "outside the schedule".to_owned()),
-        Why::SeqNum => (Level::WARN, "end_seq_num", "MsgSeqNum is not acceptable".to_owned()),
-        Why::Shutdown => (Level::INFO, "end_shutdown", "shut down".to_owned()),
-        Why::Silence => (Level::WARN, "end_silence", "the peer is silent".to_owned()),
-        Why::SlowReader => (Level::WARN, "end_slow", "the peer does not read".to_owned()),
-        Why::Store(text) => (Level::ERROR, "end_store", text.clone()),
-        Why::TooLong { len, len_max } => {
+        DisconnectReason::Schedule => {
+            (Level::INFO, "end_schedule", "outside the schedule".to_owned())
+        }
+        DisconnectReason::SeqNum => {
+            (Level::WARN, "end_seq_num", "MsgSeqNum is not acceptable".to_owned())
+        }
+        DisconnectReason::Shutdown => (Level::INFO, "end_shutdown", "shut down".to_owned()),
+        DisconnectReason::Silence => (Level::WARN, "end_silence", "the peer is silent".to_owned()),
+        DisconnectReason::SlowReader => {
+            (Level::WARN, "end_slow", "the peer does not read".to_owned())
+        }
+        DisconnectReason::Store(text) => (Level::ERROR, "end_store", text.clone()),
+        DisconnectReason::TooLong { len, len_max } => {
             let text = format!(
                 "the peer resent a message of {len} bytes; the limit is {len_max} (MaxMessageSize)"
             );
             (Level::ERROR, "end_too_long", text)
         }
-        Why::Unsendable(text) => (Level::ERROR, "end_unsendable", text.clone()),
+        DisconnectReason::Unsendable(text) => (Level::ERROR, "end_unsendable", text.clone()),
         _ => (Level::WARN, "end", format!("{why:?}")),
     };
     (level, kind, format!("session ends: {text}"))

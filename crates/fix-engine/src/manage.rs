@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use tickwire_fix_session::{Config, Now, Role, Session, Store, StoreError, Why};
+use tickwire_fix_session::{Config, DisconnectReason, Now, Role, Session, Store, StoreError};
 
 use super::acceptor::ListenerKey;
 use super::access::Access;
@@ -47,7 +47,7 @@ pub(super) fn end(session: &mut Session<BoxStore>, now: Now) {
     if session.is_logged_on() {
         session.logout(now, "");
     } else if session.is_connected() && !session.is_logging_out() {
-        session.disconnect(Why::Shutdown);
+        session.disconnect(DisconnectReason::Shutdown);
     }
 }
 

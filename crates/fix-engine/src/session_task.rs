@@ -9,7 +9,9 @@ use std::io;
 use std::time::Duration;
 
 use tickwire_fix::Writer;
-use tickwire_fix_session::{Event, Head, Notice, Now, SendError, Session, Store, StoreError, Why};
+use tickwire_fix_session::{
+    DisconnectReason, Event, Head, Now, SendError, Session, SessionEvent, Store, StoreError,
+};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 
@@ -45,7 +47,7 @@ impl Default for SessionTaskOptions {
 #[non_exhaustive]
 pub enum TaskEnd {
     /// The session wanted it.
-    Session(Why),
+    Session(DisconnectReason),
     /// The peer closed the connection.
     Closed,
     /// The connection failed.
@@ -245,7 +247,7 @@ impl<S: Store + 'static> SessionTask<S> {
         let mut sync_at_ns = u64::MAX;
         loop {
             while let Some(event) = session.poll_event(now()) {
-                if let Event::Notice(Notice::Disconnect(why)) = &event {
+                if let Event::Session(SessionEvent::Disconnect(why)) = &event {
                     // The last bytes have a time of their own.
                     ended.get_or_insert((why.clone(), monotonic_ns().saturating_add(SECOND_NS)));
                 }
@@ -259,7 +261,7 @@ impl<S: Store + 'static> SessionTask<S> {
                 }
                 Err(error) => {
                     replies.drain(..).for_each(|reply| reply(Err(&error)));
-                    return TaskEnd::Session(Why::Store(error.to_string()));
+                    return TaskEnd::Session(DisconnectReason::Store(error.to_string()));
                 }
             };
             let is_flush = pending.is_empty();
@@ -306,7 +308,9 @@ impl<S: Store + 'static> SessionTask<S> {
                 sync_at_ns = u64::MAX;
             }
             if now.steady_ns >= gives_up_ns {
-                return TaskEnd::Session(ended.map_or(Why::SlowReader, |(why, _)| why));
+                return TaskEnd::Session(
+                    ended.map_or(DisconnectReason::SlowReader, |(why, _)| why),
+                );
             }
         }
     }

@@ -17,7 +17,9 @@ use tickwire_fix_engine::{
     AcceptorOptions, Access, AddError, Answer, BoxStore, Decision, Engine, EngineHandle,
     EngineOptions, HandleError, NumbersError, SessionKey, Sessions, TemplateSession,
 };
-use tickwire_fix_session::{Head, MemoryStore, Notice, Refusal, SendError, Store, Why};
+use tickwire_fix_session::{
+    DisconnectReason, Head, MemoryStore, Refusal, SendError, SessionEvent, Store,
+};
 use tickwire_host::Stop;
 use watched::{Act, Watched, full};
 
@@ -251,9 +253,9 @@ fn a_failure_of_the_store_is_told_even_if_the_next_commit_succeeds() {
         }
         assert_eq!(failures.load(Ordering::SeqCst), 0);
         // The application is told why its connection is gone, although it went at once.
-        let why = Why::Store(full("commit").to_string());
+        let why = DisconnectReason::Store(full("commit").to_string());
         let notices = &initiator.application().notices;
-        assert!(notices.contains(&Notice::Disconnect(why)), "{notices:?}");
+        assert!(notices.contains(&SessionEvent::Disconnect(why)), "{notices:?}");
     }
 }
 

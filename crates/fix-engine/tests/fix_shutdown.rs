@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tickwire_fix_engine::AcceptorOptions;
 use tickwire_fix_session::settings::Settings;
-use tickwire_fix_session::{Fsync, Notice, Why};
+use tickwire_fix_session::{DisconnectReason, Fsync, SessionEvent};
 use tickwire_host::Stop;
 
 #[test]
@@ -31,9 +31,10 @@ fn an_engine_that_is_stopped_says_logout_and_waits_for_the_answer() {
             ending.run(&stop).expect("runs");
             ending
         });
-        let is_told = |notices: &[Notice]| {
-            let is_logout =
-                |notice: &Notice| matches!(notice, Notice::Disconnect(Why::LoggedOut { .. }));
+        let is_told = |notices: &[SessionEvent]| {
+            let is_logout = |notice: &SessionEvent| {
+                matches!(notice, SessionEvent::Disconnect(DisconnectReason::LoggedOut { .. }))
+            };
             notices.iter().any(is_logout)
         };
         while !is_told(&other.application().notices) {

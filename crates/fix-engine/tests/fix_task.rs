@@ -19,7 +19,9 @@ use tickwire_fix::Tag;
 use tickwire_fix_engine::{
     HandleError, SessionTask, SessionTaskHandle, SessionTaskOptions, TaskEnd,
 };
-use tickwire_fix_session::{Delivery, Event, MemoryStore, Notice, SendError, Session, Why};
+use tickwire_fix_session::{
+    Delivery, DisconnectReason, Event, MemoryStore, SendError, Session, SessionEvent,
+};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, BufStream, DuplexStream, ReadBuf, duplex};
 use watched::{Act, Before, Watched, full};
 
@@ -77,7 +79,7 @@ async fn the_example_trades_and_logs_out() {
     let (accepted, ends) = fix_tokio::trade(20).await.expect("trades");
     assert_eq!(accepted, (0..20).map(|number| format!("order-{number}")).collect::<Vec<_>>());
     for end in ends {
-        assert!(matches!(end, TaskEnd::Session(Why::LoggedOut { .. })), "{end:?}");
+        assert!(matches!(end, TaskEnd::Session(DisconnectReason::LoggedOut { .. })), "{end:?}");
     }
     assert!(include_str!("../examples/fix_tokio.rs").lines().count() < 100);
 }
@@ -118,7 +120,7 @@ async fn a_connection_that_is_lost_loses_nothing() {
         tokio::join!(ending, run(&mut initiator, near), run(&mut acceptor, far));
     received.extend(numbers);
     for end in [first, second] {
-        assert!(matches!(end, TaskEnd::Session(Why::LoggedOut { .. })), "{end:?}");
+        assert!(matches!(end, TaskEnd::Session(DisconnectReason::LoggedOut { .. })), "{end:?}");
     }
     received.dedup();
     assert_eq!(received, (1..=250).collect::<Vec<_>>());
@@ -146,7 +148,7 @@ async fn a_connection_that_keeps_bytes_back_is_flushed() {
     let all = async { tokio::join!(ending, near, far) };
     let ((), near, far) = tokio::time::timeout(Duration::from_secs(5), all).await.expect("in time");
     for end in [near, far] {
-        assert!(matches!(end, TaskEnd::Session(Why::LoggedOut { .. })), "{end:?}");
+        assert!(matches!(end, TaskEnd::Session(DisconnectReason::LoggedOut { .. })), "{end:?}");
     }
     assert_eq!(delivered, 1);
 }
@@ -201,16 +203,17 @@ async fn what_the_store_does_not_take_is_not_acknowledged() {
     };
     let mut told = Vec::new();
     let running = initiator.run(near, |event| {
-        if let Event::Notice(notice) = event {
+        if let Event::Session(notice) = event {
             told.push(notice);
         }
     });
     let (sent, end, _) = tokio::join!(sending, running, run(&mut acceptor, far));
     assert!(matches!(sent, Err(SendError::Store(_))), "{sent:?}");
-    let TaskEnd::Session(why @ Why::Store(_)) = end else { panic!("{end:?}") };
+    let TaskEnd::Session(why @ DisconnectReason::Store(_)) = end else { panic!("{end:?}") };
     // Its last commit fails too.
     let text = full("commit").to_string();
-    let expected = [Notice::LoggedOn, Notice::Disconnect(why), Notice::StoreFailed { text }];
+    let expected =
+        [SessionEvent::LoggedOn, SessionEvent::Disconnect(why), SessionEvent::StoreFailed { text }];
     assert_eq!(told, expected);
     // Who asks when nobody runs the task waits; who asks when it is gone hears so.
     drop(initiator);
@@ -225,7 +228,7 @@ async fn a_peer_that_does_not_read_is_disconnected() {
     // Its Logon does not fit.
     let (near, mut far) = duplex(16);
     let (end, _) = run(&mut initiator, near).await;
-    assert!(matches!(end, TaskEnd::Session(Why::SlowReader)), "{end:?}");
+    assert!(matches!(end, TaskEnd::Session(DisconnectReason::SlowReader)), "{end:?}");
     let mut text = String::new();
     far.read_to_string(&mut text).await.expect("text");
     assert!(text.starts_with("8=FIX.4.4"), "{text}");

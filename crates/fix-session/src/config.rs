@@ -140,7 +140,7 @@ pub struct Config {
     /// [`Config::check_seq_nums`]. Default no.
     pub next_expected_seq_num: bool,
     /// True if a message that violates its dictionary is rejected. Otherwise it is reported with
-    /// [`crate::Notice::Invalid`] and handled as if it were valid. Default yes.
+    /// [`crate::SessionEvent::Invalid`] and handled as if it were valid. Default yes.
     pub reject_invalid: bool,
     /// True if a possible duplicate must have OrigSendingTime. Default yes.
     pub requires_orig_sending_time: bool,

@@ -64,8 +64,9 @@ pub use now::Now;
 pub use schedule::{Schedule, ScheduleError};
 pub use secret::Secret;
 pub use session::{
-    Added, Counters, Delivery, Event, Head, Hooks, LogonRequest, Notice, Outgoing, Refusal,
-    Session, Verdict, Why, admit, check_credentials, invalidity, is_admin, refusal_logout,
+    Added, Counters, Delivery, DisconnectReason, Event, Head, Hooks, LogonRequest, Outgoing,
+    Refusal, Session, SessionEvent, Verdict, admit, check_credentials, invalidity, is_admin,
+    refusal_logout,
 };
 pub use store::{
     FileStore, FileStoreOptions, Fsync, MemoryStore, MovedAside, Store, StoreReport, check_store,

@@ -4,7 +4,8 @@ mod talk;
 
 use talk::{NOW, Talk};
 use tickwire_fix_session::{
-    BeginString, Config, Head, Notice, Refusal, Role, SendError, Session, Store, Why,
+    BeginString, Config, DisconnectReason, Head, Refusal, Role, SendError, Session, SessionEvent,
+    Store,
 };
 
 const LOGON: &str = "98=0|108=30|";
@@ -28,9 +29,9 @@ fn state(talk: &mut Talk) -> (u64, u64, bool) {
     (store.next_sender(), store.next_target(), kept)
 }
 
-fn why(talk: &mut Talk) -> Option<Why> {
+fn why(talk: &mut Talk) -> Option<DisconnectReason> {
     let told = talk.notices.iter().find_map(|notice| match notice {
-        Notice::Disconnect(why) => Some(why.clone()),
+        SessionEvent::Disconnect(why) => Some(why.clone()),
         _ => None,
     });
     told.or_else(|| talk.disconnects().pop())
@@ -42,7 +43,7 @@ fn a_logon_with_a_low_number_is_closed_without_a_message_and_uses_no_number() {
         let mut talk = acceptor(|_| {});
         assert!(talk.say(1, "A", &body).is_empty(), "{body}");
         assert_eq!(state(&mut talk), (6, 4, true));
-        assert_eq!(why(&mut talk), Some(Why::LogonRefused(Refusal::MsgSeqNum)));
+        assert_eq!(why(&mut talk), Some(DisconnectReason::LogonRefused(Refusal::MsgSeqNum)));
     }
 }
 
@@ -61,7 +62,7 @@ fn a_reset_with_wrong_credentials_empties_nothing() {
     let answers = talk.say(1, "A", "98=0|108=30|141=Y|553=me|554=wrong|");
     assert_eq!(answers, ["35=5|58=unknown user"]);
     assert_eq!(state(&mut talk), (6, 4, true), "the Logout took no number");
-    assert_eq!(why(&mut talk), Some(Why::LogonRefused(Refusal::Credentials)));
+    assert_eq!(why(&mut talk), Some(DisconnectReason::LogonRefused(Refusal::Credentials)));
 }
 
 #[test]
@@ -70,7 +71,7 @@ fn a_replayed_reset_empties_nothing() {
     talk.handle_from("THERE", "20240229-11:34:56", 1, "A", "98=0|108=30|141=Y|");
     assert!(talk.answers(false).is_empty());
     assert_eq!(state(&mut talk), (6, 4, true));
-    assert_eq!(why(&mut talk), Some(Why::LogonRefused(Refusal::SendingTime)));
+    assert_eq!(why(&mut talk), Some(DisconnectReason::LogonRefused(Refusal::SendingTime)));
 }
 
 #[test]
@@ -109,12 +110,16 @@ fn what_else_a_first_message_can_be_changes_nothing() {
         let mut talk = acceptor(|_| {});
         assert!(talk.say(4, msg_type, body).is_empty(), "{msg_type} {body}");
         assert_eq!(state(&mut talk), (6, 4, true), "{msg_type} {body}");
-        assert_eq!(why(&mut talk), Some(Why::LogonRefused(refusal)), "{msg_type} {body}");
+        assert_eq!(
+            why(&mut talk),
+            Some(DisconnectReason::LogonRefused(refusal)),
+            "{msg_type} {body}"
+        );
     }
     let mut talk = acceptor(|config| config.dictionaries = None);
     assert!(talk.say(4, "A", "98=0|").is_empty(), "no HeartBtInt");
     assert_eq!(state(&mut talk), (6, 4, true));
-    assert_eq!(why(&mut talk), Some(Why::LogonRefused(Refusal::HeartBtInt)));
+    assert_eq!(why(&mut talk), Some(DisconnectReason::LogonRefused(Refusal::HeartBtInt)));
 }
 
 #[test]
@@ -202,7 +207,11 @@ fn a_configured_password_is_wanted_before_anything_is_stored() {
         let mut talk = acceptor(guarded);
         assert!(talk.say(1, "A", &format!("98=0|108=30|141=Y|{body}")).is_empty(), "{body}");
         assert_eq!(state(&mut talk), (6, 4, true), "{body}");
-        assert_eq!(why(&mut talk), Some(Why::LogonRefused(Refusal::Credentials)), "{body}");
+        assert_eq!(
+            why(&mut talk),
+            Some(DisconnectReason::LogonRefused(Refusal::Credentials)),
+            "{body}"
+        );
     }
     let mut talk = acceptor(guarded);
     let right = "98=0|108=30|553=me|554=secret|";

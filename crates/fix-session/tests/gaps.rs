@@ -4,7 +4,7 @@ mod talk;
 
 use talk::{NOW, Talk};
 use tickwire_fix::Tag;
-use tickwire_fix_session::{BeginString, Head, Notice, Role, Store, Why};
+use tickwire_fix_session::{BeginString, DisconnectReason, Head, Role, SessionEvent, Store};
 
 #[test]
 fn a_large_gap_is_asked_for_in_parts() {
@@ -84,7 +84,7 @@ fn a_logon_that_is_sent_again_is_a_duplicate_and_begins_nothing_anew() {
     let mut talk = Talk::logged_on(BeginString::Fix44);
     let again = "43=Y|122=20240229-12:34:50|98=0|108=30|141=Y|";
     assert!(talk.say(1, "A", again).is_empty());
-    assert!(talk.notices.contains(&Notice::PossDupIgnored { seq_num: 1 }));
+    assert!(talk.notices.contains(&SessionEvent::PossDupIgnored { seq_num: 1 }));
     assert_eq!((talk.numbers(), talk.session.is_logged_on()), ((2, 2), true));
     // Within a gap that is filled it is counted as any other message.
     assert_eq!(talk.say(4, "1", "112=x|"), ["35=2|7=2|16=0"]);
@@ -95,7 +95,7 @@ fn a_logon_that_is_sent_again_is_a_duplicate_and_begins_nothing_anew() {
     talk.session.reset(NOW);
     assert_eq!(talk.answers(false), ["35=A|98=0|108=30|141=Y"]);
     assert!(talk.say(1, "A", again).is_empty());
-    assert!(talk.notices.contains(&Notice::BeforeReset { seq_num: 1 }));
+    assert!(talk.notices.contains(&SessionEvent::BeforeReset { seq_num: 1 }));
     assert!(talk.say(1, "A", "98=0|108=30|141=Y|").is_empty());
     assert_eq!((talk.numbers(), talk.session.is_logged_on()), ((2, 2), true));
 }
@@ -151,15 +151,19 @@ fn nothing_is_taken_from_a_server_that_has_not_said_logon() {
         assert!(talk.say(1, msg_type, body).is_empty(), "{msg_type}");
         assert_eq!(talk.numbers(), (2, 1), "{msg_type}");
         assert_eq!(talk.session.counters().delivered, 0);
-        let told = talk.notices.contains(&Notice::Disconnect(Why::NotLoggedOn));
-        assert!(told || talk.disconnects() == [Why::NotLoggedOn], "{msg_type}: {:?}", talk.notices);
+        let told = talk.notices.contains(&SessionEvent::Disconnect(DisconnectReason::NotLoggedOn));
+        assert!(
+            told || talk.disconnects() == [DisconnectReason::NotLoggedOn],
+            "{msg_type}: {:?}",
+            talk.notices
+        );
     }
     // A Logout is an answer to a Logon.
     let mut talk = Talk::new(BeginString::Fix44, Role::Initiator, |_| {});
     talk.answers(false);
     talk.say(1, "5", "58=unknown user|");
-    let why = Why::LoggedOut { text: "unknown user".to_owned() };
-    let told = talk.notices.contains(&Notice::Disconnect(why.clone()));
+    let why = DisconnectReason::LoggedOut { text: "unknown user".to_owned() };
+    let told = talk.notices.contains(&SessionEvent::Disconnect(why.clone()));
     assert!(told || talk.disconnects() == [why], "{:?}", talk.notices);
 }
 
@@ -189,14 +193,18 @@ fn a_message_that_is_sent_again_though_it_is_too_long_ends_the_session_with_word
     });
     let long = talk.message(2, "B", &format!("148={}|33=0|", "x".repeat(500)));
     talk.handle_bytes(&long);
-    assert!(talk.notices.contains(&Notice::TooLong { len: long.len() }), "{:?}", talk.notices);
+    assert!(
+        talk.notices.contains(&SessionEvent::TooLong { len: long.len() }),
+        "{:?}",
+        talk.notices
+    );
     assert!(talk.answers(false).is_empty(), "bytes on the wire may be wrong once");
     assert_eq!(talk.say(3, "0", ""), ["35=2|7=2|16=0"]);
     talk.handle_bytes(&long);
     let text = format!("a message of {} bytes exceeds the limit of 500", long.len());
     assert_eq!(talk.answers(false), [format!("35=5|58={text}")]);
-    let why = Why::TooLong { len: long.len(), len_max: 500 };
-    assert!(talk.notices.contains(&Notice::Disconnect(why)), "{:?}", talk.notices);
+    let why = DisconnectReason::TooLong { len: long.len(), len_max: 500 };
+    assert!(talk.notices.contains(&SessionEvent::Disconnect(why)), "{:?}", talk.notices);
 }
 
 #[test]

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use talk::{NOW, Talk};
 use tickwire_fix::{Message, Tag};
 use tickwire_fix_session::{
-    Added, BeginString, Head, Hooks, Notice, Outgoing, Role, SendError, SessionId, Store, Verdict,
-    Why,
+    Added, BeginString, DisconnectReason, Head, Hooks, Outgoing, Role, SendError, SessionEvent,
+    SessionId, Store, Verdict,
 };
 
 /// Signs Logons, stamps and withholds messages, notes what it hears.
@@ -106,8 +106,8 @@ fn a_hook_hears_each_message_of_the_session_once_and_may_end_it() {
     talk.say(2, "0", "43=Y|122=20240229-12:34:56|");
     assert_eq!(*house.heard.lock().expect("not poisoned"), ["0 ", "0 early"]);
     assert_eq!(talk.say(6, "3", "45=2|58=why|"), ["35=5|58=no 3 please"]);
-    let why = Why::Hook("no 3\u{1}please".to_owned());
-    assert!(talk.notices.contains(&Notice::Disconnect(why)), "{:?}", talk.notices);
+    let why = DisconnectReason::Hook("no 3\u{1}please".to_owned());
+    assert!(talk.notices.contains(&SessionEvent::Disconnect(why)), "{:?}", talk.notices);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn a_hook_that_breaks_a_message_ends_the_session_and_nothing_leaves() {
     });
     talk.session.send_test_request(NOW, "x");
     assert!(talk.answers(false).is_empty());
-    assert!(matches!(talk.disconnects().as_slice(), [Why::Unsendable(_)]));
+    assert!(matches!(talk.disconnects().as_slice(), [DisconnectReason::Unsendable(_)]));
 }
 
 /// A peer may ask for very many messages of which none is to be sent again: other sessions must not wait for that.

@@ -3,7 +3,7 @@
 mod talk;
 
 use talk::{NOW, TIME, Talk};
-use tickwire_fix_session::{BeginString, Config, Notice, Now, Why};
+use tickwire_fix_session::{BeginString, Config, DisconnectReason, Now, SessionEvent};
 
 fn at(seconds: u64) -> Now {
     NOW.plus(seconds * 1_000_000_000)
@@ -23,7 +23,7 @@ fn talk() -> Talk {
 /// Whether the peer is abandoned at that time.
 fn is_given_up(talk: &mut Talk, seconds: u64) -> bool {
     talk.session.handle_timeout(at(seconds));
-    talk.disconnects().contains(&Why::Silence)
+    talk.disconnects().contains(&DisconnectReason::Silence)
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_message_of_the_numbers_before_a_reset_is_a_sign_of_life() {
     talk.session.reset(NOW);
     talk.now = at(25);
     talk.handle(2, "0", "");
-    assert!(talk.notices.contains(&Notice::BeforeReset { seq_num: 2 }), "{:?}", talk.notices);
+    assert!(talk.notices.contains(&SessionEvent::BeforeReset { seq_num: 2 }), "{:?}", talk.notices);
     assert!(!is_given_up(&mut talk, 84) && is_given_up(&mut talk, 85));
 }
 
@@ -81,8 +81,11 @@ fn a_low_number_without_poss_dup_ends_the_session() {
         let mut talk = talk();
         let logout = "35=5|58=MsgSeqNum too low, expecting 2 but received 1";
         assert_eq!(talk.say(1, msg_type, body), [logout], "{msg_type}");
-        let why = Notice::Disconnect(Why::SeqNum);
-        assert!(talk.notices.contains(&why) || talk.disconnects() == [Why::SeqNum], "{msg_type}");
+        let why = SessionEvent::Disconnect(DisconnectReason::SeqNum);
+        assert!(
+            talk.notices.contains(&why) || talk.disconnects() == [DisconnectReason::SeqNum],
+            "{msg_type}"
+        );
         assert_eq!((talk.numbers().1, talk.session.counters().delivered), (2, 0), "{msg_type}");
         assert!(!talk.session.is_logged_on());
     }

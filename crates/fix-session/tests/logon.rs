@@ -4,7 +4,7 @@ mod talk;
 
 use talk::{NOW, TIME, Talk};
 use tickwire_fix_session::{
-    BeginString, Config, Head, Notice, Refusal, Role, SendError, Store, Why,
+    BeginString, Config, DisconnectReason, Head, Refusal, Role, SendError, SessionEvent, Store,
 };
 
 const LOGON: &str = "98=0|108=30|";
@@ -13,9 +13,9 @@ fn acceptor(tweak: impl FnOnce(&mut Config)) -> Talk {
     Talk::new(BeginString::Fix44, Role::Acceptor, tweak)
 }
 
-fn closed(talk: &mut Talk) -> Option<Why> {
+fn closed(talk: &mut Talk) -> Option<DisconnectReason> {
     let told = talk.notices.iter().find_map(|notice| match notice {
-        Notice::Disconnect(why) => Some(why.clone()),
+        SessionEvent::Disconnect(why) => Some(why.clone()),
         _ => None,
     });
     told.or_else(|| talk.disconnects().pop())
@@ -31,11 +31,11 @@ fn the_application_decides_on_a_logon_if_it_is_to_be_asked() {
     talk.refusal = Some("unknown user");
     assert_eq!(talk.say(1, "A", LOGON), ["35=5|58=unknown user"]);
     assert!(!talk.session.is_logged_on());
-    assert_eq!(closed(&mut talk), Some(Why::LogonRefused(Refusal::Credentials)));
+    assert_eq!(closed(&mut talk), Some(DisconnectReason::LogonRefused(Refusal::Credentials)));
     let mut talk = acceptor(asks);
     talk.refusal = Some("");
     assert!(talk.say(1, "A", LOGON).is_empty(), "sent away without a word");
-    assert_eq!(closed(&mut talk), Some(Why::LogonRefused(Refusal::Credentials)));
+    assert_eq!(closed(&mut talk), Some(DisconnectReason::LogonRefused(Refusal::Credentials)));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_logon_and_the_answer_to_a_logout_are_waited_for_so_long() {
         talk.session.handle_timeout(at(4));
         assert_eq!(closed(&mut talk), None);
         talk.session.handle_timeout(at(5));
-        assert_eq!(closed(&mut talk), Some(Why::LogonTimeout), "{role:?}");
+        assert_eq!(closed(&mut talk), Some(DisconnectReason::LogonTimeout), "{role:?}");
     }
     let mut talk = Talk::logged_on_with(BeginString::Fix44, |config| config.logout_timeout_s = 3);
     talk.session.logout(NOW, "enough");
@@ -79,7 +79,7 @@ fn a_logon_and_the_answer_to_a_logout_are_waited_for_so_long() {
     talk.session.handle_timeout(at(2));
     assert_eq!(closed(&mut talk), None);
     talk.session.handle_timeout(at(3));
-    assert_eq!(closed(&mut talk), Some(Why::LogoutTimeout));
+    assert_eq!(closed(&mut talk), Some(DisconnectReason::LogoutTimeout));
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod talk;
 use talk::{NOW, TIME, Talk};
 use tickwire_fix::Tag;
 use tickwire_fix_session::{
-    BeginString, Config, Event, Head, Notice, SendError, Session, Store, Why,
+    BeginString, Config, DisconnectReason, Event, Head, SendError, Session, SessionEvent, Store,
 };
 
 fn send(session: &mut Session<impl Store>, text: &str) -> Result<u64, SendError> {
@@ -105,7 +105,7 @@ fn what_a_peer_asks_for_before_it_answers_our_logout_begins_the_wait_anew() {
         assert_eq!(talk.say(seq_num, "2", "7=2|16=2|"), ["35=B|43=Y|148=one"], "{second}");
         talk.session.handle_timeout(at(second + 1));
         // Not for ever.
-        let told = if second < 59 { Vec::new() } else { vec![Why::LogoutTimeout] };
+        let told = if second < 59 { Vec::new() } else { vec![DisconnectReason::LogoutTimeout] };
         assert_eq!(talk.disconnects(), told, "{second}");
     }
 }
@@ -120,7 +120,7 @@ fn a_logout_right_behind_a_resend_request_is_answered_behind_what_was_asked_for(
     talk.handle_bytes(&bytes);
     assert_eq!(talk.answers(false), ["35=B|43=Y|148=one", "35=5"]);
     assert_eq!(talk.session.poll_timeout(), Some(0), "the end is to be told");
-    assert_eq!(talk.disconnects(), [Why::LoggedOut { text: "bye".to_owned() }]);
+    assert_eq!(talk.disconnects(), [DisconnectReason::LoggedOut { text: "bye".to_owned() }]);
     assert_eq!(talk.numbers(), (4, 4));
 }
 
@@ -138,7 +138,7 @@ fn a_logout_ahead_of_its_turn_waits_for_what_is_missing() {
         );
         talk
     };
-    let told = [Why::LoggedOut { text: "bye".to_owned() }];
+    let told = [DisconnectReason::LoggedOut { text: "bye".to_owned() }];
     let mut talk = early();
     let mut bytes = talk.message(2, "0", "");
     bytes.extend(talk.message(3, "B", &format!("43=Y|122={TIME}|148=x|33=1|58=x|")));
@@ -167,6 +167,7 @@ fn a_logout_ahead_of_its_turn_waits_for_what_is_missing() {
     assert_eq!(talk.answers(false), ["35=5"]);
     assert!(talk.say(4, "5", "58=bye|").is_empty());
     assert!(
-        talk.notices.contains(&Notice::Disconnect(told[0].clone())) || talk.disconnects() == told
+        talk.notices.contains(&SessionEvent::Disconnect(told[0].clone()))
+            || talk.disconnects() == told
     );
 }

@@ -8,7 +8,7 @@ use talk::{NOW, Talk};
 use tickwire_fix::dictionary::shipped;
 use tickwire_fix::{Dictionary, Framer, Limits, Reader, Step, Tag};
 use tickwire_fix_session::{
-    ApplVersion, BeginString, Dictionaries, Head, Notice, SendError, Session,
+    ApplVersion, BeginString, Dictionaries, Head, SendError, Session, SessionEvent,
 };
 
 /// A dictionary with a data field of its own, `5001` with the length `5000`.
@@ -66,8 +66,9 @@ fn the_body_of_a_message_that_is_sent_again_keeps_its_bytes() {
         let fields = format!("148=news|33=1|58=line|5000={}|5001={data}|", data.len());
         let notices = talk.notices.len();
         talk.handle(3, "B", &fields);
-        let rejected =
-            talk.notices[notices..].iter().any(|notice| matches!(notice, Notice::Rejected { .. }));
+        let rejected = talk.notices[notices..]
+            .iter()
+            .any(|notice| matches!(notice, SessionEvent::Rejected { .. }));
         assert!(!rejected, "{version}: {:?}", &talk.notices[notices..]);
     }
 }

@@ -5,7 +5,9 @@ mod talk;
 
 use talk::{NOW, Talk};
 use tickwire_fix::Tag;
-use tickwire_fix_session::{BeginString, Head, Notice, Role, Session, Store, Why};
+use tickwire_fix_session::{
+    BeginString, DisconnectReason, Head, Role, Session, SessionEvent, Store,
+};
 
 const RESET: &str = "35=A|98=0|108=30|141=Y";
 const ANSWER: &str = "98=0|108=30|141=Y|";
@@ -75,7 +77,7 @@ fn a_reset_that_is_not_answered_ends_the_connection() {
     talk.session.handle_timeout(NOW.plus(9_000_000_000));
     assert!(talk.disconnects().is_empty());
     talk.session.handle_timeout(NOW.plus(10_000_000_000));
-    assert_eq!(talk.disconnects(), [Why::LogonTimeout]);
+    assert_eq!(talk.disconnects(), [DisconnectReason::LogonTimeout]);
 }
 
 #[test]
@@ -106,7 +108,7 @@ fn an_acceptor_answers_the_next_logon_by_a_reset_that_was_not_answered() {
         assert_eq!(talk.say(seq_num, "A", "98=0|108=30|"), [RESET]);
         // The peer does not know yet.
         assert!(talk.say(seq_num + 1, "B", "148=old|33=1|58=x|").is_empty());
-        assert!(talk.notices.contains(&Notice::BeforeReset { seq_num: seq_num + 1 }));
+        assert!(talk.notices.contains(&SessionEvent::BeforeReset { seq_num: seq_num + 1 }));
         assert_eq!(talk.say(1, "A", ANSWER), ["35=B|43=Y|148=one"]);
         assert_eq!(talk.numbers(), (3, 2));
         assert_eq!(talk.say(2, "1", "112=x|"), ["35=0|112=x"]);
@@ -130,7 +132,7 @@ fn a_reset_while_a_logon_is_awaited_is_said_with_the_next() {
     reconnect(&mut talk);
     assert_eq!(talk.answers(false), ["35=A|98=0|108=30"]);
     talk.session.reset(NOW);
-    assert_eq!(talk.disconnects(), [Why::Reset]);
+    assert_eq!(talk.disconnects(), [DisconnectReason::Reset]);
     reconnect(&mut talk);
     assert_eq!(talk.answers(false), [RESET]);
     assert!(talk.say(1, "A", ANSWER).is_empty());

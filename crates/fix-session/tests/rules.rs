@@ -4,7 +4,9 @@ mod talk;
 
 use talk::{NOW, TIME, Talk};
 use tickwire_fix::Tag;
-use tickwire_fix_session::{BeginString, Config, Head, Notice, Role, Store, Why};
+use tickwire_fix_session::{
+    BeginString, Config, DisconnectReason, Head, Role, SessionEvent, Store,
+};
 
 const LOGON: &str = "98=0|108=30|";
 
@@ -30,7 +32,8 @@ fn nothing_is_held_between_our_reset_and_its_answer() {
     {
         assert!(talk.say(seq_num, msg_type, body).is_empty(), "{seq_num}");
     }
-    let ignored = talk.notices.iter().filter(|notice| matches!(notice, Notice::BeforeReset { .. }));
+    let ignored =
+        talk.notices.iter().filter(|notice| matches!(notice, SessionEvent::BeforeReset { .. }));
     assert_eq!(ignored.count(), 3);
     assert!(talk.say(1, "A", "98=0|108=30|141=Y|").is_empty());
     assert_eq!(numbers(&talk), (2, 2));
@@ -61,8 +64,10 @@ fn the_answer_to_our_reset_has_its_flag_and_number_1() {
             assert_eq!(talk.session.is_logged_on(), is_answer, "{seq_num} {body}");
             if !is_answer {
                 assert!(answers[0].starts_with("35=5|58=the answer"), "{answers:?}");
-                let why = Notice::Disconnect(Why::SeqNum);
-                assert!(talk.notices.contains(&why) || talk.disconnects() == [Why::SeqNum]);
+                let why = SessionEvent::Disconnect(DisconnectReason::SeqNum);
+                assert!(
+                    talk.notices.contains(&why) || talk.disconnects() == [DisconnectReason::SeqNum]
+                );
             }
         }
     }
@@ -197,7 +202,7 @@ fn an_invalid_reject_is_not_answered_by_a_reject() {
     assert!(talk.say(2, "3", "45=x|").is_empty());
     assert!(talk.say(3, "3", "58=no RefSeqNum|").is_empty());
     assert_eq!(numbers(&talk), (2, 4), "they are counted");
-    let told = talk.notices.iter().filter(|notice| matches!(notice, Notice::Invalid { .. }));
+    let told = talk.notices.iter().filter(|notice| matches!(notice, SessionEvent::Invalid { .. }));
     assert_eq!(told.count(), 2);
     // Anything else is.
     assert!(talk.say(4, "0", "55=x|")[0].starts_with("35=3|45=4|"));

@@ -1,8 +1,8 @@
 //! Sessions that keep to a schedule.
 
 use tickwire_fix_session::{
-    BeginString, Config, Event, MemoryStore, Notice, Now, Role, Schedule, Session, SessionId,
-    Store, Why,
+    BeginString, Config, DisconnectReason, Event, MemoryStore, Now, Role, Schedule, Session,
+    SessionEvent, SessionId, Store,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -28,10 +28,10 @@ fn limited(store: MemoryStore, logon: Option<(&str, &str)>) -> Session<MemorySto
     Session::new(config, store)
 }
 
-fn disconnects(session: &mut Session<MemoryStore>, now: Now) -> Option<Why> {
+fn disconnects(session: &mut Session<MemoryStore>, now: Now) -> Option<DisconnectReason> {
     let mut found = None;
     while let Some(event) = session.poll_event(now) {
-        if let Event::Notice(Notice::Disconnect(why)) = event {
+        if let Event::Session(SessionEvent::Disconnect(why)) = event {
             found = Some(why);
         }
     }
@@ -48,7 +48,7 @@ fn exchange(
     from: &mut Session<MemoryStore>,
     to: &mut Session<MemoryStore>,
     now: Now,
-) -> Option<Why> {
+) -> Option<DisconnectReason> {
     let bytes = from.poll_transmit(now).expect("memory").to_vec();
     from.handle_transmitted(bytes.len());
     to.handle_bytes(&bytes);
@@ -68,7 +68,7 @@ fn outside_of_the_schedule_nobody_logs_on() {
     let mut session = session(MemoryStore::new());
     session.handle_connected(at(7, 59));
     assert!(session.poll_transmit(at(7, 59)).expect("memory").is_empty());
-    assert_eq!(disconnects(&mut session, at(7, 59)), Some(Why::Schedule));
+    assert_eq!(disconnects(&mut session, at(7, 59)), Some(DisconnectReason::Schedule));
 }
 
 #[test]
@@ -97,9 +97,9 @@ fn the_end_of_the_session_is_a_logout() {
     assert!(initiator.poll_timeout().expect("some") <= end.steady_ns);
     initiator.handle_timeout(end);
     let why = exchange(&mut initiator, &mut acceptor, end);
-    assert_eq!(why, Some(Why::LoggedOut { text: "end of session".to_owned() }));
+    assert_eq!(why, Some(DisconnectReason::LoggedOut { text: "end of session".to_owned() }));
     let why = exchange(&mut acceptor, &mut initiator, end);
-    assert_eq!(why, Some(Why::LoggedOut { text: String::new() }));
+    assert_eq!(why, Some(DisconnectReason::LoggedOut { text: String::new() }));
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn the_time_to_be_logged_on_ends_with_a_logout_and_the_numbers_go_on() {
     let mut initiator = limited(MemoryStore::new(), Some(("09:00:00", "15:00:00")));
     // In session, but not yet to be logged on.
     initiator.handle_connected(at(8, 30));
-    assert_eq!(disconnects(&mut initiator, at(8, 30)), Some(Why::Schedule));
+    assert_eq!(disconnects(&mut initiator, at(8, 30)), Some(DisconnectReason::Schedule));
     initiator.handle_disconnected(at(8, 30));
     let config = initiator.config();
     assert_eq!(config.logon_from(at(7, 0).wall_ns), Some(at(8, 0).wall_ns));
@@ -119,12 +119,12 @@ fn the_time_to_be_logged_on_ends_with_a_logout_and_the_numbers_go_on() {
     assert!(initiator.poll_timeout().expect("some") <= end.steady_ns);
     initiator.handle_timeout(end);
     let why = exchange(&mut initiator, &mut acceptor, end);
-    assert_eq!(why, Some(Why::LoggedOut { text: "end of logon time".to_owned() }));
+    assert_eq!(why, Some(DisconnectReason::LoggedOut { text: "end of logon time".to_owned() }));
     exchange(&mut acceptor, &mut initiator, end);
     initiator.handle_disconnected(end);
     assert_eq!((initiator.store().next_sender(), initiator.store().next_target()), (3, 3));
     initiator.handle_connected(end);
-    assert_eq!(disconnects(&mut initiator, end), Some(Why::Schedule));
+    assert_eq!(disconnects(&mut initiator, end), Some(DisconnectReason::Schedule));
     // The numbers are still those of the session.
     assert_eq!(initiator.store().next_sender(), 3);
 }

@@ -7,7 +7,8 @@ use std::cell::Cell;
 
 use talk::{NOW, Talk};
 use tickwire_fix_session::{
-    BeginString, Config, Event, MemoryStore, Notice, Role, Session, SessionId, Store, Why,
+    BeginString, Config, DisconnectReason, Event, MemoryStore, Role, Session, SessionEvent,
+    SessionId, Store,
 };
 use watched::{Act, Watched, full};
 
@@ -56,18 +57,18 @@ fn a_reset_that_the_store_refuses_is_told_and_not_said() {
     session.reset(NOW);
     assert!(session.poll_transmit(NOW).expect("commits").is_empty());
     let mut told = || match session.poll_event(NOW) {
-        Some(Event::Notice(notice)) => Some(notice),
+        Some(Event::Session(notice)) => Some(notice),
         _ => None,
     };
     let error = full("begin anew").to_string();
-    assert_eq!(told(), Some(Notice::Disconnect(Why::Store(error.clone()))));
+    assert_eq!(told(), Some(SessionEvent::Disconnect(DisconnectReason::Store(error.clone()))));
     assert_eq!(told(), None);
     session.handle_disconnected(NOW);
     let mut told = || match session.poll_event(NOW) {
-        Some(Event::Notice(notice)) => Some(notice),
+        Some(Event::Session(notice)) => Some(notice),
         _ => None,
     };
-    assert_eq!(told(), Some(Notice::StoreFailed { text: error }));
+    assert_eq!(told(), Some(SessionEvent::StoreFailed { text: error }));
     assert_eq!(told(), None);
     assert_eq!((session.store().next_sender(), session.store().next_target()), (2, 2));
 }
@@ -89,11 +90,11 @@ fn what_was_found_out_while_it_transmitted_is_told_though_the_connection_goes_fi
     is_full.set(false);
     session.handle_disconnected(NOW);
     let told = match session.poll_event(NOW) {
-        Some(Event::Notice(notice)) => Some(notice),
+        Some(Event::Session(notice)) => Some(notice),
         _ => None,
     };
-    let why = Why::Store(full("commit").to_string());
-    assert_eq!(told, Some(Notice::Disconnect(why)));
+    let why = DisconnectReason::Store(full("commit").to_string());
+    assert_eq!(told, Some(SessionEvent::Disconnect(why)));
     assert!(session.poll_event(NOW).is_none());
 }
 
@@ -102,12 +103,12 @@ fn an_end_that_was_not_polled_is_none_of_the_next_connection_but_a_reset_is_told
     let mut talk = Talk::logged_on_with(BeginString::Fix44, |config| {
         config.reset_on_disconnect = true;
     });
-    talk.session.disconnect(Why::Shutdown);
+    talk.session.disconnect(DisconnectReason::Shutdown);
     talk.session.handle_disconnected(NOW);
     talk.session.handle_connected(NOW);
     talk.notices.clear();
     let logon = talk.message(1, "A", "98=0|108=30|");
     talk.handle_bytes(&logon);
-    assert_eq!(talk.notices, [Notice::Reset, Notice::LoggedOn]);
+    assert_eq!(talk.notices, [SessionEvent::Reset, SessionEvent::LoggedOn]);
     assert!(talk.session.is_logged_on());
 }

@@ -4,14 +4,16 @@ mod talk;
 
 use talk::{NOW, Talk};
 use tickwire_fix::{SessionRejectReason, Tag};
-use tickwire_fix_session::{BeginString, Config, Head, Notice, Role, SendError, Store, Why};
+use tickwire_fix_session::{
+    BeginString, Config, DisconnectReason, Head, Role, SendError, SessionEvent, Store,
+};
 
 #[test]
 fn an_invalid_message_is_handled_and_told_if_it_is_not_to_be_refused() {
     let lenient = |config: &mut Config| config.reject_invalid = false;
     let mut talk = Talk::logged_on_with(BeginString::Fix44, lenient);
     assert_eq!(talk.say(2, "1", "112=here|55=ABC|"), ["35=0|112=here"]);
-    let told = Notice::Invalid {
+    let told = SessionEvent::Invalid {
         seq_num: 2,
         reason: SessionRejectReason::TagNotDefinedForMessageType,
         tag: Some(Tag(55)),
@@ -42,7 +44,7 @@ fn a_possible_duplicate_without_its_first_time_is_ignored_if_it_needs_none() {
     let lenient = |config: &mut Config| config.requires_orig_sending_time = false;
     let mut talk = Talk::logged_on_with(BeginString::Fix44, lenient);
     assert!(talk.say(1, "0", "43=Y|").is_empty());
-    assert!(talk.notices.contains(&Notice::PossDupIgnored { seq_num: 1 }));
+    assert!(talk.notices.contains(&SessionEvent::PossDupIgnored { seq_num: 1 }));
 }
 
 #[test]
@@ -170,7 +172,7 @@ fn a_peer_may_be_silent_for_as_long_as_the_multiplier_says() {
     assert!(wait(119).is_empty());
     assert!(talk.disconnects().is_empty());
     talk.session.handle_timeout(at(120));
-    assert_eq!(talk.disconnects(), [Why::Silence]);
+    assert_eq!(talk.disconnects(), [DisconnectReason::Silence]);
 }
 
 #[test]

@@ -4,16 +4,18 @@ mod talk;
 
 use talk::{NOW, TIME, Talk};
 use tickwire_fix::{SessionRejectReason, Tag};
-use tickwire_fix_session::{BeginString, Event, Head, Notice, Refusal, Role, Why};
+use tickwire_fix_session::{
+    BeginString, DisconnectReason, Event, Head, Refusal, Role, SessionEvent,
+};
 
 #[test]
 fn rejects_of_the_peer_are_told_and_counted() {
     let mut talk = Talk::logged_on(BeginString::Fix44);
     talk.say(2, "3", "45=7|58=why|");
-    let told = Notice::RejectReceived { seq_num: 7, text: "why".to_owned() };
+    let told = SessionEvent::RejectReceived { seq_num: 7, text: "why".to_owned() };
     assert!(talk.notices.contains(&told), "{:?}", talk.notices);
     talk.say(3, "j", "45=8|58=no|372=D|380=3|");
-    let told = Notice::RejectReceived { seq_num: 8, text: "no".to_owned() };
+    let told = SessionEvent::RejectReceived { seq_num: 8, text: "no".to_owned() };
     assert!(talk.notices.contains(&told), "{:?}", talk.notices);
     assert_eq!(talk.session.counters().refused, 2);
     talk.say(4, "B", "148=x|33=1|58=x|");
@@ -41,7 +43,7 @@ fn garbage_between_messages_is_counted_and_hides_none() {
     let last = talk.message(3, "1", "112=b|");
     talk.handle_bytes(&[&first[..], b"GET / HTTP", &garbled, &last].concat());
     assert_eq!(talk.answers(false), ["35=0|112=a", "35=0|112=b"]);
-    assert!(talk.notices.contains(&Notice::Garbage { len: 10 }), "{:?}", talk.notices);
+    assert!(talk.notices.contains(&SessionEvent::Garbage { len: 10 }), "{:?}", talk.notices);
     assert_eq!(talk.session.counters().garbled, 2);
     assert!(talk.session.is_logged_on());
 }
@@ -50,7 +52,11 @@ fn garbage_between_messages_is_counted_and_hides_none() {
 fn garbage_before_the_logon_ends_the_connection() {
     let mut talk = Talk::new(BeginString::Fix44, Role::Acceptor, |_| {});
     talk.handle_bytes(b"GET / HTTP/1.1\r\n\r\n");
-    assert!(talk.notices.contains(&Notice::Disconnect(Why::NotLoggedOn)), "{:?}", talk.notices);
+    assert!(
+        talk.notices.contains(&SessionEvent::Disconnect(DisconnectReason::NotLoggedOn)),
+        "{:?}",
+        talk.notices
+    );
     assert_eq!(talk.session.counters().garbled, 1);
 }
 
@@ -80,7 +86,7 @@ fn an_answer_from_within_a_delivery_is_a_message_of_the_session() {
 #[test]
 fn an_initiator_is_told_what_is_wrong_with_the_answer_to_its_logon() {
     let invalid =
-        |tag: Option<u32>, reason| Notice::Invalid { seq_num: 1, reason, tag: tag.map(Tag) };
+        |tag: Option<u32>, reason| SessionEvent::Invalid { seq_num: 1, reason, tag: tag.map(Tag) };
     let late = SessionRejectReason::SendingTimeAccuracy;
     for (time, body, refusal, notice) in [
         (
@@ -95,9 +101,9 @@ fn an_initiator_is_told_what_is_wrong_with_the_answer_to_its_logon() {
         talk.answers(false);
         talk.handle_from("THERE", time, 1, "A", body);
         assert!(talk.answers(false).is_empty());
-        let ended = Notice::Disconnect(Why::LogonRefused(refusal));
+        let ended = SessionEvent::Disconnect(DisconnectReason::LogonRefused(refusal));
         assert!(talk.notices.contains(&notice), "{:?}", talk.notices);
-        let ends = talk.disconnects().into_iter().map(Notice::Disconnect);
+        let ends = talk.disconnects().into_iter().map(SessionEvent::Disconnect);
         assert!(
             talk.notices.iter().cloned().chain(ends).any(|told| told == ended),
             "{:?}",

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use super::bytes::{digest, push, push_bytes, take, take_bytes};
-use super::{Identity, PlanError, Split, Why};
+use super::{Identity, PlanError, PlanErrorKind, Split};
 use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, Mark};
 
 /// Suffix of an index, after the name of its capture.
@@ -86,7 +86,7 @@ impl Index {
             }
             if position >= report {
                 if !progress(position, identity.len) {
-                    return Err(PlanError::new(path, Why::Ended));
+                    return Err(PlanError::new(path, PlanErrorKind::Ended));
                 }
                 report = position + PROGRESS_BYTES;
             }

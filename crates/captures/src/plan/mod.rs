@@ -45,22 +45,22 @@ pub struct Planned {
     pub splits: Vec<Split>,
     /// True if an index existed, so that the capture was not read.
     pub was_indexed: bool,
-    /// Why the index could not be kept: the next plan reads the capture again.
+    /// Reason why the index could not be kept; the next plan reads the capture again.
     pub not_kept: Option<PlanError>,
 }
 
-/// Why a capture cannot be planned, or an index not kept.
+/// Error of planning a capture, or of keeping its index.
 #[derive(Debug)]
 pub struct PlanError {
     /// The file.
     pub path: PathBuf,
     /// The error.
-    pub why: Why,
+    pub kind: PlanErrorKind,
 }
 
 /// Error of a file.
 #[derive(Debug)]
-pub enum Why {
+pub enum PlanErrorKind {
     /// It cannot be opened, listed, read or written.
     Io(io::Error),
     /// It is no capture.
@@ -72,18 +72,18 @@ pub enum Why {
 }
 
 impl PlanError {
-    fn new(path: &Path, why: impl Into<Why>) -> Self {
-        Self { path: path.to_owned(), why: why.into() }
+    fn new(path: &Path, kind: impl Into<PlanErrorKind>) -> Self {
+        Self { path: path.to_owned(), kind: kind.into() }
     }
 }
 
-impl From<io::Error> for Why {
+impl From<io::Error> for PlanErrorKind {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-impl From<CaptureError> for Why {
+impl From<CaptureError> for PlanErrorKind {
     fn from(error: CaptureError) -> Self {
         Self::Capture(error)
     }
@@ -92,21 +92,23 @@ impl From<CaptureError> for Why {
 impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.path.display())?;
-        match &self.why {
-            Why::Io(error) => error.fmt(f),
-            Why::Capture(error) => error.fmt(f),
-            Why::Changed => f.write_str("the file has changed since it was planned: plan it again"),
-            Why::Ended => f.write_str("planning was ended"),
+        match &self.kind {
+            PlanErrorKind::Io(error) => error.fmt(f),
+            PlanErrorKind::Capture(error) => error.fmt(f),
+            PlanErrorKind::Changed => {
+                f.write_str("the file has changed since it was planned: plan it again")
+            }
+            PlanErrorKind::Ended => f.write_str("planning was ended"),
         }
     }
 }
 
 impl std::error::Error for PlanError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.why {
-            Why::Io(error) => Some(error),
-            Why::Capture(error) => Some(error),
-            Why::Changed | Why::Ended => None,
+        match &self.kind {
+            PlanErrorKind::Io(error) => Some(error),
+            PlanErrorKind::Capture(error) => Some(error),
+            PlanErrorKind::Changed | PlanErrorKind::Ended => None,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom, Take};
 use std::path::{Path, PathBuf};
 
 use super::bytes::{push, push_bytes, take, take_bytes};
-use super::{Identity, PlanError, Why};
+use super::{Identity, PlanError, PlanErrorKind};
 use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, Mark};
 
 /// Reads a split.
@@ -66,10 +66,10 @@ impl Split {
     /// # Errors
     /// [`PlanError`] where the file cannot be read, is no capture, or is not the one that was planned.
     pub fn open(&self) -> Result<SplitReader, PlanError> {
-        let wrong = |why: Why| PlanError::new(&self.path, why);
+        let wrong = |kind: PlanErrorKind| PlanError::new(&self.path, kind);
         let mut file = File::open(&self.path).map_err(|error| wrong(error.into()))?;
         if Identity::of(&mut file).map_err(|error| wrong(error.into()))? != self.identity {
-            return Err(wrong(Why::Changed));
+            return Err(wrong(PlanErrorKind::Changed));
         }
         let mut options = CaptureOptions::new().file_name(self.path.to_string_lossy());
         if let Some(format) = self.format {
@@ -88,11 +88,11 @@ impl Split {
     /// Checks that a reader that is at its end has returned the packets that were planned.
     ///
     /// # Errors
-    /// [`Why::Changed`] where it has not.
+    /// [`PlanErrorKind::Changed`] where it has not.
     pub fn check_end(&self, reader: &SplitReader) -> Result<(), PlanError> {
         match self.packets {
             Some(packets) if reader.statistics().packets != packets => {
-                Err(PlanError::new(&self.path, Why::Changed))
+                Err(PlanError::new(&self.path, PlanErrorKind::Changed))
             }
             _ => Ok(()),
         }

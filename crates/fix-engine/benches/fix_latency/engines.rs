@@ -14,8 +14,8 @@ use tickwire_fix_engine::{
 };
 use tickwire_fix_messages::fix44::{AnyMessage, ExecutionReport, NewOrderSingle, OrdStatus};
 use tickwire_fix_session::{
-    BeginString, Config, Delivery, FileStore, FileStoreOptions, Fsync, Head, MemoryStore, Notice,
-    Now, Role, SessionId, Store,
+    BeginString, Config, Delivery, FileStore, FileStoreOptions, Fsync, Head, MemoryStore, Now,
+    Role, SessionEvent, SessionId, Store,
 };
 use tickwire_host::Stop;
 use tickwire_host::affinity::pin_current_thread;
@@ -152,8 +152,8 @@ impl Application for Trader {
         delivery.send_fields(&head, |writer| order.encode_fields(writer)).expect("sent");
     }
 
-    fn handle_notice(&mut self, session: SessionKey, notice: &Notice) {
-        self.is_logged_on |= *notice == Notice::LoggedOn;
+    fn handle_session_event(&mut self, session: SessionKey, notice: &SessionEvent) {
+        self.is_logged_on |= *notice == SessionEvent::LoggedOn;
         self.session = Some(session);
     }
 

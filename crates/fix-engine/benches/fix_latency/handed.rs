@@ -9,7 +9,7 @@ use tickwire_fix_engine::{
     Application, BoxStore, Engine, EngineHandle, EngineOptions, InitiatorOptions, SessionKey,
 };
 use tickwire_fix_messages::fix44::{AnyMessage, NewOrderSingle};
-use tickwire_fix_session::{Event, MemoryStore, Notice, Now, Role, Session};
+use tickwire_fix_session::{Event, MemoryStore, Now, Role, Session, SessionEvent};
 use tickwire_host::Stop;
 use tickwire_host::affinity::pin_current_thread;
 use tickwire_host::clock::{monotonic_ns, unix_ns};
@@ -49,7 +49,7 @@ fn log_on(stream: &mut TcpStream) -> Result<(), Box<dyn Error>> {
         let len = stream.read(&mut buffer)?;
         session.handle_bytes(&buffer[..len]);
         while let Some(event) = session.poll_event(now()) {
-            is_logged_on |= matches!(event, Event::Notice(Notice::LoggedOn));
+            is_logged_on |= matches!(event, Event::Session(SessionEvent::LoggedOn));
         }
         let bytes = session.poll_transmit(now())?;
         stream.write_all(bytes)?;

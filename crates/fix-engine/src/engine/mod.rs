@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use mio::{Events, Poll, Token};
 use tickwire_fix::Reader;
-use tickwire_fix_session::{Config, Notice, Now};
+use tickwire_fix_session::{Config, Now, SessionEvent};
 use tracing::Level;
 
 use self::connect::Dialer;
@@ -93,7 +93,7 @@ pub struct Engine<A> {
     next_serial: u64,
     events: EventLog,
     /// Notices of a session that are not logged yet.
-    noticed: Vec<Notice>,
+    noticed: Vec<SessionEvent>,
     /// Not later than the first thing due; looked up again when it has arrived.
     next_timer_ns: u64,
     next_sync_ns: u64,

@@ -4,7 +4,7 @@ use std::io;
 
 use tracing::Level;
 
-use tickwire_fix_session::{Event, Notice, Now, Refusal, Why};
+use tickwire_fix_session::{DisconnectReason, Event, Now, Refusal, SessionEvent};
 
 use super::super::application::Application;
 use super::super::connection::{Connection, State};
@@ -130,10 +130,10 @@ impl<A: Application> Engine<A> {
                 Event::Application(delivery) => application.handle_message(key, delivery),
                 // Logons were decided on before they arrived here.
                 Event::Logon(request) => request.refuse(""),
-                Event::Notice(notice) => {
-                    is_closing |= matches!(notice, Notice::Disconnect(_));
-                    application.handle_notice(key, &notice);
-                    if notice != Notice::Handled {
+                Event::Session(notice) => {
+                    is_closing |= matches!(notice, SessionEvent::Disconnect(_));
+                    application.handle_session_event(key, &notice);
+                    if notice != SessionEvent::Handled {
                         noticed.push(notice);
                     }
                 }
@@ -299,7 +299,7 @@ impl<A: Application> Engine<A> {
         if let (State::Attached, Some(key)) = (connection.state, connection.session)
             && let Some(session) = self.sessions.session_mut(key)
         {
-            session.disconnect(Why::SlowReader);
+            session.disconnect(DisconnectReason::SlowReader);
             self.handle_events(key, now);
         }
         self.drop_connection(index, now);

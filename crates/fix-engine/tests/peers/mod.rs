@@ -13,7 +13,7 @@ use tickwire_fix_engine::{
     TemplateSession, Ticket,
 };
 use tickwire_fix_session::{
-    BeginString, Config, Delivery, Head, MemoryStore, Notice, Now, Refusal, Role, SendError,
+    BeginString, Config, Delivery, Head, MemoryStore, Now, Refusal, Role, SendError, SessionEvent,
     SessionId,
 };
 use tickwire_host::clock::{monotonic_ns, unix_ns};
@@ -40,7 +40,7 @@ pub struct Collector {
     /// Logons that were asked about.
     pub asked: Vec<(SessionId, Peer, Ticket)>,
     /// What sessions told.
-    pub notices: Vec<Notice>,
+    pub notices: Vec<SessionEvent>,
     /// Connections refused.
     pub refused: Vec<(Option<SessionId>, Refusal, String)>,
 }
@@ -71,8 +71,8 @@ impl Application for Collector {
         self.decision.clone().unwrap_or(decided)
     }
 
-    fn handle_notice(&mut self, _: SessionKey, notice: &Notice) {
-        if *notice != Notice::Handled {
+    fn handle_session_event(&mut self, _: SessionKey, notice: &SessionEvent) {
+        if *notice != SessionEvent::Handled {
             self.notices.push(notice.clone());
         }
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use tickwire_fix::{Reader, Validator};
 
-use super::event::{Counters, Notice, Why};
+use super::event::{Counters, DisconnectReason, SessionEvent};
 use super::transmit::Transmit;
 use crate::config::{Config, Role};
 use crate::error::StoreError;
@@ -61,7 +61,7 @@ pub(crate) struct Core<S> {
     pub(super) config: Config,
     pub(super) store: S,
     pub(super) validator: Validator,
-    pub(super) notices: VecDeque<Notice>,
+    pub(super) notices: VecDeque<SessionEvent>,
     pub(super) counters: Counters,
     pub(super) transmit: Transmit,
     /// Reads own messages: stored ones to send them again, new ones for hooks.
@@ -168,10 +168,10 @@ impl<S: Store> Core<S> {
     }
 
     /// Asks for the connection to be closed.
-    pub(super) fn close(&mut self, why: Why) {
+    pub(super) fn close(&mut self, why: DisconnectReason) {
         if !self.closing {
             self.closing = true;
-            self.notices.push_back(Notice::Disconnect(why));
+            self.notices.push_back(SessionEvent::Disconnect(why));
         }
     }
 
@@ -179,8 +179,8 @@ impl<S: Store> Core<S> {
     pub(super) fn store_failed(&mut self, error: &StoreError) {
         self.transmit.discard();
         match self.connected_ns {
-            Some(_) => self.close(Why::Store(error.to_string())),
-            None => self.notices.push_back(Notice::StoreFailed { text: error.to_string() }),
+            Some(_) => self.close(DisconnectReason::Store(error.to_string())),
+            None => self.notices.push_back(SessionEvent::StoreFailed { text: error.to_string() }),
         }
     }
 
@@ -227,14 +227,14 @@ impl<S: Store> Core<S> {
         self.held = Held::default();
         self.asked = None;
         self.transmit.forget_replays();
-        self.notices.push_back(Notice::Reset);
+        self.notices.push_back(SessionEvent::Reset);
         true
     }
 
     pub(super) fn connected(&mut self, now: Now) {
         self.disconnected_state();
         // Why an earlier connection was to end must not end this one.
-        self.notices.retain(|notice| !matches!(notice, Notice::Disconnect(_)));
+        self.notices.retain(|notice| !matches!(notice, SessionEvent::Disconnect(_)));
         self.connected_ns = Some(now.steady_ns);
         self.last_sent_ns = now.steady_ns;
         self.last_received_ns = now.steady_ns;

@@ -17,16 +17,16 @@ pub enum Event<'s, S> {
     /// A Logon that the application must decide on, if it said so in the configuration.
     Logon(LogonRequest<'s, S>),
     /// Something the application may want to know.
-    Notice(Notice),
+    Session(SessionEvent),
 }
 
 /// An event for the information of the application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Notice {
+pub enum SessionEvent {
     /// The connection is to be closed when [`super::Session::poll_transmit`] has nothing more, if it is not gone
     /// already.
-    Disconnect(Why),
+    Disconnect(DisconnectReason),
     /// A message was ignored because the peer sent it before it received our reset.
     BeforeReset {
         /// Its number, from before the reset.
@@ -105,7 +105,7 @@ pub enum Notice {
 /// Reason of a disconnection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Why {
+pub enum DisconnectReason {
     /// The Logon was not answered in time, or none arrived.
     LogonTimeout,
     /// The Logon was refused; nothing was stored.

@@ -3,7 +3,7 @@
 use tickwire_fix::{Message, SessionRejectReason};
 
 use super::core::{Asked, Core};
-use super::event::Notice;
+use super::event::SessionEvent;
 use super::head::Header;
 use super::receive::Order;
 use crate::id::BeginString;
@@ -74,7 +74,7 @@ impl<S: Store> Core<S> {
         let since_ns = self.last_received_ns;
         self.asked =
             Some(Asked { begin, end, missing_end: end, expected: begin, since_ns, times: 0 });
-        self.notices.push_back(Notice::Gap { begin, end });
+        self.notices.push_back(SessionEvent::Gap { begin, end });
     }
 
     fn ask(&mut self, now: Now, missing_end: u64) {
@@ -93,7 +93,7 @@ impl<S: Store> Core<S> {
         let since_ns = now.steady_ns;
         self.asked = Some(Asked { begin, end, missing_end, expected: begin, since_ns, times: 1 });
         self.counters.gaps += 1;
-        self.notices.push_back(Notice::Gap { begin, end });
+        self.notices.push_back(SessionEvent::Gap { begin, end });
         self.send_admin(now, "2", |writer| {
             writer.uint(tags::BEGIN_SEQ_NO, begin);
             writer.uint(tags::END_SEQ_NO, written);
@@ -215,7 +215,7 @@ impl<S: Store> Core<S> {
             end == 0 || self.config.id.begin_string <= BeginString::Fix42 && end == LAST_BEFORE_42;
         let end = if to_last { last } else { end.min(last) };
         let begin = begin.max(1);
-        self.notices.push_back(Notice::ResendRequested { begin, end });
+        self.notices.push_back(SessionEvent::ResendRequested { begin, end });
         self.replay(begin, end);
         // Serve the peer's request first; otherwise two sides that both miss messages would wait
         // for each other.

@@ -4,7 +4,7 @@ use tickwire_fix::{Message, Tag};
 
 use super::admission::{Refusal, heartbeat_s, knows, refusal_logout};
 use super::core::{Core, Held, PendingLogon};
-use super::event::{Head, Notice, Why};
+use super::event::{DisconnectReason, Head, SessionEvent};
 use super::head::Header;
 use super::receive::{Order, Outcome};
 use super::transmit::Transmit;
@@ -48,7 +48,7 @@ impl<S: Store> Core<S> {
         } else if self.connected_ns.is_some() {
             self.is_reset_open = true;
             if self.sent_logon && !self.received_logon {
-                self.close(Why::Reset);
+                self.close(DisconnectReason::Reset);
             }
         }
     }
@@ -122,11 +122,11 @@ impl<S: Store> Core<S> {
         let value = |tag: Tag| message.field(tag).map(|field| field.value);
         let reset = value(tags::RESET_SEQ_NUM_FLAG) == Some(b"Y");
         if self.received_logon && !reset && !self.awaits_reset() {
-            self.close(Why::NotLoggedOn);
+            self.close(DisconnectReason::NotLoggedOn);
             return Outcome::Done;
         }
         if self.config.check_comp_id && !knows(&self.config, head) {
-            self.close(Why::LogonRefused(Refusal::CompId));
+            self.close(DisconnectReason::LogonRefused(Refusal::CompId));
             return Outcome::Done;
         }
         if !self.verify(now, message, head, Order::Any) {
@@ -138,7 +138,7 @@ impl<S: Store> Core<S> {
         let heartbeat_s = heartbeat_s(message);
         if heartbeat_s.is_none() && !self.is_initiator() {
             self.send_logout(now, b"HeartBtInt missing or not a number");
-            self.close(Why::LogonRefused(Refusal::HeartBtInt));
+            self.close(DisconnectReason::LogonRefused(Refusal::HeartBtInt));
             return Outcome::Done;
         }
         let is_first = !self.received_logon;
@@ -167,7 +167,7 @@ impl<S: Store> Core<S> {
             let logout = refusal_logout(&self.config, now, self.store.next_sender(), text);
             Transmit::push(&mut self.transmit.out, &mut self.transmit.log, now, &logout);
         }
-        self.close(Why::LogonRefused(Refusal::Credentials));
+        self.close(DisconnectReason::LogonRefused(Refusal::Credentials));
     }
 
     /// Lets the peer in: only now may its Logon change the store.
@@ -221,7 +221,7 @@ impl<S: Store> Core<S> {
                 self.ask_for_missing(now, logon.seq_num);
             }
         }
-        self.notices.push_back(Notice::LoggedOn);
+        self.notices.push_back(SessionEvent::LoggedOn);
         self.send_what_peer_expects(&logon, sender_before);
         self.after_received(now);
     }
@@ -270,7 +270,7 @@ impl<S: Store> Core<S> {
     /// Spec: FIX session layer, test cases 1S and 2c.
     fn handle_low_logon(&mut self, now: Now, logon: &PendingLogon) {
         if self.is_anybody() || logon.poss_dup {
-            return self.close(Why::LogonRefused(Refusal::MsgSeqNum));
+            return self.close(DisconnectReason::LogonRefused(Refusal::MsgSeqNum));
         }
         self.end_because_low(now, logon.seq_num);
     }
@@ -286,14 +286,14 @@ impl<S: Store> Core<S> {
     /// A peer whose first Logon expects messages which were never sent gets a Logout in place of a Logon.
     fn refuse_expectation(&mut self, now: Now, expected: u64) {
         if self.is_anybody() {
-            return self.close(Why::LogonRefused(Refusal::MsgSeqNum));
+            return self.close(DisconnectReason::LogonRefused(Refusal::MsgSeqNum));
         }
         let text = format!(
             "NextExpectedMsgSeqNum too high, expecting at most {} but received {expected}",
             self.store.next_sender()
         );
         self.send_logout(now, text.as_bytes());
-        self.close(Why::SeqNum);
+        self.close(DisconnectReason::SeqNum);
     }
 
     /// The answer to our Logon with ResetSeqNumFlag must have the flag and MsgSeqNum 1: else the two sides
@@ -311,7 +311,7 @@ impl<S: Store> Core<S> {
             false => "the answer to ResetSeqNumFlag lacks it".to_owned(),
         };
         self.send_logout(now, text.as_bytes());
-        self.close(Why::SeqNum);
+        self.close(DisconnectReason::SeqNum);
         false
     }
 
@@ -324,12 +324,12 @@ impl<S: Store> Core<S> {
             return true;
         }
         if !self.received_logon && !self.is_initiator() {
-            self.close(Why::LogonRefused(Refusal::MsgSeqNum));
+            self.close(DisconnectReason::LogonRefused(Refusal::MsgSeqNum));
             return false;
         }
         let text = format!("ResetSeqNumFlag needs MsgSeqNum 1, not {}", head.seq_num);
         self.send_logout(now, text.as_bytes());
-        self.close(Why::SeqNum);
+        self.close(DisconnectReason::SeqNum);
         false
     }
 

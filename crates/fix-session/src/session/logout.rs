@@ -1,7 +1,7 @@
 //! Logout: what is still sent and waited for when one side has said it.
 
 use super::core::{Core, PeerLogout};
-use super::event::Why;
+use super::event::DisconnectReason;
 use crate::now::{Now, SECOND_NS};
 use crate::store::Store;
 
@@ -86,6 +86,6 @@ impl<S: Store> Core<S> {
         if self.config.reset_on_logout {
             self.reset(now);
         }
-        self.close(Why::LoggedOut { text });
+        self.close(DisconnectReason::LoggedOut { text });
     }
 }

@@ -17,7 +17,7 @@ mod timer;
 mod transmit;
 
 pub use admission::{Refusal, admit, check_credentials, invalidity, refusal_logout};
-pub use event::{Counters, Delivery, Event, Head, LogonRequest, Notice, Why};
+pub use event::{Counters, Delivery, DisconnectReason, Event, Head, LogonRequest, SessionEvent};
 pub(crate) use head::is_header;
 pub use hooks::{Added, Hooks, Outgoing, Verdict};
 
@@ -172,7 +172,7 @@ impl<S: Store> Session<S> {
             core.refuse_logon(now, "");
         }
         if let Some(notice) = core.notices.pop_front() {
-            return Some(Event::Notice(notice));
+            return Some(Event::Session(notice));
         }
         if !core.is_open() {
             return None;
@@ -193,10 +193,10 @@ impl<S: Store> Session<S> {
                         inbox.start = from + len;
                         core.handle_garbage();
                         let Some(len) = inbox.framer.too_long(rest) else {
-                            return Some(Event::Notice(Notice::Garbage { len }));
+                            return Some(Event::Session(SessionEvent::Garbage { len }));
                         };
                         core.handle_too_long(now, len);
-                        return Some(Event::Notice(Notice::TooLong { len }));
+                        return Some(Event::Session(SessionEvent::TooLong { len }));
                     }
                 }
             }
@@ -208,7 +208,7 @@ impl<S: Store> Session<S> {
         let started = core.config.codec_clock.map(|clock| clock());
         let Ok(message) = inbox.reader.decode(bytes) else {
             core.handle_garbage();
-            return Some(Event::Notice(Notice::Garbled));
+            return Some(Event::Session(SessionEvent::Garbled));
         };
         core.decoding_from = started;
         Some(match core.handle_message(now, &message) {
@@ -217,7 +217,9 @@ impl<S: Store> Session<S> {
                 core.counters.delivered += 1;
                 Event::Application(Delivery { message, seq_num, poss_dup, poss_resend, core, now })
             }
-            Outcome::Done => Event::Notice(core.notices.pop_front().unwrap_or(Notice::Handled)),
+            Outcome::Done => {
+                Event::Session(core.notices.pop_front().unwrap_or(SessionEvent::Handled))
+            }
         })
     }
 
@@ -327,7 +329,7 @@ impl<S: Store> Session<S> {
     }
 
     /// Ends the connection for a reason of the caller's: a peer that does not read, a schedule.
-    pub fn disconnect(&mut self, why: Why) {
+    pub fn disconnect(&mut self, why: DisconnectReason) {
         self.core.close(why);
     }
 }

@@ -4,7 +4,7 @@ use tickwire_fix::{Message, SessionRejectReason, Tag};
 
 use super::admission::{admit, check_credentials, is_in_time, knows, logon_validator, one_field};
 use super::core::Core;
-use super::event::{Notice, Why};
+use super::event::{DisconnectReason, SessionEvent};
 use super::head::Header;
 use super::is_admin;
 use crate::id::{ApplVersion, BeginString};
@@ -39,7 +39,7 @@ impl<S: Store> Core<S> {
     pub(super) fn handle_garbage(&mut self) {
         self.counters.garbled += 1;
         if !self.received_logon {
-            self.close(Why::NotLoggedOn);
+            self.close(DisconnectReason::NotLoggedOn);
         }
     }
 
@@ -51,7 +51,7 @@ impl<S: Store> Core<S> {
             let len_max = self.config.limits.message_len_max;
             let text = format!("a message of {len} bytes exceeds the limit of {len_max}");
             self.send_logout(now, text.as_bytes());
-            self.close(Why::TooLong { len, len_max });
+            self.close(DisconnectReason::TooLong { len, len_max });
         }
     }
 
@@ -62,7 +62,7 @@ impl<S: Store> Core<S> {
             && let Err(refusal) = admit(&self.config, now, message)
                 .and_then(|()| check_credentials(&self.config, message))
         {
-            self.close(Why::LogonRefused(refusal));
+            self.close(DisconnectReason::LogonRefused(refusal));
             return Outcome::Done;
         }
         let head = match Header::of(message) {
@@ -79,7 +79,7 @@ impl<S: Store> Core<S> {
         }
         if self.is_of_old_numbers(msg_type) {
             self.last_received_ns = now.steady_ns;
-            self.notices.push_back(Notice::BeforeReset { seq_num: head.seq_num });
+            self.notices.push_back(SessionEvent::BeforeReset { seq_num: head.seq_num });
             return Outcome::Done;
         }
         if !self.validate(now, message, &head) {
@@ -136,7 +136,7 @@ impl<S: Store> Core<S> {
         self.counters.refused += 1;
         let seq_num = message.field(tags::REF_SEQ_NUM).and_then(|field| field.uint().ok());
         let text = message.field(tags::TEXT).map_or(&[][..], |field| field.value);
-        self.notices.push_back(Notice::RejectReceived {
+        self.notices.push_back(SessionEvent::RejectReceived {
             seq_num: seq_num.unwrap_or(0),
             text: String::from_utf8_lossy(text).into_owned(),
         });
@@ -160,7 +160,7 @@ impl<S: Store> Core<S> {
             }
             self.send_logout(now, b"Incorrect BeginString");
         } else {
-            self.close(Why::NotLoggedOn);
+            self.close(DisconnectReason::NotLoggedOn);
         }
     }
 
@@ -206,7 +206,7 @@ impl<S: Store> Core<S> {
         }
         if let Some(reason) = self.validator.checks().reason(&error) {
             let Header { seq_num, .. } = *head;
-            self.notices.push_back(Notice::Invalid { seq_num, reason, tag: error.tag });
+            self.notices.push_back(SessionEvent::Invalid { seq_num, reason, tag: error.tag });
         }
         true
     }
@@ -233,7 +233,7 @@ impl<S: Store> Core<S> {
         order: Order,
     ) -> bool {
         if !self.is_expected(message.msg_type()) {
-            self.close(Why::NotLoggedOn);
+            self.close(DisconnectReason::NotLoggedOn);
             return false;
         }
         if !self.is_held && !is_in_time(&self.config, now, head) {
@@ -276,7 +276,7 @@ impl<S: Store> Core<S> {
         }
         let Err(text) = hooks.admin_received(&self.config.id, message) else { return true };
         self.send_logout(now, &one_field(&text));
-        self.close(Why::Hook(text));
+        self.close(DisconnectReason::Hook(text));
         false
     }
 
@@ -319,7 +319,7 @@ impl<S: Store> Core<S> {
         if message.msg_type() != b"4" && !self.is_duplicate_of_then(now, message, head) {
             return;
         }
-        self.notices.push_back(Notice::PossDupIgnored { seq_num });
+        self.notices.push_back(SessionEvent::PossDupIgnored { seq_num });
     }
 
     /// Ends the session because of a number lower than expected.
@@ -329,7 +329,7 @@ impl<S: Store> Core<S> {
         let expected = self.store.next_target();
         let text = format!("MsgSeqNum too low, expecting {expected} but received {seq_num}");
         self.send_logout(now, text.as_bytes());
-        self.close(Why::SeqNum);
+        self.close(DisconnectReason::SeqNum);
     }
 
     /// Counts a Logon or Logout that was sent before and is sent again, though messages of the session are to be filled
@@ -338,7 +338,7 @@ impl<S: Store> Core<S> {
     /// Spec: FIX session layer, test case 2e (PossDupFlag: ignored if it has been received).
     pub(super) fn pass_again(&mut self, now: Now, message: &Message<'_, '_>, head: &Header<'_>) {
         if self.is_reset_open || self.awaits_reset() {
-            self.notices.push_back(Notice::BeforeReset { seq_num: head.seq_num });
+            self.notices.push_back(SessionEvent::BeforeReset { seq_num: head.seq_num });
         } else if self.verify(now, message, head, Order::Exact) {
             self.count_received(head.seq_num);
         }
@@ -366,7 +366,7 @@ impl<S: Store> Core<S> {
         if self.received_logon {
             self.send_logout(now, b"MsgSeqNum missing or not a number");
         }
-        self.close(Why::SeqNum);
+        self.close(DisconnectReason::SeqNum);
     }
 
     /// Returns a field as a number.

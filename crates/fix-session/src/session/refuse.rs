@@ -4,7 +4,7 @@ use tickwire_fix::{BusinessRejectReason, Error, ErrorKind, Message, SessionRejec
 
 use super::admission::Refusal;
 use super::core::Core;
-use super::event::{Head, Notice, Why};
+use super::event::{DisconnectReason, Head, SessionEvent};
 use super::head::Header;
 use crate::error::SendError;
 use crate::id::BeginString;
@@ -89,14 +89,14 @@ impl<S: Store> Core<S> {
         if message.msg_type() == b"3" {
             // Rejects of Rejects would go to and fro without end.
             let seq_num = head.seq_num;
-            self.notices.push_back(Notice::Invalid { seq_num, reason, tag: number });
+            self.notices.push_back(SessionEvent::Invalid { seq_num, reason, tag: number });
             self.last_received_ns = now.steady_ns;
             return self.after_received(now);
         }
         match self.send_reject(now, message, head.seq_num, reason, tag) {
             Ok(()) => {}
             Err(SendError::Store(error)) => self.store_failed(&error),
-            Err(error) => self.close(Why::Unsendable(error.to_string())),
+            Err(error) => self.close(DisconnectReason::Unsendable(error.to_string())),
         }
         self.last_received_ns = now.steady_ns;
         self.after_received(now);
@@ -111,10 +111,10 @@ impl<S: Store> Core<S> {
         tag: Option<Tag>,
     ) {
         if message.msg_type() != b"A" {
-            return self.close(Why::NotLoggedOn);
+            return self.close(DisconnectReason::NotLoggedOn);
         }
-        self.notices.push_back(Notice::Invalid { seq_num: head.seq_num, reason, tag });
-        self.close(Why::LogonRefused(match reason {
+        self.notices.push_back(SessionEvent::Invalid { seq_num: head.seq_num, reason, tag });
+        self.close(DisconnectReason::LogonRefused(match reason {
             SessionRejectReason::SendingTimeAccuracy => Refusal::SendingTime,
             SessionRejectReason::CompId => Refusal::CompId,
             _ => Refusal::Invalid,
@@ -142,7 +142,7 @@ impl<S: Store> Core<S> {
         }
         self.counters.rejected += 1;
         let number = tag.and_then(|tag| std::str::from_utf8(tag).ok()?.parse().ok());
-        self.notices.push_back(Notice::Rejected { seq_num, reason, tag: number.map(Tag) });
+        self.notices.push_back(SessionEvent::Rejected { seq_num, reason, tag: number.map(Tag) });
         let route = reverse_route(message, version);
         let head = Head { msg_type: "3", fields: &route };
         let msg_type = message.msg_type();

@@ -4,7 +4,7 @@ use tickwire_fix::{ErrorKind, Tag, UtcTimestamp, Writer};
 
 use super::admission::one_field;
 use super::core::Core;
-use super::event::{Head, Why};
+use super::event::{DisconnectReason, Head};
 use super::header_check::check_head;
 use super::hooks::before_new;
 use super::transmit::Transmit;
@@ -204,7 +204,7 @@ impl<S: Store> Core<S> {
         match sent {
             Ok(()) => {}
             Err(SendError::Store(error)) => self.store_failed(&error),
-            Err(error) => self.close(Why::Unsendable(error.to_string())),
+            Err(error) => self.close(DisconnectReason::Unsendable(error.to_string())),
         }
     }
 
@@ -312,7 +312,7 @@ impl<S: Store> Core<S> {
         if self.is_logged_on() {
             self.send_logout(now, &one_field(text));
         } else {
-            self.close(Why::NotLoggedOn);
+            self.close(DisconnectReason::NotLoggedOn);
         }
     }
 }

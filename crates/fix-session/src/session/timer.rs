@@ -1,7 +1,7 @@
 //! Timers: heartbeat, test request, logon and logout timeouts, schedule.
 
 use super::core::Core;
-use super::event::Why;
+use super::event::DisconnectReason;
 use crate::now::{Now, SECOND_NS};
 use crate::schedule::Schedule;
 use crate::store::Store;
@@ -63,7 +63,7 @@ impl<S: Store> Core<S> {
         };
         let session = within(&self.config.schedule).zip(within(&self.config.logon_schedule));
         let Some(((_, end_ns), (_, logon_end_ns))) = session else {
-            self.close(Why::Schedule);
+            self.close(DisconnectReason::Schedule);
             return false;
         };
         let end_ns = end_ns.min(logon_end_ns);
@@ -103,7 +103,7 @@ impl<S: Store> Core<S> {
             let text = if is_same { "end of logon time" } else { "end of session" };
             self.send_logout(now, text.as_bytes());
         } else {
-            self.close(Why::Schedule);
+            self.close(DisconnectReason::Schedule);
         }
         true
     }
@@ -120,19 +120,19 @@ impl<S: Store> Core<S> {
             return self.give_up_logout(now);
         }
         if self.logout_deadline_ns().is_some_and(|deadline| steady_ns >= deadline) {
-            return self.close(Why::LogoutTimeout);
+            return self.close(DisconnectReason::LogoutTimeout);
         }
         if !self.received_logon {
             if self.logon_deadline_ns().is_some_and(|deadline| steady_ns >= deadline) {
-                self.close(Why::LogonTimeout);
+                self.close(DisconnectReason::LogonTimeout);
             }
             return;
         }
         if self.reset_deadline_ns().is_some_and(|deadline| steady_ns >= deadline) {
-            return self.close(Why::LogonTimeout);
+            return self.close(DisconnectReason::LogonTimeout);
         }
         if self.heartbeat_ns > 0 && steady_ns >= self.silence_ns() {
-            return self.close(Why::Silence);
+            return self.close(DisconnectReason::Silence);
         }
         if self.ask_again_ns().is_some_and(|due| steady_ns >= due) {
             return self.ask_again(now);

@@ -11,7 +11,7 @@ use tickwire_fix::UtcTimestamp;
 
 use super::assemble::again;
 use super::core::Core;
-use super::event::{Head, Why};
+use super::event::{DisconnectReason, Head};
 use super::hooks::may_go_again;
 use super::send::{Stamp, encode_new};
 use crate::error::{SendError, StoreError};
@@ -194,7 +194,9 @@ impl<S: Store> Core<S> {
             let goes_on = replay.next <= replay.end || replay.gap_from.is_some();
             match (outcome, again) {
                 (Err(SendError::Store(error)), _) => return self.store_failed(&error),
-                (Err(error), _) => return self.close(Why::Unsendable(error.to_string())),
+                (Err(error), _) => {
+                    return self.close(DisconnectReason::Unsendable(error.to_string()));
+                }
                 (Ok(()), true) if goes_on => self.transmit.replays.push_front(replay),
                 (Ok(()), false) if goes_on => self.transmit.lag = Some(replay),
                 (Ok(()), true) => {}

@@ -17,7 +17,7 @@ use fastrand::Rng;
 use script::Script;
 use tickwire_fix::{Reader, Tag};
 use tickwire_fix_session::{
-    BeginString, Config, Event, Head, Notice, Now, Role, SendError, Session, SessionId, Store,
+    BeginString, Config, Event, Head, Now, Role, SendError, Session, SessionEvent, SessionId, Store,
 };
 use watch::Watch;
 
@@ -108,12 +108,12 @@ impl Victim {
                     watch.note_delivered(delivery.seq_num, number);
                 }
                 Event::Logon(request) => request.accept(),
-                Event::Notice(Notice::Reset) => {
+                Event::Session(SessionEvent::Reset) => {
                     resets += 1;
                     watch.note_reset();
                 }
-                Event::Notice(Notice::Disconnect(_)) => *closes = true,
-                Event::Notice(_) => {}
+                Event::Session(SessionEvent::Disconnect(_)) => *closes = true,
+                Event::Session(_) => {}
             }
         }
         let caused = session.store().next_sender().saturating_sub(before) as usize;

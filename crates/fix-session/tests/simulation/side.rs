@@ -4,7 +4,8 @@ use super::content::{self, check_body, dictionaries, write_body};
 use super::kept::{BoxStore, Kept};
 use tickwire_fix::Tag;
 use tickwire_fix_session::{
-    BeginString, Config, Event, Head, Notice, Now, Role, Session, SessionId, Store, Why,
+    BeginString, Config, DisconnectReason, Event, Head, Now, Role, Session, SessionEvent,
+    SessionId, Store,
 };
 
 /// One side: its session, what the application sent, and what it got.
@@ -85,25 +86,27 @@ impl Side {
                     }
                 }
                 Event::Logon(request) => request.accept(),
-                Event::Notice(Notice::Disconnect(why)) => {
+                Event::Session(SessionEvent::Disconnect(why)) => {
                     assert!(
                         matches!(
                             why,
-                            Why::Silence
-                                | Why::LogonTimeout
-                                | Why::Reset
-                                | Why::LoggedOut { .. }
-                                | Why::LogoutTimeout
+                            DisconnectReason::Silence
+                                | DisconnectReason::LogonTimeout
+                                | DisconnectReason::Reset
+                                | DisconnectReason::LoggedOut { .. }
+                                | DisconnectReason::LogoutTimeout
                         ),
                         "the protocol itself failed: {why:?}"
                     );
                     closes = true;
                 }
-                Event::Notice(Notice::Reset) => *lost_max = *sent,
-                Event::Notice(notice) => assert!(
+                Event::Session(SessionEvent::Reset) => *lost_max = *sent,
+                Event::Session(notice) => assert!(
                     !matches!(
                         notice,
-                        Notice::Garbled | Notice::Garbage { .. } | Notice::Rejected { .. }
+                        SessionEvent::Garbled
+                            | SessionEvent::Garbage { .. }
+                            | SessionEvent::Rejected { .. }
                     ),
                     "{notice:?}"
                 ),

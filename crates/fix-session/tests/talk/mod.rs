@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 use tickwire_fix::{BusinessRejectReason, Framer, Reader, Step};
 use tickwire_fix_session::{
-    BeginString, Config, Dictionaries, Event, MemoryStore, Notice, Now, Role, Session, SessionId,
-    Store, Why,
+    BeginString, Config, Dictionaries, DisconnectReason, Event, MemoryStore, Now, Role, Session,
+    SessionEvent, SessionId, Store,
 };
 
 pub const NOW: Now = Now { wall_ns: 1_709_210_096_789_000_000, steady_ns: 1 };
@@ -26,7 +26,7 @@ pub struct Talk {
     /// When messages come.
     pub now: Now,
     /// What the session told.
-    pub notices: Vec<Notice>,
+    pub notices: Vec<SessionEvent>,
     /// What the application says to a Logon that it does not accept; it accepts all if there is nothing.
     pub refusal: Option<&'static str>,
 }
@@ -134,7 +134,7 @@ impl Talk {
                     let reason = BusinessRejectReason::UnsupportedMessageType;
                     delivery.reject_business(reason, Some(b"my id"), None).expect("answers");
                 }
-                Event::Notice(notice) => self.notices.push(notice),
+                Event::Session(notice) => self.notices.push(notice),
                 Event::Logon(request) => match self.refusal {
                     None => request.accept(),
                     Some(text) => request.refuse(text),
@@ -150,10 +150,10 @@ impl Talk {
     }
 
     /// Why the session wanted to be disconnected since it was last asked.
-    pub fn disconnects(&mut self) -> Vec<Why> {
+    pub fn disconnects(&mut self) -> Vec<DisconnectReason> {
         let mut found = Vec::new();
         while let Some(event) = self.session.poll_event(NOW) {
-            if let Event::Notice(Notice::Disconnect(why)) = event {
+            if let Event::Session(SessionEvent::Disconnect(why)) = event {
                 found.push(why);
             }
         }

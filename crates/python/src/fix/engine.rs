@@ -19,7 +19,7 @@ use tickwire_fix_engine::{
 };
 use tickwire_fix_session::settings::Settings;
 use tickwire_fix_session::{
-    Added, Delivery, Fsync, Head, Hooks, Notice, Now, Outgoing as Leaving, Role, SendError,
+    Added, Delivery, Fsync, Head, Hooks, SessionEvent, Now, Outgoing as Leaving, Role, SendError,
     SessionId, Verdict,
 };
 use tickwire_fix_text::Versions;
@@ -296,10 +296,10 @@ impl Application for Callbacks {
         self.host.attached(|_, host| host.call_method1("refused", (text,)).map(drop));
     }
 
-    fn handle_notice(&mut self, session: SessionKey, notice: &Notice) {
+    fn handle_session_event(&mut self, session: SessionKey, notice: &SessionEvent) {
         match notice {
-            Notice::LoggedOn => self.events.push((session, Event::LoggedOn)),
-            Notice::Disconnect(why) => {
+            SessionEvent::LoggedOn => self.events.push((session, Event::LoggedOn)),
+            SessionEvent::Disconnect(why) => {
                 self.events.push((session, Event::Ends(format!("{why:?}"))));
             }
             _ => {}

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use tickwire_fix::{BusinessRejectReason, Dictionary, Message, Tag};
 use tickwire_fix_engine::{Application, BoxStore, SessionKey};
-use tickwire_fix_session::{ApplVersion, Delivery, Dictionaries, Head, Notice, Store};
+use tickwire_fix_session::{ApplVersion, Delivery, Dictionaries, Head, SessionEvent, Store};
 
 const CL_ORD_ID: Tag = Tag(11);
 const POSS_RESEND: Tag = Tag(97);
@@ -41,8 +41,8 @@ impl Application for EchoApplication {
         }
     }
 
-    fn handle_notice(&mut self, session: SessionKey, notice: &Notice) {
-        if *notice == Notice::LoggedOn {
+    fn handle_session_event(&mut self, session: SessionKey, notice: &SessionEvent) {
+        if *notice == SessionEvent::LoggedOn {
             self.orders.remove(&session);
         }
     }

@@ -19,7 +19,8 @@ use tickwire_fix_engine::{
     Sessions, TemplateSession,
 };
 use tickwire_fix_session::{
-    BeginString, Delivery, Head, MemoryStore, Notice, Now, Refusal, Role, SessionId, Why,
+    BeginString, Delivery, DisconnectReason, Head, MemoryStore, Now, Refusal, Role, SessionEvent,
+    SessionId,
 };
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::histogram;
@@ -114,10 +115,16 @@ impl Application for Server {
         histogram::record(&mut self.answers, monotonic_ns().saturating_sub(started));
     }
 
-    fn handle_notice(&mut self, _: SessionKey, notice: &Notice) {
+    fn handle_session_event(&mut self, _: SessionKey, notice: &SessionEvent) {
         match (notice, &self.once) {
-            (Notice::Disconnect(Why::LoggedOut { .. }), Some(stop)) => stop.set(),
-            (Notice::Disconnect(Why::Store(text)) | Notice::StoreFailed { text }, _) => {
+            (SessionEvent::Disconnect(DisconnectReason::LoggedOut { .. }), Some(stop)) => {
+                stop.set()
+            }
+            (
+                SessionEvent::Disconnect(DisconnectReason::Store(text))
+                | SessionEvent::StoreFailed { text },
+                _,
+            ) => {
                 self.fail(text.clone());
             }
             _ => {}

@@ -17,7 +17,7 @@ use tickwire_fix_engine::{
     Application, Backoff, BoxStore, Engine, EngineOptions, InitiatorOptions, SessionKey, Sessions,
 };
 use tickwire_fix_session::{
-    BeginString, Delivery, Head, MemoryStore, Notice, Now, Role, SessionId, Why,
+    BeginString, Delivery, DisconnectReason, Head, MemoryStore, Now, Role, SessionEvent, SessionId,
 };
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::histogram::{self, Summary};
@@ -95,12 +95,15 @@ impl Application for Clients {
         }
     }
 
-    fn handle_notice(&mut self, _: SessionKey, notice: &Notice) {
+    fn handle_session_event(&mut self, _: SessionKey, notice: &SessionEvent) {
         let is_fine = matches!(
             notice,
-            Notice::LoggedOn | Notice::Handled | Notice::Reset | Notice::ResendRequested { .. }
+            SessionEvent::LoggedOn
+                | SessionEvent::Handled
+                | SessionEvent::Reset
+                | SessionEvent::ResendRequested { .. }
         );
-        let is_end = matches!(notice, Notice::Disconnect(Why::LoggedOut { .. }))
+        let is_end = matches!(notice, SessionEvent::Disconnect(DisconnectReason::LoggedOut { .. }))
             && (self.stop.is_set() || monotonic_ns() >= self.until_ns);
         self.failures += u64::from(!is_fine && !is_end);
     }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use tickwire_fix::UtcTimestamp;
 use tickwire_fix_engine::{Application, BoxStore, FixMetrics, SessionKey, Sessions};
-use tickwire_fix_session::{Delivery, Head, Notice, Now, SendError, Why};
+use tickwire_fix_session::{Delivery, DisconnectReason, Head, Now, SendError, SessionEvent};
 use tickwire_net::Stop;
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::histogram;
@@ -324,13 +324,14 @@ impl Application for Client {
         }
     }
 
-    fn handle_notice(&mut self, _: SessionKey, notice: &Notice) {
+    fn handle_session_event(&mut self, _: SessionKey, notice: &SessionEvent) {
         match notice {
-            Notice::LoggedOn => self.was_logged_on = true,
-            Notice::RejectReceived { text, seq_num } => {
+            SessionEvent::LoggedOn => self.was_logged_on = true,
+            SessionEvent::RejectReceived { text, seq_num } => {
                 self.fail(format!("the server rejected message {seq_num}: {text}"));
             }
-            Notice::Disconnect(Why::Store(text)) | Notice::StoreFailed { text } => {
+            SessionEvent::Disconnect(DisconnectReason::Store(text))
+            | SessionEvent::StoreFailed { text } => {
                 // The cause of a disconnection may be told after it.
                 self.failure = Some(Failure::Data(text.clone()));
                 self.stop.set();
