@@ -34,7 +34,7 @@ struct Stream {
     /// Start of the incomplete message in the buffer, and its missing bytes.
     cut: Option<(usize, MissingBytes)>,
     /// Nothing more is decoded: the place of the next message is lost.
-    given_up: bool,
+    is_abandoned: bool,
     last: PacketPlace,
     /// The packet that messages are said to be of.
     packet: u64,
@@ -73,10 +73,10 @@ impl Streams {
             let place = PacketPlace { index: stream.packet, ..place };
             let segments = framer.split_stream(packet.bytes);
             work.segments(&mut stream.decoder, place, Origin::Stream, segments)?;
-            stream.given_up |= framer.is_lost();
+            stream.is_abandoned |= framer.is_lost();
             return Ok(());
         }
-        if stream.given_up {
+        if stream.is_abandoned {
             return Ok(());
         }
         stream.held.extend_from_slice(packet.bytes);
@@ -133,7 +133,7 @@ impl Stream {
             held: Vec::new(),
             offset: position.offset,
             cut: None,
-            given_up: false,
+            is_abandoned: false,
             last: place,
             packet: place.index,
         }
@@ -152,7 +152,7 @@ impl Stream {
                 self.last,
                 format_args!("{lost_bytes} bytes are missing before it in stream {flow}"),
             );
-        } else if !self.given_up {
+        } else if !self.is_abandoned {
             self.give_up(
                 work,
                 format_args!(
@@ -167,7 +167,7 @@ impl Stream {
     fn decode<S: CaptureSink>(&mut self, work: &mut Work<'_, S>) -> Result<(), S::Error> {
         let mut at = 0;
         self.cut = None;
-        while work.sink.wants_more() && !self.given_up && at < self.held.len() {
+        while work.sink.wants_more() && !self.is_abandoned && at < self.held.len() {
             match self.block(work, at)? {
                 Some(end) if end > at => at = end,
                 _ => break,
@@ -175,7 +175,7 @@ impl Stream {
         }
         self.held.drain(..at);
         self.offset += at as u64;
-        if !self.given_up && self.held.len() > HELD_BYTES_MAX {
+        if !self.is_abandoned && self.held.len() > HELD_BYTES_MAX {
             self.give_up(
                 work,
                 format_args!(
@@ -183,7 +183,7 @@ impl Stream {
                 ),
             );
         }
-        if self.given_up {
+        if self.is_abandoned {
             self.held = Vec::new();
         }
         if let Some((start, _)) = &mut self.cut {
@@ -246,7 +246,7 @@ impl Stream {
                         false => Lost::Rest(self.held.len() - at),
                     };
                     work.message_failed(place, &error, lost);
-                    self.given_up = !block.has_length;
+                    self.is_abandoned = !block.has_length;
                     return Ok(block.has_length.then_some(block.end));
                 }
             }
@@ -258,13 +258,13 @@ impl Stream {
     }
 
     fn give_up<S: CaptureSink>(&mut self, work: &mut Work<'_, S>, why: impl Display) {
-        self.given_up = true;
+        self.is_abandoned = true;
         work.packet_failed(self.last, why);
     }
 
     /// Reports what is held and will not be decoded, as the stream is at its end.
     fn report_rest<S: CaptureSink>(&self, work: &mut Work<'_, S>, flow: u64) {
-        if self.given_up {
+        if self.is_abandoned {
             return;
         }
         let waiting = self.framer.as_ref().map_or(0, Framer::waiting_bytes);

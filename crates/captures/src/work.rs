@@ -22,23 +22,23 @@ pub(crate) struct Work<'w, S> {
     pub(crate) setup: &'w Setup,
     pub(crate) sink: &'w mut S,
     /// True if the rest of the packet was abandoned.
-    is_given_up: bool,
+    is_abandoned: bool,
 }
 
 impl<'w, S: CaptureSink> Work<'w, S> {
     pub(crate) fn new(setup: &'w Setup, sink: &'w mut S) -> Self {
-        Self { setup, sink, is_given_up: false }
+        Self { setup, sink, is_abandoned: false }
     }
 
     /// A message that is not decoded.
     pub(crate) fn message_failed(&mut self, place: MessagePlace, error: &Error, lost: Lost) {
-        self.is_given_up |= matches!(lost, Lost::Rest(_));
+        self.is_abandoned |= matches!(lost, Lost::Rest(_));
         self.sink.message_failed(place, error, &self.setup.program, lost);
     }
 
     /// A packet that is abandoned for another reason.
     pub(crate) fn packet_failed(&mut self, place: PacketPlace, why: impl Display) {
-        self.is_given_up = true;
+        self.is_abandoned = true;
         self.sink.packet_failed(place, &why);
     }
 
@@ -58,7 +58,7 @@ impl<'w, S: CaptureSink> Work<'w, S> {
             let missing = packet.missing_bytes;
             let why = format_args!("the capture truncated it by {missing} bytes");
             // Its last message may have failed for that, and the packet is abandoned once.
-            match self.is_given_up {
+            match self.is_abandoned {
                 true => self.sink.packet_is_wrong_too(place, &why),
                 false => self.packet_failed(place, why),
             }

@@ -55,7 +55,7 @@ pub(super) fn make_room(
             sessions.count()
         ));
     }
-    let wanted = needed + listeners.values().map(strangers).sum::<u64>();
+    let wanted = needed + listeners.values().map(unauthenticated_descriptors).sum::<u64>();
     let limit = wanted.min(hard);
     if limit > soft {
         setrlimit(Resource::RLIMIT_NOFILE, limit, hard)
@@ -82,8 +82,8 @@ pub(super) fn make_room(
     Ok(Room { shortened: Some(((PENDING / count).max(1) as usize, sessions_max as usize)) })
 }
 
-/// Returns how many descriptors those may take whom a listener does not know by name.
-fn strangers(planned: &Planned<'_>) -> u64 {
+/// Returns the most descriptors that pending connections and template sessions of a listener can use.
+fn unauthenticated_descriptors(planned: &Planned<'_>) -> u64 {
     let own = AcceptorOptions::new(SocketAddr::from(([0, 0, 0, 0], 0)));
     let number = |given: Option<u32>, own: usize| given.map_or(own as u64, u64::from);
     let pending = number(planned.limits.pending_max, own.pending_max);

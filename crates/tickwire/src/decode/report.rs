@@ -30,9 +30,9 @@ pub struct Counts {
     pub messages: u64,
     /// Bytes of the packets read.
     pub bytes: u64,
-    given_up: GivenUp,
+    skipped: Skipped,
     /// Those of them that were skipped because the dictionaries were lost before.
-    waiting: GivenUp,
+    waiting: Skipped,
     errors: u64,
 }
 
@@ -72,13 +72,13 @@ impl Line {
 
 /// How much was skipped.
 #[derive(Clone, Copy, Debug, Default)]
-struct GivenUp {
+struct Skipped {
     packets: u64,
     /// Blocks whose packet or stream continued behind them.
     blocks: u64,
 }
 
-impl GivenUp {
+impl Skipped {
     fn add(&mut self, lost: Lost) {
         match lost {
             Lost::Block(_) => self.blocks += 1,
@@ -145,14 +145,14 @@ impl<'r> Report<'r> {
         counts.packets += more.packets;
         counts.messages += more.messages;
         counts.bytes += more.bytes;
-        counts.given_up = counts.given_up.plus(more.given_up);
+        counts.skipped = counts.skipped.plus(more.skipped);
         counts.waiting = counts.waiting.plus(more.waiting);
         counts.errors += unsaid;
     }
 
     /// True if something was skipped.
     pub fn is_flawed(&self) -> bool {
-        !self.counts.given_up.is_none() || self.counts.errors > 0
+        !self.counts.skipped.is_none() || self.counts.errors > 0
     }
 
     /// A message that is not decoded, and what is lost with it; `error` counts from its start.
@@ -163,7 +163,7 @@ impl<'r> Report<'r> {
         program: &Program,
         lost: Lost,
     ) {
-        self.counts.given_up.add(lost);
+        self.counts.skipped.add(lost);
         if error.kind() == ErrorKind::NeedsReset {
             self.counts.waiting.add(lost);
             self.lose(Some(place.packet), &place.describe(error, program));
@@ -180,7 +180,7 @@ impl<'r> Report<'r> {
 
     /// A packet that is skipped for another reason than a message in it.
     pub fn packet_failed(&mut self, place: PacketPlace, why: impl Display) {
-        self.counts.given_up.packets += 1;
+        self.counts.skipped.packets += 1;
         self.error_in(Some(place), &format!("{place}: {why}"));
     }
 
@@ -223,7 +223,7 @@ impl<'r> Report<'r> {
 
     /// Prints what was not said yet, and the counts.
     pub fn finish(&mut self, findings: &Findings, quiet: bool) {
-        let Counts { packets, messages, bytes, given_up, waiting, errors } = self.counts;
+        let Counts { packets, messages, bytes, skipped, waiting, errors } = self.counts;
         let hidden = errors.saturating_sub(ERRORS_SHOWN_MAX);
         if hidden > 0 {
             self.remark(&format!("{hidden} more errors not shown"));
@@ -240,7 +240,7 @@ impl<'r> Report<'r> {
         if !quiet || self.is_flawed() {
             self.remark(&format!(
                 "{packets} packets, {messages} messages, {bytes} bytes; {} skipped",
-                given_up.text()
+                skipped.text()
             ));
         }
     }

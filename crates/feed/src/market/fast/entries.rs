@@ -46,12 +46,12 @@ pub(super) struct Reading<'a, S> {
     only_counts_events: bool,
     /// Depth by kind, as parts of the message told.
     depth: [Option<u32>; 2],
-    numbering: Numbering,
+    positions: Positions,
 }
 
 /// Positions of the entries of a snapshot.
 #[derive(Clone, Copy, Debug, Default)]
-struct Numbering {
+struct Positions {
     is_named: bool,
     is_left_out: bool,
 }
@@ -67,7 +67,7 @@ impl<'a, S> Reading<'a, S> {
         sink: &'a mut S,
     ) -> Self {
         levels.clear();
-        let (number, usual, instrument, trade_date, depth, numbering) = Default::default();
+        let (number, usual, instrument, trade_date, depth, positions) = Default::default();
         let (is_named, only_counts_events, codes) = (false, false, [&[][..]; 2]);
         Self {
             model,
@@ -85,7 +85,7 @@ impl<'a, S> Reading<'a, S> {
             trade_date,
             only_counts_events,
             depth,
-            numbering,
+            positions,
         }
     }
 
@@ -381,11 +381,11 @@ impl<'a, S: MarketSink> Reading<'a, S> {
             BookModel::ByLevel => {
                 match row.get::<{ tag::PRICE_LEVEL }>().unsigned(tag::PRICE_LEVEL)? {
                     Some(level) => {
-                        self.numbering.is_named = true;
+                        self.positions.is_named = true;
                         LevelName::Level(u32::try_from(level).unwrap_or(u32::MAX))
                     }
                     None => {
-                        self.numbering.is_left_out = true;
+                        self.positions.is_left_out = true;
                         LevelName::Level(self.next_position(side, kind))
                     }
                 }
@@ -413,7 +413,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
             LevelName::Level(position) => position,
             LevelName::Price | LevelName::Order(_) => 0,
         };
-        if self.numbering.is_named && self.numbering.is_left_out {
+        if self.positions.is_named && self.positions.is_left_out {
             return Err(MarketDataError::FieldAbsent { tag: tag::PRICE_LEVEL });
         }
         self.levels.sort_by_key(position);
