@@ -12,7 +12,7 @@
 //! use tickwire_fix_engine::{
 //!     AcceptorOptions, Access, Application, BoxStore, Engine, EngineOptions, InitiatorOptions, SessionKey,
 //! };
-//! use tickwire_fix_session::{BeginString, Config, Delivery, MemoryStore, Notice, Role, SessionId};
+//! use tickwire_fix_session::{BeginString, Config, Delivery, MemoryStore, SessionEvent, Role, SessionId};
 //!
 //! /// Counts the sessions that have logged on.
 //! struct LoggedOn(u32);
@@ -20,8 +20,8 @@
 //! impl Application for LoggedOn {
 //!     fn handle_message(&mut self, _: SessionKey, _: Delivery<'_, BoxStore>) {}
 //!
-//!     fn handle_notice(&mut self, _: SessionKey, notice: &Notice) {
-//!         self.0 += u32::from(*notice == Notice::LoggedOn);
+//!     fn handle_session_event(&mut self, _: SessionKey, notice: &SessionEvent) {
+//!         self.0 += u32::from(*notice == SessionEvent::LoggedOn);
 //!     }
 //! }
 //!
