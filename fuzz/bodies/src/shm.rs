@@ -6,7 +6,9 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tickwire_shm::{Channel, Event, Reader, Readers, Schema, Start, Wait, Writer, WriterOptions};
+use tickwire_shm::{
+    Channel, Event, Reader, ReaderWait, Readers, Schema, Start, Writer, WriterOptions,
+};
 
 /// Sample length in bytes, number of slots and number of keys of the channel.
 const SAMPLE_BYTES: usize = 40;
@@ -39,7 +41,7 @@ pub fn shm(data: &[u8]) {
         readers: Readers::Owner,
     };
     let mut choices = Choices::new(data);
-    let open = || Reader::open(&channel, &schema, Start::Oldest, Wait::Spin);
+    let open = || Reader::open(&channel, &schema, Start::Oldest, ReaderWait::Spin);
 
     let mut writer = Writer::open(&channel, &schema, &options).expect("a channel");
     for number in 0..choices.byte() % 40 {
