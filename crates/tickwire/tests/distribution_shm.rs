@@ -64,6 +64,67 @@ fn both_transports_bring_every_sample_with_an_account_each() {
 }
 
 #[test]
+fn a_transport_that_refuses_a_sample_says_stopped_and_the_other_goes_on() {
+    let place = Place::new(68);
+    let channels = Channels::new(68);
+    let (packets, templates) = place.feed("complex", "-n 200");
+    let at = format!("--shm-directory {} --domain {}", channels.0, place.domain);
+    let transports: &[&str] = if cfg!(feature = "dds") { &["shm", "dds"] } else { &["shm"] };
+    let subscribers: Vec<_> = transports
+        .iter()
+        .map(|transport| {
+            let report = place.file(&format!("{transport}.json"));
+            let options =
+                format!("{at} --transport {transport} --no-echo --json {}", report.display());
+            let process = Process::start(&format!("subscribe {options}"));
+            process.wait_line("Subscribed");
+            (process, report)
+        })
+        .collect();
+    let run = tickwire(&format!(
+        "publish -t {} -f {} --reset packet --no-echo {at} --shm-sample 16 --transport {} --subscribers {}",
+        templates.display(),
+        packets.display(),
+        if transports.len() > 1 { "both" } else { "shm" },
+        transports.len(),
+    ));
+    assert_eq!(run.status, if transports.len() > 1 { 1 } else { 2 }, "{}{}", run.out, run.err);
+    assert!(run.err.contains("--shm-sample"), "{}", run.err);
+    // Stopped ends nobody.
+    std::thread::sleep(Duration::from_secs(1));
+    subscribers[0].0.interrupt();
+    for ((subscriber, report), transport) in subscribers.into_iter().zip(transports) {
+        assert_eq!(subscriber.finish(), 0, "{transport}");
+        let report = json(&report);
+        let ended = if *transport == "shm" { "stopped" } else { "done" };
+        assert_eq!(report["publishers"][0]["ended"], ended, "{report:#}");
+        assert_eq!(sum(&report, "lost"), 0, "{report:#}");
+    }
+}
+
+/// A subscriber has no writers in another user's directory: it reads without echoes, and says so.
+#[test]
+fn the_channels_of_another_user_are_subscribed_to_without_echoes() {
+    let channels = Channels::new(69);
+    std::fs::create_dir(&channels.0).expect("made");
+    if std::os::unix::fs::chown(&channels.0, Some(1), Some(1)).is_err() {
+        eprintln!("skipped: only root can give a directory to another user");
+        return;
+    }
+    let subscriber = Process::start(&format!(
+        "subscribe --transport shm --shm-directory {} --shm-user 1",
+        channels.0
+    ));
+    subscriber.wait_line(&format!(
+        "Subscribed over shared memory in {}{}, without echoes",
+        channels.0,
+        if cfg!(feature = "dds") { " (publishers over DDS alone are not heard)" } else { "" }
+    ));
+    subscriber.interrupt();
+    assert_eq!(subscriber.finish(), 0);
+}
+
+#[test]
 fn a_subscriber_says_which_transport_it_takes() {
     let place = Place::new(63);
     let channels = Channels::new(63);
@@ -96,22 +157,28 @@ fn over_shared_memory_a_publisher_that_is_killed_leaves_an_unknown_loss_and_the_
     let received = place.file("received.json");
     let at = format!("--transport shm --shm-directory {}", channels.0);
     let log = place.file("log");
-    let subscriber = place.subscribe_logging(&log, &format!("{at} --json {}", received.display()));
+    let options = format!("{at} --json {}", received.display());
+    let subscriber = place.subscribe_logging(&log, &options);
     let killed = place.publish_lines(&templates, &format!("{at} --subscribers 1"));
     killed.kill();
     let until = Instant::now() + PATIENCE;
-    while !std::fs::read_to_string(&log).expect("a log").contains("has gone without a word") {
-        assert!(Instant::now() < until, "nobody says that the publisher has gone");
+    while !std::fs::read_to_string(&log).expect("a log").contains("gone without a word") {
+        assert!(Instant::now() < until, "it is told that the publisher has gone");
         std::thread::sleep(Duration::from_millis(20));
     }
+    // For one that comes now, the killed one's channels are nobody's.
+    let fresh = place.file("fresh.json");
+    let late = place.subscribe(&format!("{at} --json {}", fresh.display()));
     let run = tickwire(&format!(
-        "publish -t {} -f {} --reset packet --domain {} {at}",
+        "publish -t {} -f {} --reset packet --subscribers 2 --domain {} {at}",
         templates.display(),
         packets.display(),
         place.domain
     ));
     assert_eq!(run.status, 0, "{}{}", run.out, run.err);
     assert_eq!(subscriber.finish(), 1, "what the first wrote is unknown");
+    assert_eq!(late.finish(), 0);
+    assert_eq!(sum(&json(&fresh), "received"), 500);
     let report = json(&received);
     assert_eq!(sum(&report, "received"), 500);
     let [killed, next] = [0, 1].map(|index| &report["publishers"][index]);

@@ -81,21 +81,23 @@ struct DdsArgs {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Shared memory")]
 struct ShmArgs {
-    /// Directory of the channels. Default: /dev/shm/tickwire-USER, followed by -DOMAIN unless the
-    /// domain is 0.
+    /// Directory of the channels, for all domains. Default: /dev/shm/tickwire-USER, followed by
+    /// -DOMAIN unless the domain is 0.
     #[arg(long, value_name = "DIRECTORY")]
     shm_directory: Option<PathBuf>,
-    /// Numeric id of the user who owns the channels. Default: the user of this process.
+    /// Numeric id of the user who owns the channels. Default: the user of this process. Channels of
+    /// another user can be subscribed to, without echoes.
     #[arg(long, value_name = "USER")]
     shm_user: Option<u32>,
     /// Who may read the published samples.
     #[arg(long, value_name = "WHO", default_value = "group")]
     shm_readers: ReadersArg,
-    /// Size of a topic's ring. A reader that falls a ring behind loses samples. Default: 16 MiB, or
-    /// 64 MiB if samples have sequences.
+    /// Largest size of a topic's ring. A reader that falls a ring behind loses samples. Default: 16
+    /// MiB, or 64 MiB if samples have sequences; rings of echoes have a quarter.
     #[arg(long, value_name = "BYTES")]
     shm_ring: Option<Size>,
-    /// Largest sample with strings or sequences. Default: 1 KiB, or 16 KiB with sequences.
+    /// Largest sample of types with strings or sequences; others state their own length. Default: 1
+    /// KiB, or 16 KiB with sequences.
     #[arg(long, value_name = "BYTES")]
     shm_sample: Option<Size>,
 }
@@ -206,7 +208,7 @@ impl DeliveryArgs {
             sequences: room(own.sequences),
             ..own
         };
-        ShmPlace { participant: ShmParticipant::join(config), directory }
+        ShmPlace { participant: ShmParticipant::join(config), directory, owner }
     }
 
     /// How samples are delivered over DDS. `all` says whether to hold all for a slow subscriber where nothing is said.

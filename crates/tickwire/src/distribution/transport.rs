@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 #[cfg(feature = "dds")]
 use tickwire_dds::CycloneParticipant;
 use tickwire_distribution::{
-    Outlet, Publisher, PublisherCounters, Sample, TopicSet, TransportError,
+    Outlet, Participant, Publisher, PublisherCounters, Sample, TopicSet, TransportError,
 };
 use tickwire_net::Stop;
 use tickwire_shm_transport::ShmParticipant;
@@ -48,6 +48,8 @@ pub struct ShmPlace {
     pub participant: ShmParticipant,
     /// Directory of the channels.
     pub directory: PathBuf,
+    /// The user whose they are.
+    pub owner: u32,
 }
 
 /// The participants of a publisher, by transport.
@@ -104,10 +106,73 @@ impl fmt::Display for OutletError {
 impl std::error::Error for OutletError {}
 
 /// Publishers of the same samples, by transport. Shared memory comes first: it never waits.
+///
+/// A transport that refuses a sample ends alone: its subscribers are told that it was stopped, and the other goes on.
 pub struct Outlets {
-    shm: Option<Publisher<ShmParticipant>>,
+    shm: Option<Side<ShmParticipant>>,
     #[cfg(feature = "dds")]
-    dds: Option<Publisher<CycloneParticipant>>,
+    dds: Option<Side<CycloneParticipant>>,
+}
+
+/// A publisher on one transport.
+struct Side<P: Participant> {
+    name: &'static str,
+    publisher: Publisher<P>,
+    /// The transport has refused a sample; its subscribers know that nothing follows.
+    has_failed: bool,
+}
+
+impl<P: Participant> Side<P> {
+    fn new(name: &'static str, publisher: Publisher<P>) -> Self {
+        Self { name, publisher, has_failed: false }
+    }
+
+    #[cfg(feature = "dds")]
+    fn is_live(side: Option<&Self>) -> bool {
+        side.is_some_and(|side| !side.has_failed)
+    }
+
+    /// Writes by `write`. Where the transport refuses, this side ends; that is an error if no other `has_other` to go on.
+    #[inline]
+    fn write(
+        side: &mut Option<Self>,
+        has_other: bool,
+        write: impl FnOnce(&mut Publisher<P>) -> Result<(), P::Error>,
+    ) -> Result<(), OutletError> {
+        let Some(side) = side.as_mut().filter(|side| !side.has_failed) else { return Ok(()) };
+        match write(&mut side.publisher) {
+            Ok(()) => Ok(()),
+            Err(error) if has_other => {
+                side.fail(&error);
+                Ok(())
+            }
+            Err(error) => Err(OutletError::of(&error)),
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, error: &P::Error) {
+        self.has_failed = true;
+        let name = self.name;
+        tracing::error!(
+            "{name}: {error}; nothing more is published over {name}, the other transport goes on"
+        );
+        if let Err(error) = self.publisher.finish(false, Duration::ZERO) {
+            tracing::error!("{name}: subscribers could not be told: {error}");
+        }
+    }
+
+    fn finish(
+        side: &mut Option<Self>,
+        is_whole: bool,
+        patience: Duration,
+    ) -> Result<bool, Failure> {
+        let Some(side) = side else { return Ok(true) };
+        match side.has_failed {
+            true => Ok(true),
+            false => side.publisher.finish(is_whole, patience).map_err(|error| refused(&error)),
+        }
+    }
 }
 
 impl Outlet for Outlets {
@@ -115,25 +180,23 @@ impl Outlet for Outlets {
 
     #[inline]
     fn publish<S: Sample>(&mut self, set: usize, sample: &S) -> Result<(), OutletError> {
-        if let Some(shm) = &mut self.shm {
-            shm.publish(set, sample).map_err(|error| OutletError::of(&error))?;
-        }
+        let has_other = self.has_dds();
+        Side::write(&mut self.shm, has_other, |shm| shm.publish(set, sample))?;
         #[cfg(feature = "dds")]
-        if let Some(dds) = &mut self.dds {
-            dds.publish(set, sample).map_err(|error| OutletError::of(&error))?;
-        }
+        let has_other = Side::is_live(self.shm.as_ref());
+        #[cfg(feature = "dds")]
+        Side::write(&mut self.dds, has_other, |dds| dds.publish(set, sample))?;
         Ok(())
     }
 
     #[inline]
     fn publish_bytes(&mut self, set: usize, bytes: &[u8]) -> Result<(), OutletError> {
-        if let Some(shm) = &mut self.shm {
-            shm.publish_bytes(set, bytes).map_err(|error| OutletError::of(&error))?;
-        }
+        let has_other = self.has_dds();
+        Side::write(&mut self.shm, has_other, |shm| shm.publish_bytes(set, bytes))?;
         #[cfg(feature = "dds")]
-        if let Some(dds) = &mut self.dds {
-            dds.publish_bytes(set, bytes).map_err(|error| OutletError::of(&error))?;
-        }
+        let has_other = Side::is_live(self.shm.as_ref());
+        #[cfg(feature = "dds")]
+        Side::write(&mut self.dds, has_other, |dds| dds.publish_bytes(set, bytes))?;
         Ok(())
     }
 }
@@ -165,10 +228,28 @@ impl Outlets {
                 .map_err(|error| refused(&error))
         });
         Ok(Self {
-            shm: shm.transpose()?,
+            shm: shm.transpose()?.map(|publisher| Side::new("shm", publisher)),
             #[cfg(feature = "dds")]
-            dds: dds.transpose()?,
+            dds: dds.transpose()?.map(|publisher| Side::new("dds", publisher)),
         })
+    }
+
+    /// Whether DDS is there for what shared memory refuses.
+    #[inline]
+    fn has_dds(&self) -> bool {
+        #[cfg(feature = "dds")]
+        return Side::is_live(self.dds.as_ref());
+        #[cfg(not(feature = "dds"))]
+        false
+    }
+
+    /// Transports that have refused a sample while another went on.
+    pub fn failed(&self) -> Vec<&'static str> {
+        let mut all = Vec::new();
+        all.extend(self.shm.as_ref().filter(|side| side.has_failed).map(|side| side.name));
+        #[cfg(feature = "dds")]
+        all.extend(self.dds.as_ref().filter(|side| side.has_failed).map(|side| side.name));
+        all
     }
 
     /// Waits until there are `count` subscribers over all transports together, of every topic or of any; false where
@@ -216,24 +297,22 @@ impl Outlets {
     }
 
     /// Tells subscribers that this was all, or that it was stopped before. Returns whether all said in `patience` that
-    /// they have everything; over shared memory none says so.
+    /// they have everything; over shared memory none says so. Both transports are ended, also where one refuses.
     pub fn finish(&mut self, is_whole: bool, patience: Duration) -> Result<bool, Failure> {
-        if let Some(shm) = &mut self.shm {
-            shm.finish(is_whole, patience).map_err(|error| refused(&error))?;
-        }
+        let over_shm = Side::finish(&mut self.shm, is_whole, patience);
         #[cfg(feature = "dds")]
-        if let Some(dds) = &mut self.dds {
-            return dds.finish(is_whole, patience).map_err(|error| refused(&error));
-        }
-        Ok(true)
+        let over_dds = Side::finish(&mut self.dds, is_whole, patience);
+        #[cfg(not(feature = "dds"))]
+        let over_dds: Result<bool, Failure> = Ok(true);
+        Ok(over_shm? & over_dds?)
     }
 
     /// What became of the samples, by transport.
     pub fn by_transport(&self) -> Vec<(&'static str, &PublisherCounters)> {
         let mut all = Vec::new();
-        all.extend(self.shm.as_ref().map(|publisher| ("shm", publisher.counters())));
+        all.extend(self.shm.as_ref().map(|side| (side.name, side.publisher.counters())));
         #[cfg(feature = "dds")]
-        all.extend(self.dds.as_ref().map(|publisher| ("dds", publisher.counters())));
+        all.extend(self.dds.as_ref().map(|side| (side.name, side.publisher.counters())));
         all
     }
 
@@ -254,12 +333,12 @@ impl Outlets {
 }
 
 /// Whether a publisher has so many subscribers; none is what one that is not there has.
-fn has<P: tickwire_distribution::Participant>(
-    publisher: Option<&Publisher<P>>,
+fn has<P: Participant>(
+    side: Option<&Side<P>>,
     count: u32,
     every_topic: bool,
 ) -> Result<bool, Failure> {
-    let Some(publisher) = publisher else { return Ok(count == 0) };
+    let Some(Side { publisher, .. }) = side else { return Ok(count == 0) };
     let is_so = match every_topic {
         true => publisher.is_matched(count),
         false => publisher.has_subscribers(count),

@@ -109,12 +109,17 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     let metrics = PublishMetrics::new(&sets);
     let exporter = args.metrics.serve(metrics.all())?;
     let started = Instant::now();
-    let ended = sources::run(args, file, &mut handler, &mut publishing, &metrics, &stop)?;
+    let ended = sources::run(args, file, &mut handler, &mut publishing, &metrics, &stop);
     let elapsed = started.elapsed();
     let mut publishing = publishing.into_inner();
-    if let Some(error) = publishing.failure() {
-        return Err(refused(error));
-    }
+    let refusal = publishing.failure().map(refused);
+    let ended = match ended.and_then(|ended| refusal.map_or(Ok(ended), Err)) {
+        Ok(ended) => ended,
+        Err(failure) => {
+            tell_stopped(&mut publishing, args.patience());
+            return Err(failure);
+        }
+    };
     let (echoes, is_acknowledged) = finish(args, ended.end, &mut publishing, echoes, &stop)?;
     let report = Report {
         args,
@@ -160,6 +165,14 @@ fn join(
     let timeouts = outlets.are_read()?.map(timeout);
     let echoes = listeners.map(|listeners| listeners.start(timeouts, stop)).transpose()?;
     Ok((Some(outlets), echoes.unwrap_or_default()))
+}
+
+/// Tells the subscribers that a feed that broke was stopped.
+fn tell_stopped(publishing: &mut Publishing, patience: Duration) {
+    let Some(publisher) = publishing.publisher_mut() else { return };
+    if let Err(Failure::Data(why) | Failure::Usage(why)) = publisher.finish(false, patience) {
+        tracing::error!("subscribers could not be told that the feed is stopped: {why}");
+    }
 }
 
 /// The echoes that arrived, and the round trips, by transport.

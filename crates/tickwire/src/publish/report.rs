@@ -34,6 +34,7 @@ impl Report<'_> {
         feed.refused + outlet.dropped + outlet.unlisted > 0
             || feed.faults > 0 && self.args.file.is_some()
             || !self.is_acknowledged
+            || !self.failed().is_empty()
     }
 
     /// Writes the table to standard output, and JSON to the file if one is named; JSON alone if that is
@@ -54,15 +55,22 @@ impl Report<'_> {
         publisher.map(Outlets::counters).unwrap_or_default()
     }
 
+    /// Transports that refused a sample while another went on.
+    fn failed(&self) -> Vec<&'static str> {
+        self.publishing.publisher().map(Outlets::failed).unwrap_or_default()
+    }
+
     fn echoed(&self) -> u64 {
         self.echoes.iter().map(|(_, count)| count).sum()
     }
 
     fn transports_json(&self) -> Value {
         let all = self.publishing.publisher().map(Outlets::by_transport).unwrap_or_default();
+        let failed = self.failed();
         let one = |(transport, counters): (&str, &PublisherCounters)| {
             json!({
                 "transport": transport,
+                "failed": failed.contains(&transport),
                 "published": counters.written(),
                 "dropped": counters.dropped,
             })
@@ -110,6 +118,12 @@ impl Report<'_> {
             if count > 0 {
                 writeln!(out, "{count} {text}")?;
             }
+        }
+        for name in self.failed() {
+            writeln!(
+                out,
+                "{name} refused a sample: its subscribers have those before, and were told Stopped."
+            )?;
         }
         if !self.is_acknowledged {
             writeln!(out, "Not all subscribers said in --patience that they have everything.")?;

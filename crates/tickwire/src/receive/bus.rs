@@ -96,7 +96,7 @@ impl Bus {
         if !is_acknowledged {
             tell!("tickwire: not all subscribers said in --patience that they have everything");
         }
-        Ok(dropped > 0 || !is_acknowledged)
+        Ok(dropped > 0 || !is_acknowledged || !outlets.failed().is_empty())
     }
 }
 

@@ -162,14 +162,21 @@ pub fn run(args: &SubscribeArgs) -> Result<Outcome, Failure> {
     };
     let exporter = args.metrics.serve(subscription.metrics.all())?;
     let chosen = transport::choose(args.transport, &args.delivery, &subscription.sets)?;
-    let text = format!("Subscribed {chosen}; waiting for samples.");
+    let is_echoing = !args.no_echo && !chosen.is_of_another_user();
+    let text = match is_echoing || args.no_echo {
+        true => format!("Subscribed {chosen}; waiting for samples."),
+        false => format!(
+            "Subscribed {chosen}, without echoes: the channels are another user's, whose publisher needs --no-echo; waiting for samples."
+        ),
+    };
     let (report, recorded) = match &chosen {
         #[cfg(feature = "dds")]
         Chosen::Dds { .. } => {
-            subscription.over(&args.delivery.join_dds()?, &args.delivery.over_dds(false), &text)?
+            let (place, delivery) = (args.delivery.join_dds()?, args.delivery.over_dds(false));
+            subscription.over(&place, &delivery, is_echoing, &text)?
         }
         Chosen::Shm(place) => {
-            subscription.over(&place.participant, &args.delivery.over_shm(), &text)?
+            subscription.over(&place.participant, &args.delivery.over_shm(), is_echoing, &text)?
         }
     };
     report.write(args.json.as_deref(), args.show)?;
@@ -194,12 +201,13 @@ impl Subscription<'_> {
         &mut self,
         participant: &P,
         delivery: &Delivery,
+        is_echoing: bool,
         text: &str,
     ) -> Result<(Report, Result<(), Failure>), Failure> {
         let args = self.args;
         let options = SubscriberOptions {
             some_topics: !args.topic.is_empty(),
-            echo: !args.no_echo,
+            echo: is_echoing,
             every: args.max_rate.map(|rate| Duration::from_secs(1) / rate),
         };
         let subscriber = Subscriber::new(participant, &self.sets, delivery, &options);
@@ -266,6 +274,15 @@ impl Subscription<'_> {
             for id in subscriber.take_gone() {
                 tracing::warn!(
                     "publisher {id} has gone without a word: what it wrote last may be lost"
+                );
+            }
+            for (id, topics) in subscriber.take_others() {
+                let id = id.map_or_else(|| "of this process".to_owned(), |id| id.to_string());
+                tracing::warn!(
+                    "publisher {id} has ended and wrote to none of the topics that are read here, but to {} of others \
+                     ({}): both sides need the same --topics, and --topic must name what is published",
+                    topics.len(),
+                    topics.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ")
                 );
             }
             for why in subscriber.take_refusals() {

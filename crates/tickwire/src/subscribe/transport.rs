@@ -29,14 +29,33 @@ pub enum Chosen {
     Shm(ShmPlace),
 }
 
+impl Chosen {
+    /// Whether the channels are another user's, in whose directory this process has no writers.
+    pub fn is_of_another_user(&self) -> bool {
+        match self {
+            #[cfg(feature = "dds")]
+            Self::Dds { .. } => false,
+            Self::Shm(place) => place.owner != tickwire_shm::effective_user(),
+        }
+    }
+}
+
 impl fmt::Display for Chosen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             #[cfg(feature = "dds")]
             Self::Dds { why: None } => f.write_str("over DDS"),
             #[cfg(feature = "dds")]
-            Self::Dds { why: Some(why) } => write!(f, "over DDS ({why})"),
-            Self::Shm(place) => write!(f, "over shared memory in {}", place.directory.display()),
+            Self::Dds { why: Some(why) } => {
+                write!(f, "over DDS ({why}; publishers over shared memory alone are not heard)")
+            }
+            Self::Shm(place) => {
+                write!(f, "over shared memory in {}", place.directory.display())?;
+                match cfg!(feature = "dds") {
+                    true => f.write_str(" (publishers over DDS alone are not heard)"),
+                    false => Ok(()),
+                }
+            }
         }
     }
 }
@@ -54,10 +73,17 @@ pub fn choose(
         SubscribeTransport::Dds => Ok(Chosen::Dds { why: None }),
         #[cfg(feature = "dds")]
         SubscribeTransport::Auto => Ok(match has_writer(&place, args, sets) {
-            Ok(true) => Chosen::Shm(place),
-            Ok(false) => {
+            Ok((true, _)) => Chosen::Shm(place),
+            Ok((false, refusals)) => {
                 let directory = place.directory.display();
-                Chosen::Dds { why: Some(format!("no publisher of these topics in {directory}")) }
+                let why = match refusals.len() {
+                    0 => format!("no publisher of these topics in {directory}"),
+                    count => {
+                        format!("{count} channels of these topics in {directory} cannot be read")
+                    }
+                };
+                refusals.iter().for_each(|why| tracing::warn!("shared memory: {why}"));
+                Chosen::Dds { why: Some(why) }
             }
             Err(error) => {
                 tracing::warn!("shared memory: {error}");
@@ -73,21 +99,23 @@ pub fn choose(
     }
 }
 
-/// Whether somebody publishes one of the topics in shared memory.
+/// Whether somebody publishes one of the topics in shared memory, and why channels of them cannot be read.
 #[cfg(feature = "dds")]
 fn has_writer(
     place: &ShmPlace,
     args: &DeliveryArgs,
     sets: &[TopicSet],
-) -> Result<bool, tickwire_shm_transport::Error> {
-    let delivery = args.over_shm();
+) -> Result<(bool, Vec<String>), tickwire_shm_transport::Error> {
+    let (delivery, mut refusals) = (args.over_shm(), Vec::new());
     for set in sets {
         let qos = delivery.reader_qos(set.of.has_key(), false);
         for (_, topic) in set.topics() {
-            if place.participant.has_writer(&set.of, &topic, &qos)? {
-                return Ok(true);
+            let (is_there, refused) = place.participant.look_for_writer(&set.of, &topic, &qos)?;
+            refusals.extend(refused);
+            if is_there {
+                return Ok((true, refusals));
             }
         }
     }
-    Ok(false)
+    Ok((false, refusals))
 }
