@@ -1,6 +1,7 @@
 //! `tickwire bench fast`: decoding and encoding of FAST by every engine, on the same bytes in one run.
 
 pub mod corpus;
+mod digest;
 mod encoding;
 pub mod engine;
 mod peers;
@@ -18,6 +19,7 @@ use clap::Args;
 use corpus::{Corpus, OwnFraming};
 use encoding::{Amount, Decoded, Encoding};
 use engine::{Engine, Pass};
+use peers::Input;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -203,6 +205,7 @@ fn peer_rows<'c>(
     corpora: &'c [Corpus],
     wanted: impl Fn(&str) -> bool,
 ) -> Vec<Row<'c>> {
+    let inputs: Vec<_> = corpora.iter().map(|corpus| (corpus, Input::of(corpus, folder))).collect();
     let mut rows = Vec::new();
     for peer in peers::ALL.iter().filter(|peer| wanted(peer.name)) {
         let left_out = |why: &str| tell!("tickwire: {} skipped: {why}", peer.name);
@@ -210,8 +213,9 @@ fn peer_rows<'c>(
             left_out(&why);
             continue;
         }
-        for corpus in corpora.iter().filter(|corpus| corpus.source.is_some()) {
-            match peer.measure(folder, corpus, PEER_SECONDS) {
+        for (corpus, input) in &inputs {
+            let measured = input.as_ref().map_err(String::clone);
+            match measured.and_then(|input| peer.measure(folder, input, PEER_SECONDS)) {
                 Ok(ns_per_message) => {
                     rows.push(Row::new(corpus, peer.name, ns_per_message));
                 }

@@ -1,29 +1,41 @@
 //! Other decoders on the same captures in the same run, each in a program of its own.
 
 use super::corpus::Corpus;
+use super::digest::Digest;
 use serde_json::Value;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tickwire_fast::ResetPolicy;
 
 /// A decoder to compare with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Name in tables and in JSON, and of its folder.
+    /// Name in tables and in JSON.
     pub name: &'static str,
+    folder: &'static str,
     build: &'static [&'static str],
     run: &'static [&'static str],
 }
 
 /// All that are known; `peers/README.md` says what they are.
-pub const ALL: [Peer; 2] = [
+pub const ALL: [Peer; 4] = [
+    Peer {
+        name: "mfast-generated",
+        folder: "mfast",
+        build: &["sh", "build.sh"],
+        run: &["sh", "generated.sh"],
+    },
+    Peer { name: "mfast", folder: "mfast", build: &["sh", "build.sh"], run: &["target/dynamic"] },
     Peer {
         name: "fastlib",
+        folder: "fastlib",
         build: &["cargo", "build", "--release", "--quiet", "--target-dir", "target"],
         run: &["target/release/peer-fastlib"],
     },
     Peer {
         name: "openfast",
+        folder: "openfast",
         build: &["mvn", "--quiet", "package"],
         run: &["java", "-cp", "target/peer-openfast.jar:target/lib/*", "peer.Main"],
     },
@@ -35,47 +47,87 @@ impl Peer {
     /// # Errors
     /// Why it is left out, for the user.
     pub fn build(&self, folder: &Path) -> Result<(), String> {
-        let folder = folder.join(self.name);
+        let folder = folder.join(self.folder);
         if !folder.is_dir() {
             return Err(format!("{} is not there", folder.display()));
         }
         output(self.build, &[], &folder).map(|_| ())
     }
 
-    /// Measures decoding of `corpus`; the least nanoseconds a message.
+    /// Measures decoding of `input`; the least nanoseconds a message.
     ///
     /// # Errors
-    /// Why there is no time, for the user.
-    pub fn measure(&self, folder: &Path, corpus: &Corpus, seconds: f64) -> Result<f64, String> {
-        let Some(source) = &corpus.source else { return Err("it has no file".to_owned()) };
+    /// Why there is no time, for the user: the program failed, or decoded other messages or values.
+    pub fn measure(&self, folder: &Path, input: &Input, seconds: f64) -> Result<f64, String> {
+        let arguments = [
+            input.templates.display().to_string(),
+            input.capture.display().to_string(),
+            input.preamble.to_string(),
+            input.reset.to_owned(),
+            seconds.to_string(),
+        ];
+        let output = output(self.run, &arguments, &folder.join(self.folder))?;
+        let printed: Option<Value> = serde_json::from_slice(&output.stdout).ok();
+        let number = |name: &str| printed.as_ref()?.get(name)?.as_f64();
+        let (Some(messages), Some(nanos)) = (number("messages"), number("ns_per_message")) else {
+            return Err("it did not print what it should".to_owned());
+        };
+        if messages != input.messages as f64 {
+            return Err(format!("it found {messages} messages, not {}", input.messages));
+        }
+        match printed.as_ref().and_then(|printed| printed.get("digest")?.as_str()) {
+            Some(digest) if digest != input.digest => Err("it decoded other values".to_owned()),
+            _ => Ok(nanos),
+        }
+    }
+}
+
+/// What a peer decodes, as files, and what it is to find in them.
+pub struct Input {
+    templates: PathBuf,
+    /// Packets behind big-endian 32-bit lengths.
+    capture: PathBuf,
+    preamble: usize,
+    reset: &'static str,
+    messages: u64,
+    digest: String,
+}
+
+impl Input {
+    /// The files of `corpus`; those of a feed that was made here are written to `target/feeds` in `folder` first.
+    ///
+    /// # Errors
+    /// Files that cannot be written, for the user.
+    pub fn of(corpus: &Corpus, folder: &Path) -> Result<Self, String> {
+        let digest =
+            Digest::of(corpus).map_err(|error| error.describe(&corpus.program).to_string())?;
         let reset = match corpus.reset {
             ResetPolicy::Never => "never",
             ResetPolicy::Template => "template",
             ResetPolicy::Message | ResetPolicy::Packet => "packet",
         };
-        let absolute = |path: &Path| {
-            let path =
-                path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))?;
-            Ok::<_, String>(path.display().to_string())
-        };
-        let arguments = [
-            absolute(&source.templates)?,
-            absolute(&source.capture)?,
-            source.preamble.to_string(),
-            reset.to_owned(),
-            seconds.to_string(),
-        ];
-        let output = output(self.run, &arguments, &folder.join(self.name))?;
-        let printed: Option<Value> = serde_json::from_slice(&output.stdout).ok();
-        let number = |name: &str| printed.as_ref()?.get(name)?.as_f64();
-        let (Some(theirs), Some(nanos)) = (number("messages"), number("ns_per_message")) else {
-            return Err("it did not print what it should".to_owned());
-        };
-        let ours = corpus.messages as f64;
-        match theirs == ours {
-            true => Ok(nanos),
-            false => Err(format!("it found {theirs} messages, not {ours}")),
+        let (messages, digest) = (corpus.messages, format!("{digest:016x}"));
+        if let Some(source) = &corpus.source {
+            let absolute = |path: &Path| {
+                path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))
+            };
+            let (templates, capture) = (absolute(&source.templates)?, absolute(&source.capture)?);
+            let preamble = source.preamble;
+            return Ok(Self { templates, capture, preamble, reset, messages, digest });
         }
+        let failed = |error: std::io::Error| format!("its files cannot be written: {error}");
+        let made = folder.join("target/feeds").join(&corpus.name);
+        fs::create_dir_all(&made).map_err(failed)?;
+        let made = made.canonicalize().map_err(failed)?;
+        let (templates, capture) = (made.join("templates.xml"), made.join("feed.bin"));
+        fs::write(&templates, corpus.set.to_xml()).map_err(failed)?;
+        let mut bytes = Vec::new();
+        for packet in &corpus.packets {
+            bytes.extend_from_slice(&(packet.len() as u32).to_be_bytes());
+            bytes.extend_from_slice(packet);
+        }
+        fs::write(&capture, bytes).map_err(failed)?;
+        Ok(Self { templates, capture, preamble: 0, reset, messages, digest })
     }
 }
 
