@@ -44,6 +44,10 @@ impl Compiled {
         match *self {}
     }
 
+    pub(super) fn compile_tree(&self, _program: &Program, _template: usize) {
+        match *self {}
+    }
+
     pub(super) fn compile_runs(&self, _program: &Program, _template: u32) {
         match *self {}
     }
