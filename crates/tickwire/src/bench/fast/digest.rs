@@ -1,7 +1,7 @@
 //! A digest of all values of a corpus, which programs of other decoders compute too (`peers/README.md`).
 
 use super::corpus::Corpus;
-use tickwire_fast::{Engine, Entries, FieldValue, Message, Record};
+use tickwire_fast::{EngineUnderTest, Entries, FieldValue, Message, Record};
 
 /// FNV-1a over 64-bit words: of each message the id of its template, then each value that is present, in template order.
 pub struct Digest(u64);
@@ -13,7 +13,7 @@ impl Digest {
     /// The first message that does not decode.
     pub fn of(corpus: &Corpus) -> Result<u64, tickwire_fast::Error> {
         let mut digest = Self(0xcbf2_9ce4_8422_2325);
-        let mut decoder = corpus.decoder(&corpus.program, Engine::Automatic);
+        let mut decoder = corpus.decoder(&corpus.program, EngineUnderTest::Automatic);
         corpus.each_message(&mut decoder, |message| digest.message(message))?;
         Ok(digest.0)
     }
