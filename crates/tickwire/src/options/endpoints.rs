@@ -348,9 +348,9 @@ mod tests {
     #[test]
     fn where_nothing_lies_behind_line_a_that_is_said() {
         for (arguments, expected) in [
-            ("-p 65535 --line-b", "no port lies 1 behind 65535: name one with --port-b"),
+            ("-p 65535 --line-b", "no port is 1 after 65535: name one with --port-b"),
             ("-p 65534 --snapshot-group 239.1.1.1", "name one with --snapshot-port"),
-            ("-a 239.255.255.255 --line-b", "no group lies 1 behind 239.255.255.255"),
+            ("-a 239.255.255.255 --line-b", "no group is 1 after 239.255.255.255"),
             ("-a 255.255.255.255 --line-b", "name one with --group-b"),
         ] {
             let message = endpoints(arguments).unwrap_err();

@@ -176,6 +176,6 @@ fn a_hold_has_the_limit_of_a_feed_file() {
     for flags in ["--hold 11s", "--hold 1h", "--single-line-hold 11s"] {
         let words = ["tickwire", "receive"].into_iter().chain(flags.split_whitespace());
         let error = CommandLine::try_parse_from(words).expect_err(flags).to_string();
-        assert!(error.contains("at most 10s"), "{error}");
+        assert!(error.contains("the longest possible wait is 10s"), "{error}");
     }
 }
