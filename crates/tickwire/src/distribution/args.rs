@@ -1,7 +1,9 @@
 //! Options of the data bus, whatever the transport.
 
+#[cfg(feature = "dds")]
 use super::refused;
 use super::transport::ShmPlace;
+#[cfg(feature = "dds")]
 use crate::failure::Failure;
 use crate::units::Size;
 #[cfg(feature = "dds")]
