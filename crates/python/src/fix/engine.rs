@@ -19,7 +19,7 @@ use tickwire_fix_engine::{
 };
 use tickwire_fix_session::settings::Settings;
 use tickwire_fix_session::{
-    Added, Delivery, Fsync, Head, Hooks, SessionEvent, Now, Outgoing as Leaving, Role, SendError,
+    Added, Delivery, Fsync, Head, Hooks, Now, Outgoing as Leaving, Role, SendError, SessionEvent,
     SessionId, Verdict,
 };
 use tickwire_fix_text::Versions;

@@ -95,8 +95,7 @@ impl Channel {
             &adapter,
             [true, has_b],
         );
-        let decoding =
-            DecoderOptions::default().reset(framing.reset_policy().into());
+        let decoding = DecoderOptions::default().reset(framing.reset_policy().into());
         let seq_num = sequencing.field;
         Ok(Self { settings, captures, options, seq_num, program, decoding, choice, key })
     }
