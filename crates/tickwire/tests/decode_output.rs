@@ -205,7 +205,7 @@ fn a_name_that_contradicts_the_content_is_told() {
     let datagrams = PACKETS.map(|packet| ("239.1.1.1:8000", packet));
     for (name, content, expected) in [
         ("c.pcap", pcap(&datagrams), ""),
-        ("c.bin", pcap(&datagrams), "c.bin: its name says packets behind lengths"),
+        ("c.bin", pcap(&datagrams), "c.bin: its name says length-prefixed packets"),
         ("c.pcap", u32be(&PACKETS), "c.pcap: its name says pcap, its content is read as u32be"),
         ("c.pcap.gz", pcap(&datagrams), "its name says gzip, but it is not compressed"),
         ("c.fast", PACKETS.concat(), ""),

@@ -10,5 +10,5 @@ fn files_beside_the_project_are_compiled_in_only_where_that_is_asked_for() {
     let is_comment = |line: &str| line.trim_start().starts_with('#');
     let asks = |line: &&str| line.contains("captures") && !is_comment(line) && !is_library(line);
     let lines: Vec<&str> = MANIFEST.lines().filter(asks).collect();
-    assert_eq!(lines, ["captures = [\"tickwire-fast-generated/captures\"]"]);
+    assert_eq!(lines, ["captures = [\"bench\", \"tickwire-fast-generated/captures\"]"]);
 }
