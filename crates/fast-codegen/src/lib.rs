@@ -2,7 +2,7 @@
 //!
 //! [`generate`] makes one module of a template set: a plain struct a template and a sequence entry,
 //! a decoder that fills them, an encoder, and the signature of the set. The module calls
-//! [`tickwire_fast::rt`]; its `Decoder` and `Encoder` give the values and the errors of the dynamic
+//! [`tickwire_fast::generated`]; its `Decoder` and `Encoder` give the values and the errors of the dynamic
 //! ones.
 //!
 //! From a build script, [`build`] writes the module to `OUT_DIR`:

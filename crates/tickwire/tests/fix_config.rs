@@ -200,7 +200,10 @@ fn sections_that_want_different_things_of_one_port_are_told_with_file_and_lines(
     let tls = "SERVER_CERTIFICATE_FILE=a.pem\nSERVER_CERTIFICATE_KEY_FILE=a.key\n";
     let cases = [
         (format!("TargetCompID=C\n{tls}"), "session of line 6 and session of line 8: "),
-        ("TargetCompID=B\n".to_owned(), "line 8: the session FIX.4.2:A->B is already defined in line 6"),
+        (
+            "TargetCompID=B\n".to_owned(),
+            "line 8: the session FIX.4.2:A->B is already defined in line 6",
+        ),
         ("TargetCompID=C\nSSLEnable=N\nSSLCACertificate=ca.pem\n".to_owned(), "line 11: SSLCACert"),
     ];
     for (second, wanted) in cases {
