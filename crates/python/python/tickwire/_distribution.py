@@ -34,8 +34,15 @@ class Subscription(Events[Sample]):
     [Decimal('101'), Decimal('102'), Decimal('103')]
     >>> trades.lost, trades.missing
     (0, 0)
+    >>> trades.counters()
+    {'received': 3, 'duplicates': 0, 'missing': 0}
     >>> trades.publishers()
     [{'received': 3, 'last_values': 0, 'duplicates': 0, 'missing': 0, 'lost': 0, 'written': 3, 'ended': 'done'}]
+    >>> next_publisher = tickwire.Publisher(["Trade"], directory=directory)
+    >>> more = tickwire.subscribe("Trade", directory=directory)
+    >>> more.poll(0.01) is None
+    True
+    >>> more.close()
     """
 
     def __init__(self, inner: _tickwire.Samples) -> None:

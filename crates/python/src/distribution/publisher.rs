@@ -22,6 +22,8 @@ const SIGNALS_EVERY: Duration = Duration::from_millis(100);
 /// >>> directory = tempfile.mkdtemp(dir="/dev/shm")
 /// >>> publisher = tickwire.Publisher(["Quote"], directory=directory)
 /// >>> quotes = tickwire.subscribe("Quote", directory=directory)
+/// >>> publisher.wait_subscribers(1, seconds=5)
+/// True
 /// >>> publisher.publish("Quote", OrderId=7, Price=101, ExchangeId="N")
 /// >>> publisher.finish()
 /// >>> [(quote.OrderId, quote.Price, quote.ExchangeId) for quote in quotes]

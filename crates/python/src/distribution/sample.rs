@@ -10,6 +10,19 @@ use tickwire_distribution::cdr::{Decoder, Encoding};
 use tickwire_distribution::types::{Scalar, StructType, Visitor};
 
 /// A sample that came. Its members are attributes, and items by name.
+///
+/// >>> import tempfile, tickwire
+/// >>> directory = tempfile.mkdtemp(dir="/dev/shm")
+/// >>> publisher = tickwire.Publisher(["Quote"], directory=directory)
+/// >>> quotes = tickwire.subscribe("Quote", directory=directory)
+/// >>> publisher.publish("Quote", OrderId=7, Price=101)
+/// >>> quote = next(quotes)
+/// >>> quote.topic, quote.number, quote.missed, quote.is_last_value
+/// ('Quote', 1, 0, False)
+/// >>> quote.OrderId, quote["Price"], quote.to_dict()["Price"], quote.keys()[:3]
+/// (7, 101, 101, ['MessageType', 'SequenceNumber', 'Timestamp'])
+/// >>> quote.written_ns <= quote.taken_ns, type(quote.publisher)
+/// (True, <class 'str'>)
 #[pyclass(module = "tickwire", frozen)]
 pub struct Sample {
     topic: String,

@@ -298,7 +298,7 @@ impl Gap {
 /// ...     if isinstance(event, tickwire.Notice):
 /// ...         print(event.kind, event.text, event.time)
 /// ...         break
-/// snapshot 20000: the book is the same 1795168800002806538
+/// snapshot 20000: the book equals the snapshot 1795168800002806538
 #[pyclass(module = "tickwire", frozen, get_all)]
 pub struct Notice {
     /// reset, status, snapshot, silence, line or fault.
