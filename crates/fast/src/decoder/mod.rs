@@ -239,7 +239,7 @@ impl Decoder {
     ///
     /// # Errors
     /// As [`decode`](Self::decode), but an early end is [`Step::NeedMore`]; [`ErrorKind::MessageTooLarge`] if the message
-    /// is longer than [`Limits::stream_bytes_max`], which is known once a length or a count says so.
+    /// is longer than [`Limits::stream_bytes_max`](crate::Limits::stream_bytes_max), which is known once a length or a count says so.
     pub fn decode_stream(&mut self, input: &[u8]) -> Result<Step<'_>, Error> {
         if input.is_empty() {
             return Ok(Step::NeedMore(MissingBytes::default()));
