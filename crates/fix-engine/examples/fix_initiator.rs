@@ -4,8 +4,7 @@
 use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
-use std::time::Duration;
+use std::{thread, time::Duration};
 use tickwire_fix::{Decimal, Precision, UtcTimestamp, typed::Stamped};
 use tickwire_fix_engine::{
     Application, BoxStore, Engine, EngineOptions, InitiatorOptions, SessionKey,
@@ -14,8 +13,7 @@ use tickwire_fix_messages::fix44::*;
 use tickwire_fix_session::{
     BeginString, Config, Delivery, MemoryStore, Role, SessionEvent, SessionId,
 };
-use tickwire_host::Stop;
-use tickwire_host::clock::unix_ns;
+use tickwire_host::{Stop, clock::unix_ns};
 
 /// What the trading thread is told.
 enum Told {
@@ -36,8 +34,8 @@ impl Application for Trader {
         }
     }
 
-    fn handle_session_event(&mut self, _: SessionKey, notice: &SessionEvent) {
-        if *notice == SessionEvent::LoggedOn {
+    fn handle_session_event(&mut self, _: SessionKey, event: &SessionEvent) {
+        if *event == SessionEvent::LoggedOn {
             let _ = self.0.send(Told::LoggedOn);
         }
     }
