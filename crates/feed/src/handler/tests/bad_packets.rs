@@ -146,7 +146,10 @@ fn foreign_numbers_and_random_bytes_are_counted_and_dropped() {
     handler.handle_packet(3, A, &framed(2, &bid(2, 51)), &mut words);
     let text = words.take();
     assert_eq!(text.split(' ').next(), Some("1@1a"));
-    assert!(text.contains("[line B: offset 0: expected a preamble") && text.ends_with("1@2a"), "{text}");
+    assert!(
+        text.contains("[line B: offset 0: expected a preamble") && text.ends_with("1@2a"),
+        "{text}"
+    );
     assert_eq!(handler.arbiter().line_counters(Line::A).unexpected, 1);
     assert_eq!(handler.counters().lines[1].malformed, 1);
 }
