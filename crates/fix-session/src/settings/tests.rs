@@ -420,7 +420,7 @@ fn keys_of_tls_encrypt_or_are_errors() {
         ("CERTIFICATE_REVOCATION_LIST_FILE=x", "revocation"),
         ("SSLCheckCertificateRevocation=Y", "revocation"),
         ("CipherSuites=x", "cipher suites"),
-        ("SSLSomethingNew=1", "not understood"),
+        ("SSLSomethingNew=1", "is not supported"),
     ] {
         let SettingsError(errors) =
             Settings::parse(&initiator_with(&format!("{key}\n"))).expect_err(key);
@@ -450,7 +450,8 @@ fn keys_of_tls_encrypt_or_are_errors() {
 fn two_sections_of_one_session_are_an_error_with_both_lines() {
     let text = format!("{}{}", acceptor_with(""), acceptor_with("SocketAcceptAddress=127.0.0.1\n"));
     let SettingsError(errors) = Settings::parse(&text).expect_err("twice");
-    let told = "line 7: the session FIX.4.4:US->THEM is that of line 1; keep one of the two";
+    let told =
+        "line 7: the session FIX.4.4:US->THEM is already defined in line 1; keep one of the two";
     assert_eq!(errors.iter().map(Finding::to_string).collect::<Vec<_>>(), [told]);
     let other = acceptor_with("SessionQualifier=second\n");
     assert!(Settings::parse(&format!("{}{other}", acceptor_with(""))).is_ok());
@@ -546,8 +547,8 @@ fn guards_without_a_value_let_nobody_in() {
 #[test]
 fn both_times_of_a_schedule_are_of_one_zone() {
     let times = |start: &str, end: &str| refused(&format!("StartTime={start}\nEndTime={end}"));
-    assert!(times("08:00:00", "16:00:00 America/New_York").contains("of zone '' and EndTime"));
-    assert!(times("08:00:00 Europe/London", "16:00:00").contains("StartTime is of zone"));
+    assert!(times("08:00:00", "16:00:00 America/New_York").contains("zone '' and EndTime"));
+    assert!(times("08:00:00 Europe/London", "16:00:00").contains("StartTime has the zone"));
     assert!(times("08:00:00", "16:00:00 Nowhere/X").contains("Nowhere/X"));
     assert_eq!(times("08:00:00 Europe/London", "16:00:00 Europe/London"), "");
     assert_eq!(times("08:00:00 Europe/London", "16:00:00\nTimeZone=Europe/London"), "");
