@@ -2,6 +2,7 @@
 
 use super::integer::{Kind, Length};
 use super::message::Slots;
+use super::numbers;
 use super::record::map_width;
 use super::short::is_often_short;
 use crate::program::{LaneCode, Run};
@@ -319,18 +320,9 @@ impl<'a, 'f> Body<'a, 'f> {
     /// Goes on only with a value in the lane's range.
     pub(super) fn check_range(&mut self, lane: usize, value: Value) {
         let (bias, limit) = (self.run.bias[lane], self.run.limit[lane]);
-        if limit == u64::MAX {
-            return;
+        if let Some(is_beyond) = numbers::is_beyond(self.b, value, bias, limit) {
+            self.bail_if(is_beyond);
         }
-        let biased = match bias {
-            0 => value,
-            bias => self.b.ins().iadd_imm(value, bias as i64),
-        };
-        let is_beyond = match limit & (limit + 1) {
-            0 => self.b.ins().ushr_imm(biased, i64::from(limit.count_ones())),
-            _ => self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, biased, limit as i64),
-        };
-        self.bail_if(is_beyond);
     }
 
     /// A string of at most seven bytes that does not begin with a zero; one byte of zero is NULL.
@@ -367,16 +359,7 @@ impl<'a, 'f> Body<'a, 'f> {
         let stops = self.b.ins().band_imm(bytes, STOPS);
         let is_long = self.b.ins().icmp_imm(IntCC::Equal, stops, 0);
         self.bail_if(is_long);
-        // Bits up to the stop bit, which are eight a byte.
-        let below = self.b.ins().iadd_imm(stops, -1);
-        let up_to_stop = self.b.ins().bxor(stops, below);
-        let text = self.b.ins().band(bytes, up_to_stop);
-        let text = self.b.ins().band_imm(text, GROUPS);
-        let stop = self.b.ins().ctz(stops);
-        let count = self.b.ins().iadd_imm(stop, 1);
-        let len = self.b.ins().ushr_imm(count, 3);
-        let top = self.b.ins().ishl_imm(len, 56);
-        let word = self.b.ins().bor(text, top);
+        let [word, len] = numbers::short_text(self.b, bytes, stops);
         self.received(lane, word, Length::Counted(len), after);
     }
 }

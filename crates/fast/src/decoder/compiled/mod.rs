@@ -18,6 +18,7 @@ mod hand_over;
 mod integer;
 mod lane;
 mod message;
+mod numbers;
 mod record;
 mod short;
 mod tree;

@@ -2,12 +2,12 @@
 
 use super::emit::{Emitter, HEAD};
 use super::segment::Fields;
+use crate::decoder::compiled::numbers::{self, STOP};
 use crate::program::{Op, WireType};
 use crate::template::{OperatorKind, Width};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
 
-const STOP: i64 = 0x80;
 /// Bytes that are told apart by branches; longer integers are read as a word.
 const BRANCHES: u32 = 4;
 /// Most bytes that are read of an integer. Those of ten bytes are given up.
@@ -64,7 +64,7 @@ impl Emitter<'_, '_> {
         self.branch(is_last, one, more);
 
         self.b.switch_to_block(one);
-        let number = self.groups(None, first, is_signed);
+        let number = numbers::groups(self.b, None, first, is_signed);
         if let Some(null) = null {
             let (plain, is_null) = (self.block(), self.block());
             self.branch(number, plain, is_null);
@@ -86,14 +86,7 @@ impl Emitter<'_, '_> {
         if null.is_none() {
             return value;
         }
-        let one = match is_signed {
-            false => self.b.ins().iconst(types::I64, 1),
-            true => {
-                let is_positive = self.b.ins().icmp_imm(IntCC::SignedGreaterThan, value, 0);
-                self.b.ins().uextend(types::I64, is_positive)
-            }
-        };
-        self.b.ins().isub(value, one)
+        numbers::without_null(self.b, value, is_signed)
     }
 
     /// An integer of more than one byte.
@@ -106,7 +99,7 @@ impl Emitter<'_, '_> {
         done: Block,
     ) {
         // A byte that is not the last has no stop bit to take away.
-        let mut so_far = if is_signed { self.groups(None, first, true) } else { first };
+        let mut so_far = if is_signed { numbers::groups(self.b, None, first, true) } else { first };
         if !is_signed {
             let is_overlong = self.b.ins().icmp_imm(IntCC::Equal, first, 0);
             self.bail_if(is_overlong);
@@ -115,7 +108,7 @@ impl Emitter<'_, '_> {
             let byte = self.b.ins().uload8(types::I64, HEAD, position, len as i32 - 1);
             if len == 2 && is_signed {
                 // Two bytes for what fits one.
-                let both = self.groups(Some(so_far), byte, true);
+                let both = numbers::groups(self.b, Some(so_far), byte, true);
                 let biased = self.b.ins().iadd_imm(both, 64);
                 let is_overlong = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, biased, 128);
                 self.bail_if(is_overlong);
@@ -124,7 +117,7 @@ impl Emitter<'_, '_> {
             let (this, longer) = (self.block(), self.block());
             self.branch(is_last, this, longer);
             self.b.switch_to_block(this);
-            let number = self.groups(Some(so_far), byte, is_signed);
+            let number = numbers::groups(self.b, Some(so_far), byte, is_signed);
             self.arm(number, is_signed, range, len);
             self.finish(done, position, number, i64::from(len));
             self.b.switch_to_block(longer);
@@ -148,49 +141,22 @@ impl Emitter<'_, '_> {
 
     /// Goes on only with a value in the range.
     fn check_range(&mut self, value: Value, Range { bias, limit }: Range) {
-        if limit == u64::MAX {
-            return;
-        }
-        let biased = match bias {
-            0 => value,
-            bias => self.b.ins().iadd_imm(value, bias as i64),
-        };
-        let is_beyond = match limit & (limit + 1) {
-            0 => self.b.ins().ushr_imm(biased, i64::from(limit.count_ones())),
-            _ => self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, biased, limit as i64),
-        };
-        self.bail_if(is_beyond);
-    }
-
-    /// Seven more bits.
-    fn groups(&mut self, so_far: Option<Value>, byte: Value, is_signed: bool) -> Value {
-        match so_far {
-            Some(so_far) => {
-                let seven = self.b.ins().band_imm(byte, STOP - 1);
-                let high = self.b.ins().ishl_imm(so_far, 7);
-                self.b.ins().bor(high, seven)
-            }
-            None if is_signed => {
-                let top = self.b.ins().ishl_imm(byte, 57);
-                self.b.ins().sshr_imm(top, 57)
-            }
-            None => self.b.ins().band_imm(byte, STOP - 1),
+        if let Some(is_beyond) = numbers::is_beyond(self.b, value, bias, limit) {
+            self.bail_if(is_beyond);
         }
     }
 
     /// Five to nine bytes.
     fn word(&mut self, position: Value, is_signed: bool, range: Range, done: Block) {
         let bytes = self.b.ins().load(types::I64, HEAD, position, 0);
-        let stops = self.b.ins().band_imm(bytes, 0x8080_8080_8080_8080u64 as i64);
+        let stops = numbers::stops(self.b, bytes);
         if range.limit == u64::MAX {
             // Eight bytes, as most times have: where the next field begins does not wait for them.
             let (eight, other) = (self.block(), self.block());
             let is_last_only = self.b.ins().icmp_imm(IntCC::Equal, stops, i64::MIN);
             self.branch(is_last_only, eight, other);
             self.b.switch_to_block(eight);
-            let reversed = self.b.ins().bswap(bytes);
-            let number = self.join_groups(reversed);
-            let number = if is_signed { self.extended(number, 8) } else { number };
+            let number = numbers::eight_bytes(self.b, bytes, is_signed);
             self.finish(done, position, number, 8);
             self.b.switch_to_block(other);
         }
@@ -198,24 +164,7 @@ impl Emitter<'_, '_> {
         self.branch(stops, within, nine);
 
         self.b.switch_to_block(within);
-        let stop = self.b.ins().ctz(stops);
-        let count = self.b.ins().iadd_imm(stop, 1);
-        let len = self.b.ins().ushr_imm(count, 3);
-        let most = self.b.ins().iconst(types::I64, 63);
-        let shift = self.b.ins().isub(most, stop);
-        let reversed = self.b.ins().bswap(bytes);
-        let lowered = self.b.ins().ushr(reversed, shift);
-        let number = self.join_groups(lowered);
-        let number = if is_signed {
-            // Seven of eight bits are left.
-            let eighth = self.b.ins().ushr_imm(shift, 3);
-            let unused = self.b.ins().isub(shift, eighth);
-            let unused = self.b.ins().iadd_imm(unused, 8);
-            let top = self.b.ins().ishl(number, unused);
-            self.b.ins().sshr(top, unused)
-        } else {
-            number
-        };
+        let [number, len] = numbers::within_word(self.b, bytes, stops, is_signed);
         self.check_range(number, range);
         let end = self.b.ins().iadd(position, len);
         self.b.ins().jump(done, &[number, end].map(BlockArg::Value));
@@ -224,32 +173,9 @@ impl Emitter<'_, '_> {
         let last = self.b.ins().uload8(types::I64, HEAD, position, 8);
         let is_longer = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, last, STOP);
         self.bail_if(is_longer);
-        let reversed = self.b.ins().bswap(bytes);
-        let high = self.join_groups(reversed);
-        let number = self.groups(Some(high), last, false);
-        let number = if is_signed { self.extended(number, 1) } else { number };
+        let number = numbers::nine_bytes(self.b, bytes, last, is_signed);
         self.check_range(number, range);
         self.finish(done, position, number, 9);
-    }
-
-    /// The sign of a number that has so many unused bits at the top.
-    fn extended(&mut self, number: Value, unused: i64) -> Value {
-        let top = self.b.ins().ishl_imm(number, unused);
-        self.b.ins().sshr_imm(top, unused)
-    }
-
-    /// Joins eight groups of seven bits, the last lowest.
-    fn join_groups(&mut self, bytes: Value) -> Value {
-        let steps =
-            [(0x007f_007f_007f_007fu64, 1), (0x0000_3fff_0000_3fff, 2), (0x0000_0000_0fff_ffff, 4)];
-        let mut value = self.b.ins().band_imm(bytes, 0x7f7f_7f7f_7f7f_7f7f);
-        for (low, shift) in steps {
-            let high = self.b.ins().band_imm(value, !low as i64);
-            let high = self.b.ins().ushr_imm(high, shift);
-            let low = self.b.ins().band_imm(value, low as i64);
-            value = self.b.ins().bor(low, high);
-        }
-        value
     }
 
     /// Emits an integer with its operator. Goes on with its value; goes to `absent` where it has none.
@@ -325,7 +251,7 @@ impl Emitter<'_, '_> {
             let unused = 64 - i64::from(op.width as u32);
             word = match op.wire {
                 _ if unused == 0 => word,
-                WireType::Int => self.extended(word, unused),
+                WireType::Int => numbers::extended(self.b, word, unused),
                 _ => self.b.ins().band_imm(word, (u64::MAX >> unused) as i64),
             };
             self.assign(op, word);
@@ -367,16 +293,7 @@ impl Emitter<'_, '_> {
             self.check_range(sum, Range::of(is_signed, width, false));
             return sum;
         }
-        let is_beyond = if is_signed {
-            let changed = self.b.ins().bxor(base, sum);
-            let differs = self.b.ins().bxor(delta, sum);
-            let both = self.b.ins().band(changed, differs);
-            self.b.ins().icmp_imm(IntCC::SignedLessThan, both, 0)
-        } else {
-            let is_less = self.b.ins().icmp(IntCC::UnsignedLessThan, sum, base);
-            let is_negative = self.b.ins().icmp_imm(IntCC::SignedLessThan, delta, 0);
-            self.b.ins().bxor(is_less, is_negative)
-        };
+        let is_beyond = numbers::has_overflowed(self.b, (base, delta, sum), is_signed);
         self.bail_if(is_beyond);
         sum
     }

@@ -4,6 +4,7 @@ use super::TreeCall;
 use super::emit::{Emitter, HEAD};
 use super::helper::{TextField, copy_text, read_text};
 use super::segment::Fields;
+use crate::decoder::compiled::numbers;
 use crate::dictionary::OUTSIDE;
 use crate::program::{Op, WireType};
 use crate::template::OperatorKind;
@@ -14,9 +15,8 @@ use std::mem::offset_of;
 
 /// Bytes that a string in a word is read from.
 pub(super) const WORD_BYTES: usize = 8;
-/// The high bits of seven bytes, and the other bits of all.
+/// The high bits of seven bytes.
 const STOPS: i64 = 0x80_8080_8080_8080;
-const GROUPS: i64 = 0x7f7f_7f7f_7f7f_7f7f;
 /// The length of a string is in the highest byte of its word.
 const LENGTH_SHIFT: i64 = 56;
 
@@ -89,16 +89,7 @@ impl Emitter<'_, '_> {
         self.set_aside(was_aside);
 
         self.b.switch_to_block(short);
-        // Bits up to the stop bit, which are eight a byte.
-        let below = self.b.ins().iadd_imm(stops, -1);
-        let up_to_stop = self.b.ins().bxor(stops, below);
-        let text = self.b.ins().band(bytes, up_to_stop);
-        let text = self.b.ins().band_imm(text, GROUPS);
-        let stop = self.b.ins().ctz(stops);
-        let count = self.b.ins().iadd_imm(stop, 1);
-        let len = self.b.ins().ushr_imm(count, 3);
-        let top = self.b.ins().ishl_imm(len, LENGTH_SHIFT);
-        let of_some = self.b.ins().bor(text, top);
+        let [of_some, len] = numbers::short_text(self.b, bytes, stops);
         let after_some = self.b.ins().iadd(position, len);
         self.b.ins().jump(found, &[of_some.into(), after_some.into()]);
 
