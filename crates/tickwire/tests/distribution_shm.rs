@@ -125,6 +125,25 @@ fn the_channels_of_another_user_are_subscribed_to_without_echoes() {
 }
 
 #[test]
+fn waiting_for_any_number_of_subscribers_ends_with_patience() {
+    let place = Place::new(69);
+    let channels = Channels::new(69);
+    let (packets, templates) = place.feed("simple", "-n 30");
+    let started = Instant::now();
+    let run = tickwire(&format!(
+        "publish -t {} -f {} --reset packet --transport shm --shm-directory {} --subscribers {} --patience 100ms",
+        templates.display(),
+        packets.display(),
+        channels.0,
+        u32::MAX
+    ));
+    assert_eq!(run.status, 0, "{}{}", run.out, run.err);
+    let told = "not 4294967295 subscribers on all topics after 100ms: publishing all the same";
+    assert!(run.err.contains(told), "{}", run.err);
+    assert!(started.elapsed() < PATIENCE, "{:?}", started.elapsed());
+}
+
+#[test]
 fn a_subscriber_says_which_transport_it_takes() {
     let place = Place::new(63);
     let channels = Channels::new(63);

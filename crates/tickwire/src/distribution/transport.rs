@@ -273,12 +273,15 @@ impl Outlets {
 
     fn are_there(&self, count: u32, every_topic: bool) -> Result<bool, Failure> {
         for over_shm in 0..=count {
-            let has_shm = has(self.shm.as_ref(), over_shm, every_topic)?;
+            // Where so many are not there, more are not either.
+            if !has(self.shm.as_ref(), over_shm, every_topic)? {
+                break;
+            }
             #[cfg(feature = "dds")]
             let has_rest = has(self.dds.as_ref(), count - over_shm, every_topic)?;
             #[cfg(not(feature = "dds"))]
             let has_rest = over_shm == count;
-            if has_shm && has_rest {
+            if has_rest {
                 return Ok(true);
             }
         }
