@@ -41,7 +41,7 @@ fn head(program: &Program, command: &str, source: &mut Source) {
         "use tickwire_dsparser::{{{action_id}Host, {name_id}RunError, StatementText, rt}};"
     ));
     source.blank();
-    source.line("/// SHA-256 of the grammar this module was generated from.");
+    source.line("/// SHA-256 of the grammar from which this module was generated.");
     source.line(&format!("pub const GRAMMAR_SHA256: &str = \"{digest}\";"));
     source.blank();
     source.line("/// The action names, by `ActionId`.");
@@ -56,7 +56,7 @@ fn head(program: &Program, command: &str, source: &mut Source) {
     });
     table("STATEMENTS", "StatementText", entries, source);
     if !program.names().is_empty() {
-        source.line("/// The names that numbers are read into, by `NameId`.");
+        source.line("/// The names to which `READ` binds numbers, by `NameId`.");
         table("NAMES", "&str", program.names().iter().map(|name| format!("{name:?}")), source);
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn byte_pattern(set: &ByteSet) -> String {
 pub(super) fn pattern_function(name: &str, pattern: &Pattern, to: &mut Source) {
     to.blank();
     to.line(&format!(
-        "/// The longest match of `{}`, or the byte that does not fit.",
+        "/// Returns the end of the longest match of `{}`, or the offset of the first wrong byte.",
         comment(&pattern.text)
     ));
     to.line("#[rustfmt::skip]");
@@ -46,7 +46,7 @@ pub(super) fn pattern_function(name: &str, pattern: &Pattern, to: &mut Source) {
 /// case and its number.
 pub(super) fn union_function(name: &str, union: &Union, to: &mut Source) {
     to.blank();
-    to.line("/// The case that matches: where its match ends, and its number.");
+    to.line("/// Returns the end of the matching case and its number.");
     to.line("#[rustfmt::skip]");
     to.open(&format!("fn {name}(input: &[u8], start: usize) -> Option<(usize, u32)> {{"));
     let states = (0..union.states()).map(|state| State {

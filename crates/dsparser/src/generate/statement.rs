@@ -97,11 +97,11 @@ impl Emitter {
         self.run.close("}");
         let mut run = Source::default();
         for line in [
-            "/// Runs the grammar over `packet`, calling `host`; returns how many bytes it took.",
+            "/// Runs the grammar over `packet` and calls `host`. Returns the number of bytes consumed.",
             "///",
             "/// # Errors",
-            "/// `RunError` where the packet does not fit or an action fails.",
-            "// Every statement keeps position and mark, whether or not a later one looks at them.",
+            "/// `RunError` if the packet does not match the grammar or an action fails.",
+            "// Every statement updates position and mark, even if no later statement reads them.",
             "#[allow(unused_assignments, unused_mut, unused_variables)]",
         ] {
             run.line(line);
@@ -659,7 +659,7 @@ fn item_actions(name: &str, actions: &ItemActions, to: &mut Source) {
         )
     };
     to.blank();
-    to.line("/// What happens to each stop-bit item.");
+    to.line("/// The actions for the stop-bit items of a switch.");
     to.line("#[rustfmt::skip]");
     to.open(&format!("const {name}: rt::ItemActions = rt::ItemActions {{"));
     to.line(&one("short", &actions.short));

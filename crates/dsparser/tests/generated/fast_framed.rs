@@ -4,7 +4,7 @@
 
 use tickwire_dsparser::{ActionId, Host, RunError, StatementText, rt};
 
-/// SHA-256 of the grammar this module was generated from.
+/// SHA-256 of the grammar from which this module was generated.
 pub const GRAMMAR_SHA256: &str = "aaed0a2c32b01a59cf7c237a7a9e38fb347566179fc39712003e2902e7d78780";
 
 /// The action names, by `ActionId`.
@@ -27,11 +27,11 @@ pub static STATEMENTS: [StatementText; 8] = [
     StatementText::borrowed(11, "EXECUTE fields"),
 ];
 
-/// Runs the grammar over `packet`, calling `host`; returns how many bytes it took.
+/// Runs the grammar over `packet` and calls `host`. Returns the number of bytes consumed.
 ///
 /// # Errors
-/// `RunError` where the packet does not fit or an action fails.
-// Every statement keeps position and mark, whether or not a later one looks at them.
+/// `RunError` if the packet does not match the grammar or an action fails.
+// Every statement updates position and mark, even if no later statement reads them.
 #[allow(unused_assignments, unused_mut, unused_variables)]
 pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
     let input0 = packet;
@@ -85,7 +85,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
     Ok(pos)
 }
 
-/// The longest match of `[\x00-\x7f]{0,4}[\x80-\xff]`, or the byte that does not fit.
+/// Returns the end of the longest match of `[\x00-\x7f]{0,4}[\x80-\xff]`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_1(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;

@@ -4,7 +4,7 @@
 
 use tickwire_dsparser::{ActionId, Host, RunError, StatementText, rt};
 
-/// SHA-256 of the grammar this module was generated from.
+/// SHA-256 of the grammar from which this module was generated.
 pub const GRAMMAR_SHA256: &str = "86189d89f01ec45d372e16645006a2a34b38d954432058c8b687d3a5239ccfc5";
 
 /// The action names, by `ActionId`.
@@ -42,11 +42,11 @@ pub static STATEMENTS: [StatementText; 21] = [
     StatementText::borrowed(26, "MATCH \"\\x01\""),
 ];
 
-/// Runs the grammar over `packet`, calling `host`; returns how many bytes it took.
+/// Runs the grammar over `packet` and calls `host`. Returns the number of bytes consumed.
 ///
 /// # Errors
-/// `RunError` where the packet does not fit or an action fails.
-// Every statement keeps position and mark, whether or not a later one looks at them.
+/// `RunError` if the packet does not match the grammar or an action fails.
+// Every statement updates position and mark, even if no later statement reads them.
 #[allow(unused_assignments, unused_mut, unused_variables)]
 pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
     let input0 = packet;
@@ -153,7 +153,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
     Ok(pos)
 }
 
-/// The longest match of `FIX[.0-9T]+`, or the byte that does not fit.
+/// Returns the end of the longest match of `FIX[.0-9T]+`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_1(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -179,7 +179,7 @@ fn scan_1(input: &[u8], start: usize) -> Result<usize, usize> {
     Ok(at)
 }
 
-/// The longest match of `[0-9]{1,9}\x01`, or the byte that does not fit.
+/// Returns the end of the longest match of `[0-9]{1,9}\x01`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_2(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -214,7 +214,7 @@ fn scan_2(input: &[u8], start: usize) -> Result<usize, usize> {
     }
 }
 
-/// The longest match of `[1-9][0-9]*`, or the byte that does not fit.
+/// Returns the end of the longest match of `[1-9][0-9]*`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_3(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -228,7 +228,7 @@ fn scan_3(input: &[u8], start: usize) -> Result<usize, usize> {
     Ok(at)
 }
 
-/// The longest match of `[^\x01]+`, or the byte that does not fit.
+/// Returns the end of the longest match of `[^\x01]+`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_4(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -242,7 +242,7 @@ fn scan_4(input: &[u8], start: usize) -> Result<usize, usize> {
     Ok(at)
 }
 
-/// The longest match of `[0-9]{3}`, or the byte that does not fit.
+/// Returns the end of the longest match of `[0-9]{3}`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_5(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;

@@ -4,7 +4,7 @@
 
 use tickwire_dsparser::{ActionId, Host, NameId, RunError, StatementText, rt};
 
-/// SHA-256 of the grammar this module was generated from.
+/// SHA-256 of the grammar from which this module was generated.
 pub const GRAMMAR_SHA256: &str = "fb5c6816a45edc18cef34d88663088952b5eabe0d0a52046fcfa2034e67414d3";
 
 /// The action names, by `ActionId`.
@@ -60,7 +60,7 @@ pub static STATEMENTS: [StatementText; 41] = [
     StatementText::borrowed(55, "MATCH \".\""),
 ];
 
-/// The names that numbers are read into, by `NameId`.
+/// The names to which `READ` binds numbers, by `NameId`.
 #[rustfmt::skip]
 pub static NAMES: [&str; 14] = [
     "protocol",
@@ -79,11 +79,11 @@ pub static NAMES: [&str; 14] = [
     "trade",
 ];
 
-/// Runs the grammar over `packet`, calling `host`; returns how many bytes it took.
+/// Runs the grammar over `packet` and calls `host`. Returns the number of bytes consumed.
 ///
 /// # Errors
-/// `RunError` where the packet does not fit or an action fails.
-// Every statement keeps position and mark, whether or not a later one looks at them.
+/// `RunError` if the packet does not match the grammar or an action fails.
+// Every statement updates position and mark, even if no later statement reads them.
 #[allow(unused_assignments, unused_mut, unused_variables)]
 #[allow(clippy::eq_op, clippy::single_match)]
 #[rustfmt::skip]
@@ -380,7 +380,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
     Ok(pos)
 }
 
-/// The longest match of `\x01.`, or the byte that does not fit.
+/// Returns the end of the longest match of `\x01.`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_1(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -395,7 +395,7 @@ fn scan_1(input: &[u8], start: usize) -> Result<usize, usize> {
     Ok(at)
 }
 
-/// The longest match of `[!-~ ]{8}`, or the byte that does not fit.
+/// Returns the end of the longest match of `[!-~ ]{8}`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_2(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -434,7 +434,7 @@ fn scan_2(input: &[u8], start: usize) -> Result<usize, usize> {
     Ok(at)
 }
 
-/// The longest match of `[!-~ ]{8}`, or the byte that does not fit.
+/// Returns the end of the longest match of `[!-~ ]{8}`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_3(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;

@@ -4,7 +4,7 @@
 
 use tickwire_dsparser::{ActionId, Host, NameId, RunError, StatementText, rt};
 
-/// SHA-256 of the grammar this module was generated from.
+/// SHA-256 of the grammar from which this module was generated.
 pub const GRAMMAR_SHA256: &str = "ee26bc3192a7e152339fe92fb7052e6f033bcd1116242f42fd28f495b4e70bf6";
 
 /// The action names, by `ActionId`.
@@ -83,7 +83,7 @@ pub static STATEMENTS: [StatementText; 60] = [
     StatementText::borrowed(88, "EXECUTE end"),
 ];
 
-/// The names that numbers are read into, by `NameId`.
+/// The names to which `READ` binds numbers, by `NameId`.
 #[rustfmt::skip]
 pub static NAMES: [&str; 5] = [
     "kind",
@@ -93,11 +93,11 @@ pub static NAMES: [&str; 5] = [
     "number",
 ];
 
-/// Runs the grammar over `packet`, calling `host`; returns how many bytes it took.
+/// Runs the grammar over `packet` and calls `host`. Returns the number of bytes consumed.
 ///
 /// # Errors
-/// `RunError` where the packet does not fit or an action fails.
-// Every statement keeps position and mark, whether or not a later one looks at them.
+/// `RunError` if the packet does not match the grammar or an action fails.
+// Every statement updates position and mark, even if no later statement reads them.
 #[allow(unused_assignments, unused_mut, unused_variables)]
 #[allow(clippy::eq_op, clippy::single_match)]
 #[rustfmt::skip]
@@ -381,7 +381,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
     Ok(pos)
 }
 
-/// The longest match of `[^;]+`, or the byte that does not fit.
+/// Returns the end of the longest match of `[^;]+`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_1(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -395,7 +395,7 @@ fn scan_1(input: &[u8], start: usize) -> Result<usize, usize> {
     Ok(at)
 }
 
-/// The longest match of `;?`, or the byte that does not fit.
+/// Returns the end of the longest match of `;?`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_2(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -407,7 +407,7 @@ fn scan_2(input: &[u8], start: usize) -> Result<usize, usize> {
     Ok(at)
 }
 
-/// The longest match of `x?`, or the byte that does not fit.
+/// Returns the end of the longest match of `x?`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_3(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -419,7 +419,7 @@ fn scan_3(input: &[u8], start: usize) -> Result<usize, usize> {
     Ok(at)
 }
 
-/// The case that matches: where its match ends, and its number.
+/// Returns the end of the matching case and its number.
 #[rustfmt::skip]
 fn select_4(input: &[u8], start: usize) -> Option<(usize, u32)> {
     let mut at = start;
@@ -439,7 +439,7 @@ fn select_4(input: &[u8], start: usize) -> Option<(usize, u32)> {
     }
 }
 
-/// The case that matches: where its match ends, and its number.
+/// Returns the end of the matching case and its number.
 #[rustfmt::skip]
 fn select_5(input: &[u8], start: usize) -> Option<(usize, u32)> {
     let mut at = start;
@@ -460,7 +460,7 @@ fn select_5(input: &[u8], start: usize) -> Option<(usize, u32)> {
     }
 }
 
-/// The case that matches: where its match ends, and its number.
+/// Returns the end of the matching case and its number.
 #[rustfmt::skip]
 fn select_6(input: &[u8], start: usize) -> Option<(usize, u32)> {
     let mut at = start;
@@ -490,7 +490,7 @@ fn select_6(input: &[u8], start: usize) -> Option<(usize, u32)> {
     }
 }
 
-/// The longest match of `[\x00-\x7f]{0,3}[\x80-\xff]`, or the byte that does not fit.
+/// Returns the end of the longest match of `[\x00-\x7f]{0,3}[\x80-\xff]`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_7(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -514,7 +514,7 @@ fn scan_7(input: &[u8], start: usize) -> Result<usize, usize> {
     }
 }
 
-/// The longest match of `[0-9]{1,3},`, or the byte that does not fit.
+/// Returns the end of the longest match of `[0-9]{1,3},`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_8(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -537,7 +537,7 @@ fn scan_8(input: &[u8], start: usize) -> Result<usize, usize> {
     }
 }
 
-/// The longest match of `..?`, or the byte that does not fit.
+/// Returns the end of the longest match of `..?`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_9(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -553,7 +553,7 @@ fn scan_9(input: &[u8], start: usize) -> Result<usize, usize> {
     Ok(at)
 }
 
-/// The longest match of `(end)?!?`, or the byte that does not fit.
+/// Returns the end of the longest match of `(end)?!?`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_10(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;

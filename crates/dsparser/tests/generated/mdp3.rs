@@ -4,7 +4,7 @@
 
 use tickwire_dsparser::{ActionId, Host, NameId, RunError, StatementText, rt};
 
-/// SHA-256 of the grammar this module was generated from.
+/// SHA-256 of the grammar from which this module was generated.
 pub const GRAMMAR_SHA256: &str = "26ebc520bcee0f00f01b7a261f266740af99d15abb38ff662b178ac89aec6225";
 
 /// The action names, by `ActionId`.
@@ -59,7 +59,7 @@ pub static STATEMENTS: [StatementText; 40] = [
     StatementText::borrowed(57, "MATCH \".\""),
 ];
 
-/// The names that numbers are read into, by `NameId`.
+/// The names to which `READ` binds numbers, by `NameId`.
 #[rustfmt::skip]
 pub static NAMES: [&str; 18] = [
     "sequence",
@@ -82,11 +82,11 @@ pub static NAMES: [&str; 18] = [
     "action",
 ];
 
-/// Runs the grammar over `packet`, calling `host`; returns how many bytes it took.
+/// Runs the grammar over `packet` and calls `host`. Returns the number of bytes consumed.
 ///
 /// # Errors
-/// `RunError` where the packet does not fit or an action fails.
-// Every statement keeps position and mark, whether or not a later one looks at them.
+/// `RunError` if the packet does not match the grammar or an action fails.
+// Every statement updates position and mark, even if no later statement reads them.
 #[allow(unused_assignments, unused_mut, unused_variables)]
 #[allow(clippy::eq_op, clippy::single_match)]
 #[rustfmt::skip]

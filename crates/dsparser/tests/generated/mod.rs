@@ -1,4 +1,4 @@
-//! What the generator makes of the grammars; `generated_source.rs` keeps it fresh.
+//! The modules that the generator writes for the grammars; `generated_source.rs` compares them.
 
 pub mod fast_framed;
 pub mod fix;

@@ -4,7 +4,7 @@
 
 use tickwire_dsparser::{ActionId, Host, NameId, RunError, StatementText, rt};
 
-/// SHA-256 of the grammar this module was generated from.
+/// SHA-256 of the grammar from which this module was generated.
 pub const GRAMMAR_SHA256: &str = "fc31f2f1ee8d333ab80d017b0a5cd6c914cd0d245c2e87a39fd90b62004d5fbf";
 
 /// The action names, by `ActionId`.
@@ -91,7 +91,7 @@ pub static STATEMENTS: [StatementText; 69] = [
     StatementText::borrowed(16, "CALL itch"),
 ];
 
-/// The names that numbers are read into, by `NameId`.
+/// The names to which `READ` binds numbers, by `NameId`.
 #[rustfmt::skip]
 pub static NAMES: [&str; 11] = [
     "sequence",
@@ -107,11 +107,11 @@ pub static NAMES: [&str; 11] = [
     "new_reference",
 ];
 
-/// Runs the grammar over `packet`, calling `host`; returns how many bytes it took.
+/// Runs the grammar over `packet` and calls `host`. Returns the number of bytes consumed.
 ///
 /// # Errors
-/// `RunError` where the packet does not fit or an action fails.
-// Every statement keeps position and mark, whether or not a later one looks at them.
+/// `RunError` if the packet does not match the grammar or an action fails.
+// Every statement updates position and mark, even if no later statement reads them.
 #[allow(unused_assignments, unused_mut, unused_variables)]
 #[allow(clippy::eq_op, clippy::single_match)]
 #[rustfmt::skip]
@@ -648,7 +648,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
     Ok(pos)
 }
 
-/// The longest match of `[!-~ ]{10}`, or the byte that does not fit.
+/// Returns the end of the longest match of `[!-~ ]{10}`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_1(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -695,7 +695,7 @@ fn scan_1(input: &[u8], start: usize) -> Result<usize, usize> {
     Ok(at)
 }
 
-/// The longest match of `[!-~ ]{8}`, or the byte that does not fit.
+/// Returns the end of the longest match of `[!-~ ]{8}`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_2(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -734,7 +734,7 @@ fn scan_2(input: &[u8], start: usize) -> Result<usize, usize> {
     Ok(at)
 }
 
-/// The longest match of `[!-~ ]{8}`, or the byte that does not fit.
+/// Returns the end of the longest match of `[!-~ ]{8}`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_3(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;

@@ -4,7 +4,7 @@
 
 use tickwire_dsparser::{ActionId, Host, RunError, StatementText, rt};
 
-/// SHA-256 of the grammar this module was generated from.
+/// SHA-256 of the grammar from which this module was generated.
 pub const GRAMMAR_SHA256: &str = "9efd4e0e801f0feb40f22770189989393669d57f015472bf9d49cfab06496178";
 
 /// The action names, by `ActionId`.
@@ -39,11 +39,11 @@ pub static STATEMENTS: [StatementText; 19] = [
     StatementText::borrowed(22, "EXECUTE action_field"),
 ];
 
-/// Runs the grammar over `packet`, calling `host`; returns how many bytes it took.
+/// Runs the grammar over `packet` and calls `host`. Returns the number of bytes consumed.
 ///
 /// # Errors
-/// `RunError` where the packet does not fit or an action fails.
-// Every statement keeps position and mark, whether or not a later one looks at them.
+/// `RunError` if the packet does not match the grammar or an action fails.
+// Every statement updates position and mark, even if no later statement reads them.
 #[allow(unused_assignments, unused_mut, unused_variables)]
 pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
     let input0 = packet;
@@ -103,7 +103,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
     Ok(pos)
 }
 
-/// What happens to each stop-bit item.
+/// The actions for the stop-bit items of a switch.
 #[rustfmt::skip]
 const ITEMS_1: rt::ItemActions = rt::ItemActions {
     short: rt::ItemAction { send: None, action: ActionId(2), statement: 13 },

@@ -4,7 +4,7 @@
 
 use tickwire_dsparser::{ActionId, Host, RunError, StatementText, rt};
 
-/// SHA-256 of the grammar this module was generated from.
+/// SHA-256 of the grammar from which this module was generated.
 pub const GRAMMAR_SHA256: &str = "832e2497a139202464720f32d897be38fcfa0493d0021c970b01cb3c0ca2b430";
 
 /// The action names, by `ActionId`.
@@ -60,11 +60,11 @@ pub static STATEMENTS: [StatementText; 38] = [
     StatementText::borrowed(51, "CASE \"!\""),
 ];
 
-/// Runs the grammar over `packet`, calling `host`; returns how many bytes it took.
+/// Runs the grammar over `packet` and calls `host`. Returns the number of bytes consumed.
 ///
 /// # Errors
-/// `RunError` where the packet does not fit or an action fails.
-// Every statement keeps position and mark, whether or not a later one looks at them.
+/// `RunError` if the packet does not match the grammar or an action fails.
+// Every statement updates position and mark, even if no later statement reads them.
 #[allow(unused_assignments, unused_mut, unused_variables)]
 #[rustfmt::skip]
 pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
@@ -267,7 +267,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
     Ok(pos)
 }
 
-/// The case that matches: where its match ends, and its number.
+/// Returns the end of the matching case and its number.
 #[rustfmt::skip]
 fn select_1(input: &[u8], start: usize) -> Option<(usize, u32)> {
     let mut at = start;
@@ -296,7 +296,7 @@ fn select_1(input: &[u8], start: usize) -> Option<(usize, u32)> {
     }
 }
 
-/// The longest match of `[a-z]{1,8};`, or the byte that does not fit.
+/// Returns the end of the longest match of `[a-z]{1,8};`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_2(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -329,7 +329,7 @@ fn scan_2(input: &[u8], start: usize) -> Result<usize, usize> {
     }
 }
 
-/// The longest match of `[0-9]+;`, or the byte that does not fit.
+/// Returns the end of the longest match of `[0-9]+;`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_3(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -347,7 +347,7 @@ fn scan_3(input: &[u8], start: usize) -> Result<usize, usize> {
     Ok(at)
 }
 
-/// The longest match of `[\x00-\x7f]{0,4}[\x80-\xff]`, or the byte that does not fit.
+/// Returns the end of the longest match of `[\x00-\x7f]{0,4}[\x80-\xff]`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_4(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -373,7 +373,7 @@ fn scan_4(input: &[u8], start: usize) -> Result<usize, usize> {
     }
 }
 
-/// The longest match of `..|[a-c]*d`, or the byte that does not fit.
+/// Returns the end of the longest match of `..|[a-c]*d`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_5(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -401,7 +401,7 @@ fn scan_5(input: &[u8], start: usize) -> Result<usize, usize> {
     }
 }
 
-/// The longest match of `[0-9]{1,2},`, or the byte that does not fit.
+/// Returns the end of the longest match of `[0-9]{1,2},`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_6(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -422,7 +422,7 @@ fn scan_6(input: &[u8], start: usize) -> Result<usize, usize> {
     }
 }
 
-/// The longest match of `[a-zA-Z_ 0-9.:]+`, or the byte that does not fit.
+/// Returns the end of the longest match of `[a-zA-Z_ 0-9.:]+`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_7(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;

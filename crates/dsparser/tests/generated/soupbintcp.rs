@@ -4,7 +4,7 @@
 
 use tickwire_dsparser::{ActionId, Host, NameId, RunError, StatementText, rt};
 
-/// SHA-256 of the grammar this module was generated from.
+/// SHA-256 of the grammar from which this module was generated.
 pub const GRAMMAR_SHA256: &str = "81ae4e7fa3104dca2ec1208c415611588ecde8352edb2ef15e0aaa68a1fdf554";
 
 /// The action names, by `ActionId`.
@@ -126,7 +126,7 @@ pub static STATEMENTS: [StatementText; 98] = [
     StatementText::borrowed(58, "SEND 1 0"),
 ];
 
-/// The names that numbers are read into, by `NameId`.
+/// The names to which `READ` binds numbers, by `NameId`.
 #[rustfmt::skip]
 pub static NAMES: [&str; 10] = [
     "length",
@@ -141,11 +141,11 @@ pub static NAMES: [&str; 10] = [
     "next_sequence",
 ];
 
-/// Runs the grammar over `packet`, calling `host`; returns how many bytes it took.
+/// Runs the grammar over `packet` and calls `host`. Returns the number of bytes consumed.
 ///
 /// # Errors
-/// `RunError` where the packet does not fit or an action fails.
-// Every statement keeps position and mark, whether or not a later one looks at them.
+/// `RunError` if the packet does not match the grammar or an action fails.
+// Every statement updates position and mark, even if no later statement reads them.
 #[allow(unused_assignments, unused_mut, unused_variables)]
 #[allow(clippy::eq_op, clippy::single_match)]
 #[rustfmt::skip]
@@ -792,7 +792,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
     Ok(pos)
 }
 
-/// The longest match of `[!-~ ]{8}`, or the byte that does not fit.
+/// Returns the end of the longest match of `[!-~ ]{8}`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_1(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -831,7 +831,7 @@ fn scan_1(input: &[u8], start: usize) -> Result<usize, usize> {
     Ok(at)
 }
 
-/// The longest match of `[!-~ ]{8}`, or the byte that does not fit.
+/// Returns the end of the longest match of `[!-~ ]{8}`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_2(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -870,7 +870,7 @@ fn scan_2(input: &[u8], start: usize) -> Result<usize, usize> {
     Ok(at)
 }
 
-/// The longest match of ` {0,19}`, or the byte that does not fit.
+/// Returns the end of the longest match of ` {0,19}`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_3(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -972,7 +972,7 @@ fn scan_3(input: &[u8], start: usize) -> Result<usize, usize> {
     Ok(at)
 }
 
-/// The longest match of `[0-9]{1,20}`, or the byte that does not fit.
+/// Returns the end of the longest match of `[0-9]{1,20}`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_4(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
@@ -1078,7 +1078,7 @@ fn scan_4(input: &[u8], start: usize) -> Result<usize, usize> {
     Ok(at)
 }
 
-/// The longest match of `[ 0-9]{20}`, or the byte that does not fit.
+/// Returns the end of the longest match of `[ 0-9]{20}`, or the offset of the first wrong byte.
 #[rustfmt::skip]
 fn scan_5(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;

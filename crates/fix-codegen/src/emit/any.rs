@@ -39,16 +39,15 @@ pub(super) fn message(out: &mut String, plan: &Plan) {
 
 /// Emits the methods that decode.
 fn decoding(out: &mut String, messages: &[(&StructPlan, &str)]) {
-    let also =
-        ", and [`ErrorKind::MsgType`](tickwire_fix::ErrorKind) for a type that is none of these.";
-    put!(
-        out,
-        "    /// Decodes a message by its MsgType; fields that do not belong to it are left alone."
-    );
+    let also = "; [`ErrorKind::MsgType`](tickwire_fix::ErrorKind) if the type is none of these.";
+    put!(out, "    /// Decodes a message by its MsgType; ignores fields that are not members.");
     errors(out, also);
     put!(out, "    pub fn decode(message: &Message<'m, '_>) -> Result<Self, Error> {{");
     put!(out, "        Self::decode_from(message, rt::BODY_START)\n    }}\n");
-    put!(out, "    /// Decodes it from the field at `start` on: the place after the header.");
+    put!(
+        out,
+        "    /// Decodes from the field at `start` on, which is the position that `Header::decode` returned."
+    );
     errors(out, also);
     put!(
         out,
@@ -71,23 +70,26 @@ fn encoding(out: &mut String, messages: &[(&StructPlan, &str)]) {
         }
         put!(out, "        }}\n    }}\n");
     };
-    put!(out, "    /// Returns MsgType.");
+    put!(out, "    /// Returns the MsgType.");
     put!(out, "    pub const fn msg_type(&self) -> &'static str {{");
     put!(out, "        match self {{");
     for (found, _) in messages {
         put!(out, "            Self::{0}(_) => {0}::MSG_TYPE,", found.ident);
     }
     put!(out, "        }}\n    }}\n");
-    put!(out, "    /// Writes its fields in the dictionary's order.");
+    put!(out, "    /// Writes the fields in the dictionary's order.");
     put!(out, "    pub fn encode_fields<'b>(&self, writer: Writer<'b>) -> Writer<'b> {{");
     each(out, "encode_fields(writer)");
     put!(
         out,
-        "    /// Encodes the whole message to `out`, which must be [`Writer::OVERHEAD`] longer."
+        "    /// Encodes the message to `out`, which must be [`Writer::OVERHEAD`] bytes longer than it."
     );
     put!(out, "    ///");
     put!(out, "    /// # Errors");
-    put!(out, "    /// [`Writer::finish`]: no room, or text that is empty or holds a delimiter.");
+    put!(
+        out,
+        "    /// Those of [`Writer::finish`]: `out` is too short; a text is empty or has a delimiter."
+    );
     put!(
         out,
         "    pub fn encode<'b>(&self, header: &Header<'_>, out: &'b mut [u8]) -> Result<&'b [u8], Error> {{"

@@ -16,14 +16,17 @@ pub(super) fn methods(out: &mut String, found: &StructPlan) {
 }
 
 fn header_methods(out: &mut String) {
-    put!(out, "    /// Decodes the header; returns it and the place of the first field after it.");
+    put!(out, "    /// Decodes the header. Also returns the position of the first field after it.");
     errors(out, ".");
     put!(out, "    #[inline(always)]");
     put!(out, "    pub fn decode(message: &Message<'m, '_>) -> Result<(Self, usize), Error> {{");
     put!(out, "        let mut decoded = rt::Fields::blank();");
     put!(out, "        let end = rt::decode(&mut decoded, message, rt::BODY_START)?;");
     put!(out, "        Ok((decoded, end))\n    }}\n");
-    put!(out, "    /// Decodes the header in place of what there was; returns the place after it.");
+    put!(
+        out,
+        "    /// Decodes the header in place. Returns the position of the first field after it."
+    );
     errors(out, ".");
     put!(out, "    #[inline]");
     put!(
@@ -34,14 +37,14 @@ fn header_methods(out: &mut String) {
 }
 
 fn body_methods(out: &mut String) {
-    put!(out, "    /// Decodes it; fields that do not belong to it are left alone.");
+    put!(out, "    /// Decodes the fields of `message`; ignores those that are not members.");
     errors(out, ".");
     put!(out, "    #[inline(always)]");
     put!(out, "    pub fn decode(message: &Message<'m, '_>) -> Result<Self, Error> {{");
     put!(out, "        Self::decode_from(message, rt::BODY_START)\n    }}\n");
     put!(
         out,
-        "    /// Decodes it from the field at `start` on: the place after the header, which is not looked at again."
+        "    /// Decodes from the field at `start` on, which is the position that `Header::decode` returned."
     );
     errors(out, ".");
     put!(out, "    #[inline(always)]");
@@ -54,10 +57,13 @@ fn body_methods(out: &mut String) {
     put!(out, "        Ok(decoded)\n    }}\n");
     put!(
         out,
-        "    /// Decodes it in place of what there was, from the field at `start` on: the place after the header."
+        "    /// Decodes in place, from the field at `start` on, which is the position after the header."
     );
     put!(out, "    ///");
-    put!(out, "    /// Room for groups is used again. After an error there is something of both.");
+    put!(
+        out,
+        "    /// The memory of groups is reused. After an error the contents are unspecified."
+    );
     errors(out, ".");
     put!(out, "    #[inline]");
     put!(
@@ -71,7 +77,7 @@ fn body_methods(out: &mut String) {
 pub(super) fn errors(out: &mut String, also: &str) {
     put!(out, "    ///");
     put!(out, "    /// # Errors");
-    put!(out, "    /// What a session has to reject, with tag, offset and reason{also}");
+    put!(out, "    /// The reason to reject the message, with tag and offset{also}");
 }
 
 /// Emits the implementation of `Fields`, which decoding uses.

@@ -17,7 +17,7 @@ pub(super) fn methods(out: &mut String, found: &StructPlan) {
     if let Role::Entry(_) = found.role {
         return;
     }
-    put!(out, "    /// Writes its fields in the dictionary's order.");
+    put!(out, "    /// Writes the fields in the dictionary's order.");
     put!(out, "    #[inline]");
     put!(out, "    pub fn encode_fields<'b>(&self, mut writer: Writer<'b>) -> Writer<'b> {{");
     put!(
@@ -246,11 +246,14 @@ fn encode_group(out: &mut String, member: &MemberPlan) {
 fn encode(out: &mut String) {
     put!(
         out,
-        "\n    /// Encodes the whole message to `out`, which must be [`Writer::OVERHEAD`] longer."
+        "\n    /// Encodes the message to `out`, which must be [`Writer::OVERHEAD`] bytes longer than it."
     );
     put!(out, "    ///");
     put!(out, "    /// # Errors");
-    put!(out, "    /// [`Writer::finish`]: no room, or text that is empty or holds a delimiter.");
+    put!(
+        out,
+        "    /// Those of [`Writer::finish`]: `out` is too short; a text is empty or has a delimiter."
+    );
     put!(
         out,
         "    pub fn encode<'b>(&self, header: &Header<'_>, out: &'b mut [u8]) -> Result<&'b [u8], Error> {{"

@@ -136,14 +136,17 @@ fn by_value(
     literal: impl Fn(&str) -> String,
 ) {
     put!(out, "impl {} {{", found.ident);
-    put!(out, "    /// Returns what a value stands for.");
+    put!(
+        out,
+        "    /// Returns the variant of a value, `Unlisted` if the dictionary does not list it."
+    );
     put!(out, "    pub const fn {from}(value: {kept}) -> Self {{");
     put!(out, "        match value {{");
     for (ident, value, _) in &found.variants {
         put!(out, "            {} => Self::{ident},", literal(value));
     }
     put!(out, "            other => Self::Unlisted(other),\n        }}\n    }}\n");
-    put!(out, "    /// Returns the value.");
+    put!(out, "    /// Returns the value on the wire.");
     put!(out, "    pub const fn {to}(self) -> {kept} {{");
     put!(out, "        match self {{");
     for (ident, value, _) in &found.variants {
@@ -155,14 +158,17 @@ fn by_value(
 /// Emits the conversions of an enum of texts.
 fn by_text(out: &mut String, found: &EnumPlan) {
     put!(out, "impl<'m> {}<'m> {{", found.ident);
-    put!(out, "    /// Returns what a value stands for.");
+    put!(
+        out,
+        "    /// Returns the variant of a value, `Unlisted` if the dictionary does not list it."
+    );
     put!(out, "    pub const fn from_text(value: Text<'m>) -> Self {{");
     put!(out, "        match value.0 {{");
     for (ident, value, _) in &found.variants {
         put!(out, "            {} => Self::{ident},", literal(value));
     }
     put!(out, "            _ => Self::Unlisted(value),\n        }}\n    }}\n");
-    put!(out, "    /// Returns the value.");
+    put!(out, "    /// Returns the value on the wire.");
     put!(out, "    pub const fn text(self) -> Text<'m> {{");
     put!(out, "        match self {{");
     for (ident, value, _) in &found.variants {

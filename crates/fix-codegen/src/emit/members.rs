@@ -50,7 +50,7 @@ fn methods(out: &mut String, plan: &Plan, member: &MemberPlan, function: &str, s
 pub(super) fn block(out: &mut String, plan: &Plan, block: &BlockPlan) {
     put!(
         out,
-        "/// The optional fields of {}, of all messages and groups that have them.",
+        "/// Accessors of the optional fields of {}, for the messages and groups that contain them.",
         doc(&block.name)
     );
     put!(out, "pub trait {}<'m>: rt::Fields<'m> {{", block.ident);

@@ -30,7 +30,7 @@ pub(super) fn structure(out: &mut String, plan: &Plan, found: &StructPlan) {
     put!(out, "}}\n");
     put!(out, "impl<'m> {} {{", struct_type(found));
     if let Role::Message(msg_type) = &found.role {
-        put!(out, "    /// MsgType.");
+        put!(out, "    /// The MsgType of this message.");
         put!(out, "    pub const MSG_TYPE: &'static str = {msg_type:?};\n");
     }
     constructor(out, plan, found);
@@ -76,7 +76,7 @@ fn constructor(out: &mut String, plan: &Plan, found: &StructPlan) {
         true => format!("required: {}", required_type(plan, found)),
         false => typed.join(", "),
     };
-    put!(out, "    /// Creates one with what is required, and nothing else.");
+    put!(out, "    /// Creates a value that has only the required fields.");
     put!(out, "    pub fn new({parameters}) -> Self {{");
     if typed.is_empty() {
         put!(out, "        rt::Fields::blank()\n    }}\n");

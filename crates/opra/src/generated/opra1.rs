@@ -4,7 +4,7 @@
 
 use tickwire_dsparser::{ActionId, Host, RunError, StatementText, rt};
 
-/// SHA-256 of the grammar this module was generated from.
+/// SHA-256 of the grammar from which this module was generated.
 pub const GRAMMAR_SHA256: &str = "9c82f82ba02e8a56c4dfecc9f5fc862e9dfcc01e3bf5b31d0e91d807ec1c6998";
 
 /// The action names, by `ActionId`.
@@ -36,11 +36,11 @@ pub static STATEMENTS: [StatementText; 14] = [
     StatementText::borrowed(20, "EXECUTE action_field"),
 ];
 
-/// Runs the grammar over `packet`, calling `host`; returns how many bytes it took.
+/// Runs the grammar over `packet` and calls `host`. Returns the number of bytes consumed.
 ///
 /// # Errors
-/// `RunError` where the packet does not fit or an action fails.
-// Every statement keeps position and mark, whether or not a later one looks at them.
+/// `RunError` if the packet does not match the grammar or an action fails.
+// Every statement updates position and mark, even if no later statement reads them.
 #[allow(unused_assignments, unused_mut, unused_variables)]
 pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
     let input0 = packet;
@@ -102,7 +102,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
     Ok(pos)
 }
 
-/// What happens to each stop-bit item.
+/// The actions for the stop-bit items of a switch.
 #[rustfmt::skip]
 const ITEMS_1: rt::ItemActions = rt::ItemActions {
     short: rt::ItemAction { send: None, action: ActionId(4), statement: 10 },

@@ -4,7 +4,7 @@
 
 use tickwire_dsparser::{ActionId, Host, RunError, StatementText, rt};
 
-/// SHA-256 of the grammar this module was generated from.
+/// SHA-256 of the grammar from which this module was generated.
 pub const GRAMMAR_SHA256: &str = "f49a20bff1f52d6db5cf79c33e71cc26bfadd2575fe6412691f600ce2943f1dd";
 
 /// The action names, by `ActionId`.
@@ -38,11 +38,11 @@ pub static STATEMENTS: [StatementText; 16] = [
     StatementText::borrowed(20, "EXECUTE action_field"),
 ];
 
-/// Runs the grammar over `packet`, calling `host`; returns how many bytes it took.
+/// Runs the grammar over `packet` and calls `host`. Returns the number of bytes consumed.
 ///
 /// # Errors
-/// `RunError` where the packet does not fit or an action fails.
-// Every statement keeps position and mark, whether or not a later one looks at them.
+/// `RunError` if the packet does not match the grammar or an action fails.
+// Every statement updates position and mark, even if no later statement reads them.
 #[allow(unused_assignments, unused_mut, unused_variables)]
 #[rustfmt::skip]
 pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
