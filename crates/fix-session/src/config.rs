@@ -19,23 +19,24 @@ pub enum Role {
     Initiator,
 }
 
-/// Bounds on what a peer or an application may ask of a session.
+/// Limits on the memory that a peer or the application can make a session use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most messages sent but not yet handed to the peer; they wait in the store. Default 4,000,000.
+    /// Most messages accepted for sending but not yet written to the connection; they wait in the
+    /// store. Default 4,000,000.
     pub backlog_max: u64,
-    /// Most bytes of them. A store in memory must keep more than that, or what waits is forgotten. Default
-    /// 128 MiB.
+    /// Most bytes of these messages. A memory store must keep more than that; otherwise it drops
+    /// queued messages. Default 128 MiB.
     pub backlog_bytes_max: u64,
-    /// Most messages held because an earlier one is missing. Default 10,000.
+    /// Most messages held while an earlier one is missing. Default 10,000.
     pub held_max: usize,
-    /// Most bytes of them. Default 16 MiB.
+    /// Most bytes of these held messages. Default 16 MiB.
     pub held_bytes_max: usize,
-    /// Most bytes of a message, in or out. Default 1 MiB.
+    /// Most bytes of a received or sent message. Default 1 MiB.
     pub message_len_max: usize,
     /// Most fields of a message. Default 65,536.
     pub fields_max: usize,
-    /// Most bytes waiting to be written to the connection; above it messages wait in the store.
+    /// Most bytes ready to be written to the connection; further messages wait in the store.
     /// Default 1 MiB.
     pub transmit_len_max: usize,
 }
@@ -57,17 +58,18 @@ impl Default for Limits {
 /// The dictionaries that messages are validated against.
 #[derive(Clone, Debug)]
 pub struct Dictionaries {
-    /// Header, trailer, session messages; for FIX 4 application messages too.
+    /// Header, trailer and session messages; for FIX 4 also the application messages.
     pub session: Arc<Dictionary>,
     /// Application messages by version; used by FIXT sessions only.
     pub application: Vec<(ApplVersion, Arc<Dictionary>)>,
 }
 
 impl Dictionaries {
-    /// Returns those that come with the library; for FIXT the application versions from FIX 5.0.
+    /// Returns the built-in dictionaries; for FIXT those of the application versions from FIX 5.0
+    /// on.
     ///
     /// # Errors
-    /// Problems of a dictionary; those that come with the library have none.
+    /// The problems of a dictionary; the built-in ones have none.
     pub fn shipped(version: BeginString) -> Result<Self, Problems> {
         let parse = |text| Dictionary::parse_quickfix(text).map(Arc::new);
         let session = match version {
@@ -88,34 +90,35 @@ impl Dictionaries {
     }
 }
 
-/// Configuration of a session. The switches are QuickFIX's, named by the standard's terms.
+/// Configuration of a session. The switches are those of QuickFIX, named in the standard's terms.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Version and CompIDs.
     pub id: SessionId,
     /// Side of the session.
     pub role: Role,
-    /// HeartBtInt in seconds; an acceptor takes the peer's. Default 30.
+    /// HeartBtInt in seconds; an acceptor uses the value of the peer's Logon. Default 30.
     pub heartbeat_s: u32,
-    /// SenderSubID of what is sent.
+    /// SenderSubID of sent messages.
     pub sender_sub_id: Option<String>,
-    /// TargetSubID of what is sent.
+    /// TargetSubID of sent messages.
     pub target_sub_id: Option<String>,
-    /// SenderLocationID of what is sent.
+    /// SenderLocationID of sent messages.
     pub sender_location_id: Option<String>,
-    /// TargetLocationID of what is sent.
+    /// TargetLocationID of sent messages.
     pub target_location_id: Option<String>,
     /// Username of an initiator's Logon.
     pub username: Option<String>,
     /// Password of an initiator's Logon.
     pub password: Option<Secret>,
-    /// Username that the Logon of an acceptor's peer must have; `None` for any or none.
+    /// Username that an acceptor requires in the peer's Logon; `None` accepts any, or none.
     pub required_username: Option<String>,
-    /// Password that the Logon of an acceptor's peer must have; `None` for any or none.
+    /// Password that an acceptor requires in the peer's Logon; `None` accepts any, or none.
     pub required_password: Option<Secret>,
-    /// More body fields of every Logon that is sent, with their values.
+    /// Further body fields of every sent Logon, with their values.
     pub logon_fields: Vec<(Tag, Secret)>,
-    /// DefaultApplVerID, as sent: an initiator of FIXT must have one; an acceptor answers the peer's.
+    /// DefaultApplVerID of a sent Logon. A FIXT initiator must have one; an acceptor answers with
+    /// the peer's.
     pub default_appl_ver_id: Option<String>,
     /// True if the application decides on each Logon ([`crate::Event::Logon`]). Default no.
     pub authenticate: bool,
@@ -125,7 +128,8 @@ pub struct Config {
     pub reset_on_logout: bool,
     /// True if both sequence numbers are reset to 1 after a disconnection. Default no.
     pub reset_on_disconnect: bool,
-    /// Most seconds between SendingTime and the time of arrival; `None` checks nothing. Default 120.
+    /// Most seconds between SendingTime and the time of arrival; `None` disables the check. Default
+    /// 120.
     pub latency_max_s: Option<u32>,
     /// True if SenderCompID and TargetCompID of received messages must be those of the session.
     /// Default yes.
@@ -139,34 +143,36 @@ pub struct Config {
     /// True if NextExpectedMsgSeqNum is sent and honoured; FIX 4.4 and later, and only while
     /// [`Config::check_seq_nums`]. Default no.
     pub next_expected_seq_num: bool,
-    /// True if a message that violates its dictionary is rejected. Otherwise it is reported with
-    /// [`crate::SessionEvent::Invalid`] and handled as if it were valid. Default yes.
+    /// True if a message that violates its dictionary is rejected. Otherwise the session reports it
+    /// with [`crate::SessionEvent::Invalid`] and handles it as if it were valid. Default yes.
     pub reject_invalid: bool,
     /// True if a possible duplicate must have OrigSendingTime. Default yes.
     pub requires_orig_sending_time: bool,
     /// True if a resend request ends with the last missing number; otherwise it is open-ended.
     /// Default no.
     pub closed_resend_interval: bool,
-    /// True if a missing message is requested again although it has been requested. Default no.
+    /// True if every message that arrives early causes a resend request, even if the missing
+    /// messages were already requested. Default no.
     pub redundant_resend_requests: bool,
-    /// Most messages asked for at a time; 0 for all that are missing. Default 0.
+    /// Most messages per resend request; 0 requests all missing ones at once. Default 0.
     pub resend_request_max: u64,
-    /// True if sent messages are stored for a resend; otherwise resend requests are answered by a
+    /// True if sent messages are stored for resends; otherwise a resend request is answered with a
     /// gap fill. Default yes.
     pub persist_messages: bool,
     /// True if a Business Message Reject over FIXT repeats DefaultApplVerID, as QuickFIX does
     /// although the message has no such field. Default no.
     pub business_reject_version: bool,
-    /// When the session may be logged on; `None` for always. Numbers begin at 1 with each of its
-    /// sessions.
+    /// The times at which the session may be logged on; `None` for always. Each scheduled session
+    /// begins with sequence number 1.
     pub schedule: Option<Schedule>,
-    /// When, within the schedule, both sides may be logged on; `None` for all of it. The numbers continue.
+    /// The times within the schedule at which both sides may be logged on; `None` for all of it.
+    /// The sequence numbers are not reset.
     pub logon_schedule: Option<Schedule>,
-    /// How long a peer may say nothing before a Test Request asks it, in thousandths of the heartbeat
-    /// interval; again after each that is not answered. Default 1,200.
+    /// Silence of the peer after which a Test Request is sent, in thousandths of the heartbeat
+    /// interval; the wait restarts after each unanswered request. Default 1,200.
     pub test_request_permille: u32,
-    /// How long a peer may say nothing before it counts as gone, in thousandths of the heartbeat
-    /// interval; `None` for ever, and without Test Requests. Default 2,400.
+    /// Silence after which the peer is disconnected, in thousandths of the heartbeat interval;
+    /// `None` never disconnects and sends no Test Requests. Default 2,400.
     pub silence_permille: Option<u32>,
     /// Seconds to wait for the answer to a Logon. Default 10.
     pub logon_timeout_s: u32,
@@ -176,20 +182,21 @@ pub struct Config {
     pub precision: Precision,
     /// True if every message is logged for [`crate::Session::take_log`]. Default no.
     pub log_messages: bool,
-    /// A clock in nanoseconds to time encoding and decoding with; `None` times nothing. Default none.
+    /// Clock in nanoseconds that measures encoding and decoding; `None` measures nothing. Default
+    /// none.
     pub codec_clock: Option<fn() -> u64>,
     /// Hooks of the application for outgoing and incoming messages; `None` for none.
     pub hooks: Option<Arc<dyn Hooks>>,
-    /// Dictionaries to validate against; `None` validates only what the session itself needs.
+    /// Dictionaries for validation; `None` validates only the fields that the session itself needs.
     pub dictionaries: Option<Dictionaries>,
     /// Validation settings.
     pub checks: Checks,
-    /// Bounds.
+    /// Limits on the memory that the peer and the application can use.
     pub limits: Limits,
 }
 
 impl Config {
-    /// Creates a configuration with defaults for all that is not given.
+    /// Creates a configuration with default values.
     pub fn new(role: Role, id: SessionId) -> Self {
         let precision = match id.begin_string {
             BeginString::Fix40 | BeginString::Fix41 => Precision::Seconds,
@@ -241,8 +248,9 @@ impl Config {
         }
     }
 
-    /// Returns from when on the session may be logged on, in nanoseconds since 1970-01-01 UTC: the moment
-    /// itself if it may be then. Look again when that time has arrived. `None` if never.
+    /// Returns when to try a Logon, in nanoseconds since 1970-01-01 UTC: `wall_ns` itself if the
+    /// session may be logged on then, otherwise the next start of the schedule or logon time that
+    /// forbids it. Check again at that time. `None` if never.
     pub fn logon_from(&self, wall_ns: u64) -> Option<u64> {
         for schedule in [&self.schedule, &self.logon_schedule].into_iter().flatten() {
             if schedule.session_at(wall_ns).is_none() {
@@ -259,7 +267,7 @@ impl Config {
             && self.id.begin_string >= BeginString::Fix44
     }
 
-    /// Returns a reader of this session's messages: it knows the data fields of all dictionaries.
+    /// Returns a reader for this session's messages. It knows the data fields of all dictionaries.
     pub(crate) fn reader(&self) -> Reader {
         let mut data_fields = DataFields::standard();
         if let Some(dictionaries) = &self.dictionaries {
@@ -271,7 +279,7 @@ impl Config {
         Reader::new().data_fields(data_fields)
     }
 
-    /// True if the identity of an accepted peer has been verified.
+    /// True if accepting a Logon verifies the identity of the peer.
     pub(crate) const fn authenticates(&self) -> bool {
         self.authenticate || self.required_password.is_some()
     }

@@ -1,4 +1,4 @@
-//! Why a message is not sent, and what a store could not do.
+//! Errors of sending and of the store.
 
 use std::fmt;
 use std::io;
@@ -33,25 +33,28 @@ impl std::error::Error for StoreError {
     }
 }
 
-/// Why a message was not accepted for sending. Nothing was stored and no number was used.
+/// The reason why a message was not accepted for sending. Nothing was stored and no sequence number
+/// was used.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SendError {
-    /// A field of the header cannot be sent: one that the session writes itself, out of order, or with a
-    /// value that would end it. [`Tag::MSG_TYPE`] for a MsgType that is none, or one of the session's.
+    /// A header field cannot be sent: the session writes it itself, it is out of order, or its
+    /// value contains a delimiter. [`Tag::MSG_TYPE`] if MsgType is invalid or that of a session
+    /// message.
     Header(Tag),
     /// The message is longer than [`crate::Limits::message_len_max`].
     MessageLength,
-    /// Not logged on, and a reset to come would lose the message.
+    /// The session is not logged on, and the reset at the next Logon would lose the message.
     NotLoggedOn,
-    /// More waits for the peer to read than [`crate::Limits::backlog_max`] messages or
-    /// [`crate::Limits::backlog_bytes_max`]; send again later.
+    /// More messages are queued than [`crate::Limits::backlog_max`] or
+    /// [`crate::Limits::backlog_bytes_max`] allows, because the peer reads too slowly. Send again
+    /// later.
     QueueFull,
     /// The store failed; the session disconnects.
     Store(StoreError),
     /// A field of the body is empty or contains a delimiter.
     Value,
-    /// A hook withholds the message.
+    /// A hook withheld the message.
     Withheld,
 }
 

@@ -1,16 +1,16 @@
-//! Files that hold what a session said: nobody but their owner may read them.
+//! Files with the messages of a session, which only their owner may read.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Owner alone.
+/// Readable and writable by the owner only.
 const FILE_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o700;
 
-/// Returns options for files that only their owner can read and write, if they are made now. The mode of
-/// files that exist is left as it is: somebody may have chosen it.
+/// Returns options that create files which only their owner can read and write. The mode of an
+/// existing file is not changed, because an administrator may have set it.
 pub fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(FILE_MODE);

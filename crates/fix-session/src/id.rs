@@ -83,8 +83,8 @@ impl ApplVersion {
         (Self::Fix50Sp2, "9", "FIX.5.0SP2"),
     ];
 
-    /// Returns the version for a value on the wire, `9`, or a name, `FIX.5.0SP2`. FIX Latest, `10`, is read
-    /// as FIX 5.0 SP2.
+    /// Returns the version for a wire value such as `9` or a name such as `FIX.5.0SP2`. FIX Latest
+    /// (`10`) is read as FIX 5.0 SP2.
     pub fn parse(text: &[u8]) -> Option<Self> {
         if text == b"10" {
             return Some(Self::Fix50Sp2);
@@ -101,16 +101,16 @@ impl ApplVersion {
     }
 }
 
-/// A session, seen from this side.
+/// The identity of a session, seen from this side.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId {
     /// The version.
     pub begin_string: BeginString,
-    /// This side: SenderCompID of what is sent.
+    /// This side: SenderCompID of sent messages.
     pub sender_comp_id: String,
-    /// The other side: TargetCompID of what is sent.
+    /// The counterparty: TargetCompID of sent messages.
     pub target_comp_id: String,
-    /// Distinguishes sessions that are otherwise equal; empty for most.
+    /// Distinguishes sessions with the same version and CompIDs; usually empty.
     pub qualifier: String,
 }
 
@@ -129,8 +129,8 @@ impl SessionId {
         }
     }
 
-    /// Returns a name for files: only letters, digits, `.`, `-` and `_`; others become `%` and two hex
-    /// digits, so that different sessions have different names.
+    /// Returns a name for files. Characters other than letters, digits, `.`, `-` and `_` become `%`
+    /// and two hex digits, so different sessions have different names.
     pub fn file_name(&self) -> String {
         let mut name = String::new();
         let parts = [
@@ -167,7 +167,7 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// Sender and target of a first message, by which an acceptor finds the session.
+/// Version and CompIDs of a first message, by which an acceptor finds the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The session, seen from this side.
@@ -177,8 +177,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Returns the session that a message is for; `None` for a version that is unknown or without
-    /// comp ids that are text.
+    /// Returns the session that a message is for; `None` if the version is unknown, or a CompID is
+    /// missing or not UTF-8.
     pub fn of(message: &Message<'_, '_>) -> Option<Self> {
         let text = |tag: Tag| {
             let value = message.field(tag)?.value;

@@ -1,8 +1,9 @@
-//! The message log: a line a message, with time and direction.
+//! The message log: one line per message, with time and direction.
 //!
-//! `20240305-08:00:00.123456789 < 8=FIX.4.4|9=...`, delimiters as they are. `<` arrived, `>` was sent.
-//! A line is one message, whatever a peer writes into it: control characters other than the delimiter
-//! and backslashes are escaped (`\n`, `\r`, `\\`, `\x1b`). Secrets are replaced (see `redact`).
+//! `20240305-08:00:00.123456789 < 8=FIX.4.4|9=...`, where the delimiters are SOH as on the wire.
+//! `<` marks received messages, `>` sent ones. Backslashes and control characters other than the
+//! delimiter are escaped (`
+//! `, `\r`, `\\`, `\x1b`), so a peer cannot break a line. Secrets are replaced (see `redact`).
 
 mod redact;
 

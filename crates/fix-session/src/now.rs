@@ -5,18 +5,18 @@ pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 
 /// A moment on both clocks.
 ///
-/// Intervals are measured on the steady clock, so that a correction of the time of day neither ends nor
-/// delays a session; what is written into messages and compared with schedules is the time of day.
+/// Intervals use the steady clock, so that a correction of the time of day neither ends nor delays
+/// a session. Messages and schedules use the time of day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Now {
     /// Nanoseconds since 1970-01-01 UTC.
     pub wall_ns: u64,
-    /// Nanoseconds since any moment, never going back.
+    /// Nanoseconds since an arbitrary moment; never goes back.
     pub steady_ns: u64,
 }
 
 impl Now {
-    /// Returns the moment that many nanoseconds later on both clocks.
+    /// Returns the moment `ns` nanoseconds later on both clocks.
     #[must_use]
     pub const fn plus(self, ns: u64) -> Self {
         Self {

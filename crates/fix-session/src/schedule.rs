@@ -1,4 +1,4 @@
-//! When a session may be logged on: every day or once a week, in any time zone.
+//! Schedules: daily or weekly sessions in any time zone.
 
 use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::tz::TimeZone;
@@ -6,13 +6,14 @@ use jiff::{Timestamp, ToSpan};
 
 use crate::now::SECOND_NS;
 
-/// Days looked at on either side of a moment: more than a week.
+/// Days examined before and after a moment: more than a week.
 const DAYS: i64 = 8;
 
-/// When a session may be logged on.
+/// The times at which a session may be logged on.
 ///
-/// A session begins at the start time and ends with the end time, both inclusive to the second. If the
-/// end is not after the start, it ends on the next day; if they are equal, one session follows the other.
+/// A session lasts from the start time to the end time; both seconds belong to it. If the end is
+/// before the start, the session ends on the next day. If both are equal, sessions follow each
+/// other without a break.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
     zone: TimeZone,
@@ -23,20 +24,20 @@ pub struct Schedule {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Days {
-    /// On these days of the week, a bit each from Monday.
+    /// Sessions begin on these days of the week: one bit per day, Monday lowest.
     Each(u8),
-    /// Once a week, from one day to another.
+    /// One session a week, from one day to another.
     Weekly { start: Weekday, end: Weekday },
 }
 
-/// Why a schedule cannot be made.
+/// The reason why a schedule is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScheduleError {
     /// Not `HH:MM:SS`.
     Time(String),
     /// Not a day of the week.
     Day(String),
-    /// Not a time zone of the IANA database, as `America/New_York`, nor `UTC`.
+    /// Neither a time zone of the IANA database, such as `America/New_York`, nor `UTC`.
     TimeZone(String),
 }
 
@@ -87,7 +88,7 @@ impl Schedule {
     /// Creates a schedule for every day.
     ///
     /// # Errors
-    /// [`ScheduleError`] if a time or the zone is not well written.
+    /// [`ScheduleError`] if a time or the zone is malformed.
     pub fn daily(zone: &str, start: &str, end: &str) -> Result<Self, ScheduleError> {
         let fail = || ScheduleError::TimeZone(zone.to_owned());
         let found = match zone.trim() {
@@ -102,7 +103,7 @@ impl Schedule {
         })
     }
 
-    /// Restricts the schedule to some days of the week: those on which a session begins.
+    /// Restricts the schedule to sessions that begin on these days of the week.
     ///
     /// # Errors
     /// [`ScheduleError::Day`].
@@ -118,7 +119,7 @@ impl Schedule {
         Ok(self)
     }
 
-    /// Makes it a weekly session, from the start time of a day to the end time of another.
+    /// Makes the schedule weekly: from the start time on day `start` to the end time on day `end`.
     ///
     /// # Errors
     /// [`ScheduleError::Day`].
@@ -127,21 +128,23 @@ impl Schedule {
         Ok(self)
     }
 
-    /// Returns begin and end of the session that a moment lies in, all in nanoseconds since 1970-01-01
-    /// UTC; the end is the first moment after it. `None` outside of sessions.
+    /// Returns start and end (exclusive) of the session that contains `wall_ns`, all in nanoseconds
+    /// since 1970-01-01 UTC. `None` outside of sessions.
     pub fn session_at(&self, wall_ns: u64) -> Option<(u64, u64)> {
         self.sessions_around(wall_ns).find(|(start, end)| (*start..*end).contains(&wall_ns))
     }
 
-    /// Returns when the next session begins.
+    /// Returns the start of the next session, in nanoseconds since 1970-01-01 UTC.
     pub fn next_start(&self, wall_ns: u64) -> Option<u64> {
         self.sessions_around(wall_ns).map(|(start, _)| start).find(|start| *start > wall_ns)
     }
 
-    /// True if every session of another schedule lies within a session of this one. Checked around
-    /// a day in January and one in July, because zones may differ.
+    /// True if every session of another schedule lies within a session of this one. Checks the days
+    /// around one in January and one in July, because the zones may change their clocks on
+    /// different days.
     pub fn holds(&self, other: &Self) -> bool {
-        /// 2024-01-17 and 2024-07-17, Wednesdays: no zone changes its clocks in the days around them.
+        /// Two Wednesdays, 2024-01-17 and 2024-07-17: no zone changes its clocks on the days around
+        /// them.
         const WEDNESDAYS_NS: [u64; 2] = [1_705_449_600 * SECOND_NS, 1_721_174_400 * SECOND_NS];
         WEDNESDAYS_NS.into_iter().flat_map(|ns| other.sessions_around(ns)).all(|(start, end)| {
             self.session_at(start).is_some_and(|(_, session_end)| end <= session_end)
@@ -154,7 +157,7 @@ impl Schedule {
         one.is_some() && one == self.session_at(other_ns)
     }
 
-    /// Returns sessions that begin in the days around a moment, in order.
+    /// Returns the sessions that begin on the days around a moment, in order.
     fn sessions_around(&self, wall_ns: u64) -> impl Iterator<Item = (u64, u64)> {
         let seconds = i64::try_from(wall_ns / SECOND_NS).unwrap_or(i64::MAX);
         let today = Timestamp::from_second(seconds)
@@ -187,13 +190,14 @@ impl Schedule {
         let end_date = date.checked_add(days.days()).ok()?;
         let start = self.moment(date.to_datetime(self.start))?;
         let end = self.moment(end_date.to_datetime(self.end))?;
-        // The second of the end belongs to the session, unless the next begins with it.
+        // The second of the end time belongs to this session unless the next session begins with
+        // it.
         let tail = if self.start == self.end { 0 } else { SECOND_NS };
         Some((start, end.saturating_add(tail)))
     }
 
-    /// Returns a local time as a moment. One that a change of clocks skips counts as if it had not been
-    /// skipped; one that happens twice is the first.
+    /// Returns the moment of a local time. If a clock change skips that time, the offset before the
+    /// change applies; if it occurs twice, the first occurrence counts.
     fn moment(&self, local: DateTime) -> Option<u64> {
         let timestamp = self.zone.to_ambiguous_timestamp(local).compatible().ok()?;
         u64::try_from(timestamp.as_nanosecond()).ok()

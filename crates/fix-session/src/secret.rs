@@ -1,8 +1,8 @@
-//! Text that is not to be shown.
+//! Text that must not be shown.
 
 use std::fmt;
 
-/// Text that is sent to the peer but not shown: its `Debug` form hides it.
+/// Text that is sent to the peer but never printed: its `Debug` form hides it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Secret(String);
 

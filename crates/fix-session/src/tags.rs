@@ -1,4 +1,4 @@
-//! Tags that the session itself reads and writes.
+//! Tags that the session layer reads and writes.
 
 use tickwire_fix::Tag;
 

@@ -1,4 +1,4 @@
-//! Peers that are not authenticated change nothing: no number is used, no store is emptied.
+//! Unauthenticated peers change nothing: no sequence number is used, no store is cleared.
 
 mod talk;
 
@@ -10,7 +10,7 @@ use tickwire_fix_session::{
 
 const LOGON: &str = "98=0|108=30|";
 
-/// An acceptor that has sent five messages and received three.
+/// Returns an acceptor that has sent five messages and received three.
 fn acceptor(tweak: impl FnOnce(&mut Config)) -> Talk {
     let mut talk = Talk::new(BeginString::Fix44, Role::Acceptor, tweak);
     talk.session.handle_disconnected(NOW);
@@ -22,7 +22,7 @@ fn acceptor(tweak: impl FnOnce(&mut Config)) -> Talk {
     talk
 }
 
-/// Numbers and whether the message sent last is still there.
+/// Returns both sequence numbers, and true if the last sent message is still stored.
 fn state(talk: &mut Talk) -> (u64, u64, bool) {
     let store = talk.session.store_mut();
     let kept = store.read_next(5, &mut Vec::new()).expect("memory") == Some(5);
@@ -216,7 +216,7 @@ fn a_configured_password_is_wanted_before_anything_is_stored() {
     let mut talk = acceptor(guarded);
     let right = "98=0|108=30|553=me|554=secret|";
     assert_eq!(talk.say(4, "A", right), ["35=A|98=0|108=30"]);
-    // Whoever is known is told what is wrong with its number.
+    // An authenticated peer is told what is wrong with its sequence number.
     let mut talk = acceptor(guarded);
     let expected = "35=5|58=MsgSeqNum too low, expecting 4 but received 1";
     assert_eq!(talk.say(1, "A", right), [expected]);
@@ -230,7 +230,7 @@ fn a_logon_that_the_application_has_accepted_before_is_not_asked_about_again() {
     talk.session.handle_authenticated(NOW);
     assert_eq!(talk.say(4, "A", LOGON), ["35=A|98=0|108=30"]);
     assert!(talk.session.is_logged_on());
-    // The next connection is another matter.
+    // The next connection is judged anew.
     talk.session.handle_disconnected(NOW);
     talk.session.handle_connected(NOW);
     assert_eq!(talk.say(5, "A", LOGON), ["35=5|58=asked twice"]);
@@ -272,7 +272,7 @@ fn header_fields_that_the_configuration_gives_are_not_the_applications() {
     }
 }
 
-/// FIX 4.2 has neither field, but whoever asks for them gets them.
+/// FIX 4.2 has neither field, but they are used if the configuration requires them.
 #[test]
 fn a_logon_of_an_early_version_has_the_credentials_that_are_asked_for() {
     let said = |body: &str| {

@@ -1,4 +1,4 @@
-//! Journals that a reset ends: kept as archives, whatever happens meanwhile.
+//! Journals that a reset ends are kept as archives, whatever fails meanwhile.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader};
@@ -11,7 +11,7 @@ use tickwire_fix_session::{
 };
 use tickwire_testing::{Need, skip};
 
-/// Where the child of the test that kills it keeps its store.
+/// Environment variable with the store folder of the child process that a test kills.
 const FOLDER: &str = "TICKWIRE_ARCHIVES_FOLDER";
 const KEPT: usize = 3;
 
@@ -47,8 +47,8 @@ fn open(folder: &Path) -> Result<FileStore, StoreError> {
     FileStore::open(options, 7)
 }
 
-/// Held while a child starts: until it runs its own program it has all files of this one open, and so the locks
-/// of its stores.
+/// Held while a child starts: until it executes its program, it has all files of this process open,
+/// including the locks of its stores.
 static STARTING: Mutex<()> = Mutex::new(());
 
 fn start(command: &mut Command) -> io::Result<Child> {
@@ -62,13 +62,13 @@ fn close(store: FileStore) {
     drop(store);
 }
 
-/// Commits a message that says of which numbers it is.
+/// Commits a message whose text names its generation of sequence numbers.
 fn commit(store: &mut FileStore, text: &str) {
     store.append(text.as_bytes()).expect("appends");
     store.commit().expect("commits");
 }
 
-/// Returns whether a journal has that message.
+/// Returns true if a journal contains the message.
 fn has(path: &Path, text: &str) -> bool {
     let bytes = fs::read(path).expect("reads");
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
@@ -78,12 +78,12 @@ fn has(path: &Path, text: &str) -> bool {
 fn the_newest_journals_that_a_reset_has_ended_are_kept() {
     let folder = Folder::new("kept");
     let mut store = open(&folder.0).expect("opens");
-    // Nothing to tell.
+    // A journal without messages is not archived.
     store.reset(8).expect("resets");
     assert!(folder.archives().is_empty());
     for epoch in 0..5 {
         commit(&mut store, &format!("epoch <{epoch}>"));
-        // What is not committed is not of the old numbers.
+        // Uncommitted messages do not belong to the archive.
         store.append(b"uncommitted").expect("appends");
         store.reset(9 + epoch).expect("resets");
         assert_eq!((store.next_sender(), store.created_ns()), (1, 9 + epoch));
@@ -136,7 +136,7 @@ fn a_name_that_a_dead_process_has_left_is_removed() {
     assert_eq!(store.next_sender(), 3);
 }
 
-/// The child: commits and restarts until it is killed.
+/// Child process: commits and resets until it is killed.
 #[test]
 #[ignore = "is run by the next one, which kills it"]
 fn begin_anew_until_killed() {
@@ -170,7 +170,7 @@ fn kills_amid_resets_lose_nothing_that_is_to_be_kept() {
         for line in lines.map_while(Result::ok) {
             let Some((_, epoch)) = line.split_once("committed ") else { continue };
             if last.is_none() {
-                // Lets it get somewhere, not always as far.
+                // Kills it at different points of its work.
                 std::thread::sleep(Duration::from_micros(kill * 997 % 20_000));
                 child.kill().expect("killed");
             }
@@ -178,7 +178,7 @@ fn kills_amid_resets_lose_nothing_that_is_to_be_kept() {
         }
         child.wait().expect("ended");
         let last = last.expect("it committed something");
-        // The newest archive, or the journal itself, has what was committed last.
+        // The newest archive, or the journal itself, has the last committed message.
         close(open(&folder.0).expect("opens"));
         let archives = folder.archives();
         assert!(archives.len() <= KEPT, "{archives:?}");
@@ -193,7 +193,7 @@ fn kills_amid_resets_lose_nothing_that_is_to_be_kept() {
     }
 }
 
-/// The child: its folder is a disk of 128 KiB of its own.
+/// Child process: its folder is a separate file system of 128 KiB.
 #[test]
 #[ignore = "is run by the next one, on a small disk"]
 fn fill_the_disk_and_begin_anew() {

@@ -1,11 +1,11 @@
-//! A process that has hardly a file descriptor left.
+//! A store in a process with few file descriptors left.
 
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
 use tickwire_fix_session::{FileStore, FileStoreOptions, Fsync, Store, check_store};
 
-/// Where the child of the test has its store.
+/// Environment variable with the store folder of the child process.
 const FOLDER: &str = "TICKWIRE_DESCRIPTORS_FOLDER";
 /// Messages in the store.
 const MESSAGES: u64 = 12;
@@ -20,7 +20,8 @@ fn open(folder: &Path) -> FileStore {
     FileStore::open(options, 7).expect("opens")
 }
 
-/// The journal of before stays where it is: it was replaced, and the store continued in a file without a name.
+/// Regression: the journal was replaced, and the store continued in a file without a name. It must
+/// stay.
 #[test]
 fn a_reset_without_descriptors_leaves_the_journal_as_it_was() {
     let name = format!("tickwire-descriptors-{}", std::process::id());

@@ -1,4 +1,4 @@
-//! Gaps: what is requested and in which parts, and what counts as received.
+//! Gaps: the ranges that are requested, and the messages that count as received.
 
 mod talk;
 
@@ -86,7 +86,7 @@ fn a_logon_that_is_sent_again_is_a_duplicate_and_begins_nothing_anew() {
     assert!(talk.say(1, "A", again).is_empty());
     assert!(talk.notices.contains(&SessionEvent::PossDupIgnored { seq_num: 1 }));
     assert_eq!((talk.numbers(), talk.session.is_logged_on()), ((2, 2), true));
-    // Within a gap that is filled it is counted as any other message.
+    // While a gap is being filled, it is counted like any other message.
     assert_eq!(talk.say(4, "1", "112=x|"), ["35=2|7=2|16=0"]);
     assert!(talk.say(2, "A", again).is_empty());
     assert_eq!(talk.say(3, "0", "43=Y|122=20240229-12:34:50|"), ["35=0|112=x"]);
@@ -110,7 +110,7 @@ fn a_logout_that_is_sent_again_among_what_was_missing_ends_nothing() {
     assert!(talk.say(2, "5", again).is_empty());
     assert_eq!(talk.say(4, "0", again), ["35=0|112=x"]);
     assert_eq!((talk.numbers(), talk.session.is_logged_on()), ((4, 6), true));
-    // Behind what was missing it is the Logout that the peer means.
+    // After the missing messages it is a genuine Logout.
     assert_eq!(talk.say(6, "5", again), ["35=5"]);
     assert!(!talk.session.is_logged_on());
 }
@@ -121,7 +121,7 @@ fn an_invalid_message_ahead_of_its_turn_is_refused_and_leaves_its_gap() {
     let answers = talk.say(5, "1", "112=x|55=ABC|");
     assert!(answers[0].starts_with("35=3|45=5|"), "{answers:?}");
     assert_eq!(talk.numbers().1, 2, "2 to 4 are still missing");
-    // Nor does a Sequence Reset count that says nothing.
+    // A Sequence Reset without a valid NewSeqNo does not count either.
     let answers = talk.say(2, "4", "36=x|");
     assert!(answers[0].starts_with("35=3|45=2|"), "{answers:?}");
     assert_eq!(talk.numbers().1, 2);
@@ -158,7 +158,7 @@ fn nothing_is_taken_from_a_server_that_has_not_said_logon() {
             talk.notices
         );
     }
-    // A Logout is an answer to a Logon.
+    // A Logout may answer a Logon.
     let mut talk = Talk::new(BeginString::Fix44, Role::Initiator, |_| {});
     talk.answers(false);
     talk.say(1, "5", "58=unknown user|");
@@ -217,7 +217,7 @@ fn what_was_asked_for_and_does_not_come_is_asked_for_again() {
     let mut asked_at_s = Vec::new();
     while at_s < 800 {
         talk.now.steady_ns = NOW.steady_ns + at_s * 1_000_000_000;
-        // The peer lives and says so, but what is missing it does not send.
+        // The peer sends heartbeats but not the missing messages.
         if at_s == 400 {
             talk.handle(2, "0", "43=Y|122=20240229-12:34:56|");
         }
@@ -227,7 +227,8 @@ fn what_was_asked_for_and_does_not_come_is_asked_for_again() {
         }
         at_s += 1;
     }
-    // After one minute, two and four; then one message arrived, and one minute and two after that.
+    // Requests after one, two and four minutes; then one message arrived, and one and two minutes
+    // after that.
     assert_eq!(asked_at_s, [60, 180, 460, 580]);
     assert_eq!(talk.session.counters().gaps, 5);
 }

@@ -1,4 +1,4 @@
-//! Hooks: messages signed before they leave, withheld, and what the peer answers.
+//! Hooks: messages that are signed or withheld before sending, and the peer's answers.
 
 mod talk;
 
@@ -11,7 +11,7 @@ use tickwire_fix_session::{
     SessionId, Store, Verdict,
 };
 
-/// Signs Logons, stamps and withholds messages, notes what it hears.
+/// Signs Logons, adds a field to messages or withholds them, and records received messages.
 #[derive(Debug, Default)]
 struct House {
     heard: Mutex<Vec<String>>,
@@ -120,7 +120,8 @@ fn a_hook_that_breaks_a_message_ends_the_session_and_nothing_leaves() {
     assert!(matches!(talk.disconnects().as_slice(), [DisconnectReason::Unsendable(_)]));
 }
 
-/// A peer may ask for very many messages of which none is to be sent again: other sessions must not wait for that.
+/// A peer may request very many messages of which none is to be resent. Other sessions must not
+/// wait for that.
 #[test]
 fn messages_that_are_withheld_are_looked_at_some_at_a_time() {
     let mut talk = Talk::logged_on_with(BeginString::Fix44, |config| {

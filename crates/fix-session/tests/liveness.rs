@@ -1,4 +1,5 @@
-//! Signs of life: which messages are one, and what a message with a low number is answered.
+//! Liveness: which messages end the silence of a peer, and the answers to a message with a low
+//! number.
 
 mod talk;
 
@@ -9,18 +10,19 @@ fn at(seconds: u64) -> Now {
     NOW.plus(seconds * 1_000_000_000)
 }
 
-/// A session that asks after 36 seconds of silence and gives the peer up after 60.
+/// A session that sends a Test Request after 36 seconds of silence and disconnects after 60.
 fn talk() -> Talk {
     Talk::logged_on_with(BeginString::Fix44, |config: &mut Config| {
         config.heartbeat_s = 30;
         config.test_request_permille = 1200;
         config.silence_permille = Some(2000);
-        // Longer than silence: the answer to a reset is awaited as long as that of a Logon.
+        // Longer than the permitted silence: the answer to a reset is awaited as long as that to a
+        // Logon.
         config.logon_timeout_s = 100;
     })
 }
 
-/// Whether the peer is abandoned at that time.
+/// Returns true if the session disconnects at that time.
 fn is_given_up(talk: &mut Talk, seconds: u64) -> bool {
     talk.session.handle_timeout(at(seconds));
     talk.disconnects().contains(&DisconnectReason::Silence)
@@ -66,7 +68,7 @@ fn a_message_answers_a_test_request() {
     assert_eq!(talk.answers(false), ["35=0"]);
     talk.session.handle_timeout(at(36));
     assert_eq!(talk.answers(false), ["35=1|112=TEST"]);
-    // While the answer is waited for no Heartbeat is due.
+    // No Heartbeat is due while the answer is awaited.
     talk.now = at(40);
     assert!(talk.say(2, "0", "112=TEST|").is_empty());
     talk.session.handle_timeout(at(66));

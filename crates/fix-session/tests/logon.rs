@@ -1,4 +1,4 @@
-//! How sessions begin and end: who decides, what is begun anew, how long is waited.
+//! Start and end of sessions: decisions on Logons, resets, timeouts.
 
 mod talk;
 
@@ -57,7 +57,7 @@ fn numbers_begin_anew_after_a_logout_or_the_end_of_the_connection_if_they_are_to
     assert_eq!(numbers(&talk), (2, 3));
     talk.session.handle_disconnected(NOW);
     assert_eq!(numbers(&talk), (1, 1));
-    // What would be lost is not taken.
+    // A message that would be lost is not accepted.
     let sent = talk.session.send(NOW, &Head::new("B"), |_| {});
     assert!(matches!(sent, Err(SendError::NotLoggedOn)), "{sent:?}");
 }

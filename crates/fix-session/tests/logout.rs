@@ -1,4 +1,4 @@
-//! What goes out after our Logout: nothing of the application, and nothing is lost.
+//! After our Logout no application message is sent, and none is lost.
 
 mod talk;
 
@@ -12,7 +12,7 @@ fn send(session: &mut Session<impl Store>, text: &str) -> Result<u64, SendError>
     session.send(NOW, &Head::new("B"), |writer| writer.str(Tag(148), text))
 }
 
-/// Logs on again with the number that the peer expects next, and asks for what it has not got.
+/// Logs the peer on again with its next number, and requests the messages that it is missing.
 fn on_again(talk: &mut Talk, seq_num: u64, missing: u64) -> Vec<String> {
     talk.session.handle_disconnected(NOW);
     talk.session.handle_connected(NOW);
@@ -29,9 +29,9 @@ fn messages_behind_our_logout_wait_for_the_next_logon() {
     assert!(!talk.session.is_logged_on() && talk.session.is_logging_out());
     assert_eq!(send(&mut talk.session, "behind").ok(), Some(4), "it is stored");
     assert_eq!(talk.answers(false), ["35=B|148=before", "35=5"]);
-    // Messages of the session are answered until the peer sends Logout.
+    // Session messages are answered until the peer sends Logout.
     assert_eq!(talk.say(2, "1", "112=x|"), ["35=0|112=x"]);
-    // Of the application nothing new goes out: no answer to what comes either.
+    // No new application message is sent, not even an answer.
     assert!(talk.say(3, "B", "148=x|33=1|58=x|").is_empty());
     talk.session.send_test_request(NOW, "x");
     assert!(talk.answers(false).is_empty());
@@ -52,11 +52,11 @@ fn a_backlog_does_not_go_out_behind_our_logout_unless_it_is_asked_for() {
     assert_eq!(talk.session.backlog(), 2);
     talk.session.logout(NOW, "");
     assert_eq!(talk.session.backlog(), 0);
-    // The Logout passes what waits: the peer sees that it has not got it.
+    // The Logout overtakes the queued messages: the peer sees the gap.
     assert_eq!(talk.answers(false), ["35=B|148=one", "35=5"]);
     let again = talk.say(2, "2", "7=3|16=0|");
     assert_eq!(again, ["35=B|43=Y|148=two", "35=B|43=Y|148=three", "35=4|43=Y|36=6|123=Y"]);
-    // While messages are sent again, those of the session do not pile up: they are left out.
+    // During a resend, session messages are not queued without limit: further ones are omitted.
     let bytes = talk.session.store().next_sender();
     talk.handle(3, "2", "7=3|16=0|");
     for seq_num in 4..=9 {
@@ -104,7 +104,7 @@ fn what_a_peer_asks_for_before_it_answers_our_logout_begins_the_wait_anew() {
         talk.now = at(second);
         assert_eq!(talk.say(seq_num, "2", "7=2|16=2|"), ["35=B|43=Y|148=one"], "{second}");
         talk.session.handle_timeout(at(second + 1));
-        // Not for ever.
+        // The wait is limited.
         let told = if second < 59 { Vec::new() } else { vec![DisconnectReason::LogoutTimeout] };
         assert_eq!(talk.disconnects(), told, "{second}");
     }
@@ -151,17 +151,17 @@ fn a_logout_ahead_of_its_turn_waits_for_what_is_missing() {
     assert!(talk.answers(false).is_empty());
     assert_eq!(talk.disconnects(), told);
     assert_eq!(talk.numbers(), (1, 1));
-    // A peer that does not resend is not waited for.
+    // A peer that does not resend does not delay the Logout.
     let mut talk = early();
     talk.session.handle_timeout(at(1));
     assert!(talk.disconnects().is_empty());
     talk.session.handle_timeout(at(2));
     assert_eq!(talk.disconnects(), told);
-    // Where the numbers continue, the next Logon shows the gap.
+    // If the numbers continue, the next Logon shows the gap.
     let mut talk = Talk::logged_on(BeginString::Fix44);
     assert_eq!(talk.say(4, "5", "58=bye|"), ["35=5"]);
     assert_eq!(talk.numbers().1, 2);
-    // Our own Logout is answered by one whatever its number: the session is over.
+    // A Logout that answers ours ends the session, whatever its number.
     let mut talk = Talk::logged_on(BeginString::Fix44);
     talk.session.logout(NOW, "");
     assert_eq!(talk.answers(false), ["35=5"]);

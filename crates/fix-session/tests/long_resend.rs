@@ -1,4 +1,4 @@
-//! A resend of very many messages takes them from the disk as the connection takes them.
+//! A resend of very many messages reads them from the disk as fast as the connection accepts them.
 
 use tickwire_fix::{Framer, Reader, Step, Tag};
 use tickwire_fix_session::{
@@ -6,14 +6,16 @@ use tickwire_fix_session::{
     Store,
 };
 
-/// A million takes ten seconds without optimization.
+/// Fewer without optimization, where a million takes ten seconds.
 const MESSAGES: u64 = if cfg!(debug_assertions) { 100_000 } else { 1_000_000 };
-/// Most bytes of memory that the resend may take. The messages themselves are 8 MB, or 80.
+/// Most bytes of memory that the resend may use. The messages themselves have 8 MB, or 80 MB for a
+/// million.
 const GROWTH_MAX: u64 = 4 << 20;
-/// Most bytes ready at a time: a chunk and one message over.
+/// Most bytes ready at a time: one chunk and one message.
 const READY_MAX: usize = 80 << 10;
 
-/// Resident memory of this process in bytes; 0 where the operating system does not tell.
+/// Returns the resident memory of this process in bytes; 0 if the operating system does not report
+/// it.
 fn resident() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());

@@ -1,4 +1,4 @@
-//! Messages sent again: as they were.
+//! Resent messages have their original bytes.
 
 mod talk;
 
@@ -11,7 +11,7 @@ use tickwire_fix_session::{
     ApplVersion, BeginString, Dictionaries, Head, SendError, Session, SessionEvent,
 };
 
-/// A dictionary with a data field of its own, `5001` with the length `5000`.
+/// A dictionary with a user-defined data field, `5001` with the length field `5000`.
 fn with_own_data(version: BeginString) -> Dictionaries {
     let mut dictionaries = Dictionaries::shipped(version).expect("loads");
     let own = "<field name='OwnDataLen' required='N'/><field name='OwnData' required='N'/>";
@@ -42,7 +42,7 @@ fn the_body_of_a_message_that_is_sent_again_keeps_its_bytes() {
         let mut talk = Talk::logged_on_with(version, |config| {
             config.dictionaries = Some(with_own_data(version));
         });
-        // Without the dictionary `b=` would be read as a tag, and written as `0=`.
+        // Without the dictionary, `b=` would be parsed as a tag and written as `0=`.
         let data = b"a\x01b=c\x01049=d";
         talk.session
             .send(NOW, &Head::new("B"), |writer| {
@@ -61,7 +61,7 @@ fn the_body_of_a_message_that_is_sent_again_keeps_its_bytes() {
         };
         assert_eq!(body(&again), body(&bytes), "{version}");
         assert!(String::from_utf8_lossy(&again).contains("\u{1}43=Y\u{1}"));
-        // What arrives is read with the same fields.
+        // Received messages are parsed with the same data fields.
         let data = String::from_utf8(data.to_vec()).expect("text");
         let fields = format!("148=news|33=1|58=line|5000={}|5001={data}|", data.len());
         let notices = talk.notices.len();

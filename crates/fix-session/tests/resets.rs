@@ -1,5 +1,5 @@
-//! Resets of the numbers that the application asks for: said once, again after a connection that broke, and with
-//! nothing sent twice or lost that was accepted since.
+//! Resets requested by the application: announced once, again after a broken connection, and no
+//! message accepted since is lost or sent twice.
 
 mod talk;
 
@@ -16,7 +16,7 @@ fn send(session: &mut Session<impl Store>, text: &str) {
     session.send(NOW, &Head::new("B"), |writer| writer.str(Tag(148), text)).expect("accepted");
 }
 
-/// An initiator that is logged on with numbers far from 1.
+/// Returns a logged-on initiator with sequence numbers far from 1.
 fn initiator() -> Talk {
     let mut talk = Talk::new(BeginString::Fix44, Role::Initiator, |_| {});
     talk.session.handle_disconnected(NOW);
@@ -41,7 +41,7 @@ fn a_reset_that_waits_for_its_answer_is_not_said_again() {
     assert_eq!(talk.answers(false), [RESET]);
     assert!(talk.say(1, "A", ANSWER).is_empty());
     assert_eq!(talk.numbers(), (2, 2));
-    // The next one is another.
+    // The next reset is a new one.
     talk.session.reset(NOW);
     assert_eq!(talk.answers(false), [RESET]);
 }
@@ -92,7 +92,7 @@ fn an_initiator_says_a_reset_again_that_was_not_answered() {
     let answers = talk.say(1, "A", ANSWER);
     assert_eq!(answers, ["35=B|43=Y|148=one"]);
     assert_eq!(talk.numbers(), (3, 2));
-    // It is over.
+    // The reset is complete.
     reconnect(&mut talk);
     assert_eq!(talk.answers(false), ["35=A|98=0|108=30"]);
 }
@@ -106,7 +106,7 @@ fn an_acceptor_answers_the_next_logon_by_a_reset_that_was_not_answered() {
         assert_eq!(talk.answers(false), [RESET]);
         reconnect(&mut talk);
         assert_eq!(talk.say(seq_num, "A", "98=0|108=30|"), [RESET]);
-        // The peer does not know yet.
+        // The peer does not know of the reset yet.
         assert!(talk.say(seq_num + 1, "B", "148=old|33=1|58=x|").is_empty());
         assert!(talk.notices.contains(&SessionEvent::BeforeReset { seq_num: seq_num + 1 }));
         assert_eq!(talk.say(1, "A", ANSWER), ["35=B|43=Y|148=one"]);
@@ -146,7 +146,7 @@ fn a_reset_behind_our_logout_is_said_with_the_next_logon() {
     talk.session.reset(NOW);
     assert_eq!(talk.answers(false), ["35=5"]);
     assert!(talk.say(61, "5", "").is_empty());
-    // Number 1 is kept for it.
+    // Number 1 is reserved for the Logon.
     send(&mut talk.session, "one");
     reconnect(&mut talk);
     assert_eq!(talk.answers(false), [RESET]);
@@ -189,7 +189,7 @@ fn messages_behind_our_logout_and_a_reset_are_not_counted() {
     talk.session.reset(NOW);
     assert_eq!(talk.answers(false), ["35=5"]);
     assert!(talk.say(1, "1", "112=x|").is_empty());
-    // Nor is anything said with the new numbers.
+    // No message is sent with the new numbers either.
     talk.session.handle_timeout(NOW.plus(31_000_000_000));
     talk.handle_bytes(b"8=FIX.4.4\x019=5\x0135=0\x0110=161\x01");
     assert!(talk.answers(false).is_empty());

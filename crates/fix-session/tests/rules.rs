@@ -1,4 +1,4 @@
-//! Rules on numbers and times, by the standard's cases.
+//! Rules for sequence numbers and times, by the standard's test cases.
 
 mod talk;
 
@@ -15,7 +15,8 @@ fn numbers(talk: &Talk) -> (u64, u64) {
     (store.next_sender(), store.next_target())
 }
 
-/// What the application was told by number, as seen from rejects of the test's application.
+/// Returns the numbers of delivered messages, taken from the rejects that the test application
+/// sends.
 fn delivered(answers: &[String]) -> Vec<&str> {
     answers.iter().filter_map(|answer| answer.strip_prefix("35=j|45=")?.split('|').next()).collect()
 }
@@ -23,7 +24,7 @@ fn delivered(answers: &[String]) -> Vec<&str> {
 #[test]
 fn nothing_is_held_between_our_reset_and_its_answer() {
     let mut talk = Talk::logged_on(BeginString::Fix44);
-    // A message is held already, and others are under way when the numbers restart.
+    // One message is held and others are in flight when the numbers restart.
     talk.say(5, "0", "");
     talk.session.reset(NOW);
     assert_eq!(talk.answers(false), ["35=A|98=0|108=30|141=Y"]);
@@ -37,7 +38,7 @@ fn nothing_is_held_between_our_reset_and_its_answer() {
     assert_eq!(ignored.count(), 3);
     assert!(talk.say(1, "A", "98=0|108=30|141=Y|").is_empty());
     assert_eq!(numbers(&talk), (2, 2));
-    // New messages with the numbers of old ones are new.
+    // New messages that have the numbers of old ones are delivered.
     for seq_num in 2..=8 {
         let answers = talk.say(seq_num, "B", "148=new|33=1|58=x|");
         assert_eq!(delivered(&answers), [seq_num.to_string()], "{answers:?}");
@@ -92,7 +93,7 @@ fn what_is_held_is_checked_logged_and_counted_when_it_comes_and_then_no_more() {
     talk.session.take_log(|lines| log.extend_from_slice(lines));
     let lines = String::from_utf8(log).expect("text");
     assert_eq!(lines.lines().filter(|line| line.contains(" < ")).count(), 4, "{lines}");
-    // What is late when it comes is refused.
+    // A message whose SendingTime is too old on arrival is rejected.
     talk.handle_from("THERE", TIME, 6, "B", "148=x|33=1|58=x|");
     let answers = talk.answers(false);
     assert!(answers[0].contains("58=SendingTime accuracy problem"), "{answers:?}");
@@ -120,7 +121,7 @@ fn possible_duplicates_say_when_they_were_sent_first() {
         let answers = talk.say(seq_num, "B", &format!("43=Y|122={TIME}|{body}"));
         assert_eq!(delivered(&answers).len(), usize::from(seq_num == 2), "{answers:?}");
     }
-    // A gap fill has no time of its own.
+    // A gap fill has no OrigSendingTime.
     let mut talk = Talk::logged_on(BeginString::Fix44);
     assert!(talk.say(2, "4", "43=Y|123=Y|36=9|").is_empty());
     assert_eq!(numbers(&talk).1, 9);
@@ -152,7 +153,7 @@ fn a_resend_request_with_a_number_too_high_is_answered_and_followed_by_ours() {
     talk.answers(false);
     let answers = talk.say(5, "2", "7=2|16=0|");
     assert_eq!(answers, ["35=B|43=Y|148=one", "35=2|7=2|16=0"]);
-    // Once is enough.
+    // One resend is enough.
     assert_eq!(talk.say(6, "2", "7=2|16=2|"), ["35=B|43=Y|148=one"]);
     for seq_num in 2..=4 {
         talk.say(seq_num, "0", &format!("43=Y|122={TIME}|"));
@@ -185,7 +186,7 @@ fn numbers_that_are_none_are_badly_written_and_not_missing() {
 #[test]
 fn a_new_connection_begins_with_a_new_message() {
     let mut talk = Talk::new(BeginString::Fix44, Role::Acceptor, |_| {});
-    // Half a message whose end is searched for, and garbage, then the connection is gone.
+    // An incomplete message or garbage, then the connection closes.
     for half in [&b"8=FIX.4.4\x019=5\x0135=0\x01x"[..], b"8=FIX.4.4\x019=x\x01zzz", b"GET / HTTP"] {
         talk.session.handle_connected(NOW);
         talk.session.handle_bytes(half);
@@ -204,7 +205,7 @@ fn an_invalid_reject_is_not_answered_by_a_reject() {
     assert_eq!(numbers(&talk), (2, 4), "they are counted");
     let told = talk.notices.iter().filter(|notice| matches!(notice, SessionEvent::Invalid { .. }));
     assert_eq!(told.count(), 2);
-    // Anything else is.
+    // Anything else is rejected.
     assert!(talk.say(4, "0", "55=x|")[0].starts_with("35=3|45=4|"));
 }
 

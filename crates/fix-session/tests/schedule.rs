@@ -1,4 +1,4 @@
-//! Sessions that keep to a schedule.
+//! Sessions with a schedule.
 
 use tickwire_fix_session::{
     BeginString, Config, DisconnectReason, Event, MemoryStore, Now, Role, Schedule, Session,
@@ -18,7 +18,7 @@ fn session(store: MemoryStore) -> Session<MemoryStore> {
     limited(store, None)
 }
 
-/// A session that may be logged on from one time to another only.
+/// Returns a session with a schedule and an optional logon time.
 fn limited(store: MemoryStore, logon: Option<(&str, &str)>) -> Session<MemoryStore> {
     let id = SessionId::new(BeginString::Fix44, "I", "A");
     let mut config = Config::new(Role::Initiator, id);
@@ -43,7 +43,7 @@ fn acceptor() -> Session<MemoryStore> {
     Session::new(Config::new(Role::Acceptor, id), MemoryStore::new())
 }
 
-/// Hands over what one side says; returns why the other then wants to be disconnected.
+/// Passes the output of one side to the other. Returns the other's disconnection reasons.
 fn exchange(
     from: &mut Session<MemoryStore>,
     to: &mut Session<MemoryStore>,
@@ -105,7 +105,7 @@ fn the_end_of_the_session_is_a_logout() {
 #[test]
 fn the_time_to_be_logged_on_ends_with_a_logout_and_the_numbers_go_on() {
     let mut initiator = limited(MemoryStore::new(), Some(("09:00:00", "15:00:00")));
-    // In session, but not yet to be logged on.
+    // Within the session, but before the logon time.
     initiator.handle_connected(at(8, 30));
     assert_eq!(disconnects(&mut initiator, at(8, 30)), Some(DisconnectReason::Schedule));
     initiator.handle_disconnected(at(8, 30));
@@ -125,7 +125,7 @@ fn the_time_to_be_logged_on_ends_with_a_logout_and_the_numbers_go_on() {
     assert_eq!((initiator.store().next_sender(), initiator.store().next_target()), (3, 3));
     initiator.handle_connected(end);
     assert_eq!(disconnects(&mut initiator, end), Some(DisconnectReason::Schedule));
-    // The numbers are still those of the session.
+    // The sequence numbers are still those of the session.
     assert_eq!(initiator.store().next_sender(), 3);
 }
 

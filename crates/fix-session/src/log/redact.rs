@@ -1,8 +1,9 @@
-//! Secrets in messages: what a log must not show.
+//! Replaces secrets before a message is logged.
 //!
-//! Passwords are replaced by `***` in every message; in a Logon also RawData, SecureData, Signature and every
-//! user-defined field, where venues have keys, signatures and passwords. BodyLength and CheckSum are made to fit, so that the line is still a message; a
-//! message that was garbled stays garbled.
+//! Passwords become `***` in every message. In a Logon, RawData, SecureData, Signature and all
+//! user-defined fields become `***` too, because venues put keys, signatures and passwords there.
+//! BodyLength and CheckSum are adjusted, so the line is still a valid message; a garbled message
+//! stays garbled.
 
 use std::borrow::Cow;
 
@@ -14,12 +15,13 @@ const MASK: &[u8] = b"***";
 const ALWAYS: [&[u8]; 4] = [b"554", b"925", b"1402", b"1404"];
 /// RawData, SecureData, Signature: secrets in a Logon.
 const IN_LOGON: [&[u8]; 3] = [b"96", b"91", b"89"];
-/// Lengths of those that are data.
+/// Secret fields of type data, each with its length field.
 const LENGTHS: [(&[u8], &[u8]); 5] =
     [(b"1401", b"1402"), (b"1403", b"1404"), (b"95", b"96"), (b"90", b"91"), (b"93", b"89")];
-/// From this tag on up to 9999, and again from 20000 to 39999, users define their own; nor are those above standard.
+/// Tags from here on count as user-defined, except those in [`STANDARD_AGAIN`]. The standard leaves
+/// 5000 to 9999 and 20000 to 39999 to users and has no tags from 50000 on.
 const USER_DEFINED: u64 = 5000;
-/// The standard's own fields of five digits.
+/// Standard tags above the user-defined ones.
 const STANDARD_AGAIN: std::ops::Range<u64> = 40_000..50_000;
 /// Length of `10=nnn` and its delimiter.
 const TRAILER_LEN: usize = 7;
@@ -36,7 +38,7 @@ pub(super) fn redacted(message: &[u8]) -> Cow<'_, [u8]> {
     let trailer_len = if has_trailer(message) { TRAILER_LEN + 1 } else { 0 };
     let mut masked = Vec::with_capacity(message.len());
     let mut rest = message;
-    // Length and tag of the data field that has to follow.
+    // Length and tag of the data field that must follow.
     let mut data: Option<(usize, &[u8])> = None;
     while !rest.is_empty() {
         let (tag, value_at) = match rest.iter().position(|byte| matches!(*byte, b'=' | SOH)) {
@@ -48,7 +50,7 @@ pub(super) fn redacted(message: &[u8]) -> Cow<'_, [u8]> {
         let said = data.take().filter(|(_, wanted)| *wanted == tag).map(|(len, _)| value_at + len);
         let end = match said {
             Some(end) if rest.get(end) == Some(&SOH) => end,
-            // A length that is not right may hide where a secret ends.
+            // With a wrong length the end of the secret is unknown: mask up to the trailer.
             Some(_) if is_secret(tag) => rest.len().saturating_sub(trailer_len).max(value_at),
             _ => to_delimiter(value_at).unwrap_or(rest.len()),
         };
@@ -97,7 +99,7 @@ fn may_have_secrets(message: &[u8]) -> bool {
     false
 }
 
-/// Returns tags and values, without regard to data fields.
+/// Returns tags and values; data fields are split at delimiters like all others.
 fn fields(message: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     message.split(|byte| *byte == SOH).filter_map(|field| {
         let equal = field.iter().position(|byte| *byte == b'=')?;
@@ -109,7 +111,7 @@ fn sum_of(bytes: &[u8]) -> u8 {
     bytes.iter().fold(0, |sum, byte| sum.wrapping_add(*byte))
 }
 
-/// Returns the bounds of body and trailer, if BodyLength and CheckSum are right.
+/// Returns the bounds of body and trailer if BodyLength and CheckSum are correct.
 fn frame(message: &[u8]) -> Option<(usize, usize, usize)> {
     let begin_end = message.iter().position(|byte| *byte == SOH)? + 1;
     let length = message.get(begin_end..)?.strip_prefix(b"9=")?;
@@ -125,7 +127,7 @@ fn frame(message: &[u8]) -> Option<(usize, usize, usize)> {
 /// Adjusts BodyLength and CheckSum to the masked message, if they were right before.
 fn fitted(message: &[u8], masked: Vec<u8>) -> Vec<u8> {
     let Some((begin_end, body, _)) = frame(message) else { return masked };
-    // Nothing before the body is masked, nor is the trailer.
+    // Only the body can contain masked fields.
     let Some(content) = masked.get(body..masked.len().saturating_sub(TRAILER_LEN)) else {
         return masked;
     };

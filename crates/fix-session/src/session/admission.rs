@@ -1,7 +1,8 @@
-//! Admission: what a first Logon must fulfil before anything is stored because of it.
+//! Admission: the checks of a first Logon before anything is stored because of it.
 //!
-//! The rules stand here once. A session applies them to its own first Logon; whoever has no session yet,
-//! because its store is not to be opened for just anybody, applies them to the configuration alone.
+//! A session applies these rules to its own first Logon. A listener that has not opened the
+//! session's store yet, because the peer is unauthenticated, applies them to the configuration
+//! alone.
 
 use std::fmt;
 
@@ -16,7 +17,7 @@ use crate::now::{Now, SECOND_NS};
 use crate::secret::Secret;
 use crate::tags;
 
-/// Why a first Logon is refused. In the order in which it is checked.
+/// The reason why a first Logon is refused, in the order of the checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -26,13 +27,13 @@ pub enum Refusal {
     CompId,
     /// BeginString is not the session's.
     BeginString,
-    /// MsgSeqNum is missing, no number, or lower than expected.
+    /// MsgSeqNum is missing, not a number, or lower than expected.
     MsgSeqNum,
     /// SendingTime is missing or too far from the time of arrival.
     SendingTime,
-    /// The dictionary finds the Logon invalid.
+    /// The Logon violates the dictionary.
     Invalid,
-    /// HeartBtInt is missing or no number.
+    /// HeartBtInt is missing or not a number.
     HeartBtInt,
     /// Outside the schedule.
     Schedule,
@@ -40,9 +41,9 @@ pub enum Refusal {
     Address,
     /// The peer's certificate is not allowed.
     Certificate,
-    /// The session has a connection already.
+    /// The session already has a connection.
     Connected,
-    /// The application refuses the Logon.
+    /// The application refused the Logon, or Username or Password is wrong.
     Credentials,
     /// The application did not decide in time, or too many decisions are pending.
     Undecided,
@@ -50,7 +51,7 @@ pub enum Refusal {
     Limit,
     /// The store cannot be opened.
     Store,
-    /// The session is switched off.
+    /// The session is disabled.
     Disabled,
     /// The engine is being shut down.
     Shutdown,
@@ -78,7 +79,7 @@ impl Refusal {
         Self::Shutdown,
     ];
 
-    /// Returns a name for logs and labels of metrics.
+    /// Returns the name used in logs and metric labels.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NotLogon => "not_logon",
@@ -108,11 +109,12 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Checks a first Logon against the configuration of the session that it is for. Needs no store and
-/// changes nothing; whether MsgSeqNum is too low and the credentials are right is for later.
+/// Checks a first Logon against the configuration of its session. Needs no store and changes
+/// nothing; it checks neither the credentials nor whether MsgSeqNum is too low.
 ///
 /// # Errors
-/// [`Refusal`]: disconnect without a message, because a Reject or Logout would use a number.
+/// [`Refusal`]: disconnect without a message, because a Reject or Logout would use a sequence
+/// number.
 ///
 /// Spec: FIX session layer, test cases 1S (Logon received by the acceptor).
 pub fn admit(config: &Config, now: Now, message: &Message<'_, '_>) -> Result<(), Refusal> {
@@ -129,8 +131,8 @@ pub fn admit(config: &Config, now: Now, message: &Message<'_, '_>) -> Result<(),
     check(config.logon_from(now.wall_ns) == Some(now.wall_ns), Refusal::Schedule)
 }
 
-/// Checks Username and Password of a first Logon, if the configuration wants certain ones. To be called last,
-/// before the application is asked.
+/// Checks Username and Password of a first Logon if the configuration requires them. Call it after
+/// all other checks and before the application decides.
 ///
 /// # Errors
 /// [`Refusal::Credentials`].
@@ -141,11 +143,11 @@ pub fn check_credentials(config: &Config, message: &Message<'_, '_>) -> Result<(
     let is_name = name.is_none_or(|name| is_same(name.as_bytes(), value(tags::USERNAME)));
     let is_password =
         password.is_none_or(|password| is_same(password.as_bytes(), value(tags::PASSWORD)));
-    // Both are examined, so that the time taken does not tell which is wrong.
+    // Both are compared, so that the time taken does not reveal which one is wrong.
     if is_name & is_password { Ok(()) } else { Err(Refusal::Credentials) }
 }
 
-/// Compares in a time that does not depend on where the two differ.
+/// Compares in constant time: it does not depend on the position of the first difference.
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     let differing = one.iter().zip(other).fold(0, |bits, (one, other)| bits | (one ^ other));
     one.len() == other.len() && std::hint::black_box(differing) == 0
@@ -159,7 +161,7 @@ pub(super) fn knows(config: &Config, head: &Header<'_>) -> bool {
         && head.target == config.id.sender_comp_id.as_bytes()
 }
 
-/// True if SendingTime is near enough to the time of arrival.
+/// True if SendingTime is within the allowed latency of the time of arrival.
 ///
 /// Spec: FIX session layer, test cases 1d and 2o.
 pub(super) fn is_in_time(config: &Config, now: Now, head: &Header<'_>) -> bool {
@@ -175,8 +177,8 @@ pub(super) fn heartbeat_s(message: &Message<'_, '_>) -> Option<u32> {
     u32::try_from(seconds).ok()
 }
 
-/// Returns what validates Logons. Username and Password were added with FIX 4.3, but earlier versions have them too where
-/// they are requested; so has a peer the fields that this side's Logon has beyond the standard.
+/// Returns the validator for Logons. It also allows Username and Password in versions before FIX
+/// 4.3, which introduced them, and the further fields that this side's own Logon has.
 pub(super) fn logon_validator(config: &Config) -> Validator {
     let agreed = config.logon_fields.iter().map(|(tag, _)| *tag);
     Validator::new(config.checks).allow([tags::USERNAME, tags::PASSWORD].into_iter().chain(agreed))
@@ -189,7 +191,7 @@ fn validated(config: &Config, message: &Message<'_, '_>) -> Result<(), Error> {
     }
 }
 
-/// Returns what the dictionary finds wrong with a Logon, for people; empty if nothing is.
+/// Returns a description of the dictionary violation in a Logon, for logs; empty if there is none.
 pub fn invalidity(config: &Config, message: &Message<'_, '_>) -> String {
     let Err(error) = validated(config, message) else {
         let is_heard = speaks(config, message);
@@ -213,11 +215,11 @@ fn speaks(config: &Config, message: &Message<'_, '_>) -> bool {
     dictionaries.application.iter().any(|(known, _)| Some(*known) == version)
 }
 
-/// Encodes a Logout for a peer that is not admitted. It is not stored and uses no number: `seq_num` is the
-/// one that the next message will have. Empty if it cannot be encoded.
+/// Encodes a Logout for a peer that is not admitted. It is not stored and uses no sequence number:
+/// `seq_num` is that of the next message. Empty if it cannot be encoded.
 ///
-/// QuickFIX counts it as received, whatever its number, and then finds the next Logon's too low: say
-/// nothing to such peers.
+/// Do not send it to QuickFIX peers: QuickFIX counts the Logout as received, whatever its number,
+/// and then finds the number of the next Logon too low.
 pub fn refusal_logout(config: &Config, now: Now, seq_num: u64, text: &str) -> Vec<u8> {
     let stamp = Stamp { now, seq_num, orig: None, last_processed: None };
     let mut scratch = Vec::new();
@@ -229,7 +231,7 @@ pub fn refusal_logout(config: &Config, now: Now, seq_num: u64, text: &str) -> Ve
     encoded.map(<[u8]>::to_vec).unwrap_or_default()
 }
 
-/// Returns words with delimiters as spaces, so that they are one field.
+/// Returns the text with delimiters replaced by spaces, so that it is one field.
 pub(super) fn one_field(text: &str) -> Vec<u8> {
     text.bytes().map(|byte| if byte == tickwire_fix::reader::SOH { b' ' } else { byte }).collect()
 }

@@ -1,4 +1,4 @@
-//! Messages reassembled from bytes that are there already: those sent again, and those that hooks change.
+//! Assembles messages from existing bytes: resends, and messages that hooks changed.
 
 use tickwire_fix::reader::SOH;
 use tickwire_fix::{Message, Precision, Tag, UtcTimestamp};
@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::now::Now;
 use crate::tags;
 
-/// Returns a moment as SendingTime has it.
+/// Returns a moment in the form of SendingTime.
 pub(super) fn timestamp(wall_ns: u64, precision: Precision) -> String {
     let at = UtcTimestamp::from_unix_nanos(wall_ns);
     let (date, time) = (at.date, at.time);
@@ -44,8 +44,8 @@ pub(super) fn frame(out: &mut Vec<u8>, begin_string: &str, content: &[u8]) {
     push(out, Tag::CHECK_SUM, format!("{sum:03}").as_bytes());
 }
 
-/// Converts a stored message to a possible duplicate: writes a new header and keeps the bytes of
-/// the body, whatever fields a dictionary knows.
+/// Converts a stored message to a possible duplicate: writes a new header and copies the bytes of
+/// the body unchanged, including fields that no dictionary knows.
 pub(super) fn again(
     out: &mut Vec<u8>,
     content: &mut Vec<u8>,

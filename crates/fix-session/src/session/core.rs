@@ -1,4 +1,4 @@
-//! The state of a session without what arrives.
+//! The state of a session except its received bytes.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,10 +12,11 @@ use crate::id::{ApplVersion, BeginString};
 use crate::now::{Now, SECOND_NS};
 use crate::store::Store;
 
-/// Messages received too early, waiting for those before them.
+/// Messages that arrived early and wait for the missing ones before them.
 #[derive(Debug, Default)]
 pub(super) struct Held {
-    /// `None` for a message that was handled when it arrived but is not counted yet.
+    /// By MsgSeqNum. `None` for a message that was handled on arrival but is not counted as
+    /// received yet.
     pub messages: BTreeMap<u64, Option<Box<[u8]>>>,
     pub bytes: usize,
 }
@@ -26,25 +27,26 @@ pub(super) struct Asked {
     pub begin: u64,
     pub end: u64,
     pub missing_end: u64,
-    /// Expected number at the last check, and the time since which nothing of it has arrived, on
-    /// the steady clock.
+    /// Expected number at the last check, and the steady-clock time since which nothing requested
+    /// has arrived.
     pub expected: u64,
     pub since_ns: u64,
-    /// How often it was requested since then.
+    /// Number of requests since then.
     pub times: u32,
 }
 
-/// A Logout of the peer that does not end the session at once.
+/// A Logout of the peer that is not answered at once, because messages are missing or still to be
+/// resent.
 #[derive(Clone, Debug)]
 pub(super) struct PeerLogout {
     pub text: String,
-    /// When it is waited no longer, on the steady clock.
+    /// Deadline of the wait, on the steady clock.
     pub until_ns: u64,
-    /// The last number before it, if messages are missing.
+    /// The last number before the Logout, if messages are missing.
     pub missing_end: Option<u64>,
 }
 
-/// A Logon between arrival and decision.
+/// A Logon that waits for the application's decision.
 #[derive(Clone, Debug)]
 pub(super) struct PendingLogon {
     pub seq_num: u64,
@@ -55,7 +57,7 @@ pub(super) struct PendingLogon {
     pub appl_ver_id: Option<Vec<u8>>,
 }
 
-/// Everything but the bytes that arrive.
+/// The state of a session except its received bytes.
 #[derive(Debug)]
 pub(crate) struct Core<S> {
     pub(super) config: Config,
@@ -64,40 +66,42 @@ pub(crate) struct Core<S> {
     pub(super) notices: VecDeque<SessionEvent>,
     pub(super) counters: Counters,
     pub(super) transmit: Transmit,
-    /// Reads own messages: stored ones to send them again, new ones for hooks.
+    /// Parses this side's own messages: stored ones for resends, new ones for hooks.
     pub(super) replay_reader: Reader,
     pub(super) held: Held,
     pub(super) asked: Option<Asked>,
-    /// True if a message longer than the limit has arrived since the last time that nothing was
+    /// True if a message longer than the limit has arrived since the last time that no message was
     /// missing.
     pub(super) was_too_long: bool,
-    /// True if the current message was held: it was logged, counted and checked for its SendingTime
+    /// True if the current message was held: it was logged, counted and its SendingTime was checked
     /// on arrival.
     pub(super) is_held: bool,
     pub(super) pending_logon: Option<PendingLogon>,
     /// True if the application accepted the Logon before the session received it.
     pub(super) authenticated: bool,
-    /// Version of application messages without ApplVerID.
+    /// The version of application messages that have no ApplVerID.
     pub(super) appl_version: Option<ApplVersion>,
-    /// DefaultApplVerID as the peer wrote it.
+    /// DefaultApplVerID as in the peer's Logon.
     pub(super) appl_ver_id: Option<Vec<u8>>,
-    /// When decoding of the message at hand began, on the codec clock.
+    /// Start of the decoding of the current message, on the codec clock.
     pub(super) decoding_from: Option<u64>,
     pub(super) connected_ns: Option<u64>,
-    /// When the schedule's session or the time to be logged on ends, on the steady clock.
+    /// End of the scheduled session or of the logon time, on the steady clock.
     pub(super) session_end_ns: Option<u64>,
     pub(super) closing: bool,
     pub(super) sent_logon: bool,
     pub(super) received_logon: bool,
-    /// Since when our Logon with ResetSeqNumFlag waits for its answer on this connection, on the steady clock.
+    /// When our Logon with ResetSeqNumFlag was sent on this connection, while it awaits the answer;
+    /// steady clock.
     pub(super) sent_reset_ns: Option<u64>,
     /// True if our numbers were reset and the peer has not confirmed it, on this connection or an
     /// earlier one.
     pub(super) is_reset_open: bool,
     pub(super) sent_logout_ns: Option<u64>,
-    /// When messages were last sent again behind our Logout.
+    /// Time of the last resend after our Logout.
     pub(super) resent_ns: Option<u64>,
-    /// The peer's Logout, while what it asked for or what this side misses is still to come.
+    /// The peer's Logout, while a resend to the peer is incomplete or messages of the peer are
+    /// missing.
     pub(super) peer_logout: Option<PeerLogout>,
     pub(super) last_sent_ns: u64,
     pub(super) last_received_ns: u64,
@@ -107,7 +111,7 @@ pub(crate) struct Core<S> {
 
 impl<S: Store> Core<S> {
     pub(super) fn new(config: Config, store: S) -> Self {
-        // What is stored was within the limits of its day, whatever they are now.
+        // Stored messages were within the limits of their time; today's limits may be lower.
         let limits = tickwire_fix::Limits { fields_max: usize::MAX, message_len_max: usize::MAX };
         Self {
             validator: Validator::new(config.checks),
@@ -153,7 +157,7 @@ impl<S: Store> Core<S> {
         self.sent_logon && self.received_logon && self.is_open()
     }
 
-    /// True if both sides have sent Logon, and this side no Logout.
+    /// True if both sides have sent Logon and this side has not sent Logout.
     pub(super) const fn is_logged_on(&self) -> bool {
         self.is_established() && self.sent_logout_ns.is_none()
     }
@@ -184,14 +188,14 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Runs what the store does and takes note if it fails.
+    /// Runs an operation of the store and records its failure.
     pub(super) fn with_store(&mut self, act: impl FnOnce(&mut S) -> Result<(), StoreError>) {
         if let Err(error) = act(&mut self.store) {
             self.store_failed(&error);
         }
     }
 
-    /// Counts the message with that number as received, and those before it.
+    /// Counts the message `seq_num` and all before it as received.
     pub(super) fn count_received(&mut self, seq_num: u64) {
         let expected = self.store.next_target();
         let next = seq_num.saturating_add(1);
@@ -200,8 +204,8 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// True if a message with this number is counted on arrival. Until our reset is answered, none
-    /// is.
+    /// True if a message with this number is counted on arrival. No message is until our reset is
+    /// answered.
     pub(super) fn is_due(&self, seq_num: u64) -> bool {
         if self.is_reset_open || self.awaits_reset() {
             return false;
@@ -217,7 +221,7 @@ impl<S: Store> Core<S> {
         is_sent.then(|| self.store.next_target().saturating_sub(1))
     }
 
-    /// Begins both numbers at 1; returns whether the store has done so.
+    /// Resets both sequence numbers to 1. Returns true if the store did so.
     pub(super) fn reset(&mut self, now: Now) -> bool {
         if let Err(error) = self.store.reset(now.wall_ns) {
             self.store_failed(&error);
@@ -233,7 +237,7 @@ impl<S: Store> Core<S> {
 
     pub(super) fn connected(&mut self, now: Now) {
         self.disconnected_state();
-        // Why an earlier connection was to end must not end this one.
+        // A disconnection requested on an earlier connection must not end this one.
         self.notices.retain(|notice| !matches!(notice, SessionEvent::Disconnect(_)));
         self.connected_ns = Some(now.steady_ns);
         self.last_sent_ns = now.steady_ns;
@@ -248,7 +252,7 @@ impl<S: Store> Core<S> {
     }
 
     pub(super) fn disconnected(&mut self, now: Now) {
-        // A peer that was not admitted changes nothing by going.
+        // The disconnection of a peer that was not admitted changes nothing.
         let was_in = self.sent_logon || self.received_logon;
         self.disconnected_state();
         if was_in && self.config.reset_on_disconnect {

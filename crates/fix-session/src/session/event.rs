@@ -12,44 +12,46 @@ use crate::store::Store;
 /// An event of a session.
 #[derive(Debug)]
 pub enum Event<'s, S> {
-    /// A message for the application, in order and once, but see [`Delivery::poss_dup`].
+    /// A message for the application. Messages arrive in order and once; for the exception see
+    /// [`Delivery::poss_dup`].
     Application(Delivery<'s, S>),
-    /// A Logon that the application must decide on, if it said so in the configuration.
+    /// A Logon that the application must decide on, if [`crate::Config::authenticate`] is set.
     Logon(LogonRequest<'s, S>),
-    /// Something the application may want to know.
+    /// A notice for the application.
     Session(SessionEvent),
 }
 
-/// An event for the information of the application.
+/// A notice for the application; it requires no action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SessionEvent {
-    /// The connection is to be closed when [`super::Session::poll_transmit`] has nothing more, if it is not gone
-    /// already.
+    /// Close the connection, unless it is already closed, once [`super::Session::poll_transmit`]
+    /// returns nothing more.
     Disconnect(DisconnectReason),
     /// A message was ignored because the peer sent it before it received our reset.
     BeforeReset {
-        /// Its number, from before the reset.
+        /// Its MsgSeqNum in the sequence before the reset.
         seq_num: u64,
     },
     /// Bytes that are not a message were skipped.
     Garbage {
-        /// How many.
+        /// Their number, in bytes.
         len: usize,
     },
     /// A garbled message was ignored; its number is still expected.
     Garbled,
-    /// Messages are missing and were requested; requested again after a while if none arrives.
+    /// Messages are missing and were requested. They are requested again after a minute if none
+    /// arrives.
     Gap {
-        /// First missing.
+        /// First missing number.
         begin: u64,
-        /// Last missing.
+        /// Last missing number.
         end: u64,
     },
-    /// An administrative message was handled that needs no answer.
+    /// An administrative message was handled and needs no answer.
     Handled,
-    /// A message is invalid but handled, because the configuration allows it; or it is a Reject, which
-    /// is not answered by another.
+    /// A message is invalid but was handled, because the configuration allows it, or because it is
+    /// a Reject, which must not be answered with a Reject.
     Invalid {
         /// Its number.
         seq_num: u64,
@@ -65,9 +67,9 @@ pub enum SessionEvent {
         /// The number.
         seq_num: u64,
     },
-    /// A Reject or Business Message Reject arrived for a message sent.
+    /// The peer rejected a sent message with a Reject or Business Message Reject.
     RejectReceived {
-        /// Number of the message rejected.
+        /// Number of the rejected message.
         seq_num: u64,
         /// The peer's text.
         text: String,
@@ -83,7 +85,7 @@ pub enum SessionEvent {
     },
     /// Both sequence numbers were reset to 1.
     Reset,
-    /// The store failed while there was no connection: its last changes are not stored.
+    /// The store failed while the session was not connected: its last changes are not stored.
     StoreFailed {
         /// How.
         text: String,
@@ -127,9 +129,9 @@ pub enum DisconnectReason {
     SeqNum,
     /// This side is being shut down.
     Shutdown,
-    /// Nothing arrived, not even an answer to a Test Request.
+    /// The peer was silent for too long and did not answer a Test Request.
     Silence,
-    /// The peer does not read.
+    /// The peer does not read fast enough.
     SlowReader,
     /// The peer resent a message that is longer than the limit.
     TooLong {
@@ -140,7 +142,7 @@ pub enum DisconnectReason {
     },
     /// The store failed; the text is its error.
     Store(String),
-    /// An administrative message, or one to be resent, cannot be assembled; the text is the reason.
+    /// A session message or a resend cannot be assembled; the text is the reason.
     Unsendable(String),
     /// A hook refused a message of the peer; the text is its reason.
     Hook(String),
@@ -191,17 +193,18 @@ pub struct Counters {
     pub encode_ns: u64,
 }
 
-/// A message for the application, and the session to answer through.
+/// A message for the application, and access to the session for answers.
 #[derive(Debug)]
 pub struct Delivery<'s, S> {
     /// The message.
     pub message: Message<'s, 's>,
     /// Its MsgSeqNum.
     pub seq_num: u64,
-    /// True if the sender may have sent it before under this number. This session has not delivered it
-    /// before, unless the process ended before the store was committed.
+    /// True if the sender may have sent the message before under this number (PossDupFlag). This
+    /// session has not delivered it before, unless the process ended before the store was
+    /// committed.
     pub poss_dup: bool,
-    /// True if the sender may have sent it before under another number.
+    /// True if the sender may have sent the content before under another number (PossResend).
     pub poss_resend: bool,
     pub(super) core: &'s mut Core<S>,
     pub(super) now: Now,
@@ -213,8 +216,8 @@ impl<S: Store> Delivery<'_, S> {
         &self.core.config
     }
 
-    /// Sends a message; returns its MsgSeqNum. `write` writes the body and may be called again with more
-    /// room.
+    /// Sends a message and returns its MsgSeqNum. `write` writes the body; if the buffer is too
+    /// small, it is called again with a larger one.
     ///
     /// # Errors
     /// As [`super::Session::send`].
@@ -229,9 +232,9 @@ impl<S: Store> Delivery<'_, S> {
         })
     }
 
-    /// Sends a message whose fields a generated type writes; returns its MsgSeqNum. `write` gets the
-    /// writer, hands it back with the body written, and may be called again with more room:
-    /// `|writer| report.encode_fields(writer)`.
+    /// Sends a message of a generated type and returns its MsgSeqNum. `write` writes the body and
+    /// returns the writer, as in `|writer| report.encode_fields(writer)`; if the buffer is too
+    /// small, it is called again with a larger one.
     ///
     /// # Errors
     /// As [`super::Session::send`].
@@ -243,9 +246,10 @@ impl<S: Store> Delivery<'_, S> {
         self.core.send(self.now, head, write)
     }
 
-    /// Answers that the message is not accepted: Business Message Reject, before FIX 4.2 Reject.
+    /// Rejects the message with a Business Message Reject, before FIX 4.2 with a Reject.
     ///
-    /// `ref_id` is what the application knows the message by, as ClOrdID; `text` stands for the words of the reason.
+    /// `ref_id` identifies the message for the application (BusinessRejectRefID), for example its
+    /// ClOrdID. `text` replaces the standard text of the reason.
     ///
     /// # Errors
     /// As [`super::Session::send`].
@@ -258,7 +262,7 @@ impl<S: Store> Delivery<'_, S> {
         self.core.reject_business(self.now, &self.message, self.seq_num, reason, (ref_id, text))
     }
 
-    /// Answers that a field of the message is not accepted: Reject.
+    /// Rejects the message because of a field, with a Reject.
     ///
     /// # Errors
     /// As [`super::Session::send`].
@@ -278,7 +282,7 @@ impl<S: Store> Delivery<'_, S> {
     }
 }
 
-/// A Logon to decide on. Dropped without a decision it counts as refused.
+/// A Logon to decide on. Dropping it without a decision refuses it.
 #[derive(Debug)]
 #[must_use]
 pub struct LogonRequest<'s, S> {
@@ -289,13 +293,13 @@ pub struct LogonRequest<'s, S> {
 }
 
 impl<S: Store> LogonRequest<'_, S> {
-    /// Lets the peer in.
+    /// Accepts the Logon.
     pub fn accept(self) {
         self.core.accept_logon(self.now);
     }
 
-    /// Sends the peer away with a Logout that uses no number; empty text sends none and only disconnects,
-    /// which is right for QuickFIX: it counts the Logout.
+    /// Refuses the Logon with a Logout that uses no sequence number. With an empty text it only
+    /// disconnects, which is right for QuickFIX peers, because they count the Logout.
     pub fn refuse(self, text: &str) {
         self.core.refuse_logon(self.now, text);
     }

@@ -11,15 +11,15 @@ use crate::now::{Now, SECOND_NS};
 use crate::store::Store;
 use crate::tags;
 
-/// EndSeqNo for "to the last" before FIX 4.2.
+/// EndSeqNo that means "to the last message" before FIX 4.2.
 const LAST_BEFORE_42: u64 = 999_999;
-/// How long nothing of what was requested may come before it is requested once more.
+/// Time without any requested message after which the request is repeated.
 const ASK_AGAIN_NS: u64 = 60 * SECOND_NS;
-/// How often that time is doubled: to about an hour.
+/// Number of times that this wait is doubled, up to about an hour.
 const ASK_AGAIN_DOUBLINGS_MAX: u32 = 6;
 
 impl<S: Store> Core<S> {
-    /// Keeps a message that came too early; `None` for one that is handled already.
+    /// Holds a message that arrived early; `None` for one that is already handled.
     ///
     /// Spec: FIX session layer, test case 2b (MsgSeqNum too high), ordered message processing.
     pub(super) fn hold(&mut self, seq_num: u64, message: Option<&[u8]>) {
@@ -33,7 +33,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Moves the message that is expected now to `out`, if it arrived before.
+    /// Moves the expected message to `out` if it is held.
     pub(super) fn take_held(&mut self, out: &mut Vec<u8>) -> bool {
         while let Some(entry) = self.held.messages.first_entry() {
             let seq_num = *entry.key();
@@ -57,9 +57,9 @@ impl<S: Store> Core<S> {
         false
     }
 
-    /// Asks for what is missing before `seq_num`, unless it was requested.
+    /// Requests the messages missing before `seq_num`, unless they were already requested.
     ///
-    /// Spec: FIX session layer, test cases 1a, 2b and 20 (Resend Request, once a gap).
+    /// Spec: FIX session layer, test cases 1a, 2b and 20 (one Resend Request per gap).
     pub(super) fn ask_for_missing(&mut self, now: Now, seq_num: u64) {
         let again = self.config.redundant_resend_requests;
         if self.asked.is_some_and(|asked| !again && seq_num >= asked.begin) {
@@ -100,7 +100,7 @@ impl<S: Store> Core<S> {
         });
     }
 
-    /// Looks whether what was requested has arrived, and asks for the next part.
+    /// Checks whether the requested messages have arrived, and requests the next part.
     pub(super) fn after_received(&mut self, now: Now) {
         let Some(asked) = &mut self.asked else { return };
         let expected = self.store.next_target();
@@ -116,15 +116,15 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Returns when what is missing is requested again, because none of it has arrived: after a minute, then after two,
-    /// four and so on.
+    /// Returns when missing messages are requested again because none of them has arrived: after
+    /// one minute, then two, four and so on.
     pub(super) fn ask_again_ns(&self) -> Option<u64> {
         let asked = self.asked.filter(|_| self.is_logged_on())?;
         let wait_ns = ASK_AGAIN_NS << asked.times.saturating_sub(1).min(ASK_AGAIN_DOUBLINGS_MAX);
         Some(asked.since_ns.saturating_add(wait_ns))
     }
 
-    /// Asks again for what has not come.
+    /// Repeats the request for the messages that have not arrived.
     pub(super) fn ask_again(&mut self, now: Now) {
         let Some(before) = self.asked else { return };
         self.ask(now, before.missing_end);
@@ -133,9 +133,9 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Goes on with a higher number.
+    /// Continues sending with a higher sequence number.
     ///
-    /// Spec: FIX session layer, test case 11a, of what is sent.
+    /// Spec: FIX session layer, test case 11a (sender).
     pub(super) fn skip_to(&mut self, now: Now, seq_num: u64) -> bool {
         let waits = self.transmit.lags(self.config.limits.transmit_len_max);
         if !self.is_logged_on() || waits || seq_num <= self.store.next_sender() {
@@ -181,8 +181,8 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Asks for the next part where a gap fill ends with the last number of the one asked for. Engines of the
-    /// QuickFIX family count NewSeqNo among what is filled there, and would send nothing more.
+    /// Requests the next part if a gap fill ends with the last number of the requested part.
+    /// Engines of the QuickFIX family count NewSeqNo as filled there, and would send nothing more.
     fn after_gap_fill(&mut self, now: Now, new: u64) {
         let Some(Asked { end, missing_end, .. }) = self.asked else { return };
         if new == end && end < missing_end && self.is_open() {
@@ -192,8 +192,9 @@ impl<S: Store> Core<S> {
 
     /// Handles a Resend Request.
     ///
-    /// Spec: FIX session layer, test cases 8 (what is sent again) and 20 (both sides ask: sent first, then asked).
-    /// 8_OnlyAdminMessages of the acceptance suite wants one with MsgSeqNum too low answered, too.
+    /// Spec: FIX session layer, test cases 8 (resend) and 20 (both sides request: resend first,
+    /// then request). Case 8_OnlyAdminMessages of the acceptance suite also requires an answer to a
+    /// request whose MsgSeqNum is too low.
     pub(super) fn handle_resend_request(
         &mut self,
         now: Now,
@@ -224,7 +225,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Returns the numbers that a Resend Request asks for; refuses one that does not say.
+    /// Returns the numbers that a Resend Request asks for; rejects a request without them.
     fn requested(
         &mut self,
         now: Now,

@@ -4,7 +4,7 @@ use tickwire_fix::{Error, Message, Tag, UtcTimestamp};
 
 use crate::tags;
 
-/// Header tags of all versions that a message may be sent with again. Ascending.
+/// Header tags of all versions, ascending.
 const HEADER: [u32; 31] = [
     8, 9, 34, 35, 43, 49, 50, 52, 56, 57, 90, 91, 97, 115, 116, 122, 128, 129, 142, 143, 144, 145,
     212, 213, 347, 369, 370, 627, 1128, 1129, 1156,

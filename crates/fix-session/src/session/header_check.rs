@@ -1,4 +1,4 @@
-//! Header fields that the application gives.
+//! Checks of the header fields that the application sets.
 
 use tickwire_fix::Tag;
 use tickwire_fix::reader::SOH;
@@ -10,14 +10,14 @@ use crate::config::Config;
 use crate::error::SendError;
 use crate::tags;
 
-/// First tag of user-defined fields, which a venue may have in its header.
+/// First tag of user-defined fields, which venues may use in the header.
 const USER_DEFINED: u32 = 5000;
 
 /// Length fields of the header, each with its data field.
 const DATA: [(Tag, Tag); 2] =
     [(tags::SECURE_DATA_LEN, tags::SECURE_DATA), (tags::XML_DATA_LEN, tags::XML_DATA)];
 
-/// Checks that MsgType and header fields are what they say, and cannot become other fields.
+/// Checks that MsgType and header fields are valid, and that no value can end its field early.
 pub(super) fn check_head(config: &Config, head: &Head<'_>) -> Result<(), SendError> {
     let msg_type = head.msg_type.as_bytes();
     let is_type = !msg_type.is_empty() && msg_type.iter().all(u8::is_ascii_graphic);

@@ -1,5 +1,5 @@
-//! Hooks: what the application adds to messages before they leave, and hears of the session's messages
-//! that arrive.
+//! Hooks: the application changes messages before they are sent, and sees received session
+//! messages.
 
 use std::fmt;
 
@@ -12,28 +12,28 @@ use crate::config::Config;
 use crate::error::SendError;
 use crate::id::SessionId;
 
-/// A message that is about to leave.
+/// A message that is about to be sent.
 #[derive(Debug)]
 pub struct Outgoing<'a> {
     /// The session.
     pub id: &'a SessionId,
-    /// The message as it would leave: header with MsgSeqNum and SendingTime, and body.
+    /// The message as it would be sent: header with MsgSeqNum and SendingTime, and body.
     pub message: Message<'a, 'a>,
     /// True if the peer requested a resend of this message.
     pub is_resend: bool,
 }
 
-/// Decision of a hook on a message.
+/// Decision of a hook on whether a message is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is.
+    /// The message is sent.
     Send,
-    /// It is not: a new message uses no number and [`crate::SendError::Withheld`] tells of it, one that is to be
-    /// sent again is gap-filled.
+    /// The message is not sent. A new message uses no sequence number, and sending it returns
+    /// [`crate::SendError::Withheld`]; a resend is replaced by a gap fill.
     Withhold,
 }
 
-/// Fields to add to a message. One that the message has is replaced.
+/// Fields to add to a message; they replace existing fields with the same tag.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Added {
     fields: Vec<(Tag, Vec<u8>)>,
@@ -51,7 +51,7 @@ impl Added {
         self.add(tag, value);
     }
 
-    /// Adds a data field with its length: RawDataLength (95) and RawData (96), for example.
+    /// Adds a data field with its length field, for example RawDataLength (95) and RawData (96).
     pub fn data(&mut self, length: Tag, data: Tag, value: &[u8]) {
         if value.is_empty() {
             self.wrong.get_or_insert(data);
@@ -72,22 +72,22 @@ impl Added {
 /// Hooks of the application for messages. Called on the session's thread while a message is
 /// assembled: they must not block, and see only the message.
 pub trait Hooks: fmt::Debug + Send + Sync {
-    /// Before a message of the session leaves (Logon, Heartbeat, Logout and so on): the place to sign a
-    /// Logon. QuickFIX: `toAdmin`.
+    /// Called before a session message (Logon, Heartbeat, Logout and so on) is sent, for example to
+    /// sign a Logon. QuickFIX: `toAdmin`.
     fn before_admin(&self, outgoing: &Outgoing<'_>, added: &mut Added) {
         let _ = (outgoing, added);
     }
 
-    /// Before a message of the application leaves, for the first time or again; fields can be added to
-    /// new messages only. QuickFIX: `toApp`.
+    /// Called before an application message is sent or resent. Fields can be added to new messages
+    /// only. QuickFIX: `toApp`.
     fn before_application(&self, outgoing: &Outgoing<'_>, added: &mut Added) -> Verdict {
         let _ = (outgoing, added);
         Verdict::Send
     }
 
-    /// A message of the session has arrived, valid and with a number that may be, once for each; it is
-    /// handled afterwards. An error ends the session with a Logout of that text. An acceptor's first Logon is
-    /// not among them: the application decides on it elsewhere. QuickFIX: `fromAdmin`.
+    /// Called once for each valid session message with an acceptable MsgSeqNum, before the session
+    /// handles it. An error ends the session with a Logout of that text. Not called for an
+    /// acceptor's first Logon, on which the application decides elsewhere. QuickFIX: `fromAdmin`.
     ///
     /// # Errors
     /// The text of the Logout.
@@ -97,7 +97,7 @@ pub trait Hooks: fmt::Debug + Send + Sync {
     }
 }
 
-/// Lets hooks look at a new message and add to it. Returns the message that leaves, in `draft` or `out`.
+/// Runs the hooks on a new message. Returns the message to send, in `draft` or `out`.
 pub(super) fn before_new<'b>(
     config: &Config,
     reader: &mut Reader,
@@ -132,7 +132,7 @@ pub(super) fn before_new<'b>(
     Ok(out)
 }
 
-/// Asks hooks whether a message is sent again.
+/// Asks the hooks whether a message may be resent.
 pub(super) fn may_go_again(config: &Config, message: &Message<'_, '_>) -> bool {
     config.hooks.as_ref().is_none_or(|hooks| {
         let outgoing = Outgoing { id: &config.id, message: *message, is_resend: true };

@@ -1,4 +1,4 @@
-//! Logon: first one, answer, reset within a session.
+//! Logon: the first Logon, its answer, and resets of the sequence numbers during a session.
 
 use tickwire_fix::{Message, Tag};
 
@@ -32,12 +32,13 @@ impl<S: Store> Core<S> {
         self.send_logon(now, reset, appl_ver_id.as_deref().map(str::as_bytes));
     }
 
-    /// Begins both numbers at 1 for the application. A connected peer is told, if need be with the next Logon;
-    /// with one that is not connected it has been agreed.
+    /// Resets both sequence numbers to 1 on behalf of the application. A connected peer is told by
+    /// a Logon with ResetSeqNumFlag, if necessary the next one; with a disconnected peer the reset
+    /// must have been agreed otherwise.
     pub(super) fn reset_by_application(&mut self, now: Now) {
         if self.awaits_reset() {
-            // The numbers have just been reset. Said twice, it would be answered twice, and the second answer
-            // would be taken for a reset of the peer.
+            // The numbers have just been reset. Two announcements would be answered twice, and the
+            // second answer would count as a reset by the peer.
             return;
         }
         if !self.reset(now) {
@@ -53,7 +54,8 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Reports our reset to the peer with a Logon, which has number 1 however often it is sent.
+    /// Announces our reset to the peer with a Logon, which has MsgSeqNum 1 however often it is
+    /// sent.
     fn say_reset(&mut self, now: Now) {
         self.is_reset_open = true;
         self.sent_reset_ns = Some(now.steady_ns);
@@ -158,7 +160,7 @@ impl<S: Store> Core<S> {
         Outcome::Done
     }
 
-    /// Sends the peer away, without using a number.
+    /// Refuses the peer's Logon without using a sequence number.
     pub(super) fn refuse_logon(&mut self, now: Now, text: &str) {
         if self.pending_logon.take().is_none() {
             return;
@@ -170,9 +172,10 @@ impl<S: Store> Core<S> {
         self.close(DisconnectReason::LogonRefused(Refusal::Credentials));
     }
 
-    /// Lets the peer in: only now may its Logon change the store.
+    /// Accepts the peer's Logon: only now may it change the store.
     ///
-    /// Spec: FIX session layer, test cases 1a (MsgSeqNum right or too high), SessionReset of the acceptance suite.
+    /// Spec: FIX session layer, test case 1a (MsgSeqNum correct or too high), and SessionReset of
+    /// the acceptance suite.
     pub(super) fn accept_logon(&mut self, now: Now) {
         let Some(logon) = self.pending_logon.take() else { return };
         let is_first = !self.received_logon;
@@ -226,9 +229,9 @@ impl<S: Store> Core<S> {
         self.after_received(now);
     }
 
-    /// Takes over what the peer's Logon says of the session.
+    /// Applies the terms of the peer's Logon to the session.
     ///
-    /// Spec: FIX session layer, HeartBtInt: the acceptor takes the initiator's.
+    /// Spec: FIX session layer, HeartBtInt: the acceptor uses the initiator's.
     fn take_terms(&mut self, logon: &PendingLogon) {
         self.received_logon = true;
         self.appl_version = logon.appl_ver_id.as_deref().and_then(ApplVersion::parse);
@@ -240,32 +243,32 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Answers a Logon by our reset, which the last connection ended before the peer had confirmed. Whether it
-    /// knows of it cannot be determined by its number.
+    /// Answers a Logon with our reset if the last connection ended before the peer had confirmed
+    /// it. The peer's MsgSeqNum does not show whether it received the reset.
     fn repeat_reset(&mut self, now: Now, logon: &PendingLogon) {
         self.take_terms(logon);
         self.say_reset(now);
     }
 
-    /// The peer has reset too: it gets what was stored since.
+    /// The peer has confirmed our reset: sends the messages stored since then.
     fn end_reset(&mut self) {
         if self.sent_reset_ns.take().is_none() {
             return;
         }
         self.is_reset_open = false;
         if self.sent_logout_ns.is_none() {
-            // Some may have been stored on an earlier connection.
+            // Some of them may have been stored on an earlier connection.
             self.replay(2, self.store.next_sender() - 1);
         }
     }
 
-    /// True if the peer's first Logon, which cannot be accepted, is not answered: an answer would
-    /// use a number, and the peer is not authenticated.
+    /// True if an unacceptable first Logon is not answered: the peer is unauthenticated, and an
+    /// answer would use a sequence number.
     fn is_anybody(&self) -> bool {
         !self.is_initiator() && !self.config.authenticates()
     }
 
-    /// A first Logon with a number used before; later ones reset the numbers.
+    /// Handles a first Logon with a number lower than expected.
     ///
     /// Spec: FIX session layer, test cases 1S and 2c.
     fn handle_low_logon(&mut self, now: Now, logon: &PendingLogon) {
@@ -275,7 +278,7 @@ impl<S: Store> Core<S> {
         self.end_because_low(now, logon.seq_num);
     }
 
-    /// Returns NextExpectedMsgSeqNum if it is higher than any number that we can send next.
+    /// Returns NextExpectedMsgSeqNum if it is higher than our next MsgSeqNum.
     ///
     /// Spec: FIX session layer, NextExpectedMsgSeqNum.
     fn too_high_expectation(&self, logon: &PendingLogon) -> Option<u64> {
@@ -283,7 +286,8 @@ impl<S: Store> Core<S> {
         (!logon.reset && expected > self.store.next_sender()).then_some(expected)
     }
 
-    /// A peer whose first Logon expects messages which were never sent gets a Logout in place of a Logon.
+    /// Answers a first Logon that expects messages which were never sent with a Logout instead of a
+    /// Logon.
     fn refuse_expectation(&mut self, now: Now, expected: u64) {
         if self.is_anybody() {
             return self.close(DisconnectReason::LogonRefused(Refusal::MsgSeqNum));
@@ -296,8 +300,8 @@ impl<S: Store> Core<S> {
         self.close(DisconnectReason::SeqNum);
     }
 
-    /// The answer to our Logon with ResetSeqNumFlag must have the flag and MsgSeqNum 1: else the two sides
-    /// do not agree on where they are.
+    /// Checks that the answer to our Logon with ResetSeqNumFlag has the flag and MsgSeqNum 1;
+    /// otherwise the two sides disagree about their sequence numbers.
     ///
     /// Spec: FIX session layer, ResetSeqNumFlag.
     fn is_answer_to_reset(&mut self, now: Now, head: &Header<'_>, reset: bool) -> bool {
@@ -315,8 +319,8 @@ impl<S: Store> Core<S> {
         false
     }
 
-    /// True if a Logon that resets the numbers has number 1; otherwise refuses it and resets
-    /// nothing.
+    /// True if a Logon that resets the sequence numbers has MsgSeqNum 1; otherwise refuses it and
+    /// resets nothing.
     ///
     /// Spec: FIX session layer, ResetSeqNumFlag: MsgSeqNum is 1.
     fn begins_at_1(&mut self, now: Now, head: &Header<'_>, reset: bool) -> bool {
@@ -333,7 +337,8 @@ impl<S: Store> Core<S> {
         false
     }
 
-    /// Sends again what the peer says it has not got, without waiting to be asked.
+    /// Resends the messages that the peer's NextExpectedMsgSeqNum shows as missing, without a
+    /// resend request.
     ///
     /// Spec: FIX session layer, NextExpectedMsgSeqNum.
     fn send_what_peer_expects(&mut self, logon: &PendingLogon, sender_before: u64) {
@@ -342,7 +347,7 @@ impl<S: Store> Core<S> {
             return;
         };
         if !logon.reset && expected > 0 && expected < sender_before {
-            // The Logon itself stands after what is missing: it is filled over with the rest.
+            // The Logon itself follows the missing messages, so the gap fill covers it as well.
             self.replay(expected, self.store.next_sender() - 1);
         }
     }

@@ -1,11 +1,11 @@
-//! Logout: what is still sent and waited for when one side has said it.
+//! Logout: messages that are still sent and awaited after one side has sent it.
 
 use super::core::{Core, PeerLogout};
 use super::event::DisconnectReason;
 use crate::now::{Now, SECOND_NS};
 use crate::store::Store;
 
-/// Longest wait for the answer to a Logout whose peer asks for messages again and again, in times of
+/// Longest wait for the answer to a Logout while the peer keeps requesting resends, in multiples of
 /// [`crate::Config::logout_timeout_s`].
 const WAITS_MAX: u64 = 30;
 
@@ -14,8 +14,8 @@ impl<S: Store> Core<S> {
         u64::from(self.config.logout_timeout_s) * SECOND_NS
     }
 
-    /// Returns until when the answer to our Logout is awaited: messages that the peer asks for before it answers
-    /// begin the wait anew.
+    /// Returns the deadline for the answer to our Logout. Resends that the peer requests before it
+    /// answers restart the wait.
     ///
     /// Spec: FIX session layer, Logout: its initiator waits for the answer, so that the peer can fill its gaps.
     pub(super) fn logout_deadline_ns(&self) -> Option<u64> {
@@ -25,17 +25,18 @@ impl<S: Store> Core<S> {
         Some(begun.saturating_add(wait).min(last))
     }
 
-    /// Returns until when the end of a session that the peer has logged out of is put off.
+    /// Returns the deadline up to which the end of the session is delayed after the peer's Logout.
     pub(super) fn peer_logout_deadline_ns(&self) -> Option<u64> {
         self.peer_logout.as_ref().map(|logout| logout.until_ns)
     }
 
-    /// Takes the peer's Logout. If it began the Logout, ours follows behind what it has asked for. What is missing
-    /// before it is requested only where the numbers restart: elsewhere the next Logon shows the gap.
+    /// Handles the peer's Logout. If the peer began the logout, ours follows the resends that it
+    /// has requested. Messages missing before the Logout are requested only if the sequence numbers
+    /// are about to restart; otherwise the next Logon reveals the gap.
     ///
-    /// Spec: FIX session layer, test case 13b (unsolicited Logout: answer); Logout with MsgSeqNum too high (Resend
-    /// Request, then Logout; do not terminate the session). Cases 2m and RejectResentMessage of the acceptance
-    /// suite want the Logout at once.
+    /// Spec: FIX session layer, test case 13b (unsolicited Logout: answer); Logout with MsgSeqNum
+    /// too high (Resend Request, then Logout; do not terminate the session). Cases 2m and
+    /// RejectResentMessage of the acceptance suite require the Logout at once.
     pub(super) fn end_by_logout(&mut self, now: Now, seq_num: u64, text: String) {
         let is_answer = self.sent_logout_ns.is_some() || !self.sent_logon;
         let is_early = self.config.check_seq_nums && seq_num > self.store.next_target();
@@ -57,8 +58,8 @@ impl<S: Store> Core<S> {
         self.go_on_with_logout(now);
     }
 
-    /// Answers a Logout that was put off when what was requested is sent, and ends the session when nothing is
-    /// missing any more.
+    /// Continues a delayed Logout: answers it when the requested messages are sent, and ends the
+    /// session when no message is missing.
     pub(super) fn go_on_with_logout(&mut self, now: Now) {
         let Some(logout) = &self.peer_logout else { return };
         if !self.is_open() || self.transmit.is_resending() {
@@ -72,7 +73,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Ends a session that the peer has logged out of, though something is missing.
+    /// Ends a session after the peer's Logout although messages are missing.
     pub(super) fn give_up_logout(&mut self, now: Now) {
         if let Some(logout) = self.peer_logout.take() {
             self.finish_logout(now, logout.text);

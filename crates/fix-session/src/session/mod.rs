@@ -31,15 +31,15 @@ use crate::now::Now;
 use crate::store::Store;
 use tickwire_fix::{Framer, Reader, Step, Writer};
 
-/// Bytes of handled messages that may lie before those not handled.
+/// Most bytes of handled messages that may precede the unhandled ones in the buffer.
 const CONSUMED_MAX: usize = 64 << 10;
 
-/// True if a MsgType is an administrative message: those are gap-filled, not resent.
+/// True if a MsgType is that of an administrative message, which is gap-filled instead of resent.
 pub const fn is_admin(msg_type: &[u8]) -> bool {
     matches!(msg_type, b"0" | b"1" | b"2" | b"3" | b"4" | b"5" | b"A")
 }
 
-/// Received bytes that are not handled yet.
+/// Received bytes that are not yet handled.
 #[derive(Debug)]
 struct Inbox {
     buffer: Vec<u8>,
@@ -47,12 +47,12 @@ struct Inbox {
     framer: Framer,
     limits: tickwire_fix::Limits,
     reader: Reader,
-    /// A message that was held and is handled now.
+    /// The held message that is being handled.
     held: Vec<u8>,
 }
 
 impl Inbox {
-    /// Forgets what a connection left behind.
+    /// Drops the bytes of the previous connection.
     fn begin(&mut self) {
         self.buffer.clear();
         self.start = 0;
@@ -63,7 +63,7 @@ impl Inbox {
 /// One session.
 ///
 /// After [`Session::handle_bytes`], call [`Session::poll_event`] until `None`, then
-/// [`Session::poll_transmit`] until it is empty; only then is what was received committed.
+/// [`Session::poll_transmit`] until it is empty; only then are the received messages committed.
 #[derive(Debug)]
 pub struct Session<S> {
     inbox: Inbox,
@@ -71,7 +71,7 @@ pub struct Session<S> {
 }
 
 impl<S: Store> Session<S> {
-    /// Creates a session that is not connected and continues with the numbers of the store.
+    /// Creates a disconnected session that continues with the sequence numbers of the store.
     pub fn new(config: Config, store: S) -> Self {
         let limits = tickwire_fix::Limits {
             fields_max: config.limits.fields_max,
@@ -99,12 +99,12 @@ impl<S: Store> Session<S> {
         &self.core.store
     }
 
-    /// Returns the store to be changed. Only while the session is not connected.
+    /// Returns the store for changes. Call it only while the session is not connected.
     pub const fn store_mut(&mut self) -> &mut S {
         &mut self.core.store
     }
 
-    /// Returns what has been counted.
+    /// Returns the counters.
     pub const fn counters(&self) -> &Counters {
         &self.core.counters
     }
@@ -124,7 +124,7 @@ impl<S: Store> Session<S> {
         self.core.connected_ns.is_some()
     }
 
-    /// Returns how many messages were sent but wait in the store until the peer has read others.
+    /// Returns the number of messages that wait in the store until the peer has read earlier ones.
     pub fn backlog(&self) -> u64 {
         self.core.transmit.backlog(self.core.store.next_sender())
     }
@@ -135,23 +135,23 @@ impl<S: Store> Session<S> {
         self.core.connected(now);
     }
 
-    /// As [`Session::handle_connected`], of a connection whose Logon the application has accepted already:
-    /// it is not asked again.
+    /// As [`Session::handle_connected`], for a connection whose Logon the application has already
+    /// accepted: the session does not ask again.
     pub fn handle_authenticated(&mut self, now: Now) {
         self.handle_connected(now);
         self.core.authenticated = true;
     }
 
-    /// The transport is disconnected. Then call [`Session::poll_event`] until `None`: it still
-    /// returns events of the last bytes, and a reset.
+    /// The transport is disconnected. Call [`Session::poll_event`] until `None` afterwards: it
+    /// still returns the events of the last bytes, and of a reset.
     pub fn handle_disconnected(&mut self, now: Now) {
         self.inbox.begin();
         self.core.disconnected(now);
         self.core.with_store(Store::commit);
     }
 
-    /// Takes bytes that arrived. Call [`Session::poll_event`] until `None` before the next bytes: what
-    /// is kept is then never more than one message and what arrived with it.
+    /// Takes received bytes. Call [`Session::poll_event`] until `None` before the next call: the
+    /// session then buffers at most one message and the bytes received with it.
     pub fn handle_bytes(&mut self, bytes: &[u8]) {
         let inbox = &mut self.inbox;
         if inbox.start == inbox.buffer.len() {
@@ -164,8 +164,8 @@ impl<S: Store> Session<S> {
         inbox.buffer.extend_from_slice(bytes);
     }
 
-    /// Handles one message of those that arrived and tells what came of it; `None` if there is nothing
-    /// to handle or to tell.
+    /// Handles the next received message and returns its event; `None` if there is neither a
+    /// message nor an event.
     pub fn poll_event(&mut self, now: Now) -> Option<Event<'_, S>> {
         let Self { inbox, core } = self;
         if core.pending_logon.is_some() {
@@ -223,11 +223,11 @@ impl<S: Store> Session<S> {
         })
     }
 
-    /// Sends a message of the application; returns its MsgSeqNum. `write` writes the body, fields in the
-    /// order they are to have, and may be called again with more room.
+    /// Sends an application message and returns its MsgSeqNum. `write` writes the fields of the
+    /// body in their final order; if the buffer is too small, it is called again with a larger one.
     ///
-    /// While not logged on, and after our Logout, the message is stored, and the peer gets it after the next
-    /// Logon, because it will find its number missing.
+    /// While not logged on, and after our Logout, the message is only stored. The peer receives it
+    /// after the next Logon, when it finds the number missing and requests it.
     ///
     /// # Errors
     /// [`SendError`]: the message is not accepted, and nothing has changed.
@@ -243,9 +243,9 @@ impl<S: Store> Session<S> {
         })
     }
 
-    /// Sends a message whose fields a generated type writes; returns its MsgSeqNum. `write` gets the
-    /// writer, hands it back with the body written, and may be called again with more room:
-    /// `|writer| order.encode_fields(writer)`.
+    /// Sends a message of a generated type and returns its MsgSeqNum. `write` writes the body and
+    /// returns the writer, as in `|writer| order.encode_fields(writer)`; if the buffer is too
+    /// small, it is called again with a larger one.
     ///
     /// # Errors
     /// As [`Session::send`].
@@ -258,26 +258,29 @@ impl<S: Store> Session<S> {
         self.core.send(now, head, write)
     }
 
-    /// Begins the end of the session with a Logout.
+    /// Starts the logout: sends a Logout with `text`.
     pub fn logout(&mut self, now: Now, text: &str) {
         self.core.begin_logout(now, text);
     }
 
-    /// Asks the peer for a sign of life.
+    /// Sends a Test Request with the TestReqID `id`.
     pub fn send_test_request(&mut self, now: Now, id: &str) {
         self.core.send_test_request(now, &one_field(id));
     }
 
-    /// Goes on with a higher MsgSeqNum and tells the peer by a Sequence Reset: what lies between is given
-    /// up, and the peer does not ask for it. Returns whether it is done: not if the number is not higher,
-    /// and not while logged off or while messages wait for the peer to read.
+    /// Continues with the higher MsgSeqNum `seq_num` and tells the peer with a Sequence Reset. The
+    /// numbers between are abandoned, and the peer does not request them. Returns false, and does
+    /// nothing, if the number is not higher, if the session is not logged on, or while messages
+    /// wait for a slow peer.
     pub fn skip_to(&mut self, now: Now, seq_num: u64) -> bool {
         self.core.skip_to(now, seq_num)
     }
 
-    /// Begins both numbers at 1. A connected peer is told by a Logon with ResetSeqNumFlag, now or, if it is not
-    /// logged on, with the next Logon; again after a connection that ended before it confirmed, as long as the
-    /// session lives. Until then new messages wait. With a peer that is not connected the reset has been agreed.
+    /// Resets both sequence numbers to 1. A connected peer is told by a Logon with ResetSeqNumFlag:
+    /// at once if it is logged on, otherwise with the next Logon. If the connection ends before the
+    /// peer confirms, the Logon is repeated on the next connection while this object exists. New
+    /// messages wait until then. If the peer is not connected, the reset must have been agreed with
+    /// it.
     pub fn reset(&mut self, now: Now) {
         self.core.reset_by_application(now);
     }
@@ -288,17 +291,17 @@ impl<S: Store> Session<S> {
         self.core.handle_timeout(now);
     }
 
-    /// Returns when [`Session::handle_timeout`] is wanted, on the steady clock.
+    /// Returns when to call [`Session::handle_timeout`], in nanoseconds on the steady clock.
     pub fn poll_timeout(&self) -> Option<u64> {
         self.core.poll_timeout()
     }
 
     /// Commits the store and returns bytes to write to the connection; empty if there are none.
     ///
-    /// Tell with [`Session::handle_transmitted`] how many were written.
+    /// Report the number of bytes written with [`Session::handle_transmitted`].
     ///
     /// # Errors
-    /// [`StoreError`]: nothing may be sent; the session wants to be disconnected.
+    /// [`StoreError`]: send nothing and disconnect the session.
     pub fn poll_transmit(&mut self, now: Now) -> Result<&[u8], StoreError> {
         self.core.pump(now);
         self.core.go_on_with_logout(now);
@@ -314,8 +317,9 @@ impl<S: Store> Session<S> {
         self.core.transmit.written(len);
     }
 
-    /// Returns lines of the message log since the last call; empty if it is not kept. Call it after
-    /// [`Session::poll_transmit`], so that lines do not pile up.
+    /// Passes the lines of the message log since the last call to `write`; none if the log is
+    /// disabled. Call it after each [`Session::poll_transmit`], because lines are kept in memory
+    /// until then.
     pub fn take_log(&mut self, write: impl FnOnce(&[u8])) {
         if let Some(log) = self.core.transmit.log.as_mut().filter(|log| !log.is_empty()) {
             write(log);
@@ -323,12 +327,12 @@ impl<S: Store> Session<S> {
         }
     }
 
-    /// Hands what was committed to the disk itself, for stores that wait for it.
+    /// Syncs committed data to the disk, for stores that defer it.
     pub fn sync(&mut self) {
         self.core.with_store(Store::sync);
     }
 
-    /// Ends the connection for a reason of the caller's: a peer that does not read, a schedule.
+    /// Ends the connection for a reason of the caller, such as a slow peer or a schedule.
     pub fn disconnect(&mut self, why: DisconnectReason) {
         self.core.close(why);
     }

@@ -12,22 +12,22 @@ use crate::now::Now;
 use crate::store::Store;
 use crate::tags;
 
-/// Result of a received message.
+/// The outcome of a received message.
 pub(super) enum Outcome {
     /// The application decides on the Logon.
     Authenticate,
-    /// It is for the application.
+    /// The application gets the message.
     Deliver { seq_num: u64, poss_dup: bool, poss_resend: bool },
     /// The session has handled it.
     Done,
 }
 
-/// Sides of the expected number that are checked.
+/// The check of MsgSeqNum against the expected number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Neither.
+    /// No check.
     Any,
-    /// Both.
+    /// MsgSeqNum must be neither lower nor higher.
     Exact,
 }
 
@@ -110,15 +110,15 @@ impl<S: Store> Core<S> {
         Outcome::Done
     }
 
-    /// True if a message arrives between our reset and the peer's answer to it: its number belongs
-    /// to the old sequence, and if it were held it would be mistaken for a new one.
+    /// True if a message arrives between our reset and the peer's answer: its number belongs to the
+    /// old sequence, and holding it would mistake it for a message of the new one.
     ///
     /// Spec: FIX session layer, ResetSeqNumFlag.
     fn is_of_old_numbers(&self, msg_type: &[u8]) -> bool {
         self.received_logon && self.is_reset_open && !matches!(msg_type, b"A" | b"5")
     }
 
-    /// Heartbeat, Test Request, Reject.
+    /// Handles Heartbeat, Test Request and Reject.
     ///
     /// Spec: FIX session layer, test cases 4b (Test Request: Heartbeat with its TestReqID) and 7 (Reject: counted).
     fn handle_simple(&mut self, now: Now, message: &Message<'_, '_>) {
@@ -148,7 +148,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// A message with another BeginString ends the session.
+    /// Ends the session because of a message with another BeginString.
     ///
     /// Spec: FIX session layer, test case 2i (BeginString: Logout).
     fn handle_other_version(&mut self, now: Now, message: &Message<'_, '_>, head: &Header<'_>) {
@@ -164,7 +164,8 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Validates against the dictionaries; refuses what is invalid, unless it is to be let through.
+    /// Validates a message against the dictionaries and rejects it if it is invalid, unless the
+    /// configuration allows invalid messages.
     ///
     /// Spec: FIX session layer, test cases 2q (MsgType), 2t (first three fields) and 14a to 14i (fields).
     fn validate(&mut self, now: Now, message: &Message<'_, '_>, head: &Header<'_>) -> bool {
@@ -259,7 +260,7 @@ impl<S: Store> Core<S> {
             self.handle_low(now, message, head);
             return false;
         }
-        // Test cases 2f and 2g; Logon, Logout and SequenceReset have no such field to be relied on.
+        // Test cases 2f and 2g; OrigSendingTime of Logon, Logout and SequenceReset is unreliable.
         let is_repeatable = !matches!(message.msg_type(), b"4" | b"5" | b"A");
         if head.poss_dup && is_repeatable && !self.is_duplicate_of_then(now, message, head) {
             return false;
@@ -267,7 +268,7 @@ impl<S: Store> Core<S> {
         self.passes_hooks(now, message)
     }
 
-    /// Lets hooks hear of a message of the session; ends the session if they refuse it.
+    /// Passes a session message to the hooks; ends the session if they refuse it.
     fn passes_hooks(&mut self, now: Now, message: &Message<'_, '_>) -> bool {
         let Some(hooks) = &self.config.hooks else { return true };
         let is_decided_elsewhere = !self.received_logon && !self.is_initiator();
@@ -308,8 +309,8 @@ impl<S: Store> Core<S> {
         true
     }
 
-    /// A number lower than expected: a possible duplicate is ignored (test case 2e), anything else ends the
-    /// session (2c).
+    /// Handles a number lower than expected: ignores a possible duplicate (test case 2e); anything
+    /// else ends the session (2c).
     fn handle_low(&mut self, now: Now, message: &Message<'_, '_>, head: &Header<'_>) {
         let seq_num = head.seq_num;
         if !head.poss_dup {
@@ -332,8 +333,8 @@ impl<S: Store> Core<S> {
         self.close(DisconnectReason::SeqNum);
     }
 
-    /// Counts a Logon or Logout that was sent before and is sent again, though messages of the session are to be filled
-    /// over. It begins and ends nothing.
+    /// Counts a resent Logon or Logout, which begins and ends nothing. The peer should have sent a
+    /// gap fill instead.
     ///
     /// Spec: FIX session layer, test case 2e (PossDupFlag: ignored if it has been received).
     pub(super) fn pass_again(&mut self, now: Now, message: &Message<'_, '_>, head: &Header<'_>) {
@@ -359,7 +360,7 @@ impl<S: Store> Core<S> {
         self.end_by_logout(now, head.seq_num, text);
     }
 
-    /// A message without a number that can be read ends the session.
+    /// Ends the session because of a message without a valid MsgSeqNum.
     ///
     /// Spec: FIX session layer, MsgSeqNum missing: Logout.
     fn refuse_without_number(&mut self, now: Now) {
@@ -369,7 +370,7 @@ impl<S: Store> Core<S> {
         self.close(DisconnectReason::SeqNum);
     }
 
-    /// Returns a field as a number.
+    /// Returns the value of a field as a number.
     pub(super) fn number(message: &Message<'_, '_>, tag: Tag) -> Option<u64> {
         message.field(tag)?.uint().ok()
     }

@@ -1,4 +1,4 @@
-//! Rejects: what is answered to a message that is not accepted.
+//! Rejects: the answers to messages that are not accepted.
 
 use tickwire_fix::{BusinessRejectReason, Error, ErrorKind, Message, SessionRejectReason, Tag};
 
@@ -12,7 +12,7 @@ use crate::now::Now;
 use crate::store::Store;
 use crate::tags;
 
-/// Routing fields of a message, and those of the answer that they become.
+/// Routing fields of a message, each with the corresponding field of the answer.
 const ROUTES: [(Tag, Tag); 6] = [
     (tags::DELIVER_TO_COMP_ID, tags::ON_BEHALF_OF_COMP_ID),
     (tags::DELIVER_TO_SUB_ID, tags::ON_BEHALF_OF_SUB_ID),
@@ -22,7 +22,8 @@ const ROUTES: [(Tag, Tag); 6] = [
     (tags::ON_BEHALF_OF_LOCATION_ID, tags::DELIVER_TO_LOCATION_ID),
 ];
 
-/// Returns the routing fields of an answer: those of the message that have a value, with sender and target exchanged, in ascending order.
+/// Returns the routing fields of an answer, ascending by tag: those of the message that have a
+/// value, with sender and target swapped.
 ///
 /// Spec: FIX session layer, ReverseRoute of the acceptance suite.
 fn reverse_route<'m>(message: &Message<'m, '_>, version: BeginString) -> Vec<(Tag, &'m [u8])> {
@@ -45,7 +46,7 @@ fn is_number(text: &[u8]) -> bool {
 }
 
 impl<S: Store> Core<S> {
-    /// Refuses a message that the reader or the validator found invalid.
+    /// Rejects a message that the reader or the validator found invalid.
     ///
     /// Spec: FIX session layer, test cases 14a to 14i.
     pub(super) fn refuse_invalid(
@@ -67,9 +68,9 @@ impl<S: Store> Core<S> {
         self.refuse(now, message, head, reason, tag.as_deref());
     }
 
-    /// Refuses a message: counts it if it was expected, and answers with a Reject.
+    /// Rejects a message: counts it as received if it was expected, and answers with a Reject.
     ///
-    /// Before the Logon there is nobody to answer: the connection is closed.
+    /// Before the Logon it closes the connection without an answer.
     pub(super) fn refuse(
         &mut self,
         now: Now,
@@ -87,7 +88,7 @@ impl<S: Store> Core<S> {
             self.count_received(head.seq_num);
         }
         if message.msg_type() == b"3" {
-            // Rejects of Rejects would go to and fro without end.
+            // Rejecting a Reject could go on forever.
             let seq_num = head.seq_num;
             self.notices.push_back(SessionEvent::Invalid { seq_num, reason, tag: number });
             self.last_received_ns = now.steady_ns;
@@ -102,7 +103,7 @@ impl<S: Store> Core<S> {
         self.after_received(now);
     }
 
-    /// Closes a connection on which the peer has not sent Logon, and tells what is wrong with the one that it says now.
+    /// Closes a connection on which the peer has not logged on, and reports the fault of its Logon.
     fn close_unanswered(
         &mut self,
         message: &Message<'_, '_>,
@@ -121,7 +122,7 @@ impl<S: Store> Core<S> {
         }));
     }
 
-    /// Sends a Reject in the form that the version has.
+    /// Sends a Reject in the form of the session's version.
     pub(super) fn send_reject(
         &mut self,
         now: Now,
@@ -132,7 +133,7 @@ impl<S: Store> Core<S> {
     ) -> Result<(), SendError> {
         let version = self.config.id.begin_string;
         let with_codes = version >= BeginString::Fix42;
-        // FIX 4.2 has no reasons above 11.
+        // FIX 4.2 has no SessionRejectReason above 11.
         let with_reason = version > BeginString::Fix42 || with_codes && reason.code() <= 11;
         let mut text = reason.text().as_bytes().to_vec();
         if let Some(tag) = tag.filter(|_| !with_codes) {

@@ -1,4 +1,4 @@
-//! Messages out: encoded, stored, handed to the connection.
+//! Sending: encodes messages, stores them and passes them to the output.
 
 use tickwire_fix::{ErrorKind, Tag, UtcTimestamp, Writer};
 
@@ -14,11 +14,11 @@ use crate::now::Now;
 use crate::store::Store;
 use crate::tags;
 
-/// Room that a buffer for messages begins with.
+/// Initial length of the encoding buffer.
 const SCRATCH_LEN: usize = 1024;
 
-/// Bytes that a resend may add to a message: PossDupFlag, OrigSendingTime, digits of BodyLength and
-/// of LastMsgSeqNumProcessed.
+/// Most bytes that a resend adds to a message: PossDupFlag, OrigSendingTime, digits of BodyLength
+/// and of LastMsgSeqNumProcessed.
 const AGAIN_LEN: usize = 64;
 
 /// Encodes a message into `scratch`, which grows up to the limit.
@@ -49,12 +49,13 @@ pub(super) fn encode<'b>(
     }
 }
 
-/// Ends a message; says where in memory it lies, because it does not begin where its buffer does.
+/// Finishes a message and returns its address and length, because it does not start at the start of
+/// its buffer.
 pub(super) fn finish(writer: Writer<'_>) -> Result<(usize, usize), tickwire_fix::Error> {
     writer.finish().map(|message| (message.as_ptr().addr(), message.len()))
 }
 
-/// Header values besides the configuration.
+/// Header values that are not in the configuration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stamp {
     pub now: Now,
@@ -65,7 +66,7 @@ pub(super) struct Stamp {
     pub last_processed: Option<u64>,
 }
 
-/// Encodes a message of this session.
+/// Encodes a new message of this session.
 pub(super) fn encode_new<'b>(
     scratch: &'b mut Vec<u8>,
     config: &Config,
@@ -80,7 +81,7 @@ pub(super) fn encode_new<'b>(
     })
 }
 
-/// Writes the header after MsgType: ascending, the caller's fields at their places.
+/// Writes the header fields after MsgType in ascending order, including the caller's.
 fn write_header(writer: &mut Writer<'_>, config: &Config, stamp: &Stamp, fields: &[(Tag, &[u8])]) {
     let Stamp { now, seq_num, orig, last_processed } = *stamp;
     let mut fields = fields.iter().peekable();
@@ -142,12 +143,13 @@ impl<S: Store> Core<S> {
             return Err(SendError::NotLoggedOn);
         }
         if self.is_reset_open && self.store.next_sender() == 1 {
-            // The Logon that will tell the peer of the reset has number 1.
+            // Number 1 is reserved for the Logon that will tell the peer of the reset.
             self.store.set_next_sender(2)?;
         }
         let seq_num = self.store.next_sender();
-        // Until the peer has reset too, it would take our new numbers for old ones; and a reset that has to
-        // be said again must find it without messages of the first.
+        // Until the peer has reset too, it would take our new numbers for old ones. If the reset
+        // must be announced again, the peer must not have received messages after the first
+        // announcement.
         let lags = self.awaits_reset() || self.transmit.lags(self.config.limits.transmit_len_max);
         let waiting = self.transmit.backlog(seq_num);
         let limits = &self.config.limits;
@@ -162,7 +164,7 @@ impl<S: Store> Core<S> {
         let Transmit { scratch, made, out, log, .. } = transmit;
         let message = encode_new(scratch, config, &stamp, head, body)?;
         let message = before_new(config, replay_reader, false, message, made)?;
-        // It must fit when it is sent again, too.
+        // It must also fit when it is resent.
         if message.len() + AGAIN_LEN > config.limits.message_len_max {
             return Err(SendError::MessageLength);
         }
@@ -188,7 +190,7 @@ impl<S: Store> Core<S> {
         Ok(seq_num)
     }
 
-    /// Sends a message of the session; takes note if the store fails.
+    /// Sends a session message and records a failure of the store.
     pub(super) fn send_admin(
         &mut self,
         now: Now,
@@ -199,7 +201,7 @@ impl<S: Store> Core<S> {
         self.note_unsent(sent);
     }
 
-    /// Ends the session if a message of it was not sent.
+    /// Ends the session if a session message could not be sent.
     pub(super) fn note_unsent(&mut self, sent: Result<(), SendError>) {
         match sent {
             Ok(()) => {}
@@ -208,7 +210,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Sends a message of the session. It is not kept: if asked for again, it is filled over.
+    /// Sends a session message. It is not stored: a resend replaces it by a gap fill.
     pub(super) fn send_admin_with(
         &mut self,
         now: Now,
@@ -219,7 +221,8 @@ impl<S: Store> Core<S> {
         self.send_admin_as(now, seq_num, head, body)
     }
 
-    /// As [`Self::send_admin_with`]; `seq_num` is the next number, or 1 for a Logon that says a reset again.
+    /// As [`Self::send_admin_with`]; `seq_num` is the next number, or 1 for a Logon that repeats a
+    /// reset.
     pub(super) fn send_admin_as(
         &mut self,
         now: Now,
@@ -231,14 +234,15 @@ impl<S: Store> Core<S> {
             return Ok(());
         }
         if self.is_reset_open && !self.awaits_reset() {
-            // The numbers have been reset behind our Logout: none of them is for this connection.
+            // The numbers were reset after our Logout, so none of the new ones belongs to this
+            // connection.
             return Ok(());
         }
         let passes = matches!(head.msg_type, "5" | "A");
         let lags = self.awaits_reset() || self.transmit.lags(self.config.limits.transmit_len_max);
         let waits = self.is_established() && !passes && lags;
         if waits && self.sent_logout_ns.is_some() {
-            // The session ends: nothing is made to wait behind the Logout.
+            // The session is ending: no message is queued behind the Logout.
             return Ok(());
         }
         let stamp = Stamp { now, seq_num, orig: None, last_processed: self.last_processed() };
@@ -283,7 +287,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Sends Logout, once.
+    /// Sends Logout, unless it was already sent.
     pub(super) fn send_logout(&mut self, now: Now, text: &[u8]) {
         if self.sent_logout_ns.is_some() {
             return;
@@ -294,7 +298,7 @@ impl<S: Store> Core<S> {
             }
         });
         self.sent_logout_ns = Some(now.steady_ns);
-        // The Logout has passed what waits.
+        // The Logout overtakes the queued messages.
         self.transmit.forget_lag();
     }
 
@@ -304,7 +308,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Begins the end of the session for the application.
+    /// Starts the logout on behalf of the application.
     pub(super) fn begin_logout(&mut self, now: Now, text: &str) {
         if !self.is_open() || self.sent_logout_ns.is_some() {
             return;

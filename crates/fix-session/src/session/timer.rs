@@ -7,14 +7,15 @@ use crate::schedule::Schedule;
 use crate::store::Store;
 
 impl<S: Store> Core<S> {
-    /// Returns the moment that many thousandths of the interval after the last sign of life.
+    /// Returns the time at which the peer has been silent for `times` times `permille` thousandths
+    /// of the heartbeat interval.
     fn silent_for_ns(&self, permille: u32, times: u64) -> u64 {
         let wait = (self.heartbeat_ns / 1000).saturating_mul(u64::from(permille));
         self.last_received_ns.saturating_add(wait.saturating_mul(times))
     }
 
-    /// Returns when a Test Request is due, once more for each that was not answered; never if silence
-    /// is not noticed.
+    /// Returns when the next Test Request is due; later after each unanswered one. Never if silence
+    /// is not checked.
     ///
     /// Spec: FIX session layer, test case 6 (nothing received: Test Request).
     fn test_request_ns(&self) -> u64 {
@@ -26,7 +27,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Returns when a peer counts as gone.
+    /// Returns when a silent peer is disconnected.
     ///
     /// Spec: FIX session layer, test case 6 (no answer: disconnect).
     fn silence_ns(&self) -> u64 {
@@ -34,7 +35,7 @@ impl<S: Store> Core<S> {
         permille.map_or(u64::MAX, |permille| self.silent_for_ns(permille, 1))
     }
 
-    /// Returns when a Heartbeat is due. None while an answer to a Test Request is waited for.
+    /// Returns when a Heartbeat is due; `None` while the answer to a Test Request is awaited.
     ///
     /// Spec: FIX session layer, test case 4a (nothing sent: Heartbeat).
     fn heartbeat_due_ns(&self) -> Option<u64> {
@@ -47,16 +48,17 @@ impl<S: Store> Core<S> {
         self.connected_ns.map(|connected| connected.saturating_add(wait))
     }
 
-    /// Returns when the answer to our Logon with ResetSeqNumFlag is overdue.
+    /// Returns the deadline for the answer to our Logon with ResetSeqNumFlag.
     fn reset_deadline_ns(&self) -> Option<u64> {
         let wait = u64::from(self.config.logon_timeout_s) * SECOND_NS;
         self.sent_reset_ns.map(|sent| sent.saturating_add(wait))
     }
 
-    /// Closes outside of the schedule's sessions; returns whether the session may continue.
+    /// Closes the connection outside of the scheduled sessions. Returns true if the session may
+    /// continue.
     pub(super) fn keep_schedule(&mut self, now: Now) -> bool {
         self.session_end_ns = None;
-        // Without a schedule it is always in session, since ever.
+        // Without a schedule the session is always open.
         let within = |schedule: &Option<Schedule>| match schedule {
             None => Some((0, u64::MAX)),
             Some(schedule) => schedule.session_at(now.wall_ns),
@@ -74,7 +76,7 @@ impl<S: Store> Core<S> {
         true
     }
 
-    /// Begins the numbers at 1 if they are of another session of the schedule.
+    /// Resets the sequence numbers to 1 if they belong to another scheduled session.
     pub(super) fn begin_session_of_schedule(&mut self, now: Now) {
         let Some(schedule) = &self.config.schedule else { return };
         let begun_ns = schedule.session_at(now.wall_ns).map(|(begun_ns, _)| begun_ns);
@@ -88,7 +90,7 @@ impl<S: Store> Core<S> {
         if self.session_end_ns.is_none_or(|end_ns| now.steady_ns < end_ns) {
             return false;
         }
-        // The time of day may have been corrected since.
+        // The time of day may have been corrected in the meantime.
         let session = |schedule: &Option<Schedule>| match schedule {
             None => Some(0),
             Some(schedule) => schedule.session_at(now.wall_ns).map(|(start_ns, _)| start_ns),
@@ -140,7 +142,8 @@ impl<S: Store> Core<S> {
         if self.heartbeat_ns == 0 {
             return;
         }
-        // However late the call, what was due first is said first; the next call says the next.
+        // However late the call is, the timer that was due first runs first; the next call runs the
+        // next.
         let asks_ns = self.test_request_ns();
         let beats_ns = self.heartbeat_due_ns().filter(|due| *due <= asks_ns);
         if beats_ns.is_some_and(|due| steady_ns >= due) {
@@ -153,7 +156,7 @@ impl<S: Store> Core<S> {
 
     pub(super) fn poll_timeout(&self) -> Option<u64> {
         if !self.notices.is_empty() || self.has_to_go_on() {
-            // Found out while it transmitted: to be told at once. Or there is more to look at.
+            // A notice from transmitting is pending, or there is more to resend: continue at once.
             return Some(0);
         }
         if !self.is_open() {

@@ -20,29 +20,30 @@ use crate::now::Now;
 use crate::store::Store;
 use crate::tags;
 
-/// Bytes made ready at a time.
+/// Bytes prepared for writing at a time.
 const CHUNK: usize = 64 << 10;
-/// Room that is kept when nothing waits: what a slow peer made grow is given back.
+/// Capacity of the output buffer that is kept when nothing waits; a larger one, grown by a slow
+/// peer, is released.
 const KEPT_MAX: usize = 4 * CHUNK;
-/// Most resend requests that wait for their turn; more are forgotten, the peer asks again.
+/// Most queued resend requests; further ones are dropped, and the peer requests again.
 const REPLAYS_MAX: usize = 16;
-/// Most stretches looked at in a call.
+/// Most ranges examined per call.
 const STRETCHES_MAX: usize = REPLAYS_MAX + 1;
-/// Most messages of the session that wait; more are filled over.
+/// Most queued session messages; further ones are gap-filled.
 const LATE_MAX: usize = 1024;
 
-/// A stretch of messages to take from the store.
+/// A range of messages to read from the store.
 #[derive(Clone, Copy, Debug)]
 struct Replay {
     next: u64,
     end: u64,
-    /// First of the numbers just before `next` that have no message.
+    /// First of the consecutive numbers before `next` that have no message.
     gap_from: Option<u64>,
-    /// True if the messages were sent before.
+    /// True for a resend.
     again: bool,
 }
 
-/// Output that waits for the connection.
+/// The output of a session.
 #[derive(Debug, Default)]
 pub(super) struct Transmit {
     pub scratch: Vec<u8>,
@@ -51,16 +52,16 @@ pub(super) struct Transmit {
     pub log: Option<Vec<u8>>,
     written: usize,
     replays: VecDeque<Replay>,
-    /// Messages not sent yet, up to the newest.
+    /// Messages that were not sent yet, up to the newest.
     lag: Option<Replay>,
-    /// Bytes of them.
+    /// Bytes of these messages.
     pub lag_bytes: u64,
-    /// Messages of the session among them.
+    /// Session messages among them, by MsgSeqNum.
     late: BTreeMap<u64, Box<[u8]>>,
     stored: Vec<u8>,
-    /// A message made of one that is stored, or of a new one by hooks.
+    /// The current message: a resend of a stored one, or a new one changed by hooks.
     pub made: Vec<u8>,
-    /// Its fields.
+    /// The fields of `made`.
     content: Vec<u8>,
 }
 
@@ -73,7 +74,7 @@ impl Transmit {
         self.out.get(self.written..).unwrap_or_default()
     }
 
-    /// Appends a message, from the scratch buffer or another, to the ready bytes.
+    /// Appends a message to the ready bytes and to the log.
     pub fn push(out: &mut Vec<u8>, log: &mut Option<Vec<u8>>, now: Now, message: &[u8]) {
         out.extend_from_slice(message);
         if let Some(log) = log {
@@ -102,7 +103,7 @@ impl Transmit {
             || self.out.len() - self.written > transmit_len_max
     }
 
-    /// Returns how many messages were not sent yet.
+    /// Returns the number of messages that were not sent yet.
     pub fn backlog(&self, next_sender: u64) -> u64 {
         self.lag.map_or(0, |lag| next_sender.saturating_sub(lag.next))
     }
@@ -112,14 +113,14 @@ impl Transmit {
         !self.replays.is_empty()
     }
 
-    /// Lets the message with that number wait, and all after it.
+    /// Queues the message with this number, and all after it.
     pub fn lag_from(&mut self, seq_num: u64, len: usize) {
         self.lag_bytes = self.lag_bytes.saturating_add(len as u64);
         let lag = Replay { next: seq_num, end: u64::MAX, gap_from: None, again: false };
         self.lag.get_or_insert(lag);
     }
 
-    /// Lets a message of the session wait.
+    /// Queues a session message.
     pub fn lag_with(&mut self, seq_num: u64, message: Box<[u8]>) {
         self.lag_from(seq_num, message.len());
         if self.late.len() < LATE_MAX {
@@ -133,26 +134,26 @@ impl Transmit {
         }
     }
 
-    /// Forgets what waits in the store, but not the bytes that are ready.
+    /// Drops all resends and queued messages, but not the ready bytes.
     pub fn forget_replays(&mut self) {
         self.replays.clear();
         self.forget_lag();
     }
 
-    /// Forgets messages that were not sent yet: the peer finds their numbers missing and asks for them.
+    /// Drops the queue of unsent messages: the peer finds their numbers missing and requests them.
     pub fn forget_lag(&mut self) {
         self.lag = None;
         self.lag_bytes = 0;
         self.late.clear();
     }
 
-    /// Forgets everything.
+    /// Drops everything.
     pub fn disconnected(&mut self) {
         self.forget_replays();
         self.discard();
     }
 
-    /// Forgets the bytes that are ready.
+    /// Drops the ready bytes.
     pub fn discard(&mut self) {
         self.out.clear();
         self.written = 0;
@@ -160,9 +161,9 @@ impl Transmit {
 }
 
 impl<S: Store> Core<S> {
-    /// Sends messages again, from `begin` to `end`.
+    /// Resends the messages from `begin` to `end`.
     pub(super) fn replay(&mut self, begin: u64, end: u64) {
-        // Messages that were not sent yet are not resent: they follow anyway.
+        // Messages that were not sent yet need no resend: they follow anyway.
         let sent = self.transmit.lag.map_or(u64::MAX, |lag| lag.next.saturating_sub(1));
         self.transmit.replay(begin, end.min(sent));
     }
@@ -175,8 +176,8 @@ impl<S: Store> Core<S> {
         waits && self.is_established() && transmit.pending().is_empty()
     }
 
-    /// Takes messages from the store until enough bytes are ready, or enough messages were examined: the rest is for
-    /// the next call, so that other sessions do not wait.
+    /// Reads messages from the store until enough bytes are ready or enough messages were examined.
+    /// The rest is left to the next call, so that other sessions do not wait.
     pub(super) fn pump(&mut self, now: Now) {
         let mut stretches = 0..STRETCHES_MAX;
         while self.is_established()
@@ -207,7 +208,8 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Takes messages until there are bytes enough, enough were examined, or the stretch ends.
+    /// Reads messages until enough bytes are ready, enough messages were examined, or the range
+    /// ends.
     fn replay_some(&mut self, now: Now, replay: &mut Replay) -> Result<(), SendError> {
         let mut looked_at = 0;
         while replay.next <= replay.end
@@ -225,9 +227,10 @@ impl<S: Store> Core<S> {
         Ok(())
     }
 
-    /// Goes on to the next number of a stretch that has a message and sends that, or notes that none has one.
+    /// Finds the next message of a range and sends it, or records that the rest of the range has
+    /// none.
     ///
-    /// Spec: FIX session layer, test case 8 (messages of the session are filled over).
+    /// Spec: FIX session layer, test case 8 (session messages are gap-filled).
     fn replay_next(&mut self, now: Now, replay: &mut Replay) -> Result<(), SendError> {
         let Self { transmit, store, .. } = self;
         transmit.stored.clear();

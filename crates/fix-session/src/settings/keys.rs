@@ -1,4 +1,4 @@
-//! Keys to the settings of a session.
+//! Converts the keys of a section to the settings of a session.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,17 +17,17 @@ use crate::secret::Secret;
 use crate::session::is_header;
 use crate::tags;
 
-/// Fewest bytes that a limit on messages may have: those of a Logon.
+/// Minimum of MaxMessageSize in bytes: a Logon must fit.
 const MESSAGE_LEN_MIN: usize = 256;
 
-/// Most files of a message log: each is renamed when the log is rotated, while sessions wait.
+/// Most files of a message log. A rotation renames all of them while sessions wait.
 const LOG_FILES_MAX: u32 = 1000;
 
-/// Most that a multiplier of the heartbeat interval may be.
+/// Largest multiplier of the heartbeat interval.
 const MULTIPLIER_MAX: f64 = 1000.0;
 
-/// Keys that are understood and have nothing to do here. RefreshOnLogon is among them because a store is
-/// locked: nobody else can have changed it.
+/// Known keys without effect. RefreshOnLogon is one of them because a store is locked: no other
+/// process can have changed it.
 const WITHOUT_EFFECT: [&str; 23] = [
     "description",
     "fileincludemilliseconds",
@@ -54,7 +54,7 @@ const WITHOUT_EFFECT: [&str; 23] = [
     "threadmodel",
 ];
 
-/// Bounds on who connects that leave nobody if they are 0.
+/// Limits on connections that must not be 0, because 0 would admit nobody.
 const NEEDED: [&str; 4] = [
     "MaxConnections",
     "MaxPendingConnections",
@@ -62,7 +62,8 @@ const NEEDED: [&str; 4] = [
     "FirstMessageTimeout",
 ];
 
-/// Keys that keep others out. One without a value, as from a variable that is not set, must not let everybody in.
+/// Keys that restrict access. One without a value, for example from an unset variable, is an error,
+/// because it would admit everybody.
 const GUARDS: [&str; 5] = [
     "allowedclientcertificates",
     "allowedremoteaddresses",
@@ -71,7 +72,7 @@ const GUARDS: [&str; 5] = [
     "socketacceptaddress",
 ];
 
-/// The keys of one session while they are read.
+/// The keys of one session during parsing.
 pub(super) struct Keys {
     line: u32,
     pub values: BTreeMap<String, (String, Value)>,
@@ -79,7 +80,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Returns the line of a key; that of the section if it is not given.
+    /// Returns the line of a key, or that of the section if the key is absent.
     pub fn line_of(&self, key: &str) -> u32 {
         let found = self.values.get(&key.to_ascii_lowercase());
         found.map_or(self.line, |(_, value)| value.line)
@@ -101,7 +102,8 @@ impl Keys {
         self.take(key).map(|value| value.text)
     }
 
-    /// Returns what is sent as a field: what would end the field is an error, which does not show it.
+    /// Returns a value that is sent as a field. A control character in it is an error, whose text
+    /// omits the value.
     fn field(&mut self, key: &str) -> Option<String> {
         let Value { text, line } = self.take(key)?;
         if text.contains(char::is_control) {
@@ -208,7 +210,7 @@ pub(super) fn read(
     })
 }
 
-/// Reads when a message log is rotated: never without a size.
+/// Reads the rotation of a message log; `None` without a size.
 fn read_log_rotation(keys: &mut Keys) -> Option<LogRotation> {
     let line = keys.line_of("FileLogMaxFiles");
     let kept = keys.number("FileLogMaxFiles", "a number of files").unwrap_or(5);
@@ -241,7 +243,7 @@ fn read_role(keys: &mut Keys) -> Role {
         let has = |key: &str| keys.values.contains_key(&key.to_ascii_lowercase());
         let accepts = has("SocketAcceptPort");
         let connects = has("SocketConnectHost") || has("SocketConnectPort");
-        // QuickFIX/Go has no such key: it follows from the others.
+        // QuickFIX/Go has no ConnectionType: the other keys determine it.
         return match (accepts, connects) {
             (true, false) => Role::Acceptor,
             (false, true) => Role::Initiator,
@@ -305,7 +307,7 @@ fn read_session(keys: &mut Keys, config: &mut Config) {
     read_default_version(keys, config);
 }
 
-/// Reads how long a peer may say nothing: multipliers are what is added to one interval.
+/// Reads the permitted silence of the peer: one heartbeat interval plus the multiplier.
 fn read_silence(keys: &mut Keys, config: &mut Config) {
     if let Some(permille) = read_multiplier(keys, "TestRequestDelayMultiplier") {
         config.test_request_permille = permille;
@@ -317,12 +319,12 @@ fn read_silence(keys: &mut Keys, config: &mut Config) {
     }
 }
 
-/// Returns one and a multiplier, in thousandths.
+/// Returns one plus a multiplier, in thousandths.
 fn read_multiplier(keys: &mut Keys, key: &str) -> Option<u32> {
     let value = keys.take(key)?;
     let range = 0.0..=MULTIPLIER_MAX;
     match value.text.parse::<f64>().ok().filter(|multiplier| range.contains(multiplier)) {
-        // In that range it fits.
+        // The range check ensures that the result fits.
         Some(multiplier) => Some(1000 + (multiplier * 1000.0).round() as u32),
         None => {
             let text = format!("is not a number from 0 to {MULTIPLIER_MAX}, such as 1.4");
@@ -355,7 +357,7 @@ fn read_logon_fields(keys: &mut Keys, config: &mut Config) {
     }
 }
 
-/// True if the session writes a Logon field itself, or `LogonTag` has already named it.
+/// True if the session writes this Logon field itself, or an earlier `LogonTag` has set it.
 fn is_written(tag: Tag, config: &Config) -> bool {
     match tag {
         Tag::CHECK_SUM
@@ -409,7 +411,8 @@ fn read_default_version(keys: &mut Keys, config: &mut Config) {
     let is_fixt = config.id.begin_string == BeginString::Fixt11;
     match keys.take("DefaultApplVerID") {
         Some(value) => match ApplVersion::parse(value.text.as_bytes()) {
-            // FIX Latest is 10 on the wire; its messages are those of FIX 5.0 SP2 and its extensions.
+            // FIX Latest is 10 on the wire; its messages are those of FIX 5.0 SP2 with its
+            // extensions.
             Some(_) if value.text == "10" => config.default_appl_ver_id = Some(value.text),
             Some(version) => config.default_appl_ver_id = Some(version.code().to_owned()),
             None => {
@@ -499,7 +502,7 @@ fn read_connection(keys: &mut Keys, role: Role) -> ConnectionSettings {
     }
 }
 
-/// Reads a list with commas between.
+/// Reads a comma-separated list.
 fn read_list(keys: &mut Keys, key: &str) -> Vec<String> {
     let text = keys.text(key);
     let parts = text.map(|text| text.split(',').map(|part| part.trim().to_owned()).collect());

@@ -1,7 +1,7 @@
 //! Settings files in QuickFIX's form: sections `[DEFAULT]` and `[SESSION]` of lines `Key=value`.
 //!
-//! Keys of the default section hold for all sessions. A key that is unknown is a warning, because
-//! every engine has keys of its own; a value that cannot be used is an error. All are reported at once.
+//! Keys of the default section apply to all sessions. An unknown key is a warning, because every
+//! engine has its own keys; an invalid value is an error. All findings are reported at once.
 
 mod keys;
 mod schedule;
@@ -21,12 +21,12 @@ const LEN_MAX: usize = 16 << 20;
 /// Most sections of a settings file.
 const SECTIONS_MAX: usize = 100_000;
 
-/// Something to tell about a line.
+/// A warning or error of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// From 1; 0 for the file as a whole.
+    /// Line number from 1; 0 for the file as a whole.
     pub line: u32,
-    /// What, and what to do.
+    /// The description and the remedy.
     pub text: String,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Everything wrong with a settings file, in the order of its lines; never empty.
+/// All errors of a settings file, in the order of its lines; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsError(pub Vec<Finding>);
 
@@ -52,27 +52,27 @@ impl fmt::Display for SettingsError {
 
 impl std::error::Error for SettingsError {}
 
-/// Bounds of a listener; those not given are the listener's own. Sessions of one listener must not say
-/// different things.
+/// Limits of a listener; absent ones have the listener's defaults. Sessions of one listener must
+/// not contradict each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AcceptorLimits {
-    /// `MaxConnections`: at a time.
+    /// `MaxConnections`: most connections at a time.
     pub connections_max: Option<u32>,
-    /// `MaxPendingConnections`: those whose Logon was not accepted yet.
+    /// `MaxPendingConnections`: most connections without an accepted Logon.
     pub pending_max: Option<u32>,
     /// `MaxPendingConnectionsPerAddress`.
     pub pending_per_address_max: Option<u32>,
-    /// `MaxConnectionsPerSecond`; 0 for any number.
+    /// `MaxConnectionsPerSecond`; 0 for no limit.
     pub connections_per_second: Option<u32>,
-    /// `MaxConnectionsPerSecondPerAddress`; 0 for any number.
+    /// `MaxConnectionsPerSecondPerAddress`; 0 for no limit.
     pub connections_per_second_per_address: Option<u32>,
-    /// `MaxLogonsPerSecond`; 0 for any number.
+    /// `MaxLogonsPerSecond`; 0 for no limit.
     pub logons_per_second: Option<u32>,
-    /// `MaxTemplateSessions`: sessions of templates that are connected at a time.
+    /// `MaxTemplateSessions`: most connected template sessions.
     pub template_sessions_max: Option<u32>,
     /// `FirstMessageTimeout` in seconds.
     pub first_message_timeout_s: Option<u32>,
-    /// `MaxPendingDecisions`: Logons that the application has not decided on.
+    /// `MaxPendingDecisions`: most Logons waiting for the application's decision.
     pub decisions_max: Option<u32>,
     /// `DecisionTimeout` in seconds.
     pub decision_timeout_s: Option<u32>,
@@ -95,7 +95,7 @@ impl AcceptorLimits {
         ]
     }
 
-    /// Returns each key with its value to be changed.
+    /// Returns each key with a mutable reference to its value.
     pub const fn values_mut(&mut self) -> [(&'static str, &mut Option<u32>); 10] {
         [
             ("MaxConnections", &mut self.connections_max),
@@ -112,34 +112,36 @@ impl AcceptorLimits {
     }
 }
 
-/// How a session gets its connection.
+/// The connection settings of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConnectionSettings {
-    /// It is connected to.
+    /// The peer connects to this side.
     Acceptor {
         /// `SocketAcceptAddress`.
         address: Option<String>,
         /// `SocketAcceptPort`.
         port: u16,
-        /// `AllowedRemoteAddresses`: addresses or ranges; empty for everyone.
+        /// `AllowedRemoteAddresses`: addresses or ranges; empty allows all.
         allowed: Vec<String>,
-        /// `AllowedClientCertificates`: SHA-256 sums of certificates; empty for all.
+        /// `AllowedClientCertificates`: SHA-256 fingerprints; empty allows all.
         certificates: Vec<String>,
-        /// Bounds on who comes; all are keys of Tickwire's own.
+        /// Limits of the listener; all are Tickwire's own keys.
         limits: AcceptorLimits,
-        /// `AcceptorTemplate` or `DynamicSession`: it stands for counterparties that are unknown.
+        /// `AcceptorTemplate` or `DynamicSession`: the section is a template for unknown
+        /// counterparties.
         is_template: bool,
     },
-    /// It connects.
+    /// This side connects to the peer.
     Initiator {
-        /// `SocketConnectHost` and `SocketConnectPort`, with numbers for more: tried in turn.
+        /// `SocketConnectHost` and `SocketConnectPort`, numbered if there are several; tried in
+        /// turn.
         hosts: Vec<(String, u16)>,
         /// `ReconnectInterval` in seconds.
         reconnect_s: u32,
     },
 }
 
-/// A version of TLS. Older ones are not spoken.
+/// A version of TLS. Older versions are not supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TlsVersion {
     /// 1.2.
@@ -148,27 +150,27 @@ pub enum TlsVersion {
     Tls13,
 }
 
-/// An encrypted connection: files, and what the peer must show.
+/// TLS settings: files, and the requirements on the peer's certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TlsSettings {
-    /// Own certificates, PEM.
+    /// PEM file of the own certificate chain.
     pub certificates: Option<PathBuf>,
-    /// Own key, PEM.
+    /// PEM file of the own private key.
     pub key: Option<PathBuf>,
-    /// Certificates that the peer's must come from, PEM.
+    /// PEM file of the authorities that must have signed the peer's certificate.
     pub authorities: Option<PathBuf>,
-    /// The name that the server's certificate must have; the host if not given.
+    /// The name that the server's certificate must have; default: the host.
     pub server_name: Option<String>,
-    /// Versions that may be spoken; all if empty.
+    /// Permitted versions; empty permits all.
     pub versions: Vec<TlsVersion>,
 }
 
-/// When a message log is put aside for a new one.
+/// Rotation of a message log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogRotation {
-    /// Most bytes of a file, but that a message is never split.
+    /// Most bytes of a file; a longer single message is written to a file of its own.
     pub bytes_max: u64,
-    /// Files put aside that are kept.
+    /// Number of rotated files that are kept.
     pub kept: u32,
 }
 
@@ -177,7 +179,7 @@ pub struct LogRotation {
 pub struct DictionarySettings {
     /// True if messages are validated.
     pub is_used: bool,
-    /// `DataDictionary` or `TransportDataDictionary`; the one that comes with the library if not given.
+    /// `DataDictionary` or `TransportDataDictionary`; default: the built-in dictionary.
     pub session: Option<PathBuf>,
     /// `AppDataDictionary`, by version; `None` for the session's default version.
     pub application: Vec<(Option<ApplVersion>, PathBuf)>,
@@ -190,21 +192,21 @@ pub struct SessionSettings {
     pub line: u32,
     /// Configuration of the session, without dictionaries.
     pub config: Config,
-    /// How it gets its connection.
+    /// Connection settings.
     pub connection: ConnectionSettings,
-    /// `FileStorePath`; messages are kept in memory if not given.
+    /// `FileStorePath`; without it messages are kept in memory.
     pub store_folder: Option<PathBuf>,
-    /// `FileStoreSync`: the disk is waited for with every commit.
+    /// `FileStoreSync`: every commit is synced to the disk.
     pub store_syncs: bool,
-    /// `FileStoreArchives`: journals kept of numbers that a reset has ended.
+    /// `FileStoreArchives`: number of journals kept from before resets.
     pub store_archives: usize,
     /// `FileLogPath`.
     pub log_folder: Option<PathBuf>,
-    /// `FileLogMaxBytes` and `FileLogMaxFiles`; a log grows without end if not given.
+    /// `FileLogMaxBytes` and `FileLogMaxFiles`; without them a log grows without limit.
     pub log_rotation: Option<LogRotation>,
     /// Dictionaries.
     pub dictionaries: DictionarySettings,
-    /// Encryption, if the file asks for it.
+    /// TLS, if the file enables it.
     pub tls: Option<TlsSettings>,
 }
 
@@ -213,7 +215,7 @@ pub struct SessionSettings {
 pub struct Settings {
     /// In the order of the file.
     pub sessions: Vec<SessionSettings>,
-    /// Keys that are unknown.
+    /// Warnings, such as unknown keys.
     pub warnings: Vec<Finding>,
 }
 
@@ -221,7 +223,7 @@ impl Settings {
     /// Parses a settings file.
     ///
     /// # Errors
-    /// Everything wrong with it.
+    /// All errors of the file.
     pub fn parse(text: &str) -> Result<Self, SettingsError> {
         if text.len() > LEN_MAX {
             let text = format!("the file is longer than {LEN_MAX} bytes");

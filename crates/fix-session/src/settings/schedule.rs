@@ -1,10 +1,10 @@
-//! Keys that say when a session may be logged on.
+//! The keys of the schedule.
 
 use super::keys::Keys;
 use crate::config::Config;
 use crate::schedule::{Schedule, ScheduleError};
 
-/// Reads the schedule, and the time within it at which both sides may be logged on.
+/// Reads the schedule and the logon time within it.
 pub(super) fn read(keys: &mut Keys, config: &mut Config) {
     let always = keys.flag("NonStopSession").unwrap_or(false);
     let local = keys.flag("UseLocalTime").unwrap_or(false);
@@ -24,7 +24,7 @@ pub(super) fn read(keys: &mut Keys, config: &mut Config) {
     let logon = take(["LogonTime", "LogoutTime", "LogonDay", "LogoutDay"]);
     let session = if always { Span::default() } else { session };
     let is_limited = logon.is_named();
-    // What is not said of the logon is as the session has it.
+    // Absent keys of the logon time default to those of the session.
     let logon = Span {
         start: logon.start.or_else(|| session.start.clone()),
         end: logon.end.or_else(|| session.end.clone()),
@@ -44,7 +44,7 @@ pub(super) fn read(keys: &mut Keys, config: &mut Config) {
     }
 }
 
-/// From when to when, as written.
+/// The start and end of a schedule, as written.
 #[derive(Debug, Default)]
 struct Span {
     start: Option<String>,
@@ -64,7 +64,7 @@ impl Span {
     }
 }
 
-/// Creates a schedule if both its times are given.
+/// Creates a schedule if both times are present.
 fn made(keys: &mut Keys, line: u32, span: &Span, names: [&str; 2]) -> Option<Schedule> {
     let (start, end) = match (&span.start, &span.end) {
         (None, None) => return None,
@@ -75,7 +75,7 @@ fn made(keys: &mut Keys, line: u32, span: &Span, names: [&str; 2]) -> Option<Sch
             return None;
         }
     };
-    // Times may carry the zone themselves, as `08:00:00 Europe/London`.
+    // Times may include the zone, as in `08:00:00 Europe/London`.
     let ((start, start_zone), (end, end_zone)) = (split_zone(start), split_zone(end));
     let [start_zone, zone] =
         [start_zone, end_zone].map(|own| own.or(span.zone.as_deref()).unwrap_or_default());

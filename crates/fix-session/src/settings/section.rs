@@ -1,17 +1,17 @@
-//! Lines to sections.
+//! Splits the lines of a file into sections.
 
 use std::collections::BTreeMap;
 
 use super::{Finding, SECTIONS_MAX};
 
-/// A value and the line it stands in.
+/// A value and its line.
 #[derive(Clone, Debug)]
 pub(super) struct Value {
     pub text: String,
     pub line: u32,
 }
 
-/// A section: keys in lower case, because engines do not agree on it.
+/// A section. Its keys are in lower case, because engines differ in their case.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Section {
     pub line: u32,

@@ -89,7 +89,7 @@ SocketAcceptPort=70000
     assert!(Settings::parse("").is_err());
 }
 
-/// An acceptor's file with more keys.
+/// Returns an acceptor's file with additional keys.
 fn acceptor_with(keys: &str) -> String {
     let session = "BeginString=FIX.4.4\nSenderCompID=US\nTargetCompID=THEM\n";
     format!("[SESSION]\nConnectionType=acceptor\nSocketAcceptPort=5001\n{session}{keys}")
@@ -176,7 +176,7 @@ fn the_time_to_be_logged_on_lies_within_the_schedule() {
     let config = &limited.sessions[0].config;
     assert!(config.schedule.is_some() && config.logon_schedule.is_some());
     assert_eq!(limited.warnings, []);
-    // One of the two is enough: the other is that of the session.
+    // One of the two times suffices: the other is that of the session.
     assert!(
         with("LogoutTime=15:30:00\n").expect("well written").sessions[0]
             .config
@@ -188,7 +188,8 @@ fn the_time_to_be_logged_on_lies_within_the_schedule() {
         let SettingsError(errors) = with(wrong).expect_err("wrong");
         assert_eq!(errors.len(), 1, "{wrong}: {errors:?}");
     }
-    // Zones may agree in winter alone, and an hour that is skipped once a year is an hour of other days.
+    // Zones may agree in winter only, and an hour that a clock change skips exists on all other
+    // days.
     for (times, is_within) in [
         (
             "StartTime=08:00:00\nEndTime=16:00:00\nTimeZone=Europe/London\nLogonTime=08:00:00 UTC\nLogoutTime=16:00:00\n",
@@ -206,14 +207,14 @@ fn the_time_to_be_logged_on_lies_within_the_schedule() {
     let limited = "LogonTime=18:00:00\nLogonDay=mon\nLogoutTime=12:00:00\nLogoutDay=thu\n";
     assert!(with(limited).is_ok());
     assert!(with(&limited.replace("thu", "sat")).is_err());
-    // Days that are not named are the session's.
+    // Absent days default to those of the session.
     let inherited = with("LogonTime=18:00:00\nLogoutTime=12:00:00\n").expect("well written");
     let named = "LogonTime=18:00:00\nLogonDay=Sunday\nLogoutTime=12:00:00\nLogoutDay=Friday\n";
     let named = with(named).expect("well written");
     let logon = |settings: &Settings| settings.sessions[0].config.logon_schedule.clone();
     assert!(logon(&named).is_some());
     assert_eq!(logon(&inherited), logon(&named));
-    // One time, or one day, limits the logon.
+    // A single time or day limits the logon.
     for limit in
         ["LogonTime=18:00:00\n", "LogoutTime=12:00:00\n", "LogonDay=mon\n", "LogoutDay=thu\n"]
     {
@@ -297,7 +298,7 @@ fn every_key_of_the_page_for_users_of_quickfix_is_known() {
     let keys: Vec<&str> = first_column.flat_map(quoted).chain(quoted(without_effect)).collect();
     assert!(keys.len() > 80, "{}", keys.len());
     for key in keys.into_iter().filter(|key| !key.ends_with("...")) {
-        // Whether the value fits is not asked.
+        // The value itself may be invalid for the key.
         let told = match Settings::parse(&acceptor_with(&format!("{key}=1\n"))) {
             Ok(settings) => settings.warnings,
             Err(SettingsError(errors)) => errors,
@@ -334,7 +335,7 @@ fn passwords_are_not_shown() {
     assert!(!errors.to_string().contains("hush"), "{errors}");
 }
 
-/// An initiator's file with more keys.
+/// Returns an initiator's file with additional keys.
 fn initiator_with(keys: &str) -> String {
     let session =
         "BeginString=FIX.4.4\nSenderCompID=US\nTargetCompID=THEM\nSocketConnectPort=5001\n";
@@ -497,7 +498,7 @@ fn logs_are_rotated_where_a_size_is_given() {
     assert!(rotation("FileLogMaxBytes=1 MB\n").is_err());
 }
 
-/// Returns what is said of a file in which a line is another one.
+/// Returns the errors of a file in which one line is replaced.
 fn refused(line: &str) -> String {
     let text = format!(
         "[SESSION]\nConnectionType=acceptor\nBeginString=FIX.4.2\nSenderCompID=A\nTargetCompID=B\nSocketAcceptPort=0\n{line}\n"

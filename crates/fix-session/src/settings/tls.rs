@@ -1,7 +1,7 @@
-//! Keys of encrypted connections: those of QuickFIX for C++, QuickFIX/J, QuickFIX/n and QuickFIX/Go.
+//! TLS keys of QuickFIX for C++, QuickFIX/J, QuickFIX/n and QuickFIX/Go.
 //!
-//! A key that is about TLS is understood, or an error: nothing is sent in plain text where the file says
-//! anything of encryption.
+//! An unknown key that concerns TLS is an error, so that a session whose file mentions encryption
+//! never sends plain text.
 
 use std::path::PathBuf;
 
@@ -11,15 +11,15 @@ use crate::config::Role;
 
 /// Keys that enable TLS.
 const SWITCHES: [&str; 2] = ["socketusessl", "sslenable"];
-/// Own certificates, their key, and those that the peer's must come from: PEM files.
+/// PEM files of the own certificates, their key, and the authorities for the peer's certificate.
 const CERTIFICATES: [&str; 3] =
     ["servercertificatefile", "clientcertificatefile", "socketcertificatefile"];
 const KEYS: [&str; 3] =
     ["servercertificatekeyfile", "clientcertificatekeyfile", "socketprivatekeyfile"];
 const AUTHORITIES: [&str; 3] = ["certificationauthoritiesfile", "socketcafile", "sslcacertificate"];
-/// The name of the server.
+/// The server's name.
 const SERVER_NAMES: [&str; 3] = ["socketservername", "sslservername", "snihostname"];
-/// Versions, as a list.
+/// Lists of versions.
 const VERSIONS: [&str; 3] = ["sslprotocol", "sslprotocols", "enabledprotocols"];
 
 /// Parts of the names of TLS keys.
@@ -39,7 +39,7 @@ const PARTS: [&str; 13] = [
     "endpointidentification",
 ];
 
-/// Returns what engines call a key, whether with underscores or without.
+/// Returns a key without underscores, which only some engines have in it.
 fn plain(key: &str) -> String {
     key.replace('_', "")
 }
@@ -52,7 +52,7 @@ fn is_tls(key: &str) -> bool {
     is_named || key.starts_with("ssl") || PARTS.iter().any(|part| key.contains(part))
 }
 
-/// Reads all keys about TLS; `None` if the connection is a plain one.
+/// Reads all TLS keys; `None` for a plain connection.
 pub(super) fn read(keys: &mut Keys, role: Role) -> Option<TlsSettings> {
     let names: Vec<String> = keys.values.keys().filter(|key| is_tls(key)).cloned().collect();
     let mut tls = TlsSettings::default();
@@ -66,7 +66,8 @@ pub(super) fn read(keys: &mut Keys, role: Role) -> Option<TlsSettings> {
         let key = key.as_str();
         let Some(value) = keys.values.remove(&name).map(|(_, value)| value.text) else { continue };
         if value.is_empty() {
-            // From a variable that is not set: it would encrypt nothing, or let everybody in.
+            // A key without a value, for example from an unset variable, would disable encryption
+            // or admit everybody.
             keys.fail(line, format!("{shown} has no value; give it one or remove it"));
             continue;
         }
@@ -158,7 +159,7 @@ fn is_yes(text: &str) -> Option<bool> {
     }
 }
 
-/// Sets what may be said once.
+/// Sets a value; fails if it was already set to another.
 fn set<T: PartialEq>(place: &mut Option<T>, value: T) -> Result<(), &'static str> {
     if place.as_ref().is_some_and(|known| *known != value) {
         return Err("another key has a different value");

@@ -1,13 +1,13 @@
-//! A store that lives as long as the process.
+//! A store in memory.
 
 use std::collections::VecDeque;
 
 use super::Store;
 use crate::error::StoreError;
 
-/// Keeps messages in memory, the newest up to a number of bytes; older ones are forgotten, and a peer
-/// that asks for them gets a gap fill. Messages that wait for a slow peer are among them, so the number of
-/// bytes must be above [`crate::Limits::backlog_bytes_max`].
+/// Keeps the newest messages in memory, up to a number of bytes. Older ones are dropped, and a peer
+/// that requests them gets a gap fill. Messages queued for a slow peer are kept here too, so the
+/// limit must exceed [`crate::Limits::backlog_bytes_max`].
 #[derive(Clone, Debug)]
 pub struct MemoryStore {
     next_sender: u64,
@@ -15,20 +15,20 @@ pub struct MemoryStore {
     created_ns: u64,
     bytes_max: usize,
     bytes: usize,
-    /// Number and message, by number.
+    /// Messages with their numbers, ascending.
     messages: VecDeque<(u64, Box<[u8]>)>,
 }
 
 impl MemoryStore {
-    /// Bytes kept by default: 256 MiB.
+    /// Default limit on the bytes of messages: 256 MiB.
     pub const BYTES_MAX: usize = 256 << 20;
 
-    /// Creates an empty store that keeps [`MemoryStore::BYTES_MAX`].
+    /// Creates an empty store that keeps at most [`MemoryStore::BYTES_MAX`] bytes of messages.
     pub const fn new() -> Self {
         Self::with_bytes_max(Self::BYTES_MAX)
     }
 
-    /// Creates an empty store that keeps at most that many bytes of messages.
+    /// Creates an empty store that keeps at most `bytes_max` bytes of messages.
     pub const fn with_bytes_max(bytes_max: usize) -> Self {
         let messages = VecDeque::new();
         Self { next_sender: 1, next_target: 1, created_ns: 0, bytes_max, bytes: 0, messages }

@@ -13,10 +13,10 @@ use crate::error::StoreError;
 
 /// Persistent state of a session.
 ///
-/// Changes are visible at once to the reads below. [`Store::commit`] makes them durable, all or
-/// none; the session calls it before it returns bytes for sending. So a message is never sent
-/// before it is stored, and the number of a received message is stored together with all messages
-/// sent in response.
+/// The read methods see changes at once. [`Store::commit`] makes them durable, all or none; the
+/// session calls it before it returns bytes for sending. So a message is never sent before it is
+/// stored, and the number of a received message is stored together with all messages sent in
+/// response.
 pub trait Store {
     /// Returns the MsgSeqNum of the next message to send, from 1.
     fn next_sender(&self) -> u64;
@@ -24,16 +24,18 @@ pub trait Store {
     /// Returns the MsgSeqNum of the next message expected, from 1.
     fn next_target(&self) -> u64;
 
-    /// Returns when the numbers began at 1, in nanoseconds since 1970-01-01 UTC; 0 if not known.
+    /// Returns the time of the last reset of the numbers to 1, in nanoseconds since 1970-01-01 UTC;
+    /// 0 if unknown.
     fn created_ns(&self) -> u64;
 
-    /// Keeps an application message, whose number must be [`Store::next_sender`], and counts on.
+    /// Stores an application message, whose number must be [`Store::next_sender`], and increments
+    /// that number.
     ///
     /// # Errors
     /// If it cannot be kept.
     fn append(&mut self, message: &[u8]) -> Result<(), StoreError>;
 
-    /// Sets the number of the next message to send. Numbers skipped have no message.
+    /// Sets the number of the next message to send. Skipped numbers have no message.
     ///
     /// # Errors
     /// If it cannot be kept.
@@ -45,14 +47,15 @@ pub trait Store {
     /// If it cannot be kept.
     fn set_next_target(&mut self, seq_num: u64) -> Result<(), StoreError>;
 
-    /// Appends the first message with that number or a later one to `out` and returns its number; `None` if there is
-    /// none. Numbers without a message must not be walked one by one: there may be billions.
+    /// Appends the first message with this number or a later one to `out` and returns its number;
+    /// `None` if there is none. Implementations must not step through numbers without messages one
+    /// by one: there may be billions.
     ///
     /// # Errors
     /// If it cannot be read.
     fn read_next(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<Option<u64>, StoreError>;
 
-    /// Forgets all messages and begins both numbers at 1.
+    /// Removes all messages and resets both numbers to 1.
     ///
     /// # Errors
     /// If it cannot be kept.
@@ -64,7 +67,7 @@ pub trait Store {
     /// If it cannot be written.
     fn commit(&mut self) -> Result<(), StoreError>;
 
-    /// Hands what was committed to the disk itself. Called from time to time, not for every message.
+    /// Syncs committed data to the disk. Called periodically, not for every message.
     ///
     /// # Errors
     /// If it cannot be written.

@@ -1,8 +1,8 @@
-//! Journals of numbers that a reset has ended.
+//! Archived journals from before resets.
 //!
-//! An archive begins as a second name of the journal, which then loses its first one to the new journal. So nothing is
-//! copied, nothing of either is ever half there, and a process that dies in between leaves a name that the next one
-//! removes.
+//! An archive begins as a second name (hard link) of the journal, whose first name the new journal
+//! then takes. Nothing is copied and neither file is ever incomplete. If the process dies in
+//! between, the next one removes the second name.
 
 use std::fs::{self, File};
 use std::io;
@@ -31,7 +31,7 @@ fn list(journal: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
     Ok(found)
 }
 
-/// Removes the oldest archives until at most that many are there.
+/// Removes the oldest archives until at most `archives_max` are left.
 pub(super) fn make_room(journal: &Path, archives_max: usize) -> io::Result<()> {
     let archives = list(journal)?;
     let excess = archives.len().saturating_sub(archives_max);
@@ -47,7 +47,8 @@ pub(super) fn add(journal: &Path) -> io::Result<PathBuf> {
     Ok(path.into())
 }
 
-/// Removes the name of an archive that is still the journal: the process died before the new journal was there.
+/// Removes the name of an archive that is still the journal: the process died before it created the
+/// new journal.
 pub(super) fn forget_unfinished(journal: &Path, file: &File) -> io::Result<()> {
     let own = file.metadata()?;
     for (_, path) in list(journal)? {
@@ -59,7 +60,8 @@ pub(super) fn forget_unfinished(journal: &Path, file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the files of stores in a folder by name: journals, their archives, and what was moved aside.
+/// Returns the store files in a folder by name: journals, their archives, and files with moved
+/// damaged data.
 ///
 /// # Errors
 /// If the folder cannot be read.

@@ -1,4 +1,4 @@
-//! The end of a journal that cannot be read: moved to a file of its own, never thrown away.
+//! The unreadable end of a journal: moved to a separate file, never deleted.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -10,18 +10,19 @@ use super::scan::{Scan, Tail};
 use crate::error::StoreError;
 use crate::files::private_file;
 
-/// The end of a journal that was no frame, moved to a file of its own.
+/// The unreadable end of a journal, moved to a separate file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MovedAside {
     /// Offset in the journal.
     pub offset: u64,
-    /// Its bytes.
+    /// Its length in bytes.
     pub len: u64,
-    /// The file that has it now.
+    /// The file that contains it now.
     pub path: PathBuf,
 }
 
-/// Moves what follows the last whole frame, which ends at `end`, to a file of its own, `NAME.journal.cut-END`.
+/// Moves the bytes after the last complete frame, which ends at `end`, to the file
+/// `NAME.journal.cut-END`.
 pub(super) fn move_aside(
     mut journal: &File,
     path: &Path,
@@ -50,7 +51,7 @@ pub(super) fn move_aside(
     Ok(MovedAside { offset: end, len, path })
 }
 
-/// Returns what is said of a journal that is damaged behind the last whole frame.
+/// Returns the error for a journal that is damaged after the last complete frame.
 pub(super) fn damaged(end: u64, next: Option<u64>) -> io::Error {
     let what = match next {
         Some(next) => format!("it is damaged from offset {end} to {next}, where commits follow"),

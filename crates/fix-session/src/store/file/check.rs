@@ -1,4 +1,4 @@
-//! A look at a journal without changing it.
+//! Checks a journal without changing it.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,32 +10,33 @@ use crate::error::StoreError;
 /// Content of a journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreReport {
-    /// Version of its form.
+    /// Version of the format.
     pub version: u32,
-    /// When its numbers began at 1, in nanoseconds since 1970-01-01 UTC.
+    /// Time of the last reset of the sequence numbers to 1, in nanoseconds since 1970-01-01 UTC.
     pub created_ns: u64,
-    /// Frames, each a commit.
+    /// Number of frames; each is one commit.
     pub frames: u64,
-    /// Messages that can be sent again.
+    /// Number of messages that can be resent.
     pub messages: u64,
     /// MsgSeqNum of the next message to send.
     pub next_sender: u64,
     /// MsgSeqNum of the next message expected.
     pub next_target: u64,
-    /// Bytes that are whole.
+    /// Bytes of header and complete frames.
     pub whole: u64,
-    /// Bytes after them.
+    /// Bytes after the last complete frame.
     pub damaged: u64,
-    /// True if the bytes are the beginning of an incomplete commit: they are moved to another file
-    /// when the store is opened.
+    /// True if the damaged bytes are the start of an incomplete commit: opening the store moves
+    /// them to another file.
     pub is_cut_short: bool,
-    /// Offset of the next complete frame after damage, if there is one: everything between is lost.
+    /// Offset of the next complete frame after the damage, if there is one; the bytes between are
+    /// lost.
     pub resumes: Option<u64>,
 }
 
 impl StoreReport {
-    /// True if the journal has other damage than an incomplete last write, so that it is not
-    /// opened.
+    /// True if the journal has damage other than an incomplete last write: the store refuses to
+    /// open it.
     pub const fn is_broken(&self) -> bool {
         self.damaged > 0 && !self.is_cut_short
     }

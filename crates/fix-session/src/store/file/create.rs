@@ -1,4 +1,4 @@
-//! A journal that is made beside the one that may be there, and takes its place all at once.
+//! Creates a journal beside an existing one and replaces that atomically.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::format::{Frame, header};
 use crate::files::private_file;
 
-/// A journal being made. Its file is locked from the first moment on, and whoever makes one holds that lock.
+/// A journal under construction. Its creator holds the lock of the file from the start.
 pub(super) struct NewJournal {
     path: PathBuf,
     temporary: PathBuf,
@@ -17,33 +17,35 @@ pub(super) struct NewJournal {
     end: u64,
 }
 
-/// A journal that has its name.
+/// A journal that has its final name.
 pub(super) struct Published {
-    /// Locked.
+    /// The locked file.
     pub journal: File,
-    /// The name is on the disk only when this is: there is no way back to the journal of before, so an error
-    /// of its sync leaves a store about which nobody knows what the disk has.
+    /// The folder, whose sync makes the rename durable. The previous journal cannot be restored, so
+    /// if this sync fails, the content of the disk is unknown.
     pub folder: File,
 }
 
 impl NewJournal {
-    /// Begins a journal that is to have the name `path`.
+    /// Starts a journal that will be named `path`.
     pub fn begin(path: &Path, created_ns: u64) -> io::Result<Self> {
-        // Opened before anything is changed, so that the last step needs nothing that may be missing.
+        // Opened before anything is changed, so that the last step cannot fail for want of a
+        // descriptor.
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = File::open(folder.unwrap_or_else(|| Path::new(".")))?;
         let mut temporary = path.to_owned().into_os_string();
         temporary.push(".new");
         let temporary = PathBuf::from(temporary);
         let journal = open_named(&temporary, true)?;
-        // Only now: it may have been another process's, about to become the journal.
+        // Only after locking: before, the file could have been another process's and about to
+        // become the journal.
         journal.set_len(0)?;
         let header = header(created_ns);
         journal.write_all_at(&header, 0)?;
         Ok(Self { path: path.to_owned(), temporary, folder, journal, end: header.len() as u64 })
     }
 
-    /// Adds a frame and empties it.
+    /// Writes a frame and clears it for the next one.
     pub fn push(&mut self, frame: &mut Frame) -> io::Result<()> {
         let bytes = frame.finish(self.end);
         self.journal.write_all_at(bytes, self.end)?;
@@ -52,7 +54,7 @@ impl NewJournal {
         Ok(())
     }
 
-    /// Renames the file to its final name. A file that had the name loses it.
+    /// Renames the file to its final name, which replaces any existing file.
     pub fn publish(self) -> io::Result<Published> {
         self.journal.sync_data()?;
         fs::rename(&self.temporary, &self.path)?;
@@ -73,7 +75,7 @@ pub(super) fn is_taken(path: &Path) -> io::Result<bool> {
 /// Creates an empty journal if there is none; opens the one that another process created meanwhile.
 pub(super) fn make_first(path: &Path, created_ns: u64) -> io::Result<File> {
     let new = NewJournal::begin(path, created_ns)?;
-    // Nobody else can be making one now.
+    // The lock excludes other creators from here on.
     if is_taken(path)? {
         fs::remove_file(&new.temporary)?;
         return open_locked(path);
@@ -93,8 +95,8 @@ pub(super) fn open_locked(path: &Path) -> io::Result<File> {
     open_named(path, false)
 }
 
-/// Opens a file, or makes it, and locks it. The lock is that of the file which has the name: another process may
-/// just have put a new one in its place, or given it another name.
+/// Opens or creates a file and locks it. Verifies that the locked file still has the name, because
+/// another process may have replaced or renamed it meanwhile.
 fn open_named(path: &Path, create: bool) -> io::Result<File> {
     loop {
         let mut options = private_file();

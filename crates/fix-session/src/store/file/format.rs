@@ -1,4 +1,4 @@
-//! The journal's form: a header, then frames, each a head and records.
+//! The format of a journal: a header, then frames, each with a head and records.
 //!
 //! | part | bytes |
 //! |---|---|
@@ -6,9 +6,9 @@
 //! | head of a frame | mark 4, length of the records 4, their sum 4, sum of the head and its offset 4 |
 //! | record | kind 1, number 8; of a message also length 4 and the message |
 //!
-//! Numbers are little-endian, sums CRC-32. The head has a sum of its own, so that a wrong length is known to
-//! be wrong; its offset is in it, so that a message cannot pass for a frame. Version 1 had no sum in the
-//! header, and heads of length and sum alone.
+//! Numbers are little-endian, sums are CRC-32. The sum of the head detects a wrong length; it
+//! includes the frame's offset, so that the bytes of a message cannot pass for a frame. Version 1
+//! had no sum in the header, and heads with only length and sum.
 
 use std::io;
 
@@ -27,12 +27,12 @@ const TARGET: u8 = b'T';
 /// Kind, number and length before a message.
 const MESSAGE_HEAD: usize = 13;
 
-/// The form of a journal.
+/// The version of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
-    /// Until sums of heads arrived.
+    /// The first version, without sums of heads.
     One,
-    /// Today's.
+    /// The current version.
     Two,
 }
 
@@ -83,7 +83,7 @@ pub(super) fn header(created_ns: u64) -> [u8; Version::Two.header_len()] {
     bytes
 }
 
-/// Reads a header from the start of a journal; returns version and creation time.
+/// Parses the header at the start of a journal. Returns version and creation time.
 pub(super) fn parse_header(bytes: &[u8]) -> io::Result<(Version, u64)> {
     let cut = || corrupt(format!("it ends in its header, after {} bytes", bytes.len()));
     let (magic, rest) = bytes.split_first_chunk::<8>().ok_or_else(cut)?;
@@ -109,7 +109,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Reads the head at `offset`; `None` if there is none.
+    /// Parses the head at `offset`; `None` if there is none.
     pub fn parse(version: Version, bytes: &[u8], offset: u64) -> Option<Self> {
         let word = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk::<4>()?));
         let head = match version {
@@ -129,7 +129,7 @@ impl Head {
     }
 }
 
-/// A frame being made.
+/// A frame under construction.
 #[derive(Debug, Default)]
 pub(super) struct Frame {
     bytes: Vec<u8>,
@@ -160,7 +160,7 @@ impl Frame {
         self.bytes.extend_from_slice(&seq_num.to_le_bytes());
     }
 
-    /// Adds a message; returns where in the frame its bytes are.
+    /// Adds a message. Returns the position of its bytes in the frame.
     pub fn push_message(&mut self, seq_num: u64, message: &[u8]) -> usize {
         self.push_number(MESSAGE, seq_num);
         self.bytes.extend_from_slice(&(message.len() as u32).to_le_bytes());
@@ -177,7 +177,7 @@ impl Frame {
         self.push_number(TARGET, seq_num);
     }
 
-    /// Fills in the head of a frame that will stand at `offset`, and returns the frame.
+    /// Writes the head of a frame that will be at `offset`, and returns the frame.
     pub fn finish(&mut self, offset: u64) -> &[u8] {
         const HEAD: usize = Version::Two.head_len();
         if let Some((head, records)) = self.bytes.split_first_chunk_mut::<HEAD>() {
@@ -191,7 +191,7 @@ impl Frame {
     }
 }
 
-/// One thing that a journal tells.
+/// A record of a journal.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Record<'r> {
     Message { seq_num: u64, message: &'r [u8] },
@@ -251,7 +251,7 @@ pub(super) fn may_be_records(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|kind| matches!(*kind, MESSAGE | SENDER | TARGET))
 }
 
-/// Bytes that a message takes in a frame.
+/// Returns the bytes that a message of length `len` needs in a frame.
 pub(super) const fn message_len(len: usize) -> usize {
     MESSAGE_HEAD + len
 }

@@ -1,12 +1,12 @@
-//! Index of the journal in memory: the position of a message every so many bytes.
+//! In-memory index of the journal: the position of one message per [`SPACING`] bytes.
 //!
 //! The index is rebuilt from the journal, so it cannot be lost or disagree with it. For a journal
 //! of a gigabyte it needs some hundred kilobytes.
 
-/// Bytes of the journal between marks.
+/// Bytes of the journal between two marks.
 const SPACING: u64 = 32 << 10;
 
-/// Numbers, ascending, each with the frame from which on its message can be.
+/// Sequence numbers, ascending, each with the offset of the frame at or after which its message is.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     marks: Vec<(u64, u64)>,
@@ -17,7 +17,7 @@ impl Marks {
         self.marks.clear();
     }
 
-    /// Records a message in the frame at `at`.
+    /// Records a message in the frame at offset `at`.
     pub fn note(&mut self, seq_num: u64, at: u64) {
         let is_due = self.marks.last().is_none_or(|(_, last)| at - last >= SPACING);
         if is_due {
@@ -25,22 +25,22 @@ impl Marks {
         }
     }
 
-    /// Records that numbers from `seq_num` on are reused from the frame at `at` on.
+    /// Records that the frames from offset `at` on reuse the numbers from `seq_num` on.
     pub fn cut(&mut self, seq_num: u64, at: u64) {
         let kept = self.marks.partition_point(|(known, _)| *known < seq_num);
         self.marks.truncate(kept);
         self.marks.push((seq_num, at));
     }
 
-    /// Returns the last frame from which on the first message with that number or a later one can be; `None` if there
-    /// are no messages.
+    /// Returns the offset of the last frame at or after which the first message with this number or
+    /// a later one can be; `None` if there are no messages.
     pub fn find(&self, seq_num: u64) -> Option<u64> {
         let after = self.marks.partition_point(|(known, _)| *known <= seq_num);
         Some(self.marks.get(after.saturating_sub(1))?.1)
     }
 
-    /// Returns from which number on numbers are used again in later frames, if the message of the frame at `at` with
-    /// that number is among them.
+    /// Returns the first number that later frames reuse, if `seq_num` in the frame at offset `at`
+    /// is one of the reused numbers.
     pub fn used_again(&self, seq_num: u64, at: u64) -> Option<u64> {
         let after = self.marks.partition_point(|(known, _)| *known <= seq_num);
         let (from, frame) = self.marks.get(after.checked_sub(1)?)?;
@@ -61,7 +61,8 @@ mod tests {
         assert_eq!(marks.marks.len(), 250);
         assert_eq!((marks.find(0), Marks::default().find(1)), (Some(24 + SPACING / 4), None));
         for seq_num in 1..=1000 {
-            // A fourth of the spacing a message: its own mark, or that of one of three before it.
+            // Messages are a quarter of the spacing apart: the mark is its own or that of one of
+            // the three before.
             let first = seq_num - (seq_num - 1) % 4;
             assert_eq!(marks.find(seq_num), Some(24 + first * SPACING / 4), "{seq_num}");
         }

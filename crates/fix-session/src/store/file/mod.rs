@@ -33,39 +33,43 @@ pub use archives::store_files;
 pub use aside::{MovedAside, cut_store};
 pub use check::{StoreReport, check_store};
 
-/// A journal is rewritten if it is at least this long, and more than half of it is obsolete: when it is
-/// opened, and while it is open.
+/// Minimum length in bytes of a journal to be compacted, on opening or while open, if more than
+/// half of it is obsolete.
 const COMPACT_MIN: u64 = 1 << 20;
-/// Most bytes of messages that are rewritten while it is open, so that it takes some milliseconds at most.
+/// Most bytes of messages that are compacted while the journal is open, which limits the pause to a
+/// few milliseconds.
 const COMPACT_OPEN_MAX: u64 = 4 << 20;
-/// Bytes of messages in a frame of a journal that is rewritten.
+/// Bytes of messages per frame of a compacted journal.
 const COMPACT_FRAME: usize = 64 << 10;
 
-/// When the disk itself is waited for.
+/// When committed data is synced to the disk.
 ///
-/// Whatever is chosen, what was committed, and therefore everything that was sent, survives the end of
-/// the process, `kill -9` included, because it is with the operating system by then.
+/// With every choice, committed data, and therefore everything that was sent, survives the end of
+/// the process, even `kill -9`, because the operating system has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fsync {
-    /// With every commit: what was sent survives a loss of power too. A commit takes as long as the disk.
+    /// With every commit: sent messages survive a power failure too. A commit takes as long as the
+    /// disk's sync.
     Always,
-    /// From time to time, with [`Store::sync`]: a loss of power costs what was committed since.
+    /// Periodically, by [`Store::sync`]: a power failure loses what was committed since the last
+    /// sync.
     #[default]
     Batch,
-    /// Never: a loss of power costs what the operating system had not written yet.
+    /// Never: a power failure loses what the operating system has not written yet.
     None,
 }
 
 /// Path and durability of a store.
 #[derive(Clone, Debug)]
 pub struct FileStoreOptions {
-    /// Folder; made if it is not there.
+    /// Folder; created if it does not exist.
     pub folder: PathBuf,
-    /// Name of the files without extension, as [`crate::SessionId::file_name`].
+    /// Name of the files without extension, such as [`crate::SessionId::file_name`].
     pub name: String,
-    /// When the disk is waited for.
+    /// When committed data is synced to the disk.
     pub fsync: Fsync,
-    /// Most journals kept of numbers that a reset has ended, `NAME.journal.archive-NUMBER`, the newest; 0 for none.
+    /// Most archived journals from before resets, named `NAME.journal.archive-NUMBER`; the newest
+    /// are kept. 0 keeps none.
     pub archives_max: usize,
 }
 
@@ -77,9 +81,9 @@ pub struct FileStore {
     journal: File,
     /// Offset of the next frame.
     end: u64,
-    /// Bytes of its messages, at most.
+    /// Upper bound of the bytes of live messages.
     useful: u64,
-    /// Length at which it is examined whether it is to be rewritten.
+    /// Length at which compaction is considered next.
     compact_at: u64,
     marks: Marks,
     window: Window,
@@ -88,12 +92,12 @@ pub struct FileStore {
     created_ns: u64,
     /// The frame that the next commit writes.
     frame: Frame,
-    /// Messages in it: number, where in the frame, length.
+    /// Its messages: number, position in the frame, length.
     in_frame: Vec<(u64, usize, usize)>,
     target_changed: bool,
     /// True if the disk may lack written data.
     unsynced: bool,
-    /// True if the last commit was not written: it must be written before more is accepted.
+    /// True if the last commit could not be written: it must be written before more is accepted.
     is_behind: bool,
     /// Error after which the content of the disk is unknown.
     poisoned: Option<String>,
@@ -101,12 +105,12 @@ pub struct FileStore {
 }
 
 impl FileStore {
-    /// Opens a store, or makes an empty one that is said to begin at `created_ns`. A journal of an earlier
-    /// version is rewritten in today's form.
+    /// Opens a store, or creates an empty one with the creation time `created_ns`. A journal of an
+    /// earlier version is rewritten in the current format.
     ///
     /// # Errors
-    /// If a file cannot be opened, is in use by another process, or is damaged otherwise than by a cut last
-    /// frame.
+    /// If a file cannot be opened, is in use by another process, or has damage other than an
+    /// incomplete last frame.
     pub fn open(options: FileStoreOptions, created_ns: u64) -> Result<Self, StoreError> {
         let path = options.folder.join(format!("{}.journal", options.name));
         let fail =
@@ -147,8 +151,8 @@ impl FileStore {
         Ok(store)
     }
 
-    /// Returns what was moved aside when the store was opened: a last frame that is cut, by a loss of power
-    /// or otherwise. What it held is lost to the session.
+    /// Returns the incomplete last frame that opening the store moved to another file, for example
+    /// after a power failure. Its content is lost to the session.
     pub const fn moved_aside(&self) -> Option<&MovedAside> {
         self.moved_aside.as_ref()
     }
@@ -157,8 +161,8 @@ impl FileStore {
         self.options.folder.join(format!("{}.journal", self.options.name))
     }
 
-    /// Reads the journal from its beginning; returns whether it is to be rewritten because it is of an
-    /// earlier version or mostly of no use.
+    /// Reads the journal from its start. Returns true if it should be rewritten, because it has an
+    /// earlier version or is mostly obsolete.
     fn recover(&mut self) -> io::Result<bool> {
         let mut scan = Scan::new(self.journal.try_clone()?)?;
         self.created_ns = scan.created_ns;
@@ -200,16 +204,16 @@ impl FileStore {
         self.next_sender = seq_num;
     }
 
-    /// Writes messages and numbers to a new journal, which takes the place of this one.
+    /// Writes messages and numbers to a new journal, which replaces this one.
     fn write_anew(&mut self) -> io::Result<()> {
         let published = self.copy_useful()?;
         self.adopt(published)
     }
 
-    /// Writes the journal anew while it is open, if that is due and quickly done. Where there is no room for another
-    /// one, it stays as it is until it is twice as long.
+    /// Compacts the open journal if that is due and quickly done. If the disk has no room for a
+    /// second journal, the next attempt is at twice the length.
     fn compact(&mut self) -> io::Result<()> {
-        // What is not committed must not be in it.
+        // Uncommitted changes must not get into the new journal.
         let has_uncommitted = self.target_changed || !self.frame.is_empty();
         if self.end < self.compact_at || has_uncommitted {
             return Ok(());
@@ -265,7 +269,7 @@ impl FileStore {
         out.publish()
     }
 
-    /// Goes on with a journal that was made of this one.
+    /// Continues with a journal that was created from this one.
     fn adopt(&mut self, published: Published) -> io::Result<()> {
         self.journal = published.journal;
         published.folder.sync_all()?;
@@ -274,7 +278,7 @@ impl FileStore {
         self.recover()?;
         self.compact_at = (2 * self.end).max(COMPACT_MIN);
         for extension in ["index", "lock"] {
-            // Files of earlier versions; one that stays does no harm.
+            // Files of earlier versions; a remaining one does no harm.
             let _ = fs::remove_file(self.path().with_extension(extension));
         }
         Ok(())
@@ -290,18 +294,19 @@ impl FileStore {
             return make();
         }
         if self.is_behind {
-            // Of a frame that did not fit the disk a part may be there.
+            // Removes the part of a frame that did not fit on the disk.
             self.journal.set_len(self.end)?;
         }
         archives::make_room(&path, self.options.archives_max - 1)?;
         let archive = archives::add(&path)?;
         make().inspect_err(|_| {
-            // The journal is what it was; a second name of it is removed when the store is opened, if not now.
+            // The journal is unchanged. If removing its second name fails here, the next opening of
+            // the store removes it.
             let _ = fs::remove_file(archive);
         })
     }
 
-    /// Goes on with an empty journal.
+    /// Continues with an empty journal.
     fn go_on_empty(&mut self, published: Published, created_ns: u64) -> Result<(), StoreError> {
         self.journal = published.journal;
         self.is_behind = false;
@@ -328,7 +333,7 @@ impl FileStore {
         }
     }
 
-    /// Writes what an earlier commit could not, so that what waits does not grow.
+    /// Writes the data of a failed earlier commit first, so that pending data does not grow.
     fn catch_up(&mut self) -> Result<(), StoreError> {
         self.check_poison()?;
         if self.is_behind { self.commit() } else { Ok(()) }
@@ -348,7 +353,8 @@ impl FileStore {
     }
 }
 
-/// Fails if a process of an earlier version has the store open: it locked a file of its own.
+/// Fails if a process of an earlier version has the store open; such processes lock a separate
+/// file.
 fn check_old_lock(options: &FileStoreOptions) -> io::Result<()> {
     match File::open(options.folder.join(format!("{}.lock", options.name))) {
         Ok(file) => lock(&file),
@@ -397,7 +403,7 @@ impl Store for FileStore {
 
     fn read_next(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<Option<u64>, StoreError> {
         let mut from = seq_num;
-        // What is not written yet comes after all that is.
+        // Unwritten messages follow all written ones.
         let is_written = |from, frame: &[(u64, usize, usize)]| {
             frame.first().is_none_or(|(number, ..)| from < *number)
         };
@@ -408,7 +414,7 @@ impl Store for FileStore {
             let found = window.find(journal, start, *end, from);
             let found = found.map_err(|error| self.error("read", error))?;
             let Some((number, at)) = found else { break };
-            // Where numbers were used again, the later frame has the message.
+            // If the number was reused, a later frame has the message.
             if let Some(again_from) = self.marks.used_again(number, at) {
                 from = again_from;
                 continue;
@@ -438,7 +444,8 @@ impl Store for FileStore {
         if self.frame.is_empty() {
             return Ok(());
         }
-        // A frame that does not fit the disk stays, and the next commit writes it again at its place.
+        // A frame that could not be written is kept, and the next commit writes it at the same
+        // offset.
         self.is_behind = true;
         self.write_frame().map_err(|error| self.error("write", error))?;
         self.is_behind = false;

@@ -1,4 +1,4 @@
-//! A journal read from its beginning, and what stands where it ends.
+//! Reads a journal from its start and examines its end.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -12,7 +12,7 @@ const SEARCH_MAX: u64 = 256 << 20;
 pub(super) struct Scan {
     file: BufReader<File>,
     len: u64,
-    /// After the last whole frame.
+    /// Offset after the last complete frame.
     end: u64,
     records: Vec<u8>,
     pub version: Version,
@@ -24,9 +24,9 @@ pub(super) struct Scan {
 pub(super) enum Tail {
     /// Nothing.
     Clean,
-    /// The beginning of a frame and nothing else: a write that was truncated.
+    /// Only the start of a frame: a truncated write.
     Torn { len: u64 },
-    /// Anything else, and where the next frame is, if one was found.
+    /// Anything else, with the offset of the next complete frame, if one was found.
     Damaged { next: Option<u64> },
 }
 
@@ -43,12 +43,12 @@ impl Scan {
         Ok(Self { file, len, end, records: Vec::new(), version, created_ns })
     }
 
-    /// Returns where the last whole frame ends.
+    /// Returns the offset after the last complete frame.
     pub const fn end(&self) -> u64 {
         self.end
     }
 
-    /// Reads the next frame; returns where it begins, `None` if there is no whole one.
+    /// Reads the next frame. Returns its offset; `None` if there is no complete frame.
     pub fn next_frame(&mut self) -> io::Result<Option<u64>> {
         let head_len = self.version.head_len() as u64;
         let left = self.len.saturating_sub(self.end);
@@ -77,7 +77,7 @@ impl Scan {
         Records::new(&self.records)
     }
 
-    /// Looks at what follows the last frame, after [`Scan::next_frame`] found none.
+    /// Examines the bytes after the last frame, once [`Scan::next_frame`] found no more.
     pub fn tail(&mut self) -> io::Result<Tail> {
         let len = self.len.saturating_sub(self.end);
         if len == 0 {
@@ -109,7 +109,7 @@ impl Scan {
         }
     }
 
-    /// True if a complete frame begins at that offset.
+    /// True if a complete frame begins at `offset`.
     fn is_frame(&self, bytes: &[u8], offset: u64) -> bool {
         let head_len = self.version.head_len();
         let may_be = match self.version {

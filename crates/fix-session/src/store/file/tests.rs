@@ -6,7 +6,7 @@ use crate::store::MemoryStore;
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A folder of its own for each test, removed at the end.
+/// A separate folder for each test, removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -63,7 +63,8 @@ fn what_was_committed_is_there_again_and_nothing_else() {
     assert_eq!(found.iter().flatten().count(), 2);
 }
 
-/// Three commits of a message each; returns the journal's bytes and where its frames begin.
+/// Makes three commits of one message each. Returns the journal's bytes and the offsets of its
+/// frames.
 fn three_frames(folder: &Folder) -> (Vec<u8>, Vec<usize>) {
     let mut store = folder.open();
     let mut frames = Vec::new();
@@ -133,7 +134,7 @@ fn no_flipped_bit_is_passed_over_and_nothing_is_thrown_away() {
     }
 }
 
-/// What a loss of power may leave: numbers that were given out would begin again.
+/// Zeros are what a power failure may leave. Cutting them off would reuse sequence numbers.
 #[test]
 fn zeros_in_place_of_the_last_commits_are_no_write_that_was_cut_short() {
     let folder = Folder::new();
@@ -220,7 +221,8 @@ fn a_full_disk_loses_nothing() {
     }
     store.set_next_target(7).expect("sets");
     assert!(store.commit().is_err());
-    // Nothing more is taken, so that nothing grows, but what was given out is still there.
+    // The store accepts nothing more, so that memory does not grow, but accepted messages are still
+    // readable.
     assert!(store.append(b"four").is_err() && store.set_next_target(8).is_err());
     assert!(store.set_next_sender(9).is_err());
     assert_eq!((store.next_sender(), store.next_target()), (4, 7));
@@ -236,7 +238,7 @@ fn a_full_disk_loses_nothing() {
     }
 }
 
-/// Two processes that are started together on a new store.
+/// Simulates two processes that open a new store at the same time.
 #[test]
 fn a_journal_that_another_process_is_making_is_left_alone() {
     let folder = Folder::new();
@@ -254,7 +256,7 @@ fn a_journal_that_another_process_is_making_is_left_alone() {
     assert_eq!(reopen(&folder).expect("what a dead process left is replaced").next_sender(), 1);
 }
 
-/// Threads stand for processes: a lock belongs to the file as one of them has opened it.
+/// Threads stand for processes: a lock belongs to the open file description, not to the process.
 #[test]
 fn of_those_who_make_a_journal_at_once_one_has_it() {
     for _ in 0..50 {
@@ -278,7 +280,7 @@ fn of_those_who_make_a_journal_at_once_one_has_it() {
     }
 }
 
-/// Behind the rename there is no way back: what the disk has nobody knows.
+/// After the rename there is no way back, and the content of the disk is unknown.
 #[test]
 fn nothing_is_built_on_a_journal_whose_name_may_not_be_on_the_disk() {
     let folder = Folder::new();
@@ -321,7 +323,7 @@ fn nothing_is_built_on_a_failed_sync() {
     }
 }
 
-/// The journal that version 1 of the format had, made by the program of its day.
+/// A journal of format version 1, written by a program of that time.
 const VERSION_1: &[u8] = include_bytes!("../../../tests/data/version-1.journal");
 
 #[test]
@@ -427,7 +429,7 @@ fn damage_is_told_with_where_the_next_frame_is() {
 fn a_lock_that_cannot_be_looked_at_is_an_error() {
     let folder = Folder::new();
     drop(folder.open());
-    // A link to itself is neither there nor not there.
+    // Examining a link to itself fails: it neither exists nor is missing.
     std::os::unix::fs::symlink("s.lock", folder.0.join("s.lock")).expect("made");
     let error = reopen(&folder).expect_err("nobody knows who has it").to_string();
     assert!(error.contains("s.journal"), "{error}");
@@ -437,7 +439,7 @@ fn a_lock_that_cannot_be_looked_at_is_an_error() {
 fn a_journal_that_becomes_of_no_use_is_written_anew_while_it_is_open() {
     let folder = Folder::new();
     let mut store = folder.open();
-    // Where the new one cannot be made, the old one continues.
+    // If the new journal cannot be created, the old one continues.
     let blocked = folder.0.join("s.journal.new");
     fs::create_dir(&blocked).expect("made");
     let mut longest = 0;
@@ -450,7 +452,7 @@ fn a_journal_that_becomes_of_no_use_is_written_anew_while_it_is_open() {
             store.commit().expect("commits");
             store.sync().expect("syncs");
         } else {
-            // What is not committed yet waits for it.
+            // Uncommitted data waits for the next commit.
             store.sync().expect("syncs");
         }
         if number == 50_000 {

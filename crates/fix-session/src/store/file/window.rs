@@ -1,4 +1,4 @@
-//! A part of the journal in memory, for messages that are read one after the other.
+//! A part of the journal in memory, for reading consecutive messages.
 
 use std::fs::File;
 use std::io;
@@ -10,14 +10,14 @@ use super::format::{Head, Record, Records, Version, corrupt};
 const CHUNK: usize = 128 << 10;
 const HEAD: usize = Version::Two.head_len();
 
-/// A frame whose sums are right.
+/// A frame whose sums were verified.
 #[derive(Debug, Default)]
 struct Loaded {
     at: u64,
-    /// Head included; 0 if no frame is loaded.
+    /// Length with head in bytes; 0 if no frame is loaded.
     len: u64,
     records: Vec<u8>,
-    /// Numbers of its messages, ascending, each with where it is in the records.
+    /// Numbers of its messages, ascending, each with its range in the records.
     messages: Vec<(u64, usize, usize)>,
 }
 
@@ -41,7 +41,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// Returns the first number from that one on that has a message.
+    /// Returns the first number from `seq_num` on that has a message.
     fn first_from(&self, seq_num: u64) -> Option<u64> {
         let at = self.messages.partition_point(|(number, ..)| *number < seq_num);
         self.messages.get(at).map(|(number, ..)| *number)
@@ -51,10 +51,10 @@ impl Loaded {
 #[derive(Debug, Default)]
 pub(super) struct Window {
     bytes: Vec<u8>,
-    /// Their offset in the journal.
+    /// Offset of `bytes` in the journal.
     at: u64,
     loaded: Loaded,
-    /// The number looked for last, and the frame in which that ended.
+    /// The number searched last, and the frame in which the search ended.
     reached: Option<(u64, u64)>,
 }
 
@@ -63,13 +63,13 @@ impl Window {
         *self = Self::default();
     }
 
-    /// Forgets what was found from a number on: it is used again.
+    /// Drops what was found from a number on, because the number is reused.
     pub fn cut(&mut self, seq_num: u64) {
         self.reached = self.reached.filter(|(reached, _)| *reached < seq_num);
     }
 
-    /// Looks for the first message with that number or a later one in the frames from `from` to `end`; returns its
-    /// number and its frame.
+    /// Searches the frames from `from` to `end` for the first message with this number or a later
+    /// one. Returns its number and its frame.
     pub fn find(
         &mut self,
         journal: &File,
@@ -90,7 +90,7 @@ impl Window {
         Ok(None)
     }
 
-    /// Returns a message of the frame found last; empty if it has none with that number.
+    /// Returns a message of the frame found last; empty if that frame has none with this number.
     pub fn message(&self, seq_num: u64) -> &[u8] {
         let Loaded { records, messages, .. } = &self.loaded;
         let at = messages.binary_search_by_key(&seq_num, |(number, ..)| *number);
@@ -116,7 +116,8 @@ impl Window {
         self.loaded.fill(at, records)
     }
 
-    /// Reads bytes of the journal, which ends at `end`, unless they are there; returns where they begin.
+    /// Reads bytes of the journal, which ends at `end`, unless they are already in memory. Returns
+    /// their position in the buffer.
     fn read(&mut self, journal: &File, at: u64, len: usize, end: u64) -> io::Result<usize> {
         let start = at.checked_sub(self.at).and_then(|start| usize::try_from(start).ok());
         if let Some(start) = start.filter(|start| start + len <= self.bytes.len()) {
