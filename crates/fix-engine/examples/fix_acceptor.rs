@@ -8,7 +8,7 @@ use tickwire_fix_engine::{Engine, EngineOptions, SessionKey};
 use tickwire_fix_messages::fix44::*;
 use tickwire_fix_session::{BeginString, Config, Delivery, Head, MemoryStore, Role, SessionId};
 
-/// ClOrdIDs of orders that rest, and how many reports were sent.
+/// ClOrdIDs of resting orders, and the number of sent reports.
 #[derive(Default)]
 pub(crate) struct Venue {
     resting: HashSet<Vec<u8>>,
@@ -35,7 +35,8 @@ fn report<'m>(about: About<'m>, exec_type: ExecType, exec_id: &'m str) -> Execut
 }
 
 impl Venue {
-    /// Returns ExecTypes of the reports on an order; none if a message is none, or of an order not known.
+    /// Returns the ExecTypes of the reports on a message; `None` if it is not about an order, or
+    /// the order is unknown.
     fn handle<'m>(&mut self, message: Message<'m, '_>) -> Option<(About<'m>, &'static [ExecType])> {
         Some(match AnyMessage::decode(&message).ok()? {
             AnyMessage::NewOrderSingle(order) => {
@@ -79,7 +80,7 @@ impl Application for Venue {
     }
 }
 
-/// Makes an engine that listens for a trader.
+/// Creates an engine that listens for a trader.
 pub(crate) fn listen(address: SocketAddr) -> Result<(Engine<Venue>, SocketAddr), Box<dyn Error>> {
     let mut engine = Engine::new(EngineOptions::default(), Venue::default())?;
     let listener = engine.listen(AcceptorOptions::new(address))?;

@@ -1,5 +1,6 @@
-//! A drop copy: every execution report that a trader gets is sent to a watcher's session too; while the watcher
-//! is away they are stored. Run it with `cargo run -p tickwire-fix-engine --example fix_drop_copy`.
+//! A drop copy: every execution report for a trader is also sent to a watcher's session, and stored
+//! while the watcher is not logged on. Run it with `cargo run -p tickwire-fix-engine --example
+//! fix_drop_copy`.
 
 use std::error::Error;
 use std::time::Duration;
@@ -12,7 +13,8 @@ use tickwire_fix_session::{
     BeginString, Config, Delivery, Head, MemoryStore, Now, Role, SendError, SessionId,
 };
 
-/// A venue that fills every order, and copies of its reports that are not sent to the watcher yet.
+/// A venue that fills every order, and the copies of its reports that are still to be sent to the
+/// watcher.
 #[derive(Default)]
 struct Venue {
     watcher: Option<SessionKey>,
@@ -36,7 +38,7 @@ impl Application for Venue {
         let watcher = self.watcher?;
         for id in std::mem::take(&mut self.copies) {
             match sessions.send(watcher, now, &Head::new("8"), |writer| report(&id, writer)) {
-                // The watcher does not read: its copies wait here.
+                // The watcher reads too slowly: its copies wait here.
                 Err(SendError::QueueFull) => self.copies.push(id),
                 sent => sent.map_or_else(|error| eprintln!("not copied: {error}"), drop),
             }
@@ -60,7 +62,8 @@ fn config(role: Role, sender: &str, target: &str) -> Config {
     Config::new(role, SessionId::new(BeginString::Fix44, sender, target))
 }
 
-/// A trader's orders are filled before the watcher logs on; returns the reports that the watcher gets.
+/// Fills a trader's orders before the watcher logs on. Returns the reports that the watcher
+/// receives.
 pub(crate) fn copies(orders: usize) -> Result<Vec<String>, Box<dyn Error>> {
     let store = || Box::new(MemoryStore::new());
     let mut venue = Engine::new(EngineOptions::default(), Venue::default())?;
@@ -77,7 +80,7 @@ pub(crate) fn copies(orders: usize) -> Result<Vec<String>, Box<dyn Error>> {
         let config = config(Role::Initiator, name, "VENUE");
         let session = client.add_initiator(config, store(), options.clone())?;
         for number in 0..if name == "TRADER" { orders } else { 0 } {
-            // Stored, and sent when it is logged on.
+            // The order is stored, and sent when the session is logged on.
             let _ = client.handle().send(session, "D", move |mut writer| {
                 writer.str(Tag(11), &format!("order-{number}"));
                 writer

@@ -1,4 +1,4 @@
-//! An initiator that sends an order from another thread than the engine's, replaces it and cancels it.
+//! An initiator that sends, replaces and cancels an order from a thread other than the engine's.
 //! Run it with `cargo run -p tickwire-fix-engine --example fix_initiator`, against `fix_acceptor`.
 
 use std::error::Error;
@@ -15,21 +15,21 @@ use tickwire_fix_session::{
 };
 use tickwire_host::{Stop, clock::unix_ns};
 
-/// What the trading thread is told.
+/// A notification for the trading thread.
 enum Told {
     LoggedOn,
     /// ExecType and ClOrdID of a report.
     Report(ExecType, String),
 }
 
-/// Tells the trading thread what arrives.
+/// Forwards what arrives to the trading thread.
 struct Trader(Sender<Told>);
 
 impl Application for Trader {
     fn handle_message(&mut self, _: SessionKey, delivery: Delivery<'_, BoxStore>) {
         if let Ok(AnyMessage::ExecutionReport(report)) = AnyMessage::decode(&delivery.message) {
             let cl_ord_id = report.cl_ord_id().map_or_else(String::new, |id| id.to_string());
-            // It is gone when trading has ended.
+            // The receiver is gone when trading has ended.
             let _ = self.0.send(Told::Report(report.exec_type(), cl_ord_id));
         }
     }
@@ -82,7 +82,7 @@ pub(crate) fn trade(address: SocketAddr) -> Result<Vec<String>, Box<dyn Error>> 
     told.recv_timeout(Duration::from_secs(30))?;
     let mut reports = Vec::new();
     for message in messages() {
-        // The answer is the MsgSeqNum, when the message is stored.
+        // The answer is the MsgSeqNum, once the message is stored.
         let msg_type = message.msg_type();
         handle.send(session, msg_type, move |writer| message.encode_fields(writer))?.wait()??;
         reports.push(report(&told)?);

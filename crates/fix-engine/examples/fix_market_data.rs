@@ -1,5 +1,6 @@
-//! A market data client, and a venue that answers it with a snapshot and an update: what an update does, then
-//! side, price and size are printed. Run it with `cargo run -p tickwire-fix-engine --example fix_market_data`.
+//! A market data client, and a venue that answers it with a snapshot and an update. Prints the
+//! action of updates, and side, price and size of each entry. Run it with `cargo run -p
+//! tickwire-fix-engine --example fix_market_data`.
 
 use std::error::Error;
 use std::time::Duration;
@@ -11,7 +12,8 @@ use tickwire_fix_engine::{
 use tickwire_fix_messages::fix44::*;
 use tickwire_fix_session::{BeginString, Config, Delivery, Head, MemoryStore, Role, SessionId};
 
-/// Client and venue, told apart by what they get, and the entries that the client got.
+/// The application of client and venue, which differ by the messages they get; collects the
+/// client's entries.
 #[derive(Default)]
 struct Side(Vec<String>);
 
@@ -66,7 +68,7 @@ impl Application for Side {
     }
 }
 
-/// Runs venue and client until three entries came; returns them.
+/// Runs venue and client until three entries have arrived; returns them.
 pub(crate) fn entries() -> Result<Vec<String>, Box<dyn Error>> {
     let mut venue = Engine::new(EngineOptions::default(), Side::default())?;
     let listener = venue.listen(AcceptorOptions::new("127.0.0.1:0".parse()?))?;
@@ -84,7 +86,7 @@ pub(crate) fn entries() -> Result<Vec<String>, Box<dyn Error>> {
     request.md_entry_types.extend(kinds.map(MdEntryTypesEntry::new));
     request.related_sym.push(MarketDataRequestRelatedSymEntry::default());
     request.related_sym[0].set_symbol(Text::from("XYZ"));
-    // It is stored, and sent when both sides are logged on.
+    // The request is stored, and sent when both sides are logged on.
     let _ = client.handle().send(session, "V", move |writer| request.encode_fields(writer))?;
     while client.application().0.len() < 3 {
         venue.turn(Duration::from_millis(1))?;

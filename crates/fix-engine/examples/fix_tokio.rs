@@ -1,5 +1,6 @@
-//! Both sides of a session as tokio tasks: a trader sends orders from another task than the session's, a venue
-//! accepts them. Run it with `cargo run -p tickwire-fix-engine --features tokio --example fix_tokio`.
+//! Both sides of a session as tokio tasks: a trader sends orders from a task other than the
+//! session's, and a venue accepts them. Run it with `cargo run -p tickwire-fix-engine --features
+//! tokio --example fix_tokio`.
 
 use std::error::Error;
 use tickwire_fix::typed::{Stamped, Text};
@@ -43,7 +44,7 @@ fn accept(mut delivery: Delivery<'_, MemoryStore>) {
     sent.map_or_else(|error| eprintln!("not sent: {error}"), drop);
 }
 
-/// Takes one connection and accepts its orders.
+/// Accepts one connection and its orders.
 async fn venue(listener: TcpListener) -> std::io::Result<TaskEnd> {
     let (connection, _) = listener.accept().await?;
     let handle_event = |event: Event<'_, MemoryStore>| match event {
@@ -61,7 +62,7 @@ async fn send(
     orders: usize,
 ) -> Result<Vec<String>, Box<dyn Error>> {
     for number in 0..orders {
-        // The answer is the MsgSeqNum, when the message is stored.
+        // The answer is the MsgSeqNum, once the message is stored.
         trader.send("D", move |writer| order(number, writer)).await??;
     }
     let mut accepted = Vec::new();
@@ -72,7 +73,8 @@ async fn send(
     Ok(accepted)
 }
 
-/// Runs venue and trader until all orders are accepted; returns ClOrdIDs of the reports, and how both ended.
+/// Runs venue and trader until all orders are accepted. Returns the ClOrdIDs of the reports, and
+/// how both tasks ended.
 pub(crate) async fn trade(orders: usize) -> Result<(Vec<String>, [TaskEnd; 2]), Box<dyn Error>> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let connection = TcpStream::connect(listener.local_addr()?).await?;
@@ -83,7 +85,7 @@ pub(crate) async fn trade(orders: usize) -> Result<(Vec<String>, [TaskEnd; 2]), 
         if let Event::Application(delivery) = event
             && let Ok(AnyMessage::ExecutionReport(report)) = AnyMessage::decode(&delivery.message)
         {
-            // It is gone when all reports have come.
+            // The receiver is gone when all reports have arrived.
             let _ = told.send(report.order_id().to_string());
         }
     });

@@ -1,8 +1,9 @@
-//! A Logon that is signed, as venues for crypto assets want it, and an acceptor that checks it.
+//! A signed Logon, as crypto venues require it, and an acceptor that verifies it.
 //!
-//! Coinbase wants RawData (96) to be the HMAC-SHA256, in Base64, of SendingTime, MsgType, MsgSeqNum,
-//! SenderCompID, TargetCompID and the passphrase, with delimiters between; others differ in what is
-//! signed and how. Run it with `cargo run -p tickwire-fix-engine --example signature_logon`.
+//! At Coinbase, RawData (96) is the Base64 of the HMAC-SHA256 of SendingTime, MsgType, MsgSeqNum,
+//! SenderCompID, TargetCompID and the passphrase, with delimiters between them. Other venues sign
+//! other fields or use other algorithms. Run it with `cargo run -p tickwire-fix-engine --example
+//! signature_logon`.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use tickwire_fix_session::{
 const RAW_DATA_LENGTH: Tag = Tag(95);
 const RAW_DATA: Tag = Tag(96);
 
-/// What is signed of a Logon.
+/// Returns the signed text of a Logon.
 fn signed(logon: &Message<'_, '_>) -> Vec<u8> {
     let value = |tag| logon.field(Tag(tag)).map_or(&b""[..], |field| field.value);
     [52, 35, 34, 49, 56, 554].map(value).join(&1)
@@ -42,7 +43,7 @@ impl Hooks for Signer {
     }
 }
 
-/// Lets in whoever knows the secret.
+/// Accepts peers that know the secret.
 pub struct Venue(Key);
 
 impl Application for Venue {
@@ -58,10 +59,10 @@ impl Application for Venue {
     }
 }
 
-/// Runs a venue and a client that knows `secret`; returns whether it is let in.
+/// Runs a venue and a client that knows `secret`. Returns true if the client is accepted.
 ///
 /// # Errors
-/// What the operating system says.
+/// The operating system's error.
 pub fn is_let_in(secret: &[u8]) -> Result<bool, Box<dyn Error>> {
     let venue_key = Key::new(HMAC_SHA256, b"the secret of the API key");
     let mut venue = Engine::new(EngineOptions::default(), Venue(venue_key.clone()))?;

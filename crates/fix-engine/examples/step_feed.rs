@@ -1,5 +1,6 @@
-//! A market data feed over a FIXT session, as SZSE has it (STEP): the gateway sends blocks of FAST bytes in RawData (96), the
-//! client logs on, decodes and prints them. Run it with `cargo run -p tickwire-fix-engine --example step_feed`.
+//! A market data feed over a FIXT session, as at SZSE (STEP): the gateway sends blocks of FAST
+//! bytes in RawData (96); the client logs on, decodes and prints them. Run it with `cargo run -p
+//! tickwire-fix-engine --example step_feed`.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ const TEMPLATES: &str = r#"<templates><template name="Snapshot" id="1">
     <string name="SecurityID" id="48"><copy/></string>
     <uInt64 name="LastPx" id="31"><delta/></uInt64>
     </template></templates>"#;
-/// MsgType of a block: one that exchanges define for themselves.
+/// MsgType of a block, user-defined.
 const BLOCK: &str = "UA";
 const RAW_DATA_LENGTH: Tag = Tag(95);
 const RAW_DATA: Tag = Tag(96);
@@ -30,7 +31,7 @@ impl Application for Gateway {
     fn handle_message(&mut self, _: SessionKey, _: Delivery<'_, BoxStore>) {}
 }
 
-/// A client: the messages that came, as text.
+/// A client with the received messages as text.
 struct Client {
     decoder: Decoder,
     came: Vec<String>,
@@ -41,7 +42,7 @@ impl Application for Client {
         let Some(block) = delivery.message.field(RAW_DATA) else {
             return eprintln!("a message without RawData (96)");
         };
-        // Dictionaries begin anew with each block.
+        // Each block begins with reset dictionaries.
         for message in self.decoder.packet(block.value) {
             let text = |error: tickwire_fast::Error| error.to_string();
             self.came.push(message.map_or_else(text, |message| message.to_string()));
@@ -62,7 +63,7 @@ fn block(program: &Arc<Program>, security: &str, price: u64) -> Result<Vec<u8>, 
     Ok(block)
 }
 
-/// Runs gateway and client until four messages came; returns them.
+/// Runs gateway and client until four messages have arrived; returns them.
 pub(crate) fn messages() -> Result<Vec<String>, Box<dyn Error>> {
     let program = Arc::new(Program::compile(TemplateSet::parse(TEMPLATES)?)?);
     let mut gateway = Engine::new(EngineOptions::default(), Gateway)?;
@@ -80,7 +81,7 @@ pub(crate) fn messages() -> Result<Vec<String>, Box<dyn Error>> {
     client.add_initiator(calling, store(), InitiatorOptions::new(address))?;
     for (security, price) in [("000001", 1_250), ("300750", 18_000)] {
         let block = block(&program, security, price)?;
-        // It is stored, and sent when both sides are logged on.
+        // The block is stored, and sent when both sides are logged on.
         let _ = gateway.handle().send(session, BLOCK, move |mut writer| {
             writer.data(RAW_DATA_LENGTH, RAW_DATA, &block);
             writer

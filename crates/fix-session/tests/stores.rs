@@ -1,4 +1,4 @@
-//! What a session asks of its store, and what it tells of one that fails.
+//! Calls of a session to its store, and reports of failures.
 
 mod talk;
 mod watched;
@@ -53,7 +53,7 @@ fn a_reset_that_the_store_refuses_is_told_and_not_said() {
     let len = session.poll_transmit(NOW).expect("commits").len();
     session.handle_transmitted(len);
     assert!(len > 0 && session.is_logged_on());
-    // While there is a connection it ends; nothing is said.
+    // While connected, the failure disconnects the session, and nothing is sent to the peer.
     session.reset(NOW);
     assert!(session.poll_transmit(NOW).expect("commits").is_empty());
     let mut told = || match session.poll_event(NOW) {

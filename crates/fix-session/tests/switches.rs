@@ -1,4 +1,4 @@
-//! Switches of the configuration, and what an application may ask for, in what is answered.
+//! Switches of the configuration and requests of the application, observed in the answers.
 
 mod talk;
 
@@ -19,7 +19,7 @@ fn an_invalid_message_is_handled_and_told_if_it_is_not_to_be_refused() {
         tag: Some(Tag(55)),
     };
     assert!(talk.notices.contains(&told), "{:?}", talk.notices);
-    // A message for the application reaches it, whatever is missing.
+    // The application receives the message despite its faults.
     let answer = talk.say(3, "D", "11=1|");
     assert_eq!(answer, ["35=j|45=3|58=Unsupported Message Type|372=D|379=my id|380=3"]);
     assert_eq!(talk.session.store().next_target(), 4);
@@ -54,7 +54,7 @@ fn a_sequence_reset_goes_on_with_a_higher_number() {
     assert!(talk.session.skip_to(NOW, 100));
     assert_eq!(talk.answers(false), ["35=4|36=100"]);
     assert_eq!(talk.session.store().next_sender(), 100);
-    // What lies between is filled over if the peer asks for it after all.
+    // The skipped numbers are gap-filled if the peer requests them anyway.
     assert_eq!(talk.say(2, "2", "7=2|16=0|"), ["35=4|43=Y|36=100|123=Y"]);
     assert_eq!(talk.say(3, "1", "112=x|"), ["35=0|112=x"]);
     assert_eq!(talk.session.store().next_sender(), 101);
@@ -87,10 +87,10 @@ fn what_is_missing_is_asked_for_with_its_end_if_the_interval_is_to_be_closed() {
 fn without_a_check_of_numbers_every_message_is_handled_when_it_comes() {
     let unchecked = |config: &mut Config| config.check_seq_nums = false;
     let mut talk = Talk::logged_on_with(BeginString::Fix44, unchecked);
-    // Too early: nothing is requested, and the number is taken over.
+    // Number too high: nothing is requested, and the session continues from it.
     assert_eq!(talk.say(9, "1", "112=early|"), ["35=0|112=early"]);
     assert_eq!(talk.session.store().next_target(), 10);
-    // Too late: no Logout, and the number stays.
+    // Number too low: no Logout, and the expected number stays.
     assert_eq!(talk.say(3, "1", "112=late|"), ["35=0|112=late"]);
     assert_eq!(talk.session.store().next_target(), 10);
     // Possible duplicates reach the application.
@@ -113,7 +113,7 @@ fn a_logon_with_a_higher_number_asks_for_nothing_if_numbers_are_not_checked() {
         config.next_expected_seq_num = true;
     };
     let mut talk = Talk::new(BeginString::Fix44, Role::Acceptor, unchecked);
-    // NextExpectedMsgSeqNum needs numbers that are checked.
+    // NextExpectedMsgSeqNum is used only if sequence numbers are checked.
     assert_eq!(talk.say(7, "A", "98=0|108=30|"), ["35=A|98=0|108=30"]);
     assert_eq!(talk.session.store().next_target(), 8);
 }
@@ -141,10 +141,10 @@ fn the_last_number_handled_stands_in_every_header_from_42_on() {
         talk.say(2, "B", news),
         ["35=j|369=2|45=2|58=Unsupported Message Type|372=B|379=my id|380=3"]
     );
-    // What is missing is not handled.
+    // A message after a gap is not handled yet.
     assert_eq!(talk.say(7, "0", ""), ["35=2|369=2|7=3|16=0"]);
     assert!(talk.say(3, "4", "43=Y|122=20240229-12:34:56|123=Y|36=7|").is_empty());
-    // Sent again, a message has the number of today.
+    // A resent message has the current LastMsgSeqNumProcessed.
     assert_eq!(
         talk.say(8, "2", "7=2|16=2|"),
         ["35=j|43=Y|369=8|45=2|58=Unsupported Message Type|372=B|379=my id|380=3"]
@@ -211,7 +211,7 @@ fn messages_that_wait_for_a_slow_peer_are_bounded_in_number_and_in_bytes() {
         assert!(accepted == 9 || matches!(send(), Err(SendError::QueueFull)));
         accepted
     };
-    // The first goes to the connection, which takes nothing; the others wait.
+    // The first message goes to the connection, which accepts nothing; the others are queued.
     assert_eq!(accepted(u64::MAX, u64::MAX), 9);
     assert_eq!(accepted(2, u64::MAX), 3);
     assert_eq!(accepted(u64::MAX, 1), 2);

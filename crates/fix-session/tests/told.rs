@@ -1,4 +1,5 @@
-//! What a session tells and counts: rejects, garbage, duplicates; and what it answers to fields that are none.
+//! Events and counters of a session for rejects, garbage and duplicates, and its answers to
+//! malformed fields.
 
 mod talk;
 

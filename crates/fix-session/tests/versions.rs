@@ -1,5 +1,5 @@
-//! What depends on the version of the protocol: the form of rejects, how resends are requested, the
-//! precision of times, which fields a Logon has.
+//! Differences between protocol versions: the form of rejects and resend requests, the precision of
+//! times, the fields of a Logon.
 
 mod talk;
 
@@ -7,7 +7,7 @@ use talk::{NOW, TIME, Talk};
 use tickwire_fix::Tag;
 use tickwire_fix_session::{BeginString, Config, Head, Role};
 
-/// Runs a check on each version and compares what it gives.
+/// Runs a check with each version and compares the results.
 fn by_version(check: impl Fn(BeginString) -> Vec<String>, expected: [&[&str]; 6]) {
     for (version, expected) in BeginString::ALL.into_iter().zip(expected) {
         assert_eq!(check(version), expected, "{version:?}");
@@ -19,7 +19,7 @@ fn a_reject_names_the_tag_in_its_text_before_42_and_in_fields_from_then_on() {
     let old: &[&str] = &["35=3|45=2|58=Tag not defined for this message type (55)"];
     let new: &[&str] = &["35=3|45=2|58=Tag not defined for this message type|371=55|372=0|373=2"];
     let check = |version| Talk::logged_on(version).say(2, "0", "55=ABC|");
-    // The session's dictionary of FIXT does not know the fields of applications.
+    // The session dictionary of FIXT lacks application fields.
     let fixt: &[&str] = &["35=3|45=2|58=Invalid tag number|371=55|372=0|373=0"];
     by_version(check, [old, old, new, new, new, fixt]);
 }
@@ -33,7 +33,7 @@ fn reasons_above_11_came_after_42() {
     by_version(check, [old, old, without, new, new, new]);
 }
 
-/// A News in the version's fields: Headline was added with FIX 4.1.
+/// Returns the body of a News in this version: FIX 4.1 added Headline.
 const fn news(version: BeginString) -> &'static str {
     match version {
         BeginString::Fix40 => "33=1|58=heard|",
@@ -101,7 +101,7 @@ fn the_way_back_has_location_ids_from_41_on() {
     let old: &[&str] = &["35=3|128=OUT|129=DESK|45=2|58=Invalid tag number (144)"];
     let check = |version| {
         let mut answers = Talk::logged_on(version).say(2, "0", wrong);
-        // What follows is told in each version's own form.
+        // The rest differs between versions.
         if version > BeginString::Fix40 {
             answers.iter_mut().for_each(|answer| answer.truncate(35));
         }
@@ -113,7 +113,7 @@ fn the_way_back_has_location_ids_from_41_on() {
 
 #[test]
 fn a_missing_field_is_told_before_one_that_the_version_does_not_have() {
-    // TransactTime came to orders with FIX 4.2; ClOrdID is missing in all versions.
+    // FIX 4.2 added TransactTime to orders; ClOrdID is missing in all versions.
     let old: &[&str] = &["35=3|45=2|58=Required tag missing (11)"];
     let new: &[&str] = &["35=3|45=2|58=Required tag missing|371=11|372=D|373=1"];
     let order = format!("60={TIME}|21=1|38=5|40=1|54=1|55=ABC|");

@@ -1,4 +1,4 @@
-//! What the operating system takes without an engine.
+//! Baselines without an engine: the times of the operating system alone.
 
 use std::error::Error;
 use std::io::{self, ErrorKind, Read, Write};
@@ -12,7 +12,7 @@ use tickwire_host::clock::monotonic_ns;
 
 use crate::CPUS;
 
-/// How long a sleeper is given to fall asleep, between two exchanges.
+/// Pause between two exchanges, in which a waiting thread falls asleep.
 const FALL_ASLEEP_NS: u64 = 30_000;
 
 /// Returns both ends of a connection over loopback.
@@ -25,7 +25,7 @@ pub fn connected() -> io::Result<[TcpStream; 2]> {
     Ok([near, far])
 }
 
-/// Reads until the buffer is full, asking again if there is nothing yet and the socket does not block.
+/// Reads until the buffer is full. On a non-blocking socket it polls.
 pub fn read_all(stream: &mut TcpStream, buffer: &mut [u8]) -> io::Result<()> {
     let mut len = 0;
     while len < buffer.len() {
@@ -39,7 +39,7 @@ pub fn read_all(stream: &mut TcpStream, buffer: &mut [u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives a sleeper time to fall asleep.
+/// Waits until the other thread has fallen asleep.
 pub fn let_sleep() {
     let until = monotonic_ns() + FALL_ASLEEP_NS;
     while monotonic_ns() < until {
@@ -47,15 +47,15 @@ pub fn let_sleep() {
     }
 }
 
-/// Bytes out and bytes back, a thread each.
+/// An exchange of bytes between two threads.
 pub struct PingPong {
-    /// How many exchanges come.
+    /// Sends the number of exchanges of the next round.
     counts: SyncSender<usize>,
     times: Receiver<io::Result<Vec<u64>>>,
 }
 
 impl PingPong {
-    /// Starts the threads, for rounds of the bytes of an order and of its report.
+    /// Starts the threads, which exchange the bytes of an order and of its report.
     pub fn start([order, report]: &[Vec<u8>; 2], is_busy: bool) -> Result<Self, Box<dyn Error>> {
         let [near, far] = connected()?;
         near.set_nonblocking(is_busy)?;
@@ -65,7 +65,7 @@ impl PingPong {
         let (start_far, begin_far) = sync_channel::<usize>(0);
         let (first, second) = (order.clone(), report.clone());
         thread::spawn(move || {
-            // As the other threads of this program, it ends with it.
+            // Like the other threads of this program, it ends with the program.
             pin_current_thread(CPUS[1]).expect("a second CPU");
             let (mut far, mut read) = (far, first);
             for count in begin_far {
@@ -102,7 +102,7 @@ impl PingPong {
     }
 }
 
-/// A thread that is woken and writes.
+/// A thread that writes each time it is woken.
 pub struct WakeUp {
     waker: Waker,
     near: TcpStream,

@@ -1,4 +1,4 @@
-//! An initiator's engine and an acceptor's, a thread each.
+//! The engines of an initiator and an acceptor, each on its own thread.
 
 use std::error::Error;
 use std::path::Path;
@@ -23,14 +23,14 @@ use tickwire_host::clock::{monotonic_ns, unix_ns};
 
 use crate::{CPUS, messages};
 
-/// Longest wait for anything.
+/// Longest wait for any step.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Where sessions keep their messages.
+/// The stores of the sessions.
 #[derive(Clone, Copy)]
 pub enum Stores<'a> {
     Memory,
-    /// In journals, which are handed to the disk from time to time.
+    /// Journals, which are synced to the disk periodically.
     Files(&'a Path),
 }
 
@@ -50,7 +50,7 @@ impl Stores<'_> {
 
 pub fn config(role: Role, sender: &str, target: &str) -> Config {
     let mut config = Config::new(role, SessionId::new(BeginString::Fix44, sender, target));
-    // None comes between.
+    // No heartbeat disturbs the measurement.
     config.heartbeat_s = 3600;
     config
 }
@@ -78,7 +78,7 @@ impl Application for Venue {
     }
 }
 
-/// Lets threads run that ask for events all the time, while it is open.
+/// Lets busy-polling threads run while it is open.
 #[derive(Default)]
 struct Gate {
     is_open: AtomicBool,
@@ -95,7 +95,7 @@ impl Gate {
         self.is_open.store(false, Ordering::SeqCst);
     }
 
-    /// Waits until it is open.
+    /// Waits until the gate is open.
     fn pass(&self) {
         while !self.is_open.load(Ordering::SeqCst) {
             thread::park();
@@ -107,23 +107,23 @@ impl Gate {
     }
 }
 
-/// Sends an order when the report on the last has come.
+/// Sends the next order when the report of the previous one has arrived.
 struct Trader {
     session: Option<SessionKey>,
     is_logged_on: bool,
     sent_ns: u64,
     orders: u64,
     times: Vec<u64>,
-    /// Orders of this round without a report.
+    /// Orders of this round that have no report yet.
     left: usize,
-    /// Wishes for rounds.
+    /// Requests for rounds, each with its number of orders.
     counts: Receiver<usize>,
     rounds: SyncSender<Vec<u64>>,
     gate: Arc<Gate>,
 }
 
 impl Trader {
-    /// Returns the ClOrdID of the next order, which is on its way from now on.
+    /// Returns the ClOrdID of the next order and starts its time.
     fn next(&mut self) -> String {
         self.orders += 1;
         let cl_ord_id = format!("order-{:08}", self.orders);
@@ -157,7 +157,7 @@ impl Application for Trader {
         self.session = Some(session);
     }
 
-    /// Begins a round when one is wished for.
+    /// Starts a round when one is requested.
     fn handle_turn(&mut self, sessions: &mut Sessions, now: Now) -> Option<u64> {
         if self.left > 0 || !self.is_logged_on {
             return None;
@@ -172,7 +172,7 @@ impl Application for Trader {
     }
 }
 
-/// An engine on a thread of its own.
+/// An engine on a separate thread.
 struct Running {
     handle: EngineHandle,
     stop: Stop,
@@ -253,7 +253,7 @@ impl Pair {
         Ok(Self { initiator, acceptor, counts, rounds, gate, keys: [called, accepted] })
     }
 
-    /// Returns the times from an order to its report.
+    /// Runs a round of `count` orders. Returns the times from order to report in nanoseconds.
     pub fn round(&mut self, count: usize) -> Result<Vec<u64>, Box<dyn Error>> {
         self.counts.send(count)?;
         self.gate.open();
@@ -261,7 +261,7 @@ impl Pair {
         Ok(self.rounds.recv_timeout(PATIENCE)?)
     }
 
-    /// Returns an order and its report as they were on the wire.
+    /// Returns the bytes of an order and of its report on the wire.
     pub fn bytes_of_an_exchange(&mut self) -> Result<[Vec<u8>; 2], Box<dyn Error>> {
         self.round(1)?;
         let [called, accepted] = self.keys;

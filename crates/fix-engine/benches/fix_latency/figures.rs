@@ -1,6 +1,6 @@
-//! Times of several kinds, and what they say.
+//! Statistics of the measured times.
 
-/// Times of what was measured in turns, the first kind being what the others are compared with.
+/// Times of several kinds, measured in turn. The first kind is the baseline of the others.
 pub struct Figures {
     title: &'static str,
     kinds: Vec<Kind>,
@@ -9,11 +9,11 @@ pub struct Figures {
 struct Kind {
     name: String,
     times: Vec<u64>,
-    /// Medians of rounds.
+    /// Medians of the rounds.
     medians: Vec<u64>,
 }
 
-/// Returns the time that so many of a thousand do not exceed.
+/// Returns the quantile `permille` / 1000 of the times.
 fn quantile(times: &mut [u64], permille: usize) -> u64 {
     let at = times.len().saturating_sub(1) * permille / 1000;
     match times.is_empty() {
@@ -48,7 +48,7 @@ impl Figures {
         println!("{:32} {:>8} {:>8} {:>8} {:>8}", "", "p50", "p99", "p99.9", "ratio");
         let bare = self.kinds.first().map_or(Vec::new(), |kind| kind.medians.clone());
         for kind in &mut self.kinds {
-            // The ratio of each round, in millionths: those of rounds apart are not compared.
+            // The ratio to the baseline of the same round, in millionths.
             let ratios = kind.medians.iter().zip(&bare);
             let mut ratios: Vec<u64> =
                 ratios.map(|(own, bare)| own * 1_000_000 / (*bare).max(1)).collect();

@@ -1,4 +1,4 @@
-//! Orders that a thread hands to an engine that sleeps.
+//! Orders that another thread passes to a sleeping engine.
 
 use std::error::Error;
 use std::io::{ErrorKind, Read, Write};
@@ -25,7 +25,7 @@ impl Application for Silent {
     fn handle_message(&mut self, _: SessionKey, _: tickwire_fix_session::Delivery<'_, BoxStore>) {}
 }
 
-/// An engine that sleeps, and the counterparty's end of its connection.
+/// A sleeping engine, and the counterparty's end of its connection.
 pub struct Handed {
     handle: EngineHandle,
     session: SessionKey,
@@ -38,7 +38,7 @@ fn now() -> Now {
     Now { wall_ns: unix_ns(), steady_ns: monotonic_ns() }
 }
 
-/// Answers the Logon of whoever connects.
+/// Answers the Logon of the connecting engine.
 fn log_on(stream: &mut TcpStream) -> Result<(), Box<dyn Error>> {
     let accepting = config(Role::Acceptor, "VENUE", "THREADS");
     let mut session = Session::new(accepting, MemoryStore::new());
@@ -78,7 +78,7 @@ impl Handed {
         Ok(Self { handle, session, stop, thread, counterparty })
     }
 
-    /// Reads a message, asking until it is there.
+    /// Polls until a message has arrived, and reads it.
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Box<dyn Error>> {
         loop {
             match self.counterparty.read(buffer) {
@@ -99,7 +99,7 @@ impl Handed {
         });
         let len = self.read(&mut buffer)?;
         let took = monotonic_ns() - begun;
-        // One write, one whole message.
+        // Each write is one complete message.
         let trailer = buffer[..len].len().checked_sub(8).ok_or("the connection is closed")?;
         assert_eq!(&buffer[trailer..trailer + 4], b"\x0110=");
         sent?.wait()??;

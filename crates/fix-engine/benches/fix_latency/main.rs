@@ -1,11 +1,13 @@
-//! From an order to its first execution report over loopback, beside a bare exchange of the same bytes, and from a
-//! handle on another thread to the wire, beside a bare wake-up and write.
+//! Latency from an order to its first execution report over loopback, compared with a bare exchange
+//! of the same bytes; and from a handle on another thread to the wire, compared with a bare wake-up
+//! and write.
 //!
 //! `cargo bench -p tickwire-fix-engine --bench fix_latency -- [--rounds N] [--peer PROGRAM]`
 //!
-//! Every round plays each kind once, so that what else the machine does falls on all of them, and a ratio is the
-//! median of the ratios of single rounds. Threads of both sides stay on a CPU each, the same for all kinds. A peer
-//! program is told `run COUNT` by a line and answers with a line of as many nanoseconds (`peers/fix/quickfix`).
+//! Every round measures each kind once, so that other load affects all of them; a ratio is the
+//! median of the ratios of single rounds. The threads of the two sides are pinned to one CPU each,
+//! the same for all kinds. A peer program reads a line `run COUNT` and answers with one line of
+//! COUNT times in nanoseconds (`peers/fix/quickfix`).
 
 mod bare;
 mod engines;
@@ -23,10 +25,10 @@ use figures::Figures;
 use handed::Handed;
 use peer::Peer;
 
-/// Exchanges in a round of one kind.
+/// Exchanges per round of one kind.
 const COUNT: usize = 200;
 
-/// CPUs of the side that measures and of the other one.
+/// The CPUs of the measuring side and of the other side.
 const CPUS: [usize; 2] = [0, 1];
 
 struct Options {
@@ -40,7 +42,7 @@ fn options() -> Result<Options, Box<dyn Error>> {
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value"));
         match argument.as_str() {
-            // What cargo adds.
+            // Cargo adds this argument.
             "--bench" => {}
             "--rounds" => options.rounds = value()?.parse()?,
             "--peer" => options.peers.push(value()?.into()),
@@ -50,7 +52,7 @@ fn options() -> Result<Options, Box<dyn Error>> {
     Ok(options)
 }
 
-/// Sleeping threads: what waits is woken by the operating system.
+/// Measures sleeping threads, which the operating system wakes.
 fn blocking(options: &Options) -> Result<[Vec<u8>; 2], Box<dyn Error>> {
     let folder = std::env::temp_dir().join(format!("tickwire-latency-{}", std::process::id()));
     let mut in_memory = Pair::start(Stores::Memory, false)?;
@@ -85,7 +87,7 @@ fn blocking(options: &Options) -> Result<[Vec<u8>; 2], Box<dyn Error>> {
     Ok(bytes)
 }
 
-/// Threads that ask for what arrives all the time.
+/// Measures busy-polling threads.
 fn busy(options: &Options, bytes: &[Vec<u8>; 2]) -> Result<(), Box<dyn Error>> {
     let mut engines = Pair::start(Stores::Memory, true)?;
     let mut bare = PingPong::start(bytes, true)?;

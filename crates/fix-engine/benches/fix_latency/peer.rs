@@ -1,4 +1,4 @@
-//! A program that measures another engine, told when by its standard input.
+//! A program that measures another engine, controlled by its standard input.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use crate::CPUS;
 
-/// A program that runs.
+/// A running program.
 pub struct Peer {
     name: String,
     child: Child,
@@ -45,7 +45,7 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may already have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

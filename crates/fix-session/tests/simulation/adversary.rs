@@ -1,10 +1,12 @@
-//! Peers that keep no rule: garbage, wrong lengths and sums, numbers that are absent, negative, huge, or go back,
-//! Resend Requests in floods, Logons in the middle, messages before Logon and behind Logout, other CompIDs, duplicates
-//! that are none, times far off, half messages, connections cut at any byte, peers that do not read.
+//! Peers that violate every rule: garbage, wrong lengths and sums, sequence numbers that are
+//! absent, negative, huge or too low, floods of Resend Requests, repeated Logons, messages before
+//! Logon and after Logout, other CompIDs, false duplicates, wrong times, incomplete messages,
+//! connections cut at any byte, peers that do not read.
 //!
-//! Whatever they say: nothing panics, each message of theirs causes a bounded number of new ones, what waits for them
-//! is bounded, the application gets each of their messages once and in order, no number of ours is used twice, and no
-//! message of ours is filled over. Then a peer that keeps the rules logs on, gets all, and is heard.
+//! Whatever they send: nothing panics, each of their messages causes a bounded number of new ones,
+//! the output that waits for them is bounded, the application gets each of their messages once and
+//! in order, no sequence number of ours is used twice, and no application message of ours is
+//! gap-filled. Then a correct peer logs on, receives all messages, and its own are delivered.
 
 mod good_peer;
 mod script;
@@ -21,10 +23,10 @@ use tickwire_fix_session::{
 };
 use watch::Watch;
 
-/// New messages that one message of the peer, or one look at the clock, may cause at most.
+/// Most new messages that one message of the peer, or one run of the timers, may cause.
 const ANSWERS_MAX: usize = 4;
 
-/// The side that is attacked, and what is seen of it.
+/// The attacked side, and the observations of it.
 pub struct Victim {
     pub session: Session<BoxStore>,
     pub now: Now,
@@ -67,7 +69,7 @@ impl Victim {
         self.closes = true;
     }
 
-    /// The application sends a message.
+    /// Sends an application message.
     pub fn send(&mut self) {
         let number = self.sent + 1;
         let seq_num = self.session.store().next_sender();
@@ -91,7 +93,7 @@ impl Victim {
         self.handle(b"");
     }
 
-    /// Handles what arrived.
+    /// Handles received bytes.
     pub fn handle(&mut self, bytes: &[u8]) {
         let mut handled = 0;
         self.session.handle_bytes(bytes);
@@ -122,10 +124,10 @@ impl Victim {
         watch.note_expected(session.store().next_target());
     }
 
-    /// Hands bytes to the peer; returns them.
+    /// Returns bytes for the peer.
     pub fn transmit(&mut self, len_max: usize) -> Vec<u8> {
         let bytes = self.session.poll_transmit(self.now).expect("memory");
-        // What is made ready is bounded, however little the peer reads.
+        // The ready bytes are bounded, however little the peer reads.
         assert!(bytes.len() < 150_000, "{} bytes wait", bytes.len());
         let bytes = bytes[..bytes.len().min(len_max)].to_vec();
         self.session.handle_transmitted(bytes.len());
@@ -134,7 +136,7 @@ impl Victim {
     }
 }
 
-/// Returns a reader that knows the data field of our messages.
+/// Returns a reader that knows the data field of this side's messages.
 fn reader() -> Reader {
     Reader::new().data_fields(dictionaries().session.data_fields())
 }
@@ -148,7 +150,7 @@ fn simulate(seed: u64) {
         script.begin(&mut random, &victim);
         for _ in 0..random.u64(..80) {
             let bytes = script.next(&mut random, &victim);
-            // In pieces, cut anywhere.
+            // Pieces cut at arbitrary bytes.
             for piece in bytes.chunks(1 + random.u64(..200) as usize) {
                 victim.handle(piece);
                 if random.u64(..4) == 0 {

@@ -1,4 +1,4 @@
-//! What is sent: a message with a data field of a dictionary of its own, made of its number.
+//! The sent messages: each has a user-defined data field whose content is derived from its number.
 
 use std::sync::{Arc, OnceLock};
 use tickwire_fix::dictionary::shipped;
@@ -8,7 +8,7 @@ use tickwire_fix_session::Dictionaries;
 const LENGTH: Tag = Tag(5001);
 const DATA: Tag = Tag(5002);
 
-/// FIX 4.4 with a message of a number, data and text.
+/// Returns FIX 4.4 with an additional message that has a number, data and text.
 pub fn dictionaries() -> Dictionaries {
     static LOADED: OnceLock<Dictionaries> = OnceLock::new();
     let load = || {
@@ -29,7 +29,7 @@ pub fn dictionaries() -> Dictionaries {
     LOADED.get_or_init(load).clone()
 }
 
-/// Data that look like fields, trailers and other messages.
+/// Returns data that looks like fields, trailers and other messages.
 fn data(number: u64) -> Vec<u8> {
     let parts = [&b"\x0110=000\x01"[..], b"8=FIX.4.4\x019=5\x01", b"\x00\xFF=", b"b="];
     (0..=number % 5).flat_map(|at| parts[(number + at) as usize % parts.len()].to_vec()).collect()
@@ -41,7 +41,7 @@ pub fn write_body(writer: &mut Writer<'_>, number: u64) {
     writer.str(Tag(58), &format!("text {number}"));
 }
 
-/// Checks that a message has just the bytes after its header that were sent first.
+/// Checks that the bytes after the header are those of the first transmission.
 pub fn check_body(message: &Message<'_, '_>, number: u64) {
     let start = message.field(Tag(148)).expect("there").offset as usize - b"148=".len();
     let bytes = message.bytes();
@@ -53,7 +53,7 @@ pub fn check_body(message: &Message<'_, '_>, number: u64) {
     assert_eq!(found.escape_ascii().to_string(), expected.escape_ascii().to_string());
 }
 
-/// Returns the number of a message that is stored.
+/// Returns the number of a stored message.
 pub fn number_of(stored: &[u8]) -> u64 {
     let text = String::from_utf8_lossy(stored).into_owned();
     let value = text.split("\u{1}148=").nth(1).expect("there");

@@ -1,4 +1,4 @@
-//! Where the messages of each side are kept over the death of its process, and how that fails.
+//! The stores of both sides, which survive the death of a process, and their failures.
 
 use super::watched::{Act, Watched, full};
 use std::cell::Cell;
@@ -10,30 +10,30 @@ use tickwire_fix_session::{FileStore, FileStoreOptions, Fsync, MemoryStore, Stor
 
 pub type BoxStore = Box<dyn Store>;
 
-/// How a store fails while it commits. The process begins again after it.
+/// A failure of a store during a commit. The process restarts afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Nothing is written.
     Full,
-    /// All is written, but it cannot be handed to the disk.
+    /// Everything is written, but the sync fails.
     Sync,
-    /// A part of the frame is written.
+    /// Only a part of the frame is written.
     Torn,
-    /// All is written, and then a bit is another one somewhere in the file: the store is not opened, and gets its
-    /// file back from a copy.
+    /// Everything is written, and then a bit of the file flips: the store refuses to open, and the
+    /// file is restored from a copy.
     Flipped,
 }
 
-/// What is to fail, and what did.
+/// The plan of failures.
 #[derive(Debug)]
 pub struct Plan {
     fault: Fault,
     /// Writes until the next failure.
     left: Cell<u64>,
     failures: Cell<u64>,
-    /// Whether the damage of the last failure is to be done.
+    /// True if the damage of the last failure has not been applied yet.
     is_due: Cell<bool>,
-    /// Bytes of the file before the frame that is torn.
+    /// Bytes of the file before the torn frame.
     whole: Cell<u64>,
     dice: Cell<u64>,
 }
@@ -45,7 +45,7 @@ impl Plan {
         (next >> 33) % count
     }
 
-    /// Whether this write fails.
+    /// Returns true if this write fails.
     fn fails(&self) -> bool {
         if let Some(left) = self.left.get().checked_sub(1) {
             self.left.set(left);
@@ -59,7 +59,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// Looks whether a store may commit.
+    /// Checks whether a store may commit.
     fn before(&self, act: Act, store: &mut FileStore, path: &Path) -> Result<(), StoreError> {
         if act != (Act::Commit { has_changed: true }) || !self.fails() {
             return Ok(());
@@ -73,7 +73,7 @@ impl Plan {
     }
 }
 
-/// Where the messages of each side are kept over the death of its process.
+/// The kind of stores, which survive the death of a process.
 pub enum Kept {
     Memory,
     Disk(PathBuf),
@@ -88,7 +88,7 @@ impl Kept {
         Self::Failing(folder, Rc::new(Plan { fault, left, failures, is_due, whole, dice }))
     }
 
-    /// Returns how often they failed.
+    /// Returns the number of failures.
     pub fn failures(&self) -> u64 {
         match self {
             Self::Failing(_, plan) => plan.failures.get(),
@@ -113,7 +113,7 @@ impl Kept {
                         return Err(full("commit"));
                     }
                     let outcome = plan.before(act, store, &path);
-                    // What tears a frame is the end of the process.
+                    // A frame is torn by the end of the process.
                     is_dead = outcome.is_err() && plan.fault == Fault::Torn;
                     outcome
                 }))
@@ -121,7 +121,7 @@ impl Kept {
         }
     }
 
-    /// Does to the file what the last failure has left there; the store must be closed.
+    /// Applies the damage of the last failure to the file; the store must be closed.
     pub fn damage(&self, name: &str) {
         let Self::Failing(folder, plan) = self else { return };
         if !plan.is_due.take() {
@@ -141,7 +141,8 @@ fn open(folder: &Path, name: &str) -> Result<FileStore, StoreError> {
     FileStore::open(FileStoreOptions { folder, name, fsync: Fsync::None, archives_max: 0 }, 0)
 }
 
-/// Leaves the first bytes of the last frame. They are moved aside and told.
+/// Truncates the last frame to its first bytes. Opening the store moves them to another file and
+/// reports that.
 fn tear(folder: &Path, path: &Path, name: &str, plan: &Plan) -> io::Result<()> {
     let mut torn = fs::read(path)?;
     let whole = plan.whole.get() as usize;
@@ -156,7 +157,7 @@ fn tear(folder: &Path, path: &Path, name: &str, plan: &Plan) -> io::Result<()> {
     Ok(())
 }
 
-/// Changes a bit. The store is not opened; then the file is as it was.
+/// Flips a bit. The store refuses to open; then the file is restored.
 fn flip(folder: &Path, path: &Path, name: &str, plan: &Plan) -> io::Result<()> {
     let whole = fs::read(path)?;
     let mut flipped = whole.clone();

@@ -1,6 +1,6 @@
-//! Two sessions over a simulated network with simulated time: connections break at any byte, time stands still for
-//! minutes, processes die with everything that was not committed, stores fail at any write, and still every message
-//! arrives once, in order, and with the bytes that it had.
+//! Two sessions over a simulated network with simulated time. Connections break at any byte,
+//! processes stall for minutes or die with all uncommitted data, stores fail at any write; still
+//! every message arrives once, in order and unchanged.
 
 mod adversary;
 mod content;
@@ -18,12 +18,12 @@ use tickwire_testing::Choices;
 
 const MS: u64 = 1_000_000;
 
-/// Runs one seed; panics if a message is lost, doubled, changed or out of order.
+/// Runs one seed; panics if a message is lost, duplicated, changed or out of order.
 fn simulate(seed: u64, kept: &Kept, tweak: fn(&mut Config), breaks: u64) {
     simulate_with(Choices::seeded(seed), kept, tweak, breaks, 0);
 }
 
-/// As [`simulate`]; now and then time stands still for up to `stall_s` seconds.
+/// As [`simulate`], with occasional stalls of up to `stall_s` seconds.
 fn simulate_with(
     mut random: Choices,
     kept: &Kept,
@@ -69,7 +69,7 @@ fn simulate_with(
             let arrived = (random.below(400) as usize).min(other.wire.len());
             let bytes: Vec<u8> = other.wire.drain(..arrived).collect();
             let closes = side.handle(now, &bytes);
-            // A process may die between what it handled and what it committed.
+            // A process may die after it handled input and before it committed.
             if broken < breaks && random.below(60) == 0 {
                 broken += 1;
                 connected = false;
@@ -79,7 +79,7 @@ fn simulate_with(
                 break;
             }
             if !side.transmit(now, random.below(2000) as usize) {
-                // Nothing of what the store did not take has left: the process begins again.
+                // Nothing that the store refused has been sent: the process restarts.
                 side.restart(kept, if at == 0 { "a" } else { "i" });
                 connected = false;
                 break;
@@ -152,7 +152,7 @@ fn minutes_of_delay_lose_nothing() {
 
 #[test]
 fn stores_fail_at_every_write_and_nothing_is_lost() {
-    // Write after write is the first that fails, then others by chance.
+    // Each write in turn is the first to fail; later ones fail at random.
     for first in 0..100 {
         for fault in [Fault::Full, Fault::Sync, Fault::Torn, Fault::Flipped] {
             let folder = folder(1000 + first);
@@ -171,7 +171,7 @@ proptest! {
         tape in proptest::collection::vec(any::<u16>(), 0..4000),
         breaks in 0_u64..20,
     ) {
-        // A tape alone could let nothing arrive any more.
+        // The seed takes over after the tape, so that the run makes progress.
         simulate_with(Choices::tape_then_seed(tape, 0), &Kept::Memory, |_| {}, breaks, 0);
     }
 }

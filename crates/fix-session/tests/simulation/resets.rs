@@ -1,6 +1,7 @@
-//! Numbers restart at any time: one side resets, the other, both at once, before the Logon is answered, behind a
-//! Logout, both by agreement while they are not connected; one continues with a higher number. Messages sent before may
-//! be lost, as resets are for; those sent after the last one arrive once, in order.
+//! Resets at any time: by one side, the other or both at once, before the Logon is answered, after
+//! a Logout, or by agreement while disconnected; or one side continues with a higher number.
+//! Messages sent before a reset may be lost; those sent after the last one arrive once and in
+//! order.
 
 use super::MS;
 use super::kept::Kept;
@@ -8,7 +9,7 @@ use super::side::Side;
 use fastrand::Rng;
 use tickwire_fix_session::{Config, Now, Role, Session, Store};
 
-/// Messages that each side keeps back until nothing is reset any more.
+/// Messages that each side sends after the last reset.
 const LAST: u64 = 5;
 
 struct World {
@@ -16,7 +17,7 @@ struct World {
     now: Now,
     sides: [Side; 2],
     connected: bool,
-    /// Resets and breaks that are left.
+    /// Remaining resets and disconnections.
     troubles: u64,
     total: u64,
 }
@@ -60,7 +61,7 @@ impl World {
         self.connected = true;
     }
 
-    /// Does something to the numbers, or breaks the connection; returns whether it holds.
+    /// Resets the numbers or breaks the connection. Returns true if the connection holds.
     fn trouble(&mut self) -> bool {
         let at = self.random.u64(..2) as usize;
         self.troubles -= 1;
@@ -82,7 +83,7 @@ impl World {
         true
     }
 
-    /// Lets one side send, hear and answer; returns whether the connection holds.
+    /// Lets one side send, receive and answer. Returns true if the connection holds.
     fn turn(&mut self, at: usize) -> bool {
         let Self { random, now, sides, troubles, total, .. } = self;
         let now = *now;
@@ -131,7 +132,7 @@ fn simulate(seed: u64, tweak: fn(&mut Config)) {
     }
 }
 
-/// Simulates this many seeds; more where somebody wants more.
+/// Returns the number of seeds to simulate, from `SIMULATION_SEEDS` if it is set.
 pub fn seeds() -> u64 {
     std::env::var("SIMULATION_SEEDS").map_or(60, |seeds| seeds.parse().expect("a number"))
 }

@@ -8,15 +8,15 @@ use tickwire_fix_session::{
     SessionId, Store,
 };
 
-/// One side: its session, what the application sent, and what it got.
+/// One side: its session, and the messages that its application sent and received.
 pub struct Side {
     pub config: Config,
     pub session: Option<Session<BoxStore>>,
     /// Number of the last message that the application sent.
     pub sent: u64,
-    /// Last of those that a reset may have cost.
+    /// Last message that a reset may have discarded.
     pub lost_max: u64,
-    /// Numbers of the messages that arrived.
+    /// Numbers of the received messages.
     pub got: Vec<u64>,
     /// Bytes on their way to the other side.
     pub wire: Vec<u8>,
@@ -45,13 +45,14 @@ impl Side {
         self.sent = number;
     }
 
-    /// Begins the numbers anew; what was sent before may be lost.
+    /// Resets the sequence numbers; messages sent before may be lost.
     pub fn reset(&mut self, now: Now) {
         self.session().reset(now);
         self.lost_max = self.sent;
     }
 
-    /// Begins again with what the store has kept; what the application sent beyond that, it sends again.
+    /// Restarts with the content of the store; the application repeats the messages that are not in
+    /// it.
     pub fn restart(&mut self, kept: &Kept, name: &str) {
         self.session = None;
         kept.damage(name);
@@ -66,7 +67,7 @@ impl Side {
         self.session = Some(session);
     }
 
-    /// Handles what arrived; returns whether the connection is to be closed.
+    /// Handles received bytes. Returns true if the connection should be closed.
     pub fn handle(&mut self, now: Now, bytes: &[u8]) -> bool {
         let Self { session, got, sent, lost_max, .. } = self;
         let session = session.as_mut().expect("started");
@@ -78,7 +79,7 @@ impl Side {
                     let number = delivery.message.field(Tag(148)).expect("there").uint();
                     let number = number.expect("a number");
                     check_body(&delivery.message, number);
-                    // The application knows by the number what it has handled already.
+                    // The application recognizes handled messages by their number.
                     if got.last().is_some_and(|last| number <= *last) {
                         assert!(delivery.poss_dup, "{number} came twice without PossDupFlag");
                     } else {
@@ -115,7 +116,7 @@ impl Side {
         closes
     }
 
-    /// Commits, and puts at most `len_max` bytes on the wire; returns whether the store works.
+    /// Commits, and puts at most `len_max` bytes on the wire. Returns false if the store failed.
     pub fn transmit(&mut self, now: Now, len_max: usize) -> bool {
         let Self { session, wire, .. } = self;
         let session = session.as_mut().expect("started");

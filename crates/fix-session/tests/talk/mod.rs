@@ -1,4 +1,4 @@
-//! A session and a peer that talks to it in text; what tests of single rules share.
+//! A session and a peer that sends messages as text, for tests of single rules.
 #![allow(dead_code)]
 
 use std::sync::OnceLock;
@@ -12,26 +12,27 @@ use tickwire_fix_session::{
 pub const NOW: Now = Now { wall_ns: 1_709_210_096_789_000_000, steady_ns: 1 };
 pub const TIME: &str = "20240229-12:34:56";
 
-/// The dictionaries of a version, loaded once for all tests.
+/// Returns the dictionaries of a version, loaded once for all tests.
 fn dictionaries(version: BeginString) -> Dictionaries {
     static LOADED: [OnceLock<Dictionaries>; 6] = [const { OnceLock::new() }; 6];
     let load = || Dictionaries::shipped(version).expect("loads");
     LOADED[version as usize].get_or_init(load).clone()
 }
 
-/// A session and the peer that talks to it.
+/// A session and its peer.
 pub struct Talk {
     pub version: BeginString,
     pub session: Session<MemoryStore>,
-    /// When messages come.
+    /// The current time.
     pub now: Now,
-    /// What the session told.
+    /// Events of the session.
     pub notices: Vec<SessionEvent>,
-    /// What the application says to a Logon that it does not accept; it accepts all if there is nothing.
+    /// The text with which the application refuses Logons; `None` accepts all.
     pub refusal: Option<&'static str>,
 }
 
-/// MsgType and fields as text: each message of the session without header, times and trailer.
+/// Returns each message of the session as text: its fields without frame, CompIDs, MsgSeqNum and,
+/// unless `with_times`, SendingTime and OrigSendingTime.
 fn readable(bytes: &[u8], with_times: bool) -> Vec<String> {
     let (mut framer, mut reader) = (Framer::default(), Reader::new());
     let (mut messages, mut at) = (Vec::new(), 0);
@@ -80,7 +81,8 @@ impl Talk {
         }
     }
 
-    /// Says a message, whose header may continue at the start of `body`, and returns the answers.
+    /// Handles a message of the peer and returns the answers. `body` may begin with further header
+    /// fields.
     pub fn say(&mut self, seq_num: u64, msg_type: &str, body: &str) -> Vec<String> {
         self.handle(seq_num, msg_type, body);
         self.answers(false)
@@ -90,7 +92,7 @@ impl Talk {
         self.handle_from("THERE", TIME, seq_num, msg_type, body);
     }
 
-    /// Handles a message of that sender and time.
+    /// Handles a message with this SenderCompID and SendingTime.
     pub fn handle_from(
         &mut self,
         sender: &str,
@@ -103,7 +105,7 @@ impl Talk {
         self.handle_bytes(&bytes);
     }
 
-    /// Returns the bytes of a message of the peer.
+    /// Returns a message of the peer as bytes.
     pub fn message(&self, seq_num: u64, msg_type: &str, body: &str) -> Vec<u8> {
         self.message_from("THERE", TIME, seq_num, msg_type, body)
     }
@@ -125,7 +127,7 @@ impl Talk {
         bytes
     }
 
-    /// Handles bytes as they arrived.
+    /// Handles received bytes.
     pub fn handle_bytes(&mut self, bytes: &[u8]) {
         self.session.handle_bytes(bytes);
         while let Some(event) = self.session.poll_event(self.now) {
@@ -143,13 +145,13 @@ impl Talk {
         }
     }
 
-    /// Returns the numbers of the next message to send and of the next one expected.
+    /// Returns the MsgSeqNum of the next message to send and of the next one expected.
     pub fn numbers(&self) -> (u64, u64) {
         let store = self.session.store();
         (store.next_sender(), store.next_target())
     }
 
-    /// Why the session wanted to be disconnected since it was last asked.
+    /// Returns the reasons of disconnections since the last call.
     pub fn disconnects(&mut self) -> Vec<DisconnectReason> {
         let mut found = Vec::new();
         while let Some(event) = self.session.poll_event(NOW) {

@@ -1,28 +1,29 @@
-//! A store that somebody watches, and that fails when he says so: what tests of full disks share.
+//! A store whose operations a test observes and can make fail, for tests of full disks.
 #![allow(dead_code)]
 
 use std::io::ErrorKind;
 use tickwire_fix_session::{Store, StoreError};
 
-/// What a store is about to do.
+/// An operation that a store is about to perform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     Commit {
-        /// Whether something has changed since the last commit that succeeded.
+        /// True if something has changed since the last successful commit.
         has_changed: bool,
     },
     Reset,
     Sync,
 }
 
-/// A store, and what is asked before it does something. An error is the outcome; the store does nothing then.
+/// A store with a callback before each operation. An error of the callback becomes the result, and
+/// the store does nothing.
 pub struct Watched<S, F> {
     pub store: S,
     before: F,
     has_changed: bool,
 }
 
-/// What is asked, of a store that goes to another thread.
+/// The callback of a store that moves to another thread.
 pub type Before<S> = Box<dyn FnMut(Act, &mut S) -> Result<(), StoreError> + Send>;
 
 impl<S: Store, F: FnMut(Act, &mut S) -> Result<(), StoreError>> Watched<S, F> {
@@ -31,7 +32,7 @@ impl<S: Store, F: FnMut(Act, &mut S) -> Result<(), StoreError>> Watched<S, F> {
     }
 }
 
-/// Returns what a full disk says.
+/// Returns the error of a full disk.
 pub fn full(doing: &str) -> StoreError {
     StoreError::new(doing, ErrorKind::StorageFull.into())
 }

@@ -1,4 +1,4 @@
-//! A peer that keeps the rules, after one that did not.
+//! A correct peer that logs on after an incorrect one.
 
 use super::super::MS;
 use super::Victim;
@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use tickwire_fix::{Framer, Step, Tag};
 use tickwire_fix_session::{Role, Store};
 
-/// What the good peer has got.
+/// The messages that the correct peer has received.
 #[derive(Default)]
 struct Got {
-    /// Messages of the application by MsgSeqNum.
+    /// Application messages by MsgSeqNum.
     messages: BTreeMap<u64, u64>,
     logouts: usize,
     /// NewSeqNo of the last gap fill, or the last number.
@@ -42,13 +42,14 @@ fn hear(victim: &mut Victim, got: &mut Got) {
     }
 }
 
-/// Logs on where the session is, asks for all, talks, and logs out.
+/// Logs on with the session's current numbers, requests all messages, exchanges messages and logs
+/// out.
 pub fn recover(victim: &mut Victim, script: &mut Script) {
     victim.wait(10_000 * MS);
     victim.connect();
     let mut got = Got::default();
     let mut next = victim.session.store().next_target();
-    // Numbers that a bad peer has driven to the end of what there is restart.
+    // If a bad peer has driven the numbers close to the maximum, they are reset.
     let resets = next > u64::MAX / 2;
     if resets {
         next = 1;
@@ -67,7 +68,7 @@ pub fn recover(victim: &mut Victim, script: &mut Script) {
     hear(victim, &mut got);
     next += 1;
     if victim.watch.awaits_reset && !resets {
-        // An acceptor that has a reset to say answers by it.
+        // An acceptor with an unconfirmed reset answers with it.
         let answer = message(victim, "A", "1", "", b"98=0\x01108=30\x01141=Y\x01");
         victim.handle(&answer);
         hear(victim, &mut got);

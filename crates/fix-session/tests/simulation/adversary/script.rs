@@ -1,24 +1,24 @@
-//! What a peer without rules says next.
+//! Generates the messages of an incorrect peer.
 
 use super::super::content::write_body;
 use super::Victim;
 use fastrand::Rng;
 use tickwire_fix::{Precision, Tag, UtcTimestamp, Writer};
 
-/// What it has said so far.
+/// The state of the peer's output.
 #[derive(Default)]
 pub struct Script {
-    /// Number of its last message for the application.
+    /// Number of its last application message.
     pub said: u64,
     logged_on: bool,
 }
 
-/// Returns one of some.
+/// Returns a random element.
 fn any<'t, T: ?Sized>(random: &mut Rng, of: &[&'t T]) -> &'t T {
     of[random.u64(..of.len() as u64) as usize]
 }
 
-/// Puts a frame around fields in text.
+/// Puts a frame around fields.
 fn framed(content: &[u8]) -> Vec<u8> {
     let mut bytes = format!("8=FIX.4.4\u{1}9={}\u{1}", content.len()).into_bytes();
     bytes.extend_from_slice(content);
@@ -36,7 +36,7 @@ pub fn time(wall_ns: u64) -> String {
     value.split('\u{1}').next().expect("there").to_owned()
 }
 
-/// Returns a message as a peer that keeps the rules says it.
+/// Returns a valid message.
 pub fn message(
     victim: &Victim,
     msg_type: &str,
@@ -53,7 +53,7 @@ fn text(body: &str) -> Vec<u8> {
     body.replace('|', "\u{1}").into_bytes()
 }
 
-/// Returns the body of a message for the application.
+/// Returns the body of an application message.
 pub fn application(number: u64) -> Vec<u8> {
     let mut buffer = vec![0; 1000];
     let mut writer = Writer::new(&mut buffer, "FIX.4.4", "U1");
@@ -64,12 +64,12 @@ pub fn application(number: u64) -> Vec<u8> {
 }
 
 impl Script {
-    /// A connection begins.
+    /// Starts a connection.
     pub fn begin(&mut self, random: &mut Rng, victim: &Victim) {
         self.logged_on = victim.session.is_logged_on() || random.u64(..12) == 0;
     }
 
-    /// Returns what it says next.
+    /// Returns the next bytes of the peer.
     pub fn next(&mut self, random: &mut Rng, victim: &Victim) -> Vec<u8> {
         let expected = victim.session.store().next_target();
         if !self.logged_on {
@@ -153,7 +153,7 @@ impl Script {
     }
 }
 
-/// PossDupFlag and its time, or not.
+/// Returns PossDupFlag with OrigSendingTime, or nothing.
 fn duplicate(random: &mut Rng) -> &'static str {
     any(
         random,
@@ -161,7 +161,7 @@ fn duplicate(random: &mut Rng) -> &'static str {
     )
 }
 
-/// A number near the right one, or far off, or none.
+/// Returns a number close to the correct one, far off, or invalid.
 fn any_number(random: &mut Rng, right: u64) -> String {
     match random.u64(..10) {
         0..=2 => right.to_string(),
@@ -206,7 +206,7 @@ fn garbage(random: &mut Rng) -> Vec<u8> {
     (0..1 + random.u64(..4)).flat_map(|_| any(random, &parts).to_vec()).collect()
 }
 
-/// A message with a byte changed, a piece missing, or its length or sum wrong.
+/// Returns a message with a changed byte, a missing piece, or a wrong length or sum.
 fn broken(random: &mut Rng, message: &[u8]) -> Vec<u8> {
     let mut bytes = message.to_vec();
     let at = random.u64(..bytes.len() as u64) as usize;

@@ -1,27 +1,28 @@
-//! What is seen of the side that is attacked: numbers given out, messages on the wire, messages delivered.
+//! Observations of the attacked side: used sequence numbers, messages on the wire, delivered
+//! messages.
 
 use std::collections::BTreeMap;
 use tickwire_fix::{Framer, Reader, Step, Tag};
 
-/// What is seen of one side.
+/// Observations of one side.
 #[derive(Default)]
 pub struct Watch {
     /// Numbers of the application's messages by MsgSeqNum, since the last reset.
     pub sent: BTreeMap<u64, u64>,
-    /// Messages that a reset has taken away.
+    /// Messages that a reset discarded.
     pub given_up: Vec<u64>,
-    /// Numbers of delivered messages, all that ever were.
+    /// Numbers of all delivered messages.
     delivered: Vec<u64>,
     /// MsgSeqNum of the last message delivered and the next one expected, since the last reset.
     last_delivered: u64,
     expected: u64,
-    /// Bytes on the wire that are no whole message yet.
+    /// Bytes on the wire that are not a complete message yet.
     wire: Vec<u8>,
     /// MsgSeqNum of the last new message on this connection.
     last_new: u64,
-    /// Messages of the application on the wire by MsgSeqNum, since the last reset.
+    /// Application messages on the wire by MsgSeqNum, since the last reset.
     seen: BTreeMap<u64, u64>,
-    /// Whether its last Logon on this connection says a reset.
+    /// True if its last Logon on this connection announces a reset.
     pub awaits_reset: bool,
 }
 
@@ -34,7 +35,7 @@ impl Watch {
 
     pub fn note_sent(&mut self, seq_num: u64, number: u64) {
         if self.sent.keys().next_back().is_some_and(|last| *last >= seq_num) {
-            // The notice of a reset is still to come.
+            // The event of the reset has not arrived yet.
             self.note_reset();
         }
         self.sent.insert(seq_num, number);
@@ -60,7 +61,7 @@ impl Watch {
         }
     }
 
-    /// Looks at the messages that the peer gets.
+    /// Examines the messages that the peer receives.
     pub fn note_bytes(&mut self, bytes: &[u8]) {
         self.wire.extend_from_slice(bytes);
         let wire = std::mem::take(&mut self.wire);
