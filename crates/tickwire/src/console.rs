@@ -1,7 +1,7 @@
 //! Lines on standard error.
 
-/// Writes a line to standard error. A line that cannot be written is dropped: neither the work of a command nor
-/// its exit status depends on whether somebody reads its remarks.
+/// Writes a line to standard error. If that fails, the line is dropped: a command's work and exit status do
+/// not depend on whether its remarks can be written.
 macro_rules! tell {
     ($($argument:tt)*) => {{
         use std::io::Write as _;

@@ -1,9 +1,9 @@
-//! The examples at the end of each command's help, and the command line that has them.
+//! The examples in each command's help, and the command line that contains them.
 
 use crate::arguments::CommandLine;
 use clap::{Command, CommandFactory};
 
-/// Examples by command. A line that starts with `#` says what the next command does.
+/// Examples by command. A line that starts with `#` describes the next command.
 const EXAMPLES: &[(&str, &str)] = &[
     ("bench", "taskset -c 1 tickwire bench fast"),
     (
@@ -292,7 +292,7 @@ tickwire subscribe --spin --cpu 1",
     ("vectors", "tickwire vectors cases.jsonl"),
 ];
 
-/// Returns the command line, each command's help with its examples.
+/// Returns the command line; each command's help ends with its examples.
 pub fn command_line() -> Command {
     EXAMPLES.iter().fold(CommandLine::command(), |command, (path, examples)| {
         let words: Vec<_> = path.split(' ').collect();
@@ -300,8 +300,8 @@ pub fn command_line() -> Command {
     })
 }
 
-/// Puts `examples` behind the help of the subcommand that `path` leads to. Commands that this program was built without
-/// are skipped.
+/// Appends `examples` to the help of the subcommand at `path`. Skips commands that this program was built
+/// without.
 fn append(command: Command, path: &[&str], examples: &str) -> Command {
     let Some((name, rest)) = path.split_first() else {
         return command.after_help(format!("Examples:\n{}", indented(examples)));
@@ -370,7 +370,7 @@ mod tests {
         assert!(parsed >= built, "{parsed}");
     }
 
-    /// Words as a shell has them, with single quotes.
+    /// Splits text into words as a shell does, with single quotes.
     fn shell_words(text: &str) -> Vec<String> {
         let parts = text.split('\'').enumerate();
         let words = parts.flat_map(|(index, part)| match index % 2 {

@@ -138,7 +138,7 @@ impl<W: Write> Explaining<'_, W> {
     }
 }
 
-/// Writes a packet; the outcome tells whether all of it was decoded.
+/// Writes a packet; the outcome shows whether all of it was decoded.
 fn packet_of(
     explainer: &Explainer<'_>,
     channel: &mut Channel,
@@ -152,7 +152,7 @@ fn packet_of(
     Ok(Outcome::flawed_if(!is_right))
 }
 
-/// A text in colour; the output leaves colours out where it takes none.
+/// Colours a text; the output drops the colours if it does not support them.
 fn paint(emphasis: Emphasis, text: &str) -> String {
     let style = match emphasis {
         Emphasis::Plain => Style::new(),

@@ -1,20 +1,20 @@
-//! How a command ends.
+//! Results of a command.
 
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
-/// How a command that ran to its end found its input.
+/// Result of a command that ran to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Nothing to object to: status 0.
+    /// No errors: status 0.
     Clean,
     /// Errors in the data, already reported: status 1.
     Flawed,
 }
 
 impl Outcome {
-    /// `Flawed` if there is something to object to.
+    /// `Flawed` if there are errors.
     pub fn flawed_if(flawed: bool) -> Self {
         if flawed { Self::Flawed } else { Self::Clean }
     }
@@ -29,12 +29,12 @@ impl From<Outcome> for ExitCode {
     }
 }
 
-/// Why a command stopped before its end. The text is for the user and says what to do.
+/// Reason why a command stopped before its end. The text is for the user and says what to do.
 #[derive(Clone, Debug)]
 pub enum Failure {
     /// The data are wrong: status 1.
     Data(String),
-    /// Whoever reads the output wants no more of it: no message, status 0.
+    /// The reader of the output closed it: no message, status 0.
     OutputClosed,
     /// The command line is wrong, or a file cannot be opened, read or written: status 2.
     Usage(String),
@@ -56,7 +56,7 @@ impl Failure {
     }
 }
 
-/// What writing to the output gives: `?` turns a closed pipe into a quiet end.
+/// Converts an error of writing to the output, so that `?` turns a closed pipe into a quiet end.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {

@@ -1,4 +1,4 @@
-//! Opening what the command line names. `-` is standard input or output.
+//! Opens the files that the command line names. `-` is standard input or output.
 
 use crate::failure::Failure;
 use crate::output::SharedOutput;
@@ -12,9 +12,9 @@ use tickwire_fast::template::ParseLimits;
 use tickwire_fast::{CompileOptions, Program, TemplateSet};
 use tickwire_feed::capture::{CaptureError, CaptureOptions, CaptureReader};
 
-/// Bytes gathered before they are written.
+/// Bytes buffered before they are written.
 const OUTPUT_BYTES: usize = 256 << 10;
-/// Longest template file read: above any exchange's by a factor of ten.
+/// Longest template file that is read: ten times the largest of any exchange.
 pub const TEMPLATE_BYTES_MAX: u64 = 64 << 20;
 
 /// True if a path stands for standard input or output.
@@ -22,12 +22,12 @@ pub fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// What a file is called in messages.
+/// Name of a file in messages.
 pub fn name_of(path: &Path) -> String {
     if is_standard(path) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-/// What files are called in messages.
+/// Names of files in messages.
 pub fn names_of(paths: &[PathBuf]) -> String {
     let names: Vec<String> = paths.iter().map(|path| name_of(path)).collect();
     names.join(", ")
@@ -41,8 +41,8 @@ pub fn open(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
     Ok(Box::new(open_file(path)?))
 }
 
-/// Opens a file to read, and flushes `output` each time that reading it would block: what was
-/// written shows while a live input is silent.
+/// Opens a file to read and flushes `output` each time that a read would block, so that the output is visible
+/// while a live input is silent.
 pub fn open_live(path: &Path, output: SharedOutput) -> Result<Box<dyn Read>, Failure> {
     if is_standard(path) {
         return Ok(Box::new(FlushBeforeBlocking { input: io::stdin().lock(), output }));
@@ -68,14 +68,14 @@ impl<R: Read + AsFd> Read for FlushBeforeBlocking<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let mut ready = [PollFd::new(self.input.as_fd(), PollFlags::POLLIN)];
         if poll(&mut ready, PollTimeout::ZERO) == Ok(0) {
-            // What fails here is still held, and fails again where it is written.
+            // If this fails, the bytes stay buffered and the next write fails too.
             let _ = self.output.flush();
         }
         self.input.read(buf)
     }
 }
 
-/// Opens what is read from `path` as a capture.
+/// Opens a capture.
 pub fn open_capture(
     path: &Path,
     input: Box<dyn Read>,
@@ -104,12 +104,12 @@ pub fn create(path: Option<&Path>) -> Result<Box<dyn Write>, Failure> {
     }
 }
 
-/// Reads and checks a template file. Everything wrong in it is in the failure, a line each.
+/// Reads and checks a template file. The failure lists all its errors, one per line.
 pub fn read_templates(path: &Path) -> Result<TemplateSet, Failure> {
     parse_templates(path, &read_template_bytes(path)?)
 }
 
-/// Checks a template file that was read.
+/// Checks the contents of a template file.
 fn parse_templates(path: &Path, bytes: &[u8]) -> Result<TemplateSet, Failure> {
     TemplateSet::parse_bytes(bytes).map_err(|errors| {
         let lines: Vec<String> =
@@ -122,7 +122,7 @@ fn parse_templates(path: &Path, bytes: &[u8]) -> Result<TemplateSet, Failure> {
     })
 }
 
-/// Reads and checks template files that are one set together.
+/// Reads and checks template files that together are one set.
 pub fn read_all_templates(paths: &[PathBuf]) -> Result<TemplateSet, Failure> {
     let contents = paths.iter().map(|path| read_template_bytes(path));
     let contents = contents.collect::<Result<Vec<_>, Failure>>()?;
@@ -130,7 +130,7 @@ pub fn read_all_templates(paths: &[PathBuf]) -> Result<TemplateSet, Failure> {
     parse_all_templates(paths, &contents)
 }
 
-/// Checks template files that were read and are one set together.
+/// Checks the contents of template files that together are one set.
 pub fn parse_all_templates(paths: &[PathBuf], contents: &[&[u8]]) -> Result<TemplateSet, Failure> {
     if let ([path], [bytes]) = (paths, contents) {
         return parse_templates(path, bytes);

@@ -138,10 +138,10 @@ fn value_of(text: &str) -> Result<(String, Reading), String> {
     Ok((action.to_owned(), reading))
 }
 
-/// Prints what the grammar returns, a line an action.
+/// Prints the output of the grammar, one line per action.
 struct Print<'p> {
     program: &'p Program,
-    /// By action, how its bytes are read.
+    /// Reading of the action's bytes, by action.
     readings: Vec<Option<Reading>>,
     lines: Vec<u8>,
 }
@@ -173,7 +173,7 @@ impl<'p> Print<'p> {
             .transpose()
     }
 
-    /// Why an action failed here: its bytes are no number.
+    /// Describes why an action failed: its bytes are not a number.
     fn describe(&self, error: &RunError) -> String {
         let text = error.describe(self.program.statements());
         let RunErrorKind::ActionFailed { action, .. } = error.kind else { return text };
@@ -250,7 +250,7 @@ fn run_packet(
     }
 }
 
-/// Runs a program over an input that comes in pieces.
+/// Runs a program over an input that arrives in pieces.
 fn run_stream(
     program: &Program,
     mut host: Print<'_>,
@@ -316,7 +316,7 @@ fn stages(program: &Program) -> String {
 fn program(path: &Path) -> Result<Program, Failure> {
     let text = text_of(path)?;
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    // Files are included from beside the grammar.
+    // Included files are relative to the grammar's directory.
     let mut files = |name: &str| {
         let is_inside = !Path::new(name).is_absolute() && !name.split('/').any(|part| part == "..");
         if !is_inside {
@@ -336,7 +336,7 @@ fn program(path: &Path) -> Result<Program, Failure> {
     )
 }
 
-/// A mistake or warning with its place.
+/// An error or warning with its position.
 fn describe(path: &Path, diagnostic: &Diagnostic) -> String {
     let Diagnostic { span, file, message, help, .. } = diagnostic;
     let name = file.clone().unwrap_or_else(|| files::name_of(path));

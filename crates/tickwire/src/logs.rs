@@ -7,13 +7,14 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// The variable that says what is logged where the command line does not.
+/// Environment variable that sets the log level if the command line does not.
 pub const VARIABLE: &str = "TICKWIRE_LOG";
 
-/// How the crates that compile machine code begin.
+/// Common prefix of the crates of the machine-code compiler.
 const COMPILER: &str = "cranelift";
 
-/// Sends logs to standard error: those that `filter` lets through, else the variable, else warnings.
+/// Writes logs to standard error, filtered by `filter`, else by the environment variable, else warnings and
+/// errors only.
 pub fn begin(filter: Option<&str>) -> Result<(), Failure> {
     let (from, text) = match (filter, env::var(VARIABLE)) {
         (Some(text), _) => ("--log", text.to_owned()),
@@ -26,17 +27,17 @@ pub fn begin(filter: Option<&str>) -> Result<(), Failure> {
              warn,tickwire_net=debug"
         ))
     })?;
-    // The compiler of machine code logs whole functions as information.
+    // Cranelift logs whole functions at level info.
     let targets = match text.contains(COMPILER) {
         true => targets,
         false => targets.with_target(COMPILER, LevelFilter::WARN),
     };
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(io::stderr)
-        // Else a line that finds no room, on a full disk, is a panic of the thread that logs.
+        // Otherwise a log line that cannot be written, as on a full disk, would panic the logging thread.
         .log_internal_errors(false)
         .with_ansi(io::stderr().is_terminal());
-    // Something else in the process may have taken the logs: then they go there.
+    // If another subscriber is already set, logs go there.
     let _ = tracing_subscriber::registry().with(layer).with(targets).try_init();
     Ok(())
 }

@@ -1,8 +1,7 @@
 //! The `tickwire` command: decodes, encodes and explains market-data feeds.
 //!
-//! One module a command. A command returns an [`Outcome`], or a [`Failure`] that stopped it; exit
-//! status 0 is fine, 1 is errors in the data, 2 is a wrong command line or a file that cannot be
-//! opened.
+//! One module per command. A command returns an [`Outcome`], or a [`Failure`] that stopped it. Exit status 0:
+//! no errors; 1: errors in the data; 2: a wrong command line or a file that cannot be opened.
 #![forbid(unsafe_code)]
 
 mod arguments;

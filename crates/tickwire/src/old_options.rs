@@ -1,27 +1,27 @@
-//! Spellings that users of older FAST tools type by habit.
+//! Option spellings of older FAST tools.
 
 use std::ffi::OsString;
 
-/// Replacement of an option of those tools.
+/// Replacement of an option of the older tools.
 #[derive(Clone, Copy, Debug)]
 enum Old {
-    /// A long option that they write with a single dash; its value follows.
+    /// A long option that the older tools spell with a single dash; its value follows.
     Dash,
-    /// It has another name here; its value follows.
+    /// The option has another name here; its value follows.
     Is(&'static str),
-    /// It has another name and a value here.
+    /// The option is another name with a value here.
     With(&'static str, &'static str),
-    /// It asks for what is done anyway; so many values of it go too.
+    /// The option asks for the default behaviour; it is dropped with this many values.
     Default(usize),
-    /// It asks for what is done anyway, with an optional value of these.
+    /// The option asks for the default behaviour; it is dropped with an optional value from this list.
     DefaultOr(&'static [&'static str]),
     /// A flag that may be followed by `yes` or `no`.
     YesNo,
-    /// `IP:PORT`, which are two options here.
+    /// `IP:PORT`, two separate options here.
     GroupAndPort,
     /// The transport of the data bus.
     Transport,
-    /// There is no such thing here; what there is instead.
+    /// The option has no counterpart here; the text names the alternative.
     Refused(&'static str),
 }
 
@@ -41,7 +41,7 @@ const OPTIONS: [(&str, Old); 43] = [
     ("-hbig", Old::YesNo),
     ("-hnone", Old::Default(0)),
     ("-pnone", Old::Default(0)),
-    // The size in a packet's header is skipped with the rest of it.
+    // The size in a packet's header is skipped with the rest of the header.
     ("-pbig", Old::DefaultOr(&["yes", "no"])),
     (
         "-pfast",
@@ -121,7 +121,7 @@ pub fn rewrite(arguments: impl Iterator<Item = OsString>) -> Result<Vec<OsString
     Ok(rewritten)
 }
 
-/// An old option and the value behind its `=`, if it has one.
+/// Splits off the value after `=`, if there is one, and finds the replacement of the option.
 fn old(text: &str) -> Option<(&str, Option<&str>, Old)> {
     let (name, value) = match text.split_once('=') {
         Some((name, value)) => (name, Some(value)),
@@ -194,7 +194,7 @@ fn rewrite_one(
     Ok(())
 }
 
-/// A bare number is microseconds, as older senders of multicast have it.
+/// Appends `us` to a bare number: older multicast senders give the time in microseconds.
 fn microseconds(text: &str) -> Option<OsString> {
     text.parse::<u64>().is_ok().then(|| format!("{text}us").into())
 }

@@ -1,4 +1,4 @@
-//! Dashboards and alert rules are held against the metrics that exist.
+//! Checks dashboards and alert rules against the exported metrics.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use tickwire_fix_engine::{FixMetrics, InitiatorOptions, Sessions};
 use tickwire_fix_session::{BeginString, Config, MemoryStore, Role, SessionId};
 use tickwire_telemetry::metrics::{FeedMetrics, LoopMetrics, Metrics, ReplayMetrics};
 
-/// Labels by the names of the samples that have them.
+/// Labels by sample name.
 type Samples = BTreeMap<String, BTreeSet<String>>;
 
 /// Labels that Prometheus adds.
@@ -39,7 +39,7 @@ fn add(samples: &mut Samples, text: &str) {
     }
 }
 
-/// Everything that processes of this program export.
+/// Returns everything that processes of this program export.
 fn exported() -> Samples {
     let metrics = Metrics::new();
     let lines =
@@ -64,16 +64,16 @@ fn exported() -> Samples {
     samples
 }
 
-/// What a query names.
+/// Names in a query.
 #[derive(Debug, Default)]
 struct Named {
-    /// Metrics with the labels that are matched.
+    /// Metrics and the labels that are matched on them.
     metrics: Vec<(String, Vec<String>)>,
     /// Labels that results are grouped by.
     groups: Vec<String>,
 }
 
-/// The pieces of a query: words, texts in quotes, and single characters.
+/// Splits a query into words, quoted texts and single characters.
 fn tokens(query: &str) -> Vec<String> {
     let is_word =
         |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | ':' | '.');
@@ -95,10 +95,10 @@ fn tokens(query: &str) -> Vec<String> {
     tokens
 }
 
-/// Words that are no metrics. Functions are followed by a parenthesis.
+/// Words that are not metrics. Function names are recognised by their parenthesis.
 const KEYWORDS: [&str; 6] = ["and", "bool", "offset", "or", "unless", "inf"];
 
-/// Reads a PromQL query as far as its names go.
+/// Collects the names in a PromQL query.
 fn named(query: &str) -> Named {
     let tokens = tokens(query);
     let mut named = Named::default();
@@ -146,7 +146,7 @@ fn named(query: &str) -> Named {
     named
 }
 
-/// What is wrong with a query and the labels shown with its results.
+/// Returns the errors of a query and of the labels that are shown with its results.
 fn faults(samples: &Samples, query: &str, told: &[String]) -> Vec<String> {
     let named = named(query);
     let mut faults = Vec::new();
@@ -174,7 +174,7 @@ fn faults(samples: &Samples, query: &str, told: &[String]) -> Vec<String> {
     faults
 }
 
-/// The names between two texts, wherever they stand.
+/// Returns all texts between `start` and `end`.
 fn between(text: &str, start: &str, end: &str) -> Vec<String> {
     let pieces = text.split(start).skip(1);
     pieces

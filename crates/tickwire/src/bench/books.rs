@@ -1,4 +1,4 @@
-//! Decoding together with the order books that the messages make.
+//! Benchmarks of decoding together with order books.
 
 use super::fast::corpus::Corpus;
 use super::fast::engine::{Capture, Pass};
@@ -18,17 +18,17 @@ pub const NAME: &str = "books";
 /// Name of generated decoding with books.
 pub const NAME_GENERATED: &str = "books-generated";
 
-/// Name in tables and in JSON of the whole way from a datagram in memory to books.
+/// Name in tables and in JSON of the complete path from a datagram in memory to books.
 pub const NAME_HANDLER: &str = "handler";
 
-/// Decodes dynamically and keeps the books of every instrument, outright and implied, checked after
-/// each message; `None` where no message changes a book.
+/// A pass of the dynamic engine that keeps outright and implied books of every instrument and checks them
+/// after each message; `None` if no message changes a book.
 pub fn pass(corpus: &Corpus) -> Option<Pass<'_>> {
     let decoder = corpus.decoder(&corpus.program, EngineUnderTest::Automatic);
     pass_of(corpus, Dynamic::new(decoder, &SeqNumField::default()))
 }
 
-/// As [`pass`], by generated code.
+/// Like [`pass`], with generated code.
 pub fn pass_generated<T: Templates>(
     corpus: &Corpus,
     decoder: generated::Decoder<T>,
@@ -52,8 +52,8 @@ where
     })
 }
 
-/// Books of a corpus. Each pass is a session of its own, as a day is to a handler that runs for weeks:
-/// instruments are known, their books empty.
+/// Books of a corpus. Each pass is a new session, like a trading day for a handler that runs for weeks: the
+/// instruments are known and their books are empty.
 struct Books {
     adapter: MarketDataAdapter,
     recovery: Recovery,
@@ -61,7 +61,7 @@ struct Books {
 }
 
 impl Books {
-    /// Keeps the books of a session and returns how many updates came to them.
+    /// Keeps the books of a session and returns the number of updates applied to them.
     fn keep<E: Engine>(&mut self, corpus: &Corpus, engine: &mut E) -> u64
     where
         MarketDataAdapter: Adapt<E::Message>,
@@ -89,17 +89,18 @@ impl Books {
     }
 }
 
-/// Bytes of CME's preamble: number of the packet, channel.
+/// Bytes of CME's preamble: packet sequence number, channel.
 const PREAMBLE: usize = 5;
-/// The first packet's number, above those of messages: a handler that finds both equal holds later packets, whose numbers continue
-/// while those of the messages restart with each pass, to be damaged.
+/// Sequence number of the first packet. It is above the messages' own numbers: if both were equal, the
+/// handler would expect them to stay equal and drop later packets as damaged, because packet numbers continue
+/// while message numbers restart with each pass.
 const FIRST_SEQ_NUM: u32 = 1 << 24;
 /// Time between two packets.
 const STEP_NS: u64 = 1_000;
 
-/// From datagrams in memory to books: every packet, with a number, on line A and then on line B, through
-/// framing, arbitration, dynamic decoding and recovery; `None` for packets that do not stand alone, or
-/// change no book.
+/// A pass from datagrams in memory to books. Each numbered packet arrives on line A and then on line B and
+/// goes through framing, arbitration, dynamic decoding and recovery. `None` if packets depend on earlier ones
+/// or change no book.
 pub fn pass_handler(corpus: &Corpus) -> Option<Pass<'_>> {
     if corpus.reset != ResetPolicy::Packet {
         return None;
@@ -110,11 +111,11 @@ pub fn pass_handler(corpus: &Corpus) -> Option<Pass<'_>> {
     (counters.applied + counters.held > 0).then(|| -> Pass<'_> { Box::new(move || feed.handle()) })
 }
 
-/// The packets of a corpus as datagrams, and what handles them.
+/// The packets of a corpus as datagrams, and the handler that receives them.
 struct Datagrams {
     datagrams: Vec<Vec<u8>>,
     handler: Handler<Dynamic, MarketDataAdapter>,
-    /// The number of the next packet.
+    /// Sequence number of the next packet.
     seq_num: u32,
     now_ns: u64,
 }
@@ -137,7 +138,7 @@ impl Datagrams {
         })
     }
 
-    /// Handles all packets, as those of a session whose numbers continue.
+    /// Handles all packets as a new session whose packet numbers continue from the last pass.
     fn handle(&mut self) {
         let Self { datagrams, handler, seq_num, now_ns } = self;
         handler.recovery_mut().handle_reset();

@@ -1,10 +1,10 @@
-//! Instructions of this very program.
+//! Instruction counts of this program, measured with callgrind.
 
 use crate::failure::Failure;
 use std::path::PathBuf;
 use tickwire_kernels::callgrind;
 
-/// Fails where valgrind cannot be started.
+/// Returns an error if valgrind cannot be started.
 pub fn check_valgrind() -> Result<(), Failure> {
     match callgrind::is_available() {
         true => Ok(()),
@@ -20,7 +20,7 @@ pub fn program() -> Result<PathBuf, Failure> {
         .map_err(|error| Failure::Data(format!("instructions are not counted: {error}")))
 }
 
-/// Returns the instructions of one pass of this program with `arguments`.
+/// Returns the number of instructions of one pass of this program with `arguments`.
 pub fn instructions_of_a_pass(arguments: &[&str]) -> Result<f64, Failure> {
     callgrind::instructions_of_a_pass(&program()?, arguments).map_err(Failure::Data)
 }

@@ -1,7 +1,8 @@
-//! `tickwire bench instructions`: what the key kernels cost, in a unit that no neighbour disturbs.
+//! `tickwire bench instructions`: instruction counts of the key kernels, which other load on the machine does
+//! not change.
 //!
-//! The counts of the portable kernels can be kept in a file and compared with it, so that none creeps
-//! up unseen. Another compiler makes other code: counts are compared only if the compiler is the same.
+//! The counts of the portable kernels can be recorded in a file and checked against it to catch regressions.
+//! They depend on the compiler, so they are compared only if the compiler is the same.
 
 use super::counted;
 use crate::console::tell;

@@ -1,6 +1,6 @@
-//! `tickwire bench`: how fast the engines are here, beside the figures that others publish.
+//! `tickwire bench`: measures the engines on this machine, beside published figures.
 //!
-//! One module a subject; [`timing`] measures for all of them, [`report`] writes what was found.
+//! One module per subject; [`timing`] measures for all of them and [`report`] writes the results.
 
 mod books;
 pub mod counted;

@@ -1,4 +1,4 @@
-//! Pictures of times: horizontal bars on a logarithmic axis, as SVG.
+//! Plots of times: horizontal bars on a logarithmic axis, as SVG.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -31,7 +31,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// From the power of ten at or below the least length to that at or above the most.
+    /// The range from the power of ten at or below the shortest bar to the one at or above the longest.
     fn of(bars: &Bars) -> Self {
         let lengths = || bars.groups.iter().flat_map(|(_, group)| group).map(|(_, length)| *length);
         let least = lengths().fold(f64::INFINITY, f64::min).log10().floor();
@@ -52,10 +52,10 @@ impl Scale {
 }
 
 impl Bars {
-    /// The picture as an SVG file.
+    /// The plot as an SVG file.
     ///
     /// # Errors
-    /// What the drawing library objects to, as text.
+    /// The drawing library's error, as text.
     pub fn svg(&self) -> Result<String, String> {
         let mut svg = String::new();
         self.draw(&mut svg).map_err(|error| error.to_string())?;
@@ -67,7 +67,7 @@ impl Bars {
         TOP + BOTTOM + self.groups.iter().map(of_group).sum::<i32>()
     }
 
-    /// The series in the order of their first bars, which is that of their colours.
+    /// The series in the order of their first bars, which is also the order of the colours.
     fn series(&self) -> Vec<&str> {
         let mut series: Vec<&str> = Vec::new();
         for (name, _) in self.groups.iter().flat_map(|(_, bars)| bars) {

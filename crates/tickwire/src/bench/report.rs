@@ -28,14 +28,13 @@ fn measured(text: &str) -> Result<Duration, String> {
 }
 
 impl ReportArgs {
-    /// Refuses two outputs of one name, to replace an input, and to replace a file that exists unless
-    /// `--force` is given. `plot` is written beside the JSON.
+    /// Refuses two outputs of the same name, an output that is also an input, and an existing output file
+    /// unless `--force` is given. `plot` is written beside the JSON.
     pub fn check(&self, plot: Option<&Path>, inputs: &[&Path]) -> Result<(), Failure> {
         output::check_all(&[self.json.as_deref(), plot], self.force, inputs)
     }
 
-    /// Writes `rows` as a JSON list, an element a line, where it is requested, and `tables` to standard
-    /// output.
+    /// Writes `rows` as a JSON list with one element per line, if requested, and `tables` to standard output.
     pub fn write(&self, tables: &str, rows: &[serde_json::Value]) -> Result<(), Failure> {
         if let Some(path) = &self.json {
             let lines: Vec<String> = rows.iter().map(|row| format!("  {row}")).collect();
@@ -52,7 +51,7 @@ impl ReportArgs {
     }
 }
 
-/// A time for JSON: hundredths of a nanosecond are below what can be distinguished.
+/// A time for JSON, rounded to hundredths of a nanosecond: finer differences cannot be measured.
 pub fn rounded(nanos: f64) -> f64 {
     (nanos * 100.0).round() / 100.0
 }

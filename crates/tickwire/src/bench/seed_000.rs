@@ -1,8 +1,8 @@
 //! `tickwire bench seed-000`: a day of incremental refreshes, as the "Faster FAST Decoder" articles
 //! measured it.
 //!
-//! Their capture is not available. Ours is generated with its mean of 4.83 entries a packet and its
-//! 116 entries at most.
+//! Their capture is not available. Ours is generated with the same mean of 4.83 entries per packet and the
+//! same maximum of 116.
 
 use super::fast::corpus::Corpus;
 use super::fast::engine::Engine;

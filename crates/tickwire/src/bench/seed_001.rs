@@ -1,9 +1,9 @@
-//! `tickwire bench seed-001`: messages as the OnixS note of 2011 has them, of one entry and 36 bytes
-//! on CME's channel 11, of four entries and 79 bytes on channel 9.
+//! `tickwire bench seed-001`: the messages of the OnixS note of 2011: one entry and 36 bytes on CME's channel
+//! 11, four entries and 79 bytes on channel 9.
 //!
-//! The note decodes one message over and over, which a branch predictor learns by heart. Both are
-//! measured: one message, and tens of thousands of different ones. The latter also with the order
-//! books they make: one message over and over makes none.
+//! The note decodes one message over and over, which a branch predictor learns completely. This command
+//! measures one message and also tens of thousands of different ones. It measures the latter with order books
+//! too; repeating one message does not change a book.
 
 use super::fast::corpus::Corpus;
 use super::fast::engine::Engine;
@@ -22,7 +22,7 @@ pub struct Seed001Args {
     report: ReportArgs,
 }
 
-/// A channel and what the note says of it: messages a second and microseconds a message, 64 bits.
+/// A channel and its published figures: messages per second and microseconds per message, in 64 bits.
 struct Channel {
     name: &'static str,
     shape: CmeShape,

@@ -1,7 +1,7 @@
 //! `tickwire bench seed-003`: decoding of the Simple and the Complex feed, alone and into DDS samples.
 //!
-//! Complex messages also with the order books they make. Simple ones tell order by order, of which
-//! books by price level are not made.
+//! Complex messages are also measured with their order books. Simple messages describe single orders, from
+//! which no books by price level are built.
 //!
 //! The article's latencies need the whole chain: `tickwire demo` measures them.
 
@@ -23,7 +23,7 @@ pub struct Seed003Args {
     report: ReportArgs,
 }
 
-/// Timed operation, and its published figure: microseconds per message or sample.
+/// A timed operation and its published figure, in microseconds per message or sample.
 struct Line {
     what: &'static str,
     per: &'static str,
@@ -52,7 +52,7 @@ pub fn run(args: &Seed003Args) -> Result<Outcome, Failure> {
         work.push((line, pass));
     }
     {
-        // The means of the four topics, 2.079 to 2.190, and of 41,700 and 300 samples together.
+        // Weighted mean of the four topics (2.079 to 2.190) and mean of 41,700 and 300 samples.
         let what = "Simple, decode into samples";
         let count = samples::count(&simple)?;
         let line = Line { what, per: "sample", count, published_us: Some(2.156) };
@@ -98,7 +98,7 @@ pub fn run(args: &Seed003Args) -> Result<Outcome, Failure> {
     Ok(Outcome::Clean)
 }
 
-/// Messages that become DDS samples.
+/// Messages converted to DDS samples.
 mod samples {
     use super::{Corpus, Failure, Pass};
     use std::hint::black_box;
@@ -108,7 +108,7 @@ mod samples {
         Filler::bind(&corpus.program).map_err(|error| Failure::Data(error.to_string()))
     }
 
-    /// Samples of a filled message.
+    /// Number of samples of a filled message.
     fn len(filled: &Filled<'_>) -> u64 {
         match filled {
             Filled::Done | Filled::Other => 0,
@@ -118,7 +118,7 @@ mod samples {
         }
     }
 
-    /// Samples that a corpus becomes.
+    /// Number of samples that a corpus is converted to.
     pub fn count(corpus: &Corpus) -> Result<u64, Failure> {
         let mut filler = filler(corpus)?;
         let (mut samples, mut failed) = (0, None);

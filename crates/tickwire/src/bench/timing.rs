@@ -1,15 +1,15 @@
-//! Times of small operations: short passes, turn by turn, the least of each.
+//! Times of small operations: short interleaved passes, and the minimum for each operation.
 //!
-//! A machine has better and worse moments, and they last for seconds. Passes of all cases are therefore
-//! interleaved, and what counts is the least time, which disturbances can only lengthen. Each pass
-//! follows a run that is not timed, so that caches and predictors are those of a case at work, not of
-//! the one before: as in a program that does nothing else, and as peers measure themselves.
+//! The speed of a machine varies over seconds. Passes of all cases are therefore interleaved, and the minimum
+//! counts, because disturbances can only lengthen a pass. An untimed run precedes each pass, so that caches
+//! and branch predictors are warm for this case and not for the previous one. This corresponds to a program
+//! that does nothing else, and to the way in which peers measure themselves.
 
 use std::time::{Duration, Instant};
 
-/// Shortest pass: far above the cost of looking at the clock.
+/// Shortest pass: far longer than reading the clock takes.
 const PASS_MIN: Duration = Duration::from_micros(200);
-/// Passes of each case, however short the time given.
+/// Minimum number of passes of each case, even if the given time is shorter.
 const ROUNDS_MIN: u32 = 5;
 
 /// One operation to be timed.
@@ -21,13 +21,13 @@ pub struct Case<'c> {
 }
 
 impl<'c> Case<'c> {
-    /// A case whose operation handles one item. The operation must use `std::hint::black_box` on what it
-    /// takes and makes.
+    /// A case whose operation handles one item. The operation must apply `std::hint::black_box` to its input
+    /// and its result.
     pub fn new(operation: impl FnMut() + 'c) -> Self {
         Self::of_many(1, operation)
     }
 
-    /// A case whose operation handles `items` items: a whole data set, say.
+    /// A case whose operation handles `items` items, for example a whole data set.
     pub fn of_many(items: u64, mut operation: impl FnMut() + 'c) -> Self {
         let pass = Box::new(move |runs| {
             for _ in 0..runs {
@@ -54,7 +54,8 @@ impl<'c> Case<'c> {
     }
 }
 
-/// Returns the least nanoseconds an item of each case, in their order; `total` is for all together.
+/// Returns the minimum nanoseconds per item of each case, in their order; `total` is the time for all cases
+/// together.
 pub fn minima(cases: &mut [Case<'_>], total: Duration) -> Vec<f64> {
     let runs: Vec<u64> = cases.iter_mut().map(Case::runs).collect();
     let mut least = vec![f64::INFINITY; cases.len()];

@@ -33,9 +33,9 @@ use tickwire_feed::framing::Framing;
 use tickwire_feed::framing::detect::doubt;
 use tickwire_text::{Column, Csv, Fix, JsonLines, MessageWriter, Plain, Separator};
 
-/// Threads used at most: more than machines have cores, less than a system has to give.
+/// Maximum number of threads: more than machines have cores, fewer than a process may start.
 const THREADS_MAX: usize = 256;
-/// First packets whose values are judged.
+/// Number of packets, from the first, whose values are checked for plausibility.
 const DOUBTED_PACKETS: usize = 200;
 
 /// Output format of messages.
@@ -69,7 +69,7 @@ impl OutputFormat {
     }
 }
 
-/// True if a file name stands for columns.
+/// True if the suffix of a file name stands for a columnar format.
 fn is_of_columns(path: &Path) -> bool {
     let suffix = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
     matches!(suffix.as_deref(), Some("parquet" | "arrow" | "arrows" | "ipc" | "feather"))
@@ -186,7 +186,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::flawed_if(run.report.is_flawed()))
 }
 
-/// The templates of these names or ids; all where none is named.
+/// The templates of these names or ids; all templates if no name is given.
 pub fn select(program: &Program, names: &[String]) -> Result<Selection, Failure> {
     Selection::new(program, names).map_err(|unknown| Failure::Usage(unknown.to_string()))
 }
@@ -208,7 +208,7 @@ impl DecodeArgs {
         }
     }
 
-    /// Refuses an output whose suffix is that of columns, unless its format is given.
+    /// Refuses an output whose suffix stands for a columnar format, unless a format is given.
     fn check_suffix(&self) -> Result<(), Failure> {
         match self.output.path() {
             Some(path) if self.format.is_none() && is_of_columns(path) => {
@@ -222,13 +222,13 @@ impl DecodeArgs {
         }
     }
 
-    /// The format asked for, else that of the output's suffix.
+    /// The requested format, else the one that the output's suffix stands for.
     fn format(&self) -> OutputFormat {
         let by_suffix = || OutputFormat::from_suffix(self.output.path()?);
         self.format.or_else(by_suffix).unwrap_or(OutputFormat::Jsonl)
     }
 
-    /// A writer of that format to `out`.
+    /// Creates a writer of that format to `out`.
     fn writer(
         &self,
         out: impl Write + 'static,

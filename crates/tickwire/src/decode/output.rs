@@ -1,4 +1,4 @@
-//! Messages as `decode` writes them: in a format of the library, or counted in a summary.
+//! Output of `decode`: messages in a format of the library, or counts in a summary.
 
 use super::summary::Summary;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use tickwire_text::{Header, MessageWriter};
 pub enum Output {
     /// Each message.
     Messages(Box<dyn MessageWriter>),
-    /// Counts, at the end.
+    /// Counts, written at the end.
     Summary(Summary<Box<dyn Write>>),
 }
 
@@ -26,7 +26,7 @@ impl Output {
         }
     }
 
-    /// Writes the rest at the end of the input; `time` is what decoding took, if it was measured.
+    /// Writes the remaining output at the end of the input; `time` is the decoding time if it was measured.
     pub fn finish(&mut self, time: Option<Duration>) -> io::Result<()> {
         match self {
             Self::Messages(writer) => writer.flush(),

@@ -9,10 +9,10 @@ use tickwire_feed::capture::{Packet, Statistics};
 /// Errors printed one by one; the rest is only counted.
 const ERRORS_SHOWN_MAX: u64 = 20;
 
-/// Takes data that are not decoded: the packet, where it is known, and why.
+/// Receives data that were not decoded: the packet, if known, and the reason.
 pub type OnLost<'r> = Box<dyn FnMut(Option<PacketPlace>, &str) + 'r>;
 
-/// Counts of a run, and where its errors are said.
+/// Counts of a run, and the destination of its error messages.
 pub struct Report<'r> {
     voice: Voice<'r>,
     on_lost: Option<OnLost<'r>>,
@@ -26,12 +26,12 @@ pub struct Report<'r> {
 pub struct Counts {
     /// Packets read.
     pub packets: u64,
-    /// Messages decoded, those that a filter leaves out too.
+    /// Messages decoded, including those that a filter excludes.
     pub messages: u64,
     /// Bytes of the packets read.
     pub bytes: u64,
     skipped: Skipped,
-    /// Those of them that were skipped because the dictionaries were lost before.
+    /// The part of `skipped` that had to wait for a reset because dictionaries were lost before.
     waiting: Skipped,
     errors: u64,
 }
@@ -44,11 +44,11 @@ impl Counts {
     }
 }
 
-/// Destination of the lines.
+/// Destination of the report's lines.
 enum Voice<'r> {
-    /// To standard error, with the name of the file in front.
+    /// Standard error, with the name of the file in front.
     Aloud { file: &'r str, progress: &'r Progress },
-    /// Nowhere yet: they wait until it is their turn.
+    /// Held until [`Report::hand_over`].
     Held(Vec<Line>),
 }
 
@@ -58,7 +58,7 @@ enum Line {
     Remark(String),
 }
 
-/// Report of a part of a run, printed in its turn.
+/// Report of a part of a run, printed when its turn comes.
 pub struct Held {
     lines: Vec<Line>,
     counts: Counts,
@@ -74,7 +74,7 @@ impl Line {
 #[derive(Clone, Copy, Debug, Default)]
 struct Skipped {
     packets: u64,
-    /// Blocks whose packet or stream continued behind them.
+    /// Blocks after which the packet or stream continued.
     blocks: u64,
 }
 
@@ -104,19 +104,19 @@ impl Skipped {
 }
 
 impl<'r> Report<'r> {
-    /// Nothing counted yet; errors are printed as they come. `limits` are those of the decoders.
+    /// Creates a report that prints errors as they occur. `limits` are those of the decoders.
     pub fn new(file: &'r str, progress: &'r Progress, limits: Limits) -> Self {
         let voice = Voice::Aloud { file, progress };
         Self { voice, on_lost: None, limits, counts: Counts::default() }
     }
 
-    /// The same, with each error handed to `on_lost` too, those that are not printed as well.
+    /// Also passes every error to `on_lost`, including those that are not printed.
     #[cfg(feature = "columns")]
     pub fn on_lost(self, on_lost: OnLost<'r>) -> Self {
         Self { on_lost: Some(on_lost), ..self }
     }
 
-    /// Nothing counted yet; errors are held until [`Self::hand_over`].
+    /// Creates a report that holds errors until [`Self::hand_over`].
     pub fn held(limits: Limits) -> Self {
         let voice = Voice::Held(Vec::new());
         Self { voice, on_lost: None, limits, counts: Counts::default() }
@@ -155,7 +155,8 @@ impl<'r> Report<'r> {
         !self.counts.skipped.is_none() || self.counts.errors > 0
     }
 
-    /// A message that is not decoded, and what is lost with it; `error` counts from its start.
+    /// Reports a message that was not decoded and the data lost with it; offsets in `error` count from its
+    /// start.
     pub fn message_failed(
         &mut self,
         place: MessagePlace,
@@ -178,23 +179,23 @@ impl<'r> Report<'r> {
         self.error_in(Some(place.packet), &format!("{description}{advice}; {bytes} bytes skipped"));
     }
 
-    /// A packet that is skipped for another reason than a message in it.
+    /// Reports a packet that was skipped for a reason other than a message in it.
     pub fn packet_failed(&mut self, place: PacketPlace, why: impl Display) {
         self.counts.skipped.packets += 1;
         self.error_in(Some(place), &format!("{place}: {why}"));
     }
 
-    /// Counts of the reader: data that were in the capture and cannot be decoded are errors.
+    /// Adds the counts of the reader: data that were in the capture and cannot be decoded are errors.
     pub fn capture(&mut self, statistics: &Statistics) {
         statistics.missing().for_each(|text| self.error(&text));
     }
 
-    /// An error of the file itself.
+    /// Reports an error of the file itself.
     pub fn error(&mut self, text: &str) {
         self.error_in(None, text);
     }
 
-    /// An error in a packet.
+    /// Reports an error in a packet.
     pub fn error_in(&mut self, place: Option<PacketPlace>, text: &str) {
         self.lose(place, text);
         self.counts.errors += 1;
@@ -209,7 +210,7 @@ impl<'r> Report<'r> {
         }
     }
 
-    /// A remark that makes nothing wrong.
+    /// Reports a remark that does not affect the exit status.
     pub fn remark(&mut self, text: &str) {
         self.say(text, Line::Remark);
     }
@@ -221,7 +222,7 @@ impl<'r> Report<'r> {
         }
     }
 
-    /// Prints what was not said yet, and the counts.
+    /// Prints the lines that are still held, and the counts.
     pub fn finish(&mut self, findings: &Findings, quiet: bool) {
         let Counts { packets, messages, bytes, skipped, waiting, errors } = self.counts;
         let hidden = errors.saturating_sub(ERRORS_SHOWN_MAX);
@@ -246,7 +247,7 @@ impl<'r> Report<'r> {
     }
 }
 
-/// Likely cause of an error, which is seldom the sender's.
+/// Likely cause of an error, which is seldom a fault of the sender.
 fn advice(error: &Error) -> &'static str {
     match (error.kind(), error.field()) {
         (ErrorKind::NoInitialValue, None) => {
@@ -263,7 +264,7 @@ fn advice(error: &Error) -> &'static str {
     }
 }
 
-/// The limit that an error met: the option that sets it, and its number.
+/// The limit that an error exceeded: its option and its value.
 fn limit(error: &Error, limits: &Limits) -> Option<String> {
     let (option, number) = match (error.kind(), error.detail()) {
         (ErrorKind::TooManyEntries, count) if count > limits.entries_max => {

@@ -17,21 +17,21 @@ use tickwire_text::Header;
 pub struct Run<'r> {
     pub selection: Selection,
     pub output: Output,
-    /// Messages still to be written.
+    /// Number of messages still to be written.
     pub left: u64,
     pub report: Report<'r>,
     /// Gaps in the sequence numbers of preambles.
     pub gaps: SequenceGaps,
-    /// First packets, to judge by whether the framing is right.
+    /// First packets, used to judge whether the framing is right.
     pub sample: Sample,
     /// Findings of the decoders.
     pub findings: Findings,
-    /// True if to measure and print the speed.
+    /// True if the speed is measured and printed.
     pub timed: bool,
 }
 
 impl Run<'_> {
-    /// Decodes until the capture or the limit ends.
+    /// Decodes until the capture ends or the limit is reached.
     pub fn decode_all(
         &mut self,
         decoder: &mut CaptureDecoder,
@@ -80,7 +80,7 @@ impl Run<'_> {
 impl CaptureSink for Run<'_> {
     type Error = Failure;
 
-    /// Writes a message unless the filter leaves it out.
+    /// Writes a message unless the filter excludes it.
     fn message(&mut self, header: &Header<'_>, decoded: &Decoded<'_>) -> Result<(), Failure> {
         self.report.counts.messages += 1;
         self.gaps.note_message();

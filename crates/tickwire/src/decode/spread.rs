@@ -87,9 +87,9 @@ impl Spread<'_> {
     }
 }
 
-/// Assigns a packet to a thread. If state persists across the packets of a channel, in dictionaries
-/// or chunks, the channel belongs to one thread. Streams share one thread, because their remainders
-/// at the end are written in order.
+/// Assigns a packet to a thread. If state persists across the packets of a channel, in dictionaries or
+/// chunks, the channel belongs to one thread. Streams share one thread, because the remainders of all streams
+/// are decoded at the end, in order.
 fn lane(framing: &Framing, packet: &Packet<'_>) -> Lane {
     if packet.stream.is_some() {
         return Lane::Key(0);
@@ -105,7 +105,7 @@ fn lane(framing: &Framing, packet: &Packet<'_>) -> Lane {
 
 /// A packet that outlives the reader's buffer.
 struct OwnedPacket {
-    /// Without its bytes.
+    /// The packet without its bytes.
     packet: Packet<'static>,
     bytes: Vec<u8>,
 }
@@ -127,7 +127,7 @@ struct Worker {
     run: Run<'static>,
     decoder: CaptureDecoder,
     text: Text,
-    /// Heading of the output.
+    /// Heading of the output, such as the CSV header.
     heading: Vec<u8>,
 }
 
@@ -147,7 +147,7 @@ impl Worker {
             output,
             left: u64::MAX,
             report: Report::held(options.limits),
-            // The reader's thread takes the sample.
+            // The reader's thread collects the sample.
             gaps: SequenceGaps::default(),
             sample: Sample::new(0),
             findings: Findings::default(),
@@ -174,7 +174,7 @@ impl Worker {
     }
 }
 
-/// Text that waits until it is its turn to be written.
+/// Text that is held until its turn to be written comes.
 #[derive(Clone, Default)]
 struct Text(Rc<RefCell<Vec<u8>>>);
 

@@ -110,7 +110,7 @@ fn count_cells(name: String, id: String, count: &Count) -> Vec<String> {
     ]
 }
 
-/// Entries of all sequences of a record, those inside entries too.
+/// Number of entries of all sequences of a record, including those inside entries.
 pub fn entries_of(record: Record<'_>) -> u64 {
     let of_value = |value| match value {
         FieldValue::Group(inner) | FieldValue::Dynamic(_, inner) => entries_of(inner),

@@ -12,11 +12,11 @@ use tickwire_fast::{
 };
 use tickwire_text::{Fix, Header, MessageWriter, Separator};
 
-/// Passes are timed until this much time is spent, but at least three.
+/// Total time of the passes; there are at least three.
 const TIMED_TOTAL: Duration = Duration::from_millis(600);
 const PASSES_MIN: usize = 3;
 
-/// A feed: its messages as generated, and as sent.
+/// A feed: its messages as generated, and the packets that encode them.
 pub struct Feed {
     /// Name.
     pub name: &'static str,
@@ -37,9 +37,9 @@ pub struct Measured {
     pub bytes: u64,
     /// Bytes of the same fields as FIX text.
     pub fix_bytes: u64,
-    /// Time to encode them all.
+    /// Time to encode all messages.
     pub encode: Duration,
-    /// Time to decode them all.
+    /// Time to decode all messages.
     pub decode: Duration,
 }
 
@@ -87,7 +87,7 @@ impl Feed {
         Ok(start.elapsed())
     }
 
-    /// The packets as a file, each behind its length as a big-endian 32-bit number.
+    /// The packets as a file, each with a big-endian 32-bit length prefix.
     pub fn file(&self) -> Vec<u8> {
         let framed = |packet: &Packet| {
             [&(packet.bytes.len() as u32).to_be_bytes(), &packet.bytes[..]].concat()

@@ -1,4 +1,4 @@
-//! `tickwire demo`: generates, encodes, decodes, checks and times a feed; then runs the whole chain live.
+//! `tickwire demo`: generates, encodes, decodes, checks and times two feeds; then runs the whole chain live.
 
 mod live;
 mod measure;
@@ -95,7 +95,7 @@ pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::flawed_if(stop.is_set() || live.is_flawed()))
 }
 
-/// Refuses two outputs of one name, and to replace a file unless that is requested.
+/// Refuses two outputs of the same name, and an existing output file unless replacing is requested.
 fn check_outputs(args: &DemoArgs, json: Option<&Path>) -> Result<(), Failure> {
     let saved = |directory: &PathBuf| -> Vec<PathBuf> {
         FEEDS.into_iter().flat_map(|feed| saved_files(directory, feed)).collect()
@@ -106,14 +106,14 @@ fn check_outputs(args: &DemoArgs, json: Option<&Path>) -> Result<(), Failure> {
     output::check_all(&outputs, args.force, &[])
 }
 
-/// The files of a feed that is saved: its templates and its packets.
+/// The files of a saved feed: its templates and its packets.
 fn saved_files(directory: &Path, feed: &str) -> [PathBuf; 2] {
     ["xml", "bin"].map(|extension| directory.join(format!("{}.{extension}", feed.to_lowercase())))
 }
 
-/// The first part: no process, no socket.
+/// Runs the first part, which needs no other process and no socket.
 fn codecs(args: &DemoArgs) -> Result<(), Failure> {
-    // Done is the last of them.
+    // Done is the last of the messages.
     let messages = u64::from(args.messages) - 1;
     let seed = args.seed;
     let [simple, complex] = FEEDS;

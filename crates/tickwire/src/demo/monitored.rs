@@ -1,4 +1,4 @@
-//! `tickwire demo --monitor`: a feed whose lines lose packets, received with a monitor to look at.
+//! `tickwire demo --monitor`: receives a feed whose lines lose packets and shows it in a monitor.
 
 use crate::console::tell;
 use crate::failure::{Failure, Outcome};
@@ -10,23 +10,23 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Packets of the feed: a minute of it. Then it restarts, with its numbers.
+/// Packets of the feed: one minute. Then the feed restarts with the same sequence numbers.
 const PACKETS: u32 = 60_000;
 /// Packets a second.
 const RATE: u32 = 1_000;
 /// Percent of packets that lines A and B lose.
 const LOSS: &str = "3,2";
-/// How often the sender is looked after.
+/// Interval at which the sender process is checked.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The command line of `receive`, for the demo to fill in.
+/// The command line of `receive`, which the demo fills in.
 #[derive(Debug, Parser)]
 struct ReceiveLine {
     #[command(flatten)]
     args: ReceiveArgs,
 }
 
-/// Files that are removed when this is dropped.
+/// A temporary directory, removed when this value is dropped.
 struct Directory(PathBuf);
 
 impl Directory {
@@ -44,12 +44,12 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // What cannot be removed is a few megabytes among temporary files.
+        // A directory that cannot be removed is a few megabytes among the temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// Sends the feed again and again until it is dropped.
+/// Sends the feed repeatedly until dropped.
 struct Feed {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -60,14 +60,14 @@ impl Feed {
         let (stop, stopped) = channel::<()>();
         let thread = thread::spawn(move || {
             let mut sender = None;
-            // Dropping the other end ends it.
+            // The loop ends when the other end of the channel is dropped.
             while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                 if !is_running(&mut sender) {
                     sender = start(&program, &arguments);
                 }
             }
             if let Some(mut sender) = sender {
-                // It has ended already at worst.
+                // Fails only if the process has already ended.
                 let _ = sender.kill();
                 let _ = sender.wait();
             }
@@ -80,7 +80,7 @@ impl Drop for Feed {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // It panicked at worst; that was printed.
+            // Fails only if the thread panicked, which has been printed.
             let _ = thread.join();
         }
     }
@@ -100,8 +100,7 @@ fn words(line: &str) -> Vec<String> {
     line.split(' ').map(str::to_owned).collect()
 }
 
-/// Generates a feed, sends it on loopback and receives it with a monitor at `port`, until the user
-/// stops it.
+/// Generates a feed, sends it on loopback and receives it with a monitor at `port` until the user stops it.
 pub fn run(port: u16, seed: u64) -> Result<Outcome, Failure> {
     let failed = |error: std::io::Error| Failure::Usage(format!("demo: {error}"));
     let program = std::env::current_exe().map_err(failed)?;
@@ -120,7 +119,8 @@ pub fn run(port: u16, seed: u64) -> Result<Outcome, Failure> {
         return Err(Failure::Usage("demo: the feed was not generated".to_owned()));
     }
     let [_, _, high, low] = std::process::id().to_be_bytes();
-    // Organisation-local, an even last number so that those of line B and of snapshots are in the same byte.
+    // Organisation-local scope. The last byte is even, so that line B and the snapshots differ in that byte
+    // only.
     let lines =
         format!("-a 239.193.{high}.{} -p {} --line-b", low & !3, 21_000 + u16::from(low) * 4);
     let receive = format!(
@@ -139,6 +139,6 @@ pub fn run(port: u16, seed: u64) -> Result<Outcome, Failure> {
     tell!(
         "A feed of {RATE} packets a second on lines A and B, of which {LOSS} percent are lost. Ctrl-C ends it."
     );
-    // Losses are what is shown: they are no flaw here.
+    // The losses are intended, so they are no errors of this command.
     receive::run(&receive.args).map(|_| Outcome::Clean)
 }

@@ -1,4 +1,4 @@
-//! Options of the data bus, whatever the transport.
+//! Options of the data bus, for every transport.
 
 #[cfg(feature = "dds")]
 use super::refused;
@@ -21,10 +21,10 @@ use tickwire_distribution::{Delivery, SecurityList};
 use tickwire_shm::{Channel, Readers, effective_user};
 use tickwire_shm_transport::{Room, ShmConfig, ShmParticipant};
 
-/// The highest domain: the ports of those above do not exist.
+/// The highest domain: higher ones would need ports above 65535.
 const DOMAIN_MAX: u32 = 232;
 
-/// Options of how samples are delivered.
+/// Options for the delivery of samples.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Delivery")]
 pub struct DeliveryArgs {
@@ -43,7 +43,7 @@ pub struct DeliveryArgs {
     /// Topics of market data: one keyed by security, or one per security.
     #[arg(long, value_name = "MODE", default_value = "keyed")]
     topics: TopicMode,
-    /// Securities that have topics of their own.
+    /// Securities that have their own topics.
     #[arg(long, value_name = "FIRST-LAST,..", default_value = "1-100")]
     securities: SecurityList,
     #[cfg(feature = "dds")]
@@ -53,7 +53,7 @@ pub struct DeliveryArgs {
     shm: ShmArgs,
 }
 
-/// Options of DDS alone.
+/// Options of DDS only.
 #[cfg(feature = "dds")]
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "DDS")]
@@ -79,7 +79,7 @@ struct DdsArgs {
     lease: Span,
 }
 
-/// Options of shared memory alone.
+/// Options of shared memory only.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Shared memory")]
 struct ShmArgs {
@@ -181,7 +181,7 @@ impl DeliveryArgs {
         domain.join().map_err(|error| refused(&error))
     }
 
-    /// Joins those whose channels are in the same directory.
+    /// Joins the participants whose channels are in the same directory.
     pub fn join_shm(&self) -> ShmPlace {
         let ShmArgs { shm_directory, shm_user, shm_readers, shm_ring, shm_sample } = &self.shm;
         let owner = shm_user.unwrap_or_else(effective_user);
@@ -213,7 +213,7 @@ impl DeliveryArgs {
         ShmPlace { participant: ShmParticipant::join(config), directory, owner }
     }
 
-    /// How samples are delivered over DDS. `all` says whether to hold all for a slow subscriber where nothing is said.
+    /// Delivery of samples over DDS. `all`: without `--history`, keep all samples for a slow subscriber.
     #[cfg(feature = "dds")]
     pub fn over_dds(&self, all: bool) -> Delivery {
         let held = self.dds.history.map(|history| match history {
@@ -227,7 +227,7 @@ impl DeliveryArgs {
         }
     }
 
-    /// How samples are delivered over shared memory: a writer never waits.
+    /// Delivery of samples over shared memory, where a writer never waits.
     pub fn over_shm(&self) -> Delivery {
         Delivery {
             last_values: self.last_values,
@@ -236,7 +236,7 @@ impl DeliveryArgs {
         }
     }
 
-    /// Securities, where they have topics of their own.
+    /// The securities that have their own topics, if any.
     pub fn securities(&self) -> Option<&SecurityList> {
         (self.topics == TopicMode::Security).then_some(&self.securities)
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tickwire_net::histogram::{Summary, latency, record};
 use tickwire_telemetry::metrics::Metrics;
 
-/// Distributions of times, in the order in which they were named.
+/// Distributions of times, in the order in which they were added.
 #[derive(Debug, Default)]
 pub struct Latencies {
     rows: Vec<(String, Histogram<u64>)>,
@@ -28,12 +28,12 @@ impl Latencies {
         record(&mut self.rows[index].1, time_ns);
     }
 
-    /// All distributions by name, the empty ones too.
+    /// All distributions by name, including empty ones.
     fn all(&self) -> impl Iterator<Item = (&str, &Histogram<u64>)> {
         self.rows.iter().map(|(name, histogram)| (name.as_str(), histogram))
     }
 
-    /// The rows that have times.
+    /// The rows of the distributions that are not empty.
     pub fn rows(&self) -> Vec<Row> {
         let filled = self.rows.iter().filter(|(_, histogram)| !histogram.is_empty());
         filled
@@ -42,7 +42,7 @@ impl Latencies {
     }
 }
 
-/// Distributions of times as metrics: one name, a label for each row.
+/// Distributions of times as metrics: one metric name, with one label value per row.
 pub struct DistributionMetrics {
     metrics: Metrics,
     name: String,
@@ -54,7 +54,7 @@ impl DistributionMetrics {
         Self { metrics: metrics.clone(), name: format!("{part}_time") }
     }
 
-    /// Publishes all times so far.
+    /// Publishes all times recorded so far.
     pub fn publish(&self, latencies: &Latencies) {
         for (row, histogram) in latencies.all() {
             let labels = [("what", row)];
@@ -89,7 +89,7 @@ impl Row {
         })
     }
 
-    /// Reads what [`to_json`](Self::to_json) made; `None` if it is something else.
+    /// Parses a row that [`to_json`](Self::to_json) made; `None` if the JSON is something else.
     pub fn from_json(json: &Value) -> Option<Self> {
         let ns = |name: &str| json[name].as_f64().map(|us| us * 1e3);
         let whole = |name: &str| ns(name).map(|ns| ns.round() as u64);

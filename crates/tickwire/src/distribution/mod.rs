@@ -18,12 +18,12 @@ use std::path::Path;
 use tickwire_distribution::TopicSet;
 use tickwire_distribution::templates::Misshape;
 
-/// The failure of a call that a transport refused.
+/// The failure of a call that the transport rejected.
 pub fn refused(error: &impl std::error::Error) -> Failure {
     Failure::Usage(error.to_string())
 }
 
-/// The failure of templates that do not become types.
+/// The failure of templates that cannot be mapped to types.
 pub fn misshapen(all: &[Misshape]) -> Failure {
     let told: Vec<String> = all.iter().map(|one| format!("  {one}")).collect();
     Failure::Data(format!("the templates do not become types:\n{}", told.join("\n")))
@@ -48,7 +48,7 @@ pub fn write_json(report: &Value, path: Option<&Path>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Counts by topic set that are not 0, by name.
+/// The counts by topic set as JSON by name, without zeros.
 pub fn counts_json(sets: &[TopicSet], counts: &[u64]) -> Value {
     let counts = sets.iter().zip(counts).filter(|(_, count)| **count > 0);
     let counts = counts.map(|(set, count)| (set.name.clone(), (*count).into()));

@@ -1,10 +1,10 @@
-//! Ending in order: on signals, and when the process that started this one is gone.
+//! Clean exit on signals and when the parent process is gone.
 
 use crate::failure::Failure;
 use std::io::{Read, stdin};
 use tickwire_net::Stop;
 
-/// Options for a process that is started by another.
+/// Options for a process that another one starts.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct ParentArgs {
     /// Exit cleanly when standard input ends, which happens when the parent process exits.
@@ -12,7 +12,7 @@ pub struct ParentArgs {
     end_with_input: bool,
 }
 
-/// A flag that Ctrl-C and SIGTERM set, and the end of standard input if that is wanted.
+/// A flag that is set by Ctrl-C, SIGTERM and, if requested, the end of standard input.
 pub fn stop_on_signals(args: &ParentArgs) -> Result<Stop, Failure> {
     let stop = Stop::on_signals()
         .map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?;

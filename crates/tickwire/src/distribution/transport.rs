@@ -16,7 +16,7 @@ use tickwire_shm_transport::ShmParticipant;
 /// Longest sleep of a loop that waits for subscribers.
 const TICK: Duration = Duration::from_millis(20);
 
-/// What `--transport` names where samples are published.
+/// The values of `--transport` for publishing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum PublishTransport {
     /// DDS and shared memory.
@@ -48,7 +48,7 @@ pub struct ShmPlace {
     pub participant: ShmParticipant,
     /// Directory of the channels.
     pub directory: PathBuf,
-    /// The user whose they are.
+    /// Numeric id of the user who owns the channels.
     pub owner: u32,
 }
 
@@ -60,7 +60,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// Joins what `transport` names.
+    /// Joins the transports that `transport` names.
     pub fn join(args: &DeliveryArgs, transport: PublishTransport) -> Result<Self, Failure> {
         #[cfg(feature = "dds")]
         let (has_dds, has_shm) = match transport {
@@ -77,7 +77,7 @@ impl Places {
         })
     }
 
-    /// Whether there are several.
+    /// True if there is more than one transport.
     pub fn are_several(&self) -> bool {
         #[cfg(feature = "dds")]
         return self.dds.is_some() && self.shm.is_some();
@@ -86,7 +86,7 @@ impl Places {
     }
 }
 
-/// Why a transport refused a sample.
+/// The error of a transport that rejected a sample.
 #[derive(Clone, Debug)]
 pub struct OutletError(String);
 
@@ -105,9 +105,10 @@ impl fmt::Display for OutletError {
 
 impl std::error::Error for OutletError {}
 
-/// Publishers of the same samples, by transport. Shared memory comes first: it never waits.
+/// Publishers of the same samples, by transport. Shared memory comes first, because it never waits.
 ///
-/// A transport that refuses a sample ends alone: its subscribers are told that it was stopped, and the other goes on.
+/// If a transport rejects a sample, only that transport ends: its subscribers are told that it was stopped,
+/// and the other transport continues.
 pub struct Outlets {
     shm: Option<Side<ShmParticipant>>,
     #[cfg(feature = "dds")]
@@ -118,7 +119,7 @@ pub struct Outlets {
 struct Side<P: Participant> {
     name: &'static str,
     publisher: Publisher<P>,
-    /// The transport has refused a sample; its subscribers know that nothing follows.
+    /// True once the transport has rejected a sample; its subscribers know that nothing follows.
     has_failed: bool,
 }
 
@@ -132,7 +133,8 @@ impl<P: Participant> Side<P> {
         side.is_some_and(|side| !side.has_failed)
     }
 
-    /// Writes by `write`. Where the transport refuses, this side ends; that is an error if no other `has_other` to go on.
+    /// Writes with `write`. If the transport rejects the sample, this side ends; it is an error only if there
+    /// is no other side (`has_other`).
     #[inline]
     fn write(
         side: &mut Option<Self>,
@@ -202,8 +204,8 @@ impl Outlet for Outlets {
 }
 
 impl Outlets {
-    /// Writers of the topics of `sets`. Over DDS a write that finds no room waits for `patience` at most; `all` says
-    /// whether all samples are held for a slow subscriber where nothing is said.
+    /// Creates writers for the topics of `sets`. Over DDS a write to a full buffer waits at most `patience`;
+    /// `all`: without `--history`, keep all samples for a slow subscriber.
     pub fn new(
         places: &Places,
         args: &DeliveryArgs,
@@ -234,7 +236,7 @@ impl Outlets {
         })
     }
 
-    /// Whether DDS is there for what shared memory refuses.
+    /// True if DDS still carries the samples that shared memory rejects.
     #[inline]
     fn has_dds(&self) -> bool {
         #[cfg(feature = "dds")]
@@ -243,7 +245,7 @@ impl Outlets {
         false
     }
 
-    /// Transports that have refused a sample while another went on.
+    /// Transports that rejected a sample while the other one continued.
     pub fn failed(&self) -> Vec<&'static str> {
         let mut all = Vec::new();
         all.extend(self.shm.as_ref().filter(|side| side.has_failed).map(|side| side.name));
@@ -252,8 +254,8 @@ impl Outlets {
         all
     }
 
-    /// Waits until there are `count` subscribers over all transports together, of every topic or of any; false where
-    /// `patience` passed first or `stop` is set.
+    /// Waits until `count` subscribers of all transports together match: for every topic if `every_topic`,
+    /// else for any. Returns false if `patience` passed or `stop` was set first.
     pub fn wait(
         &self,
         count: u32,
@@ -273,7 +275,7 @@ impl Outlets {
 
     fn are_there(&self, count: u32, every_topic: bool) -> Result<bool, Failure> {
         for over_shm in 0..=count {
-            // Where so many are not there, more are not either.
+            // If shared memory lacks this many, it also lacks more.
             if !has(self.shm.as_ref(), over_shm, every_topic)? {
                 break;
             }
@@ -299,8 +301,9 @@ impl Outlets {
         ])
     }
 
-    /// Tells subscribers that this was all, or that it was stopped before. Returns whether all said in `patience` that
-    /// they have everything; over shared memory none says so. Both transports are ended, also where one refuses.
+    /// Tells the subscribers that the samples are complete, or that publishing was stopped early. Returns
+    /// whether all subscribers acknowledged everything within `patience`; over shared memory none
+    /// acknowledges. Both transports are ended even if one fails.
     pub fn finish(&mut self, is_whole: bool, patience: Duration) -> Result<bool, Failure> {
         let over_shm = Side::finish(&mut self.shm, is_whole, patience);
         #[cfg(feature = "dds")]
@@ -310,7 +313,7 @@ impl Outlets {
         Ok(over_shm? & over_dds?)
     }
 
-    /// What became of the samples, by transport.
+    /// The counters of the samples, by transport.
     pub fn by_transport(&self) -> Vec<(&'static str, &PublisherCounters)> {
         let mut all = Vec::new();
         all.extend(self.shm.as_ref().map(|side| (side.name, side.publisher.counters())));
@@ -319,7 +322,8 @@ impl Outlets {
         all
     }
 
-    /// What became of the samples: written are those that are on some transport, everything else is of all together.
+    /// The counters of all transports together. `written` and `unlisted` are maxima over the transports,
+    /// because both carry the same samples; the others are sums.
     pub fn counters(&self) -> PublisherCounters {
         let mut sum = PublisherCounters::default();
         for (_, counters) in self.by_transport() {
@@ -335,7 +339,7 @@ impl Outlets {
     }
 }
 
-/// Whether a publisher has so many subscribers; none is what one that is not there has.
+/// True if a publisher has this many subscribers; a missing publisher has none.
 fn has<P: Participant>(
     side: Option<&Side<P>>,
     count: u32,

@@ -5,7 +5,7 @@ use super::machine::Machine;
 
 const CPU: &str = "sys/devices/system/cpu";
 const HALT_POLL: &str = "sys/module/haltpoll/parameters/guest_halt_poll_ns";
-/// Longest wake-up of a sleep state that is no matter, in microseconds.
+/// Longest wake-up latency of a sleep state that counts as harmless, in microseconds.
 const SLEEP_US_MAX: u64 = 2;
 
 /// Examines the CPUs.
@@ -17,7 +17,7 @@ pub fn examine(machine: &Machine) -> Vec<Finding> {
     found
 }
 
-/// How deeply an idle CPU sleeps: a blocked thread waits until it is awake.
+/// Examines how deeply an idle CPU sleeps: a blocked thread waits until the CPU is awake.
 fn idle(machine: &Machine) -> Finding {
     let name = "idle CPUs";
     let command_line = machine.text("proc/cmdline").unwrap_or_default();
@@ -54,7 +54,7 @@ fn idle(machine: &Machine) -> Finding {
     }
 }
 
-/// The longest wake-up of a state that is in use, and its name.
+/// The longest wake-up latency of the enabled states, and the name of that state.
 fn sleep_state(machine: &Machine, state: &str) -> Option<(u64, String)> {
     let of = |file: &str| format!("{CPU}/cpu0/cpuidle/{state}/{file}");
     if machine.number(&of("disable")) == Some(1) {
@@ -63,7 +63,7 @@ fn sleep_state(machine: &Machine, state: &str) -> Option<(u64, String)> {
     Some((machine.number(&of("latency"))?, machine.text(&of("name"))?))
 }
 
-/// A virtual CPU that halts has to be entered again by the host.
+/// Examines halt polling: without it the host must re-enter a virtual CPU that halted.
 fn halt_polling(machine: &Machine) -> Finding {
     let name = "idle CPUs";
     match machine.number(HALT_POLL) {
@@ -82,7 +82,7 @@ fn halt_polling(machine: &Machine) -> Finding {
     }
 }
 
-/// How quickly a CPU gets to its full frequency.
+/// Examines how quickly a CPU reaches its full frequency.
 fn governors(machine: &Machine) -> Finding {
     let name = "frequency governor";
     let mut governors: Vec<String> = machine
@@ -130,8 +130,7 @@ fn isolation(machine: &Machine) -> Finding {
     }
 }
 
-/// Examines whether reading the clock needs a system call: every packet and every decision is
-/// stamped.
+/// Examines whether reading the clock needs a system call: every packet and every decision gets a time stamp.
 fn clock_source(machine: &Machine) -> Finding {
     let name = "clock source";
     let path = "sys/devices/system/clocksource/clocksource0/current_clocksource";
@@ -156,7 +155,7 @@ fn transparent_huge_pages(machine: &Machine) -> Finding {
     let Some(text) = machine.text(path) else {
         return Finding::unknown(name, "the kernel does not tell", "");
     };
-    // The choice in force is in brackets.
+    // The active choice is in brackets.
     let chosen = text.split(['[', ']']).nth(1).unwrap_or_default().to_owned();
     match chosen.as_str() {
         "always" => Finding::costs(
@@ -169,7 +168,7 @@ fn transparent_huge_pages(machine: &Machine) -> Finding {
     }
 }
 
-/// Memory in large pages: fewer entries of the page tables in the caches.
+/// Examines huge pages, which need fewer page-table entries in the caches.
 fn huge_pages(machine: &Machine) -> Finding {
     let name = "huge pages";
     let path = "proc/sys/vm/nr_hugepages";

@@ -15,7 +15,8 @@ impl Machine {
         Self { root: root.into() }
     }
 
-    /// The text of a file, such as `proc/cmdline`, without blanks around it; `None` if it cannot be read.
+    /// The text of a file, such as `proc/cmdline`, without surrounding white space; `None` if it cannot be
+    /// read.
     pub fn text(&self, path: &str) -> Option<String> {
         Some(fs::read_to_string(self.root.join(path)).ok()?.trim().to_owned())
     }
@@ -25,7 +26,7 @@ impl Machine {
         self.text(path)?.parse().ok()
     }
 
-    /// The names in a directory that begin so, in order: numbers by their value.
+    /// The names in a directory that begin with `prefix`, sorted; numbers are sorted by value.
     pub fn names(&self, directory: &str, prefix: &str) -> Vec<String> {
         let entries = fs::read_dir(self.root.join(directory)).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -35,7 +36,7 @@ impl Machine {
         names
     }
 
-    /// True if a file or directory is there.
+    /// True if a file or directory exists.
     pub fn has(&self, path: &str) -> bool {
         self.root.join(path).exists()
     }

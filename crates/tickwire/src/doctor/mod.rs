@@ -1,4 +1,4 @@
-//! `tickwire doctor`: what on this machine costs latency.
+//! `tickwire doctor`: settings of this machine that cost latency.
 
 mod cpu;
 mod finding;
@@ -58,14 +58,14 @@ pub fn run(args: &DoctorArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Clean)
 }
 
-/// Everything that is examined.
+/// Examines all settings.
 fn examine(machine: &Machine) -> Vec<Finding> {
     let mut findings = cpu::examine(machine);
     findings.extend(network::examine(machine));
     findings
 }
 
-/// A table of what was found, then what costs something, with what would change it.
+/// A table of all findings, then the settings that cost latency and how to change them.
 fn text(findings: &[Finding]) -> String {
     let columns = [("setting", Align::Left), ("found", Align::Left), ("latency", Align::Left)];
     let mut table = Table::new(&columns);

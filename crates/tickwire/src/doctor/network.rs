@@ -14,7 +14,7 @@ const SMALL_PACKET_BYTES: u64 = 768;
 pub fn examine(machine: &Machine) -> Vec<Finding> {
     let mut found =
         vec![receive_buffer_max(machine), receive_buffer_default(machine), deferred_free(machine)];
-    // Cards, not loopback and other interfaces without a device behind them.
+    // Real cards, without loopback and other interfaces that have no device.
     let cards = machine.names("sys/class/net", "").into_iter();
     for card in cards.filter(|card| machine.has(&format!("sys/class/net/{card}/device"))) {
         found.push(interrupts(machine, &card));
@@ -24,13 +24,13 @@ pub fn examine(machine: &Machine) -> Vec<Finding> {
     found
 }
 
-/// How long a burst the receive buffer holds while nobody reads.
+/// Examines how long a burst the receive buffer holds while no thread reads.
 fn receive_buffer_max(machine: &Machine) -> Finding {
     let name = "receive buffer, most";
     let Some(bytes) = machine.number(&format!("{CORE}/rmem_max")) else {
         return Finding::unknown(name, "the kernel does not tell", "");
     };
-    // The kernel doubles what is requested, to pay for its own structures.
+    // The kernel doubles the requested size to account for its own structures.
     let packets = 2 * bytes.min(WANTED_BYTES) / SMALL_PACKET_BYTES;
     let found = format!("rmem_max {bytes}");
     if bytes >= WANTED_BYTES {

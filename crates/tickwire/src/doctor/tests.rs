@@ -1,10 +1,10 @@
-//! Machines made of files.
+//! Tests with machines made of files.
 
 use super::*;
 use std::fs;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A directory with these files, removed at the end.
+/// A directory with these files, removed when dropped.
 struct Tree(PathBuf);
 
 impl Tree {

@@ -94,7 +94,7 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
     encoded.map(|()| Outcome::Clean)
 }
 
-/// Encodes the lines of the input of this name.
+/// Encodes the lines of an input with this name.
 fn encode_lines(
     lines: impl Iterator<Item = io::Result<String>>,
     name: &str,
@@ -119,7 +119,7 @@ fn encode_lines(
     packing.finish()
 }
 
-/// Refuses what packets cannot be written with.
+/// Refuses a framing with which packets cannot be written.
 fn check_framing(framing: &Framing) -> Result<(), Failure> {
     if framing.packet_envelope() == Envelope::Counted {
         return Err(Failure::Usage(
@@ -137,15 +137,15 @@ fn check_framing(framing: &Framing) -> Result<(), Failure> {
 struct Packing {
     fills_packets: bool,
     framing: Framing,
-    /// For packets as the lines say.
+    /// Encoder for packets that the lines define.
     encoder: Encoder,
-    /// For packets filled up to a size.
+    /// Encoder for packets filled up to a size.
     filling: PacketEncoder,
     packet: Option<Packet>,
     out: Enveloped,
 }
 
-/// A packet as the lines say.
+/// A packet that the lines define.
 struct Packet {
     index: u64,
     bytes: Vec<u8>,
@@ -224,7 +224,7 @@ impl Packing {
 }
 
 impl Packet {
-    /// Sets the numbers in the last preamble that depend on what follows it.
+    /// Sets the numbers in the last preamble that depend on the bytes after it.
     fn finish_part(&mut self, framing: &Framing) -> Result<(), Failure> {
         let len = self.bytes.len() - self.part - framing.preamble_bytes();
         let chunks = framing.chunk_fields().map(|chunks| [(chunks.count, 1), (chunks.number, 1)]);
@@ -236,7 +236,7 @@ impl Packet {
     }
 }
 
-/// The preamble of a line; zeros where it has none.
+/// The preamble of a line; zeros if the line has none.
 fn preamble_of(line: &Json, framing: &Framing) -> Result<Vec<u8>, Failure> {
     let wanted = framing.preamble_bytes();
     let digits = line.member("pre").and_then(Json::text).unwrap_or_default();

@@ -27,7 +27,7 @@ pub enum PacketWriter {
     Prefixed(PrefixedWriter<Box<dyn Write>>),
     /// Without separators.
     Raw(Box<dyn Write>),
-    /// As datagrams; the number of datagrams written.
+    /// Datagrams in a pcap file, and the number written so far.
     Pcap(PcapWriter<Box<dyn Write>>, u64),
 }
 
@@ -59,7 +59,7 @@ impl PacketWriter {
         }
     }
 
-    /// Writes what is still held.
+    /// Writes the output that is still buffered.
     pub fn finish(self) -> Result<(), Failure> {
         let mut out = match self {
             Self::Prefixed(writer) => writer.into_inner(),

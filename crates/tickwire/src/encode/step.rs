@@ -1,21 +1,21 @@
-//! FIXT messages around blocks of FAST bytes, as SZSE STEP has them.
+//! FIXT messages around blocks of FAST bytes, as in SZSE STEP.
 
 use super::packets::PacketWriter;
 use crate::failure::Failure;
 use std::io::Write as _;
 use tickwire_feed::framing::{Envelope, Framing};
 
-/// MsgType: one that exchanges define for themselves.
+/// MsgType, one of those reserved for user-defined messages.
 const MSG_TYPE: &str = "UA";
 
-/// Writes packets, in FIXT messages where the framing has them.
+/// Writes packets, inside FIXT messages if the framing has them.
 pub struct Enveloped {
     step: Option<StepMessages>,
     writer: PacketWriter,
 }
 
 impl Enveloped {
-    /// Writes to `writer` in what this framing has around packets.
+    /// Wraps `writer` with the envelope of this framing.
     pub fn new(framing: &Framing, writer: PacketWriter) -> Self {
         let is_step = framing.packet_envelope() == Envelope::Step;
         Self { step: is_step.then(StepMessages::default), writer }
@@ -42,7 +42,7 @@ struct StepMessages {
 }
 
 impl StepMessages {
-    /// The message of the next block: its length in RawDataLength (95), its bytes in RawData (96).
+    /// The message of the next block: RawDataLength (95) is its length and RawData (96) its bytes.
     fn message(&mut self, block: &[u8]) -> Vec<u8> {
         self.written += 1;
         let (number, len) = (self.written, block.len());

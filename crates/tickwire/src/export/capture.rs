@@ -23,7 +23,7 @@ use tickwire_feed::framing::Framing;
 use tickwire_feed::framing::detect::doubt;
 use tickwire_text::MessageWriter;
 
-/// First packets whose values are judged.
+/// Number of packets, from the first, whose values are checked for plausibility.
 const DOUBTED_PACKETS: usize = 200;
 
 /// Settings that all captures share.
@@ -41,12 +41,12 @@ pub struct Job<'a> {
 pub struct State {
     path: PathBuf,
     bytes: u64,
-    /// The last change, nanoseconds since 1970-01-01 UTC.
+    /// Time of the last change, nanoseconds since 1970-01-01 UTC.
     modified_ns: u64,
 }
 
 impl State {
-    /// Reads the current state of a capture. It must be a file: it is read more than once, and its
+    /// Reads the current state of a capture. It must be a regular file: it is read more than once, and its
     /// size is recorded.
     pub fn of(capture: &Path) -> Result<Self, Failure> {
         let failed = |error| Failure::file("open", capture.display(), &error);
@@ -67,30 +67,31 @@ impl State {
         })
     }
 
-    /// As the manifest has it.
+    /// The state as JSON for the manifest.
     pub fn json(&self) -> Value {
         let Self { path, bytes, modified_ns } = self;
         json!({ "path": text_of(path.as_os_str()), "bytes": bytes, "modified_ns": modified_ns })
     }
 }
 
-/// Result of a capture.
+/// Result of exporting a capture.
 pub struct Exported {
     pub name: String,
     pub state: State,
     /// SHA-256 of the capture, in hex.
     pub digest: String,
-    /// Not of FIX, which is no packets.
+    /// Number of packets; `None` for FIX, which has none.
     pub packets: Option<u64>,
     pub messages: u64,
-    /// Gaps in the sequence numbers of preambles, and numbers missing in them; none where there are no such numbers.
+    /// Gaps in the sequence numbers of preambles and the numbers missing in them; `None` if the preambles
+    /// have no such numbers.
     pub gaps: Option<u64>,
     pub missing: Option<u64>,
     /// Rows of errors.
     pub errors: u64,
-    /// By table, in the order in which they began.
+    /// Rows by table, in the order in which the tables were begun.
     pub rows: Vec<(String, u64)>,
-    /// Files, with the path below the directory.
+    /// Files, with their paths relative to the directory.
     pub files: Vec<String>,
     pub is_flawed: bool,
 }
@@ -111,7 +112,7 @@ impl Job<'_> {
         let is_file = matches!(target, Target::File { .. });
         let mut tables = Tables::new(&self.program, &self.table, TableFiles::new(target, metadata));
         if is_file {
-            // Without a message the file has columns all the same.
+            // The file has its columns even if there is no message.
             self.selection
                 .templates(&self.program)
                 .into_iter()
@@ -144,7 +145,7 @@ impl Job<'_> {
         })
     }
 
-    /// Exports a capture to a file of text; whether something was not decoded.
+    /// Exports a capture to a text file; the outcome shows whether something was not decoded.
     pub fn export_text(
         &self,
         capture: &Path,
@@ -212,7 +213,7 @@ impl Job<'_> {
     }
 }
 
-/// Takes what was not decoded.
+/// Receives data that were not decoded.
 type OnLost = dyn Fn(&LostData);
 
 /// Counters of decoding.

@@ -23,7 +23,7 @@ use tickwire_arrow::{
 };
 use tickwire_fast::{CompileOptions, Program};
 
-/// Threads used at most.
+/// Maximum number of threads.
 const THREADS_MAX: usize = 256;
 
 /// File formats of the option --format.
@@ -157,7 +157,7 @@ impl ExportArgs {
         self.file_format().is_some() || TextFile::is_one(&self.output)
     }
 
-    /// Refuses outputs that none would expect.
+    /// Refuses outputs that would surprise the user.
     fn check_output(&self) -> Result<(), Failure> {
         let name = self.output.to_string_lossy();
         let uncompressed = name.trim_end_matches(".zst").trim_end_matches(".gz");
@@ -190,7 +190,7 @@ impl ExportArgs {
         self.partition.iter().map(|name| PartitionKey::named(name)).collect()
     }
 
-    /// Refuses keys of partitions that a table cannot be parted by, or that no table has.
+    /// Refuses partition keys by which a table cannot be partitioned, or that no table has.
     pub(super) fn check_keys(&self, schemas: &[SchemaRef]) -> Result<(), Failure> {
         let keys = self.keys();
         let mut is_found = vec![false; keys.len()];
@@ -267,7 +267,7 @@ impl ExportArgs {
         }
     }
 
-    /// The capture of an output that is one file.
+    /// The single capture for an output that is one file.
     fn checked_file(&self) -> Result<&Path, Failure> {
         let [capture] = &self.captures[..] else {
             return Err(Failure::Usage(format!(

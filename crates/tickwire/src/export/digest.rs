@@ -1,4 +1,4 @@
-//! The digest of a capture, by which a table says what it was made of.
+//! The digest of a capture, by which a table identifies its source.
 
 use crate::failure::Failure;
 use crate::files;

@@ -1,4 +1,4 @@
-//! Exporting captures to a directory, several at a time.
+//! Exports captures to a directory, several at a time.
 
 use super::capture::{Exported, State};
 use super::manifest::{Again, Manifest};
@@ -23,11 +23,11 @@ pub struct Directory<'a> {
     pub shows_progress: bool,
 }
 
-/// Exports a capture to a target, with progress or without.
+/// Exports a capture to a target, with or without progress output.
 pub type Export<'j> = dyn Fn(&Path, Target, bool) -> Result<Exported, Failure> + Sync + 'j;
 
 impl Directory<'_> {
-    /// Exports captures. One that fails does not keep the others from being exported.
+    /// Exports captures. If one fails, the others are still exported.
     pub fn export(
         &self,
         export_one: &Export<'_>,
@@ -78,7 +78,7 @@ impl Directory<'_> {
         last.map_or(Ok(outcome), |(_, failure)| Err(failure))
     }
 
-    /// Exports captures on threads, and hands over what came of each as it ends.
+    /// Exports captures on several threads and passes on each result when it is ready.
     fn each(
         &self,
         export_one: &Export<'_>,
@@ -97,7 +97,7 @@ impl Directory<'_> {
                             directory: self.path.to_owned(),
                             name: name.clone(),
                             format: self.format,
-                            // A run that was ended may have left files that its manifest does not have.
+                            // An interrupted run may have left files that the manifest does not list.
                             replaces: self.again != Again::Refused,
                             partition: self.partition.clone(),
                         });
@@ -116,7 +116,7 @@ impl Directory<'_> {
     }
 }
 
-/// Names of the files of each capture: those of the captures without directory.
+/// Names of the files of each capture: the file names of the captures, without their directories.
 fn distinct_names(captures: &[PathBuf]) -> Result<Vec<String>, Failure> {
     let mut names: Vec<String> = Vec::new();
     for path in captures {
@@ -131,7 +131,7 @@ fn distinct_names(captures: &[PathBuf]) -> Result<Vec<String>, Failure> {
         names.push(name);
     }
     for name in &names {
-        // Files of a partition that has several.
+        // Files of a partition that has several files.
         let parted = |other: &&String| {
             let part = name.strip_prefix(other.as_str()).and_then(|end| end.strip_prefix(".part"));
             part.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))

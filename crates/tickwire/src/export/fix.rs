@@ -1,4 +1,4 @@
-//! Exporting FIX logs and captures of FIX: a table a message type.
+//! Exports FIX logs and captures of FIX: one table per message type.
 
 use super::capture::{Exported, State};
 use super::digest::sha256;
@@ -14,19 +14,19 @@ use tickwire_arrow::{Decimals, LostData};
 use tickwire_fix::{Message, Reader, Tag};
 use tickwire_fix_text::{FRAME_TAGS, Found, FoundAt, Names, Place, Source, examined};
 
-/// Bytes of the messages of a batch.
+/// Maximum bytes of messages per batch.
 const BATCH_BYTES: usize = 64 << 20;
-/// Most errors that are printed one by one.
+/// Number of errors that are printed one by one.
 const SHOWN_MAX: u64 = 20;
 
 /// Settings that all logs share.
 pub struct FixJob<'d> {
-    /// Dictionaries of every message.
+    /// Dictionaries for every message.
     pub names: Names<'d>,
-    /// BeginString of every message, unless the dictionary was named.
+    /// BeginString that every message must have, unless the dictionary was named.
     pub begin_string: Option<Vec<u8>>,
     pub separator: Option<Vec<u8>>,
-    /// Columns, by the names of fields; all that the dictionary has by default.
+    /// Columns by field name; by default all fields of the dictionary.
     pub fields: Option<Vec<String>>,
     /// Values of MsgType that are exported; all by default.
     pub msg_types: Option<BTreeSet<Vec<u8>>>,
@@ -34,7 +34,7 @@ pub struct FixJob<'d> {
 }
 
 impl FixJob<'_> {
-    /// The builder of a type's rows; `None` for a type that the dictionary does not have.
+    /// The builder of the rows of a message type; `None` if the dictionary does not have the type.
     pub fn builder(&self, msg_type: &[u8]) -> Result<Option<MessageBuilder>, Failure> {
         let tags = self.fields.as_ref().map(|fields| self.names.tags_named(msg_type, fields));
         let tags = tags.transpose().map_err(Failure::Usage)?;
@@ -73,7 +73,7 @@ impl FixJob<'_> {
         };
         let source = Source { path: log.to_owned(), separator: self.separator.clone() };
         let mut pull = source.open().map_err(Failure::Data)?;
-        // The file of one type has columns without a message too.
+        // The file of a single type has its columns even if there is no message.
         if let (Target::File { .. }, Some(types)) = (tables.files.target(), &self.msg_types) {
             types.iter().try_for_each(|msg_type| tables.begin(msg_type).map(drop))?;
         }
@@ -121,10 +121,10 @@ struct Tables<'j> {
     job: &'j FixJob<'j>,
     name: &'j str,
     progress: Progress,
-    /// Bytes of a text that are read.
+    /// Bytes of text read so far.
     read: u64,
     files: TableFiles,
-    /// By MsgType; `None` for one that the dictionary does not have.
+    /// Tables by MsgType; `None` for a type that the dictionary does not have.
     open: HashMap<Vec<u8>, Option<Open>>,
     messages: u64,
     flawed: u64,
@@ -145,7 +145,7 @@ impl Tables<'_> {
             self.progress.add(offset.saturating_sub(self.read));
             self.read = offset;
         }
-        // What is right needs no second look.
+        // A correct message needs no report.
         if let Found::Message { bytes, notes: [], is_completed: false } = found
             && let Ok(message) = reader.decode(bytes)
         {

@@ -74,7 +74,7 @@ impl ExportArgs {
     }
 }
 
-/// BeginString and version of the application of the first message.
+/// BeginString and application version of the first message.
 fn first_version(
     logs: &[PathBuf],
     separator: Option<&[u8]>,
@@ -106,7 +106,7 @@ fn first_version(
     )))
 }
 
-/// The MsgType of a message that is named by its name or MsgType.
+/// The MsgType of a message given by its name or MsgType.
 fn msg_type(names: Names<'_>, wanted: &str) -> Result<Vec<u8>, Failure> {
     let known =
         [names.session, names.application].into_iter().flat_map(|dictionary| dictionary.messages());

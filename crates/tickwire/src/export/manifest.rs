@@ -12,23 +12,23 @@ use tickwire_arrow::unfinished::{UnfinishedFile, sync_directory_of};
 /// Name of the file.
 const NAME: &str = "manifest.json";
 
-/// How an export continues in a directory that has one.
+/// How an export treats a directory that already has a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
     /// Not at all.
     Refused,
-    /// Captures that are there are left out.
+    /// Captures in the manifest are skipped.
     Resume,
     /// Files are replaced.
     Force,
 }
 
-/// The manifest of a directory. It is rewritten, beside its place and renamed, with each capture.
+/// The manifest of a directory. After each capture it is written to a temporary file and renamed.
 ///
-/// While it is open nobody else exports to the directory: two manifests would each lack what the other has.
+/// While it is open no other process can export to the directory: each would overwrite the other's entries.
 pub struct Manifest {
     directory: PathBuf,
-    /// Locked, and gone at the end.
+    /// Lock file, removed at the end.
     _lock: UnfinishedFile,
     /// Settings that all files of the directory share: templates, framing, options.
     settings: Value,
@@ -79,13 +79,13 @@ impl Manifest {
         }
     }
 
-    /// How many errors a capture had when it was exported as it is now; `None` if it was not.
+    /// Number of errors of a capture that was exported in its current state; `None` if it was not.
     pub fn errors_of(&self, capture: &Path, state: &State) -> Option<u64> {
         let entry = self.captures.get(&key(capture))?;
         (entry["state"] == state.json()).then(|| entry["errors"].as_u64().unwrap_or_default())
     }
 
-    /// Refuses a capture of another place with the name of one that is there.
+    /// Refuses a capture whose name in the manifest belongs to a capture in another directory.
     pub fn check_place(&self, state: &State, capture: &Path) -> Result<(), Failure> {
         let Some(entry) = self.captures.get(&key(capture)) else { return Ok(()) };
         let place = &entry["state"]["path"];
@@ -99,7 +99,7 @@ impl Manifest {
         }
     }
 
-    /// Adds what came of a capture. Files that it had before and has no more go.
+    /// Adds the result of a capture and removes its old files that the new export did not write.
     pub fn add(&mut self, capture: &Path, exported: &Exported) -> Result<(), Failure> {
         let rows: Map<String, Value> =
             exported.rows.iter().map(|(table, rows)| (table.clone(), json!(rows))).collect();
@@ -155,14 +155,14 @@ impl Manifest {
             sync_directory_of(&path)
         };
         write().map_err(|error| {
-            // Of no use to anybody.
+            // The temporary file is useless to anybody.
             let _ = fs::remove_file(&next);
             Failure::file("write", path.display(), &error)
         })
     }
 }
 
-/// The files of an entry. What leads out of the directory is none.
+/// The files of an entry, without paths that lead out of the directory.
 fn files_of(entry: Option<&Value>) -> impl Iterator<Item = String> {
     let files = entry.and_then(|entry| entry["files"].as_array()).cloned().unwrap_or_default();
     let files = files.into_iter().filter_map(|file| file.as_str().map(str::to_owned));

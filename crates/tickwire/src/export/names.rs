@@ -5,15 +5,15 @@ use std::ffi::OsStr;
 use std::fmt::Write;
 use tickwire_fast::Program;
 
-/// Names beside those of the tables.
+/// Names that no table may have.
 const TAKEN: [&str; 2] = [ERRORS, "manifest.json"];
-/// Name of the table of what was not decoded.
+/// Name of the table of data that were not decoded.
 pub const ERRORS: &str = "errors";
-/// Longest name, with room for what makes it differ from others: file systems have 255 bytes.
+/// Longest name in bytes. File systems allow 255; the rest is for suffixes that make names distinct.
 const BYTES_MAX: usize = 200;
 
-/// The name of each template's table: the template's, without what no file name may have. Where that is taken, also
-/// by one that differs in case alone, its id or its index stands behind it.
+/// The directory name of each template's table: the template's name without characters that file names may
+/// not have. If several names are equal, ignoring case, the template id or index is appended.
 pub fn table_names(program: &Program) -> Vec<String> {
     let mut taken: HashSet<String> = TAKEN.map(str::to_owned).into();
     let plain: Vec<String> =
@@ -41,8 +41,8 @@ pub fn table_names(program: &Program) -> Vec<String> {
     names
 }
 
-/// The text of a file's name. Bytes that are no UTF-8 are written in hex, so that names that differ have texts that
-/// differ.
+/// A file name as text. Bytes that are not UTF-8 are written in hex, so that different names have different
+/// texts.
 pub fn text_of(name: &OsStr) -> String {
     let mut text = String::new();
     for chunk in name.as_encoded_bytes().utf8_chunks() {

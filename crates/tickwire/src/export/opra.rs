@@ -1,4 +1,4 @@
-//! Exporting captures of OPRA: a table a category.
+//! Exports captures of OPRA: one table per category.
 
 use super::capture::{Exported, State};
 use super::columns::ExportArgs;
@@ -18,7 +18,7 @@ use tickwire_feed::capture::{Kind, Packet};
 use tickwire_opra::{Category, Decode, Message, PACKET_BYTES_MAX, bottom_up};
 use tickwire_text::Header;
 
-/// Most errors that are printed one by one.
+/// Number of errors that are printed one by one.
 const SHOWN_MAX: u64 = 20;
 
 /// Settings that all captures share.
@@ -72,7 +72,7 @@ impl ExportArgs {
     }
 }
 
-/// Categories by the names of their tables or their codes; all unless any is named.
+/// Categories by the names of their tables or by their codes; all categories if no name is given.
 fn categories_named(wanted: &[String]) -> Result<Vec<Category>, Failure> {
     let is = |category: Category, name: &str, wanted: &str| {
         name == wanted || char::from(category.code()).to_string() == *wanted
@@ -177,10 +177,10 @@ struct Open {
 }
 
 impl Tables<'_> {
-    /// Decodes all packets; returns how many there are.
+    /// Decodes all packets and returns their number.
     fn decode(&mut self, capture: &Path) -> Result<u64, Failure> {
         if let (true, [category]) = (self.is_file, &self.job.categories[..]) {
-            // Without a message the file has columns all the same.
+            // The file has its columns even if there is no message.
             self.begin(*category)?;
         }
         let mut reader = InputArgs::of(capture, self.job.capture).open(self.progress)?;
@@ -269,7 +269,7 @@ impl Tables<'_> {
         Ok(())
     }
 
-    /// Begins a category's table; returns its index among those that are open.
+    /// Begins a category's table and returns its index among the open ones.
     fn begin(&mut self, category: Category) -> Result<usize, Failure> {
         let builder = self.job.builder(category);
         let table = self.files.begin(table_name(category), builder.schema())?;

@@ -1,4 +1,4 @@
-//! The files of the tables of one capture, and that of what was lost.
+//! The files of one capture's tables, and the file of its errors.
 
 use super::names::ERRORS;
 use crate::failure::Failure;
@@ -11,9 +11,9 @@ use tickwire_arrow::{
     SchemaRef, joined,
 };
 
-/// Rows of a batch: as many as fit the caches.
+/// Rows per batch: as many as fit in the CPU caches.
 pub const BATCH_ROWS: usize = 8192;
-/// Bytes that all files of a target together keep in memory.
+/// Maximum bytes that all files of a target keep in memory together.
 const WAITING_BYTES_MAX: usize = 128 << 20;
 
 /// Destination of tables.
@@ -21,7 +21,7 @@ const WAITING_BYTES_MAX: usize = 128 << 20;
 pub enum Target {
     /// One file with the rows of one table.
     File { path: PathBuf, format: FileFormat },
-    /// A directory a table, with files of this name, and one of errors.
+    /// A directory per table, with files of this name, and a directory of errors.
     Directory(InDirectory),
 }
 
@@ -32,7 +32,7 @@ pub struct InDirectory {
     /// Name of the capture and of its files.
     pub name: String,
     pub format: FileFormat,
-    /// True if files that exist are replaced.
+    /// True if existing files are replaced.
     pub replaces: bool,
     /// Partition keys of the rows.
     pub partition: Vec<PartitionKey>,
@@ -41,9 +41,9 @@ pub struct InDirectory {
 /// Written rows and files.
 #[derive(Default)]
 pub struct Written {
-    /// By table, in the order in which they began.
+    /// Rows by table, in the order in which the tables were begun.
     pub rows: Vec<(String, u64)>,
-    /// Files, with the path below the directory.
+    /// Files, with their paths relative to the directory.
     pub files: Vec<String>,
     /// Rows of errors.
     pub errors: u64,
@@ -52,7 +52,7 @@ pub struct Written {
 /// The files of one capture.
 pub struct TableFiles {
     target: Target,
-    /// What the schema of every table says besides.
+    /// Metadata that is added to the schema of every table.
     metadata: Vec<(String, String)>,
     tables: Vec<TableFile>,
     errors: ErrorsBuilder,
@@ -64,24 +64,24 @@ pub struct TableFiles {
 struct TableFile {
     name: String,
     rows: u64,
-    /// Paths below the directory.
+    /// Paths relative to the directory.
     below: Vec<String>,
     rows_to: RowsTo,
 }
 
-/// Where the rows of a table go.
+/// Destination of a table's rows.
 enum RowsTo {
     File(PartialFile),
     Partitions(Partitions),
 }
 
-/// Rows that wait until they are enough for files, a file a partition.
+/// Rows held until there are enough for files, one file per partition.
 struct Partitions {
     schema: SchemaRef,
     partitioning: Partitioning,
     waiting: Vec<RecordBatch>,
     waiting_bytes: usize,
-    /// Files so far, by directory.
+    /// Number of files so far, by directory.
     counts: HashMap<String, u32>,
     ended: Vec<PartialFile>,
 }
@@ -117,7 +117,7 @@ impl TableFiles {
         Ok(self.tables.len() - 1)
     }
 
-    /// The schema with what every table's says.
+    /// Returns the schema with the metadata added.
     fn described(&self, schema: &SchemaRef) -> SchemaRef {
         let mut schema = schema.as_ref().clone();
         schema.metadata.extend(self.metadata.iter().cloned());
@@ -135,7 +135,7 @@ impl TableFiles {
         self.bound_memory()
     }
 
-    /// Writes out the largest of what waits until it is not too much.
+    /// Flushes the largest table until the buffered rows are within the limit.
     fn bound_memory(&mut self) -> io::Result<()> {
         loop {
             let waiting = || self.tables.iter().map(TableFile::waiting_bytes);
@@ -149,7 +149,7 @@ impl TableFiles {
         }
     }
 
-    /// Notes what was lost. A target of one file has no place for it: it is printed alone.
+    /// Records lost data. A target of one file has no table for them: they are only printed.
     pub fn add_error(&mut self, lost: &LostData) -> io::Result<()> {
         self.lost += 1;
         if matches!(self.target, Target::File { .. }) {
@@ -172,7 +172,7 @@ impl TableFiles {
         self.write(table, &batch)
     }
 
-    /// Ends all files, and gives them their names.
+    /// Completes all files and renames them to their final names.
     pub fn finish(&mut self) -> Result<Written, Failure> {
         if self.errors.rows() > 0 {
             self.write_errors()?;
@@ -246,8 +246,8 @@ impl Partitions {
         self.waiting.push(batch.clone());
     }
 
-    /// Writes what waits, a file a partition: the first of a partition is called as the capture, the second has
-    /// `.part2` behind that, and so on.
+    /// Writes the held rows, one file per partition. The first file of a partition has the name of the
+    /// capture, the second has `.part2` appended, and so on.
     fn write(&mut self, to: &InDirectory, table: &str, below: &mut Vec<String>) -> io::Result<()> {
         self.waiting_bytes = 0;
         let rows = joined(&self.schema, std::mem::take(&mut self.waiting));
@@ -260,7 +260,7 @@ impl Partitions {
             let path = format!("{table}/{directory}/{}{part}.{}", to.name, to.format.suffix());
             let mut file = to.create(&path, &self.schema)?;
             file.write(&rows)?;
-            // There may be more than a process may have open; the directory is locked.
+            // There may be more files than a process may have open; the directory is locked.
             file.close()?;
             self.ended.push(file);
             below.push(path);

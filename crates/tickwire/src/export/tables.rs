@@ -1,4 +1,4 @@
-//! Tables of a template's messages each, written as they are decoded.
+//! Tables with the messages of one template each, written during decoding.
 
 use super::names::table_names;
 use super::table_files::{BATCH_ROWS, TableFiles, Written};
@@ -11,15 +11,15 @@ use tickwire_arrow::{LostData, Table, TableBuilder, TableOptions};
 use tickwire_fast::{Message, Program};
 use tickwire_text::{Header, MessageWriter};
 
-/// Messages that have no place in their table, told one by one.
+/// Number of messages without a row that are reported one by one.
 const UNFIT_SHOWN_MAX: u64 = 20;
 
 /// What was written.
 pub struct Finished {
     pub written: Written,
-    /// Messages of which a value has no place in its column.
+    /// Messages that have a value that does not fit its column.
     pub unfit: u64,
-    /// The first of them.
+    /// Descriptions of the first of them.
     pub unfit_shown: Vec<String>,
 }
 
@@ -39,12 +39,12 @@ pub struct Tables {
     open: Vec<Option<Open>>,
     unfit: u64,
     unfit_shown: Vec<String>,
-    /// What kept an error from being written.
+    /// Error of writing to the table of errors.
     failed: Option<io::Error>,
 }
 
 impl Tables {
-    /// No table yet: each begins with its first message.
+    /// Starts without tables; each begins with its first message.
     pub fn new(program: &Arc<Program>, options: &TableOptions, files: TableFiles) -> Self {
         Self {
             names: table_names(program),
@@ -82,7 +82,7 @@ impl Tables {
         Ok(())
     }
 
-    /// A message that is in no table.
+    /// Records a message that is in no table.
     fn note_unfit(&mut self, header: &Header<'_>, why: &str) -> io::Result<()> {
         self.unfit += 1;
         if self.unfit <= UNFIT_SHOWN_MAX {
@@ -98,7 +98,7 @@ impl Tables {
         })
     }
 
-    /// Begins the table of a template if it is new. One that is begun without a message has columns all the same.
+    /// Begins the table of a template if it is new. Its file has columns even if no message follows.
     pub fn begin(&mut self, template: usize) -> io::Result<()> {
         if self.open[template].is_none() {
             let table = Table::of(&self.program, template, &self.options);
@@ -130,7 +130,7 @@ impl Open {
     }
 }
 
-/// Tables that decoding writes to, and the report of what it does not decode.
+/// Tables that decoding writes to; they also record the data that were not decoded.
 #[derive(Clone)]
 pub struct SharedTables(Rc<RefCell<Tables>>);
 

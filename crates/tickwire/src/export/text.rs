@@ -1,4 +1,4 @@
-//! A file of text, which appears under its name when it is whole.
+//! A text file, which gets its final name when it is complete.
 
 use crate::failure::Failure;
 use crate::output::{SharedOutput, compression_of};
@@ -13,7 +13,7 @@ use tickwire_fast::Program;
 use tickwire_feed::capture::CompressingWriter;
 use tickwire_text::{Column, Csv, JsonLines, MessageWriter};
 
-/// Bytes gathered before they are written.
+/// Bytes buffered before they are written.
 const OUTPUT_BYTES: usize = 256 << 10;
 
 /// How text is written.
@@ -30,7 +30,7 @@ pub struct TextFile {
     file: UnfinishedFile,
 }
 
-/// A file whose errors name it.
+/// A file whose name is in its errors.
 struct NamedFile {
     file: File,
     path: PathBuf,
@@ -38,7 +38,7 @@ struct NamedFile {
 
 impl NamedFile {
     fn named(&self, error: io::Error) -> io::Error {
-        // Which the caller tries again.
+        // The caller retries after an interruption.
         let is_interrupted = error.kind() == io::ErrorKind::Interrupted;
         if is_interrupted { error } else { named(&self.path, &error) }
     }
@@ -54,7 +54,7 @@ impl Write for NamedFile {
     }
 }
 
-/// What the suffix of a file name stands for.
+/// The kind of text that the suffix of a file name stands for.
 fn text_of(path: &Path) -> Option<Text> {
     let uncompressed = path.with_extension("");
     let name = if compression_of(path).is_some() { &uncompressed } else { path };
@@ -66,7 +66,7 @@ fn text_of(path: &Path) -> Option<Text> {
 }
 
 impl TextFile {
-    /// True if a file of this name is one.
+    /// True if a file of this name is a text file.
     pub fn is_one(path: &Path) -> bool {
         text_of(path).is_some()
     }
@@ -101,7 +101,7 @@ impl TextFile {
         })
     }
 
-    /// Brings the file to the disk, and gives it its name.
+    /// Syncs the file to disk and renames it to its final name.
     pub fn publish(mut self) -> Result<(), Failure> {
         self.out.flush()?;
         Ok(self.file.publish()?)

@@ -48,7 +48,7 @@ pub fn run(args: &FeedArgs) -> Result<Outcome, Failure> {
     }
 }
 
-/// Reads a feed file; everything wrong in it is in the failure, a line each.
+/// Reads a feed file. The failure lists all its errors, one per line.
 pub fn load(path: &Path) -> Result<FeedConfig, Failure> {
     FeedConfig::load(path).map_err(|error| match error {
         LoadError::Config(errors) => Failure::Data(format!(
@@ -104,7 +104,7 @@ fn check(paths: &[PathBuf]) -> Result<Outcome, Failure> {
     Ok(Outcome::flawed_if(flawed))
 }
 
-/// What is wrong in the template files, each set of them once.
+/// Errors in the template files. Each set of files is checked once.
 fn template_problems(config: &FeedConfig) -> Result<Vec<String>, Failure> {
     let mut seen: Vec<Vec<PathBuf>> = Vec::new();
     let mut problems = Vec::new();

@@ -1,4 +1,4 @@
-//! The dictionaries that come with the product, for sessions.
+//! The built-in dictionaries, for sessions.
 
 use crate::failure::Failure;
 use tickwire_fix_session::{BeginString, Dictionaries};

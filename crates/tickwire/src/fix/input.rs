@@ -1,4 +1,4 @@
-//! FIX messages out of files: as they are on the wire, as logs print them, and in captures.
+//! FIX messages from files: raw, as printed in logs, and in captures.
 
 use crate::failure::Failure;
 use crate::files;
@@ -24,7 +24,7 @@ pub struct MessagesArgs {
     separator: Separator,
 }
 
-/// What stands between fields.
+/// Separator between fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Separator {
     /// The text after BeginString, in each message.
@@ -34,7 +34,7 @@ pub enum Separator {
 }
 
 impl Separator {
-    /// The bytes, if they are given.
+    /// The bytes of the separator, if it is given.
     pub fn bytes(&self) -> Option<&[u8]> {
         match self {
             Self::Auto => None,
@@ -64,7 +64,8 @@ impl MessagesArgs {
         files::name_of(&self.file)
     }
 
-    /// Returns what the file holds, each with its place in words, until `handle` fails.
+    /// Passes on each finding in the file with a description of its position, until `handle` returns an
+    /// error.
     pub fn each(
         &self,
         mut handle: impl FnMut(&str, Found<'_>) -> Result<(), Failure>,
@@ -106,7 +107,7 @@ impl MessagesArgs {
     }
 }
 
-/// True if a file is a capture, or compressed. Standard input is taken as it is.
+/// True if a file is a capture or compressed. Standard input is read as text.
 fn is_capture(path: &Path) -> Result<bool, Failure> {
     if files::is_standard(path) {
         return Ok(false);

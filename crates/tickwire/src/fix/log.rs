@@ -1,4 +1,4 @@
-//! `tickwire fix log`: message logs in words.
+//! `tickwire fix log`: prints message logs with the names of fields and values.
 
 use super::versions::DictionaryArgs;
 use crate::console::tell;
@@ -30,9 +30,9 @@ pub struct LogArgs {
     dictionary: DictionaryArgs,
 }
 
-/// Most bytes of a line; a longer one is told and skipped.
+/// Longest line; a longer one is reported and skipped.
 const LINE_MAX: u64 = 8 << 20;
-/// Lines of a file that are no messages and told one by one.
+/// Number of lines per file that are not messages and are reported one by one.
 const TOLD_MAX: u64 = 10;
 
 /// Runs `tickwire fix log`.
@@ -58,7 +58,7 @@ struct Printer<'a, W> {
     out: W,
     args: &'a LogArgs,
     versions: Versions,
-    /// For versions that are unknown.
+    /// Dictionary for unknown versions.
     empty: Dictionary,
     reader: Reader,
     flaws: u64,

@@ -7,7 +7,7 @@ use tickwire_fix_engine::{Application, Configured, Engine};
 use tickwire_fix_session::settings::Settings;
 use tickwire_fix_session::{Fsync, Role};
 
-/// Reads a settings file whose first session has a role, and tells of keys that have no effect.
+/// Reads a settings file whose first session must have a role, and reports keys that have no effect.
 pub fn read(path: &Path, first: Role) -> Result<Settings, Failure> {
     let bytes =
         std::fs::read(path).map_err(|error| Failure::file("read", path.display(), &error))?;
@@ -38,7 +38,7 @@ pub fn read(path: &Path, first: Role) -> Result<Settings, Failure> {
     Ok(settings)
 }
 
-/// Gives an engine the sessions of a settings file.
+/// Adds the sessions of a settings file to an engine.
 pub fn configure<A: Application>(
     engine: &mut Engine<A>,
     path: &Path,

@@ -1,4 +1,4 @@
-//! `tickwire fix store`: a look at the files of sessions.
+//! `tickwire fix store`: inspects and repairs the files of sessions.
 
 use crate::failure::{Failure, Outcome};
 use clap::{Args, Subcommand};
@@ -77,7 +77,7 @@ fn list(folder: &Path) -> Result<Outcome, Failure> {
                 print(&mut out, &report)?;
                 flaws += u64::from(report.damaged > 0);
             }
-            // The others are told all the same.
+            // The other journals are reported nevertheless.
             Err(error) => {
                 writeln!(out, "  {error}")?;
                 flaws += 1;

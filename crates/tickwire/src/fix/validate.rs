@@ -1,4 +1,4 @@
-//! `tickwire fix validate`: messages against the dictionaries.
+//! `tickwire fix validate`: checks messages against the dictionaries.
 
 use super::input::MessagesArgs;
 use super::versions::DictionaryArgs;
@@ -49,7 +49,7 @@ pub fn run(args: &ValidateArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::flawed_if(errors > 0))
 }
 
-/// Returns what is wrong with a message.
+/// Returns the errors of a message.
 fn wrong(
     validator: &mut Validator,
     versions: &Versions,

@@ -9,7 +9,7 @@ use tickwire_fix::Dictionary;
 use tickwire_fix::dictionary::{Problem, shipped};
 use tickwire_fix_text::Versions;
 
-/// Longest dictionary read: above the standard's largest by a factor of five.
+/// Longest dictionary that is read: five times the standard's largest.
 const DICTIONARY_BYTES_MAX: u64 = 50 << 20;
 
 /// Dictionaries that the user names; they replace the built-in ones.
@@ -35,7 +35,7 @@ impl DictionaryArgs {
         self.dictionary.as_deref()
     }
 
-    /// That of the session, if it is named.
+    /// The dictionary of the session, if it is named.
     #[cfg(feature = "columns")]
     pub fn named_session(&self) -> Option<&Path> {
         self.session.as_deref()
@@ -49,8 +49,8 @@ impl DictionaryArgs {
     }
 }
 
-/// Reads a dictionary file, or one that is built in by its name. Flaws that do no harm are errors if
-/// `is_strict`, else they are warned of.
+/// Reads a dictionary file, or a built-in dictionary by its name. Harmless flaws are errors if `is_strict`,
+/// otherwise warnings.
 pub fn read(path: &Path, is_strict: bool) -> Result<Dictionary, Failure> {
     let known = shipped::ALL.iter().find(|(name, _)| path.as_os_str() == *name);
     let parsed = match known {

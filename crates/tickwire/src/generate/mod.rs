@@ -120,7 +120,7 @@ struct CommonArgs {
     /// Replace existing files
     #[arg(long)]
     force: bool,
-    // Their names are those of the feed's own templates, which are used unless others are named.
+    // The template names are those of the feed's own templates, which are the default.
     #[command(flatten)]
     templates: TemplateArgs,
     /// Number of messages, not counting Done
@@ -162,7 +162,7 @@ struct CommonArgs {
 }
 
 impl FeedArgs {
-    /// Options of the feed, and those that all feeds share.
+    /// Returns the options of the feed and the common options.
     fn options(&self) -> (Options, &CommonArgs) {
         match self {
             Self::Cme(args) => (args.options(), &args.common),
@@ -227,7 +227,7 @@ fn run_feed(feed: &FeedArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Clean)
 }
 
-/// Refuses two outputs of one name, and to replace a file unless that is requested.
+/// Refuses two outputs of the same name, and an existing output file unless replacing is requested.
 fn check_outputs(feed: &FeedArgs, common: &CommonArgs) -> Result<(), Failure> {
     let snapshots = match feed {
         FeedArgs::Cme(args) => args.snapshots.as_deref(),
@@ -240,7 +240,7 @@ fn check_outputs(feed: &FeedArgs, common: &CommonArgs) -> Result<(), Failure> {
         common.write_templates.as_deref(),
     ];
     output::check_all(&outputs, common.force, &[])?;
-    // Templates that were read may be replaced by the feed's own, and by nothing else.
+    // The feed's own templates may replace a template file that was read; no other output may.
     let inputs: Vec<&Path> = common.templates.named().iter().map(PathBuf::as_path).collect();
     let [feed @ .., _] = outputs;
     feed.into_iter().flatten().try_for_each(|path| output::check(path, common.force, &inputs))
@@ -279,7 +279,7 @@ fn failure(error: &Error) -> Failure {
     Failure::Data(format!("cannot make the feed: {error}"))
 }
 
-/// An error, with the file of the templates where it is about these.
+/// An error as text, with the template file if the error is about templates.
 fn described(error: &Error, args: &CommonArgs) -> String {
     use Error::{Encode, FieldUnknown, Program, TemplateMissing};
     match error {
@@ -292,7 +292,7 @@ fn described(error: &Error, args: &CommonArgs) -> String {
     }
 }
 
-/// Writes packets, each behind its length, big-endian.
+/// Writes packets, each with a big-endian 32-bit length prefix.
 struct PacketFile {
     path: PathBuf,
     writer: PrefixedWriter<Box<dyn Write>>,

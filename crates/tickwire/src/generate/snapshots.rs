@@ -9,7 +9,7 @@ use tickwire_exchange::Generator;
 pub struct SnapshotWriter {
     file: PacketFile,
     securities: Vec<u32>,
-    /// Index of the security whose turn it is.
+    /// Index of the security whose snapshot is next.
     next: usize,
     every: u32,
     /// Packets since the last snapshot.
@@ -17,7 +17,7 @@ pub struct SnapshotWriter {
 }
 
 impl SnapshotWriter {
-    /// Creates the file, and begins it with all books if they are not empty.
+    /// Creates the file. If the books are not empty, it begins with snapshots of all.
     pub fn create(
         path: &Path,
         every: u32,
@@ -43,7 +43,7 @@ impl SnapshotWriter {
         self.snapshot(generator)
     }
 
-    /// Ends the file with all books.
+    /// Ends the file with snapshots of all books.
     pub fn finish(mut self, generator: &mut Generator) -> Result<(), Failure> {
         self.round(generator)?;
         self.file.finish()

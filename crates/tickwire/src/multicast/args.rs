@@ -99,7 +99,7 @@ pub struct MulticastArgs {
     force: bool,
 }
 
-/// How many times as fast.
+/// Factor by which the capture is accelerated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Speed(f64);
 
@@ -113,7 +113,7 @@ impl FromStr for Speed {
 }
 
 impl MulticastArgs {
-    /// The same with the lines of the channel that a feed file describes.
+    /// Returns these arguments with the lines of the channel of the feed file.
     pub fn over_channel(&self) -> Result<Self, Failure> {
         let mut args = self.clone();
         if let Some(channel) = self.channel.settings()? {
@@ -131,7 +131,7 @@ impl MulticastArgs {
         Ok(Endpoints { snapshots, snapshots_b: None, definitions: [None; 2], ..found })
     }
 
-    /// Refuses to replace an input by the counters, or a file that exists unless `--force` is given.
+    /// Refuses a counter file that is also an input, and an existing one unless `--force` is given.
     pub fn check_json(&self) -> Result<(), Failure> {
         let inputs = [
             self.channel.feed(),
@@ -148,7 +148,7 @@ impl MulticastArgs {
         &self.metrics
     }
 
-    /// When packets are sent.
+    /// Returns the times at which packets are sent.
     pub fn pace(&self) -> Pace {
         match (self.original, self.rate, self.maximum) {
             (Some(Speed(speed)), _, _) => Pace::Original { speed },
@@ -158,7 +158,7 @@ impl MulticastArgs {
         }
     }
 
-    /// How long to spin before a packet.
+    /// Returns the busy-waiting time before each packet.
     pub const fn spin(&self) -> Duration {
         self.spin_for.duration()
     }

@@ -1,4 +1,4 @@
-//! `tickwire multicast`: a capture sent to multicast groups.
+//! `tickwire multicast`: sends a capture to multicast groups.
 
 mod args;
 mod published;
@@ -61,13 +61,13 @@ fn tell_missing(feeds: &[Feed<'_>], playback: &Playback) -> bool {
     missing.inspect(|text| tell!("tickwire: {text}")).count() > 0
 }
 
-/// A line: what it is called, where it goes, and what befalls it.
+/// A line: its name, its destination and its faults.
 pub struct Feed<'a> {
     name: &'static str,
     endpoint: Endpoint,
     faults: Faults,
     seed: u64,
-    /// Its capture; `None` carries that of line A.
+    /// Its capture; `None` sends the packets of line A's capture.
     file: Option<&'a Path>,
 }
 
@@ -80,7 +80,7 @@ impl Feed<'_> {
     }
 }
 
-/// Line A first, then B and the snapshots where wanted.
+/// Line A first, then B and the snapshots if requested.
 fn feeds(args: &MulticastArgs) -> Result<Vec<Feed<'_>>, Failure> {
     let endpoints = args.endpoints()?;
     let file = Some(args.file.as_path());
@@ -103,7 +103,7 @@ fn feeds(args: &MulticastArgs) -> Result<Vec<Feed<'_>>, Failure> {
     Ok([Some(a), b, snapshots].into_iter().flatten().collect())
 }
 
-/// The captures with the lines that carry them, in the order of the feeds that have one.
+/// The captures and the lines that carry them, in the order of the feeds that have a capture.
 fn tracks(
     args: &MulticastArgs,
     feeds: &[Feed<'_>],
@@ -151,7 +151,7 @@ fn open(
     files::open_capture(path, progress.watch(files::open(path)?), options)
 }
 
-/// The earliest time of all captures, so that they keep their times to one another.
+/// The earliest time in all captures, so that their relative timing is kept.
 fn first_time(args: &MulticastArgs, feeds: &[Feed<'_>]) -> Result<Option<u64>, Failure> {
     let mut first = None;
     for path in feeds.iter().filter_map(|feed| feed.file) {

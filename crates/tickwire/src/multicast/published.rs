@@ -5,7 +5,7 @@ use tickwire_net::clock::monotonic_ns;
 use tickwire_net::playback::Playback;
 use tickwire_telemetry::metrics::{Counter, Distribution, Metrics};
 
-/// Least time between two publications, in nanoseconds.
+/// Minimum time between two publications, in nanoseconds.
 const PUBLISH_NS: u64 = 250_000_000;
 
 /// The counters of one line.
@@ -58,7 +58,7 @@ impl Published {
         }
     }
 
-    /// Publishes them, unless that was done a moment ago.
+    /// Publishes the metrics, unless less than [`PUBLISH_NS`] has passed since the last time.
     pub fn publish(&mut self, playback: &Playback) {
         let now_ns = monotonic_ns();
         if now_ns.saturating_sub(self.published_ns) < PUBLISH_NS {

@@ -31,7 +31,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// The counters as they are now.
+    /// Creates a report of the current counters.
     pub fn of(feeds: &[Feed<'_>], playback: &Playback, is_stopped: bool) -> Self {
         let lines = feeds.iter().zip(playback.lines()).map(|(feed, line)| Line {
             name: feed.name,
@@ -50,8 +50,8 @@ impl Report {
         }
     }
 
-    /// Writes the table to standard output, and JSON to the file if one is named; JSON alone if that
-    /// is standard output too.
+    /// Writes the table to standard output and, if a file is named, JSON to the file. If JSON goes to
+    /// standard output, it is written without the table.
     pub fn write(&self, json: Option<&Path>) -> Result<(), Failure> {
         if let Some(path) = json {
             let mut out = files::create(Some(path))?;
@@ -150,7 +150,7 @@ impl Line {
     }
 }
 
-/// Microseconds with one digit behind the point.
+/// Microseconds with one decimal place.
 fn micros(ns: u64) -> String {
     format!("{:.1}", ns as f64 / 1e3)
 }

@@ -17,7 +17,7 @@ use tickwire_feed::capture::{CaptureReader, Kind, Packet};
 use tickwire_feed::parallel::{Lane, Parallel};
 use tickwire_opra::{Decode, Error, PACKET_BYTES_MAX, Summary};
 
-/// Most threads: more than any machine has cores.
+/// Maximum number of threads: more than any machine has cores.
 const THREADS_MAX: usize = 256;
 
 /// Print the messages of a capture
@@ -64,12 +64,12 @@ pub struct DecodeArgs {
 }
 
 impl DecodeArgs {
-    /// How messages are written.
+    /// Returns the selection and format of messages.
     pub fn style(&self) -> Result<Style, Failure> {
         self.style.style(self.output.path().and_then(MessageFormat::from_suffix))
     }
 
-    /// How many messages are written.
+    /// Returns the maximum number of messages to write.
     pub fn messages_max(&self) -> u64 {
         self.limit.unwrap_or(u64::MAX)
     }
@@ -89,7 +89,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     }
     let path = args.input.required_path()?;
     let style = args.style()?;
-    // What this CPU cannot run is told before anything is written.
+    // A decoder that this CPU cannot run is reported before anything is written.
     args.decoder.decoder()?;
     let progress = Progress::of(path);
     let mut out = args.output.create(&[path])?;
@@ -114,14 +114,14 @@ struct OwnedPacket {
 struct Piece {
     index: u64,
     file_offset: u64,
-    /// The lines of its messages, and where those of each end.
+    /// The lines of its messages, and the end of each message's lines.
     text: Vec<u8>,
     ends: Vec<usize>,
     messages: u64,
     end: End,
 }
 
-/// How a packet ended.
+/// Result of decoding a packet.
 enum End {
     Decoded(Summary),
     Failed(Error),
@@ -159,7 +159,7 @@ impl Worker {
 }
 
 impl Piece {
-    /// Writes the lines of up to `left` messages; returns how many that were.
+    /// Writes the lines of up to `left` messages and returns the number of messages written.
     fn write(
         mut self,
         left: u64,

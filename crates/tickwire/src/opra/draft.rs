@@ -1,4 +1,4 @@
-//! Messages read from JSON, in the form that decoding prints.
+//! Messages parsed from JSON in the format that decoding prints.
 
 use super::style::Place;
 use tickwire_opra::{
@@ -47,7 +47,7 @@ pub fn read(draft: &mut Draft, version: Version, line: &str) -> Result<Option<u6
     packet_of(&object)
 }
 
-/// Refuses a name that is there twice: one of its values would be lost.
+/// Refuses a name that occurs twice: one of its values would be lost.
 fn named_once(members: &[(String, Json)]) -> Result<(), String> {
     for (index, (name, _)) in members.iter().enumerate() {
         if members[..index].iter().any(|(other, _)| other == name) {
@@ -57,19 +57,20 @@ fn named_once(members: &[(String, Json)]) -> Result<(), String> {
     Ok(())
 }
 
-/// Refuses a field that no message of the category has, before a value that is missing is reported.
+/// Refuses fields that the category does not have. This check comes first, so that such a field is not
+/// reported as a missing value.
 fn is_of_category(
     category: Category,
     version: Version,
     members: &[(String, Json)],
 ) -> Result<(), String> {
     let fields = category.fields(version);
-    // Behind the BBO indicator. Reserved fields of version 1.03 end such appendages too.
+    // Fields that follow the BBO indicator. In version 1.03 reserved fields also end these appendages.
     let is_appended = |field: Field| {
         BEST_BID.contains(&field) || BEST_OFFER.contains(&field) || field.is_reserved()
     };
     let may_have = |field| match category {
-        // The type tells the group, and so the fields.
+        // The message type determines the group and thereby the fields.
         Category::Underlying => true,
         _ => fields.contains(&field) || (fields.contains(&Field::Bbo) && is_appended(field)),
     };
@@ -84,9 +85,9 @@ fn has_none(name: &str, category: char) -> String {
     format!("\"{name}\": such a message of category {category} has none")
 }
 
-/// Refuses what a message of this category, type and BBO indicator does not have.
+/// Refuses members that a message of this category, type and BBO indicator does not have.
 fn lacks_nothing_of(draft: &mut Draft, members: &[(String, Json)]) -> Result<(), String> {
-    // A number that is missing is reported when the message is encoded.
+    // A missing number is reported when the message is encoded.
     let Ok(message) = draft.message() else { return Ok(()) };
     let category = char::from_u32(message.category_code()).unwrap_or('?');
     for (name, _) in members {
@@ -102,7 +103,7 @@ fn lacks_nothing_of(draft: &mut Draft, members: &[(String, Json)]) -> Result<(),
     Ok(())
 }
 
-/// True if a field is one of group entries, which stand in their list.
+/// True if a field belongs to group entries, which are in their own list.
 fn is_of_entry(message: &Message<'_>, field: Field) -> bool {
     message.group().is_some_and(|group| group.fields.contains(&field))
 }
@@ -115,7 +116,7 @@ fn packet_of(object: &Json) -> Result<Option<u64>, String> {
     index.map(Some).map_err(|text| format!("\"{name}\": {text}"))
 }
 
-/// An encoder's error with its field.
+/// An encoder's error with the name of its field.
 pub fn describe(error: EncodeError) -> String {
     match error.field {
         Some(field) => format!("\"{}\": {}", field.name(), error),
@@ -137,7 +138,7 @@ fn set(draft: &mut Draft, version: Version, field: Field, value: &Json) -> Resul
     Ok(())
 }
 
-/// A code: a character, or its number.
+/// Parses a code: a character, or its number.
 fn code(value: &Json) -> Result<u32, String> {
     match value {
         Json::Text(text) => match text.as_bytes() {
@@ -153,7 +154,7 @@ fn number(value: &Json) -> Result<u32, String> {
     number.ok_or_else(|| expected("a whole number below 2^32", value))
 }
 
-/// A string. An empty one is what a decoder prints where the packet never gave it a value.
+/// Parses a string. Decoders print an empty string for a field that the packet never gave a value.
 fn text(value: &Json) -> Result<&str, String> {
     value.text().ok_or_else(|| expected("a string", value))
 }

@@ -1,4 +1,4 @@
-//! `tickwire opra encode`: packets from messages as JSON lines.
+//! `tickwire opra encode`: encodes packets from JSON lines.
 
 use super::draft;
 use super::{PacketFile, VersionName};
@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use tickwire_opra::{Draft, EncodeError, EncodeErrorKind, Encoder, Message};
 
-/// Size at which a packet ends if its messages have no packet index.
+/// Size at which a packet ends if its messages have no packet index, in bytes.
 const PACKET_BYTES: usize = 430;
 
 /// Encode messages from JSON lines
@@ -78,19 +78,20 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
 /// Packs messages into packets.
 struct Packets {
     encoder: Encoder,
-    /// The length asked for.
+    /// The requested packet size.
     bytes_max: Option<usize>,
-    /// The packet that the last message was in, if it said so.
+    /// Packet index of the last message, if it had one.
     packet: Option<u64>,
-    /// Messages that begin a packet though they said that they belong to the one before.
+    /// Messages that had to begin a new packet although they had the packet index of the previous message.
     divided: u64,
-    /// Sequence number of the next message, where it has none of its own.
+    /// Sequence number of the next message that has none of its own.
     seq_num: u64,
     file: PacketFile,
 }
 
 impl Packets {
-    /// Ends the packet if it is long enough or `packet` is another, and begins one where there is none.
+    /// Ends the packet if it is long enough or `packet` is a different index, and begins a packet if none is
+    /// open.
     fn make_room(&mut self, packet: Option<u64>, message: &Message<'_>) -> Result<(), Failure> {
         let is_other = std::mem::replace(&mut self.packet, packet) != packet;
         let is_done = match (self.bytes_max, packet) {
@@ -106,7 +107,7 @@ impl Packets {
         Ok(())
     }
 
-    /// Adds a message, to a new packet if it cannot follow the one before.
+    /// Adds a message, in a new packet if it cannot follow the previous message.
     fn push(
         &mut self,
         message: &Message<'_>,
@@ -137,7 +138,7 @@ impl Packets {
     }
 }
 
-/// True if starting a new packet solves it.
+/// True if the message can be encoded in a new packet.
 fn needs_packet(error: &EncodeError) -> bool {
     use EncodeErrorKind::{EmptyString, LastMessage, PacketFull};
     matches!(error.kind, EmptyString | LastMessage | PacketFull)

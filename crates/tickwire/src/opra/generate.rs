@@ -1,4 +1,4 @@
-//! `tickwire opra generate`: writes a trace like those of real lines.
+//! `tickwire opra generate`: writes a synthetic trace with the statistics of real lines.
 
 use super::{PacketFile, VersionName};
 use crate::failure::{Failure, Outcome};

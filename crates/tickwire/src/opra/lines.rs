@@ -1,4 +1,4 @@
-//! `tickwire opra decode` over lines: A and B sides, in one capture or in two.
+//! `tickwire opra decode` for lines: A and B sides, in one capture or in two.
 
 use super::decode::DecodeArgs;
 use super::print::{Lines, Report};
@@ -16,7 +16,7 @@ use tickwire_feed::arbiter::{ArbiterOptions, Line};
 use tickwire_feed::capture::{CaptureReader, Kind};
 use tickwire_feed::opra::{Event, LineHandler, Ports};
 
-/// Most lines: more than any feed had.
+/// Maximum number of lines: more than any feed had.
 const LINES_MAX: i64 = 256;
 
 /// Addresses of the sides of lines in captures.
@@ -40,7 +40,7 @@ pub struct LineArgs {
 }
 
 impl LineArgs {
-    /// True if the captures are to be taken as lines.
+    /// True if the captures contain lines with A and B sides.
     pub fn are_given(&self) -> bool {
         self.file_b.is_some() || self.lines.is_some()
     }
@@ -92,7 +92,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::flawed_if(feed.report.errors.count > 0 || feed.gaps > 0))
 }
 
-/// A capture, with the packet of it that arrives next.
+/// A capture and its next packet.
 struct Capture {
     side: Line,
     reader: CaptureReader<Box<dyn Read>>,
@@ -100,7 +100,7 @@ struct Capture {
     taken: u64,
 }
 
-/// A packet taken out of its reader.
+/// A packet copied out of its reader.
 struct Arrival {
     timestamp_ns: Option<u64>,
     port: Option<u16>,
@@ -118,7 +118,7 @@ impl Capture {
         Ok(Self { side, reader, next: None, taken: 0 })
     }
 
-    /// Reads the next packet, unless one is there already.
+    /// Reads the next packet, unless one has been read already.
     fn look(&mut self, report: &mut Report<'_>) {
         while self.next.is_none() {
             let packet = match self.reader.next_packet() {
@@ -141,7 +141,7 @@ impl Capture {
     }
 }
 
-/// All lines, and what is said about them.
+/// All lines and their report.
 struct Feed<'r> {
     handlers: Vec<LineHandler>,
     /// Converter to market events of each line, if they are printed in place of messages.
@@ -152,16 +152,16 @@ struct Feed<'r> {
     lost: u64,
     /// Messages still to be written.
     left: u64,
-    /// Packets that came out of the lines.
+    /// Packets that the lines delivered.
     packets: u64,
-    /// True if messages say which line they arrived on.
+    /// True if messages contain the line on which they arrived.
     lines_named: bool,
     lines: Lines,
     report: Report<'r>,
 }
 
 impl Feed<'_> {
-    /// Takes the packets of all captures in the order of their times, or in turn where they have none.
+    /// Processes the packets of all captures by time, or alternately if they have no times.
     fn decode_all(
         &mut self,
         captures: &mut [Capture],

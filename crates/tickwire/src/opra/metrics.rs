@@ -7,7 +7,7 @@ use tickwire_telemetry::metrics::{ArbitrationMetrics, Counter, Metrics};
 
 /// Accessor of a counter of a line.
 type Count = fn(&LineHandlerCounters) -> u64;
-/// A count of a line, with its name and what it is.
+/// A counter of a line: its name, its help text and its accessor.
 type Named = (&'static str, &'static str, Count);
 
 const HANDLER: [Named; 5] = [
@@ -33,7 +33,7 @@ const HANDLER: [Named; 5] = [
 pub struct Decoded {
     /// Messages.
     pub messages: u64,
-    /// Packets that could not be decoded to their end, and no copy took their place.
+    /// Packets that could not be decoded completely and were not replaced by a good copy.
     pub failed: u64,
 }
 
@@ -45,7 +45,7 @@ pub struct LineMetrics {
 }
 
 impl LineMetrics {
-    /// Names the counters of a line, counted from 1.
+    /// Registers the counters of a line; lines are numbered from 1.
     pub fn new(metrics: &Metrics, line: u16, sources: impl IntoIterator<Item = Source>) -> Self {
         let channel = line.to_string();
         let labels = [("channel", &*channel)];

@@ -1,4 +1,4 @@
-//! `tickwire opra`: receives, decodes, encodes, makes and measures packets of OPRA FAST.
+//! `tickwire opra`: receives, decodes, encodes, generates and measures packets of OPRA FAST.
 
 #[cfg(feature = "bench")]
 mod bench;
@@ -75,7 +75,7 @@ impl VersionName {
     }
 }
 
-/// Writes packets, each behind its length, big-endian.
+/// Writes packets, each with a big-endian 32-bit length prefix.
 struct PacketFile(PrefixedWriter<Box<dyn Write>>);
 
 impl PacketFile {

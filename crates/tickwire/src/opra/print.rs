@@ -1,11 +1,11 @@
-//! Messages as lines, and what is said on standard error.
+//! Messages as text lines, and remarks on standard error.
 
 use super::style::{Place, Style};
 use crate::progress::Progress;
 use clap::ValueEnum;
 use tickwire_opra::{Message, Summary};
 
-/// Errors printed one by one, and as many warnings; the rest is only counted.
+/// Number of errors, and of warnings, that are printed one by one; the rest is only counted.
 const REMARKS_SHOWN_MAX: u64 = 20;
 
 /// Output format of messages.
@@ -24,13 +24,13 @@ pub struct Lines {
     style: Style,
     /// Whole lines.
     pub bytes: Vec<u8>,
-    /// End of the lines of each message in `bytes`.
+    /// End of each message's lines in `bytes`.
     pub ends: Vec<usize>,
-    /// Rows of messages whose place is unknown yet.
+    /// Rows of messages whose packet is not placed yet.
     rows: Vec<u8>,
     /// End of each row.
     row_ends: Vec<usize>,
-    /// By message, how many rows there are up to its last.
+    /// Number of rows up to the end of each message.
     message_rows: Vec<usize>,
 }
 
@@ -46,7 +46,7 @@ impl Lines {
         }
     }
 
-    /// Adds a message, if it is wanted, of the packet that is placed next.
+    /// Adds a message of the packet that is placed next, if the selection includes it.
     pub fn push(&mut self, message: &Message<'_>) {
         if self.style.wants(message) {
             self.style.push_rows(message, &mut self.rows, &mut self.row_ends);
@@ -71,13 +71,13 @@ impl Lines {
         self.message_rows.clear();
     }
 
-    /// Keeps the lines of the first `count` messages only.
+    /// Keeps only the lines of the first `count` messages.
     pub fn truncate(&mut self, count: usize) {
         self.ends.truncate(count);
         self.bytes.truncate(self.ends.last().copied().unwrap_or_default());
     }
 
-    /// Forgets what was written.
+    /// Discards all lines.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
@@ -94,14 +94,14 @@ pub struct Report<'r> {
     warnings: Remarks,
 }
 
-/// Remarks of one kind.
+/// Counts of one kind of remark.
 #[derive(Default)]
 pub struct Remarks {
     pub count: u64,
 }
 
 impl Remarks {
-    /// Counts a remark and returns whether it is to be printed.
+    /// Counts a remark and returns whether to print it.
     fn count_one(&mut self) -> bool {
         self.count += 1;
         self.count <= REMARKS_SHOWN_MAX

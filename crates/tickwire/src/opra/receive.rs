@@ -1,4 +1,4 @@
-//! `tickwire opra receive`: prints the messages of lines from sockets.
+//! `tickwire opra receive`: receives lines from sockets and prints their messages.
 
 use super::metrics::{Decoded, LineMetrics};
 use super::print::{Lines, MessageFormat, Report};
@@ -24,10 +24,10 @@ use tickwire_net::reception::{Channel, Moment, Reception};
 use tickwire_opra::Message;
 use tickwire_telemetry::metrics::{LoopMetrics, Metrics};
 
-/// Most lines: more than any feed had.
+/// Maximum number of lines: more than any feed had.
 const LINES_MAX: i64 = 256;
 
-/// Output is written at once when so much is waiting.
+/// Number of buffered bytes at which the output is written at once.
 const WRITE_BYTES: usize = 64 << 10;
 
 /// Receive lines from sockets and print their messages
@@ -155,7 +155,7 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
         }
     });
     for channel in reception.channels_mut() {
-        // Nothing comes any more: what is held is delivered, what is missing is lost.
+        // The input has ended: held packets are delivered and missing ones are declared lost.
         PacketHandler::handle_timeout(&mut channel.handler, u64::MAX, &mut channel.sink);
     }
     let recording = reception.finish_recording();
@@ -207,7 +207,7 @@ impl ReceiveArgs {
     }
 }
 
-/// Packets that all sockets have received.
+/// Number of packets that all sockets have received.
 fn packets_of<S>(reception: &Reception<LineHandler, S>) -> u64
 where
     LineHandler: PacketHandler<S>,
@@ -216,7 +216,7 @@ where
     sockets.map(|(_, receiver)| receiver.counters().packets).sum()
 }
 
-/// Since when no packets have arrived.
+/// Start of the time without packets.
 #[derive(Default)]
 struct QuietSince {
     packets: u64,
@@ -237,7 +237,7 @@ struct Output<'r> {
     lines: Lines,
     report: Report<'r>,
     out: SharedOutput,
-    /// Why no more can be written.
+    /// Reason why no more can be written.
     failure: Option<io::Error>,
     messages_max: u64,
     gaps: u64,
@@ -296,9 +296,9 @@ struct LineSink<'r> {
     /// From 1.
     line: u16,
     output: Rc<RefCell<Output<'r>>>,
-    /// Shows what messages say, if that is requested.
+    /// Shows market events, if requested.
     market: Option<Market>,
-    /// Offset from times of the handler to nanoseconds since 1970.
+    /// Offset from the handler's times to nanoseconds since 1970.
     epoch_ns: u64,
     /// For the metrics.
     decoded: Decoded,

@@ -1,4 +1,4 @@
-//! Market events of OPRA lines as they come: best prices, trades, statistics, status.
+//! Market events of OPRA lines as they occur: best prices, trades, statistics, status.
 
 use crate::receive::show::event;
 use crate::receive::show::row::{self, Cell, Row};
@@ -11,7 +11,7 @@ use tickwire_feed::market::{
 use tickwire_feed::opra::{Event, OpraAdapter};
 use tickwire_opra::Message;
 
-/// Most series of a line.
+/// Maximum number of series per line.
 const SERIES_MAX: usize = 1 << 20;
 
 /// The kinds of market events of a line.
@@ -25,12 +25,12 @@ pub enum Shown {
     Events,
 }
 
-/// Why best prices are stale.
+/// Reason why best prices are stale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stale {
-    /// The line has not sent both of them yet.
+    /// The line has not sent both sides yet.
     NotTold,
-    /// The line has lost messages since then.
+    /// The line has lost messages since both sides were sent.
     Gap,
     /// The sequence numbers or the day were reset.
     Reset,
@@ -50,14 +50,14 @@ impl Stale {
 #[derive(Clone, Debug)]
 struct Series {
     best: [Option<Level>; 2],
-    /// Sides told since they were lost last.
+    /// Sides received since the last loss.
     told: [bool; 2],
-    /// Why they are stale until both sides are told.
+    /// Reason for being stale until both sides have been received.
     stale: Option<Stale>,
     is_changed: bool,
 }
 
-/// Turns the messages of a line into rows.
+/// Converts the messages of a line to rows.
 pub struct Market {
     adapter: OpraAdapter,
     taking: Taking,
@@ -68,12 +68,12 @@ struct Taking {
     instruments: Instruments,
     series: Vec<Series>,
     changed: Vec<Instrument>,
-    /// Rows of a packet whose time is unknown yet.
+    /// Rows of the current packet, whose time is not known yet.
     rows: Vec<Row>,
 }
 
 impl Market {
-    /// A line before its first message.
+    /// The state of a line before its first message.
     pub fn new(shown: &[Shown]) -> Self {
         let taking = Taking {
             shown: shown.to_vec(),
@@ -89,12 +89,12 @@ impl Market {
     pub fn message(&mut self, message: &Message<'_>) {
         let seq_num = message.seq_num().unwrap_or_default();
         let Self { adapter, taking } = self;
-        // All that OPRA messages say is understood; what they do not say is no error.
+        // Every OPRA message can be adapted; absent information is not an error.
         let _ = adapter.adapt(message, seq_num, taking);
         taking.tell_changes();
     }
 
-    /// Takes a gap or a reset, and writes what a packet said. `epoch_ns` makes times of the handler
+    /// Handles a gap or a reset, or writes the rows of a packet. Times of the handler plus `epoch_ns` are
     /// nanoseconds since 1970.
     pub fn event(&mut self, event: &Event, epoch_ns: u64, out: &mut Vec<u8>) {
         match event {
@@ -106,7 +106,7 @@ impl Market {
         }
     }
 
-    /// Messages were lost: best prices are stale until both are told again.
+    /// Marks best prices stale until both sides arrive again, because messages were lost.
     fn gap(&mut self, gap: Gap) {
         if self.taking.shows(Shown::Events) {
             self.taking.rows.push(event::gap(0, gap));
@@ -122,7 +122,7 @@ impl Market {
         self.taking.lose(Stale::Reset);
     }
 
-    /// Writes what the packet that arrived at `time_ns` since 1970 said.
+    /// Writes the rows of the packet that arrived at `time_ns` since 1970.
     fn write(&mut self, time_ns: u64, out: &mut Vec<u8>) {
         for mut row in self.taking.rows.drain(..) {
             for (name, cell) in &mut row {
@@ -140,7 +140,7 @@ impl Taking {
         self.shown.contains(&shown)
     }
 
-    /// All best prices are obsolete.
+    /// Marks all best prices as stale.
     fn lose(&mut self, reason: Stale) {
         for (instrument, series) in self.instruments.iter().zip(&mut self.series) {
             series.told = [false; 2];

@@ -40,10 +40,10 @@ fn field_named(name: &str) -> Result<Field, String> {
 }
 
 impl StyleArgs {
-    /// What is requested; `suffix` is that of the output, if it has one.
+    /// Returns the requested style; `suffix` is the format that the output's suffix stands for, if any.
     ///
     /// # Errors
-    /// The ASCII form has nothing to choose.
+    /// The ASCII form does not support a selection of fields.
     pub fn style(&self, suffix: Option<MessageFormat>) -> Result<Style, Failure> {
         let format = self.format.or(suffix).unwrap_or(MessageFormat::Jsonl);
         if format == MessageFormat::Ascii && (self.names || self.prices || !self.fields.is_empty())
@@ -76,9 +76,9 @@ pub struct Style {
     categories: Vec<u32>,
     /// Empty wants all.
     symbols: Vec<String>,
-    /// The fields wanted, as a mask.
+    /// The selected fields as a mask.
     fields: u64,
-    /// The same, as columns of CSV.
+    /// The selected fields as columns of CSV.
     columns: Vec<Field>,
     names: bool,
     prices: bool,
@@ -89,14 +89,14 @@ pub struct Style {
 pub struct Place {
     /// Index of its packet.
     pub packet: Option<u64>,
-    /// When that arrived, nanoseconds since 1970-01-01 UTC.
+    /// Time of its arrival in nanoseconds since 1970-01-01 UTC.
     pub captured_ns: Option<u64>,
     /// Line, from 1.
     pub line: Option<usize>,
 }
 
 impl Place {
-    /// The names of its members, also as columns.
+    /// Names of the parts, also as column names.
     pub const NAMES: [&str; 3] = ["pkt", "captured", "line"];
 
     fn values(self) -> [Option<u64>; 3] {
@@ -104,7 +104,7 @@ impl Place {
     }
 }
 
-/// A value as it is written.
+/// A value in its output form.
 enum Value {
     Null,
     Number(u64),
@@ -114,7 +114,7 @@ enum Value {
 }
 
 impl Style {
-    /// Messages as JSON lines, with nothing left out or named.
+    /// A style that writes all fields and values as decoded.
     pub fn plain(format: MessageFormat) -> Self {
         let (categories, symbols) = (Vec::new(), Vec::new());
         let columns = Field::ALL.to_vec();
@@ -122,7 +122,7 @@ impl Style {
         Self { format, categories, symbols, fields, columns, names: false, prices: false }
     }
 
-    /// True if a message is wanted.
+    /// True if the selection includes the message.
     pub fn wants(&self, message: &Message<'_>) -> bool {
         let is_category =
             self.categories.is_empty() || self.categories.contains(&message.category_code());
@@ -142,7 +142,7 @@ impl Style {
         (self.format == MessageFormat::Csv).then(|| columns.join(",") + "\n")
     }
 
-    /// Appends the rows of a message without the place they begin with; `ends` gets where each ends.
+    /// Appends the rows of a message without their leading position; pushes the end of each row to `ends`.
     pub fn push_rows(&self, message: &Message<'_>, out: &mut Vec<u8>, ends: &mut Vec<usize>) {
         match self.format {
             MessageFormat::Jsonl => self.push_members(message, out),
@@ -153,7 +153,7 @@ impl Style {
         ends.push(out.len());
     }
 
-    /// Appends the place that a row begins with.
+    /// Appends the leading position of a row.
     pub fn push_place(&self, place: Place, out: &mut Vec<u8>) {
         let values = place.values();
         match self.format {
@@ -205,7 +205,7 @@ impl Style {
             }
         }
         members.end();
-        // The place opens the object.
+        // The position begins with the opening brace.
         out.remove(start);
     }
 
@@ -277,7 +277,7 @@ fn decimal(price: Price) -> Value {
     price.decimal().map_or(Value::Null, |decimal| Value::Decimal(decimal.to_string()))
 }
 
-/// A spot value; more decimal places than digits of a number have no meaning.
+/// A spot value. A number of decimal places above the number of digits has no meaning.
 fn spot(entry: &Entry) -> Value {
     const PLACES_MAX: u32 = 10;
     let Entry { spot: digits, decimal_placement: places, .. } = *entry;

@@ -1,4 +1,4 @@
-//! `tickwire opra vectors`: runs conformance cases through a decoder.
+//! `tickwire opra vectors`: decodes conformance cases and prints the results.
 
 use super::decoder::{Decoder, DecoderName};
 use crate::console::tell;
@@ -50,7 +50,7 @@ pub fn run(args: &VectorsArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::flawed_if(flawed))
 }
 
-/// The result line of a case, or why the line is not a case.
+/// The result line of a case, or the reason why the line is not a case.
 fn case_line(decoder: &mut Decoder, line: &str) -> Result<Vec<u8>, String> {
     let case: Json = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
     let member = |name: &str| case[name].as_str().ok_or(format!("\"{name}\": expected a string"));

@@ -1,4 +1,4 @@
-//! Serving the administration of FIX sessions.
+//! Serves the administration of FIX sessions over HTTP.
 
 use crate::console::tell;
 use crate::failure::Failure;

@@ -27,7 +27,7 @@ pub struct Corpus {
     pub name: String,
     /// The checked templates.
     pub set: TemplateSet,
-    /// They, compiled for all fields.
+    /// The templates, compiled for all fields.
     pub program: Arc<Program>,
     /// When dictionaries are emptied.
     pub reset: ResetPolicy,
@@ -39,7 +39,7 @@ pub struct Corpus {
     pub entries: u64,
     /// Bytes of all packets.
     pub bytes: u64,
-    /// File it was read from; `None` if it was generated.
+    /// File that it was read from; `None` if it was generated.
     pub source: Option<Source>,
 }
 
@@ -47,7 +47,7 @@ pub struct Corpus {
 pub struct Source {
     /// Template file.
     pub templates: PathBuf,
-    /// Capture, packets behind big-endian 32-bit lengths.
+    /// Capture; each packet has a big-endian 32-bit length prefix.
     pub capture: PathBuf,
     /// Bytes before the messages of each packet.
     pub preamble: usize,
@@ -73,7 +73,7 @@ const fn known(
     Known { name, file, preamble, reset }
 }
 
-/// The captures that are looked for, u32 length-prefixed, with `templates.xml` beside each.
+/// The known captures: u32 length-prefixed, with `templates.xml` beside each.
 const KNOWN: [Known; 7] = [
     known("oci_complex", "oci_complex/oci_complex30000.bin", 0, ResetPolicy::Template),
     known("simple", "simple/simple30000.bin", 0, ResetPolicy::Packet),
@@ -128,11 +128,11 @@ pub struct OwnFraming<'a> {
     pub format: Option<Format>,
 }
 
-/// Packets to find a framing by.
+/// Reads the first packets, from which the framing is detected.
 fn first_packets(path: &Path, options: CaptureOptions) -> Result<Vec<Vec<u8>>, Failure> {
     let mut reader = files::open_capture(path, files::open(path)?, options)?;
     let mut packets = Vec::new();
-    // What is wrong with the file is told when it is read.
+    // Errors of the file are reported later, when all of it is read.
     while packets.len() < PACKETS_MAX {
         let Ok(Some(packet)) = reader.next_packet() else { break };
         packets.push(packet.bytes.to_vec());
@@ -158,7 +158,7 @@ impl Corpus {
         Self::checked(known.name, set, known.reset, packets, Some(source))
     }
 
-    /// A capture of the user's, with what is around the messages of its packets taken off.
+    /// Reads a capture of the user and strips the framing from its packets.
     pub fn of_file(path: &Path, set: TemplateSet, own: &OwnFraming<'_>) -> Result<Self, Failure> {
         let name = files::name_of(path);
         let mut options = CaptureOptions::new().file_name(path.to_string_lossy());
@@ -196,7 +196,7 @@ impl Corpus {
         Self::checked(&name, set, reset_policy(&framing), packets, None)
     }
 
-    /// A generated feed, the same for the same options.
+    /// Generates a feed; equal options give an equal feed.
     pub fn make_up(name: &str, options: &Options) -> Result<Self, Failure> {
         let failed = |error: tickwire_exchange::Error| Failure::Data(format!("{name}: {error}"));
         let mut generator = Generator::new(options).map_err(failed)?;
@@ -208,13 +208,13 @@ impl Corpus {
         Self::checked(name, set, ResetPolicy::Packet, packets, None)
     }
 
-    /// The last packet of this many bytes alone, if there is one.
+    /// Returns a corpus of only the last packet with this many bytes, if there is one.
     pub fn one_packet(&self, bytes: usize) -> Option<Self> {
         let packet = self.packets.iter().rfind(|packet| packet.len() == bytes)?.clone();
         Self::checked(&self.name, self.set.clone(), self.reset, vec![packet], None).ok()
     }
 
-    /// Decodes all once, to count and to be sure that it can be.
+    /// Decodes everything once, to count it and to prove that it decodes.
     fn checked(
         name: &str,
         set: TemplateSet,
@@ -242,7 +242,8 @@ impl Corpus {
         Ok(corpus)
     }
 
-    /// Packets, entries, and most entries of a message, as seed 000 reports a capture.
+    /// Returns the number of packets and entries and the maximum number of entries per message, which is how
+    /// seed 000 describes a capture.
     pub fn packets_and_entries(&self) -> Result<String, Failure> {
         let mut most = 0;
         let mut decoder = self.decoder(&self.program, EngineUnderTest::Automatic);
@@ -254,22 +255,22 @@ impl Corpus {
         Ok(format!("Packets/entry/maxEntries = {packets}/{entries}/{most}"))
     }
 
-    /// True if any packet can be decoded without those before it.
+    /// True if every packet can be decoded without earlier packets.
     pub fn packets_stand_alone(&self) -> bool {
         matches!(self.reset, ResetPolicy::Message | ResetPolicy::Packet)
     }
 
-    /// A decoder for `program`, compiled of the same templates.
+    /// Creates a decoder for `program`, which is compiled from the same templates.
     pub fn decoder(&self, program: &Arc<Program>, engine: EngineUnderTest) -> Decoder {
         Decoder::with_options(program.clone(), self.decoder_options(engine))
     }
 
-    /// The options of decoders.
+    /// Returns the options of the decoders.
     pub fn decoder_options(&self, engine: EngineUnderTest) -> DecoderOptions {
         DecoderOptions::default().reset(self.reset).engine_under_test(engine)
     }
 
-    /// Decodes all packets from the start and returns each message.
+    /// Decodes all packets from the start and passes on each message.
     ///
     /// # Errors
     /// The first message that does not decode.

@@ -1,9 +1,9 @@
-//! A digest of all values of a corpus, which programs of other decoders compute too (`peers/README.md`).
+//! A digest of all values of a corpus. The drivers of other decoders compute it too (`peers/README.md`).
 
 use super::corpus::Corpus;
 use tickwire_fast::{EngineUnderTest, Entries, FieldValue, Message, Record};
 
-/// FNV-1a over 64-bit words: of each message the id of its template, then each value that is present, in template order.
+/// FNV-1a over 64-bit words: for each message its template id, then each present value in template order.
 pub struct Digest(u64);
 
 impl Digest {

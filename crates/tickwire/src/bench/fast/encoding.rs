@@ -1,4 +1,4 @@
-//! The ways to encode that are compared: what a corpus holds is decoded once and encoded again and again.
+//! The encoders under comparison. Each corpus is decoded once and encoded repeatedly.
 
 use super::corpus::Corpus;
 use super::engine::Pass;
@@ -11,13 +11,13 @@ use tickwire_fast::{
 };
 use tickwire_fast_generated::{WithModule, with_module};
 
-/// Messages that are kept, whole packets: more would be read from memory, not from a cache.
+/// Maximum number of messages kept, in whole packets: few enough to stay in the cache.
 const MESSAGES_MAX: u64 = 2_000;
 
-/// A way to encode.
+/// An encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// Generated code, where it was generated for these templates.
+    /// Generated code, if a module was generated for these templates.
     Generated,
     /// The dynamic encoder.
     Dynamic,
@@ -41,7 +41,7 @@ pub struct Decoded<'c> {
 }
 
 impl Encoding {
-    /// All, in the order of tables.
+    /// All encoders, in the order of tables.
     pub const ALL: [Self; 2] = [Self::Generated, Self::Dynamic];
 
     /// Name in tables and in JSON.
@@ -52,11 +52,11 @@ impl Encoding {
         }
     }
 
-    /// Encodes all messages each time it is called; `None` where there is no generated code. What it
-    /// encodes is checked here.
+    /// Returns a function that encodes all messages at each call; `None` if there is no generated code for
+    /// the templates. Its output is checked here first.
     ///
     /// # Errors
-    /// A message that is not encoded as the dynamic encoder does it.
+    /// A message is encoded differently from the dynamic encoder.
     pub fn pass<'c>(self, decoded: &'c Decoded<'c>) -> Result<Option<Pass<'c>>, Failure> {
         match self {
             Self::Generated => generated(decoded).transpose(),
@@ -65,15 +65,15 @@ impl Encoding {
     }
 }
 
-/// Why a pass may expect that all goes well: the same was encoded before.
+/// Reason why a pass cannot fail: the same messages were encoded before.
 const ENCODED_BEFORE: &str = "encodes as it did before";
 
 impl<'c> Decoded<'c> {
-    /// Decodes the first packets, and checks that what is encoded again has the same bytes, or at least
-    /// the same values: encoders write the shortest form, exchanges need not.
+    /// Decodes the first packets and checks that encoding them again gives the same bytes, or at least the
+    /// same values: our encoders write the shortest form, which exchanges need not do.
     ///
     /// # Errors
-    /// A message that cannot be encoded or comes out as another one.
+    /// A message cannot be encoded, or its encoding decodes to different values.
     pub fn of(corpus: &'c Corpus) -> Result<Self, Failure> {
         let failed = |error: tickwire_fast::Error| {
             let why = error.describe(&corpus.program);
@@ -143,7 +143,7 @@ fn dynamic<'c>(decoded: &'c Decoded<'c>) -> Pass<'c> {
     })
 }
 
-/// Encodes by the generated module of these very templates.
+/// A pass with the module generated for exactly these templates.
 fn generated<'c>(decoded: &'c Decoded<'c>) -> Option<Result<Pass<'c>, Failure>> {
     with_module(&decoded.corpus.set.signature(), Known(decoded))?
 }
@@ -179,7 +179,7 @@ fn generated_by<'c, T: Templates + 'static>(
     Some(checked(decoded, encoder, packets?))
 }
 
-/// The pass, once it is known to encode what the dynamic encoder does.
+/// Returns the pass after checking that its output equals that of the dynamic encoder.
 fn checked<'c, T: Templates + 'static>(
     decoded: &'c Decoded<'c>,
     mut encoder: generated::Encoder<T>,

@@ -1,4 +1,4 @@
-//! The ways to decode that are compared.
+//! The decoders under comparison.
 
 use super::super::books;
 use super::corpus::Corpus;
@@ -17,22 +17,22 @@ use tickwire_feed::parallel::Parallel;
 /// One decoding of a whole corpus.
 pub type Pass<'c> = Box<dyn FnMut() + 'c>;
 
-/// A way to decode.
+/// A decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
-    /// Generated code, where it was generated for these templates.
+    /// Generated code, if a module was generated for these templates.
     Generated,
-    /// The dynamic engine, with the widest vectors of this CPU.
+    /// The dynamic engine with the widest vectors of this CPU.
     DynamicWide,
-    /// The dynamic engine, templates compiled to machine code.
+    /// The dynamic engine with templates compiled to machine code.
     DynamicCompiled,
     /// The dynamic engine, portable.
     DynamicScalar,
-    /// The dynamic engine, which calls for each field and stores nothing.
+    /// The dynamic engine, calling a visitor for each field and storing nothing.
     Visitor,
-    /// The dynamic engine, three fields stored.
+    /// The dynamic engine, storing three fields.
     Projection,
-    /// The dynamic engine, and the books of every instrument with checks and kinds.
+    /// The dynamic engine and the books of every instrument, with checks and book kinds.
     Books,
     /// Generated code, and the books.
     BooksGenerated,
@@ -40,12 +40,12 @@ pub enum Engine {
     Handler,
 }
 
-/// Fields of a projection, the first row of which the templates have all.
+/// Fields of projections. The first row whose fields all exist in the templates is used.
 const PROJECTIONS: [[&str; 3]; 2] =
     [["SecurityID", "MDEntryPx", "MDEntrySize"], ["SecurityId", "Price", "Volume"]];
 
 impl Engine {
-    /// All, in the order of tables.
+    /// All decoders, in the order of tables.
     pub const ALL: [Self; 9] = [
         Self::Generated,
         Self::DynamicCompiled,
@@ -73,7 +73,7 @@ impl Engine {
         }
     }
 
-    /// The dynamic engine that is chosen where none is requested.
+    /// The dynamic engine that is chosen by default.
     pub fn dynamic(corpus: &Corpus) -> Self {
         match corpus.decoder(&corpus.program, EngineUnderTest::Automatic).engine_under_test() {
             EngineUnderTest::Vectors => Self::DynamicWide,
@@ -87,7 +87,7 @@ impl Engine {
         matches!(self, Self::DynamicScalar | Self::Visitor)
     }
 
-    /// Decodes a whole corpus each time it is called; `None` where this engine cannot.
+    /// Returns a function that decodes the whole corpus at each call; `None` if this engine cannot decode it.
     pub fn pass<'c>(self, corpus: &'c Corpus) -> Result<Option<Pass<'c>>, Failure> {
         Ok(match self {
             Self::Generated => generated(corpus, &Alone),
@@ -107,24 +107,24 @@ impl Engine {
     }
 }
 
-/// Why a pass may expect that all goes well: the corpus was decoded when it was read.
+/// Reason why a pass cannot fail: the corpus was decoded when it was read.
 const DECODED_BEFORE: &str = "decodes as it did before";
 
-/// Decodes with an engine that not every CPU has, nor every build; nothing where it is not.
+/// A pass with an engine that needs a certain CPU or build; `None` if this machine or build lacks it.
 fn where_it_runs(corpus: &Corpus, engine: EngineUnderTest) -> Option<Pass<'_>> {
     let decoder = corpus.decoder(&corpus.program, engine);
     (decoder.engine_under_test() == engine).then(|| stored(corpus, decoder))
 }
 
-/// Packets one behind the other, as in a capture that has been read.
+/// Contiguous packets, as in a capture that was read into memory.
 pub struct Capture {
     bytes: Vec<u8>,
-    /// Offset and length of each.
+    /// Offset and length of each packet.
     places: Vec<(usize, usize)>,
 }
 
 impl Capture {
-    /// The packets of a corpus, all of them so many times.
+    /// The packets of a corpus, repeated `turns` times.
     pub fn of(corpus: &Corpus, turns: u64) -> Self {
         let mut end = 0;
         let places = corpus.packets.iter().map(|packet| {
@@ -139,7 +139,7 @@ impl Capture {
         Packet::new(&self.bytes[offset..], len)
     }
 
-    /// Each packet, with what is behind it.
+    /// Iterates over the packets; decoders may read bytes after the end of each.
     pub fn packets(&self) -> impl Iterator<Item = Packet<'_>> {
         self.places.iter().map(|place| self.packet(*place))
     }
@@ -162,7 +162,7 @@ fn stored(corpus: &Corpus, mut decoder: Decoder) -> Pass<'_> {
 
 /// Processing of the messages that a generated decoder returns.
 trait Work {
-    /// A pass over a corpus; `None` where there is nothing to do.
+    /// A pass over a corpus; `None` if there is nothing to do.
     fn pass<'c, T: Templates>(
         &self,
         corpus: &'c Corpus,
@@ -196,14 +196,14 @@ impl Work for WithBooks {
     }
 }
 
-/// Decodes by the first of the generated modules that is for these templates.
+/// Decodes with the first generated module that fits the templates of the corpus.
 fn generated<'c>(corpus: &'c Corpus, work: &impl Work) -> Option<Pass<'c>> {
     let signature = corpus.set.signature();
     with_module(&signature, Known { corpus, work })
         .unwrap_or_else(|| first_capture(&mut Adopting { corpus, work }))
 }
 
-/// A module of these very templates.
+/// Applies work to the module generated for exactly these templates.
 struct Known<'c, 'w, W> {
     corpus: &'c Corpus,
     work: &'w W,
@@ -220,7 +220,7 @@ impl<'c, W: Work> WithModule for Known<'c, '_, W> {
     }
 }
 
-/// Tries modules of some of a capture's templates.
+/// Tries modules that were generated for some of the corpus's templates.
 struct Adopting<'c, 'w, W> {
     corpus: &'c Corpus,
     work: &'w W,
@@ -254,10 +254,10 @@ fn generated_pass<T: Templates>(corpus: &Corpus, mut decoder: generated::Decoder
     })
 }
 
-/// How often threads decode a corpus between starting and ending, so that starting them does not count.
+/// Passes per thread: enough to make the time to start the threads negligible.
 pub const TURNS_OF_THREADS: u64 = 20;
 
-/// Decodes a corpus whose packets stand alone, again and again, on so many threads.
+/// Decodes a corpus of independent packets repeatedly on `threads` threads.
 pub fn on_threads(corpus: &Corpus, threads: usize) -> Pass<'_> {
     let capture = Capture::of(corpus, TURNS_OF_THREADS);
     Box::new(move || {
@@ -305,7 +305,7 @@ fn visited(corpus: &Corpus) -> Pass<'_> {
     })
 }
 
-/// A visitor that uses every value, so that none can be left out.
+/// A visitor that uses every value, so that the compiler cannot remove any.
 #[derive(Default)]
 struct Summing {
     sum: u64,

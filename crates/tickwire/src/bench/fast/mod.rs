@@ -129,7 +129,7 @@ pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
 }
 
 impl FastArgs {
-    /// The capture that is named, or all that are there and wanted.
+    /// The named capture, or all existing captures that pass the filter.
     fn all_corpora(&self) -> Result<Vec<Corpus>, Failure> {
         match &self.file {
             Some(file) => {
@@ -144,7 +144,7 @@ impl FastArgs {
     }
 }
 
-/// True if a name passes a filter: contains it, or is it where the filter begins with `=`.
+/// True if `name` contains the filter's text, or equals it if the filter begins with `=`.
 fn is_wanted(filter: Option<&String>, name: &str) -> bool {
     filter.is_none_or(|filter| match filter.strip_prefix('=') {
         Some(exact) => name == exact,
@@ -162,7 +162,7 @@ fn decoded<'c>(
     corpora.iter().map(|corpus| wanted.then(|| Decoded::of(corpus)).transpose()).collect()
 }
 
-/// Prepares the measurements: rows without times, and the work of each.
+/// Prepares the measurements: rows that still lack their times, and the work of each.
 fn prepare<'c>(
     args: &FastArgs,
     corpora: &'c [Corpus],
@@ -233,7 +233,7 @@ impl<'c> Row<'c> {
         Self { corpus, engine, threads: 1, amount, ns_per_message, instructions_per_message: None }
     }
 
-    /// True if callgrind can run the engine: it knows no wide vectors.
+    /// True if callgrind can run the engine: it does not support wide vectors.
     fn is_portable(&self) -> bool {
         self.is_encoder()
             || Engine::ALL.iter().any(|of| of.name() == self.engine && of.is_portable())
@@ -248,7 +248,7 @@ impl<'c> Row<'c> {
         Encoding::ALL.iter().any(|encoding| encoding.name() == self.engine)
     }
 
-    /// Counts instructions, unless the engine is one that callgrind cannot run.
+    /// Counts instructions unless callgrind cannot run the engine.
     fn count_instructions(&mut self, corpora: &Path) -> Result<(), Failure> {
         if self.threads > 1 || !self.is_portable() {
             return Ok(());
@@ -268,7 +268,7 @@ impl<'c> Row<'c> {
         Ok(())
     }
 
-    /// Nanoseconds an entry; nothing where messages have none.
+    /// Nanoseconds per entry; `None` if messages have no entries.
     fn ns_per_entry(&self) -> Option<f64> {
         let Amount { messages, entries, .. } = self.amount;
         (entries > 0).then(|| self.ns_per_message * messages as f64 / entries as f64)

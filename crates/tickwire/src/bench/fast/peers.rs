@@ -1,4 +1,4 @@
-//! Other decoders on the same captures in the same run, each in a program of its own.
+//! Other decoders on the same captures in the same run, each in its own program.
 
 use super::corpus::Corpus;
 use super::digest::Digest;
@@ -18,7 +18,7 @@ pub struct Peer {
     run: &'static [&'static str],
 }
 
-/// All that are known; `peers/README.md` says what they are.
+/// All known decoders; `peers/README.md` describes them.
 pub const ALL: [Peer; 4] = [
     Peer {
         name: "mfast-generated",
@@ -45,7 +45,7 @@ impl Peer {
     /// Builds the peer in its folder below `folder`.
     ///
     /// # Errors
-    /// Why it is left out, for the user.
+    /// The reason why the peer is left out, as text for the user.
     pub fn build(&self, folder: &Path) -> Result<(), String> {
         let folder = folder.join(self.folder);
         if !folder.is_dir() {
@@ -54,10 +54,11 @@ impl Peer {
         output(self.build, &[], &folder).map(|_| ())
     }
 
-    /// Measures decoding of `input`; the least nanoseconds a message.
+    /// Measures decoding of `input` and returns the minimum in nanoseconds per message.
     ///
     /// # Errors
-    /// Why there is no time, for the user: the program failed, or decoded other messages or values.
+    /// The reason why there is no time, as text for the user: the program failed, or it decoded other
+    /// messages or values.
     pub fn measure(&self, folder: &Path, input: &Input, seconds: f64) -> Result<f64, String> {
         let arguments = [
             input.templates.display().to_string(),
@@ -82,10 +83,10 @@ impl Peer {
     }
 }
 
-/// What a peer decodes, as files, and what it is to find in them.
+/// The files that a peer decodes, and the number of messages and the digest that it must report.
 pub struct Input {
     templates: PathBuf,
-    /// Packets behind big-endian 32-bit lengths.
+    /// Capture; each packet has a big-endian 32-bit length prefix.
     capture: PathBuf,
     preamble: usize,
     reset: &'static str,
@@ -94,10 +95,10 @@ pub struct Input {
 }
 
 impl Input {
-    /// The files of `corpus`; those of a feed that was made here are written to `target/feeds` in `folder` first.
+    /// The files of `corpus`; a generated feed is first written to `target/feeds` in `folder`.
     ///
     /// # Errors
-    /// Files that cannot be written, for the user.
+    /// A file cannot be written; the text is for the user.
     pub fn of(corpus: &Corpus, folder: &Path) -> Result<Self, String> {
         let digest =
             Digest::of(corpus).map_err(|error| error.describe(&corpus.program).to_string())?;
@@ -131,7 +132,7 @@ impl Input {
     }
 }
 
-/// Runs a command to its end in `folder`; its first lines of error where it fails.
+/// Runs a command to its end in `folder`; on failure returns the first lines of its standard error.
 fn output(command: &[&str], arguments: &[String], folder: &Path) -> Result<Output, String> {
     let (&program, rest) = command.split_first().ok_or("it has no command")?;
     let output = Command::new(program)

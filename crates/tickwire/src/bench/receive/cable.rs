@@ -1,4 +1,5 @@
-//! Two network namespaces with a cable between them for each line, made for the measurement and removed after it.
+//! Two network namespaces with a virtual cable for each line. They are created for the measurement and
+//! removed after it.
 
 use crate::failure::Failure;
 use nix::sched::{CloneFlags, setns};
@@ -6,12 +7,12 @@ use std::fs::File;
 use std::net::Ipv4Addr;
 use std::process::{self, Command};
 
-/// Name of the end that sends, with the number of its cable behind it.
+/// Name of a sending end, followed by the number of its cable.
 const NEAR: &str = "near";
-/// Name of the end that receives.
+/// Name of a receiving end.
 const FAR: &str = "far";
 
-/// The namespaces. Removed with this value, and with them all that is in them.
+/// The namespaces. Dropping this value removes them and everything in them.
 #[derive(Debug)]
 pub struct Cables {
     sending: String,
@@ -40,7 +41,7 @@ impl Cables {
         Ok(cables)
     }
 
-    /// Has the network stack of the receiving ends run on this CPU alone, as if the card's interrupts went there.
+    /// Runs the network stack of the receiving ends on this CPU only, as if the card's interrupts went there.
     pub fn steer(&self, lines: usize, cpu: usize) -> Result<(), Failure> {
         for line in 0..lines {
             let file = format!("/sys/class/net/{FAR}{line}/queues/rx-0/rps_cpus");
@@ -75,7 +76,7 @@ pub fn near(line: usize) -> String {
 impl Drop for Cables {
     fn drop(&mut self) {
         for namespace in [&self.sending, &self.receiving] {
-            // One that was not made cannot be removed.
+            // Fails for a namespace that was not created.
             let _ = Command::new("ip").args(["netns", "del", namespace]).output();
         }
     }

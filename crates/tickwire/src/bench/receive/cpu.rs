@@ -9,14 +9,14 @@ const TICK: Duration = Duration::from_millis(10);
 /// CPU time since the machine started, of all CPUs together, in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTimes {
-    /// All but idle and waiting for disks.
+    /// Everything except idle time and waiting for disks.
     busy: u64,
-    /// Software interrupts among it: the network stack.
+    /// The part of `busy` in software interrupts: the network stack.
     softirq: u64,
 }
 
 impl CpuTimes {
-    /// Reads the counters; zeros where there are none.
+    /// Reads the counters; zeros if the system has none.
     pub fn read() -> Self {
         Self::parse(&fs::read_to_string("/proc/stat").unwrap_or_default())
     }
@@ -25,7 +25,8 @@ impl CpuTimes {
         let line = text.lines().find_map(|line| line.strip_prefix("cpu "));
         let ticks = line.unwrap_or_default().split_whitespace();
         let ticks: Vec<u64> = ticks.map_while(|word| word.parse().ok()).collect();
-        // user nice system idle iowait irq softirq steal, then time of guests, which user has already.
+        // user nice system idle iowait irq softirq steal, then the time of guests, which `user` already
+        // contains.
         let at = |index: usize| ticks.get(index).copied().unwrap_or(0);
         Self { busy: [0, 1, 2, 5, 6, 7].map(at).iter().sum(), softirq: at(6) }
     }

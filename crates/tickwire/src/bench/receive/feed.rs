@@ -1,4 +1,4 @@
-//! The packets that are sent: a made-up feed, framed for the cable, the same on each line.
+//! The packets to send: a synthetic feed, framed for the cable, the same on each line.
 
 use super::cable;
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ const PORT: u16 = 13014;
 /// Longest wait for the other line, in nanoseconds.
 const HOLD_NS: u64 = 10_000_000;
 
-/// A feed whose packets have all the same number of messages.
+/// A feed whose packets all have the same number of messages.
 #[derive(Debug)]
 pub struct Feed {
     program: Arc<Program>,

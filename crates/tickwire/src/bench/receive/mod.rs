@@ -1,8 +1,8 @@
 //! `tickwire bench receive`: the cost of a packet by receive method.
 //!
-//! Packets of a made-up feed go from one network namespace to another over a virtual cable for each line. The
-//! sender has CPU 0; the network stack of the receiving end and the receiver share CPU 1, as with a card whose
-//! interrupts go to the reader's CPU. What is sent is counted, and so is what arrives: the difference is lost.
+//! Packets of a synthetic feed go from one network namespace to another over a virtual cable for each line.
+//! The sender runs on CPU 0; the network stack of the receiving end and the receiver share CPU 1, as with a
+//! card whose interrupts go to the reader's CPU. Lost packets are those sent minus those received.
 
 mod cable;
 mod cpu;
@@ -22,13 +22,15 @@ use serde_json::{Value, json};
 use std::io::Write;
 use trial::{Case, RECEIVING_CPU, Sending};
 
-/// Packets a second that every receiver takes, and that no sender here gives.
+/// Bounds of the search in packets per second: every receiver manages the first, no sender here reaches the
+/// second.
 const RATES: [f64; 2] = [50_000.0, 2_000_000.0];
-/// Steps of the search: each halves what is unknown of the highest rate.
+/// Steps of the binary search for the highest rate.
 const STEPS: u32 = 7;
-/// Trials of which the best counts: a neighbour's turn on the CPU loses packets that the receiver would not.
+/// Trials per rate. One without loss is enough: other load on the CPU can lose packets that the receiver
+/// would take.
 const TRIALS: u32 = 2;
-/// Packets of a drain: fewer than the default receive buffer holds.
+/// Packets of a drain: fewer than the default receive buffer can hold.
 const DRAINED: usize = 2_000;
 
 /// Measure the loss-free packet rate and the CPU time per packet of each receive method
@@ -67,7 +69,7 @@ struct Row {
     mean_bytes: usize,
     /// The highest rate without loss, and the trial at that rate; `None` if the lowest rate lost packets.
     highest: Option<trial::Outcome>,
-    /// Packets that waited in the receiver's queue, taken at once.
+    /// Packets that waited in the receiver's queue and are taken at once.
     drain: trial::Outcome,
 }
 
@@ -126,11 +128,11 @@ fn highest(case: &Case<'_>) -> Result<Option<trial::Outcome>, Failure> {
         return Ok(None);
     }
     for _ in 0..STEPS {
-        // Halfway by ratio: all rates are known equally well.
+        // Geometric mean: the rate is found to the same relative precision everywhere.
         let middle = (low * high).sqrt();
         match lossless(case, middle)? {
             Some(outcome) => {
-                // Beyond what the sender gives there is nothing to find.
+                // The sender is the limit: higher rates cannot be tested.
                 let is_limit = outcome.rate() < middle * 0.9;
                 (low, best) = (middle, Some(outcome));
                 if is_limit {
@@ -143,7 +145,7 @@ fn highest(case: &Case<'_>) -> Result<Option<trial::Outcome>, Failure> {
     Ok(best)
 }
 
-/// A trial at this rate without loss, if one of some has none.
+/// Returns a trial at this rate without loss, if one of [`TRIALS`] has none.
 fn lossless(case: &Case<'_>, rate: f64) -> Result<Option<trial::Outcome>, Failure> {
     for _ in 0..TRIALS {
         let outcome = trial::run(case, case.feed.packets(), Sending::Paced(rate))?;
@@ -203,7 +205,7 @@ impl Row {
     }
 }
 
-/// CPU time of the machine a packet, and that of its software interrupts, in nanoseconds.
+/// CPU time of the whole machine per packet, and its part in software interrupts, in nanoseconds.
 fn machine_ns(trial: &trial::Outcome) -> (String, String) {
     let a_packet = |time: std::time::Duration| {
         format!("{:.0}", time.as_nanos() as f64 / trial.received.max(1) as f64)

@@ -1,4 +1,4 @@
-//! The receivers that are compared, and the two applications behind them.
+//! The receivers under comparison, and the two applications behind them.
 
 use super::feed::Feed;
 use crate::failure::Failure;
@@ -21,9 +21,9 @@ use tickwire_net::packets::socket::SocketPackets;
 use tickwire_net::packets::xdp::{XdpOptions, XdpPackets};
 use tickwire_net::reception::Reception;
 
-/// Longest sleep, so that the end is noticed.
+/// Longest sleep, so that the request to stop is noticed.
 const WAIT_MAX: Duration = Duration::from_millis(10);
-/// Frames of AF_XDP for each queue, 128 MiB: bursts of a descheduled reader.
+/// Frames of AF_XDP per queue, 128 MiB: room for the bursts that arrive while the reader is descheduled.
 #[cfg(feature = "xdp")]
 const FRAMES: u32 = 1 << 16;
 
@@ -64,7 +64,7 @@ impl ReceiverKind {
         }
     }
 
-    /// True if a handler can be behind it: one packet a call and late blocks are for comparison alone.
+    /// True if the receiver can feed a handler. One packet per call and late blocks are only for comparison.
     pub const fn has_handler(self) -> bool {
         !matches!(self, Self::Recvmsg | Self::Ring)
     }
@@ -159,7 +159,7 @@ impl Receiving {
         }
     }
 
-    /// Messages that were decoded; `None` where none are.
+    /// Number of decoded messages; `None` if the application does not decode.
     pub fn messages(&self) -> Option<u64> {
         match self {
             Self::Bare { .. } => None,

@@ -1,4 +1,4 @@
-//! One trial: packets at a rate through the cables to a receiver, and what became of them.
+//! One trial: sends packets at a rate through the cables to a receiver and counts the ones that arrive.
 
 use super::cable::{self, Cables};
 use super::cpu::CpuTimes;
@@ -17,7 +17,7 @@ use tickwire_net::packets::frames::{FRAMES_MAX, FrameSender};
 /// The sender's CPU, and that of the network stack and the receiver.
 const SENDING_CPU: usize = 0;
 pub const RECEIVING_CPU: usize = 1;
-/// How long nothing may come before the rest is lost.
+/// Time without a packet after which the missing ones count as lost.
 const QUIET: Duration = Duration::from_millis(100);
 
 /// Case to measure.
@@ -33,9 +33,9 @@ pub struct Case<'m> {
 /// When packets are sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sending {
-    /// So many a second, all lines together, while the receiver receives.
+    /// This many packets per second over all lines together, while the receiver runs.
     Paced(f64),
-    /// All before the receiver begins.
+    /// All packets, before the receiver begins.
     Before,
 }
 
@@ -60,12 +60,12 @@ impl Outcome {
         self.sent.saturating_sub(self.received)
     }
 
-    /// CPU time of the receiver's thread a packet, in nanoseconds.
+    /// CPU time of the receiver's thread per packet, in nanoseconds.
     pub fn application_ns(&self) -> f64 {
         self.application.as_nanos() as f64 / self.received.max(1) as f64
     }
 
-    /// Packets sent a second.
+    /// Packets sent per second.
     pub fn rate(&self) -> f64 {
         self.sent as f64 / self.sending.as_secs_f64().max(1e-9)
     }
@@ -78,7 +78,7 @@ pub fn run(case: &Case<'_>, packets: usize, sending: Sending) -> Result<Outcome,
     let expected = (packets * lines) as u64;
     let received = AtomicU64::new(0);
     let stop = Stop::new();
-    // Receivers are open, then for `Before` also: packets are queued.
+    // Both threads meet when the receivers are open and, with `Before`, again when the packets are queued.
     let (open, queued) = (Barrier::new(2), Barrier::new(2));
     let before = CpuTimes::read();
     thread::scope(|scope| {
@@ -120,7 +120,7 @@ pub fn run(case: &Case<'_>, packets: usize, sending: Sending) -> Result<Outcome,
     })
 }
 
-/// Waits until all have arrived, or nothing has for some time.
+/// Waits until all packets have arrived, or none has arrived for [`QUIET`].
 fn await_rest(received: &AtomicU64, expected: u64, is_over: impl Fn() -> bool) {
     let (mut last, mut since) = (0, Instant::now());
     while last < expected && since.elapsed() < QUIET && !is_over() {
@@ -159,7 +159,7 @@ fn send(
         Sending::Paced(rate) => rate / senders.len() as f64,
         Sending::Before => f64::INFINITY,
     };
-    // Bursts of at most 20 us, as far as a call has room.
+    // Bursts of at most 20 us and at most the frames of one call.
     let burst = ((rate * 20e-6) as usize).clamp(1, FRAMES_MAX);
     let frames: Vec<Vec<&[u8]>> = (0..senders.len())
         .map(|line| feed.frames(line).iter().take(packets).map(Vec::as_slice).collect())

@@ -1,4 +1,4 @@
-//! The messages written field by field, as a program does that knows which fields it sends.
+//! The messages written field by field, as in a program that knows which fields it sends.
 
 use tickwire_fix::{Decimal, Error, Tag, TagText, Writer};
 use tickwire_fix_messages::fix42::{BEGIN_STRING, ExecutionReport, Header, NewOrderSingle};
@@ -7,7 +7,7 @@ const fn text(tag: u32) -> TagText {
     TagText::new(Tag(tag))
 }
 
-/// Starts a message and writes what every header has.
+/// Starts a message and writes the fields of every header.
 #[inline(always)]
 fn header<'b>(header: &Header<'_>, msg_type: &str, out: &'b mut [u8]) -> Writer<'b> {
     let mut writer = Writer::new(out, BEGIN_STRING, msg_type);

@@ -41,7 +41,8 @@ struct Label {
 const ORDER: &str = "NewOrderSingle";
 const REPORT: &str = "ExecutionReport";
 
-/// The messages, without their frame, `|` for the delimiter: of the fields and lengths of hftest's.
+/// The messages without BeginString, BodyLength and CheckSum, with `|` as the delimiter. They have the fields
+/// and lengths of hftest's messages.
 const MESSAGES: [(&str, &str); 2] = [
     (
         ORDER,
@@ -121,7 +122,7 @@ impl<'c> Cases<'c> {
     }
 }
 
-/// Decodes header and body, every field to its type, where they stay.
+/// Decodes every field of header and body to its type, in place.
 #[inline(always)]
 fn typed<'m, M: Fields<'m>>(message: &Message<'m, '_>) {
     let (mut header, mut body) = (Room::<Header<'m>>::default(), Room::<M>::default());
@@ -132,7 +133,7 @@ fn typed<'m, M: Fields<'m>>(message: &Message<'m, '_>) {
     }
 }
 
-/// The same, for a stream of messages that have the same tags in the same order.
+/// The same for a stream of messages that have the same tags in the same order.
 #[inline(always)]
 fn typed_alike<'m, M: Fields<'m>>(message: &Message<'m, '_>, [headers, bodies]: [&mut Shapes; 2]) {
     let (mut header, mut body) = (Room::<Header<'m>>::default(), Room::<M>::default());
@@ -242,7 +243,7 @@ fn operations(labels: &[Label], times: &[f64]) -> Table {
     table
 }
 
-/// The seed's table, and ours for as many messages. The seed's machine was another one.
+/// The seed's figures beside ours for the same number of messages. The seed's machine was a different one.
 fn beside_seed(labels: &[Label], times: &[f64]) -> Table {
     let mut table = Table::new(&[
         ("mode", Align::Left),

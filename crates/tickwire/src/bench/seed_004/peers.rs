@@ -1,4 +1,4 @@
-//! Other engines on the same bytes in the same run, each in a program of its own.
+//! Other engines on the same bytes in the same run, each in its own program.
 
 use super::Label;
 use crate::console::tell;
@@ -10,7 +10,8 @@ use std::process::{Command, Output, Stdio};
 /// Seconds to measure each operation.
 const SECONDS: &str = "1";
 
-/// An engine to compare with: its name in tables and JSON, and of its folder; how it is built, how it runs.
+/// An engine to compare with: its name in tables and JSON, which is also its folder's; how it is built and
+/// run.
 struct Peer {
     name: &'static str,
     build: &'static [&'static str],
@@ -19,7 +20,7 @@ struct Peer {
 
 const CARGO: &[&str] = &["cargo", "build", "--release", "--quiet", "--target-dir", "target"];
 
-/// All that are known; `peers/README.md` says what they are.
+/// All known engines; `peers/README.md` describes them.
 const ALL: [Peer; 4] = [
     Peer { name: "fefix", build: CARGO, run: "target/release/peer-fefix" },
     Peer { name: "fixlite", build: CARGO, run: "target/release/peer-fixlite" },
@@ -30,7 +31,7 @@ const ALL: [Peer; 4] = [
 /// Operations of the tables; others are ignored.
 const OPERATIONS: [&str; 4] = ["parse", "typed", "encode", "validate"];
 
-/// Measures every peer that can be built; says of the others why they are left out.
+/// Measures every peer that can be built, and reports why the others are left out.
 pub fn measure(folder: &Path, messages: &[(&'static str, &[u8])]) -> Vec<(Label, f64)> {
     let mut found = Vec::new();
     for peer in &ALL {
@@ -52,7 +53,7 @@ pub fn measure(folder: &Path, messages: &[(&'static str, &[u8])]) -> Vec<(Label,
     found
 }
 
-/// Reads what a program has printed: an object of operations and nanoseconds.
+/// Reads the output of a peer: a JSON object of operations and nanoseconds.
 fn times(output: &Output) -> Result<Vec<(&'static str, f64)>, String> {
     let printed: Value = serde_json::from_slice(&output.stdout)
         .map_err(|_| "it did not print what it should".to_owned())?;
@@ -60,7 +61,8 @@ fn times(output: &Output) -> Result<Vec<(&'static str, f64)>, String> {
     Ok(OPERATIONS.iter().filter_map(time).collect())
 }
 
-/// Runs a command to its end in `folder`, with `input`; its first line of error where it fails.
+/// Runs a command to its end in `folder`, with `input` on standard input; on failure returns the first line
+/// of its standard error.
 fn run(command: &[&str], input: &[u8], folder: &Path) -> Result<Output, String> {
     let (&program, arguments) = command.split_first().ok_or("it has no command")?;
     if !folder.is_dir() {
@@ -75,7 +77,7 @@ fn run(command: &[&str], input: &[u8], folder: &Path) -> Result<Output, String> 
         .stderr(Stdio::piped())
         .spawn()
         .map_err(start)?;
-    // A program that ends without reading has failed, and says why.
+    // A program that ends without reading has failed and reports why.
     if let Some(mut pipe) = child.stdin.take() {
         _ = pipe.write_all(input);
     }

@@ -14,17 +14,17 @@ use tickwire_feed::Endian;
 use tickwire_feed::capture::PrefixedWriter;
 use tickwire_net::Stop;
 
-/// How long a process may take to be ready or to end.
+/// Time within which a process must be ready or have ended.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long the last packets may be on their way.
+/// Time for the last packets to arrive.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Feed of a chain.
+/// Parameters of a chain.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Name of the feed.
     pub name: &'static str,
-    /// What carries the samples, as `--transport` names it.
+    /// The value of `--transport` that carries the samples.
     pub transport: &'static str,
     /// Options of the exchange.
     pub options: Options,
@@ -42,7 +42,7 @@ pub struct Plan {
 pub struct Chain {
     name: &'static str,
     transport: &'static str,
-    // Dropped in this order: who sends goes first.
+    // Fields are dropped in this order: the sender first.
     multicaster: Process,
     publisher: Process,
     subscriber: Process,
@@ -52,7 +52,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Starts the subscriber, the publisher when that is there, and the multicaster last.
+    /// Starts the subscriber, then the publisher once the subscriber is there, and the multicaster last.
     pub fn start(plan: &Plan, stop: &Stop) -> Result<Self, Failure> {
         let place = Place::find()?;
         let templates = place.write("templates.xml", plan.options.feed.templates())?;
@@ -101,18 +101,18 @@ impl Chain {
         [self.publisher.id(), self.subscriber.id()]
     }
 
-    /// True if all packets are sent, or the publisher is gone.
+    /// True if all packets have been sent, or the publisher has exited.
     pub fn is_sent(&mut self) -> Result<bool, Failure> {
         Ok(self.multicaster.status()?.is_some() || self.publisher.status()?.is_some())
     }
 
-    /// Waits for the end of the feed and collects what the processes counted. When the user stops this
-    /// process, the others are stopped in order and what they have so far is collected.
+    /// Waits for the end of the feed and collects the counters of the processes. If the user stops this
+    /// process, it stops the others in order and collects their counters so far.
     pub fn finish(mut self, stop: &Stop) -> Result<Run, Failure> {
         while !self.is_sent()? && !stop.is_set() {
             std::thread::sleep(Duration::from_millis(20));
         }
-        // The publisher ends at Done; where both lines lost that, it is told.
+        // The publisher ends at the Done message. If both lines lost that, it is asked to stop.
         let never = Stop::new();
         if !self.publisher.wait(GRACE, stop)? {
             self.publisher.stop();
@@ -125,7 +125,7 @@ impl Chain {
         if stop.is_set() {
             self.multicaster.interrupt();
         }
-        // Its end is that of the exchange too, which then writes to a pipe that nobody reads.
+        // The multicaster's exit also ends the exchange thread, whose pipe is then closed.
         if !self.multicaster.wait(GRACE, &never)? {
             return Err(Failure::Usage("the multicaster did not end".to_owned()));
         }
@@ -141,8 +141,8 @@ impl Chain {
     }
 }
 
-/// Options that give the publisher a CPU of its own, beside that of those before and behind it; nothing
-/// where there is only one.
+/// The `--cpu` options of the publisher and of the processes before and after it; empty if there is only one
+/// CPU.
 fn cpu_options() -> [String; 2] {
     match super::two_cpus() {
         Some(cpus) => cpus.map(|cpu| format!(" --cpu {cpu}")),

@@ -1,4 +1,4 @@
-//! The demo's live part: exchange, multicast, publisher and subscriber, each a process of its own.
+//! The demo's live part: exchange, multicast, publisher and subscriber, each in its own process.
 
 mod chain;
 mod place;
@@ -20,18 +20,18 @@ use std::time::Duration;
 use tickwire_exchange::Options;
 use tickwire_net::{Stop, affinity};
 
-/// Datagrams that plain UDP is measured with.
+/// Number of datagrams with which plain UDP is measured.
 const DATAGRAMS: u32 = 5_000;
 
-/// What carries the samples, one after the other.
+/// The transports, measured one after the other.
 #[cfg(feature = "dds")]
 pub const TRANSPORTS: &[&str] = &["dds", "shm"];
-/// What carries the samples.
+/// The transports.
 #[cfg(not(feature = "dds"))]
 pub const TRANSPORTS: &[&str] = &["shm"];
 
-/// Runs both feeds through the chain, and plain UDP beside them. What was there when the user stopped
-/// it is in what is returned.
+/// Runs both feeds through the chain and measures plain UDP beside them. If the user stops it, the results so
+/// far are returned.
 pub fn run(args: &DemoArgs, stop: &Stop) -> Result<Live, Failure> {
     let mut live = Live::default();
     let messages = args.live_messages;
@@ -69,7 +69,7 @@ pub fn run(args: &DemoArgs, stop: &Stop) -> Result<Live, Failure> {
     Ok(live)
 }
 
-/// Cost of the bare path: datagrams as large as a quote, from one CPU to the other.
+/// Measures the lower bound: datagrams of a quote's size, from one CPU to the other.
 fn plain_udp(per_second: u64, stop: &Stop) -> Result<Vec<Row>, Failure> {
     let options = PlainUdp {
         packets: DATAGRAMS,
@@ -79,7 +79,7 @@ fn plain_udp(per_second: u64, stop: &Stop) -> Result<Vec<Row>, Failure> {
     };
     let measured = {
         let stop = stop.clone();
-        // On a thread of its own, which is given a CPU.
+        // On a separate thread, because it is pinned to a CPU.
         std::thread::spawn(move || plain_udp::plain_udp(options, &stop)).join()
     };
     let measured = measured.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -91,7 +91,7 @@ fn plain_udp(per_second: u64, stop: &Stop) -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// Two CPUs that this process may use; `None` where there is only one.
+/// Two CPUs that this process may use; `None` if there is only one.
 fn two_cpus() -> Option<[usize; 2]> {
     let is_there = |cpu: usize| {
         let pinned = std::thread::spawn(move || affinity::pin_current_thread(cpu).is_ok());

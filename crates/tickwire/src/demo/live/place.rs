@@ -1,11 +1,11 @@
-//! A place on this machine that no other run uses: a directory, a domain, a group and ports.
+//! Resources that no other run on this machine uses: a directory, a domain, a group and ports.
 
 use crate::failure::Failure;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Domains tried, from 1: their ports lie below those that systems hand out at random.
+/// Domains tried, from 1. Their ports lie below the system's ephemeral ports.
 const DOMAINS: u32 = 100;
 /// Discovery port of the first participant of a domain. Spec: DDSI-RTPS 2.5 §9.6.2.3.
 const PORT_BASE: u32 = 7410;
@@ -19,14 +19,14 @@ pub struct Place {
     pub channels: PathBuf,
     /// DDS domain.
     pub domain: u32,
-    /// Group of line A; B's is the next.
+    /// Group of line A; line B uses the next address.
     pub group: Ipv4Addr,
-    /// Port of line A; B's is the next.
+    /// Port of line A; line B uses the next port.
     pub port: u16,
 }
 
 impl Place {
-    /// Looks for a free domain and free ports, and makes the directory.
+    /// Finds a free domain and free ports, and creates the directory.
     pub fn find() -> Result<Self, Failure> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let process = std::process::id();
@@ -42,7 +42,7 @@ impl Place {
             channels: Path::new("/dev/shm").join(format!("tickwire-demo-{process}-{count}")),
             directory,
             domain,
-            // Organisation-local, an even last number so that B's is in the same byte.
+            // Organisation-local scope. The last byte is even, so that line B differs in that byte only.
             group: Ipv4Addr::new(239, 192, high, low & !1),
             port: free_port()?,
         })
@@ -61,7 +61,7 @@ impl Place {
         Ok(path)
     }
 
-    /// Reads a report that a process left; `None` if it left none.
+    /// Reads a process's report; `None` if it has not written one.
     pub fn read_json(&self, path: &Path) -> Option<serde_json::Value> {
         serde_json::from_slice(&std::fs::read(path).ok()?).ok()
     }
@@ -69,19 +69,19 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // What cannot be removed stays in the system's place for such things.
+        // A directory that cannot be removed stays among the system's temporary files.
         let _ = std::fs::remove_dir_all(&self.directory);
         let _ = std::fs::remove_dir_all(&self.channels);
     }
 }
 
-/// True if nobody on this machine is the first participant of a domain.
+/// True if no process on this machine is the first participant of the domain.
 fn is_free(domain: u32) -> bool {
     let port = u16::try_from(PORT_BASE + PORTS_A_DOMAIN * domain);
     port.is_ok_and(|port| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok())
 }
 
-/// A port that is free, and the next too.
+/// Finds a port that is free and whose successor is free too.
 fn free_port() -> Result<u16, Failure> {
     let refused = |error: std::io::Error| Failure::Usage(format!("no free UDP port: {error}"));
     for _ in 0..64 {

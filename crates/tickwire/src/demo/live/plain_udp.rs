@@ -14,18 +14,18 @@ use tickwire_net::clock::monotonic_ns;
 use tickwire_net::replay::Waiter;
 use tickwire_net::{Action, Error, Stop, affinity, histogram};
 
-/// How plain UDP is measured.
+/// Parameters of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlainUdp {
     /// Packets sent and sent back. Default 10,000.
     pub packets: u32,
-    /// Bytes of each, at least 16. Default 32, as many as a Quote sample has.
+    /// Bytes per packet, at least 16. Default 32, the size of a Quote sample.
     pub packet_bytes: usize,
-    /// Least time from one packet to the next. Default 100 microseconds.
+    /// Minimum time from one packet to the next. Default 100 microseconds.
     pub gap: Duration,
     /// True if both ends spin instead of blocking.
     pub spins: bool,
-    /// CPUs of the two ends; `None` leaves them to the system.
+    /// CPUs of the two ends; `None` lets the system choose.
     pub cpus: Option<[usize; 2]>,
 }
 
@@ -44,16 +44,16 @@ impl Default for PlainUdp {
 /// Measured times, in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct UdpLatency {
-    /// From before the send of one end to after the receive of the other.
+    /// From before the send call at one end to after the receive call at the other.
     pub one_way: Histogram<u64>,
     /// Half of the round trip.
     pub round_trip_halved: Histogram<u64>,
 }
 
-/// Bytes at the front of a packet: its number, and when it was sent.
+/// Bytes of a packet's header: its number and its sending time.
 const HEADER_BYTES: usize = 16;
 
-/// Longest wait for an answer: on loopback packets are lost only by a full buffer.
+/// Longest wait for an answer. On loopback, packets are lost only if a buffer is full.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Measures plain UDP on the loopback interface.
@@ -76,7 +76,7 @@ pub fn plain_udp(options: PlainUdp, stop: &Stop) -> Result<UdpLatency, Error> {
         let pinged = pin(options.cpus.map(|[cpu, _]| cpu))
             .and_then(|()| ping(&near, far_address, options, stop, &mut latency));
         over.set();
-        // Wakes the other end, if it waits blocking.
+        // Wakes the other end if it blocks in a receive call.
         let _ = near.send_to(&[], far_address);
         let echoed = echo.join();
         pinged?;
@@ -108,7 +108,7 @@ fn address_of(socket: &UdpSocket) -> Result<SocketAddr, Error> {
     socket.local_addr().map_err(|source| Error::of(Action::Bind, source))
 }
 
-/// Sends every packet, waits for its answer and keeps half the time.
+/// Sends every packet, waits for its answer and records half of the round trip.
 fn ping(
     socket: &UdpSocket,
     to: SocketAddr,
@@ -139,7 +139,7 @@ fn ping(
     Ok(())
 }
 
-/// Sends every packet back and keeps how long it took to come.
+/// Sends every packet back and records its one-way time.
 fn echo(
     socket: &UdpSocket,
     to: SocketAddr,
@@ -163,8 +163,8 @@ fn echo(
     Ok(one_way)
 }
 
-/// Waits for a packet, blocking or spinning as the socket is set; an error of kind `TimedOut` if none
-/// arrived in time.
+/// Waits for a packet, blocking or spinning as the socket is set. Returns an error of kind `TimedOut` if none
+/// arrives in time.
 fn receive(socket: &UdpSocket, buffer: &mut [u8], stop: &Stop) -> io::Result<usize> {
     let end_ns = monotonic_ns().saturating_add(PATIENCE.as_nanos() as u64);
     loop {

@@ -1,4 +1,4 @@
-//! Processes of this same program, which end when this one does.
+//! Child processes of this program that end when it ends.
 
 use crate::failure::Failure;
 use nix::sys::signal::{Signal, kill};
@@ -10,11 +10,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 use tickwire_net::Stop;
 
-/// Longest sleep, so that a request to stop is seen.
+/// Longest sleep, so that a request to stop is noticed.
 const TICK: Duration = Duration::from_millis(20);
 
-/// A process of this program. Its standard input is a pipe: when that closes, because it is told to or
-/// because this process is gone, the other ends. Dropped, it is killed.
+/// A child process of this program. Its standard input is a pipe: the child ends when the pipe closes, either
+/// on request or because this process is gone. Dropping this value kills the child.
 pub struct Process {
     name: &'static str,
     child: Child,
@@ -39,7 +39,7 @@ impl Process {
         let input = child.stdin.take();
         let (send, lines) = channel();
         if let Some(output) = child.stdout.take() {
-            // Reads on when nobody listens any more, so that the process never waits for room.
+            // Keeps reading after the receiver is gone, so that the child never blocks on a full pipe.
             std::thread::spawn(move || {
                 for line in BufReader::new(output).lines().map_while(Result::ok) {
                     let _ = send.send(line);
@@ -52,7 +52,7 @@ impl Process {
     /// Waits for a line that begins with `start`.
     ///
     /// # Errors
-    /// The process ended without it, `timeout` passed, or the user stopped this one.
+    /// The child ended without printing it, `timeout` passed, or the user stopped this process.
     pub fn wait_line(&self, start: &str, timeout: Duration, stop: &Stop) -> Result<(), Failure> {
         let started = Instant::now();
         loop {
@@ -71,19 +71,19 @@ impl Process {
         }
     }
 
-    /// The pipe to its standard input; whoever takes it ends the process by dropping it.
+    /// Returns the pipe to the child's standard input; dropping it ends the child.
     pub fn take_input(&mut self) -> Option<ChildStdin> {
         self.input.take()
     }
 
-    /// Asks it to end in order.
+    /// Asks the child to end cleanly.
     pub fn stop(&mut self) {
         drop(self.input.take());
     }
 
-    /// Interrupts it as Ctrl-C does, where it does not look at its standard input for that.
+    /// Sends SIGINT, as Ctrl-C does, for a child that does not watch its standard input.
     pub fn interrupt(&self) {
-        // Fails where the process has ended already, which is what is wanted.
+        // Fails if the child has already ended, which is the aim.
         let _ = i32::try_from(self.id()).map(|id| kill(Pid::from_raw(id), Signal::SIGINT));
     }
 
@@ -92,14 +92,15 @@ impl Process {
         self.child.id()
     }
 
-    /// Its status, if it has ended.
+    /// Returns the exit status, if the child has ended.
     pub fn status(&mut self) -> Result<Option<ExitStatus>, Failure> {
         self.child
             .try_wait()
             .map_err(|error| Failure::Usage(format!("cannot wait for the {}: {error}", self.name)))
     }
 
-    /// Waits until it has ended, `timeout` at most; false where it has not, or the user stopped this one.
+    /// Waits at most `timeout` for the child to end; false if it has not ended, or the user stopped this
+    /// process.
     pub fn wait(&mut self, timeout: Duration, stop: &Stop) -> Result<bool, Failure> {
         let started = Instant::now();
         while self.status()?.is_none() {
@@ -118,7 +119,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Fails where the process has ended already, which is what is wanted.
+        // Fails if the child has already ended, which is the aim.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

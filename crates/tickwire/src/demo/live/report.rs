@@ -4,14 +4,14 @@ use crate::distribution::{Row, rows_json, table_of};
 use serde_json::{Value, json};
 use std::fmt;
 
-/// One feed through the chain, as its processes reported it; what a process did not report is null.
+/// The reports of one feed's processes; null for a process that wrote none.
 #[derive(Debug)]
 pub struct Run {
     /// Name of the feed.
     pub name: &'static str,
-    /// What carried the samples.
+    /// The transport that carried the samples.
     pub transport: &'static str,
-    /// Messages that the exchange made, Done included.
+    /// Messages that the exchange generated, including Done.
     pub generated: u64,
     /// Report of the multicaster.
     pub sent: Value,
@@ -26,17 +26,17 @@ pub struct Run {
 pub struct Counters {
     /// Messages that the publisher decoded.
     pub messages: u64,
-    /// Samples that it wrote.
+    /// Samples that the publisher wrote.
     pub published: u64,
-    /// Samples that the subscriber took, each once.
+    /// Distinct samples that the subscriber took.
     pub received: u64,
-    /// Samples written and not taken.
+    /// Samples written but not taken.
     pub lost: u64,
-    /// Samples that arrived again.
+    /// Samples that the subscriber received again.
     pub duplicates: u64,
-    /// Sequence numbers that neither line brought.
+    /// Sequence numbers that arrived on neither line.
     pub gaps: u64,
-    /// Packets that each line lost, of those sent.
+    /// Packets that each line lost on purpose.
     pub lines_lost: [u64; 2],
 }
 
@@ -58,7 +58,7 @@ impl Run {
         }
     }
 
-    /// The rows of the table, named after feed and transport.
+    /// The rows of the table, named by feed and transport.
     fn rows(&self) -> Vec<Row> {
         let of = |report: &Value| -> Vec<Row> {
             let rows = report["latencies"].as_array();
@@ -98,7 +98,7 @@ impl Run {
 pub struct Live {
     /// Feeds, in order.
     pub runs: Vec<Run>,
-    /// Plain datagrams beside them.
+    /// Results for plain UDP datagrams.
     pub plain_udp: Vec<Row>,
 }
 

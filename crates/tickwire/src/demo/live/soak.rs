@@ -1,4 +1,4 @@
-//! A long run at a steady rate: nothing lost, and memory that does not grow.
+//! A long run at a steady rate that checks for losses and for growing memory.
 
 use super::chain::{Chain, Plan};
 use super::report::Counters;
@@ -13,15 +13,15 @@ use std::time::{Duration, Instant};
 use tickwire_exchange::Options;
 use tickwire_net::Stop;
 
-/// Messages of a packet.
+/// Messages per packet.
 const MESSAGES_PER_PACKET: u64 = 20;
-/// Memory is first looked at when caches and buffers are warm.
+/// Memory is first measured when caches and buffers are warm.
 const WARM_AFTER: Duration = Duration::from_secs(5);
 
-/// Memory of publisher and subscriber that is in use, in KiB; `None` where the system does not tell.
+/// Resident memory of publisher and subscriber, in KiB; `None` if the system does not report it.
 type Memory = [Option<u64>; 2];
 
-/// Runs the simple feed for `seconds` and tells what was lost and how much memory was used.
+/// Runs the simple feed for `seconds` and reports losses and memory use.
 pub fn soak(args: &DemoArgs, seconds: u64, stop: &Stop) -> Result<Outcome, Failure> {
     let messages = seconds.saturating_mul(args.rate);
     let plan = Plan {
@@ -104,7 +104,7 @@ fn to_json(
     })
 }
 
-/// Memory of a process in KiB, as Linux tells it.
+/// Resident memory of a process in KiB, from Linux's `/proc`.
 fn resident_kib(process: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;

@@ -1,4 +1,4 @@
-//! The suite's application: echoes what it knows, refuses what it does not know.
+//! The suite's application: echoes the message types it knows and rejects all others.
 
 use std::collections::{HashMap, HashSet};
 use tickwire_fix::{BusinessRejectReason, Dictionary, Message, Tag};
@@ -7,13 +7,13 @@ use tickwire_fix_session::{ApplVersion, Delivery, Dictionaries, Head, SessionEve
 
 const CL_ORD_ID: Tag = Tag(11);
 const POSS_RESEND: Tag = Tag(97);
-/// Most orders remembered in one logon.
+/// Maximum number of ClOrdIDs remembered per logon.
 const ORDERS_MAX: usize = 1_000_000;
 
 /// Echoes orders, security definitions and e-mails.
 #[derive(Default)]
 pub struct EchoApplication {
-    /// True if a Reject before FIX 4.2 has the words of later versions.
+    /// True if a Reject before FIX 4.2 has the texts of later versions.
     pub spells_reasons: bool,
     /// ClOrdIDs that a session has seen in this logon.
     orders: HashMap<SessionKey, HashSet<Vec<u8>>>,
@@ -35,7 +35,7 @@ impl Application for EchoApplication {
             _ => {
                 let reason = BusinessRejectReason::UnsupportedMessageType;
                 let text = self.spells_reasons.then(|| reason.text());
-                // The session tells of what makes sending fail, and the suite has no such case.
+                // The session reports why a message could not be sent, and the suite has no such case.
                 let _ = delivery.reject_business(reason, None, text);
             }
         }
@@ -48,11 +48,12 @@ impl Application for EchoApplication {
     }
 }
 
-/// Sends a message back, its body ascending by tag, entries of groups after their count as they were.
+/// Sends a message back with its body in ascending order of tags. Entries of groups stay in their order after
+/// their count.
 fn echo<S: Store>(delivery: &mut Delivery<'_, S>) {
     let message = delivery.message;
     let Ok(msg_type) = std::str::from_utf8(message.msg_type()) else { return };
-    // A session of a settings file may have none; the suite has no such session.
+    // A session from a settings file may have no dictionaries; the suite has no such session.
     let Some(dictionaries) = &delivery.config().dictionaries else { return };
     let dictionary = application_dictionary(&message, dictionaries);
     let body = body_of(&message, dictionaries, dictionary);
@@ -66,7 +67,7 @@ fn echo<S: Store>(delivery: &mut Delivery<'_, S>) {
             }
         }
     });
-    // What cannot be sent is lost with the session, which tells of it.
+    // A message that cannot be sent is lost with the session, which reports it.
     drop(sent);
 }
 
@@ -84,7 +85,8 @@ fn application_dictionary<'d>(
     found.map_or(&dictionaries.session, |(_, dictionary)| dictionary)
 }
 
-/// Returns stretches of fields, each a field of the body or a group, ascending by first tag.
+/// Returns ranges of fields, each a field of the body or a whole group, in ascending order of their first
+/// tag.
 fn body_of(
     message: &Message<'_, '_>,
     dictionaries: &Dictionaries,

@@ -1,4 +1,4 @@
-//! `tickwire fix acceptance`: the acceptor that the field's acceptance suite talks to.
+//! `tickwire fix acceptance`: the acceptor for the FIX session acceptance suite.
 
 mod echo;
 
@@ -96,7 +96,7 @@ pub fn run(args: &AcceptanceArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Clean)
 }
 
-/// Adds the sessions of a settings file; returns where the engine listens.
+/// Adds the sessions of a settings file and returns the address on which the engine listens.
 fn configure(
     engine: &mut Engine<EchoApplication>,
     path: &Path,
@@ -114,7 +114,7 @@ fn configure(
     Ok(settings::configure(engine, path, &settings, Fsync::None)?.addresses)
 }
 
-/// Adds the suite's own sessions on one port; returns where the engine listens.
+/// Adds the suite's own sessions on one port and returns the address on which the engine listens.
 fn listen(
     engine: &mut Engine<EchoApplication>,
     args: &AcceptanceArgs,

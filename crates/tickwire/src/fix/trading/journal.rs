@@ -1,7 +1,8 @@
-//! What the client's application has done, on disk: one line an execution report.
+//! A record on disk of the execution reports that the client's application has handled, one per line.
 //!
-//! A line is written before the session commits that the report was received. So after the process was
-//! killed a report is either in both, or comes again as a possible duplicate and is known by its line.
+//! A line is written before the session commits that the report was received. After the process was killed, a
+//! report is therefore either in both, or it comes again as a possible duplicate and is recognised by its
+//! line.
 
 use crate::failure::Failure;
 use std::collections::HashSet;
@@ -17,12 +18,12 @@ pub struct Journal {
     file: File,
     known: HashSet<Vec<u8>>,
     line: Vec<u8>,
-    /// Orders that are finished.
+    /// Number of finished orders.
     finished: u64,
 }
 
 impl Journal {
-    /// Opens a journal and reads what it holds; a cut last line is dropped.
+    /// Opens a journal and reads its lines; an incomplete last line is dropped.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let failed = |error| Failure::file("open", path.display(), &error);
         if let Some(folder) = path.parent() {
@@ -48,12 +49,12 @@ impl Journal {
         Ok(Self { path: path.to_owned(), file, known, line, finished })
     }
 
-    /// Returns how many orders are finished.
+    /// Returns the number of finished orders.
     pub const fn finished(&self) -> u64 {
         self.finished
     }
 
-    /// Takes note of a report; returns whether it is new. An error names the file.
+    /// Records a report and returns whether it is new. An error names the file.
     pub fn add(&mut self, exec_id: &[u8], is_last: bool) -> io::Result<bool> {
         if !self.known.insert(exec_id.to_vec()) {
             return Ok(false);

@@ -1,5 +1,5 @@
-//! `tickwire fix soak --kill-every`: server and clients are processes, killed at random moments, started
-//! again, and what both sides kept is compared at the end.
+//! `tickwire fix soak --kill-every`: server and clients are separate processes that are killed at random
+//! moments and restarted. At the end the records of both sides are compared.
 
 use super::ledger::Ledger;
 use crate::failure::{Failure, Outcome};
@@ -12,27 +12,27 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tickwire_net::Stop;
 
-/// How often processes are examined.
+/// Interval at which the processes are checked.
 const TICK: Duration = Duration::from_millis(5);
-/// How long the clients may take beyond twice the time in which their orders are sent.
+/// Time that the clients may take in addition to twice the time in which their orders are sent.
 const GRACE: Duration = Duration::from_secs(60);
 const SERVER: &str = "TEX_DLD";
 
 /// Parameters of a run.
 pub struct Plan {
     pub clients: u32,
-    /// Orders a second of each client.
+    /// Orders per second of each client.
     pub rate: u32,
     pub time: Duration,
     /// Mean time between two kills.
     pub kill_every: Duration,
     pub seed: u64,
-    /// Name of the policy.
+    /// Name of the fsync policy.
     pub fsync: String,
     pub folder: PathBuf,
 }
 
-/// A process with what it is started with.
+/// A process and the arguments to start it.
 struct Side {
     arguments: Vec<String>,
     output: PathBuf,
@@ -89,7 +89,8 @@ impl Plan {
         self.path(&format!("reports{number}"))
     }
 
-    /// Runs all processes until every client is done. Returns how often the server and clients were killed.
+    /// Runs all processes until every client is done. Returns the number of kills of the server and of the
+    /// clients.
     fn play(&self, stop: &Stop) -> Result<[u64; 2], Failure> {
         let port = free_port()?;
         let mut server = self.server(port)?;
@@ -138,12 +139,12 @@ impl Plan {
         Ok(kills)
     }
 
-    /// Returns the time to the next kill: from half to one and a half of the mean.
+    /// Returns the time to the next kill: 0.5 to 1.5 times the mean.
     fn pause(&self, random: &mut Rng) -> Duration {
         self.kill_every.mul_f64(0.5 + random.f64())
     }
 
-    /// Compares what both sides of every session kept. Returns how many reports there were.
+    /// Compares the records of both sides of every session. Returns the number of reports.
     fn compare(&self) -> Result<usize, Failure> {
         (0..self.clients).try_fold(0, |sum, number| {
             let (server_folder, client_folder) = (&self.path("server"), &self.path("client"));
@@ -173,7 +174,7 @@ fn make_empty(folder: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Runs it. Files of a run that went wrong stay.
+/// Runs the soak. If it fails, its files are kept.
 pub fn run(plan: &Plan, stop: &Stop) -> Result<Outcome, Failure> {
     make_empty(&plan.folder)?;
     let begun = Instant::now();
@@ -192,6 +193,6 @@ pub fn run(plan: &Plan, stop: &Stop) -> Result<Outcome, Failure> {
     )?;
     std::fs::remove_dir_all(&plan.folder)
         .map_err(|error| Failure::file("remove", plan.folder.display(), &error))?;
-    // Without a kill nothing was tried.
+    // A run without a kill has tested nothing.
     Ok(Outcome::flawed_if(server + clients == 0))
 }

@@ -11,7 +11,7 @@ use tickwire_fix_session::{
 /// Final values of OrdStatus: filled, canceled, rejected.
 const FINAL: [&str; 3] = ["2", "4", "8"];
 
-/// The files of one session.
+/// Files with the records of one session.
 pub struct Ledger<'l> {
     pub server_folder: &'l Path,
     pub client_folder: &'l Path,
@@ -23,8 +23,8 @@ pub struct Ledger<'l> {
 }
 
 impl Ledger<'_> {
-    /// Checks that each of `orders` orders was answered and ended once, and that every report was
-    /// handled once, in order. Returns the number of reports.
+    /// Checks that each of `orders` orders was answered and completed exactly once, and that every report was
+    /// handled once and in order. Returns the number of reports.
     ///
     /// # Errors
     /// The lost or duplicate messages.
@@ -117,7 +117,7 @@ impl Ledger<'_> {
 mod tests {
     use super::*;
 
-    /// A message of MsgSeqNum 1 whose BodyLength and CheckSum are right.
+    /// A message with MsgSeqNum 1 and correct BodyLength and CheckSum.
     fn message(fields: &str) -> Vec<u8> {
         let body = format!("{fields}34=1|").replace('|', "\u{1}");
         let message = format!("8=FIX.4.2\u{1}9={}\u{1}{body}", body.len());
@@ -125,8 +125,8 @@ mod tests {
         format!("{message}10={sum:03}\u{1}").into_bytes()
     }
 
-    /// Compares two sides after one order and one report, with what the client noted and the number that
-    /// the server expects next.
+    /// Compares two sides after one order and one report, with the client's record and the sequence number
+    /// that the server expects next.
     fn compared(name: &str, status: &str, noted: &str, next: u64) -> Result<usize, String> {
         let folder =
             std::env::temp_dir().join(format!("tickwire-ledger-{name}-{}", std::process::id()));

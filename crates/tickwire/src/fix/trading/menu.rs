@@ -1,4 +1,4 @@
-//! The client's menu: a letter a line, with a number where one is wanted.
+//! The client's menu: one letter per line, followed by a number for some commands.
 
 use std::io::BufRead;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -25,7 +25,7 @@ pub enum Command {
     Help,
     /// Send orders encoded at the time of sending.
     Send(u64),
-    /// Send what was preloaded.
+    /// Send the preloaded orders.
     SendPreloaded,
     /// Preload and send.
     Batch(u64),
@@ -37,10 +37,10 @@ pub enum Command {
     Exit,
 }
 
-/// Puts letters and numbers together.
+/// Assembles commands from letters and numbers.
 #[derive(Debug, Default)]
 pub struct Menu {
-    /// A letter that waits for its number.
+    /// A letter whose number is still missing.
     letter: Option<char>,
 }
 
@@ -76,7 +76,7 @@ impl Menu {
     }
 }
 
-/// Reads lines of standard input on a thread of its own; the end of input is a logout.
+/// Reads lines from standard input on a separate thread; the end of input is a logout.
 pub fn read_input() -> Receiver<String> {
     let (sender, receiver): (Sender<String>, _) = channel();
     thread::spawn(move || {
@@ -86,7 +86,7 @@ pub fn read_input() -> Receiver<String> {
                 return;
             }
         }
-        // Nobody listens if the client has ended.
+        // The channel is closed if the client has ended.
         let _ = sender.send("l".to_owned());
     });
     receiver

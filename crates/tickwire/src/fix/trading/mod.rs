@@ -1,5 +1,5 @@
-//! `tickwire fix server` and `client`: the measurement of a trading system, orders one way, execution
-//! reports the other.
+//! `tickwire fix server` and `client`: a benchmark of a trading system that sends orders and receives
+//! execution reports.
 
 pub mod client;
 mod journal;

@@ -12,7 +12,7 @@ const PREFIX: &str = "ord";
 /// A fill-or-kill buy order with a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// From 1, in the order of sending.
+    /// Number of the order, from 1 in the order of sending.
     pub number: u64,
     /// 1 to 10,000.
     pub quantity: u32,
@@ -21,7 +21,7 @@ pub struct Order {
 }
 
 impl Order {
-    /// Creates the order with that number: the same for the same seed.
+    /// Creates the order with that number. The same seed gives the same order.
     pub fn seeded(seed: u64, number: u64) -> Self {
         let mut random =
             fastrand::Rng::with_seed(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -30,7 +30,7 @@ impl Order {
         Self { number, quantity, price }
     }
 
-    /// Returns the message, whose ClOrdID is in `id`.
+    /// Returns the message; its ClOrdID is the text in `id`.
     pub fn message<'m>(&self, id: &'m ClOrdId, time: UtcTimestamp) -> NewOrderSingle<'m> {
         let mut order = NewOrderSingle::new(NewOrderSingleRequired {
             cl_ord_id: Text(id.as_bytes()),
@@ -77,7 +77,7 @@ pub fn number_of(cl_ord_id: &[u8]) -> Option<u64> {
     std::str::from_utf8(cl_ord_id).ok()?.strip_prefix(PREFIX)?.parse().ok()
 }
 
-/// Room for an order that the server reads, header and all.
+/// Memory for an order that the server reads, including its header.
 #[derive(Debug, Default)]
 pub struct OrderRoom<'m> {
     header: Room<Header<'m>>,
@@ -93,7 +93,7 @@ pub struct ReceivedOrder<'r, 'm> {
 }
 
 impl<'m> OrderRoom<'m> {
-    /// Reads every field of an order; the error is what it is to be rejected with.
+    /// Reads every field of an order. The error is the reason for the reject.
     pub fn read<'r>(
         &'r mut self,
         message: &Message<'m, '_>,
@@ -111,7 +111,7 @@ impl<'m> OrderRoom<'m> {
     }
 }
 
-/// Returns a decimal as a whole number; `None` if it has a fraction, a minus or more than 64 bits.
+/// Returns a decimal as an integer; `None` if it has a fraction, is negative or exceeds 64 bits.
 fn whole(value: Decimal) -> Option<u64> {
     let mut mantissa = u128::try_from(value.mantissa()).ok()?;
     if mantissa == 0 {

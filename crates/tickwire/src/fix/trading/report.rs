@@ -1,4 +1,4 @@
-//! Outcomes of an order: a reject, a cancel, or a confirmation and fills.
+//! Responses to an order: a reject, a cancel, or a confirmation and fills.
 
 use super::order::ReceivedOrder;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use tickwire_fix_messages::fix42::{
     LastCapacity, OrdRejReason, OrdStatus,
 };
 
-/// Most fills of an order; the last fills what is left.
+/// Maximum number of fills per order; the last one fills the remaining quantity.
 const FILLS_MAX: u32 = 5;
 
 /// One execution report.
@@ -17,7 +17,7 @@ const FILLS_MAX: u32 = 5;
 pub struct Report {
     /// ExecType and OrdStatus: `0` new, `1` partial fill, `2` fill, `4` cancelled, `8` rejected.
     pub status: u8,
-    /// Filled by this report.
+    /// Quantity filled by this report.
     pub filled: u64,
     /// Filled so far.
     pub total: u64,
@@ -25,7 +25,7 @@ pub struct Report {
     pub left: u64,
 }
 
-/// Returns the reports on an order: the same for the same seed and MsgSeqNum.
+/// Returns the reports on an order. The same seed and MsgSeqNum give the same reports.
 pub fn reports(seed: u64, seq_num: u64, quantity: u64) -> Vec<Report> {
     let mut random = fastrand::Rng::with_seed(seed ^ seq_num.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let only = |status| vec![Report { status, filled: 0, total: 0, left: 0 }];
@@ -49,7 +49,7 @@ pub fn reports(seed: u64, seq_num: u64, quantity: u64) -> Vec<Report> {
     list
 }
 
-/// Text made anew for every report in the same memory.
+/// Texts of OrderID and ExecID, rewritten in place for every report.
 #[derive(Debug, Default)]
 pub struct Ids {
     order: String,
@@ -57,7 +57,7 @@ pub struct Ids {
 }
 
 impl Ids {
-    /// Sets OrderID and ExecID from the number of the order's message and that of the report.
+    /// Sets OrderID and ExecID from the MsgSeqNum of the order and the index of the report.
     pub fn set(&mut self, seq_num: u64, index: usize) {
         self.order.clear();
         self.exec.clear();
@@ -110,7 +110,7 @@ impl Report {
     }
 }
 
-/// Room for a report that the client reads, header and all.
+/// Memory for a report that the client reads, including its header.
 #[derive(Debug, Default)]
 pub struct ReportRoom<'m> {
     header: Room<Header<'m>>,

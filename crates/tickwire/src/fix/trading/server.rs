@@ -65,13 +65,13 @@ pub struct ServerArgs {
 pub struct Server {
     seed: u64,
     ids: Ids,
-    /// Spent reading the fields of orders.
+    /// Time spent on reading the fields of orders.
     read_ns: u64,
     orders: u64,
     reports: u64,
     /// Set when a counterparty logs out, if that ends the server.
     once: Option<Stop>,
-    /// The first thing that went wrong on this side: a message that was not sent, a store or a log.
+    /// The first error on this side: of a message that was not sent, a store or a log.
     failure: Option<String>,
     metrics: FixMetrics,
     /// Times from the arrival of an order to the last report on it.
@@ -80,7 +80,7 @@ pub struct Server {
     all_metrics: Metrics,
     /// Session states for the monitor, if there is one.
     shown: Option<Arc<Mutex<Value>>>,
-    /// Held for as long as metrics are served.
+    /// Serves metrics until dropped.
     _exporter: Option<HttpServer>,
 }
 
@@ -136,7 +136,8 @@ impl Application for Server {
     }
 
     fn handle_refused(&mut self, refused: &Refused<'_>) {
-        // Whoever was admitted but for its store is to be helped; the event log tells it, not more often than of use.
+        // Only the store kept this peer from being admitted, so the operator must know. The event log limits
+        // the rate of these lines.
         if refused.refusal == Refusal::Store {
             self.fail(refused.text.to_owned());
         }
@@ -145,7 +146,7 @@ impl Application for Server {
     fn handle_turn(&mut self, sessions: &mut Sessions, now: Now) -> Option<u64> {
         if self.metrics.publish(sessions, now.steady_ns) {
             self.answer_times.publish(&self.answers);
-            // While the monitor reads, it keeps what it has until the next time.
+            // While the monitor reads the states, they are not updated.
             if let Some(mut shown) = self.shown.as_ref().and_then(|shown| shown.try_lock().ok()) {
                 *shown = sessions.to_json();
             }
@@ -172,12 +173,12 @@ pub struct ServerPlan {
     pub address: SocketAddr,
     pub sender: String,
     pub seed: u64,
-    /// Bytes of messages that a session in memory keeps; `None` for the store's default.
+    /// Bytes of messages that an in-memory session keeps; `None` uses the store's default.
     pub kept_max: Option<usize>,
 }
 
 impl Server {
-    /// Creates an engine that listens and answers; returns it with the address.
+    /// Creates an engine that listens and answers; returns it with its address.
     pub fn listen(
         plan: &ServerPlan,
         session: &SessionArgs,
@@ -252,7 +253,7 @@ impl Server {
     }
 }
 
-/// Serves the monitor of an engine, if one is wanted; its page can administer the sessions.
+/// Serves the monitor of an engine if requested; its page can administer the sessions.
 fn monitor(
     args: &MonitorArgs,
     engine: &mut Engine<Server>,

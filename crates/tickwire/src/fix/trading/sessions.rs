@@ -51,7 +51,7 @@ pub enum FsyncArg {
 }
 
 impl SessionArgs {
-    /// Returns how the engine runs.
+    /// Returns the options of the engine.
     pub fn engine_options(&self) -> EngineOptions {
         EngineOptions { busy_poll: self.busy_poll, cpu: self.cpu, ..EngineOptions::default() }
     }

@@ -1,4 +1,5 @@
-//! `tickwire fix soak`: many sessions for a long time, both sides in one process, nothing lost.
+//! `tickwire fix soak`: runs many sessions for a long time, both sides in one process, and checks that
+//! nothing is lost.
 
 use super::kills;
 use super::order::{ClOrdId, Order};
@@ -50,12 +51,12 @@ pub struct SoakArgs {
     session: SessionArgs,
 }
 
-/// Sessions, unless told, in one process and in processes that are killed.
+/// Default number of sessions, in one process and in processes that are killed.
 const SESSIONS: u32 = 100;
 const SESSIONS_KILLED: u32 = 4;
-/// Bytes of messages that a session in memory keeps.
+/// Bytes of messages that an in-memory session keeps.
 const KEPT_MAX: usize = 256 << 10;
-/// Memory may grow by that much after the first tenth of the time.
+/// Maximum growth of memory in bytes after the first tenth of the time.
 const GROWTH_MAX: u64 = 32 << 20;
 
 /// Progress of one client session.
@@ -64,7 +65,7 @@ struct Progress {
     sent: u64,
     finished: u64,
     next_ns: u64,
-    /// When the newest order was sent.
+    /// Time at which the newest order was sent.
     sent_ns: u64,
     awaits: bool,
 }
@@ -153,7 +154,7 @@ impl Drop for StopOnDrop<'_> {
     }
 }
 
-/// Returns resident memory in bytes; 0 where it cannot be determined.
+/// Returns resident memory in bytes; 0 if it cannot be determined.
 fn resident() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
@@ -219,7 +220,7 @@ pub fn run(args: &SoakArgs) -> Result<Outcome, Failure> {
         options.backoff = Backoff::fixed(Duration::from_millis(100));
         let added = engine.add_initiator(config, store, options);
         let key = added.map_err(|error| Failure::Usage(error.to_string()))?;
-        // Sessions send one after the other, not all at once.
+        // The sessions' send times are spread over the interval.
         let offset = u64::from(number) * engine.application().interval_ns / u64::from(sessions);
         let next_ns = monotonic_ns() + offset;
         engine.application_mut().progress.insert(key, Progress { next_ns, ..Progress::default() });
@@ -228,7 +229,7 @@ pub fn run(args: &SoakArgs) -> Result<Outcome, Failure> {
     let server_stop = Stop::new();
     let memory = std::thread::scope(|scope| -> Result<Vec<u64>, Failure> {
         let serving = scope.spawn(|| server.run(&server_stop));
-        // Also where this ends early, since the scope waits for the thread.
+        // Stops the server on an early return too, because the scope waits for its thread.
         let _stopping = StopOnDrop(&server_stop);
         let mut samples = Vec::new();
         let step_ns = args.time.nanoseconds().max(10_000_000_000) / 10;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use tickwire_fix_session::Counters;
 use tickwire_net::histogram::Summary;
 
-/// How long messages took.
+/// Encoding and decoding times.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Codec {
     pub encoded: u64,
@@ -14,7 +14,7 @@ pub struct Codec {
 }
 
 impl Codec {
-    /// Adds what a session counted.
+    /// Adds the counters of a session.
     pub fn add(&mut self, counters: &Counters) {
         self.encoded += counters.sent;
         self.encode_ns += counters.encode_ns;

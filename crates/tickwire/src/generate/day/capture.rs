@@ -11,7 +11,7 @@ use tickwire_net::inject::Arrival;
 /// The exchange's address in captures.
 const SOURCE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(192, 0, 2, 1), 40_000);
 
-/// Writes what arrived, that of line `i` sent to `targets[i]`.
+/// Writes the packets that arrived; those of line `i` are sent to `targets[i]`.
 pub fn write(path: &Path, targets: &[SocketAddrV4], arrivals: &[Arrival]) -> Result<(), Failure> {
     let out = files::create(Some(path))?;
     let is_pcapng = path.extension().is_some_and(|extension| extension == "pcapng");

@@ -50,7 +50,7 @@ pub fn run(args: &DayArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Clean)
 }
 
-/// Refuses two outputs of one name, and to replace a file unless that is requested.
+/// Refuses two outputs of the same name, and an existing output file unless replacing is requested.
 fn check_outputs(args: &DayArgs) -> Result<(), Failure> {
     let outputs =
         [Some(args.output.as_path()), args.truth.as_deref(), args.write_templates.as_deref()];
@@ -66,7 +66,7 @@ fn play(day: &mut Day, progress: &Progress) -> Result<Vec<DayPacket>, Error> {
     Ok(packets)
 }
 
-/// Line A, B if wanted, the snapshots and the definitions, each with its address.
+/// Line A, line B if requested, snapshots and definitions, each with its address.
 fn lines<'p>(
     args: &DayArgs,
     addresses: &Addresses,

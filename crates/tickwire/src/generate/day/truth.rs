@@ -1,4 +1,4 @@
-//! The true books at the end of a day, in the form of book lines.
+//! The true books at the end of a day, in the format of book lines.
 
 use crate::failure::Failure;
 use crate::files;
@@ -9,7 +9,7 @@ use tickwire_exchange::TrueBook;
 use tickwire_exchange::day::{BookKind, Day};
 use tickwire_feed::book::Level;
 
-/// Writes a line for each book, ordered by name; outright books before implied ones.
+/// Writes one line per book, ordered by name; outright books precede implied ones.
 pub fn write(path: &Path, day: &Day, time_ns: u64) -> Result<(), Failure> {
     let mut out = files::create(Some(path))?;
     for line in lines(day, time_ns) {
@@ -18,7 +18,7 @@ pub fn write(path: &Path, day: &Day, time_ns: u64) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// Returns the lines of all books, ordered by name; outright books before implied ones.
+/// Returns the lines of all books, ordered by name; outright books precede implied ones.
 pub fn lines(day: &Day, time_ns: u64) -> Vec<Value> {
     let kinds = [(BookKind::Outright, "outright"), (BookKind::Implied, "implied")];
     let of = |name: &std::sync::Arc<str>| {

@@ -1,28 +1,28 @@
-//! Machine of the measurements.
+//! The machine of the measurements.
 
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Steps of the chain that measures the clock: about a quarter of a millisecond.
+/// Steps of the chain that measures the clock; they take about a quarter of a millisecond.
 const STEPS: u32 = 1 << 18;
-/// Cycles of a step: a multiplication of 64 bits takes three on today's x86-64 cores, an exclusive or
+/// Cycles per step: on today's x86-64 cores a 64-bit multiplication takes three and an exclusive or takes
 /// one.
 const CYCLES_PER_STEP: f64 = 4.0;
-/// Times the chain is run; the shortest counts.
+/// Number of runs of the chain; the shortest counts.
 const RUNS: u32 = 40;
 
-/// The machine, as far as figures depend on it.
+/// Properties of the machine on which the figures depend.
 pub struct Machine {
     /// Name of the CPU.
     pub cpu: String,
-    /// The clock of a core under load, measured.
+    /// Measured clock frequency of a core under load.
     pub clock_ghz: f64,
-    /// The source that this program was built from.
+    /// Commit that this program was built from.
     pub commit: &'static str,
 }
 
 impl Machine {
-    /// Looks at this machine.
+    /// Measures and describes this machine.
     pub fn look() -> Self {
         Self { cpu: cpu(), clock_ghz: clock_ghz(), commit: env!("TICKWIRE_COMMIT") }
     }
@@ -35,15 +35,15 @@ fn cpu() -> String {
     name.unwrap_or(std::env::consts::ARCH).to_owned()
 }
 
-/// The core clock, from a chain of multiplications each of which needs the one before. The time stamp
-/// counter would tell another clock.
+/// The core clock, measured with a chain of dependent multiplications. The time-stamp counter runs at a
+/// different frequency.
 fn clock_ghz() -> f64 {
     let chain = || {
         let factor = black_box(0x9e37_79b9_7f4a_7c15_u64);
         let mut value = black_box(1_u64);
         let start = Instant::now();
         for _ in 0..STEPS {
-            // The exclusive or keeps the multiplications from being drawn together.
+            // The exclusive or keeps the compiler from combining the multiplications.
             value = value.wrapping_mul(factor) ^ 0x55;
         }
         let took = start.elapsed();

@@ -1,4 +1,4 @@
-//! `tickwire opra bench`: how long decoding and encoding take on this machine.
+//! `tickwire opra bench`: measures decoding and encoding on this machine.
 
 mod analysis;
 mod machine;

@@ -1,4 +1,4 @@
-//! Decoding rates as a picture: by decoder, and by number of threads (the study's figure 5).
+//! Plots of decoding rates by decoder and by number of threads (the study's figure 5).
 
 use super::report::Row;
 use super::trace::Trace;
@@ -14,7 +14,7 @@ type Drawn = Result<(), Box<dyn std::error::Error>>;
 /// Draws the rates as SVG.
 ///
 /// # Errors
-/// What the drawing library objects to, as text.
+/// The drawing library's error, as text.
 pub fn svg(rows: &[Row], trace: &Trace) -> Result<String, String> {
     let mut svg = String::new();
     draw(&mut svg, rows, trace).map_err(|error| error.to_string())?;
@@ -33,7 +33,7 @@ fn draw(svg: &mut String, rows: &[Row], trace: &Trace) -> Drawn {
     Ok(())
 }
 
-/// One bar a decoder.
+/// One bar per decoder.
 fn by_decoder(
     area: &DrawingArea<SVGBackend<'_>, Shift>,
     decoders: &[&Row],
@@ -71,7 +71,7 @@ fn by_decoder(
     Ok(())
 }
 
-/// One line a decoder.
+/// One line per decoder.
 fn by_threads(
     area: &DrawingArea<SVGBackend<'_>, Shift>,
     rows: &[Row],
@@ -119,7 +119,7 @@ fn by_threads(
     Ok(())
 }
 
-/// The top of an axis of rates.
+/// The upper end of a rate axis.
 fn most<'r>(rows: impl Iterator<Item = &'r Row>, trace: &Trace) -> f64 {
     rows.map(|row| row.rate(trace) / 1e6).fold(1.0, f64::max) * 1.15
 }

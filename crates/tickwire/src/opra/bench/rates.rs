@@ -1,5 +1,5 @@
-//! How long decoders and the encoder take, all of them in turn, so that each meets the machine in the
-//! same states.
+//! Times of the decoders and the encoder. They run alternately, so that the machine's state affects all
+//! alike.
 
 use super::trace::{Trace, digest};
 use crate::failure::Failure;
@@ -10,8 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tickwire_opra::{Decode, EncodeError, Encoder, Message, Version, bottom_up};
 
-/// Passes over the trace that threads make between two readings of the clock, so that starting them does
-/// not count.
+/// Passes over the trace that threads make between two clock reads: enough to make the time to start them
+/// negligible.
 const PASSES_OF_THREADS: u32 = 4;
 
 /// Measured work.
@@ -19,11 +19,11 @@ const PASSES_OF_THREADS: u32 = 4;
 pub enum Work {
     /// Packets to messages.
     Decode(DecoderName),
-    /// Packets to messages to packets.
+    /// Decodes packets and encodes their messages again.
     Transcode,
 }
 
-/// A kind of work on a number of threads, and the shortest time it took so far.
+/// A kind of work on a number of threads, and its shortest time so far.
 pub struct Contestant {
     /// The work.
     pub work: Work,
@@ -35,7 +35,7 @@ pub struct Contestant {
     pub passes: u32,
 }
 
-/// Everything this CPU can run, on each of the numbers of threads.
+/// Every kind of work that this CPU can run, for each number of threads.
 pub fn contestants(threads: &[usize]) -> Vec<Contestant> {
     let decoders = DecoderName::DISTINCT.into_iter().filter(|name| name.available().is_some());
     let works: Vec<Work> = decoders.map(Work::Decode).chain([Work::Transcode]).collect();
@@ -47,7 +47,7 @@ pub fn contestants(threads: &[usize]) -> Vec<Contestant> {
     threads.iter().flat_map(|threads| new(*threads)).collect()
 }
 
-/// Compares what every decoder makes of the trace.
+/// Compares the messages of all decoders.
 ///
 /// # Errors
 /// [`Failure::Data`] if one differs from the reference.
@@ -63,7 +63,7 @@ pub fn check(trace: &Trace) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Lets all contestants pass over the trace in turn until `time` is over, each at least three times.
+/// Runs all contestants alternately over the trace until `time` has passed, each at least three times.
 pub fn measure(
     contestants: &mut [Contestant],
     trace: &Trace,
@@ -85,7 +85,7 @@ pub fn measure(
     Ok(())
 }
 
-/// One pass over all packets by this thread.
+/// One pass over all packets on this thread.
 fn pass(work: Work, packets: &[Vec<u8>]) -> Result<Duration, Failure> {
     let mut worker = Worker::new(work)?;
     let start = Instant::now();
@@ -93,7 +93,7 @@ fn pass(work: Work, packets: &[Vec<u8>]) -> Result<Duration, Failure> {
     Ok(start.elapsed())
 }
 
-/// The mean time of a pass over all packets by some threads, each with a part of them.
+/// The mean time of a pass over all packets by several threads, each with a part of the packets.
 fn pass_on_threads(work: Work, packets: &[Vec<u8>], threads: usize) -> Result<Duration, Failure> {
     let parts: Vec<&[Vec<u8>]> = packets.chunks(packets.len().div_ceil(threads).max(1)).collect();
     let workers: Result<Vec<Worker>, Failure> = parts.iter().map(|_| Worker::new(work)).collect();
@@ -134,7 +134,7 @@ impl Worker {
         })
     }
 
-    /// The trace has been decoded before, so nothing can fail here that is worth a word.
+    /// Errors are ignored: the trace has been decoded before.
     fn run(&mut self, packets: &[Vec<u8>]) {
         match self {
             Self::Decode(Decoder::Reference(decoder)) => decode(&mut **decoder, packets),
@@ -148,9 +148,10 @@ impl Worker {
     }
 }
 
-/// Decodes all packets. Every message's record is kept from the optimiser.
-// A function for each decoder, as a program that has one of them would get it: within one for all, the
-// code of each depends on that of the others.
+/// Decodes all packets. Every message's record is hidden from the optimiser.
+///
+/// Each decoder gets its own instance of this function, as in a program that uses only one: in a common
+/// function the code of each decoder depends on the others.
 #[inline(never)]
 pub fn decode(decoder: &mut impl Decode, packets: &[Vec<u8>]) {
     for packet in packets {

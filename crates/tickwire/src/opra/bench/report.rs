@@ -15,11 +15,11 @@ pub struct Row {
     pub threads: usize,
     /// Time for the whole trace.
     pub ns: f64,
-    /// Passes of which that is the shortest.
+    /// Number of passes, of which `ns` is the shortest.
     pub passes: u32,
 }
 
-/// The rows of all contestants. Encoding is transcoding without the time that decoding takes.
+/// The rows of all contestants. The encoding time is the transcoding time minus the decoding time.
 pub fn rows(contestants: &[Contestant]) -> Vec<Row> {
     let mut rows = Vec::new();
     for contestant in contestants {
@@ -39,7 +39,7 @@ pub fn rows(contestants: &[Contestant]) -> Vec<Row> {
     rows
 }
 
-/// The time of the fastest decoder, which is the one that transcoding uses.
+/// The time of the fastest decoder, which transcoding uses.
 fn decoding(contestants: &[Contestant], threads: usize) -> f64 {
     let time_of = |name: DecoderName| {
         let is_it = |c: &&Contestant| c.threads == threads && c.work == Work::Decode(name);
@@ -49,9 +49,9 @@ fn decoding(contestants: &[Contestant], threads: usize) -> f64 {
     wide.or(time_of(DecoderName::BottomUpPortable)).unwrap_or_default()
 }
 
-/// Name of encoding alone.
+/// Row name of encoding alone.
 const ENCODER: &str = "encoder";
-/// Name of decoding and encoding again.
+/// Row name of decoding and re-encoding.
 const TRANSCODE: &str = "transcode";
 
 impl Row {
@@ -119,7 +119,7 @@ pub fn json(rows: &[Row], trace: &Trace, machine: &Machine) -> Vec<Value> {
     rows.iter().map(object).collect()
 }
 
-/// `value` with so many decimal places.
+/// Rounds `value` to this many decimal places.
 pub fn rounded(value: f64, places: i32) -> f64 {
     let scale = 10_f64.powi(places);
     (value * scale).round() / scale

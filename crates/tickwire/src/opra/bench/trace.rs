@@ -1,4 +1,4 @@
-//! The packets that are measured.
+//! The packets of the measurements.
 
 use super::BenchArgs;
 use crate::failure::Failure;
@@ -8,12 +8,12 @@ use tickwire_feed::capture::Kind;
 use tickwire_opra::generate::Generator;
 use tickwire_opra::{Decode, Field, Kind as FieldKind, Message, Version, reference};
 
-/// Longest trace read, in bytes: it has to lie in memory.
+/// Longest trace that is read, in bytes: it is kept in memory.
 const BYTES_MAX: u64 = 1 << 30;
 
-/// Packets in memory, with what they hold.
+/// Packets in memory, and the number of their messages and bytes.
 pub struct Trace {
-    /// Where they come from.
+    /// Origin of the packets.
     pub name: String,
     /// The packets.
     pub packets: Vec<Vec<u8>>,
@@ -21,12 +21,12 @@ pub struct Trace {
     pub messages: u64,
     /// Bytes of all packets.
     pub bytes: u64,
-    /// A sum over every field of every message, to compare decoders by.
+    /// A sum over every field of every message, for comparing decoders.
     pub digest: u64,
 }
 
 impl Trace {
-    /// The trace that the command line asks for, decoded once by the reference.
+    /// Loads the trace that the command line names and decodes it once with the reference decoder.
     pub fn load(args: &BenchArgs) -> Result<Self, Failure> {
         let (name, packets) = match args.input.path() {
             Some(path) => (files::name_of(path), read(args)?),

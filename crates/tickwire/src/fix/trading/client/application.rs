@@ -1,4 +1,4 @@
-//! What the client does: orders out, reports in, the menu between.
+//! The client's application: sends orders, receives reports and serves the menu.
 
 use super::super::journal::Journal;
 use super::super::menu::{Command, HELP, Menu};
@@ -19,12 +19,12 @@ use tickwire_net::clock::monotonic_ns;
 use tickwire_net::histogram;
 use tickwire_telemetry::metrics::Distribution;
 
-/// How often the menu is examined.
+/// Interval at which the menu's input is read, in nanoseconds.
 const MENU_NS: u64 = 10_000_000;
-/// Moments of sending that are remembered, for round trips.
+/// Number of send times that are remembered for measuring round trips.
 const MOMENTS: usize = 1 << 20;
 
-/// What the command line says.
+/// Settings from the command line.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub seed: u64,
@@ -42,20 +42,20 @@ pub struct Client {
     key: Option<SessionKey>,
     input: Option<Receiver<String>>,
     menu: Menu,
-    /// What is shown beside the menu.
+    /// State that is shown beside the menu.
     status: Status,
     stop: Stop,
     journal: Option<Journal>,
     /// Orders made ahead.
     preloaded: VecDeque<Order>,
-    /// Number of the last order made.
+    /// Number of the last order created.
     made: u64,
-    /// Orders to send still, those preloaded first.
+    /// Orders still to be sent; preloaded ones go first.
     to_send: u64,
     next_send_ns: u64,
-    /// When each order was sent, by number modulo [`MOMENTS`].
+    /// Number and send time of each order, indexed by number modulo [`MOMENTS`].
     moments: Vec<(u64, u64)>,
-    /// Sent by this process.
+    /// Orders sent by this process.
     sent: u64,
     /// Sent by any.
     sent_ever: u64,
@@ -68,12 +68,12 @@ pub struct Client {
     is_done: bool,
     was_logged_on: bool,
     failure: Option<Failure>,
-    /// How the message log ended before the session did.
+    /// Error that interrupted the message log.
     log_failure: Option<String>,
     metrics: Option<ClientMetrics>,
 }
 
-/// What the client publishes.
+/// Metrics of the client.
 pub struct ClientMetrics {
     pub sessions: FixMetrics,
     pub round_trips: Distribution,
@@ -112,7 +112,7 @@ impl Client {
         })
     }
 
-    /// Takes the session, and the number of the last order that was sent before.
+    /// Sets the session and the number of the last order that was sent earlier.
     pub fn begin(&mut self, key: SessionKey, last: u64) {
         self.key = Some(key);
         self.sent_ever = last;
@@ -125,7 +125,7 @@ impl Client {
         }
     }
 
-    /// Takes what to publish with.
+    /// Sets the metrics to publish to.
     pub fn publish_with(&mut self, metrics: ClientMetrics) {
         self.metrics = Some(metrics);
     }
@@ -180,7 +180,7 @@ impl Client {
         self.stop.set();
     }
 
-    /// Prints text for a person at the menu.
+    /// Prints text for the user at the menu.
     fn print(&mut self, text: &str) {
         let mut out = anstream::stdout().lock();
         if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -188,7 +188,7 @@ impl Client {
         }
     }
 
-    /// Shows a person at the menu what has changed.
+    /// Shows changes of state to the user at the menu.
     fn show(&mut self, sessions: &Sessions, key: SessionKey, now: Now) {
         let (Some(_), Some(session)) = (&self.input, sessions.session(key)) else { return };
         let peer = sessions.peer(key).map(|peer| peer.to_string()).unwrap_or_default();
@@ -332,7 +332,7 @@ impl Application for Client {
             }
             SessionEvent::Disconnect(DisconnectReason::Store(text))
             | SessionEvent::StoreFailed { text } => {
-                // The cause of a disconnection may be told after it.
+                // The cause of a disconnection may be reported after the disconnection.
                 self.failure = Some(Failure::Data(text.clone()));
                 self.stop.set();
             }

@@ -119,7 +119,7 @@ pub fn run(args: &ClientArgs) -> Result<Outcome, Failure> {
     let client = engine.application();
     codec.decode_ns += client.read_ns();
     let reported = report(client, &codec);
-    // What went wrong with the session comes before nobody reading the report.
+    // An error of the session takes precedence over a report that cannot be written.
     let outcome = client.outcome()?;
     reported?;
     Ok(outcome)
@@ -149,7 +149,7 @@ fn add_session(engine: &mut Engine<Client>, args: &ClientArgs) -> Result<Session
     added.map_err(|error| Failure::Usage(error.to_string()))
 }
 
-/// Returns the number of the last order that a store holds; 0 if there is none.
+/// Returns the number of the last order in a store; 0 if there is none.
 fn last_order(store: &mut dyn Store) -> Result<u64, Failure> {
     let mut bytes = Vec::new();
     let mut reader = tickwire_fix::Reader::new();

@@ -1,13 +1,13 @@
-//! What a person at the client's menu sees: the connection, and counts as they change.
+//! Status lines for the user at the client's menu: the connection, and counts as they change.
 
 use tickwire_fix_engine::BoxStore;
 use tickwire_fix_session::Session;
 use tickwire_net::clock::SECOND_NS;
 
-/// Least time between two lines of counts.
+/// Minimum time between two lines of counts, in nanoseconds.
 const COUNTS_NS: u64 = SECOND_NS;
 
-/// How far the session is.
+/// Stage of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Connecting,
@@ -20,13 +20,13 @@ enum Stage {
 pub struct Counts {
     /// NewOrderSingle messages sent.
     pub sent: u64,
-    /// NewOrderSingle messages preloaded and not sent.
+    /// NewOrderSingle messages encoded ahead and not sent yet.
     pub preloaded: u64,
     /// ExecutionReport messages received.
     pub reports: u64,
 }
 
-/// What was shown last.
+/// State that was shown last.
 #[derive(Debug, Default)]
 pub struct Status {
     stage: Option<Stage>,
@@ -36,8 +36,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// Returns a line for each thing that has changed since the last call. `peer` is the other end of the
-    /// connection.
+    /// Returns a line for each change since the last call. `peer` is the address of the counterparty.
     pub fn changes(
         &mut self,
         session: &Session<BoxStore>,
@@ -58,7 +57,7 @@ impl Status {
         lines
     }
 
-    /// Returns the lines that lead to a stage from the one before.
+    /// Returns the lines for the stages between the last one and `stage`.
     fn lines(&mut self, stage: Stage, heartbeat_s: u32, peer: &str) -> Vec<String> {
         if self.stage == Some(stage) {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! The building blocks of the portable engine, each alone: the rows of the study's table 2.
+//! The building blocks of the portable engine, measured separately: the rows of the study's table 2.
 
 use super::Analysis;
 use crate::bench::counted;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use tickwire_kernels::callgrind;
 use tickwire_opra::bottom_up::blocks::{Block, Kernel};
 
-/// Seed of what the blocks work on.
+/// Seed of the input of the blocks.
 const SEED: u64 = 1;
 
 /// Cost of a block.
@@ -21,11 +21,11 @@ pub struct BlockCost {
     pub block: Block,
     /// Nanoseconds an item.
     pub ns: f64,
-    /// Instructions an item, where they can be counted.
+    /// Instructions per item, if they can be counted.
     instructions: Option<f64>,
 }
 
-/// Measures all blocks; `counts` asks for instructions.
+/// Measures all blocks; with `counts` also in instructions.
 pub fn measure(time: Duration, counts: bool) -> Result<Vec<BlockCost>, Failure> {
     let mut kernels: Vec<Kernel> = Block::ALL.map(|block| Kernel::new(block, SEED)).into();
     let mut cases: Vec<Case<'_>> = kernels
@@ -44,17 +44,17 @@ pub fn measure(time: Duration, counts: bool) -> Result<Vec<BlockCost>, Failure> 
     Block::ALL.into_iter().zip(times).map(cost).collect()
 }
 
-/// Instructions an item, counted by callgrind.
+/// Instructions per item, counted by callgrind.
 fn instructions(block: Block) -> Result<f64, Failure> {
     let name = block.name();
     let of_pass = counted::instructions_of_a_pass(&["opra", "bench", "--block", &name])?;
     Ok(of_pass / Kernel::new(block, SEED).items() as f64)
 }
 
-/// Runs one block so often, and does nothing else: what callgrind examines.
+/// Runs one block `passes` times and nothing else, for callgrind.
 ///
 /// # Errors
-/// There is no such block.
+/// There is no block of this name.
 pub fn run_block(name: &str, passes: u64) -> Result<(), Failure> {
     let block = Block::from_name(name)
         .ok_or_else(|| Failure::Usage(format!("there is no block \"{name}\"")))?;
@@ -63,7 +63,7 @@ pub fn run_block(name: &str, passes: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes the costs down: by the byte where a block takes bytes of the wire.
+/// Adds the costs to the analysis, per byte for blocks that read bytes of the wire.
 pub fn report(costs: &[BlockCost], machine: &Machine, analysis: &mut Analysis) {
     let mut table = Table::new(&[
         ("building block", Align::Left),

@@ -1,6 +1,6 @@
-//! How long one packet takes from the call to the last message: the study's table 3, and more.
+//! Time of one packet from the call to its last message: the study's table 3, with percentiles.
 //!
-//! The study calls the inverse of the rate latency. Here every packet is timed by itself.
+//! The study defines latency as the inverse of the rate. Here every packet is timed separately.
 
 use super::Analysis;
 use crate::failure::Failure;
@@ -13,17 +13,17 @@ use std::hint::black_box;
 use std::time::Instant;
 use tickwire_opra::Decode;
 
-/// Passes over the trace; the one with the least median counts.
+/// Passes over the trace; the one with the smallest median counts.
 const PASSES: usize = 5;
-/// How often the clock is read to find what reading it takes.
+/// Number of clock reads to measure the cost of reading the clock.
 const CLOCK_READS: usize = 10_000;
 
 /// Latencies of one decoder in nanoseconds.
 pub struct Latency {
     decoder: DecoderName,
-    /// Mean time of a message: that of all packets, by the number of messages.
+    /// Mean time per message: the time of all packets divided by the number of messages.
     message: f64,
-    /// Times of single packets: half of them, 99 of 100, 999 of 1000 are not longer.
+    /// Percentiles of the time per packet: 50, 99 and 99.9.
     packet: [u64; 3],
 }
 
@@ -70,7 +70,7 @@ fn pass(name: DecoderName, trace: &Trace, clock_ns: u64) -> Result<Latency, Fail
     Ok(Latency { decoder: name, message, packet: [at(500), at(990), at(999)] })
 }
 
-/// Writes the latencies down.
+/// Adds the latencies to the analysis.
 pub fn report(latencies: &[Latency], trace: &Trace, analysis: &mut Analysis) {
     let mut table = Table::new(&[
         ("decoder", Align::Left),

@@ -1,4 +1,4 @@
-//! Cost analysis: the tables of the 2009 study of OPRA decoders, on this machine.
+//! Cost analysis: repeats the tables of the 2009 study of OPRA decoders on this machine.
 
 mod blocks;
 mod latency;
@@ -18,11 +18,12 @@ pub use blocks::run_block;
 pub struct Analysis {
     /// Tables for people.
     pub text: String,
-    /// The same as JSON objects.
+    /// The same tables as JSON objects.
     pub objects: Vec<Value>,
 }
 
-/// Measures blocks, parts and latencies; `time` is for all together. `counts` asks for instructions.
+/// Measures blocks, parts and latencies; `time` is for all of them together. With `counts` also counts
+/// instructions.
 pub fn analyse(
     trace: &Trace,
     machine: &Machine,

@@ -1,8 +1,8 @@
-//! Grammar and actions apart and together: the last block of the study's table 2.
+//! Grammar and actions, separately and together: the last block of the study's table 2.
 //!
-//! B is what the grammar takes with actions that do nothing. Where the fields of a message are one run, a
-//! grammar calls once for all of them, and B leaves out what tells them apart; where they come singly, as
-//! the study has them, B is all of it. Both are measured, by both back ends.
+//! B is the time of the grammar with empty actions. If the fields of a message are passed as one run, the
+//! grammar calls an action once for all of them, and B does not include the time to separate them. If they
+//! are passed singly, as in the study, B includes everything. Both forms are measured with both back ends.
 
 use super::Analysis;
 use crate::bench::timing::{Case, minima};
@@ -22,7 +22,7 @@ use tickwire_opra::{bottom_up, grammar};
 /// Average margin of the study's grammar over its hand-optimised decoder.
 const STUDY_MARGIN: f64 = 0.07;
 
-/// Every pair of a way to hand fields out and a back end.
+/// Every combination of a form of passing fields and a back end.
 const FORMS: [(Fields, BackEnd); 4] = [
     (Fields::Run, BackEnd::Generated),
     (Fields::Run, BackEnd::Tables),
@@ -34,9 +34,9 @@ const FORMS: [(Fields, BackEnd); 4] = [
 pub struct Parts {
     /// By [`Fields`].
     actions: [f64; 2],
-    /// By [`FORMS`]: grammar alone, and grammar with actions.
+    /// Grammar alone and grammar with actions, indexed as [`FORMS`].
     forms: [(f64, f64); 4],
-    /// By engine of the bottom-up decoder.
+    /// Times of the bottom-up decoder, by engine.
     bottom_up: Vec<(Engine, f64)>,
 }
 
@@ -86,7 +86,7 @@ pub fn measure(trace: &Trace, time: Duration) -> Result<Parts, Failure> {
                 black_box(run.is_ok());
             }
         }));
-        // Reading the calls back is no part of the actions.
+        // The time to read the recorded calls is measured separately: it is no part of the actions.
         cases.push(Case::of_many(messages, move || {
             packets.iter().zip(calls).for_each(|(packet, calls)| calls.read(packet));
         }));
@@ -182,7 +182,7 @@ impl Parts {
     }
 }
 
-/// Writes the parts down. `peak_ns` is the sum of the building blocks of a message.
+/// Adds the parts to the analysis. `peak_ns` is the sum of the building blocks of a message.
 pub fn report(
     parts: &Parts,
     peak_ns: f64,
@@ -230,7 +230,7 @@ pub fn report(
     report_margins(parts, analysis);
 }
 
-/// Writes down how close each grammar comes to its optimum, and to the decoder without a grammar.
+/// Adds the distance of each grammar to its optimum, and to the decoder without a grammar.
 fn report_margins(parts: &Parts, analysis: &mut Analysis) {
     let mut table = Table::new(&[
         ("fields", Align::Left),

@@ -7,10 +7,10 @@ use crate::table::{Align, Table};
 use tickwire_opra::bottom_up::blocks::Block;
 use tickwire_opra::{Category, Decode, Field, Kind, Message, Version, reference};
 
-/// Longest item that is counted by its length.
+/// Longest item that is counted separately by its length.
 const LEN_MAX: usize = 8;
 
-/// Counts over the messages without group and text, which are nearly all.
+/// Counts of messages without groups and text, which are nearly all.
 pub struct Profile {
     messages: u64,
     /// Presence maps, by length in bytes.
@@ -22,7 +22,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Counts what a trace has.
+    /// Counts the items of a trace.
     pub fn of(trace: &Trace) -> Result<Self, Failure> {
         let mut profile = Self {
             messages: 0,
@@ -61,7 +61,7 @@ impl Profile {
         }
     }
 
-    /// The share of each length, and how much of it a message has.
+    /// The share of each length, and the number of items per message.
     pub fn table(&self) -> String {
         let mut table = Table::new(&[
             ("a message has", Align::Left),
@@ -97,7 +97,7 @@ impl Profile {
         count as f64 / self.messages.max(1) as f64
     }
 
-    /// Nanoseconds a message if the building blocks were all there is to do.
+    /// Nanoseconds per message if it consisted of the building blocks only.
     pub fn peak_ns(&self, costs: &[BlockCost]) -> f64 {
         let ns = |block: Block| {
             costs.iter().find(|cost| cost.block == block).map_or(0.0, |cost| cost.ns)

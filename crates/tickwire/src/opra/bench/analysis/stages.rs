@@ -7,7 +7,7 @@ use serde_json::json;
 use tickwire_dsparser::{ActionNames, Program, Stage};
 use tickwire_opra::grammar;
 
-/// Writes down what each stage makes of the OPRA grammars.
+/// Adds the results of each compilation stage for the OPRA grammars.
 pub fn report(analysis: &mut Analysis) -> Result<(), Failure> {
     let mut table = Table::new(&[
         ("grammar", Align::Left),
