@@ -1,5 +1,5 @@
-//! Output of a command: a file that is not overwritten by accident, compressed by its suffix, or
-//! standard output.
+//! Output of a command: standard output, or a file, which is compressed according to its suffix and not
+//! overwritten by accident.
 
 use crate::failure::Failure;
 use crate::files;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tickwire_feed::capture::{CompressingWriter, Compression};
 
-/// Symbolic links to symbolic links that are followed, as many as Linux follows.
+/// Maximum number of symbolic links that are followed, the same as Linux's.
 const LINKS_MAX: usize = 40;
 /// The file that standard input was redirected from.
 const STANDARD_INPUT: &str = "/dev/stdin";
@@ -34,8 +34,7 @@ impl OutputArgs {
         self.output.as_deref().filter(|path| !files::is_standard(path))
     }
 
-    /// Creates the file. It must not exist, or `--force` must be given, and it must be none of
-    /// `inputs`.
+    /// Creates the file. It must not exist unless `--force` is given, and must not be one of `inputs`.
     pub fn create(&self, inputs: &[&Path]) -> Result<SharedOutput, Failure> {
         let Some(path) = self.path() else {
             return Ok(SharedOutput::new(files::create(None)?));
@@ -49,15 +48,15 @@ impl OutputArgs {
     }
 }
 
-/// Refuses two outputs of one name, and each output that [`check`] refuses. `None` is an output that
-/// is not asked for.
+/// Refuses two outputs of the same name, and each output that [`check`] refuses. `None` is an output that is
+/// not requested.
 pub fn check_all(outputs: &[Option<&Path>], force: bool, inputs: &[&Path]) -> Result<(), Failure> {
     let outputs: Vec<&Path> = outputs.iter().copied().flatten().collect();
     check_distinct(&outputs)?;
     outputs.iter().try_for_each(|path| check(path, force, inputs))
 }
 
-/// Refuses to write to `path` if it is one of `inputs`, or a file that exists unless `force` is set.
+/// Refuses to write to `path` if it is one of `inputs`, or an existing file unless `force` is set.
 pub fn check(path: &Path, force: bool, inputs: &[&Path]) -> Result<(), Failure> {
     if files::is_standard(path) {
         return Ok(());
@@ -77,7 +76,7 @@ pub fn check(path: &Path, force: bool, inputs: &[&Path]) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Refuses two outputs of one name.
+/// Refuses two outputs of the same name.
 fn check_distinct(paths: &[&Path]) -> Result<(), Failure> {
     for (index, path) in paths.iter().enumerate() {
         if paths[..index].iter().any(|other| is_same_output(path, other)) {
@@ -90,7 +89,7 @@ fn check_distinct(paths: &[&Path]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// True if two paths name one file, which need not exist yet.
+/// True if two paths name the same file, which need not exist yet.
 fn is_same_output(a: &Path, b: &Path) -> bool {
     if a == b || files::is_standard(a) || files::is_standard(b) {
         return a == b;
@@ -98,14 +97,14 @@ fn is_same_output(a: &Path, b: &Path) -> bool {
     is_same_file(a, b) || place_of(a).is_some_and(|place| Some(place) == place_of(b))
 }
 
-/// The directory of a file without links, `.` and `..`, and the name of the file there.
+/// The directory of a file, without links, `.` and `..`, and the name of the file in it.
 fn place_of(path: &Path) -> Option<(PathBuf, OsString)> {
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {
         let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
         let directory = fs::canonicalize(directory.unwrap_or(Path::new("."))).ok()?;
         match fs::read_link(&path) {
-            // To a file that does not exist yet, or there would be no need to ask.
+            // The link's target does not exist yet: [`is_same_file`] has compared existing files.
             Ok(target) => path = directory.join(target),
             Err(_) => return Some((directory, path.file_name()?.to_owned())),
         }
@@ -127,7 +126,7 @@ pub fn compression_of(path: &Path) -> Option<Compression> {
     Compression::from_suffix(path.extension()?.to_str()?)
 }
 
-/// An output with several holders: who writes to it, and the reader that flushes it before it waits.
+/// An output with several owners: the writers, and the reader that flushes it before it waits.
 #[derive(Clone)]
 pub struct SharedOutput(Rc<RefCell<Box<dyn Write>>>);
 

@@ -1,11 +1,12 @@
-//! A file that a command writes, whole or not at all.
+//! An output file that is written completely or not at all.
 
 use crate::failure::Failure;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Names the file in errors, and removes it where it cannot be written to its end: nothing is left that reads as whole.
+/// A file that adds its name to errors, and is removed if it cannot be written to its end: no incomplete file
+/// is left.
 #[derive(Debug)]
 pub struct OutputFile {
     path: PathBuf,
@@ -13,7 +14,7 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    /// Creates the file, or empties it.
+    /// Creates the file, or truncates an existing one.
     pub fn create(path: &Path) -> Result<Self, Failure> {
         let file = File::create(path);
         let file = file.map_err(|error| Failure::file("write", path.display(), &error))?;
@@ -26,10 +27,10 @@ impl OutputFile {
     }
 }
 
-/// Removes an output that is not whole. Pipes, devices and links stay.
+/// Removes an incomplete output. Pipes, devices and links stay.
 pub fn discard(path: &Path) {
     if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file()) {
-        // If it cannot be removed either, the command's error still says that it is not whole.
+        // If this fails too, the command's error still says that the file is incomplete.
         let _ = fs::remove_file(path);
     }
 }

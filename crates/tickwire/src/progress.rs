@@ -1,4 +1,4 @@
-//! Progress on a terminal while a long file is read or made.
+//! Progress on a terminal while a long file is read or generated.
 
 use crate::console::tell;
 use crate::files;
@@ -6,24 +6,24 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 
-/// Files shorter than this are done before a bar is read.
+/// Shorter files show no bar: they are done before anybody reads it.
 const BYTES_MIN: u64 = 32 << 20;
 
-/// Fewer things than this are made before a bar is read.
+/// Smaller counts show no bar: they are done before anybody reads it.
 const COUNT_MIN: u64 = 1_000_000;
 
-/// A bar of bytes read or things made, or nothing.
+/// A progress bar of bytes or items, or none.
 pub struct Progress {
     bar: Option<ProgressBar>,
 }
 
 impl Progress {
-    /// A bar for this file, if standard error is a terminal and the file is long.
+    /// A bar for this file if standard error is a terminal and the file is long.
     pub fn of(path: &Path) -> Self {
         Self::of_bytes(path, BYTES_MIN)
     }
 
-    /// A bar for this file whatever its length: it is not read at once.
+    /// A bar for this file whatever its length, because it is read slowly.
     pub fn of_slow(path: &Path) -> Self {
         Self::of_bytes(path, 1)
     }
@@ -39,7 +39,7 @@ impl Progress {
         Self::styled(len, "{wide_bar} {bytes}/{total_bytes} {binary_bytes_per_sec}, {eta} left")
     }
 
-    /// A bar of this many things, called `things`, if standard error is a terminal and they are many.
+    /// A bar for `count` items called `things`, if standard error is a terminal and the count is large.
     pub fn of_count(count: u64, things: &str) -> Self {
         if count < COUNT_MIN || !std::io::stderr().is_terminal() {
             return Self { bar: None };
@@ -68,7 +68,7 @@ impl Progress {
         Self { bar: None }
     }
 
-    /// Counts what is read of `input`.
+    /// Counts the bytes read from `input`.
     pub fn watch(&self, input: Box<dyn Read>) -> Box<dyn Read> {
         match &self.bar {
             Some(bar) => Box::new(bar.wrap_read(input)),
@@ -76,7 +76,7 @@ impl Progress {
         }
     }
 
-    /// Writes a line to standard error without the bar in between.
+    /// Writes a line to standard error without disturbing the bar.
     pub fn print(&self, line: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| tell!("{line}")),

@@ -11,11 +11,11 @@ pub enum Align {
     Right,
 }
 
-/// Rows of text, as wide as their widest.
+/// Rows of text with columns as wide as their widest cell.
 #[derive(Debug)]
 pub struct Table {
     aligns: Vec<Align>,
-    /// The first is the heading; an empty one is a rule.
+    /// The first row is the heading; an empty row is a rule.
     rows: Vec<Vec<String>>,
 }
 
@@ -34,7 +34,7 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// Adds a line across.
+    /// Adds a horizontal rule.
     pub fn rule(&mut self) {
         self.rows.push(Vec::new());
     }

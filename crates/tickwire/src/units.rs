@@ -59,7 +59,7 @@ impl fmt::Display for Span {
     }
 }
 
-/// Parses a time that is some seconds or more, of which a number alone says how many.
+/// Parses a time; a number without a unit is in seconds.
 fn seconds_or_span(text: &str) -> Result<Span, String> {
     match text.trim().parse::<f64>() {
         Ok(_) => format!("{}s", text.trim()).parse(),
@@ -67,14 +67,14 @@ fn seconds_or_span(text: &str) -> Result<Span, String> {
     }
 }
 
-/// Parses a wait for a missing packet, as long as a feed file may say.
+/// Parses a hold time, with the same maximum as in a feed file.
 pub fn hold(text: &str) -> Result<Span, String> {
     let span: Span = text.parse()?;
     let is_fit = span.duration() <= HOLD_MAX;
     is_fit.then_some(span).ok_or_else(|| format!("the longest possible wait is {HOLD_MAX:?}"))
 }
 
-/// Parses a time that must be in this range, written as users write it; a number alone is seconds.
+/// Parses a time within `range`, whose bounds are texts such as `1s`; a number without a unit is in seconds.
 pub fn span_in(
     range: RangeInclusive<&'static str>,
 ) -> impl Fn(&str) -> Result<Span, String> + Clone {
@@ -88,7 +88,7 @@ pub fn span_in(
     }
 }
 
-/// Parses a time that is a whole number of seconds; a number alone is seconds.
+/// Parses a time that is a whole number of seconds; a number without a unit is in seconds.
 pub fn whole_seconds(text: &str) -> Result<u32, String> {
     let time = seconds_or_span(text)?.duration();
     let seconds = u32::try_from(time.as_secs()).ok().filter(|_| time.subsec_nanos() == 0);
@@ -100,7 +100,7 @@ pub fn whole_seconds(text: &str) -> Result<u32, String> {
 pub struct Size(pub u64);
 
 impl Size {
-    /// The number of bytes; the most that can be where it does not fit.
+    /// The number of bytes; `usize::MAX` if it does not fit.
     pub fn bytes(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }

@@ -1,4 +1,4 @@
-//! `tickwire vectors`: runs conformance cases through the decoder.
+//! `tickwire vectors`: decodes conformance cases and prints the results.
 
 use crate::console::tell;
 use crate::failure::{Failure, Outcome};
@@ -48,7 +48,7 @@ pub fn run(args: &VectorsArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::flawed_if(flawed))
 }
 
-/// The result line of a case, or why the line is not a case.
+/// The result line of a case, or the reason why the line is not a case.
 fn case_line(line: &str) -> Result<Vec<u8>, String> {
     let case: Json = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
     let member = |name: &str| case[name].as_str().ok_or(format!("\"{name}\": expected a string"));
@@ -70,7 +70,7 @@ fn case_line(line: &str) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
-/// Bytes to decode, after a reset or not.
+/// Bytes to decode, with or without a reset before them.
 struct Buffer {
     reset: bool,
     bytes: Vec<u8>,

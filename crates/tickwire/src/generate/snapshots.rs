@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use std::path::Path;
 use tickwire_exchange::Generator;
 
-/// Writes the snapshot of one security now and then, and of all at the end.
+/// Writes the snapshot of one security at intervals, and snapshots of all at the end.
 pub struct SnapshotWriter {
     file: PacketFile,
     securities: Vec<u32>,

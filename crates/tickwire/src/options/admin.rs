@@ -22,7 +22,7 @@ pub struct AdminArgs {
 }
 
 impl AdminArgs {
-    /// Begins to serve, if that is wanted, until what is returned is dropped.
+    /// Serves the administration, if requested, until the returned value is dropped.
     pub fn serve(&self, handle: &EngineHandle) -> Result<Option<HttpServer>, Failure> {
         let Some(address) = self.admin else { return Ok(None) };
         let token = match &self.admin_token {

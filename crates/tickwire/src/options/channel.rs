@@ -1,4 +1,4 @@
-//! A channel of a feed file in place of single options.
+//! Options that name one channel of a feed file.
 
 use crate::failure::Failure;
 use crate::feed;
@@ -40,7 +40,7 @@ impl ChannelArgs {
     }
 }
 
-/// Settings of a channel in a feed file.
+/// Returns the settings of a channel in a feed file.
 pub fn settings_of(
     path: &Path,
     config: &FeedConfig,

@@ -1,4 +1,4 @@
-//! Channels of a feed file in place of single options.
+//! Options that name several channels of a feed file.
 
 use super::channel::settings_of;
 use crate::failure::Failure;

@@ -1,4 +1,4 @@
-//! How messages are decoded.
+//! Options for decoding messages.
 
 use crate::failure::Failure;
 use crate::units::Size;
@@ -109,7 +109,7 @@ impl DecoderArgs {
             .implied_template(self.template_id.map(TemplateId))
     }
 
-    /// The same where the template that is named is one of the program's.
+    /// Like `options`, but refuses a `--template-id` that the program does not have.
     pub fn checked_options(
         &self,
         reset: ResetPolicy,

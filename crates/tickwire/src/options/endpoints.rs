@@ -63,13 +63,13 @@ pub struct Endpoints {
     pub definitions: [Option<Endpoint>; 2],
 }
 
-/// A feed beside line A.
+/// A feed whose default address follows from that of line A.
 struct Beside {
     /// The options that name its group and port.
     options: [&'static str; 2],
     group: Option<Ipv4Addr>,
     port: Option<u16>,
-    /// How far behind A's its group and port are if they are not named.
+    /// Offset of its default group and port from those of line A.
     more: u16,
 }
 
@@ -78,7 +78,8 @@ impl Beside {
         self.group.is_some() || self.port.is_some()
     }
 
-    /// The feed of a channel with what is named in its place, or else, if it is wanted, the one beside `a`.
+    /// Returns the channel's feed with the options' group and port. If the channel has none and `is_wanted`
+    /// is set, parts that the options do not name are derived from `a`.
     fn over(
         &self,
         found: Option<Endpoint>,
@@ -114,7 +115,7 @@ impl Beside {
 }
 
 impl Endpoints {
-    /// The same, or an error where two feeds are one.
+    /// Returns itself, or an error if two feeds have the same address.
     fn checked(self) -> Result<Self, Failure> {
         let Self { a, b, snapshots, .. } = self;
         if b == Some(a) || snapshots == Some(a) || (b.is_some() && b == snapshots) {
@@ -127,7 +128,7 @@ impl Endpoints {
         Ok(self)
     }
 
-    /// The lines that there are.
+    /// The existing lines with their addresses.
     pub fn sources(&self) -> impl Iterator<Item = (Source, Endpoint)> {
         let all = [
             Some((Source::Incremental(Line::A), self.a)),
@@ -142,7 +143,7 @@ impl Endpoints {
 }
 
 impl LineArgs {
-    /// Takes the feeds of a channel of a feed file where these options name none.
+    /// Sets the addresses of a channel of a feed file as defaults of these options.
     pub fn set_channel(&mut self, channel: &ChannelSettings) -> Result<(), Failure> {
         let endpoint = |wanted: Source| {
             let mut inputs = channel.inputs.iter();
@@ -161,7 +162,7 @@ impl LineArgs {
         Ok(())
     }
 
-    /// Line A, and B if these options or others ask for it.
+    /// Line A, and line B if these options or `wants_b` ask for it.
     pub fn endpoints(&self, wants_b: bool) -> Result<Endpoints, Failure> {
         let interface = self.interface()?;
         let a = self.channel.map_or_else(Endpoint::default, |lines| lines.a);
@@ -184,7 +185,7 @@ impl LineArgs {
     }
 }
 
-/// An endpoint of a channel with what options name in its place.
+/// An endpoint of a channel; addresses from options take precedence.
 fn over(
     found: Endpoint,
     interface: Option<Ipv4Addr>,
@@ -195,18 +196,18 @@ fn over(
         group: group.unwrap_or(found.group),
         port: port.unwrap_or(found.port),
         interface: interface.unwrap_or(found.interface),
-        // The source of a feed file sends to the group of that file.
+        // The source in the feed file applies only to the group in that file.
         source: found.source.filter(|_| group.is_none()),
     }
 }
 
 impl EndpointArgs {
-    /// True if the group or the port of line A is named, or a channel that has them.
+    /// True if the options name line A's group or port, or a channel has them.
     pub const fn names_a(&self) -> bool {
         self.lines.group.is_some() || self.lines.port.is_some() || self.lines.channel.is_some()
     }
 
-    /// True if any address is named, apart from those of a channel.
+    /// True if the options name any address; those of a channel do not count.
     pub const fn names_any(&self) -> bool {
         let lines = &self.lines;
         let groups =
@@ -215,7 +216,7 @@ impl EndpointArgs {
         groups || ports || lines.line_b
     }
 
-    /// The same with line A, and line B if there is one, at these addresses.
+    /// Returns these options with line A, and line B if there is one, at these addresses.
     pub fn with_lines(&self, a: SocketAddrV4, b: Option<SocketAddrV4>) -> Self {
         let mut args = self.clone();
         let lines = &mut args.lines;
@@ -231,7 +232,7 @@ impl EndpointArgs {
         self.lines.set_channel(channel)
     }
 
-    /// Line A, and B and the snapshots if these options or others ask for them.
+    /// Line A; line B and the snapshots if the options, `wants_b` or `wants_snapshots` ask for them.
     pub fn endpoints(&self, wants_b: bool, wants_snapshots: bool) -> Result<Endpoints, Failure> {
         let interface = self.lines.interface()?;
         let channel = self.lines.channel;
@@ -257,8 +258,8 @@ impl EndpointArgs {
         found.checked()
     }
 
-    /// The same with instrument definitions if options name or ask for them; line A of a channel's is
-    /// overridden.
+    /// Adds the instrument definitions if the options name or ask for them; the options override line A of a
+    /// channel's definitions.
     pub fn with_definitions(
         found: Endpoints,
         args: DefinitionArgs,

@@ -91,12 +91,12 @@ impl SnapshotFaultArgs {
     }
 }
 
-/// A chance in percent, kept as 0 to 1.
+/// A probability given in percent and stored as 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Percent(f64);
 
 impl Percent {
-    /// The chance, 0 to 1.
+    /// The probability, 0 to 1.
     pub const fn chance(self) -> f64 {
         self.0
     }
@@ -112,7 +112,7 @@ impl FromStr for Percent {
     }
 }
 
-/// From one time to another, or never.
+/// A time window, or never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval(Option<Window>);
 

@@ -9,7 +9,7 @@ use tickwire_feed::framing::detect::detect;
 use tickwire_feed::framing::{Framing, ParseFramingError, Preset, QuickFast};
 use tickwire_net::channel_settings::ChannelSettings;
 
-/// A framing, or the wish that it be found.
+/// A framing, or `auto`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FramingChoice {
     Auto,
@@ -75,8 +75,8 @@ pub struct FramingArgs {
 }
 
 impl FramingArgs {
-    /// Takes framing and reset of a channel of a feed file where these options name none. A framing
-    /// option leaves the file's reset out: it belongs to the file's framing.
+    /// Uses framing and reset of a channel of a feed file unless these options name them. If they name a
+    /// framing, the file's reset is ignored too, because it belongs to the file's framing.
     pub fn set_channel(&mut self, channel: &ChannelSettings) {
         if self.framing.is_none() {
             self.framing =
@@ -85,8 +85,8 @@ impl FramingArgs {
         }
     }
 
-    /// The interval of the feed's heartbeats in nanoseconds: that of the preset that is named, else what the
-    /// framing in use tells.
+    /// The feed's heartbeat interval in nanoseconds: that of the named preset, else the one derived from the
+    /// framing.
     pub fn heartbeat_ns(&self, framing: &Framing) -> u64 {
         let named = match self.framing {
             Some(FramingChoice::Named(_, preset)) => preset,
@@ -95,12 +95,12 @@ impl FramingArgs {
         Preset::heartbeat_for(named, framing)
     }
 
-    /// True if the framing is to be found from the packets.
+    /// True if the framing is detected from the packets.
     pub fn is_auto(&self) -> bool {
         self.framing == Some(FramingChoice::Auto)
     }
 
-    /// Finds the framing from packets of the feed, and says what was found. `name` is the capture's.
+    /// Detects the framing from packets of the feed and reports it. `name` is the name of the capture.
     pub fn find(
         &self,
         packets: &[Vec<u8>],
@@ -135,7 +135,7 @@ impl FramingArgs {
         }
     }
 
-    /// The framing that all options together describe.
+    /// Returns the framing that all options together describe.
     pub fn framing(&self) -> Result<Framing, Failure> {
         let named = match self.framing {
             None => Framing::default(),
@@ -159,12 +159,12 @@ impl FramingArgs {
     }
 }
 
-/// The decoder's word for a framing's reset policy.
+/// Converts a framing's reset policy to the decoder's type.
 pub fn reset_policy(framing: &Framing) -> ResetPolicy {
     framing.reset_policy().into()
 }
 
-/// Puts the reset message that the exchange sends by convention into a template set.
+/// Adds to a template set the reset message that the exchange sends without defining it.
 pub fn with_reset_template(set: TemplateSet, framing: &Framing) -> TemplateSet {
     match framing.reset_template_id() {
         Some(id) => set.with_reset_template(TemplateId(id)),

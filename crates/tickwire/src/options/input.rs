@@ -1,4 +1,4 @@
-//! Input file and its format.
+//! Options for the input file and its format.
 
 use crate::failure::Failure;
 use crate::files;
@@ -11,7 +11,7 @@ use tickwire_captures::Sample;
 use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, Suffixes};
 use tickwire_feed::framing::detect::PACKETS_MAX;
 
-/// Bytes of standard input that are read to find its framing.
+/// Bytes of standard input that are read to detect its framing.
 const SAMPLE_BYTES_MAX: u64 = 8 << 20;
 /// Packets that are read to find those of one channel.
 const PACKETS_READ_MAX: usize = 50_000;
@@ -62,19 +62,19 @@ impl CaptureArgs {
 }
 
 impl InputArgs {
-    /// The file as named; `None` if none is.
+    /// The file, if one is named.
     pub fn path(&self) -> Option<&Path> {
         self.input.as_deref().or(self.file.as_deref())
     }
 
-    /// The file as named.
+    /// The named file; an error if there is none.
     pub fn required_path(&self) -> Result<&Path, Failure> {
         self.path().ok_or_else(|| {
             Failure::Usage("name a capture file, or - for standard input; -? for help".to_owned())
         })
     }
 
-    /// The same for another file.
+    /// Returns these options for another file.
     pub fn with_path(&self, path: &Path) -> Self {
         Self::of(path, &self.capture)
     }
@@ -84,13 +84,13 @@ impl InputArgs {
         Self { input: Some(path.to_owned()), file: None, capture: capture.clone() }
     }
 
-    /// Opens the file; `progress` is told how far it was read.
+    /// Opens the file; reports the bytes read to `progress`.
     pub fn open(&self, progress: &Progress) -> Result<CaptureReader<Box<dyn Read>>, Failure> {
         self.open_from(files::open(self.required_path()?)?, progress)
     }
 
-    /// Opens the file and flushes `output` each time that reading it would block. What was sampled of
-    /// it comes first.
+    /// Opens the file and flushes `output` each time that a read would block. The bytes that were read as a
+    /// sample come first.
     pub fn open_live(
         &self,
         progress: &Progress,
@@ -101,8 +101,8 @@ impl InputArgs {
         self.open_from(Box::new(Cursor::new(replay.0).chain(input)), progress)
     }
 
-    /// The first packets of the file, to find its framing by. Standard input is read up to 8 MiB, or
-    /// to its end.
+    /// Reads the first packets of the file, to detect its framing. Standard input is read up to 8 MiB or to
+    /// its end.
     pub fn sample(&self) -> Result<(Sample, Replay), Failure> {
         let path = self.required_path()?;
         let mut input = files::open(path)?;
@@ -115,7 +115,7 @@ impl InputArgs {
         let mut reader = self.open_from(input, &Progress::none())?;
         let mut sample = Sample::new(PACKETS_MAX);
         let mut read = 0;
-        // What is wrong with the file is told when it is decoded.
+        // Errors of the file are reported when it is decoded.
         while read < PACKETS_READ_MAX && !sample.is_full() {
             let Ok(Some(packet)) = reader.next_packet() else { break };
             sample.add(&packet);

@@ -14,7 +14,7 @@ pub struct MetricsArgs {
 }
 
 impl MetricsArgs {
-    /// Begins to serve `metrics`, if that is wanted, until what is returned is dropped.
+    /// Serves `metrics`, if requested, until the returned value is dropped.
     pub fn serve(&self, metrics: &Metrics) -> Result<Option<HttpServer>, Failure> {
         let Some(address) = self.metrics else { return Ok(None) };
         let server = metrics

@@ -18,20 +18,20 @@ pub struct MonitorArgs {
     monitor_token: Option<PathBuf>,
 }
 
-/// A monitor that is served; it ends when this is dropped.
+/// A served monitor; dropping this value ends it.
 pub struct ServedMonitor {
-    // The server first: it asks the monitor.
+    // Dropped first, because the server queries the monitor.
     _server: HttpServer,
     _monitor: Monitor,
 }
 
 impl MonitorArgs {
-    /// A monitor of a command, if one is wanted.
+    /// Creates the builder of a command's monitor, if requested.
     pub fn builder(&self, command: &str) -> Option<MonitorBuilder> {
         self.monitor.map(|_| MonitorBuilder::new(command, env!("CARGO_PKG_VERSION")))
     }
 
-    /// The token of the file, if one is named.
+    /// Reads the token of the file, if one is named.
     fn token(&self) -> Result<Option<Token>, Failure> {
         let of_file = |path: &PathBuf| {
             Token::of_file(path)
@@ -40,7 +40,7 @@ impl MonitorArgs {
         self.monitor_token.as_ref().map(of_file).transpose()
     }
 
-    /// The token of those who change something through the monitor: that of the file, else a new one, which is printed.
+    /// The token for changes through the monitor: that of the file, else a new one, which is printed.
     pub fn administration_token(&self) -> Result<Token, Failure> {
         if let Some(token) = self.token()? {
             return Ok(token);
@@ -51,7 +51,7 @@ impl MonitorArgs {
         Ok(token)
     }
 
-    /// Starts the monitor and begins to serve it, with `others` beside it, such as the metrics.
+    /// Starts the monitor and serves it together with `others`, such as the metrics.
     pub fn serve(
         &self,
         builder: Option<MonitorBuilder>,

@@ -1,4 +1,4 @@
-//! Recording what is received.
+//! Options for recording received packets.
 
 use crate::failure::Failure;
 use crate::units::{Size, Span};
@@ -36,8 +36,8 @@ pub struct RecordArgs {
 }
 
 impl RecordArgs {
-    /// Begins to record the sockets of a loop, if that is wanted. Where several threads record, each has
-    /// files of its own. `name` names the interface of a channel's source.
+    /// Starts to record the sockets of a loop, if requested. If several threads record, each writes its own
+    /// files. `name` names the interface of a channel's source.
     pub fn start<H: PacketHandler<S>, S>(
         &self,
         reception: &mut Reception<H, S>,

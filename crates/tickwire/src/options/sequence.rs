@@ -6,8 +6,8 @@ use tickwire_feed::framing::Framing;
 use tickwire_feed::handler::{SeqNumField, Sequencing};
 use tickwire_net::channel_settings::{self, ChannelSettings};
 
-/// Derives where the sequence numbers of a feed are; `named` is what `--seq-num` says, `channel` what
-/// a feed file says.
+/// Determines the position of a feed's sequence numbers; `named` is the value of `--seq-num`, `channel` the
+/// settings of a feed file.
 pub fn sequencing(
     framing: &Framing,
     set: &TemplateSet,

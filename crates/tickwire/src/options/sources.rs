@@ -1,4 +1,4 @@
-//! Senders that lines are received from.
+//! Options that restrict the senders of each line.
 
 use super::Endpoints;
 use std::net::Ipv4Addr;
@@ -23,7 +23,7 @@ impl SourceArgs {
         self.source.is_some() || self.source_b.is_some() || self.snapshot_source.is_some()
     }
 
-    /// The endpoints with the senders that are named here.
+    /// Adds the senders named here to the endpoints.
     pub fn apply(&self, mut endpoints: Endpoints) -> Endpoints {
         endpoints.a.source = self.source.or(endpoints.a.source);
         let Endpoints { b, snapshots, snapshots_b, .. } = &mut endpoints;

@@ -1,4 +1,4 @@
-//! Template files that are one set together.
+//! Template files that form one set.
 
 use crate::failure::Failure;
 use crate::files;
@@ -15,7 +15,7 @@ pub struct TemplateArgs {
 }
 
 impl TemplateArgs {
-    /// Names these files where none is named.
+    /// Uses these files if no file is named.
     pub fn set_default(&mut self, paths: &[PathBuf]) {
         if self.templates.is_empty() {
             self.templates = paths.to_vec();
@@ -51,7 +51,7 @@ impl TemplateArgs {
     /// Reads and checks the files.
     ///
     /// # Errors
-    /// Everything that is wrong in them, or that none is named.
+    /// All errors in the files, or no file is named.
     pub fn read(&self) -> Result<TemplateSet, Failure> {
         files::read_all_templates(self.paths()?)
     }

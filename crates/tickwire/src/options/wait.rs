@@ -1,9 +1,9 @@
-//! How a loop waits: `--spin [TIME]`, the same on every command.
+//! `--spin [TIME]`, which selects how a loop waits. It is the same on every command.
 
 use crate::units::Span;
 use tickwire_net::Wait;
 
-/// Returns how to wait: absent blocks, without a time spins, with one spins so long and then blocks.
+/// Returns the way to wait: absent blocks, `--spin` spins, `--spin TIME` spins for this time and then blocks.
 pub fn wait(spin: Option<Option<Span>>) -> Wait {
     match spin {
         None => Wait::Block,

@@ -122,12 +122,12 @@ enum SampleChoice {
 }
 
 impl PublishArgs {
-    /// True if types are made of the templates.
+    /// True if types are generated from the templates.
     pub fn of_templates(&self) -> bool {
         self.samples == SampleChoice::Templates
     }
 
-    /// Refuses options of samples that are not published.
+    /// Refuses options for samples that are not published.
     pub fn check_samples(&self) -> Result<(), Failure> {
         if !self.of_templates() && (self.key.is_some() || self.fields.is_some()) {
             let text = "--key and --fields are for --samples templates";
@@ -136,12 +136,12 @@ impl PublishArgs {
         Ok(())
     }
 
-    /// Which fields of the templates are decoded.
+    /// Returns the selection of the template fields to decode.
     pub fn compile_options(&self) -> CompileOptions {
         CompileOptions::default().fields(self.fields.clone())
     }
 
-    /// The same with everything that a feed file says of the channel.
+    /// Returns these options completed by the settings of the channel in a feed file.
     pub fn over_channel(&self) -> Result<Self, Failure> {
         let mut args = self.clone();
         if let Some(channel) = self.channel.settings()? {
@@ -155,7 +155,7 @@ impl PublishArgs {
         Ok(args)
     }
 
-    /// Refuses to replace an input by the report, or a file that exists unless `--force` is given.
+    /// Refuses a report file that is also an input, and an existing one unless `--force` is given.
     pub fn check_json(&self) -> Result<(), Failure> {
         let mut inputs: Vec<&Path> =
             [self.channel.feed(), self.file.as_deref()].into_iter().flatten().collect();
@@ -163,12 +163,13 @@ impl PublishArgs {
         output::check_all(&[self.json.as_deref()], self.force, &inputs)
     }
 
-    /// Where lines A and B come from; B only if it is wanted.
+    /// Returns the addresses of lines A and B; B only if it is requested.
     pub fn endpoints(&self) -> Result<Endpoints, Failure> {
         self.lines.endpoints(false)
     }
 
-    /// Where the sequence numbers of the feed are. A file is one line, taken in its order.
+    /// Returns the position of the feed's sequence numbers. A file is one line, whose packets are taken in
+    /// order.
     pub fn sequencing(&self, framing: &Framing, set: &TemplateSet) -> Result<Sequencing, Failure> {
         if self.file.is_some() {
             return Ok(Sequencing::none());
@@ -178,7 +179,7 @@ impl PublishArgs {
         sequencing(framing, set, self.seq_num.as_ref(), channel, two_lines)
     }
 
-    /// How lines A and B become one.
+    /// Returns the options for arbitrating lines A and B.
     pub fn arbiter(&self, sequencing: &Sequencing, framing: &Framing) -> ArbiterOptions {
         let mut options = ArbiterOptions {
             silent_after_ns: self.framing.heartbeat_ns(framing),
@@ -203,7 +204,8 @@ impl PublishArgs {
         files::open_capture(path, files::open(path)?, options)
     }
 
-    /// When templates are compiled to machine code: live on a thread, so that no message waits.
+    /// When templates are compiled to machine code: for live feeds on a separate thread, so that no message
+    /// is delayed.
     pub fn tier_up(&self) -> TierUp {
         match self.file {
             Some(_) => TierUp::default(),
@@ -211,12 +213,12 @@ impl PublishArgs {
         }
     }
 
-    /// Subscribers to wait for.
+    /// Number of subscribers to wait for.
     pub fn subscribers(&self) -> u32 {
         self.subscribers.unwrap_or(u32::from(self.file.is_some()))
     }
 
-    /// How long to wait for subscribers.
+    /// Longest wait for subscribers.
     pub const fn patience(&self) -> Duration {
         self.patience.duration()
     }

@@ -1,4 +1,4 @@
-//! Listening to the echoes of what was published.
+//! Receives the echoes of published samples.
 
 use crate::distribution::{DeliveryArgs, Latencies, Places, refused};
 use crate::failure::Failure;
@@ -12,14 +12,14 @@ use tickwire_distribution::{Delivery, Participant, Role, Stations, TopicSet};
 use tickwire_net::Stop;
 use tickwire_shm_transport::ShmParticipant;
 
-/// Name of the row of times.
+/// Name of the row of round-trip times.
 const ROUND_TRIP: &str = "one way, round trip halved";
-/// How often the thread looks whether it should end.
+/// Interval at which the thread checks whether it should end.
 const TICK: Duration = Duration::from_millis(20);
-/// Without an echo for so long, no more are waited for.
+/// Time without an echo after which no more are expected.
 const QUIET: Duration = Duration::from_millis(500);
 
-/// The readers of echoes of all transports, before the first sample.
+/// Readers of the echoes on all transports, created before the first sample.
 pub struct Listeners {
     shm: Option<Stations<ShmParticipant>>,
     #[cfg(feature = "dds")]
@@ -44,7 +44,7 @@ impl Listeners {
         })
     }
 
-    /// Waits `timeouts` (over shared memory, over DDS) for the subscribers' writers, and starts to listen.
+    /// Waits up to `timeouts` (shared memory, DDS) for the subscribers' writers, then starts to receive.
     pub fn start(self, timeouts: [Duration; 2], stop: &Stop) -> Result<Vec<Echoes>, Failure> {
         let name = |transport: &str| match self.are_several {
             true => format!("{ROUND_TRIP}, {transport}"),
@@ -80,7 +80,7 @@ pub struct Echoes {
 }
 
 impl Echoes {
-    /// Waits for the subscribers' writers, and starts to listen.
+    /// Waits for the subscribers' writers, then starts to receive.
     fn start<P: Participant>(
         stations: Stations<P>,
         transport: &'static str,
@@ -103,8 +103,8 @@ impl Echoes {
         Ok(Self { transport, thread, count, over })
     }
 
-    /// Waits for the echoes of `expected` samples as long as they come, and returns the round trips,
-    /// halved, and how many arrived.
+    /// Waits for the echoes of `expected` samples as long as they arrive. Returns the halved round-trip times
+    /// and the number of echoes.
     pub fn finish(self, expected: u64, stop: &Stop) -> Result<(Latencies, u64), Failure> {
         let mut last = (self.count.load(Ordering::Relaxed), Instant::now());
         while last.0 < expected && last.1.elapsed() < QUIET && !stop.is_set() {

@@ -1,4 +1,4 @@
-//! From packets to samples on the bus: what hangs on the feed handler.
+//! From packets to samples on the bus: the engine and the sink of the feed handler.
 
 use super::samples::{Became, Refused, Samples};
 use crate::distribution::{Latencies, OutletError, Outlets};
@@ -12,7 +12,7 @@ use tickwire_host::Throttle;
 use tickwire_net::Stop;
 use tickwire_net::clock::monotonic_ns;
 
-/// When the message in hand was begun and decoded.
+/// Times at which decoding of the current message began and ended.
 #[derive(Debug)]
 pub struct Times {
     began: Cell<Instant>,
@@ -26,7 +26,7 @@ impl Default for Times {
     }
 }
 
-/// An engine that notes when each message was begun and decoded.
+/// An engine that records when decoding of each message begins and ends.
 #[derive(Debug)]
 pub struct Stamped<E> {
     engine: E,
@@ -34,7 +34,7 @@ pub struct Stamped<E> {
 }
 
 impl<E> Stamped<E> {
-    /// An engine around `engine`.
+    /// Wraps `engine`.
     pub fn new(engine: E, times: Rc<Times>) -> Self {
         Self { engine, times }
     }
@@ -70,19 +70,19 @@ impl<E: Engine> Engine for Stamped<E> {
 pub struct FeedCounters {
     /// Messages decoded.
     pub messages: u64,
-    /// Sequence number of the first of them; what the feed sent before was missed.
+    /// Sequence number of the first decoded message; the feed's earlier messages were missed.
     pub first_seq_num: Option<u64>,
-    /// Of templates without sample.
+    /// Messages of templates without a sample.
     pub passed_over: u64,
-    /// With a value that no sample can hold.
+    /// Messages with a value that no sample can hold.
     pub refused: u64,
-    /// Sequence numbers that no line brought, or whose packet could not be decoded.
+    /// Sequence numbers that arrived on no line, or whose packet could not be decoded.
     pub gaps: u64,
-    /// Packets, or parts of them, that were wrong.
+    /// Packets, or parts of them, that were malformed.
     pub faults: u64,
 }
 
-/// Makes samples of messages and writes them.
+/// Converts messages to samples and writes them.
 pub struct Publishing {
     samples: Samples,
     /// `None` decodes only.
@@ -105,7 +105,7 @@ struct Rows {
 }
 
 impl Publishing {
-    /// What writes to `publisher`, or without one decodes only.
+    /// Writes to `publisher`, or only decodes if there is none.
     pub fn new(samples: Samples, publisher: Option<Outlets>, times: Rc<Times>) -> Self {
         let mut latencies = Latencies::default();
         let rows = Rows {
@@ -127,27 +127,27 @@ impl Publishing {
         }
     }
 
-    /// A flag that is set when nothing more is to be published: the feed is done, or the bus failed.
+    /// A flag that is set when nothing more will be published: the feed is done, or the bus failed.
     pub fn over(&self) -> &Stop {
         &self.over
     }
 
-    /// True if the feed said that it is done.
+    /// True if the feed sent its Done message.
     pub fn is_done(&self) -> bool {
         self.is_done
     }
 
-    /// What made the bus fail.
+    /// The error of the bus, if it failed.
     pub fn failure(&self) -> Option<&OutletError> {
         self.failure.as_ref()
     }
 
-    /// What became of the messages.
+    /// Counters of the messages.
     pub fn counters(&self) -> &FeedCounters {
         &self.counters
     }
 
-    /// How long messages took.
+    /// Times of the messages.
     pub fn latencies(&self) -> &Latencies {
         &self.latencies
     }
@@ -157,7 +157,7 @@ impl Publishing {
         self.publisher.as_ref()
     }
 
-    /// The writers, to end with.
+    /// The writers, for ending them.
     pub fn publisher_mut(&mut self) -> Option<&mut Outlets> {
         self.publisher.as_mut()
     }

@@ -1,4 +1,4 @@
-//! What a publisher counts, for Prometheus.
+//! Prometheus metrics of a publisher.
 
 use super::engine::Publishing;
 use crate::distribution::DistributionMetrics;
@@ -37,12 +37,12 @@ impl PublishMetrics {
         }
     }
 
-    /// The set, with what others add.
+    /// The metrics of the publisher and its feed.
     pub fn all(&self) -> &Metrics {
         &self.all
     }
 
-    /// Publishes the counts as they are now.
+    /// Publishes the current counts.
     pub fn publish(&self, publishing: &Publishing) {
         self.refused.set(publishing.counters().refused);
         if let Some(publisher) = publishing.publisher() {

@@ -1,4 +1,4 @@
-//! `tickwire publish`: packets decoded, made into samples, written to the bus.
+//! `tickwire publish`: decodes packets, converts messages to samples and writes them to the bus.
 
 mod args;
 mod echoes;
@@ -34,16 +34,16 @@ use tickwire_net::{Stop, affinity};
 /// The feed handler of this command.
 type FeedHandler = Handler<Stamped<Dynamic>, NoBooks>;
 
-/// What the feed handler hands messages to.
+/// The sink of the feed handler.
 type FeedSink = Logged<Publishing>;
 
-/// How the feed ended, and what the kernel dropped before it.
+/// How the feed ended, and the packets that were lost before the handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ended {
     end: End,
     /// Packets that did not fit into the receive buffers.
     dropped_by_kernel: u64,
-    /// Packets longer than a socket or the arbiter takes.
+    /// Packets longer than a socket or the arbiter accepts.
     too_long: u64,
 }
 
@@ -58,7 +58,7 @@ enum End {
     Stopped,
 }
 
-/// The metrics of this command before it runs.
+/// The metrics of this command, before it runs.
 #[cfg(test)]
 pub fn metrics() -> PublishMetrics {
     PublishMetrics::new(&tickwire_distribution::market::market_sets())
@@ -99,7 +99,7 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     let mut handler = Handler::new(options, engine, NoBooks)
         .map_err(|error| Failure::Usage(format!("the feed cannot be handled: {error}")))?;
 
-    // Before anybody waits for subscribers: a name that is wrong is told at once.
+    // Opened before subscribers are awaited, so that a wrong name is reported at once.
     let file = args.file.as_deref().map(|path| args.open(path)).transpose()?;
     let (publisher, echoes) = match args.empty_builder {
         true => (None, Vec::new()),
@@ -136,7 +136,7 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::flawed_if(report.is_flawed()))
 }
 
-/// Makes writers and the readers of echoes, and waits for subscribers.
+/// Creates the writers and the readers of echoes, and waits for subscribers.
 fn join(
     args: &PublishArgs,
     sets: &[TopicSet],
@@ -144,7 +144,7 @@ fn join(
 ) -> Result<(Option<Outlets>, Vec<Echoes>), Failure> {
     let patience = args.patience();
     let places = Places::join(&args.delivery, args.transport)?;
-    // Before the subscribers come, so that both directions are made at the same time.
+    // Created before the subscribers connect, so that both directions are matched at the same time.
     let listeners = match args.no_echo {
         true => None,
         false => Some(Listeners::new(&places, &args.delivery, sets)?),
@@ -152,7 +152,7 @@ fn join(
     let all = args.file.is_some();
     let outlets = Outlets::new(&places, &args.delivery, sets, all, patience, stop)?;
     let count = args.subscribers();
-    // Few want every template.
+    // A subscriber of generated types seldom wants every template.
     let is_matched = outlets.wait(count, !args.of_templates(), patience, stop)?;
     if !is_matched && !stop.is_set() {
         tell!(
@@ -167,7 +167,7 @@ fn join(
     Ok((Some(outlets), echoes.unwrap_or_default()))
 }
 
-/// Tells the subscribers that a feed that broke was stopped.
+/// Tells the subscribers that a broken feed was stopped.
 fn tell_stopped(publishing: &mut Publishing, patience: Duration) {
     let Some(publisher) = publishing.publisher_mut() else { return };
     if let Err(Failure::Data(why) | Failure::Usage(why)) = publisher.finish(false, patience) {
@@ -175,11 +175,11 @@ fn tell_stopped(publishing: &mut Publishing, patience: Duration) {
     }
 }
 
-/// The echoes that arrived, and the round trips, by transport.
+/// The number of echoes and the round-trip times, by transport.
 type Heard = Vec<(Latencies, u64)>;
 
-/// Tells the subscribers that this was all, or that it was stopped before, and waits for their echoes. Also
-/// says whether they have it.
+/// Tells the subscribers that the feed is complete, or was stopped early, and waits for their echoes. Also
+/// returns whether all subscribers acknowledged the end.
 fn finish(
     args: &PublishArgs,
     end: End,
@@ -194,7 +194,7 @@ fn finish(
         false => Ok(()),
     };
     let is_acknowledged = publisher.finish(is_whole, args.patience())?;
-    // Only now: subscribers are to know the end even where nobody reads this.
+    // Checked only now: subscribers learn of the end even if standard output is closed.
     said?;
     let written = |transport| {
         let all = publisher.by_transport();

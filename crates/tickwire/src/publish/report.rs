@@ -1,4 +1,4 @@
-//! What a publisher did, as a table and as JSON.
+//! Report of a publisher, as a table and as JSON.
 
 use super::args::PublishArgs;
 use super::engine::Publishing;
@@ -12,23 +12,24 @@ use std::time::Duration;
 use tickwire_distribution::{PublisherCounters, TopicSet};
 use tickwire_feed::arbiter::Line;
 
-/// What a publisher did.
+/// Report of a publisher.
 pub struct Report<'r> {
     pub args: &'r PublishArgs,
     pub handler: &'r FeedHandler,
     pub publishing: &'r Publishing,
     /// What it writes.
     pub sets: &'r [TopicSet],
-    /// From the first look for a packet to the last.
+    /// Time from the first poll for a packet to the last.
     pub elapsed: Duration,
     pub ended: Ended,
     pub echoes: Heard,
-    /// True if all subscribers said that they have everything.
+    /// True if all subscribers acknowledged that they have everything.
     pub is_acknowledged: bool,
 }
 
 impl Report<'_> {
-    /// True if there is something to object to.
+    /// True if samples were refused, lost or not acknowledged, a file had malformed packets, or a transport
+    /// failed.
     pub fn is_flawed(&self) -> bool {
         let (feed, outlet) = (self.publishing.counters(), self.outlet());
         feed.refused + outlet.dropped + outlet.unlisted > 0
@@ -37,8 +38,8 @@ impl Report<'_> {
             || !self.failed().is_empty()
     }
 
-    /// Writes the table to standard output, and JSON to the file if one is named; JSON alone if that is
-    /// standard output too.
+    /// Writes the table to standard output, and JSON to the file if one is named. If JSON goes to standard
+    /// output, it is written without the table.
     pub fn write(&self) -> Result<(), Failure> {
         let path = self.args.json.as_deref();
         write_json(&self.to_json(), path)?;
@@ -55,7 +56,7 @@ impl Report<'_> {
         publisher.map(Outlets::counters).unwrap_or_default()
     }
 
-    /// Transports that refused a sample while another went on.
+    /// Transports that rejected a sample while another continued.
     fn failed(&self) -> Vec<&'static str> {
         self.publishing.publisher().map(Outlets::failed).unwrap_or_default()
     }

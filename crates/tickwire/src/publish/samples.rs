@@ -1,5 +1,5 @@
-//! Which samples messages become: those of the IDL files, by the names of templates, or those of the templates
-//! themselves.
+//! Conversion of messages to samples: those of the IDL files, selected by template name, or those generated
+//! from the templates.
 
 use super::args::PublishArgs;
 use crate::distribution::{OutletError, Outlets, misshapen};
@@ -12,7 +12,7 @@ use tickwire_fast::{Message, Program};
 /// Template that ends a feed.
 const DONE: &str = "Done";
 
-/// Makes samples of messages.
+/// Converts messages to samples.
 pub enum Samples {
     /// Samples of the IDL files.
     Filled(Filler, FilledTopics),
@@ -27,30 +27,30 @@ pub enum Samples {
     },
 }
 
-/// What a message became.
+/// Result of converting a message.
 pub enum Became {
     /// The feed ends here.
     Done,
     /// No sample.
     Nothing,
-    /// Samples, which are written.
+    /// Samples, which have been written.
     Samples,
 }
 
-/// Why a message did not become samples that are written.
+/// Reason why the samples of a message were not written.
 pub enum Refused {
-    /// No sample can hold a value of it.
+    /// The message has a value that no sample can hold.
     Message(WhyRefused),
     /// The transport refuses.
     Write(OutletError),
 }
 
-/// Why no sample can hold a message.
+/// Reason why no sample can hold a message.
 #[derive(Debug)]
 pub enum WhyRefused {
-    /// A value of a sample of the IDL files.
+    /// The value does not fit a sample of the IDL files.
     Fill(FillError),
-    /// A value of a template's sample.
+    /// The value does not fit the sample generated from a template.
     Template(UnfitValue),
 }
 
@@ -89,7 +89,7 @@ impl Samples {
         Ok(Self::Filled(filler, topics))
     }
 
-    /// The topics that are written.
+    /// The topics to write.
     pub fn sets(&self) -> &[TopicSet] {
         match self {
             Self::Filled(_, topics) => topics.sets(),
@@ -130,7 +130,7 @@ impl Samples {
         }
     }
 
-    /// Makes the samples of a message and writes none.
+    /// Converts a message to samples without writing them.
     pub fn check(&mut self, message: &Message) -> Result<Became, Refused> {
         match self {
             Self::Filled(filler, _) => match filler.fill(message) {

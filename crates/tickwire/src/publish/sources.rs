@@ -1,4 +1,4 @@
-//! Where packets come from: a file, or the lines of a group.
+//! Sources of packets: a file, or the lines of a group.
 
 use super::args::PublishArgs;
 use super::metrics::PublishMetrics;
@@ -17,14 +17,14 @@ use tickwire_net::multicast::{Receiver, ReceiverOptions};
 use tickwire_net::reception::{Channel, Reception};
 use tickwire_telemetry::metrics::{FeedCounts, FeedMetrics};
 
-/// Least time between two publications of metrics while a file is read.
+/// Minimum time between two publications of metrics while a file is read.
 const PUBLISH_NS: u64 = 250_000_000;
 
 /// Packets of a file.
 pub type Capture = CaptureReader<Box<dyn Read>>;
 
-/// Handles packets of the file, or else of the lines, until the feed is done, the file ends, or the
-/// user stops it.
+/// Handles the packets of the file, or else of the lines, until the feed is done, the file ends, or the user
+/// stops it.
 pub fn run(
     args: &PublishArgs,
     capture: Option<Capture>,

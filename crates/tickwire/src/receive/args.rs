@@ -32,7 +32,8 @@ use tickwire_net::multicast::{
 use tickwire_net::packets::xdp::XdpOptions;
 use tickwire_net::reception::Wait;
 
-/// Options that only sockets have, apart from those that say so themselves: other commands share them.
+/// Socket options that other commands share. Their declarations cannot exclude captures, as those of this
+/// command's own socket options do.
 const OF_SOCKETS: [&str; 9] = [
     "interface",
     "metrics",
@@ -274,7 +275,7 @@ impl From<BooksBy> for Books {
 }
 
 impl ReceiveArgs {
-    /// The arguments of each channel: these, with everything that a feed file says of it.
+    /// The arguments of each channel: these, completed by the channel's settings in a feed file.
     pub fn of_channels(&self) -> Result<Vec<Self>, Failure> {
         let Some(channels) = self.channels.settings()? else { return Ok(vec![self.clone()]) };
         let is_one = channels.len() == 1;
@@ -301,7 +302,7 @@ impl ReceiveArgs {
         Ok(channels)
     }
 
-    /// Refuses options that are of one channel.
+    /// Refuses options that apply to a single channel.
     fn check_several(&self) -> Result<(), Failure> {
         let lines = self.definition_lines;
         let names_definitions =
@@ -318,7 +319,7 @@ impl ReceiveArgs {
         Err(Failure::Usage(format!("{what} on the command line: name one --channel")))
     }
 
-    /// The same with everything that a feed file says of a channel.
+    /// Returns these arguments completed by a channel's settings.
     fn over(&self, channel: ChannelSettings, is_one: bool) -> Result<Self, Failure> {
         let mut args = self.clone();
         if !channel.inputs.is_empty() {
@@ -343,7 +344,7 @@ impl ReceiveArgs {
         Ok(args)
     }
 
-    /// Refuses to replace an input of one of these channels by the counters, or a file that exists unless
+    /// Refuses a counter file that is also an input of one of these channels, and an existing one unless
     /// `--force` is given.
     pub fn check_json<'c>(
         &'c self,
@@ -364,22 +365,22 @@ impl ReceiveArgs {
         Ok(service.flatten())
     }
 
-    /// Instruments that the feed file tells of.
+    /// Instruments that the feed file describes.
     pub fn instruments(&self) -> &[Instrument] {
         self.settings.as_ref().map_or(&[], |channel| &channel.instruments)
     }
 
-    /// The name of the channel, where several are received.
+    /// The name of the channel if several are received.
     pub fn label(&self) -> Option<&str> {
         self.label.as_deref()
     }
 
-    /// Where the feeds are.
+    /// Returns the addresses of the feeds.
     pub fn endpoints(&self) -> Result<Endpoints, Failure> {
         self.endpoints_of(&self.endpoints)
     }
 
-    /// The same with lines A and B at these addresses.
+    /// Returns the addresses of the feeds with lines A and B at these ones.
     pub fn endpoints_with(
         &self,
         a: SocketAddrV4,
@@ -406,7 +407,7 @@ impl ReceiveArgs {
         Ok(is_captured || self.captures.finds_lines() || self.endpoints()?.b.is_some())
     }
 
-    /// How the feed is handled.
+    /// Returns the options of the handler.
     pub fn options(
         &self,
         framing: Framing,
@@ -446,13 +447,13 @@ impl ReceiveArgs {
         Ok(options)
     }
 
-    /// Where the sequence numbers of the feed are.
+    /// Returns the position of the feed's sequence numbers.
     pub fn sequencing(&self, framing: &Framing, set: &TemplateSet) -> Result<Sequencing, Failure> {
         let two_lines = self.has_line_b()?;
         sequencing(framing, set, self.seq_num.as_ref(), self.settings.as_ref(), two_lines)
     }
 
-    /// How books are made.
+    /// Returns the selection of book levels' keys.
     pub fn book_choice(&self) -> BookChoice {
         match self.books.unwrap_or(Books::Auto) {
             Books::Auto => BookChoice::Auto,
@@ -463,8 +464,7 @@ impl ReceiveArgs {
         }
     }
 
-    /// Kinds of books that are shown: those of the feed file, outright ones unless it says so, and
-    /// those that options name.
+    /// Kinds of books that are shown: those of the feed file (default: outright) and those that options name.
     pub fn shown_kinds(&self) -> ShownKinds {
         let kinds = self.settings.as_ref().and_then(|channel| channel.books.kinds.as_deref());
         let names = |kind| kinds.is_some_and(|kinds| kinds.contains(&kind));
@@ -475,7 +475,7 @@ impl ReceiveArgs {
         }
     }
 
-    /// How sockets are opened.
+    /// Returns the options of the sockets.
     pub fn receiver_options(&self) -> ReceiverOptions {
         ReceiverOptions {
             receive_buffer_bytes: self.receive_buffer.bytes(),
@@ -486,24 +486,24 @@ impl ReceiveArgs {
         }
     }
 
-    /// Where packets are taken.
+    /// Returns the back end that receives packets.
     #[cfg(feature = "xdp")]
     fn back_end(&self) -> BackEnd {
         if self.xdp { BackEnd::Xdp(XdpOptions::default()) } else { BackEnd::Socket }
     }
 
-    /// Where packets are taken.
+    /// Returns the back end that receives packets.
     #[cfg(not(feature = "xdp"))]
     const fn back_end(&self) -> BackEnd {
         BackEnd::Socket
     }
 
-    /// How packets are waited for.
+    /// Returns the way to wait for packets.
     pub fn wait(&self) -> Wait {
         wait(self.spin)
     }
 
-    /// How long nothing may come.
+    /// Returns the time without packets after which reception ends.
     pub fn idle(&self) -> Option<Duration> {
         self.idle.map(Span::duration)
     }

@@ -1,4 +1,4 @@
-//! What `receive --publish` publishes: the books and events of all channels.
+//! Publishing of `receive --publish`: the books and events of all channels.
 
 use super::show::ShownKinds;
 use crate::console::tell;
@@ -47,7 +47,7 @@ pub struct BusArgs {
     delivery: DeliveryArgs,
 }
 
-/// The publisher of all channels. Clones are the same.
+/// The publisher of all channels; clones share it.
 #[derive(Clone)]
 pub struct Bus {
     outlets: Arc<Mutex<Outlets>>,
@@ -71,7 +71,7 @@ impl Bus {
         Ok(Some(Self { outlets: Arc::new(Mutex::new(outlets)), args: args.clone() }))
     }
 
-    /// What publishes a channel. `epoch_ns` is added to the times of its handler.
+    /// Returns the publisher of one channel. `epoch_ns` is added to the times of its handler.
     pub fn channel(&self, name: Option<&str>, epoch_ns: u64, kinds: ShownKinds) -> BusChannel {
         let args = &self.args;
         let name = name.unwrap_or_default();
@@ -85,8 +85,8 @@ impl Bus {
         }
     }
 
-    /// Tells subscribers that this was all, or that it was stopped before. Returns whether samples did not reach a
-    /// subscriber.
+    /// Tells the subscribers that the feed is complete, or was stopped early. Returns whether samples did not
+    /// reach a subscriber.
     pub fn finish(&self, is_whole: bool) -> Result<bool, Failure> {
         let mut outlets = self.outlets.lock().unwrap_or_else(PoisonError::into_inner);
         let is_acknowledged = outlets.finish(is_whole, self.args.patience.duration())?;
@@ -104,7 +104,7 @@ impl Bus {
 pub struct BusChannel {
     bus: Bus,
     samples: MarketSamples,
-    /// The message in hand.
+    /// Origin of the current message.
     origin: Origin,
     /// Kinds of books that are published.
     kinds: ShownKinds,
@@ -113,7 +113,7 @@ pub struct BusChannel {
 }
 
 impl BusChannel {
-    /// Notes the message that what follows comes from.
+    /// Sets the message from which the following books and events originate.
     pub fn note(&mut self, seq_num: Option<u64>, sending_time: Option<u64>) {
         self.origin.seq_num = seq_num;
         self.origin.sending_time = sending_time;
@@ -148,12 +148,12 @@ impl BusChannel {
         }
     }
 
-    /// True if the transport refused a sample, after which the reception is to end.
+    /// True if the transport rejected a sample, after which reception must end.
     pub fn has_failed(&self) -> bool {
         self.failure.is_some()
     }
 
-    /// Why the transport refused.
+    /// The error of the transport, if it rejected a sample.
     pub fn take_failure(&mut self) -> Option<Failure> {
         self.failure.take().map(|error| refused(&error))
     }

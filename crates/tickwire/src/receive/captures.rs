@@ -1,4 +1,4 @@
-//! Captures that replace sockets, and the lines of their packets.
+//! Captures in place of sockets, and the assignment of their packets to lines.
 
 use super::ReceiveArgs;
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ use tickwire_feed::capture::{
 use tickwire_feed::framing::detect::PACKETS_MAX;
 use tickwire_feed::handler::Source;
 
-/// Destinations that an error names.
+/// Maximum number of destinations in an error.
 const DESTINATIONS_SHOWN_MAX: usize = 20;
 /// Advice for packets that have no addresses.
 const NAME_THE_LINE: &str = "Name the line of a file without addresses: --capture-line a=FILE";
@@ -46,7 +46,7 @@ pub struct CaptureArgs {
     input_format: Option<Format>,
 }
 
-/// How the lines in captures are found.
+/// How packets of captures are assigned to lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum LineChoice {
     /// By the groups and ports of options.
@@ -91,14 +91,14 @@ impl CaptureArgs {
         !self.capture.is_empty() || !self.capture_line.is_empty()
     }
 
-    /// Reads these captures of lines, where no others are named.
+    /// Sets the captures of lines unless options name some.
     pub fn set_lines(&mut self, lines: &[(Source, PathBuf)]) {
         let file =
             |(source, path): &(Source, PathBuf)| LineFile { source: *source, path: path.clone() };
         self.capture_line = lines.iter().map(file).collect();
     }
 
-    /// True if lines are found by the packets themselves.
+    /// True if the lines are detected from the packets.
     pub fn finds_lines(&self) -> bool {
         self.lines == LineChoice::Auto
     }
@@ -113,7 +113,7 @@ impl CaptureArgs {
         !self.capture_line.is_empty()
     }
 
-    /// How many captures of lines there are.
+    /// Number of captures of lines.
     pub const fn lines_len(&self) -> usize {
         self.capture_line.len()
     }
@@ -137,7 +137,7 @@ impl CaptureArgs {
         open_all(&[self])
     }
 
-    /// The first packets of the captures, to find the framing by; with a map, those of its lines.
+    /// Reads the first packets of the captures to detect the framing; with a map only packets of its lines.
     pub fn sample(&self, lines: Option<&LineMap>) -> Result<Sample, Failure> {
         if !self.can_reopen() {
             return Err(Failure::Usage(
@@ -145,7 +145,7 @@ impl CaptureArgs {
             ));
         }
         let (mut merge, mut sample) = (self.open()?, Sample::new(PACKETS_MAX));
-        // What is wrong with a capture is told when it is read for good.
+        // Errors of a capture are reported when it is processed.
         while let Some(Ok(merged)) = merge.next_packet().transpose().filter(|_| !sample.is_full()) {
             if lines.is_none_or(|lines| lines.source(&merged).is_some()) {
                 sample.add(&merged.packet);
@@ -166,7 +166,7 @@ impl CaptureArgs {
         if reader.kind() != Kind::Stream {
             return Ok(reader);
         }
-        // What nothing can be read of has no format either.
+        // The format of an unreadable file is unknown.
         let name = files::name_of(path);
         Err(match reader.next_packet() {
             Err(error) => Failure::Data(format!("{name}: {error}")),
@@ -177,10 +177,10 @@ impl CaptureArgs {
         })
     }
 
-    /// Destinations of the packets, by reading all captures.
+    /// Collects the destinations of the packets by reading all captures.
     fn survey(&self) -> Result<Survey, Failure> {
         let (mut merge, mut survey) = (self.open()?, Survey::new());
-        // A capture that breaks off is reported when it is read for good.
+        // A capture that is cut off is reported when it is processed.
         while let Some(merged) = merge.next_packet().transpose() {
             if let Ok(merged) = merged {
                 survey.add(&merged.packet);
@@ -190,8 +190,8 @@ impl CaptureArgs {
     }
 }
 
-/// The captures of several channels: those without a line, which are the same for all, then those of
-/// each channel's lines.
+/// The captures of several channels: first those without a line, which are shared by all, then those of each
+/// channel's lines.
 fn all_paths<'c>(
     channels: &[&'c CaptureArgs],
 ) -> impl Iterator<Item = (&'c CaptureArgs, &'c Path)> {
@@ -213,7 +213,7 @@ pub fn name_of(channels: &[&CaptureArgs], input: usize) -> String {
     named.map(|(_, path)| files::name_of(path)).unwrap_or_default()
 }
 
-/// Names the destinations of packets that belong to no line, behind a sentence about them.
+/// Appends to a sentence the destinations of packets that belong to no line.
 pub fn with_others(mut text: String, others: &OtherPackets) -> String {
     let counts = others.by_destination.iter().map(|(address, packets)| (*address, *packets));
     if let Some(found) = destinations_text(counts) {
@@ -232,8 +232,8 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// The lines that options name, or that `--lines auto` finds.
-    /// Captures of lines are inputs of the merge from `first_input` on, behind those without a line.
+    /// The lines that options name, or that `--lines auto` detects. Captures of lines are the inputs of the
+    /// merge from `first_input` on, after those without a line.
     pub fn new(args: &ReceiveArgs, first_input: usize) -> Result<Self, Failure> {
         match args.captures.lines {
             LineChoice::Named => {
@@ -248,7 +248,7 @@ impl Lines {
         }
     }
 
-    /// The lines that the packets show.
+    /// Detects the lines from the packets.
     fn found(args: &ReceiveArgs, survey: &Survey) -> Result<Self, Failure> {
         let destinations: Vec<_> = survey.destinations().map(|(address, _)| address).collect();
         let (a, b) = match (&*destinations, &*survey.pairs()) {
@@ -274,7 +274,7 @@ impl Lines {
         Ok(Self { map, remark: Some(remark) })
     }
 
-    /// Other lines to try where no packet belonged to any, or an error that says which there are.
+    /// Returns other lines to try if no packet belonged to a line, or an error that lists the destinations.
     pub fn instead(args: &ReceiveArgs, others: &OtherPackets) -> Result<Self, Failure> {
         let captures = &args.captures;
         let can_choose = !args.names_a() && captures.lines == LineChoice::Named;
@@ -297,7 +297,7 @@ impl Lines {
     }
 }
 
-/// The error where no packet belonged to a line.
+/// The error for captures in which no packet belongs to a line.
 fn no_packets(args: &ReceiveArgs, others: &OtherPackets) -> Result<String, Failure> {
     if others.packets() == 0 {
         return Ok("the captures contain no packets".to_owned());
@@ -334,7 +334,7 @@ fn no_packets(args: &ReceiveArgs, others: &OtherPackets) -> Result<String, Failu
     })
 }
 
-/// Names destinations with their packets; `None` if there are none.
+/// A list of destinations with their packet counts; `None` if there are none.
 fn destinations_text(destinations: impl Iterator<Item = (SocketAddr, u64)>) -> Option<String> {
     let mut all: Vec<_> = destinations.collect();
     let more = all.len().saturating_sub(DESTINATIONS_SHOWN_MAX);
@@ -347,7 +347,7 @@ fn destinations_text(destinations: impl Iterator<Item = (SocketAddr, u64)>) -> O
     (!texts.is_empty()).then(|| format!("Packets found: {}", texts.join(", ")))
 }
 
-/// Assigns packets to lines: by the options, or by file.
+/// Maps packets to lines: by the addresses of options, or by file.
 fn map(args: &ReceiveArgs, endpoints: Endpoints, first_input: usize) -> LineMap {
     let mut map = LineMap::new();
     let captures = &args.captures;

@@ -1,4 +1,4 @@
-//! One channel, described: templates, framing, options, and how it is decoded.
+//! The complete description of a channel: templates, framing, options and decoding.
 
 use super::ReceiveArgs;
 use super::args::EngineChoice;
@@ -24,15 +24,15 @@ use tickwire_feed::handler::{
 use tickwire_net::channel_settings::{define, key_tags};
 use tickwire_net::tcp_replay::TcpReplay;
 
-/// A channel, and how it is to be decoded.
+/// A channel and its decoding options.
 pub struct Described {
-    /// The command line, with what a feed file says of the channel.
+    /// The command line, completed by the channel's settings in a feed file.
     pub args: ReceiveArgs,
     /// The compiled templates.
     pub program: Arc<Program>,
-    /// How packets are handled.
+    /// Options of the handler.
     pub options: HandlerOptions,
-    /// How messages are decoded.
+    /// Options of the decoders.
     pub decoding: DecoderOptions,
     books: BookMaker,
     seq_num: SeqNumField,
@@ -74,19 +74,20 @@ impl Described {
         Ok(Self { args, program, options, decoding, books, seq_num, signature })
     }
 
-    /// Logs where the first packets do not fit the framing or its reset.
+    /// Logs a warning if the first packets do not fit the framing or its reset policy.
     pub fn warn_of_doubt(&self, packets: &[Vec<u8>]) {
         doubt::warn(self.args.label(), packets, &self.program, &self.options.framing);
     }
 
-    /// The same on a thread of its own.
+    /// Runs [`Self::warn_of_doubt`] on a separate thread.
     pub fn warn_of_doubt_beside(&self, packets: Vec<Vec<u8>>) -> JoinHandle<()> {
         let label = self.args.label().map(str::to_owned);
         let (program, framing) = (self.program.clone(), self.options.framing);
         std::thread::spawn(move || doubt::warn(label.as_deref(), &packets, &program, &framing))
     }
 
-    /// True if lost messages are requested: live, where the feed file names a service.
+    /// True if lost messages are requested from a replay service: the reception is live and the feed file
+    /// names one.
     pub fn replays(&self) -> bool {
         let has_service = self.args.replay_service().is_ok_and(|service| service.is_some());
         has_service && !self.args.captures.is_any()
@@ -111,7 +112,7 @@ impl Described {
         replay.map(Some).map_err(|error| Failure::Usage(error.to_string()))
     }
 
-    /// A handler before its first packet.
+    /// Creates a handler in its initial state.
     pub fn handler(&self, replay: Option<TcpReplay>) -> Result<Box<dyn ChannelHandler>, Failure> {
         let made = match self.args.engine {
             EngineChoice::Generated => {
@@ -149,12 +150,12 @@ impl Described {
     }
 }
 
-/// The framing that is named, or that the packets of captures show.
+/// The named framing, or the one detected in captures.
 fn framing(args: &ReceiveArgs, set: &TemplateSet) -> Result<Framing, Failure> {
     if !args.framing.is_auto() || !args.captures.is_any() {
         return args.framing.framing();
     }
-    // The captures of one channel are all its own.
+    // A named channel's captures contain only its own packets.
     let lines = args.label().map(|_| Lines::new(args, 0)).transpose()?;
     let sample = args.captures.sample(lines.as_ref().map(|lines| &lines.map))?;
     args.framing.find(sample.packets(), set, args.label().unwrap_or("captures"))
@@ -172,8 +173,8 @@ impl WithModule for Maker<'_> {
     fn with<T: Templates>(self) -> Self::Output {
         let Self { described: of, replay } = self;
         let (decoding, every) = (of.decoding, of.args.measure_every);
-        // Templates that are not the module's are decoded dynamically: a reset template that the
-        // framing needs, and those of a file that changed.
+        // Templates outside the module are decoded dynamically: a reset template that the framing needs, and
+        // those of a reloaded file.
         let engine = move |program: &Arc<Program>, seq_num: &SeqNumField| {
             let decoder = generated::Decoder::<T>::adopting(program.clone(), decoding);
             let decoder = decoder.expect("the program has all fields");

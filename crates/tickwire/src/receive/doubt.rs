@@ -6,10 +6,10 @@ use tickwire_feed::framing::Framing;
 use tickwire_feed::framing::detect::doubt;
 use tickwire_feed::handler::Source;
 
-/// Packets that are examined.
+/// Number of packets that are examined.
 const PACKETS: usize = 200;
 
-/// The first packets of a line, to judge the framing by.
+/// The first packets of a line, used to check the framing.
 #[derive(Debug, Default)]
 pub struct FirstPackets {
     /// The line of the first packet.
@@ -19,7 +19,7 @@ pub struct FirstPackets {
 }
 
 impl FirstPackets {
-    /// Keeps a packet, if it is among the first of its line.
+    /// Stores a packet if it is among the first of its line.
     #[inline]
     pub fn note(&mut self, source: Source, packet: &[u8]) {
         if self.is_over || !matches!(source, Source::Incremental(_)) {
@@ -30,20 +30,20 @@ impl FirstPackets {
         }
     }
 
-    /// The packets, once, as soon as there are enough of them.
+    /// Returns the packets once, as soon as there are enough.
     pub fn take_full(&mut self) -> Option<Vec<Vec<u8>>> {
         (self.packets.len() >= PACKETS).then(|| self.take())
     }
 
-    /// The packets, once; none after that.
+    /// Returns the packets once, and none after that.
     pub fn take(&mut self) -> Vec<Vec<u8>> {
         self.is_over = true;
         std::mem::take(&mut self.packets)
     }
 }
 
-/// Logs where values or errors are those of another framing or reset policy. Takes a while: not for a
-/// thread that receives.
+/// Logs a warning if values or errors fit another framing or reset policy better. This takes a while and must
+/// not run on a receiving thread.
 pub fn warn(label: Option<&str>, packets: &[Vec<u8>], program: &Arc<Program>, framing: &Framing) {
     if let Some(doubt) = doubt(packets, program.set(), framing) {
         let separator = if label.is_some() { ": " } else { "" };

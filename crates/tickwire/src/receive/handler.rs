@@ -1,4 +1,4 @@
-//! The handler of a channel, whatever decodes.
+//! The handler of a channel, independent of the engine's type.
 
 use super::doubt::FirstPackets;
 use super::showing::Showing;
@@ -20,41 +20,40 @@ use tickwire_net::tcp_replay::TcpReplay;
 /// Sink of a channel's messages, books and events.
 pub type FeedSink = Logged<Showing>;
 
-/// How books are made of a program's messages.
+/// Settings for building books from a program's messages.
 #[derive(Clone, Debug)]
 pub struct BookMaker {
-    /// How books name their levels.
+    /// The key of book levels.
     pub choice: BookChoice,
-    /// FIX tags of the fields that name an instrument.
+    /// FIX tags of the fields that identify an instrument.
     pub instrument_key: Vec<u32>,
 }
 
 impl BookMaker {
-    /// An adapter of the messages of a program.
+    /// Creates an adapter for the messages of a program.
     pub fn adapter(&self, program: &Arc<Program>) -> BookAdapter {
         BookAdapter::new(program, self.choice, &self.instrument_key)
     }
 }
 
-/// A handler behind which the type of its engine is hidden, so that channels of several types share
-/// a loop.
+/// A handler with the type of its engine erased, so that channels with different engines share a loop.
 pub trait ChannelHandler: PacketHandler<FeedSink> + Send {
-    /// Counters, arbiter and books.
+    /// Returns counters, arbiter and books.
     fn view(&self) -> HandlerView<'_>;
 
-    /// The books, to tell them of instruments.
+    /// Returns the books, for adding instruments.
     fn recovery_mut(&mut self) -> &mut Recovery;
 
-    /// The first packets, to judge the framing by.
+    /// Returns the first packets, for checking the framing.
     fn first_packets(&mut self) -> &mut FirstPackets;
 
-    /// The replay service, if there is one.
+    /// Returns the replay service, if there is one.
     fn replay(&self) -> Option<&TcpReplay>;
 
-    /// How long decoding takes.
+    /// Returns the decoding times.
     fn decode_times(&self) -> &Histogram<u64>;
 
-    /// Takes new templates: see [`Handler::replace`].
+    /// Replaces the templates: see [`Handler::replace`].
     fn replace(
         &mut self,
         program: &Arc<Program>,
@@ -62,7 +61,7 @@ pub trait ChannelHandler: PacketHandler<FeedSink> + Send {
     ) -> Result<Replaced, HandlerConfigError>;
 }
 
-/// A handler, and what makes engines for new templates.
+/// A handler and the function that creates engines for new templates.
 struct Received<E, F> {
     driven: Driven<Timed<E>, BookAdapter>,
     first_packets: FirstPackets,
@@ -70,8 +69,8 @@ struct Received<E, F> {
     books: BookMaker,
 }
 
-/// Creates the handler of a channel. `engine` creates engines for a program whose messages have
-/// their number in a field. `replay` fills gaps, if there is a service.
+/// Creates the handler of a channel. `engine` creates an engine for a program and the field that holds the
+/// sequence number. `replay` fills gaps, if there is a service.
 pub fn channel_handler<E, F>(
     options: HandlerOptions,
     program: &Arc<Program>,

@@ -1,4 +1,4 @@
-//! Waits and limits of a channel's handler, on the command line.
+//! Options for the waits and limits of a channel's handler.
 
 use crate::failure::Failure;
 use crate::units::{Span, hold};
@@ -45,14 +45,14 @@ pub struct HandlingArgs {
 }
 
 impl HandlingArgs {
-    /// Puts the values that are given into `options`.
+    /// Applies the given values to `options`.
     pub fn apply_to_arbiter(&self, options: &mut ArbiterOptions) {
         options.reorder_ns = self.single_line_hold.map_or(options.reorder_ns, Span::nanoseconds);
         options.silent_after_ns =
             self.heartbeat_interval.map_or(options.silent_after_ns, Span::nanoseconds);
     }
 
-    /// Puts the values that are given into `options`.
+    /// Applies the given values to `options`.
     pub fn apply_to_recovery(&self, options: &mut RecoveryOptions) {
         let count = |given: Option<u32>, default| given.map_or(default, |count| count as usize);
         if let Some(starts_empty) = self.starts_empty {
@@ -65,11 +65,10 @@ impl HandlingArgs {
             count(self.updates_held_total_max, options.updates_held_total_max);
     }
 
-    /// Checks that a wait for what one line alone can bring, where it is given or the feed file says it, is no
-    /// longer than that for any line.
+    /// Checks `--single-line-hold`, or its key in the feed file: it must not exceed `--hold`.
     ///
     /// # Errors
-    /// It is.
+    /// It is longer than `--hold`.
     pub fn check_holds(
         &self,
         channel: Option<&ChannelSettings>,
@@ -86,10 +85,10 @@ impl HandlingArgs {
         }
     }
 
-    /// Silence after which books are stale, if it is given or the feed file says it.
+    /// Returns the silence after which books become stale, if an option or the feed file sets it.
     ///
     /// # Errors
-    /// It is shorter than the heartbeat interval that is given, or that the feed file says.
+    /// It is shorter than the heartbeat interval of the options or the feed file.
     pub fn silence(&self, channel: Option<&ChannelSettings>) -> Result<Option<Duration>, Failure> {
         let silence = self.silent_after.map(Span::duration);
         let silence = silence.or_else(|| channel?.silence);

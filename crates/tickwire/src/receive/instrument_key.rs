@@ -1,4 +1,4 @@
-//! Fields that name an instrument, by FIX tag or by their name in the templates.
+//! Fields that identify an instrument, by FIX tag or by their name in the templates.
 
 use tickwire_feed_config::KeyField;
 

@@ -1,4 +1,4 @@
-//! Receiving from sockets: channels shared among threads.
+//! Reception from sockets, with channels distributed over threads.
 
 use super::described::Described;
 use super::handler::{ChannelHandler, FeedSink};
@@ -25,7 +25,7 @@ type FeedChannel = Channel<Box<dyn ChannelHandler>, FeedSink>;
 /// The channels of one thread.
 struct Loop<'s> {
     reception: FeedReception,
-    /// Beside each channel of the reception.
+    /// One entry for each channel of the reception.
     watched: Vec<Watched<'s>>,
     metrics: LoopMetrics,
 }
@@ -35,9 +35,9 @@ struct Watched<'s> {
     described: &'s Described,
     reload: Option<Reload>,
     differing: DifferingWatch,
-    /// True if stamps of network cards were requested and nobody has looked whether they come.
+    /// True if hardware time stamps were requested and their presence has not been checked yet.
     awaits_stamps: bool,
-    /// Judges the framing by the first packets.
+    /// Thread that checks the framing with the first packets.
     judging: Option<JoinHandle<()>>,
     published: FeedMetrics,
     decode_times: Distribution,
@@ -72,7 +72,7 @@ impl Session<'_> {
         let mut report = Report::new(self.reports(&loops), self.ending.end(), resident_at_start);
         recordings.into_iter().for_each(|recording| report.add_recording(recording));
         let tables = self.out.finish_tables();
-        // Whatever became of the outputs, subscribers are to know how it ended.
+        // Subscribers are told how the feed ended even if an output failed.
         let is_dropped = self.finish_publishing(shown.is_err() || received.is_err())?;
         shown?;
         tables?;
@@ -81,13 +81,13 @@ impl Session<'_> {
         Ok(Outcome::flawed_if(is_dropped || report.is_flawed()))
     }
 
-    /// How many threads there are: at most one a channel.
+    /// Number of threads, at most one per channel.
     fn threads(&self) -> Result<usize, Failure> {
         let threads = usize::from(self.args.threads).min(self.channels.len());
         self.check_cpus(threads).map(|()| threads)
     }
 
-    /// The loop of a thread: every `threads`th channel.
+    /// Creates the loop of a thread, with every `threads`th channel.
     fn make_loop(
         &self,
         index: usize,
@@ -101,7 +101,7 @@ impl Session<'_> {
             let inputs = open(&described.args)?;
             let sources = inputs.iter().map(|(source, _)| *source);
             let of_channel = Watched::new(described, sources, metrics)?;
-            // Times of the handler are of the monotonic clock.
+            // The handler's times are those of the monotonic clock.
             let epoch_ns = reception.epoch_ns();
             let tap = monitor.as_mut().map(|monitor| {
                 let Watched { published, decode_times, .. } = &of_channel;
@@ -133,7 +133,7 @@ impl Session<'_> {
         Ok(Loop { reception, watched, metrics })
     }
 
-    /// Runs all loops, the first on this thread, until they end; one that fails ends the others.
+    /// Runs all loops until they end, the first on this thread. If one fails, the others are ended.
     fn run(&self, loops: &mut [Loop<'_>], is_served: bool) -> Result<(), Failure> {
         thread::scope(|scope| {
             let run = |(index, of): (usize, &mut Loop<'_>)| {
@@ -210,15 +210,15 @@ impl<'s> Watched<'s> {
         })
     }
 
-    /// Waits for the judgement of the framing, if it is under way.
+    /// Waits for the check of the framing, if it is running.
     fn finish(&mut self) {
         if let Some(judging) = self.judging.take() {
-            // It only logs; what it may panic of is no matter of the feed.
+            // The thread only logs; a panic in it does not affect the feed.
             let _ = judging.join();
         }
     }
 
-    /// Looks after a channel; returns whether its metrics were published.
+    /// Serves a channel between packets and returns whether its metrics were published.
     fn observe(&mut self, moment: Moment, channel: &mut FeedChannel, is_served: bool) -> bool {
         let Moment { now_ns, is_idle } = moment;
         let packets = channel.inputs().map(|(_, socket)| socket.packets()).sum();
@@ -239,12 +239,12 @@ impl<'s> Watched<'s> {
             reload.log(channel.handler.replace(&program, &sequencing));
         }
         if let Some(packets) = channel.handler.first_packets().take_full() {
-            // Not on this thread: packets continue coming.
+            // On another thread, because packets keep arriving.
             self.judging = Some(self.described.warn_of_doubt_beside(packets));
         }
         let is_monitor_due =
             channel.sink.inner_mut().tap_mut().is_some_and(|tap| tap.is_due(now_ns));
-        // What is monitored is published with the metrics, so that both tell the same.
+        // The monitor is published together with the metrics, so that both show the same counts.
         let is_due = is_monitor_due || is_served && self.published.is_due(now_ns);
         if is_monitor_due {
             monitoring::publish(now_ns, channel);
@@ -264,7 +264,7 @@ impl<'s> Watched<'s> {
     }
 }
 
-/// Warns of lines whose first packets have no stamp of the network card.
+/// Warns of lines whose first packets have no hardware time stamp.
 fn warn_without_stamps(channel: &FeedChannel) {
     for (source, receiver) in channel.inputs() {
         let counters = receiver.counters();

@@ -42,14 +42,14 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
     }
 }
 
-/// Runs this thread on the `index`th CPU of the command line, if it names any.
+/// Pins this thread to the `index`th CPU of the command line, if it names any.
 fn pin(args: &ReceiveArgs, index: usize) -> Result<(), Failure> {
     let Some(cpu) = args.cpu.get(index) else { return Ok(()) };
     affinity::pin_current_thread(*cpu)
         .map_err(|error| Failure::Usage(format!("--cpu {cpu}: {error}")))
 }
 
-/// All channels, and what they share.
+/// All channels and their shared state.
 struct Session<'a> {
     args: &'a ReceiveArgs,
     channels: Vec<Described>,
@@ -93,7 +93,7 @@ impl<'a> Session<'a> {
         Ok(Self { bus, args, channels, show, out, stop, ending })
     }
 
-    /// The sink of a channel. `epoch_ns` makes times of its handler nanoseconds since 1970.
+    /// Creates the sink of a channel. Times of its handler plus `epoch_ns` are nanoseconds since 1970.
     fn sink(&self, channel: &Described, epoch_ns: u64) -> Result<Showing, Failure> {
         let printer = self.show.clone().map(|show| {
             let feed = ShownFeed {
@@ -113,7 +113,7 @@ impl<'a> Session<'a> {
         Ok(showing)
     }
 
-    /// Refuses CPUs that are more or fewer than the threads.
+    /// Refuses a number of CPUs that differs from the number of threads.
     fn check_cpus(&self, threads: usize) -> Result<(), Failure> {
         match self.args.cpu.len() {
             0 => Ok(()),
@@ -134,7 +134,7 @@ impl<'a> Session<'a> {
         Ok(false)
     }
 
-    /// Writes the report where it belongs.
+    /// Writes the report to the requested outputs.
     fn write(&self, report: &Report<'_>) -> Result<(), Failure> {
         report.write(self.args.json.as_deref(), self.args.quiet, self.show.is_some())
     }

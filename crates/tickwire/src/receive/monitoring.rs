@@ -1,4 +1,4 @@
-//! A channel as the monitor sees it.
+//! The view of a channel for the monitor.
 
 use super::described::Described;
 use super::handler::{ChannelHandler, FeedSink};
@@ -13,7 +13,7 @@ use tickwire_telemetry::metrics::{Distribution, FeedMetrics};
 
 type FeedChannel = Channel<Box<dyn ChannelHandler>, FeedSink>;
 
-/// Adds a channel to the monitor. `epoch_ns` makes times of its handler nanoseconds since 1970.
+/// Adds a channel to the monitor. Times of its handler plus `epoch_ns` are nanoseconds since 1970.
 pub fn add_channel(
     monitor: &mut MonitorBuilder,
     described: &Described,
@@ -39,7 +39,7 @@ pub fn add_channel(
     }))
 }
 
-/// Publishes what a channel has counted, on its handler's thread.
+/// Publishes the counters of a channel, on its handler's thread.
 pub fn publish(now_ns: u64, channel: &mut FeedChannel) {
     let socket = |(source, receiver): (Source, &Receiver)| {
         let counters = receiver.counters();

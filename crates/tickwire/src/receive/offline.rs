@@ -1,4 +1,4 @@
-//! Receiving from captures, by their times.
+//! Reception from captures, with capture times as the clock.
 
 use super::captures::{self, Lines, open_all};
 use super::handler::{ChannelHandler, FeedSink};
@@ -12,7 +12,7 @@ use tickwire_feed::handler::PacketHandler;
 use tickwire_net::log::{LogLimit, Logged};
 use tickwire_net::process::resident_bytes;
 
-/// Faults, gaps and resets of each kind that are logged.
+/// Maximum number of faults, gaps and resets logged, per kind.
 const LOGGED_MAX: u32 = 10;
 
 /// Result of reading the captures once.
@@ -24,26 +24,26 @@ struct Pass {
     missing: Vec<String>,
 }
 
-/// A channel that captures drive.
+/// A channel driven by captures.
 struct Driven {
     handler: Box<dyn ChannelHandler>,
     sink: FeedSink,
     driver: CaptureDriver,
     hold_ns: u64,
-    /// When the hold time behind the last packet is over.
+    /// End of the hold time after the last packet.
     end_ns: u64,
 }
 
 impl Pass {
-    /// Hands a packet to the channels that it belongs to. The others learn the time, so that what
-    /// channels show comes in the order of time.
+    /// Passes a packet to the channels to which it belongs. The others only learn the time, so that the
+    /// output of all channels is ordered by time.
     fn handle_packet(&mut self, merged: &MergedPacket<'_>) {
         if let [only] = &mut self.channels[..] {
             return only.handle_packet(merged);
         }
         let is_taken = self.channels.iter().any(|channel| channel.driver.takes(merged));
         if !is_taken {
-            // The first counts what belongs to nobody.
+            // The first channel counts the packets that belong to no line.
             if let Some(first) = self.channels.first_mut() {
                 first.handle_packet(merged);
             }
@@ -58,7 +58,7 @@ impl Pass {
         }
     }
 
-    /// Fires the timers of all channels that `due` tells, the earliest first.
+    /// Fires the timers that `due` returns for the channels, the earliest first.
     fn fire(&mut self, due: impl Fn(&Driven) -> Option<u64>) {
         let mut is_over = vec![false; self.channels.len()];
         loop {
@@ -68,13 +68,13 @@ impl Pass {
                 waiting.filter_map(|(index, (channel, _))| Some((due(channel)?, index))).min();
             let Some((due_ns, index)) = next else { return };
             self.channels[index].advance(due_ns);
-            // A timer that does not move on fires once.
+            // A timer whose due time does not advance fires only once.
             is_over[index] = due(&self.channels[index]) == Some(due_ns);
         }
     }
 
-    /// Lets time continue behind the last packets: by the hold time, and on to later timers while
-    /// packets are held or snapshots wait for the lines.
+    /// Advances the time after the last packets by the hold time, and on to later timers while packets are
+    /// held or snapshots wait for the lines.
     fn finish(&mut self) {
         for channel in &mut self.channels {
             channel.end_ns = channel.driver.now_ns().saturating_add(channel.hold_ns);
@@ -102,17 +102,17 @@ impl Driven {
         self.driver.advance_to(to_ns, &mut self.handler, &mut self.sink);
     }
 
-    /// When the next thing that waits is let go.
+    /// Time at which the next held packet or snapshot is released.
     fn waits_until(&self) -> Option<u64> {
         self.handler.poll_waiting()
     }
 }
 
-/// How captures were read.
+/// Result of reading captures.
 struct Read {
-    /// Whether one could not be read to its end, or lacks packets.
+    /// True if a capture could not be read to its end or lacks packets.
     lacks_data: bool,
-    /// Whether there is something else to object to.
+    /// True if there were other errors.
     is_flawed: bool,
 }
 
@@ -121,7 +121,7 @@ impl Session<'_> {
     pub(super) fn receive_captures(&self) -> Result<Outcome, Failure> {
         let read = self.read_captures();
         let failed = read.as_ref().map_or(true, |read| read.lacks_data);
-        // Whatever became of the outputs, subscribers are to know how it ended.
+        // Subscribers are told how the feed ended even if an output failed.
         let is_dropped = self.finish_publishing(failed)?;
         let Read { lacks_data, is_flawed } = read?;
         Ok(Outcome::flawed_if(is_dropped || lacks_data || is_flawed))
@@ -159,7 +159,7 @@ impl Session<'_> {
         Ok(Read { lacks_data, is_flawed: report.is_flawed() })
     }
 
-    /// Reads the captures again with lines that were found in them, where no packet belonged to any.
+    /// Reads the captures again with detected lines if no packet belonged to a line.
     fn pass_instead(&self, pass: &Pass) -> Result<Pass, Failure> {
         let others = pass.channels.first().map(|channel| channel.driver.others());
         match (&self.channels[..], others) {

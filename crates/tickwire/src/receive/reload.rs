@@ -1,4 +1,4 @@
-//! Template files that change while a feed is received.
+//! Reloading of template files during reception.
 
 use super::described::Described;
 use crate::failure::Failure;
@@ -11,10 +11,10 @@ use tickwire_fast::{CompileOptions, Program};
 use tickwire_feed::handler::{HandlerConfigError, Replaced, Sequencing};
 use tickwire_net::file_watch::{FileWatch, INTERVAL_DEFAULT, on_hangup};
 
-/// Templates that were read, checked and compiled beside the running ones.
+/// Templates that were read, checked and compiled while the current ones stay in use.
 pub type Prepared = (Arc<Program>, Sequencing);
 
-/// Watches the template files: their times and content, and at once after SIGHUP.
+/// Watches the template files for changes of time and content; SIGHUP triggers a check at once.
 pub struct Reload {
     watch: FileWatch<Prepared, String>,
     hangup: Arc<AtomicBool>,
@@ -32,7 +32,7 @@ impl Reload {
         Ok(Some(Self { watch: watch(feed)?, hangup, names: feed.args.templates.names() }))
     }
 
-    /// New templates, if there are any. A file that cannot be used is logged, and the running
+    /// Returns new templates, if there are any. If a file cannot be used, this is logged and the current
     /// templates stay.
     pub fn poll(&self) -> Option<Prepared> {
         if self.hangup.swap(false, Ordering::Relaxed) {
@@ -46,7 +46,7 @@ impl Reload {
             .ok()
     }
 
-    /// Logs what became of new templates.
+    /// Logs the result of replacing templates.
     pub fn log(&self, replaced: Result<Replaced, HandlerConfigError>) {
         let name = &self.names;
         match replaced {
@@ -59,7 +59,7 @@ impl Reload {
     }
 }
 
-/// Watches the files, which are one set.
+/// Watches the files, which form one set.
 fn watch(feed: &Described) -> Result<FileWatch<Prepared, String>, Failure> {
     let paths = feed.args.templates.paths()?.to_vec();
     let read = |path: &PathBuf| Ok((path.clone(), files::read_template_bytes(path)?));

@@ -1,4 +1,4 @@
-//! The sink of `receive`: counts, and shows what is requested.
+//! The sink of `receive`: counts, and shows the requested output.
 
 use super::bus::BusChannel;
 use super::show::Printer;
@@ -10,28 +10,28 @@ use tickwire_feed::market::{MarketEvent, Snapshot};
 use tickwire_feed::recovery::{BookChange, Recovery, SnapshotOutcome};
 use tickwire_monitor::Tap;
 
-/// Counts messages and shows what comes until the end has arrived.
+/// Counts messages and shows the output until the end is reached.
 pub struct Showing {
     counting: Counting,
     printer: Option<Printer>,
-    /// Hands over to the monitor, if there is one.
+    /// Passes books and events to the monitor, if there is one.
     tap: Option<Tap>,
     publishing: Option<BusChannel>,
 }
 
 impl Showing {
-    /// Counts and, with a printer, shows; stops if the output takes no more.
+    /// Counts and, with a printer, shows; stops if the output is closed.
     pub const fn new(counting: Counting, printer: Option<Printer>) -> Self {
         Self { counting, printer, tap: None, publishing: None }
     }
 
-    /// The same that hands over to a monitor too.
+    /// Also passes books and events to a monitor.
     #[must_use]
     pub fn with_tap(self, tap: Option<Tap>) -> Self {
         Self { tap, ..self }
     }
 
-    /// What hands over to the monitor.
+    /// The connection to the monitor.
     pub const fn tap_mut(&mut self) -> Option<&mut Tap> {
         self.tap.as_mut()
     }
@@ -63,12 +63,12 @@ impl Showing {
         &mut self.counting
     }
 
-    /// Writes what was gathered, as nothing more comes at the moment, at `now_ns` of the handler's clock.
+    /// Writes the buffered output in an idle moment, at `now_ns` of the handler's clock.
     pub fn rest(&mut self, now_ns: u64) {
         self.print(|printer| printer.rest(now_ns));
     }
 
-    /// Writes the rest at the end.
+    /// Writes the remaining output at the end.
     pub fn finish(&mut self, recovery: &Recovery) -> Result<(), Failure> {
         if let Some(failure) = self.publishing.as_mut().and_then(BusChannel::take_failure) {
             return Err(failure);

@@ -1,4 +1,4 @@
-//! Counting messages, and knowing when it is over.
+//! Counting of messages, and detection of the end.
 
 use super::ReceiveArgs;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ pub enum End {
     Captures,
 }
 
-/// Ends the reception of all channels. Clones are the same.
+/// Ends the reception of all channels. Clones share the state.
 #[derive(Clone, Debug)]
 pub struct Ending(Arc<Shared>);
 
@@ -37,17 +37,17 @@ struct Shared {
     messages_max: Option<u64>,
     idle_ns: Option<u64>,
     minds_done: bool,
-    /// Messages of all channels; counted where they are limited.
+    /// Messages of all channels; counted only if they are limited.
     messages: AtomicU64,
     /// Channels that are not done.
     channels: AtomicUsize,
-    /// When the latest packet of any channel arrived; 0 before the first.
+    /// Time of the latest packet of any channel; 0 before the first.
     last_ns: AtomicU64,
     end: OnceLock<End>,
 }
 
 impl Ending {
-    /// The end of the reception of this many channels.
+    /// Creates the shared end of this many channels.
     pub fn new(args: &ReceiveArgs, stop: Stop, channels: usize) -> Self {
         let idle_ns = args.idle().map(|idle| u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX));
         Self(Arc::new(Shared {
@@ -62,12 +62,12 @@ impl Ending {
         }))
     }
 
-    /// How it ended, if not by a signal.
+    /// The reason for the end, unless it was a signal.
     pub fn end(&self) -> Option<End> {
         self.0.end.get().copied()
     }
 
-    /// Stops without an end: the output takes no more.
+    /// Stops without a reason, because the output is closed.
     pub fn stop(&self) {
         self.0.stop.set();
     }
@@ -103,10 +103,10 @@ impl Ending {
     }
 }
 
-/// Counts the messages of a channel and notices its end.
+/// Counts the messages of a channel and detects its end.
 pub struct Counting {
     ending: Ending,
-    /// True if its Done message has arrived.
+    /// True if the channel's Done message has arrived.
     is_done: bool,
     has_ended: bool,
     packets: u64,
@@ -118,17 +118,17 @@ impl Counting {
         Self { ending, is_done: false, has_ended: false, packets: 0 }
     }
 
-    /// How it ended, if it has and not by a signal.
+    /// The reason for the end, if reception has ended and not by a signal.
     pub fn end(&self) -> Option<End> {
         self.ending.end()
     }
 
-    /// Stops without an end.
+    /// Stops without a reason.
     pub fn stop(&self) {
         self.ending.stop();
     }
 
-    /// Ends the reception if it is time to: `packets` is how many have arrived so far.
+    /// Ends the reception if it is time to; `packets` is the number received so far.
     pub fn observe(&mut self, now_ns: u64, is_idle: bool, packets: u64) {
         if packets != self.packets {
             self.packets = packets;
@@ -153,7 +153,7 @@ pub trait Named {
     /// SendingTime (52), in the digits of the feed.
     fn sending_time(&self) -> Option<u64>;
 
-    /// The message with names and types, copied into `copy` if it has none itself.
+    /// The message with names and types, copied into `copy` if it does not have them itself.
     fn to_dynamic<'m>(&'m self, copy: &'m mut MessageBuilder) -> Result<&'m Message, Error>;
 }
 
@@ -190,7 +190,7 @@ impl<T: Templates> Named for GeneratedMessage<T> {
         self.program()
     }
 
-    /// Generated code does not find fields by tag; `--publish` refuses it.
+    /// Generated code cannot find fields by tag; `--publish` refuses it.
     fn sending_time(&self) -> Option<u64> {
         None
     }

@@ -1,28 +1,28 @@
-//! How long decoding takes.
+//! Measurement of decoding times.
 
 use hdrhistogram::Histogram;
 use tickwire_feed::handler::{Decoded, Engine, Packet};
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::histogram;
 
-/// An engine that measures the decoding of one message in N. A measurement takes two readings of the clock,
-/// about 50 ns, which are part of what it measures.
+/// An engine that measures the decoding of one message in N. A measurement reads the clock twice, which takes
+/// about 50 ns and is included in the result.
 #[derive(Debug)]
 pub struct Timed<E> {
     inner: E,
     every: u32,
-    /// Messages until the next one that is measured.
+    /// Messages until the next measured one.
     left: u32,
     times: Histogram<u64>,
 }
 
 impl<E> Timed<E> {
-    /// An engine around `inner` that measures one message in `every`, the first among them; 0 measures none.
+    /// Wraps `inner` and measures one message in `every`, beginning with the first; 0 measures none.
     pub fn new(inner: E, every: u32) -> Self {
         Self { inner, every, left: u32::from(every > 0), times: histogram::latency() }
     }
 
-    /// How long the messages measured took, in nanoseconds.
+    /// The measured decoding times in nanoseconds.
     pub const fn times(&self) -> &Histogram<u64> {
         &self.times
     }

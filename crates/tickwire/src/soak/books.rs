@@ -1,10 +1,10 @@
-//! Book lines against the truth.
+//! Comparison of book lines with the truth.
 
 use crate::failure::Failure;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// How many books of a receiver are what.
+/// Numbers of a receiver's books by the result of the comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compared {
     pub fresh: u64,

@@ -1,9 +1,9 @@
-//! Feeds of the receivers, and the variations of their days.
+//! Feeds of the receivers, and the variations of their trading days.
 
 use fastrand::Rng;
 use tickwire_exchange::day::{BookForm, DayChange, DayOptions, Heartbeats, InstrumentKey};
 
-/// The feed that a receiver is started for: its templates stay the same for as long as it runs.
+/// The feed of a receiver, whose templates stay the same for as long as the receiver runs.
 #[derive(Clone, Debug)]
 pub struct Features(DayOptions);
 
@@ -21,7 +21,7 @@ impl Features {
         Self(DayOptions {
             instruments: 12,
             has_implied: books != BookForm::Orders && random.bool(),
-            // Without it a receiver shows the levels alone that it has seen to be published.
+            // Without MarketDepth a receiver shows only levels that are certainly published.
             has_snapshot_depth: matches!(books, BookForm::Levels { .. }),
             books,
             key: keys[random.usize(0..keys.len())],
@@ -37,7 +37,7 @@ impl Features {
         self.0.has_implied
     }
 
-    /// A day of the feed.
+    /// Creates a trading day of the feed.
     pub fn day(&self, seed: u64, packets: u64) -> DayOptions {
         let mut random = Rng::with_seed(seed);
         let change = DayChange { new_seq_no: 1, restarts_rpt_seq: random.bool() };
@@ -46,7 +46,8 @@ impl Features {
             seed,
             packets,
             messages_per_packet_max: random.usize(1..5),
-            // RptSeq does not show that an empty book of the whole channel was lost on both lines.
+            // RptSeq does not reveal that a message which empties all books of the channel was lost on both
+            // lines.
             empty_book: if self.0.has_rpt_seq { 0.0 } else { 0.005 },
             has_status: random.bool(),
             heartbeats: [Heartbeats::None, Heartbeats::Numbered][random.usize(0..2)],

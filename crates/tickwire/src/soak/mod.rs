@@ -1,4 +1,4 @@
-//! `tickwire soak`: parts of the toolkit as processes for a long time, with kills and restarts.
+//! `tickwire soak`: runs parts of the toolkit as processes for a long time, with kills and restarts.
 
 mod books;
 mod features;
@@ -70,7 +70,7 @@ impl FeedSoakArgs {
     }
 }
 
-/// Memory of a receiver may grow by this much between its first and its last day.
+/// Maximum growth of a receiver's memory between its first and its last day.
 const GROWTH_BYTES_MAX: u64 = 32 << 20;
 
 /// Runs the command.

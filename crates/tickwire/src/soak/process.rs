@@ -1,4 +1,4 @@
-//! Processes of a soak: started, watched, interrupted and killed.
+//! Processes of a soak: starts, watches, interrupts and kills them.
 
 use crate::failure::Failure;
 use nix::sys::signal::{Signal, kill};
@@ -19,8 +19,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `tickwire` with these arguments, its standard output in a file, and standard error in one beside
-    /// it.
+    /// Starts `tickwire` with these arguments. Standard output goes to the file `output` and standard error
+    /// to a file beside it.
     pub fn start(arguments: &[String], output: &Path) -> Result<Self, Failure> {
         let failed =
             |error| Failure::Usage(format!("cannot start tickwire {arguments:?}: {error}"));
@@ -41,10 +41,11 @@ impl Process {
         Ok(Self { command, child, output: output.to_owned(), errors })
     }
 
-    /// Returns whether it has ended by itself.
+    /// Returns whether the process has ended by itself.
     ///
     /// # Errors
-    /// It could not do its work: a status above 1, or a signal. The last line that it told is in the failure.
+    /// The process failed: a status above 1, or a signal. The failure contains the last line that it printed
+    /// to standard error.
     pub fn has_ended(&mut self) -> Result<bool, Failure> {
         let status = self.child.try_wait().map_err(|error| {
             Failure::Usage(format!("cannot wait for tickwire {}: {error}", self.command))
@@ -61,26 +62,26 @@ impl Process {
         }
     }
 
-    /// True if it has ended with status 0.
+    /// True if the process has ended with status 0.
     pub fn is_success(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(Some(status)) if status.success())
     }
 
-    /// Returns the last line that it told, as a failure.
+    /// Returns the last line of standard error as a failure.
     pub fn failure(&self) -> Failure {
         let told = std::fs::read_to_string(&self.errors).unwrap_or_default();
         let last = told.lines().last().unwrap_or_default();
         Failure::Data(format!("tickwire {} ended: {last}", self.command))
     }
 
-    /// Kills it as `kill -9` does.
+    /// Kills the process as `kill -9` does.
     pub fn kill(&mut self) {
-        // Fails where the process has ended already, which is what is wanted.
+        // Fails if the process has already ended, which is the aim.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// Interrupts it as Ctrl-C does and waits, `timeout` at most, for what it then writes.
+    /// Interrupts the process as Ctrl-C does, waits at most `timeout` for it to end, and returns its output.
     pub fn interrupt(mut self, timeout: Duration) -> Result<String, Failure> {
         let _ = i32::try_from(self.child.id()).map(|id| kill(Pid::from_raw(id), Signal::SIGINT));
         let started = Instant::now();
@@ -94,7 +95,7 @@ impl Process {
             .map_err(|error| Failure::file("read", self.output.display(), &error))
     }
 
-    /// Resident memory in bytes, while it runs.
+    /// Resident memory in bytes while the process runs.
     pub fn resident_bytes(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
@@ -119,7 +120,7 @@ mod tests {
             std::env::temp_dir().join(format!("tickwire-process-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let output = directory.join("books.jsonl");
-        // The program is this test, which knows no such option.
+        // The started program is this test binary, which does not have the option.
         let process = Process::start(&["--no-such-option".to_owned()], &output).unwrap();
         let failure = process.interrupt(Duration::from_secs(20)).unwrap_err();
         let Failure::Usage(text) = failure else { panic!("{failure:?}") };

@@ -1,4 +1,4 @@
-//! One trading day: made, sent, received, compared.
+//! One trading day: generated, sent, received and compared.
 
 use super::books;
 use super::features::Features;
@@ -16,9 +16,9 @@ use tickwire_exchange::day::{Channel, Day, DayPacket};
 use tickwire_feed::capture::PcapWriter;
 use tickwire_net::Stop;
 
-/// How long a receiver gets for its sockets before the first packet, and for the last one.
+/// Time for a receiver to open its sockets before the first packet, and to receive the last one.
 const SETTLE: Duration = Duration::from_millis(700);
-/// How long an interrupted process may take to write its books.
+/// Longest time for an interrupted process to write its books.
 const END: Duration = Duration::from_secs(20);
 const TICK: Duration = Duration::from_millis(20);
 
@@ -36,7 +36,7 @@ pub struct Sums {
     pub growth_bytes_max: u64,
 }
 
-/// A directory, a group and ports of this process alone.
+/// A directory, a group and ports that only this process uses.
 #[derive(Debug)]
 pub struct Place {
     directory: PathBuf,
@@ -66,15 +66,15 @@ impl Drop for Place {
     }
 }
 
-/// A receiver, and how much memory it had at the end of its first day.
+/// A receiver and its memory at the end of its first day.
 pub struct Running {
     process: Process,
     resident_bytes: Option<u64>,
-    /// Days that it has left.
+    /// Number of days for which it still runs.
     days_left: u32,
 }
 
-/// A day, ready to be sent.
+/// A trading day that is ready to be sent.
 pub struct Round<'p> {
     place: &'p Place,
     seed: u64,
@@ -108,7 +108,8 @@ impl<'p> Round<'p> {
         Ok(Self { place, seed, packets, has_implied, truth: true_book_lines(&day, 0) })
     }
 
-    /// Sends the day and compares what the receiver made of it, if both lived to its end.
+    /// Sends the day and compares the receiver's books with the true ones, if both processes lived to its
+    /// end.
     pub fn play(
         &self,
         receiver: &mut Option<Running>,
@@ -132,7 +133,7 @@ impl<'p> Round<'p> {
             if kill_receiver.is_some_and(|at| elapsed >= at) {
                 kill_receiver = None;
                 sums.receiver_kills += 1;
-                // Dropped, and so killed.
+                // Dropping the process kills it.
                 *receiver = None;
                 *receiver = Some(self.receive(random)?);
             }

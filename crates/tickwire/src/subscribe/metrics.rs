@@ -1,11 +1,11 @@
-//! What a subscriber counts, for Prometheus.
+//! Prometheus metrics of a subscriber.
 
 use crate::distribution::{DistributionMetrics, Latencies};
 use std::time::{Duration, Instant};
 use tickwire_distribution::{Ledger, TopicSet};
 use tickwire_telemetry::metrics::{Counter, Metrics};
 
-/// Least time between two publications.
+/// Minimum time between two publications.
 const PUBLISH_EVERY: Duration = Duration::from_millis(250);
 
 /// Counters and distributions of a subscriber.
@@ -40,7 +40,7 @@ impl SubscribeMetrics {
         &self.all
     }
 
-    /// Publishes the counts, unless that was done a moment ago.
+    /// Publishes the counts, unless less than [`PUBLISH_EVERY`] has passed since the last time.
     pub fn publish(&mut self, ledger: &Ledger, latencies: &Latencies) {
         if self.published.elapsed() < PUBLISH_EVERY {
             return;

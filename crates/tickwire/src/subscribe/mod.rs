@@ -1,4 +1,4 @@
-//! `tickwire subscribe`: samples from the bus, counted, timed and echoed.
+//! `tickwire subscribe`: counts, times and echoes samples from the bus.
 
 mod metrics;
 mod record;
@@ -105,7 +105,7 @@ pub struct SubscribeArgs {
 }
 
 impl SubscribeArgs {
-    /// What to read: everything that `publish` may write, as far as it is wanted.
+    /// The topics to read: everything that `publish` may write, restricted by the options.
     fn sets(&self) -> Result<Vec<TopicSet>, Failure> {
         let mut sets = match self.templates.is_any() {
             true => {
@@ -134,7 +134,7 @@ impl SubscribeArgs {
     }
 }
 
-/// The metrics of this command before it runs.
+/// The metrics of this command, before it runs.
 #[cfg(test)]
 pub fn metrics() -> SubscribeMetrics {
     SubscribeMetrics::new(&market_sets())
@@ -196,7 +196,8 @@ struct Subscription<'a> {
 }
 
 impl Subscription<'_> {
-    /// Subscribes over one transport, says so with `text` and takes samples to the end, as [`run`](Self::run) says.
+    /// Subscribes over one transport, announces it with `text` and takes samples to the end, as
+    /// [`run`](Self::run) does.
     fn over<P: Participant>(
         &mut self,
         participant: &P,
@@ -219,7 +220,8 @@ impl Subscription<'_> {
         self.run(&mut subscriber)
     }
 
-    /// Takes samples to the end. The report comes with what became of the recording, which is kept whatever else fails.
+    /// Takes samples to the end. Returns the report and the result of the recording, which is completed
+    /// whatever else fails.
     fn run<P: Participant>(
         &mut self,
         subscriber: &mut Subscriber<P>,

@@ -1,7 +1,7 @@
-//! Samples as Parquet files, a directory a topic set.
+//! Samples as Parquet files, in one directory per topic set.
 //!
-//! A file appears under its name when it is whole, and another begins after this many rows, so that a recorder that
-//! is killed leaves whole files and loses what the last one would have had.
+//! A file gets its final name when it is complete, and a new one begins after a fixed number of rows. A
+//! recorder that is killed leaves complete files and loses only the rows of the last one.
 
 #[cfg(feature = "columns")]
 pub use with_columns::Recorder;
@@ -20,14 +20,14 @@ mod with_columns {
     use tickwire_distribution::types::{Member, MemberType, StructType};
     use tickwire_distribution::{Arrival, TopicSet};
 
-    /// Rows of a batch.
+    /// Rows per batch.
     const BATCH_ROWS: usize = 8192;
-    /// Rows of a file, unless said otherwise; a sample's rows are in one file.
+    /// Default number of rows per file; the rows of one sample are in one file.
     const FILE_ROWS: u64 = 1_000_000;
-    /// Bytes of a file that wait in memory before they become a row group.
+    /// Bytes of a file that are buffered in memory before they become a row group.
     const WAITING_BYTES: usize = 32 << 20;
 
-    /// Columns that all tables begin with: number of the sample in this recording, times, writer.
+    /// First columns of all tables: number of the sample in this recording, times, writer.
     const HEAD: [(&str, RowType); 4] = [
         ("sample", RowType::Number),
         ("taken", RowType::Time),
@@ -44,14 +44,14 @@ mod with_columns {
         json: Vec<u8>,
     }
 
-    /// What is recorded of a topic set.
+    /// State of a topic set's recording.
     struct Recorded {
         set: TopicSet,
         columns: Vec<(String, RowType)>,
         file: Option<OpenFile>,
         /// Number of the next file.
         next: u32,
-        /// Rows that are not there, as a column cannot hold a value, and what the first one was.
+        /// Number of rows left out because a column cannot hold a value, and the error of the first one.
         left_out: Option<(u64, RowMisfit)>,
     }
 
@@ -62,7 +62,7 @@ mod with_columns {
     }
 
     impl Recorder {
-        /// Records samples of these sets in a directory; a file begins with the first sample of its set.
+        /// Records samples of these sets in a directory. A file is created at the first sample of its set.
         pub fn new(
             directory: &Path,
             rows_max: Option<u64>,
@@ -87,7 +87,7 @@ mod with_columns {
             })
         }
 
-        /// Writes one sample: a row for each element of its sequences, or one row without any.
+        /// Writes one sample: a row for each element of its sequences, or one row if there are none.
         pub fn record(&mut self, arrival: &Arrival<'_>) -> io::Result<()> {
             let recorded = &mut self.sets[arrival.set];
             self.json.clear();
@@ -135,7 +135,7 @@ mod with_columns {
             if is_full { recorded.publish() } else { Ok(()) }
         }
 
-        /// Ends the files and gives them their names; an error tells of rows that are not there.
+        /// Completes the files and renames them to their final names; returns an error if rows were left out.
         pub fn finish(self) -> io::Result<()> {
             let ended = self.sets.into_iter().map(|mut recorded| {
                 recorded.publish()?;
@@ -146,7 +146,7 @@ mod with_columns {
                     )))
                 })
             });
-            // All of them, also after an error.
+            // Completes all files, even after an error.
             ended.collect::<Vec<_>>().into_iter().collect()
         }
     }
@@ -159,7 +159,7 @@ mod with_columns {
         }
     }
 
-    /// The file in hand, begun with a number that no file has.
+    /// The open file, created with an unused number if necessary.
     fn opened<'f>(
         file: &'f mut Option<OpenFile>,
         next: &mut u32,
@@ -191,7 +191,7 @@ mod with_columns {
         }
     }
 
-    /// Columns of a type: those of its structures and sequences by the path, with underscores.
+    /// Columns of a type. Members of structures and sequences are named by their path, joined by underscores.
     fn columns(of: &StructType) -> Vec<(String, RowType)> {
         let mut columns: Vec<(String, RowType)> =
             HEAD.into_iter().map(|(name, of)| (name.to_owned(), of)).collect();
@@ -213,7 +213,7 @@ mod with_columns {
                     push_columns(&format!("{name}_"), of, depth, columns);
                     continue;
                 }
-                // Sequences inside of sequences are text.
+                // Sequences inside sequences are text.
                 MemberType::Sequence(element) if depth == 0 => {
                     columns.push((format!("{name}_index"), RowType::Number));
                     match &**element {
@@ -244,7 +244,7 @@ mod with_columns {
         }
     }
 
-    /// The rows of one sample: what stands outside of its sequences, and each of their elements.
+    /// The rows of one sample: the values outside its sequences, and one row for each of their elements.
     #[derive(Default)]
     struct Rows {
         top: HashMap<String, String>,
@@ -252,7 +252,7 @@ mod with_columns {
     }
 
     impl Rows {
-        /// The rows of a sample, given as the JSON that is shown of it.
+        /// Creates the rows of a sample from its JSON form.
         fn of(sample: &Value) -> Self {
             let mut rows = Self::default();
             flatten("", sample, &mut |path, value| match value {
@@ -261,7 +261,7 @@ mod with_columns {
                         let mut row = HashMap::new();
                         row.insert(format!("{path}_index"), index.to_string());
                         flatten(path, element, &mut |path, value| {
-                            // A sequence inside of a sequence is text.
+                            // A sequence inside a sequence is text.
                             row.insert(path.to_owned(), text(value));
                         });
                         rows.elements.push(row);
@@ -279,7 +279,7 @@ mod with_columns {
         }
     }
 
-    /// Tells of all that is no structure, with its path.
+    /// Passes every value that is not a structure to `tell`, with its path.
     fn flatten(path: &str, value: &Value, tell: &mut dyn FnMut(&str, &Value)) {
         match value {
             Value::Object(members) => {
@@ -301,7 +301,7 @@ mod with_columns {
         }
     }
 
-    /// Text as what a column holds; `None` for no number in a column of numbers.
+    /// Converts text to the value of a column; `None` if a column of numbers gets other text.
     fn cell(text: &str, of: RowType) -> Option<RowValue<'_>> {
         match of {
             RowType::Number | RowType::Time => text.parse().ok().map(RowValue::Number),
@@ -310,7 +310,7 @@ mod with_columns {
     }
 }
 
-/// What is there in a program that was built without columns.
+/// Replacement in a program that was built without columns.
 #[cfg(not(feature = "columns"))]
 mod without_columns {
     use crate::failure::Failure;
@@ -323,7 +323,7 @@ mod without_columns {
     pub struct Recorder(Infallible);
 
     impl Recorder {
-        /// Says how to get one.
+        /// Reports how to get a program with columns.
         pub fn new(_: &Path, _: Option<u64>, _: &[TopicSet]) -> Result<Self, Failure> {
             Err(Failure::Usage(
                 "--record: this program was built without columns: build it with cargo build --release \
@@ -332,12 +332,12 @@ mod without_columns {
             ))
         }
 
-        /// There is no file.
+        /// Never called.
         pub fn record(&mut self, _: &Arrival<'_>) -> io::Result<()> {
             match self.0 {}
         }
 
-        /// There is no file.
+        /// Never called.
         pub fn finish(self) -> io::Result<()> {
             match self.0 {}
         }

@@ -1,4 +1,4 @@
-//! What a subscriber received, as a table and as JSON. Loss that nobody knows is `null`.
+//! Report of a subscriber, as a table and as JSON. An unknown number of lost samples is `null`.
 
 use crate::console::tell;
 use crate::distribution::{Latencies, Row, counts_json, rows_json, table_of, write_json};
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 use tickwire_distribution::{FromPublisher, Ledger, Participant, Standing, Stations, TopicSet};
 
-/// What a subscriber received.
+/// Counters of a subscriber.
 pub struct Report {
     sets: Vec<TopicSet>,
     publishers: Vec<FromPublisher>,
@@ -20,15 +20,15 @@ pub struct Report {
     not_utf8: u64,
     echoes_refused: u64,
     is_stopped: bool,
-    /// True if samples are skipped on purpose.
+    /// True if samples are skipped because of `--max-rate`.
     skips: bool,
 }
 
 impl Report {
-    /// What has arrived by now; `elapsed` is the time from the first sample to the last.
+    /// Creates a report of the current counts; `elapsed` is the time from the first sample to the last.
     ///
     /// # Errors
-    /// What the transport refuses.
+    /// Errors of the transport.
     pub fn of<P: Participant>(
         sets: &[TopicSet],
         ledger: &Ledger,
@@ -66,7 +66,7 @@ impl Report {
         self.publishers.iter().map(|one| one.lost.unwrap_or(one.holes)).sum()
     }
 
-    /// Publishers of which it is unknown what was lost.
+    /// Number of publishers whose lost samples are unknown.
     fn unknown(&self) -> usize {
         self.publishers.iter().filter(|one| one.lost.is_none()).count()
     }
@@ -75,13 +75,13 @@ impl Report {
         (self.unknown() == 0).then(|| self.known_lost())
     }
 
-    /// True if there is something to object to.
+    /// True if samples were lost or invalid, or the number lost is unknown.
     pub fn is_flawed(&self) -> bool {
         self.unknown() > 0 || self.known_lost() > 0 || self.not_utf8 > 0
     }
 
-    /// Writes the table to standard output, and JSON to the file if one is named; JSON alone if that is
-    /// standard output too.
+    /// Writes the table to standard output, and JSON to the file if one is named. If JSON goes to standard
+    /// output, it is written without the table.
     pub fn write(&self, json: Option<&Path>, is_shown: bool) -> Result<(), Failure> {
         if is_shown {
             let mut table = Vec::new();

@@ -6,10 +6,10 @@ use tickwire_distribution::{Arrival, Decimal, Fields, TopicSet};
 use tickwire_feed::book::Amount;
 use tickwire_text::json::{push_hex, push_integer, push_string, push_unsigned};
 
-/// Bytes gathered before they are written.
+/// Bytes buffered before they are written.
 const GATHERED_BYTES: usize = 32 << 10;
 
-/// Exponents of FAST decimals; a publisher could send others.
+/// Range of exponents of FAST decimals; a publisher could send others.
 const EXPONENT_MIN: i32 = -63;
 const EXPONENT_MAX: i32 = 63;
 
@@ -26,7 +26,7 @@ impl Shower {
         Self { out: Vec::new(), topics: sets.iter().map(|set| set.name.clone()).collect() }
     }
 
-    /// Prints one sample, when there is enough to be written.
+    /// Formats one sample, and writes the buffered text if there is enough.
     pub fn show(&mut self, arrival: &Arrival<'_>) -> io::Result<()> {
         self.out.extend_from_slice(b"{\"topic\": ");
         push_string(&mut self.out, &self.topics[arrival.set]);
@@ -37,7 +37,7 @@ impl Shower {
         if self.out.len() >= GATHERED_BYTES { self.flush() } else { Ok(()) }
     }
 
-    /// Writes what was gathered.
+    /// Writes the buffered text.
     pub fn flush(&mut self) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         stdout.write_all(&self.out)?;
@@ -57,20 +57,20 @@ pub fn push_sample(out: &mut Vec<u8>, arrival: &Arrival<'_>) -> io::Result<()> {
 
 fn push_members(out: &mut Vec<u8>, arrival: &Arrival<'_>, is_first: bool) -> io::Result<()> {
     let mut members = JsonMembers::new(out, is_first);
-    // A subscriber has checked the bytes before it hands a sample on.
+    // The subscriber has already validated the bytes.
     arrival.of.walk(&mut arrival.raw.decoder(), &mut members).map_err(io::Error::other)
 }
 
-/// Appends members as JSON. A decimal is a string of its digits, so that it stays exact.
+/// Appends members as JSON. A decimal is a string of digits, so that it stays exact.
 struct JsonMembers<'o> {
     out: &'o mut Vec<u8>,
     is_first: bool,
-    /// The parts of the decimal in hand.
+    /// The parts of the current decimal.
     decimal: Option<Amount>,
 }
 
 impl<'o> JsonMembers<'o> {
-    /// Appends members, behind others unless one `is_first`.
+    /// Appends members, after others unless `is_first` is set.
     fn new(out: &'o mut Vec<u8>, is_first: bool) -> Self {
         Self { out, is_first, decimal: None }
     }
@@ -91,7 +91,7 @@ pub fn is_decimal(of: &StructType) -> bool {
     of.name == Decimal::struct_type().name
 }
 
-/// Notes a part of a decimal.
+/// Stores a part of a decimal.
 fn note_part(decimal: &mut Amount, name: &str, value: Scalar<'_>) {
     match (name, value) {
         ("mantissa", Scalar::Int(mantissa)) => decimal.mantissa = mantissa,
@@ -102,7 +102,7 @@ fn note_part(decimal: &mut Amount, name: &str, value: Scalar<'_>) {
     }
 }
 
-/// The digits of a decimal; with an exponent where these would be too many to be a price.
+/// The digits of a decimal, or mantissa and exponent if there would be too many digits for a price.
 fn digits(decimal: Amount) -> String {
     match decimal.exponent {
         EXPONENT_MIN..=EXPONENT_MAX => decimal.to_string(),

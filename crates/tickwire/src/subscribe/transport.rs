@@ -1,14 +1,14 @@
-//! Which transport a subscriber takes.
+//! Selection of a subscriber's transport.
 
 use crate::distribution::{DeliveryArgs, ShmPlace};
 use crate::failure::Failure;
 use std::fmt;
 use tickwire_distribution::TopicSet;
 
-/// What `--transport` names where samples are taken.
+/// The values of `--transport` for subscribing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum SubscribeTransport {
-    /// Shared memory where a publisher of one of the topics is there, else DDS.
+    /// Shared memory if a publisher of one of the topics is there, otherwise DDS.
     Auto,
     /// DDS.
     #[cfg(feature = "dds")]
@@ -17,12 +17,12 @@ pub enum SubscribeTransport {
     Shm,
 }
 
-/// The transport that is taken.
+/// The selected transport.
 pub enum Chosen {
     /// DDS.
     #[cfg(feature = "dds")]
     Dds {
-        /// Why not shared memory, where it was looked for.
+        /// Reason for not using shared memory, if it was checked.
         why: Option<String>,
     },
     /// Shared memory.
@@ -30,7 +30,7 @@ pub enum Chosen {
 }
 
 impl Chosen {
-    /// Whether the channels are another user's, in whose directory this process has no writers.
+    /// True if the channels belong to another user, in whose directory this process cannot write.
     pub fn is_of_another_user(&self) -> bool {
         match self {
             #[cfg(feature = "dds")]
@@ -60,7 +60,7 @@ impl fmt::Display for Chosen {
     }
 }
 
-/// Decides by what is there now.
+/// Selects the transport by the publishers that exist now.
 pub fn choose(
     transport: SubscribeTransport,
     args: &DeliveryArgs,
@@ -90,7 +90,7 @@ pub fn choose(
                 Chosen::Dds { why: Some("shared memory cannot be read".to_owned()) }
             }
         }),
-        // There is nothing else.
+        // This build has no other transport.
         #[cfg(not(feature = "dds"))]
         SubscribeTransport::Auto => {
             let _ = sets;
@@ -99,7 +99,8 @@ pub fn choose(
     }
 }
 
-/// Whether somebody publishes one of the topics in shared memory, and why channels of them cannot be read.
+/// Returns whether a publisher of one of the topics uses shared memory, and the reasons why channels cannot
+/// be read.
 #[cfg(feature = "dds")]
 fn has_writer(
     place: &ShmPlace,

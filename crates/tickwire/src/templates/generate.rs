@@ -1,4 +1,4 @@
-//! `tickwire templates generate`: templates as Rust source.
+//! `tickwire templates generate`: generates Rust source from templates.
 
 use crate::failure::{Failure, Outcome};
 use crate::{files, output};
@@ -32,7 +32,7 @@ pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
     }
     let options = Options::default().fields(args.fields.clone()).command(command(args));
     let source = match &args.files[..] {
-        // The module of one file names the sum of its bytes too.
+        // The module of a single file also contains the checksum of its bytes.
         [file] => generate(&files::read_template_bytes(file)?, &options),
         files => generate_set(files::read_all_templates(files)?, &options),
     };
@@ -43,7 +43,7 @@ pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Clean)
 }
 
-/// The command as it stands in the head of the module.
+/// The command line in the header of the module.
 fn command(args: &GenerateArgs) -> String {
     let files: Vec<String> = args.files.iter().map(|file| file.display().to_string()).collect();
     let mut command = format!("tickwire templates generate {}", files.join(" "));

@@ -1,4 +1,4 @@
-//! Flags and keys of a feed file reach the options of the handler.
+//! Tests that flags and keys of a feed file set the options of the handler.
 
 use crate::arguments::{Command, CommandLine};
 use crate::failure::Failure;
@@ -9,7 +9,7 @@ use tickwire_feed::arbiter::UnexpectedPolicy;
 use tickwire_feed::handler::HandlerOptions;
 use tickwire_feed::recovery::{BookKinds, Continuity};
 
-/// A flag, the key of a feed file that says the same, and what they change.
+/// A flag, the equivalent key of a feed file, and the options that both change.
 type Case = (&'static str, &'static str, fn(&mut HandlerOptions));
 
 const CASES: [Case; 17] = [
@@ -56,7 +56,7 @@ const CASES: [Case; 17] = [
     ),
 ];
 
-/// The options of `tickwire receive` with a feed file that has this key, and these flags.
+/// The handler's options of `tickwire receive` with a feed file that contains this key, and with these flags.
 fn options(name: &str, key: &str, flags: &str) -> Result<HandlerOptions, Failure> {
     let directory = std::env::temp_dir().join(format!("tickwire-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("a directory");

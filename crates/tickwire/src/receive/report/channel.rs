@@ -21,7 +21,7 @@ pub enum Inputs<'r> {
     Sockets {
         /// The lines with their sockets.
         lines: Vec<(Source, &'r Receiver)>,
-        /// Times that decoding took.
+        /// Decoding times.
         decoding: &'r Histogram<u64>,
         /// One message and one packet in this many were measured.
         measure_every: u32,
@@ -32,7 +32,7 @@ pub enum Inputs<'r> {
 
 /// Counters of a channel.
 pub struct ChannelReport<'r> {
-    /// Its name, where several are received.
+    /// Name of the channel if several are received.
     name: Option<&'r str>,
     lines: Vec<Line>,
     handler: HandlerView<'r>,
@@ -46,7 +46,7 @@ pub struct ChannelReport<'r> {
 }
 
 impl<'r> ChannelReport<'r> {
-    /// The counters as they are now.
+    /// Creates a report of the current counters.
     pub fn new(
         name: Option<&'r str>,
         inputs: Inputs<'r>,
@@ -81,8 +81,8 @@ impl<'r> ChannelReport<'r> {
         }
     }
 
-    /// True if packets were not decoded or messages not understood, instruments had no room, or snapshots showed
-    /// books to be wrong.
+    /// True if packets were not decoded, messages were not understood, instruments were refused for lack of
+    /// room, or snapshots differed from the books.
     pub fn is_flawed(&self) -> bool {
         let truncated = self.lines.iter().any(|line| line.truncated > 0);
         self.not_decoded() > 0
@@ -93,8 +93,9 @@ impl<'r> ChannelReport<'r> {
             || self.handler.recovery.counters().mismatches > 0
     }
 
-    /// Packets whose numbers fit nothing, if every line that brought anything brought many: they are not
-    /// decoded, and no other line has them. A few come with each restart of the numbers.
+    /// Packets with unexpected sequence numbers, if these are at least a tenth of the packets on every active
+    /// line: they are not decoded, and no other line has good copies. A few occur at each restart of the
+    /// sequence numbers.
     fn unplaced(&self) -> Option<u64> {
         let lines = self.lines.iter().filter_map(|line| line.arbitrated.as_ref());
         let mut lines = lines.filter(|line| line.received > 0);
@@ -103,8 +104,7 @@ impl<'r> ChannelReport<'r> {
         (least >= UNPLACED_MIN && has_many).then_some(least)
     }
 
-    /// Packets of all feeds that were not decoded. One that another line's copy took the place of
-    /// is not among them.
+    /// Packets of all feeds that were not decoded and not replaced by another line's copy.
     fn not_decoded(&self) -> u64 {
         let counters = self.handler.counters;
         let replacements = self.lines.iter().filter_map(|line| line.arbitrated.as_ref());
@@ -117,14 +117,15 @@ impl<'r> ChannelReport<'r> {
             + malformed
     }
 
-    /// Decoded messages about books that say too little, or what cannot be: books are stale by them as by a gap.
+    /// Decoded messages about books that are incomplete or contradictory. They make books stale, as a gap
+    /// does.
     fn not_understood(&self) -> u64 {
         let HandlerCounters { messages, snapshots, definitions, replays, .. } =
             self.handler.counters;
         [messages, snapshots, definitions, replays].iter().map(|feed| feed.not_understood).sum()
     }
 
-    /// How often an instrument was named for which there was no room.
+    /// Number of times that an instrument was refused for lack of room.
     fn refused_instruments(&self) -> u64 {
         self.handler.recovery.counters().too_many_instruments
     }
@@ -262,7 +263,7 @@ impl<'r> ChannelReport<'r> {
         Ok(())
     }
 
-    /// Writes what was decoded and is in no book.
+    /// Writes the counts of decoded messages that did not change a book.
     fn write_unused(&self, out: &mut impl Write) -> Result<(), Failure> {
         let not_understood = self.not_understood();
         if not_understood > 0 {
@@ -348,7 +349,7 @@ impl<'r> ChannelReport<'r> {
     }
 }
 
-/// Fewest packets with numbers that fit nothing for a channel to count as not decoded.
+/// Minimum number of packets with unexpected sequence numbers for a channel to report them as not decoded.
 const UNPLACED_MIN: u64 = 100;
 
 /// Hint if snapshots differed from books.

@@ -11,7 +11,7 @@ use tickwire_net::multicast::{Receiver, ReceiverCounters};
 pub struct Socket {
     counters: ReceiverCounters,
     receive_buffer_bytes: usize,
-    /// Delays from the kernel's stamps on.
+    /// Delays from the kernel's time stamp to the handler.
     pub delay: Summary,
 }
 
@@ -34,7 +34,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Returns the handler's counters of a line.
+    /// Creates the report of a line from the handler's counters.
     pub fn new(source: Source, handler: &HandlerView<'_>) -> Self {
         let input = *handler.counters.input(source);
         let arbitrated = match source {
@@ -44,7 +44,7 @@ impl Line {
         Self { source, packets: 0, bytes: 0, truncated: 0, socket: None, input, arbitrated }
     }
 
-    /// The same with what its socket counted.
+    /// Adds the counters of the line's socket.
     pub fn of_socket(source: Source, receiver: &Receiver, handler: &HandlerView<'_>) -> Self {
         let counters = receiver.counters();
         let socket = Socket {
@@ -67,7 +67,7 @@ impl Line {
         of_socket + self.arbitrated.map_or(0, |line| line.too_long)
     }
 
-    /// Packets that are not as the framing says.
+    /// Packets that do not have the format of the framing.
     pub fn malformed(&self) -> u64 {
         self.input.malformed + self.input.no_seq_num + self.too_long()
     }

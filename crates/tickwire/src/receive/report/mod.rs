@@ -19,7 +19,7 @@ use tickwire_feed::capture::OtherPackets;
 use tickwire_net::process::resident_bytes;
 use tickwire_net::record::RecordCounters;
 
-/// Everything that was counted.
+/// All counters of a reception.
 pub struct Report<'r> {
     channels: Vec<ChannelReport<'r>>,
     others: Option<&'r OtherPackets>,
@@ -29,7 +29,7 @@ pub struct Report<'r> {
 }
 
 impl<'r> Report<'r> {
-    /// The counters of all channels; `resident_at_start` is the memory that was in use then.
+    /// Creates the report of all channels; `resident_at_start` is the memory in use at the start.
     pub fn new(
         channels: Vec<ChannelReport<'r>>,
         end: Option<End>,
@@ -39,7 +39,7 @@ impl<'r> Report<'r> {
         Self { channels, others: None, end, resident_bytes, recordings: Vec::new() }
     }
 
-    /// Adds what was recorded.
+    /// Adds the counters of the recording.
     pub fn add_recording(&mut self, recording: RecordCounters) {
         self.recordings.push(recording);
     }
@@ -49,7 +49,7 @@ impl<'r> Report<'r> {
         self.others = Some(others);
     }
 
-    /// True if packets were not decoded or not recorded, or snapshots showed books to be wrong.
+    /// True if packets were not decoded or not recorded, or snapshots differed from books.
     pub fn is_flawed(&self) -> bool {
         let is_unrecorded =
             |recording: &RecordCounters| recording.unrecorded + recording.refused > 0;
@@ -57,9 +57,9 @@ impl<'r> Report<'r> {
             || self.recordings.iter().any(is_unrecorded)
     }
 
-    /// Writes the table to standard output unless it is to be left out, and JSON to the file if one
-    /// is named; JSON alone if that is standard output too.
-    /// With `to_stderr` the table goes to standard error.
+    /// Writes the table to standard output unless it is suppressed, and JSON to the file if one is named. If
+    /// JSON goes to standard output, it is written without the table. With `to_stderr` the table goes to
+    /// standard error.
     pub fn write(
         &self,
         json: Option<&Path>,
@@ -109,7 +109,7 @@ impl<'r> Report<'r> {
         Ok(())
     }
 
-    /// The members of one channel stand beside those of the whole; several are in `channels`.
+    /// The members of a single channel are at the top level; several channels are in `channels`.
     fn to_json(&self) -> Value {
         let mut value = match &self.channels[..] {
             [only] => only.to_json(),

@@ -31,7 +31,7 @@ pub fn write_others(others: &OtherPackets, out: &mut impl Write) -> Result<(), F
     Ok(())
 }
 
-/// The same as JSON.
+/// The destinations without a line as JSON.
 pub fn others_json(others: &OtherPackets) -> Value {
     let destinations = others.by_destination.iter();
     let destinations: Vec<Value> = destinations

@@ -91,7 +91,7 @@ impl ShowOptions {
         is_text && !self.at_end && self.shown == [Shown::Books]
     }
 
-    /// Refuses what several channels cannot show together.
+    /// Refuses options that cannot be used with several channels.
     pub fn check_several(&self) -> Result<(), Failure> {
         if self.format == ShowFormat::Csv && self.shows(Shown::Messages) {
             return Err(Failure::Usage(
@@ -103,7 +103,7 @@ impl ShowOptions {
         Ok(())
     }
 
-    /// True if anything of an instrument of this name is shown.
+    /// True if instruments with this name are shown.
     pub fn wants(&self, name: &str) -> bool {
         self.instruments.is_empty() || self.instruments.iter().any(|wanted| wanted == name)
     }

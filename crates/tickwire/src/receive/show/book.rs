@@ -1,4 +1,4 @@
-//! The forms of a book.
+//! Output formats of a book.
 
 use super::row::{Cell, Printable, Row, push_json_level};
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use tickwire_feed::market::{BookKind, Definition, Instrument};
 use tickwire_feed::recovery::{Recovery, StaleReason};
 use tickwire_text::json::{Members, push_string, push_unsigned};
 
-/// Columns of books as CSV: a row a level.
+/// Columns of books as CSV, one row per level.
 pub const BOOK_COLUMNS: [&str; 10] =
     ["time", "instrument", "state", "reason", "kind", "side", "level", "price", "size", "orders"];
 
@@ -18,8 +18,8 @@ pub const BBO_COLUMNS: [&str; 7] =
 /// Name of a consolidated book: outright and implied orders together.
 pub const CONSOLIDATED: &str = "consolidated";
 
-/// The book of an instrument's outright and implied orders together, and its state; `None` if it has
-/// no book.
+/// Returns the combined book of an instrument's outright and implied orders, and its state; `None` if the
+/// instrument has no book.
 pub fn consolidated(
     recovery: &Recovery,
     instrument: Instrument,
@@ -32,14 +32,14 @@ pub fn consolidated(
     let state = state.and_then(|()| recovery.book(instrument, BookKind::Implied).map(|_| ()));
     Some(match Book::consolidated(outright, implied) {
         Ok(book) => (book, state),
-        // Their sizes add up to no size.
+        // The sum of two sizes is out of range.
         Err(fault) => (outright.clone(), Err(StaleReason::Inconsistent(fault))),
     })
 }
 
-/// A book at a moment.
+/// A snapshot of a book.
 pub struct Shot<'b> {
-    /// When it became so, in nanoseconds since 1970.
+    /// Time at which it took this state, in nanoseconds since 1970.
     pub time_ns: u64,
     /// The feed's name of the instrument.
     pub name: &'b str,
@@ -49,12 +49,12 @@ pub struct Shot<'b> {
     pub state: Result<(), StaleReason>,
     /// Kind of the book: outright, implied or consolidated.
     pub kind: &'static str,
-    /// The levels; of a stale book, those it had last.
+    /// The levels; of a stale book, the last known ones.
     pub book: &'b Book,
 }
 
 impl<'b> Shot<'b> {
-    /// A book as it is now; `None` if the instrument has none of this kind.
+    /// The current book; `None` if the instrument has none of this kind.
     pub fn new(
         recovery: &'b Recovery,
         instrument: Instrument,
@@ -117,7 +117,8 @@ impl<'b> Shot<'b> {
         row
     }
 
-    /// Appends the fixed JSON form, then what definitions told; the channel first, if it is named.
+    /// Appends the fixed JSON form and the properties from definitions. The channel comes first if it is
+    /// named.
     pub fn push_json(&self, channel: Option<&str>, out: &mut Vec<u8>) {
         let mut members = Members::begin(out);
         if let Some(channel) = channel {
@@ -151,7 +152,7 @@ impl<'b> Shot<'b> {
         out.push(b'\n');
     }
 
-    /// The rows of its CSV form: one a level, or one without a level if it is empty.
+    /// The rows of its CSV form: one per level, or one without a level if the book is empty.
     pub fn rows(&self) -> Vec<Row> {
         let of_side = |(name, side): (&'static str, Side)| {
             let levels = self.book.levels(side).zip(1..);
@@ -172,7 +173,7 @@ impl<'b> Shot<'b> {
         if rows.is_empty() { vec![self.head()] } else { rows }
     }
 
-    /// Appends one line to read.
+    /// Appends one line of text.
     pub fn push_text(&self, channel: Option<&str>, out: &mut Vec<u8>) {
         let mut line = channel.map_or_else(String::new, |channel| format!("{channel} "));
         tickwire_text::push_date_time(&mut line, self.time_ns);

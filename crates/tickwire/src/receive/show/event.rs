@@ -1,4 +1,4 @@
-//! The forms of trades and events.
+//! Output formats of trades and events.
 
 use super::row::{Cell, Row};
 use tickwire_feed::arbiter::{Gap, LineEvent};
@@ -54,7 +54,7 @@ fn head(event: &str, time_ns: u64, instrument: Option<&str>) -> Row {
     ]
 }
 
-/// Sequence numbers were lost.
+/// Row for lost sequence numbers.
 pub fn gap(time_ns: u64, gap: Gap) -> Row {
     let mut row = head("gap", time_ns, None);
     row.extend([("first", Cell::Number(gap.first)), ("count", Cell::Number(gap.count))]);
@@ -68,7 +68,7 @@ pub fn reset(time_ns: u64, seq_num: u64) -> Row {
     row
 }
 
-/// No line has brought anything since `since_ns`, or a packet arrived again.
+/// Row for a channel that has been silent on all lines since `since_ns`, or received a packet again.
 pub fn silence(time_ns: u64, is_silent: bool, since_ns: u64) -> Row {
     let mut row = head(if is_silent { "silent" } else { "heard" }, time_ns, None);
     if is_silent {
@@ -77,7 +77,7 @@ pub fn silence(time_ns: u64, is_silent: bool, since_ns: u64) -> Row {
     row
 }
 
-/// A line's copies differ, or it was put aside or taken back.
+/// Row for a line whose copies differ, or that was put aside or resumed.
 pub fn line(time_ns: u64, event: &LineEvent) -> Row {
     let of = |name, line| {
         let mut row = head(name, time_ns, None);
@@ -99,7 +99,7 @@ pub fn line(time_ns: u64, event: &LineEvent) -> Row {
     }
 }
 
-/// A book became fresh, or stale for a reason.
+/// Row for a book that became fresh, or stale for a reason.
 pub fn state(time_ns: u64, name: &str, change: &BookChange) -> Row {
     let (event, reason) = match change.state {
         Ok(()) => ("fresh", None),
@@ -145,7 +145,7 @@ fn exchange_time(time: ExchangeTime) -> [(&'static str, Cell); 2] {
     [("exchange_date", Cell::number(time.date)), ("exchange_time", Cell::number(time.time))]
 }
 
-/// An event that is no trade, with the name of its instrument; `None` for a trade.
+/// Row for an event other than a trade, with the name of its instrument; `None` for a trade.
 pub fn event(time_ns: u64, event: &MarketEvent<'_>, instruments: &Instruments) -> Option<Row> {
     let named = |event, instrument| head(event, time_ns, Some(instruments.name(instrument)));
     Some(match event {

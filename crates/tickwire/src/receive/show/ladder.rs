@@ -1,4 +1,4 @@
-//! Books as ladders on a terminal, drawn over the ones before.
+//! Ladders of books on a terminal, each drawing over the previous one.
 
 use super::book::Shot;
 use super::row::Printable;
@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use tickwire_feed::book::{Level, Side};
 
-/// Least capture or receive time between two drawings.
+/// Minimum time between two drawings, by capture or receive time.
 const REDRAW_NS: u64 = 100_000_000;
 
-/// Rows of a terminal that does not tell.
+/// Rows of a terminal that does not report its size.
 const ROWS_DEFAULT: usize = 24;
 
-/// Clears the terminal from its first line on.
+/// Moves to the first line of the terminal and clears it.
 const HOME_AND_CLEAR: &str = "\x1b[H\x1b[J";
 
 /// The latest ladder of each book, by name.
@@ -24,7 +24,7 @@ pub struct Ladders {
 }
 
 impl Ladders {
-    /// Takes a book over. Returns whether the ladders are to be drawn now.
+    /// Stores a book and returns whether the ladders must be drawn now.
     pub fn update(&mut self, channel: Option<&str>, shot: &Shot<'_>) -> bool {
         let key = format!("{} {} {}", channel.unwrap_or_default(), shot.name, shot.kind);
         self.by_name.insert(key, ladder(channel, shot));
@@ -47,7 +47,7 @@ impl Ladders {
         out.extend_from_slice(self.page(rows).as_bytes());
     }
 
-    /// As many ladders as fit so many rows, and how many do not.
+    /// The ladders that fit into `rows` rows, and the number of those that do not.
     fn page(&self, rows: usize) -> String {
         let mut page = String::new();
         let mut left = rows.saturating_sub(2);

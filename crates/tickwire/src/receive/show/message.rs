@@ -1,4 +1,4 @@
-//! Messages as they come.
+//! Output of messages as they arrive.
 
 use super::args::{ShowFormat, ShowOptions};
 use super::output::Output;
@@ -11,7 +11,7 @@ use tickwire_feed::framing::Framing;
 use tickwire_feed::handler::Delivery;
 use tickwire_text::{Column, Csv, Fields, Header, JsonLines, MessageWriter, Plain};
 
-/// Columns of messages before those of their fields.
+/// Columns of messages that precede those of their fields.
 const COLUMNS: [Column; 7] = [
     Column::Packet,
     Column::Offset,
@@ -31,12 +31,12 @@ pub struct Messages {
     options: ShowOptions,
     channel: Option<String>,
     out: Output,
-    /// The program whose messages the writer knows.
+    /// The program whose messages the writer formats.
     program: Arc<Program>,
     writer: Box<dyn MessageWriter + Send>,
-    /// Bytes before the messages of each packet; `None` where a packet has several parts.
+    /// Bytes before the messages of each packet; `None` if a packet has several parts.
     preamble: Option<u32>,
-    /// Packets so far that had a message.
+    /// Number of packets so far with a message.
     packets: u64,
     /// Number of the latest packet.
     seq_num: Option<u64>,
@@ -45,14 +45,14 @@ pub struct Messages {
 /// Source of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The line that brought its packet first.
+    /// The line on which its packet arrived first.
     Line(Line),
     /// A replay service.
     Replay,
 }
 
 impl Messages {
-    /// A writer to `out`.
+    /// Creates a writer to `out`.
     pub fn new(
         options: &ShowOptions,
         channel: Option<&str>,
@@ -74,7 +74,7 @@ impl Messages {
         })
     }
 
-    /// A writer of messages of a program.
+    /// Creates a writer for the messages of a program.
     fn writer(
         options: &ShowOptions,
         program: &Arc<Program>,
@@ -95,8 +95,8 @@ impl Messages {
         })
     }
 
-    /// Writes messages of another program from now on; CSV has a new heading. Fields that are to be shown
-    /// and that it does not have are an error.
+    /// Switches to the messages of another program; CSV gets a new heading. Returns an error if the program
+    /// lacks a field that is to be shown.
     fn set_program(&mut self, program: &Arc<Program>) -> io::Result<()> {
         let writer = Self::writer(&self.options, program, self.out.clone());
         self.writer = writer.map_err(|failure| match failure {
@@ -107,7 +107,7 @@ impl Messages {
         Ok(())
     }
 
-    /// The index of the packet of a message, among those that had one.
+    /// The index of a message's packet among the packets with messages.
     const fn packet_index(&mut self, delivery: &Delivery) -> u64 {
         let is_same = match (self.seq_num, delivery.seq_num) {
             (Some(last), Some(this)) => last == this && delivery.index > 0,
@@ -140,7 +140,7 @@ impl Messages {
         if !is_wanted && !self.names_wanted(message.root(), None) {
             return Ok(());
         }
-        // What is replayed has no preamble.
+        // Replayed messages have no preamble.
         let preamble = if origin == Origin::Replay { Some(0) } else { self.preamble };
         let header = Header {
             channel: self.channel.as_deref(),
@@ -154,8 +154,8 @@ impl Messages {
         self.writer.write_message(&header, message)
     }
 
-    /// True if a record, or one inside it, names an instrument that is wanted. `session` is the
-    /// TradingSessionID around it.
+    /// True if a record, or one inside it, names a selected instrument. `session` is the enclosing record's
+    /// TradingSessionID.
     fn names_wanted(&self, record: Record<'_>, session: Option<&str>) -> bool {
         let own = record.fields().find(|(field, _)| field.id == Some(SESSION_TAG));
         let own = own.and_then(|(_, value)| text(value));

@@ -32,25 +32,25 @@ use tickwire_feed::handler::Delivery;
 use tickwire_feed::market::{BookKind, Instrument, MarketEvent, StatusScope};
 use tickwire_feed::recovery::{BookChange, Recovery};
 
-/// The member that tells the channel, where several are received.
+/// JSON member with the channel's name if several are received.
 const CHANNEL: &str = "channel";
 
-/// Writes what came of a channel to standard output.
+/// Writes the messages, books and events of a channel to standard output.
 pub struct Printer {
     options: ShowOptions,
-    /// The name of the channel, where several are received.
+    /// Name of the channel if several are received.
     channel: Option<String>,
     out: Output,
     messages: Option<Messages>,
-    /// Output of messages before they are put in order, if lost ones are replayed.
+    /// Output of messages and their reordering, if lost messages are replayed.
     order: Option<(Output, Order)>,
-    /// Copy of a message of generated code.
+    /// Buffer for converting a message of generated code.
     copy: MessageBuilder,
     limits: Limits,
     draws: bool,
-    /// Offset from times of the handler to nanoseconds since 1970.
+    /// Offset from the handler's times to nanoseconds since 1970.
     epoch_ns: u64,
-    /// When the latest message or snapshot was received, in nanoseconds since 1970.
+    /// Time at which the latest message or snapshot was received, in nanoseconds since 1970.
     now_ns: u64,
     kinds: ShownKinds,
     books: HashMap<(Instrument, &'static str), BookMemory>,
@@ -74,7 +74,7 @@ pub struct ShownFeed<'f> {
 /// Last printed state of a book.
 #[derive(Debug, Default)]
 struct BookMemory {
-    /// When it changed last.
+    /// Time of its last change, in nanoseconds since 1970.
     changed_ns: u64,
     /// The best prices shown last, without time.
     bbo: Row,
@@ -104,7 +104,7 @@ impl ShownKinds {
 }
 
 impl Printer {
-    /// A printer of what comes of a feed to `out`. `epoch_ns` is added to the times of the handler.
+    /// Creates a printer of a feed to `out`. `epoch_ns` is added to the times of the handler.
     pub fn new(
         options: ShowOptions,
         channel: Option<&str>,
@@ -134,7 +134,7 @@ impl Printer {
         })
     }
 
-    /// Why nothing more can be written, if that is so.
+    /// Returns the error of the output, if it failed.
     pub fn take_failure(&mut self) -> Option<Failure> {
         self.failure.take()
     }
@@ -154,28 +154,28 @@ impl Printer {
         }
     }
 
-    /// Nothing more comes at the moment, at `handler_ns`: lets go of messages that have waited for long enough, and writes
-    /// what was gathered.
+    /// Handles an idle moment at `handler_ns`: releases messages that have waited long enough and writes the
+    /// buffered output.
     pub fn rest(&mut self, handler_ns: u64) {
         let now_ns = handler_ns.saturating_add(self.epoch_ns);
         self.let_go(|order| order.expire(now_ns));
         self.flush();
     }
 
-    /// Writes what was gathered.
+    /// Writes the buffered output.
     fn flush(&mut self) {
         let drawn = if self.draws { self.out.draw(|_| true) } else { Ok(()) };
         let written = drawn.and_then(|()| self.out.write_out(true));
         self.note(written);
     }
 
-    /// A message was delivered.
+    /// Handles a delivered message.
     pub fn message<M: Named + ?Sized>(&mut self, delivery: &Delivery, message: &M) {
         self.set_time(delivery.received_ns);
         self.write(delivery, Origin::Line(delivery.line), message);
     }
 
-    /// A lost message was sent again.
+    /// Handles a message that was replayed.
     pub fn replayed<M: Named + ?Sized>(&mut self, delivery: &Delivery, message: &M) {
         self.set_time(delivery.received_ns);
         self.write(delivery, Origin::Replay, message);
@@ -198,19 +198,19 @@ impl Printer {
         self.note(written);
     }
 
-    /// A gap is requested from a replay service: later messages wait.
+    /// Handles a gap that is requested from a replay service: later messages wait.
     pub fn replay_begun(&mut self, gap: Gap) {
         if let Some((_, order)) = &mut self.order {
             order.open(gap, self.now_ns);
         }
     }
 
-    /// Nothing more is replayed of a gap.
+    /// Handles the end of a gap's replay.
     pub fn replay_done(&mut self, gap: Gap) {
         self.let_go(|order| order.close(gap));
     }
 
-    /// Lets messages go that are in order now.
+    /// Writes messages that are in order now.
     fn let_go(&mut self, of: impl FnOnce(&mut Order) -> Vec<u8>) {
         if let Some((_, order)) = &mut self.order {
             let ready = of(order);
@@ -218,7 +218,7 @@ impl Printer {
         }
     }
 
-    /// Sequence numbers were lost.
+    /// Handles lost sequence numbers.
     pub fn gap(&mut self, gap: Gap) {
         if self.options.shows(Shown::Events) {
             self.row(event::gap(self.now_ns, gap), Shown::Events);
@@ -233,7 +233,7 @@ impl Printer {
         }
     }
 
-    /// The channel is silent since `since_ns` of the handler, or no longer.
+    /// Handles the start of a channel's silence at `since_ns` of the handler, or its end.
     pub fn silence(&mut self, is_silent: bool, since_ns: u64) {
         if self.options.shows(Shown::Events) {
             let since_ns = since_ns.saturating_add(self.epoch_ns);
@@ -241,14 +241,14 @@ impl Printer {
         }
     }
 
-    /// Something about a line changed.
+    /// Handles a change of a line's state.
     pub fn line(&mut self, told: &LineEvent) {
         if self.options.shows(Shown::Events) {
             self.row(event::line(self.now_ns, told), Shown::Events);
         }
     }
 
-    /// A book changed, or became fresh or stale.
+    /// Handles a book that changed, or became fresh or stale.
     pub fn book(&mut self, change: &BookChange, recovery: &Recovery) {
         self.set_time(recovery.now_ns());
         let name = recovery.instruments().name(change.instrument);
@@ -270,7 +270,7 @@ impl Printer {
             let shot = book
                 .as_ref()
                 .map(|book| Shot::consolidated(recovery, change.instrument, book, self.now_ns));
-            // A message may change both of its parts.
+            // One message may change both of its parts, which must give one row.
             let is_new = shot.as_ref().is_none_or(|shot| {
                 let mut text = Vec::new();
                 Shot { time_ns: 0, definition: None, ..*shot }.push_json(None, &mut text);
@@ -283,7 +283,7 @@ impl Printer {
         }
     }
 
-    /// Shows a book that changed, as far as it is to be shown now.
+    /// Shows a changed book, unless books are shown at the end.
     fn changed_book(
         &mut self,
         instrument: Instrument,
@@ -312,7 +312,7 @@ impl Printer {
         }
     }
 
-    /// A trade or another event was told.
+    /// Handles a trade or another event.
     pub fn event(&mut self, delivery: &Delivery, told: &MarketEvent<'_>, recovery: &Recovery) {
         self.set_time(delivery.received_ns);
         let instruments = recovery.instruments();
@@ -344,7 +344,7 @@ impl Printer {
         }
     }
 
-    /// Writes what is shown at the end, and what was gathered.
+    /// Writes the output that is due at the end, and the buffered output.
     pub fn finish(&mut self, recovery: &Recovery) {
         self.let_go(Order::close_all);
         self.warn_of_absent(recovery);
@@ -354,8 +354,8 @@ impl Printer {
         self.flush();
     }
 
-    /// Warns about selected instruments that never appeared. With several channels, each has its
-    /// own selection.
+    /// Warns about selected instruments that never appeared. With several channels, each has its own
+    /// selection.
     fn warn_of_absent(&self, recovery: &Recovery) {
         let instruments = recovery.instruments();
         let is_known = |wanted: &str| {
@@ -373,7 +373,7 @@ impl Printer {
         let by_name =
             instruments.iter().map(|instrument| (instruments.name(instrument), instrument));
         let mut by_name: Vec<(&str, Instrument)> = by_name.collect();
-        // Two keys may have one name; the one that arrived first stays before the other.
+        // Two keys may have the same name; a stable sort keeps the order of their arrival.
         by_name.sort_by_key(|(name, _)| *name);
         for (name, instrument) in by_name {
             if !self.options.wants(name) {
@@ -441,7 +441,7 @@ impl Printer {
     }
 }
 
-/// Columns of what is shown as CSV; those of messages depend on their templates.
+/// Columns of the CSV output; those of messages depend on their templates.
 fn columns(shown: &[Shown]) -> &'static [&'static str] {
     match shown {
         [Shown::Books] => &BOOK_COLUMNS,
@@ -452,7 +452,7 @@ fn columns(shown: &[Shown]) -> &'static [&'static str] {
     }
 }
 
-/// Writes the heading of what is shown as CSV, messages apart.
+/// Writes the heading of the CSV output, except for messages.
 pub fn push_heading(options: &ShowOptions, has_channels: bool, out: &Output) {
     let columns = columns(&options.shown);
     if options.format == ShowFormat::Csv && options.tables.is_none() && !columns.is_empty() {
@@ -462,7 +462,7 @@ pub fn push_heading(options: &ShowOptions, has_channels: bool, out: &Output) {
     }
 }
 
-/// A row with the channel in front, where several are received.
+/// Prepends the channel to a row if several are received.
 fn in_channel(mut row: Row, channel: Option<&str>) -> Row {
     if let Some(channel) = channel {
         row.insert(0, (CHANNEL, Cell::Text(channel.to_owned())));
@@ -470,7 +470,7 @@ fn in_channel(mut row: Row, channel: Option<&str>) -> Row {
     row
 }
 
-/// Appends a row under its columns, and the channel in front where it has one.
+/// Appends a row under its columns, with the channel first if it has one.
 fn push_csv(out: &mut Vec<u8>, row: Row, columns: &[&str]) {
     let channel = row.first().filter(|(name, _)| *name == CHANNEL).map(|(name, _)| *name);
     let columns: Vec<&str> = channel.into_iter().chain(columns.iter().copied()).collect();

@@ -1,48 +1,48 @@
-//! Messages in order while lost ones are replayed.
+//! Ordering of messages while lost ones are replayed.
 
 use std::collections::BTreeMap;
 use tickwire_feed::arbiter::Gap;
 
-/// Most text that is held.
+/// Maximum bytes of held text.
 const HELD_BYTES_MAX: usize = 64 << 20;
 
-/// Longest wait for a gap that is replayed.
+/// Longest wait for the replay of a gap, in nanoseconds.
 const WAIT_NS: u64 = 60_000_000_000;
 
-/// Sequence number of a packet, and the place of a message among those of this number.
+/// Sequence number of a packet, and the index of a message among those with this number.
 type Place = (u64, usize);
 
-/// Holds the text of messages behind a gap until nothing more is replayed of it. Beyond its limits it
-/// lets go, and messages come as they arrived.
+/// Holds the text of messages after a gap until its replay ends. Beyond the limits of size and time the text
+/// is released, so that messages appear in the order of their arrival.
 #[derive(Debug, Default)]
 pub struct Order {
-    /// Gaps that are requested, each with the time at which it was reported.
+    /// Requested gaps, each with the time of its report.
     open: Vec<(Gap, u64)>,
     held: BTreeMap<Place, Vec<u8>>,
     held_bytes: usize,
-    /// The number of the latest message, for messages that have none.
+    /// Sequence number of the latest message, used for messages that have none.
     latest: u64,
 }
 
 impl Order {
-    /// A gap is requested.
+    /// Records that a gap was requested.
     pub fn open(&mut self, gap: Gap, now_ns: u64) {
         self.open.push((gap, now_ns));
     }
 
-    /// Nothing more comes of a gap; returns what waited for it alone.
+    /// Removes a gap whose replay has ended; returns the text that waited only for it.
     pub fn close(&mut self, gap: Gap) -> Vec<u8> {
         self.open.retain(|(open, _)| *open != gap);
         self.release()
     }
 
-    /// Forgets all gaps and returns what was held.
+    /// Removes all gaps and returns the held text.
     pub fn close_all(&mut self) -> Vec<u8> {
         self.open.clear();
         self.release()
     }
 
-    /// Takes the text of a message and returns what may be written now.
+    /// Adds the text of a message and returns the text that may be written now.
     pub fn push(&mut self, seq_num: Option<u64>, text: Vec<u8>, now_ns: u64) -> Vec<u8> {
         let number = seq_num.unwrap_or(self.latest);
         self.latest = self.latest.max(number);
@@ -56,7 +56,7 @@ impl Order {
         self.expire(now_ns)
     }
 
-    /// Lets go of gaps that were waited for long enough, and of all if too much is held; returns what
+    /// Removes gaps whose time limit has passed, and all gaps if too much text is held; returns the text that
     /// may be written.
     pub fn expire(&mut self, now_ns: u64) -> Vec<u8> {
         if self.held_bytes > HELD_BYTES_MAX {
@@ -66,11 +66,11 @@ impl Order {
         self.release()
     }
 
-    /// Returns the messages that are not behind an open gap.
+    /// Returns the messages that do not follow an open gap.
     fn release(&mut self) -> Vec<u8> {
         let first = self.open.iter().map(|(gap, _)| gap.first).min();
         let behind = first.map_or_else(BTreeMap::new, |first| self.held.split_off(&(first, 0)));
-        // Replayed messages of an open gap wait too: later ones of it may come first.
+        // Replayed messages of an open gap wait too, because earlier ones of the gap may still arrive.
         let released = std::mem::replace(&mut self.held, behind);
         let released: Vec<u8> = released.into_values().flatten().collect();
         self.held_bytes = self.held_bytes.saturating_sub(released.len());

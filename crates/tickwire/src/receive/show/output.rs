@@ -1,4 +1,4 @@
-//! Standard output for what is shown, shared by all channels.
+//! Standard output, shared by all channels.
 
 use super::ladder::Ladders;
 use super::row::Row;
@@ -6,10 +6,10 @@ use super::{Shown, ShownTables};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes gathered before they are written.
+/// Bytes buffered before they are written.
 const GATHERED_BYTES: usize = 64 << 10;
 
-/// Text that is gathered before it is written, and the ladders on a terminal. Clones share it.
+/// Buffered text, and the ladders on a terminal. Clones share both.
 #[derive(Clone, Default)]
 pub struct Output(Arc<Mutex<Inner>>);
 
@@ -17,7 +17,7 @@ pub struct Output(Arc<Mutex<Inner>>);
 struct Inner {
     text: Vec<u8>,
     ladders: Ladders,
-    /// Files in place of standard output.
+    /// Parquet files that replace standard output.
     tables: Option<ShownTables>,
 }
 
@@ -26,7 +26,7 @@ impl Output {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes rows to tables in place of standard output.
+    /// Writes rows to tables instead of standard output.
     pub fn with_tables(tables: ShownTables) -> Self {
         Self(Arc::new(Mutex::new(Inner { tables: Some(tables), ..Inner::default() })))
     }
@@ -41,23 +41,23 @@ impl Output {
         self.lock().tables.as_mut().map_or(Ok(()), |tables| tables.push(shown, rows))
     }
 
-    /// Ends the tables, whose files get their names.
+    /// Completes the tables and renames their files to their final names.
     pub fn finish_tables(&self) -> io::Result<()> {
         let tables = self.lock().tables.take();
         tables.map_or(Ok(()), ShownTables::finish)
     }
 
-    /// Appends by a closure.
+    /// Appends text with a closure.
     pub fn append(&self, push: impl FnOnce(&mut Vec<u8>)) {
         push(&mut self.lock().text);
     }
 
-    /// Takes what was gathered.
+    /// Returns and clears the buffered text.
     pub fn take(&self) -> Vec<u8> {
         std::mem::take(&mut self.lock().text)
     }
 
-    /// Changes the ladders by a closure, and draws them if it says so.
+    /// Updates the ladders with a closure, and draws them if it returns true.
     pub fn draw(&self, change: impl FnOnce(&mut Ladders) -> bool) -> io::Result<()> {
         let mut inner = self.lock();
         let Inner { text, ladders, .. } = &mut *inner;
@@ -68,7 +68,7 @@ impl Output {
         Ok(())
     }
 
-    /// Writes what was gathered to standard output if it is much, or if `now` says so.
+    /// Writes the buffered text to standard output if it is large or `now` is set.
     pub fn write_out(&self, now: bool) -> io::Result<()> {
         let mut inner = self.lock();
         if inner.text.len() < GATHERED_BYTES && !now {

@@ -1,4 +1,4 @@
-//! Things with named members, in each form.
+//! Rows of named members in each output format.
 
 use std::fmt::{self, Write as _};
 use tickwire_feed::book::Amount;
@@ -109,7 +109,7 @@ pub fn push_heading(out: &mut Vec<u8>, columns: &[&str]) {
     out.push(b'\n');
 }
 
-/// Appends a row as a line to read: the time, then names and values of what is present.
+/// Appends a row as a line of text: the time, then the names and values of present members.
 pub fn push_text(out: &mut Vec<u8>, row: &Row) {
     let mut line = String::new();
     for (name, cell) in row {
@@ -134,8 +134,8 @@ pub fn push_text(out: &mut Vec<u8>, row: &Row) {
     out.push(b'\n');
 }
 
-/// A text of the feed for a terminal: control characters, which would break its line or steer the terminal, are
-/// written as escapes.
+/// A text of the feed for a terminal. Control characters, which would break its line or control the terminal,
+/// are written as escapes.
 pub struct Printable<'t>(pub &'t str);
 
 impl fmt::Display for Printable<'_> {

@@ -14,25 +14,25 @@ mod with_columns {
     use std::path::Path;
     use tickwire_arrow::{FileFormat, PartialFile, RowMisfit, RowTable, RowType, RowValue};
 
-    /// Rows of a batch.
+    /// Rows per batch.
     const BATCH_ROWS: usize = 8192;
-    /// Columns of a level, in place of the one that text has.
+    /// Columns of a level, where text has one member.
     const LEVEL: [&str; 3] = ["price", "size", "orders"];
-    /// Column of books that rows of one book have in common.
+    /// Column that identifies the rows of one book.
     const CHANGE: &str = "change";
-    /// Bytes of a file that wait in memory before they become a row group.
+    /// Bytes of a file that are buffered in memory before they become a row group.
     const WAITING_BYTES: usize = 32 << 20;
 
-    /// A file a kind of what is shown, which get their names at the end.
+    /// One file per kind of output. The files get their final names at the end.
     pub struct ShownTables(Vec<Table>);
 
     struct Table {
         shown: Shown,
         rows: RowTable,
         file: PartialFile,
-        /// Books, or rows of another kind, so far.
+        /// Number of books, or of rows of another kind, so far.
         changes: u64,
-        /// Rows that are not there, as a column cannot hold a value, and what the first one was.
+        /// Number of rows left out because a column cannot hold a value, and the error of the first one.
         left_out: Option<(u64, RowMisfit)>,
     }
 
@@ -53,10 +53,10 @@ mod with_columns {
             table.map_or(Ok(()), |table| table.push(rows))
         }
 
-        /// Ends the files and gives them their names; an error tells of rows that are not there.
+        /// Completes the files and renames them to their final names; returns an error if rows were left out.
         pub fn finish(self) -> io::Result<()> {
             let ended = self.0.into_iter().map(Table::finish);
-            // All of them, also after an error.
+            // Completes all files, even after an error.
             ended.collect::<Vec<_>>().into_iter().collect()
         }
     }
@@ -124,7 +124,7 @@ mod with_columns {
         }
     }
 
-    /// The columns of a member of a row: three of a level.
+    /// The columns of a row's member: three for a level.
     fn parts(member: &str) -> Vec<String> {
         match member {
             "bid" | "offer" => LEVEL.iter().map(|part| format!("{member}_{part}")).collect(),
