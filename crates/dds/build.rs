@@ -1,5 +1,5 @@
-//! Builds Eclipse Cyclone DDS, patched, as a static library and compiles the type descriptors and what
-//! hands serialised samples to it.
+//! Builds Eclipse Cyclone DDS, patched, as a static library. Compiles the type descriptors and the C code
+//! that passes serialised samples to it.
 //!
 //! Needs cmake, gcc and g++.
 
@@ -14,7 +14,7 @@ const SOURCES: [&str; 5] = [
     "src/cyclone/serialised.c",
 ];
 
-/// What is changed in the library's source; each patch says why.
+/// Patches of the library's source; each one states its reason.
 const PATCHES: [&str; 3] = [
     "patches/ask-keep-last-readers-for-acknowledgements.patch",
     "patches/late-readers-get-last-values-only.patch",
@@ -29,10 +29,10 @@ fn main() {
 
     let source = patched_source().unwrap_or_else(|error| panic!("source of Cyclone DDS: {error}"));
     let mut build = cmake::Config::new(source);
-    // An unoptimised middleware helps nobody, so a debug build of ours links the same library.
+    // A debug build links an optimised library too, because an unoptimised middleware is of no use.
     build.profile("Release").define("CMAKE_INSTALL_LIBDIR", "lib");
-    // Everything found by chance on the building machine stays out, and so does link-time
-    // optimisation, whose objects only the same compiler can link.
+    // Excludes libraries that happen to be installed on the build machine. Also excludes link-time
+    // optimisation, because only the same compiler can link its objects.
     for off in [
         "BUILD_SHARED_LIBS",
         "BUILD_IDLC",
@@ -57,7 +57,7 @@ fn main() {
         .compile("tickwire_dds");
 }
 
-/// Copies the library's source to the build directory, applies [`PATCHES`], and returns its place.
+/// Copies the library's source to the build directory, applies [`PATCHES`], and returns the directory.
 fn patched_source() -> io::Result<PathBuf> {
     let out = env::var_os("OUT_DIR").expect("cargo sets it for build scripts");
     let copy = Path::new(&out).join("cyclonedds");
@@ -85,8 +85,8 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Applies a unified diff. A hunk is found by its text, which must be there exactly once; its line
-/// numbers are ignored.
+/// Applies a unified diff. A hunk is found by its text, which must occur exactly once; its line numbers are
+/// ignored.
 fn apply(patch: &str, root: &Path) -> io::Result<()> {
     let (mut file, mut old, mut new) = (PathBuf::new(), String::new(), String::new());
     for line in patch.lines() {
@@ -106,7 +106,7 @@ fn apply(patch: &str, root: &Path) -> io::Result<()> {
     replace(&file, &mut old, &mut new)
 }
 
-/// Replaces `old` by `new` in `file` and empties both; nothing to do where they are empty.
+/// Replaces `old` by `new` in `file` and clears both; does nothing if both are empty.
 fn replace(file: &Path, old: &mut String, new: &mut String) -> io::Result<()> {
     if old.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What the programs here have in common: arguments, time, and what they print.
+//! Shared by the programs here: arguments, timing and output.
 
 use std::error::Error;
 use std::io::Read;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// Runs of an operation in one pass.
 const RUNS: u32 = 2000;
 
-/// Returns the message, which comes by standard input, and how long to measure each operation.
+/// Returns the message from standard input, and the time to measure each operation.
 pub fn arguments() -> Result<(Vec<u8>, Duration), Box<dyn Error>> {
     let seconds = std::env::args().nth(1).ok_or("expected: SECONDS")?;
     let mut message = Vec::new();
@@ -15,7 +15,7 @@ pub fn arguments() -> Result<(Vec<u8>, Duration), Box<dyn Error>> {
     Ok((message, Duration::try_from_secs_f64(seconds.parse()?)?))
 }
 
-/// Returns the least nanoseconds that a run takes.
+/// Returns the minimum nanoseconds of a run.
 pub fn least(time: Duration, mut run: impl FnMut()) -> f64 {
     let (start, mut least) = (Instant::now(), Duration::MAX);
     while start.elapsed() < time || least == Duration::MAX {

@@ -1,5 +1,5 @@
-//! A publisher over DDS on this machine: `cargo run --release -p tickwire-dds --example publisher`, with the
-//! example `subscriber` beside it.
+//! A publisher over DDS on this machine, for the example `subscriber`: `cargo run --release -p tickwire-dds
+//! --example publisher`.
 
 use std::error::Error;
 use std::time::Duration;
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let quote = Quote { sequence_number, price: 13_331, volume: 5, ..Quote::default() };
         publisher.publish(0, &quote)?;
     }
-    // Tells subscribers how many there were, so that they know what was lost.
+    // Sends the number of samples to the subscribers, so that they can count losses.
     let has_all = publisher.finish(true, PATIENCE)?;
     println!("{} quotes; subscribers have all: {has_all}", publisher.counters().written());
     Ok(())

@@ -1,5 +1,5 @@
-//! A subscriber over DDS on this machine: `cargo run --release -p tickwire-dds --example subscriber`, with the
-//! example `publisher` beside it.
+//! A subscriber over DDS on this machine, for the example `publisher`: `cargo run --release -p tickwire-dds
+//! --example subscriber`.
 
 use std::error::Error;
 use std::time::Duration;
@@ -11,7 +11,7 @@ const TICK: Duration = Duration::from_millis(20);
 fn main() -> Result<(), Box<dyn Error>> {
     let place = Domain::open(0, &DomainConfig::default())?.join()?;
     let sets = [TopicSet::of::<Quote>()];
-    // With `every: Some(time)` it conflates: the last sample of each key, no more often than that.
+    // `every: Some(time)` conflates: it delivers the last sample of each key, at most once per `time`.
     let options = SubscriberOptions::default();
     let mut subscriber = Subscriber::new(&place, &sets, &Delivery::default(), &options)?;
     let mut quote = Received::<Quote>::default();

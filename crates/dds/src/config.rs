@@ -1,4 +1,4 @@
-//! Where a domain speaks and how much of everything it allows.
+//! Network and resource limits of a domain.
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
@@ -9,11 +9,11 @@ use crate::Error;
 /// Highest domain number whose UDP ports exist. Spec: DDSI-RTPS 2.5 §9.6.2.3.
 pub const DOMAIN_ID_MAX: u32 = 232;
 
-/// Processes of one domain on one host for which the ports of a domain suffice. Spec: DDSI-RTPS 2.5
-/// §9.6.2.3: a domain has 250 ports, a participant two, from the tenth on.
+/// Maximum number of processes of one domain on one host for which the domain has ports. Spec: DDSI-RTPS 2.5
+/// §9.6.2.3: a domain has 250 ports; each participant uses two, from the tenth on.
 pub const PROCESSES_MAX: u16 = 120;
 
-/// Processes whose ports are below 65536 in domain `id`.
+/// Number of processes whose ports are below 65536 in domain `id`.
 fn processes_with_ports(id: u32) -> u16 {
     let first = 7_400 + 250 * id + 10;
     let room = u32::from(u16::MAX).saturating_sub(first) / 2;
@@ -23,39 +23,39 @@ fn processes_with_ports(id: u32) -> u16 {
 /// The network interface that a domain uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Network {
-    /// The one interface that the middleware thinks best.
+    /// The one interface that the middleware prefers.
     Best,
     /// The interface with this address.
     Interface(IpAddr),
-    /// 127.0.0.1 alone, so nothing leaves the machine.
+    /// 127.0.0.1 only, so that nothing leaves the machine.
     #[default]
     Loopback,
 }
 
-/// Options of a domain. The default speaks on loopback alone, by unicast, and finds its peers there.
+/// Options of a domain. The default uses loopback only, by unicast, and finds its peers there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DomainConfig {
     /// The network interface.
     pub network: Network,
-    /// Whether discovery and data may use multicast; off, `peers` says whom to look for.
+    /// True if discovery and data may use multicast. If false, `peers` lists the hosts to contact.
     pub multicast: bool,
-    /// Hosts that are asked by unicast for their participants.
+    /// Hosts on which participants are discovered by unicast.
     pub peers: Vec<IpAddr>,
-    /// Processes of one domain on one host at most; discovery asks that many ports of each peer. Of the
-    /// domains with the highest numbers fewer ports exist.
+    /// Maximum number of processes of one domain on one host. Discovery contacts this many ports of each
+    /// peer. Domains with the highest numbers have fewer ports.
     pub processes_max: u16,
-    /// Domain number on the wire where it differs from the number in this process.
+    /// Domain number on the wire if it differs from the number in this process.
     ///
-    /// Two domains of one process with one number on the wire see each other over the network.
+    /// Two domains of one process with the same number on the wire see each other over the network.
     pub wire_id: Option<u32>,
-    /// Largest serialised sample in bytes that is sent or received; larger ones are dropped.
+    /// Largest serialised sample that is sent or received, in bytes; larger ones are dropped.
     pub sample_bytes_max: u32,
-    /// Largest UDP payload in bytes that is sent.
+    /// Largest UDP payload that is sent, in bytes.
     pub datagram_bytes_max: u32,
-    /// Time without a word after which a peer, killed or cut off, is given up. Until then a reliable
-    /// writer that keeps all may wait for it.
+    /// Time without a sign of life after which a peer counts as gone. Until then a reliable writer that keeps
+    /// all samples may wait for it.
     pub lease: Duration,
-    /// Socket receive buffer in bytes to ask the system for; what it gives is accepted.
+    /// Requested size of socket receive buffers, in bytes; a smaller one is accepted.
     pub receive_buffer_bytes: u32,
 }
 
@@ -78,11 +78,11 @@ impl Default for DomainConfig {
 impl DomainConfig {
     /// Prints the configuration of domain `id` as the XML that Cyclone reads.
     ///
-    /// The environment variable CYCLONEDDS_URI plays no part: what is said here is all.
+    /// The environment variable CYCLONEDDS_URI has no effect.
     ///
     /// # Errors
-    /// - [`Error::DomainId`] where `id`, or `wire_id` instead, has no ports.
-    /// - [`Error::OptionRange`] where a size or count is zero or above `i32::MAX`.
+    /// - [`Error::DomainId`] if `id`, or `wire_id` in its place, has no ports.
+    /// - [`Error::OptionRange`] if a size or count is zero or above `i32::MAX`.
     pub fn print_xml(&self, id: u32) -> Result<String, Error> {
         let on_wire = checked_domain_id(self.wire_id.unwrap_or(id))?;
         let processes_max = self.processes_max.min(processes_with_ports(on_wire));

@@ -1,11 +1,11 @@
-//! The one error type of the crate.
+//! The error type of the crate.
 
 use std::fmt;
 
 use tickwire_distribution::TransportError;
 use tickwire_distribution::cdr::EncodeError;
 
-/// What was being attempted when the middleware refused.
+/// The operation that the middleware rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Attempt {
@@ -54,41 +54,42 @@ impl Attempt {
     }
 }
 
-/// Why a DDS call failed.
+/// Reason why a DDS call failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// The domain number is above [`DOMAIN_ID_MAX`](crate::DOMAIN_ID_MAX), whose ports do not exist.
     DomainId {
-        /// The number asked for.
+        /// The requested number.
         id: u32,
     },
-    /// The middleware refused; `code` is the return code of the DDS standard, negated as Cyclone does.
+    /// The middleware reported an error; `code` is the return code of the DDS standard, which Cyclone
+    /// negates.
     Middleware {
-        /// What was being attempted.
+        /// The operation that failed.
         attempt: Attempt,
         /// Cyclone's return code.
         code: i32,
     },
     /// A type has a sequence whose elements are sequences, which types described at run time cannot have.
     NestedSequence,
-    /// The domain is open already in this process: share the [`Domain`](crate::Domain) instead.
+    /// The domain is already open in this process: share the [`Domain`](crate::Domain) instead.
     OpenAlready {
         /// The domain's number.
         id: u32,
     },
-    /// A depth, count or size of the options is zero or does not fit the middleware's 31 bits.
+    /// A depth, count or size in the options is zero or exceeds the middleware's 31 bits.
     OptionRange {
         /// Name of the option.
         option: &'static str,
     },
-    /// A topic name, a partition or a string of a sample has a NUL character inside.
+    /// A topic name, a partition or a string of a sample contains a NUL character.
     TextWithNul,
-    /// A sequence or string of a sample is longer than the wire can say.
+    /// A sequence or string of a sample is longer than the wire format allows.
     TooLong,
-    /// The time allowed passed: the writer's history stayed full, or acknowledgements are missing.
+    /// The time limit passed: the writer's history stayed full, or acknowledgements are missing.
     TimedOut {
-        /// What was being attempted.
+        /// The operation that timed out.
         attempt: Attempt,
     },
 }

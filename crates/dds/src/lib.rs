@@ -1,9 +1,9 @@
 //! Typed market-data samples over OMG DDS.
 //!
-//! A program opens a [`Domain`], joins it with a participant, and makes a [`Writer`] or [`Reader`] a
-//! topic. The middleware is Eclipse Cyclone DDS, linked statically; it speaks DDSI-RTPS, so subscribers
-//! of other vendors that compile the IDL files in `idl/` receive the same values. Only the module that
-//! binds it knows it: everything else uses the traits of `tickwire-distribution`, which this crate implements.
+//! A program opens a [`Domain`], joins it with a participant, and creates a [`Writer`] or [`Reader`] for each
+//! topic. The middleware is Eclipse Cyclone DDS, linked statically. It speaks DDSI-RTPS, so subscribers of
+//! other vendors that compile the IDL files in `idl/` receive the same values. Other code uses the traits of
+//! `tickwire-distribution`, which this crate implements; only one module calls Cyclone.
 //!
 //! Unless the configuration says otherwise, nothing leaves the machine.
 //!

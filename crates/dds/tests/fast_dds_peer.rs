@@ -1,5 +1,4 @@
-//! Samples to and from Fast DDS, where its headers and a C++ compiler are installed (Debian:
-//! libfastrtps-dev).
+//! Samples to and from Fast DDS, if its headers and a C++ compiler are installed (Debian: libfastrtps-dev).
 
 mod support;
 
@@ -13,7 +12,7 @@ use tickwire_dds::{
 };
 use tickwire_testing::{Need, skip};
 
-/// Whether the compiler finds the headers.
+/// True if the compiler finds the headers.
 fn is_installed() -> bool {
     let check = Command::new("c++")
         .args(["-fsyntax-only", "-x", "c++", "-include", "fastdds/dds/topic/TopicDataType.hpp"])
@@ -23,7 +22,7 @@ fn is_installed() -> bool {
     check.is_ok_and(|status| status.success())
 }
 
-/// The peer's program, compiled, gone when dropped.
+/// The compiled program of the peer, deleted when dropped.
 struct Program(PathBuf);
 
 impl Program {
@@ -48,7 +47,7 @@ impl Drop for Program {
     }
 }
 
-/// The peer at work, killed when the test ends before it.
+/// The running peer, killed if the test ends first.
 struct Peer(Child);
 
 impl Peer {
@@ -65,7 +64,7 @@ impl Drop for Peer {
     }
 }
 
-/// Writes samples and compares what comes back.
+/// Writes samples and compares the echoes with them.
 fn crosses<S: Sample + Debug>(participant: &CycloneParticipant, samples: &[S]) {
     let qos = patient().keep_last(8).transient_local(8);
     let mut there = participant.writer::<S>(&format!("{}/There", S::TOPIC), &qos).unwrap();

@@ -1,4 +1,4 @@
-//! Two participants of one process, each in a domain of its own, over loopback sockets.
+//! Two participants of one process, each in its own domain, over loopback sockets.
 
 mod support;
 
@@ -87,7 +87,7 @@ fn a_listener_hands_samples_on_in_order_until_it_is_dropped() {
         assert_eq!(received.recv_timeout(PATIENCE), Ok(quote(number)));
     }
     drop(listener);
-    // The function is gone with the listener, and so is its end of the channel.
+    // The listener and its function are gone, and so is the sending end of the channel.
     assert_eq!(received.recv(), Err(mpsc::RecvError));
     writer.write(&quote(1000)).unwrap();
 }
@@ -313,7 +313,7 @@ fn a_writer_that_keeps_all_for_those_who_are_there_keeps_the_last_for_those_who_
     for entries in 0..50 {
         assert_eq!(next(&mut early), market_data(7, entries));
     }
-    // What is not acknowledged yet would come to the late one too.
+    // Unacknowledged samples would also be sent to the late reader.
     writer.wait_acknowledged(PATIENCE).unwrap();
     let mut late = here.reader::<MarketData>("MarketData", &qos).unwrap();
     assert_eq!(next(&mut late), market_data(7, 49));
@@ -328,7 +328,7 @@ fn a_sample_keeps_the_time_that_its_writer_gave_it_and_tells_whose_it_is() {
     let mut other = there.writer::<Quote>("Quote", &qos).unwrap();
     let mut reader = here.reader::<Quote>("Quote", &qos).unwrap();
     assert!(reader.wait_matched(2, PATIENCE).unwrap());
-    // A writer that has not met the reader yet would keep nothing for it.
+    // A writer that has not matched the reader would keep nothing for it.
     assert!(writer.wait_matched(1, PATIENCE).unwrap());
     assert!(other.wait_matched(1, PATIENCE).unwrap());
     writer.write_at(&quote(1), 1_234_567_890).unwrap();

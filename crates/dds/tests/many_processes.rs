@@ -1,4 +1,4 @@
-//! As many participants of one domain on one machine as have ports of their own.
+//! As many participants of one domain on one machine as the domain has ports for.
 
 mod support;
 

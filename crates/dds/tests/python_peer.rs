@@ -1,4 +1,4 @@
-//! Samples to and from the Python package cyclonedds, where it is installed.
+//! Samples to and from the Python package cyclonedds, if it is installed.
 
 mod support;
 
@@ -10,7 +10,7 @@ use support::{PATIENCE, joined, market_data, next, patient, quote, wire_id};
 use tickwire_dds::{CycloneParticipant, MarketData, Participant, Quote, Sample};
 use tickwire_testing::{Need, skip};
 
-/// Python to run where it is not the one on the path.
+/// Environment variable that names the Python to run, if it is not the one on the path.
 const PYTHON: &str = "TICKWIRE_PYTHON";
 
 fn python() -> Option<String> {
@@ -23,7 +23,7 @@ fn python() -> Option<String> {
     has_package.then_some(python)
 }
 
-/// Writes samples and compares what comes back.
+/// Writes samples and compares the echoes with them.
 fn crosses<S: Sample>(participant: &CycloneParticipant, samples: &[S]) {
     let qos = patient().keep_last(8).transient_local(8);
     let mut there = participant.writer::<S>(&format!("{}/There", S::TOPIC), &qos).unwrap();
@@ -42,7 +42,7 @@ fn what_python_echoes_equals_what_was_written() {
         return skip(Need::Peers, why);
     };
     let wire = wire_id(0);
-    // Characters of a byte each: Python has them as text.
+    // Single-byte characters, which Python represents as text.
     let ascii = Quote { security_type: b'E', ..quote(u32::MAX) };
     let quotes = [Quote { exchange_id: 0, ..ascii }, ascii];
     let market_data =

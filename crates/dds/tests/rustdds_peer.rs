@@ -18,7 +18,7 @@ use tickwire_dds::{
     CycloneParticipant, MarketData, MarketDataEntry, Participant, Qos, Quote, Received, Sample,
 };
 
-/// The members of the IDL structure, read from the IDL file by hand, not from our binding.
+/// The members of the IDL structure, written by hand from the IDL file, independently of the binding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct PeerQuote {
     message_type: u16,
@@ -134,12 +134,13 @@ impl From<&MarketDataEntry> for PeerEntry {
     }
 }
 
-/// A [`PeerMarketData`] whose message type need not be text.
+/// A [`PeerMarketData`] whose message type may be invalid text.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct PeerBytes {
     security_id: u32,
     appl_version_id: String,
-    /// In CDR a string is its bytes and a NUL, counted together: the same as a sequence of bytes.
+    /// CDR encodes a string as its length including a NUL, its bytes and the NUL: the same as a sequence of
+    /// bytes.
     message_type: Vec<u8>,
     sender_comp_id: String,
     msg_seq_num: u32,
@@ -171,7 +172,7 @@ impl PeerBytes {
     }
 }
 
-/// Our participant and theirs, both on loopback alone.
+/// A participant of each implementation, both on loopback only.
 fn ours_and_theirs(test: u32) -> (CycloneParticipant, DomainParticipant) {
     let wire = wire_id(test);
     let theirs = DomainParticipantBuilder::new(u16::try_from(wire).unwrap())
@@ -194,7 +195,7 @@ fn their_qos() -> QosPolicies {
         .build()
 }
 
-/// Their QoS for a reader of which nothing is overwritten.
+/// QoS of a rustdds reader that keeps all samples.
 fn keeping_all() -> QosPolicies {
     QosPolicyBuilder::new()
         .reliability(Reliability::Reliable { max_blocking_time: rustdds::Duration::ZERO })
@@ -209,7 +210,7 @@ fn their_topic<S: Sample>(theirs: &DomainParticipant, kind: TopicKind) -> Topic 
         .unwrap()
 }
 
-/// Asks `take` until it has something.
+/// Calls `take` until it returns something.
 fn patiently<T>(mut take: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {
@@ -297,7 +298,7 @@ fn a_peer_that_comes_late_to_a_stream_has_the_last_values_and_all_that_follows()
     let mut early = early.reader::<MarketData>(MarketData::TOPIC, &qos).unwrap();
     assert!(writer.wait_matched(1, PATIENCE).unwrap());
 
-    // The writer never rests, and so never has the silence after which Cyclone asks by itself.
+    // The writer never pauses, so Cyclone's own requests, which need a pause, never occur.
     let mut received = Received::default();
     let mut write = |number: u32| {
         let sample = MarketData { msg_seq_num: number, ..market_data(number % SECURITIES, 1) };

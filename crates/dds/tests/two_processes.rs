@@ -1,4 +1,4 @@
-//! A publisher and a subscriber in processes of their own, one of them killed and started again.
+//! A publisher and a subscriber in separate processes; one of them is killed and restarted.
 
 mod support;
 
@@ -13,7 +13,7 @@ const ROLE: &str = "TICKWIRE_DDS_TEST_ROLE";
 const WIRE: &str = "TICKWIRE_DDS_TEST_WIRE";
 const DONE: u32 = u32::MAX;
 
-/// A second process of this test program that plays `role`, killed when the test ends before it.
+/// A second process of this test program that plays `role`, killed if the test ends first.
 struct Peer(Child);
 
 impl Peer {
@@ -40,13 +40,13 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // Fails where the process has ended already, which is what is wanted.
+        // Fails if the process has already ended, which is the aim.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Not a test of its own: the other tests start this program again for it, with a role.
+/// Not a test by itself: the other tests start this program again with a role, which runs this function.
 #[test]
 fn plays_the_other_process() {
     let (Ok(role), Ok(wire)) = (env::var(ROLE), env::var(WIRE)) else {

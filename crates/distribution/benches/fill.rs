@@ -1,5 +1,5 @@
-//! Time from FAST bytes to filled samples: `cargo bench -p tickwire-distribution`. Decoding alone stands beside
-//! it. Elements are messages for the simple feed, entries for the complex one.
+//! Time from FAST bytes to filled samples, beside the time of decoding alone: `cargo bench -p
+//! tickwire-distribution`. Elements are messages for the simple feed and entries for the complex one.
 
 #[path = "../tests/support/feed.rs"]
 mod feed;

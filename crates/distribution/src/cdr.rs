@@ -5,15 +5,15 @@
 
 use std::fmt;
 
-/// Version of the encoding. The versions differ in alignment and in what stands before optional members and
+/// Version of the encoding. The versions differ in alignment and in the data before optional members and
 /// sequences of structures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Encoding {
     /// PLAIN_CDR: values of eight bytes are aligned to eight; no optional members.
     #[default]
     Xcdr1,
-    /// PLAIN_CDR2: nothing is aligned to more than four; a flag stands before an optional member and the
-    /// length in bytes before a sequence of strings or structures.
+    /// PLAIN_CDR2: no value is aligned to more than four bytes; a flag precedes an optional member, and the
+    /// length in bytes precedes a sequence of strings or structures.
     Xcdr2,
 }
 
@@ -26,11 +26,11 @@ impl Encoding {
     }
 }
 
-/// Why a sample has no bytes.
+/// Reason why a sample cannot be encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncodeError {
-    /// A string has a NUL character inside, which ends strings in CDR.
+    /// A string contains a NUL character, which ends strings in CDR.
     TextWithNul,
     /// A string or sequence has more than 2^32 - 2 bytes or elements.
     TooLong,
@@ -47,7 +47,7 @@ impl fmt::Display for EncodeError {
 
 impl std::error::Error for EncodeError {}
 
-/// Why bytes are no sample.
+/// Reason why bytes cannot be decoded as a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeError {
@@ -55,7 +55,7 @@ pub enum DecodeError {
     Cut,
     /// A string is not UTF-8.
     NotUtf8,
-    /// A string does not end with the only NUL in it, or a flag is neither 0 nor 1.
+    /// A string does not end with its only NUL, or a flag is neither 0 nor 1.
     Syntax,
 }
 
@@ -103,7 +103,7 @@ macro_rules! put {
 }
 
 impl<'b> Encoder<'b> {
-    /// An encoder of one sample. Empties `out`, whose first byte is what members are aligned to.
+    /// Creates an encoder of one sample. Empties `out`, whose first byte is the origin of alignment.
     pub fn new(out: &'b mut Vec<u8>, encoding: Encoding) -> Self {
         out.clear();
         Self { out, encoding }
@@ -222,13 +222,13 @@ macro_rules! take {
 }
 
 impl<'b> Decoder<'b> {
-    /// A decoder at the first member.
+    /// Creates a decoder at the first member.
     #[must_use]
     pub const fn new(bytes: &'b [u8], encoding: Encoding) -> Self {
         Self { bytes, offset: 0, encoding }
     }
 
-    /// Bytes before the next member.
+    /// Number of bytes before the next member.
     #[must_use]
     pub const fn offset(&self) -> usize {
         self.offset
@@ -266,7 +266,7 @@ impl<'b> Decoder<'b> {
     pub fn take_str(&mut self) -> Result<&'b str, DecodeError> {
         let length = self.take_length()?;
         match self.take_slice(length)? {
-            // Some implementations write an empty string so.
+            // Some implementations write an empty string without its NUL.
             [] => Ok(""),
             [text @ .., 0] if !text.contains(&0) => {
                 std::str::from_utf8(text).map_err(|_| DecodeError::NotUtf8)

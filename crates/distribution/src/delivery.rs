@@ -1,4 +1,4 @@
-//! How a publisher's samples are delivered, and what their topics are called.
+//! Delivery of a publisher's samples, and the names of their topics.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -8,47 +8,46 @@ use crate::sample::Sample;
 use crate::types::StructType;
 use crate::{Done, Qos};
 
-/// Samples that a topic without key holds for a slow subscriber, unless said otherwise.
+/// Default number of samples that a topic without key holds for a slow subscriber.
 const DEPTH: u32 = 65_536;
-/// The same, for each instance of a topic with key. DDS sets aside 8 bytes a sample for each instance when
-/// it is first written.
+/// The same for each instance of a topic with key. DDS reserves 8 bytes per sample for each instance when the
+/// instance is first written.
 const KEYED_DEPTH: u32 = 128;
-/// Samples of an instance that wait for the program where delivery is not reliable.
+/// Samples of an instance that a best-effort reader holds for the application.
 const KEYED_READER_DEPTH: u32 = 1_024;
-/// Samples that a reader holds for its program.
+/// Samples that a reader holds for the application.
 const READER_SAMPLES: u32 = 65_536;
-/// How long the transport waits for room before it hands a sample back, to be tried again.
+/// Time that the transport waits for room before it returns a sample to be tried again.
 const WRITE_SLICE: Duration = Duration::from_millis(10);
-/// What the names of topics of echoes end with.
+/// Suffix of the names of echo topics.
 const ECHO_END: &str = "/Echo";
-/// Most securities with topics of their own.
+/// Maximum number of securities with their own topics.
 const SECURITIES_MAX: usize = 10_000;
 
 /// Samples held for a slow subscriber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// All; a full history makes the publisher wait.
+    /// All samples; a full history makes the publisher wait.
     All,
-    /// The last of each instance, or of a topic without key; the oldest gives way.
+    /// The last samples of each instance, or of a topic without key; the oldest is dropped.
     Last(u32),
 }
 
-/// How samples are delivered. Publisher and subscriber need the same `best_effort`, `last_values` and
-/// partitions.
+/// Settings for delivery. Publisher and subscriber need the same `best_effort`, `last_values` and partitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// What is lost on the way stays lost.
+    /// True if lost samples are not retransmitted.
     pub best_effort: bool,
-    /// Samples held for a slow subscriber; `None` for 128 of an instance, or 65,536 of a topic without key.
+    /// Samples held for a slow subscriber; `None` for 128 per instance, or 65,536 per topic without key.
     pub held: Option<Held>,
-    /// Samples of an instance kept for subscribers that come late; 0 for none.
+    /// Samples of an instance kept for late subscribers; 0 for none.
     pub last_values: u32,
-    /// Partitions. They select what is delivered; they are no access control.
+    /// Partitions. They select data; they are not access control.
     pub partitions: Vec<String>,
 }
 
 impl Default for Delivery {
-    /// Reliable, with the last value of each instance for those who come late.
+    /// Reliable, with the last value of each instance for late subscribers.
     fn default() -> Self {
         Self { best_effort: false, held: None, last_values: 1, partitions: Vec::new() }
     }
@@ -67,8 +66,8 @@ impl Delivery {
         })
     }
 
-    /// QoS of a reader: what came and was not taken is never overwritten where delivery is reliable, unless
-    /// the reader `conflates`, which keeps the last sample of each instance.
+    /// QoS of a reader. With reliable delivery, samples that were received and not yet taken are never
+    /// overwritten, unless the reader `conflates`, which keeps the last sample of each instance.
     #[must_use]
     pub fn reader_qos(&self, has_key: bool, conflates: bool) -> Qos {
         let qos = self.base();
@@ -80,13 +79,13 @@ impl Delivery {
         })
     }
 
-    /// QoS of the writers and readers of echoes: nobody comes late to them.
+    /// QoS of the writers and readers of echoes, which have no late subscribers.
     #[must_use]
     pub fn echo_qos(&self) -> Qos {
         self.base().max_blocking(WRITE_SLICE).keep_last(DEPTH)
     }
 
-    /// QoS of what ends a feed: always reliable, and told to those who come late.
+    /// QoS of the samples that end a feed: always reliable, and delivered to late subscribers.
     #[must_use]
     pub fn done_qos(&self) -> Qos {
         self.partitioned(Qos::reliable()).keep_last(1).transient_local(1)
@@ -108,14 +107,14 @@ impl Delivery {
     }
 }
 
-/// Samples of one type, and the topics they are written to.
+/// Samples of one type, and the topics to which they are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicSet {
     /// Name of the topic, or of the set.
     pub name: String,
     /// Type of the samples.
     pub of: Arc<StructType>,
-    /// Securities with a topic each, ascending; `None` for one topic.
+    /// Securities with one topic each, ascending; `None` for one topic.
     pub securities: Option<Vec<u32>>,
 }
 
@@ -126,7 +125,7 @@ impl TopicSet {
         Self { name: S::TOPIC.to_owned(), of: S::struct_type().clone(), securities: None }
     }
 
-    /// A topic for each security, for samples whose key is the number of a security; others have one topic.
+    /// One topic per security, for samples whose key is the security id; other samples have one topic.
     #[must_use]
     pub fn by_security<S: Sample>(securities: &SecurityList) -> Self {
         let has_security = S::default().security().is_some();
@@ -134,7 +133,7 @@ impl TopicSet {
         Self { securities, ..Self::of::<S>() }
     }
 
-    /// Names of the topics, each with its security if it is of one.
+    /// Names of the topics, each with its security if it belongs to one.
     pub fn topics(&self) -> impl Iterator<Item = (Option<u32>, String)> {
         let alone = self.securities.is_none().then(|| (None, self.name.clone()));
         let securities = self.securities.iter().flatten();
@@ -143,22 +142,22 @@ impl TopicSet {
     }
 }
 
-/// The topic on which a subscriber echoes what it takes from `topic`.
+/// The topic on which a subscriber echoes the samples that it takes from `topic`.
 #[must_use]
 pub fn echo_topic(topic: &str) -> String {
     format!("{topic}{ECHO_END}")
 }
 
-/// Whether echoes are what is written to a topic.
+/// True if a topic carries echoes.
 #[must_use]
 pub fn is_echo_topic(topic: &str) -> bool {
     topic.ends_with(ECHO_END)
 }
 
-/// The topics on which a publisher says that its feed is done, and that it was stopped before.
+/// The topics on which a publisher announces that its feed is done, or that it was stopped early.
 pub(crate) const END_TOPICS: [&str; 2] = [Done::TOPIC, Done::STOPPED_TOPIC];
 
-/// Securities with topics of their own, ascending.
+/// Securities that have their own topics, ascending.
 ///
 /// # Examples
 /// ```

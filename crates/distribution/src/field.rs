@@ -1,11 +1,11 @@
-//! How members of typed samples are encoded and decoded.
+//! Encoding and decoding of the members of typed samples.
 
 use std::sync::Arc;
 
 use crate::cdr::{DecodeError, Decoder, EncodeError, Encoder};
 use crate::types::{MemberType, StructType};
 
-/// A value that a member of a typed sample holds.
+/// The value of a member of a typed sample.
 pub trait Field: Default {
     /// Appends the value.
     ///
@@ -13,13 +13,13 @@ pub trait Field: Default {
     /// [`EncodeError`].
     fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), EncodeError>;
 
-    /// Replaces the value, in the same memory.
+    /// Replaces the value, reusing its memory.
     ///
     /// # Errors
     /// [`DecodeError`].
     fn decode(&mut self, decoder: &mut Decoder<'_>) -> Result<(), DecodeError>;
 
-    /// What the member holds.
+    /// The type of the member.
     fn member_type() -> MemberType;
 }
 
@@ -128,7 +128,7 @@ impl<T: Fields> Field for Vec<T> {
         let length = decoder.take_sequence()?;
         self.truncate(length);
         for index in 0..length {
-            // One by one: the length is only what the bytes say.
+            // Grows one element at a time, because the length is not trusted.
             if index == self.len() {
                 self.push(T::default());
             }
@@ -143,7 +143,7 @@ impl<T: Fields> Field for Vec<T> {
 }
 
 /// Implements [`Fields`]: `fields!("module::Name" Type { key "keyMember"; member "memberInTheIdl", .. })`.
-/// `as Char` after a name says that its byte is a character.
+/// `as Char` after a name means that its byte is a character.
 macro_rules! fields {
     ($name:literal $type:ident {
         $($key:ident $key_name:literal),* ;

@@ -1,8 +1,8 @@
-//! What a subscriber received, by publisher, and what it knows to be lost.
+//! Counters of received and lost samples, by publisher.
 //!
-//! Two facts tell of losses: the numbers that each writer gives its samples, in which a lost sample is a hole, and the
-//! [totals](crate::Total) by topic that a publisher writes when it ends, which tell what it wrote behind the last sample
-//! that came.
+//! Losses are found in two ways. Each writer numbers its samples, so a lost sample leaves a gap. And a
+//! publisher that ends writes [totals](crate::Total) by topic, which reveal samples lost after the last
+//! received one.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -10,65 +10,68 @@ use std::time::{Duration, Instant};
 use crate::stations::Arrival;
 use crate::transport::{InstanceState, ParticipantId, SampleInfo};
 
-/// Publishers told apart; of more, the rest are one of which nobody knows what was lost.
+/// Maximum number of separate publishers. Further ones share one entry, whose losses are unknown.
 const PUBLISHERS_MAX: usize = 64;
-/// A publisher that was never seen, though its samples came, has gone after this time: it may still be making its writers.
+/// Time that a publisher has to be discovered after its first sample, in case it is still creating its
+/// writers. After that it counts as gone.
 const MAKING: Duration = Duration::from_secs(2);
-/// Writers and rows of samples followed; more are not followed.
+/// Maximum number of writers, and of last sequence numbers, that are tracked.
 const ROWS_MAX: usize = 1 << 17;
 
-/// How a publisher stands to the bus.
+/// State of a publisher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Standing {
-    /// It is there, or its lease is not over.
+    /// Present: discovered, or its lease has not expired.
     #[default]
     Present,
-    /// It said that its feed is done, after writing so many samples.
+    /// Announced that its feed is done, after writing this many samples.
     Done {
         /// Samples.
         written: u64,
     },
-    /// It said that it was stopped, after writing so many samples.
+    /// Announced that it was stopped, after writing this many samples.
     Stopped {
         /// Samples.
         written: u64,
     },
-    /// It went without a word.
+    /// Disappeared without announcing its end.
     Gone,
 }
 
-/// What came from one publisher.
+/// Counters of one publisher.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FromPublisher {
-    /// Samples, by topic set, repeated ones too.
+    /// Samples received by topic set, including repeated ones.
     pub samples: Vec<u64>,
-    /// Samples that it had written before we met: the last values that a late subscriber gets.
+    /// Samples that it had written before this subscriber matched: the last values that a late subscriber
+    /// gets.
     pub last_values: u64,
-    /// Samples that came again, or behind a later one of the same writer and key.
+    /// Samples that were received again, or after a later one of the same writer and key.
     pub duplicates: u64,
-    /// Sequence numbers of the feed in its samples, lowest and highest, last values apart.
+    /// Lowest and highest sequence number of the feed in its samples, not counting last values.
     pub seq_nums: Option<(u64, u64)>,
     /// How it stands.
     pub standing: Standing,
-    /// Samples that are missing between those that came.
+    /// Samples missing between received ones.
     pub holes: u64,
-    /// Samples that it wrote after we met to the topics that are read and that did not come; `None` where that is
-    /// unknown. A publisher that has not said that it ended may have written more, also while its lease lasts.
+    /// Samples lost: written after this subscriber matched, to topics that it reads, and not received. `None`
+    /// if unknown. A publisher that has not announced its end may have written more, even while its lease
+    /// lasts.
     pub lost: Option<u64>,
-    /// Whether it has told what it wrote to each topic.
+    /// True if it has sent the total of every topic.
     pub has_totals: bool,
-    /// Whether it has writers that are not followed, or is several publishers.
+    /// True if some of its writers are not tracked, or this entry stands for several publishers.
     is_partly_followed: bool,
 }
 
 impl FromPublisher {
-    /// All samples that came.
+    /// All samples received.
     #[must_use]
     pub fn received(&self) -> u64 {
         self.samples.iter().sum()
     }
 
-    /// Samples that it says it wrote to all its topics, once it has ended.
+    /// Samples that it wrote to all its topics by its own count, once it has ended.
     pub fn written(&self) -> Option<u64> {
         match self.standing {
             Standing::Done { written } | Standing::Stopped { written } => Some(written),
@@ -77,28 +80,28 @@ impl FromPublisher {
     }
 }
 
-/// Samples of one writer, which writes one topic.
+/// Samples of one writer, which writes to one topic.
 #[derive(Clone, Copy, Debug)]
 struct WriterRow {
     publisher: usize,
-    /// Number of its last sample before we met.
+    /// Number of its last sample before it matched.
     history_end: u64,
-    /// Highest number that came.
+    /// Highest sequence number received.
     last: u64,
-    /// Samples that came and were written after we met, and ends of instances.
+    /// Samples received that were written after it matched, and ends of instances.
     live: u64,
-    /// Samples that came without a number.
+    /// Samples received without a sequence number.
     unnumbered: u64,
 }
 
-/// What is known of the samples of one publisher in one topic, or in all topics.
+/// Counts of one publisher's samples in one topic, or in all topics.
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
-    /// Samples up to the last that came of each writer: those before we met, those that came, and holes.
+    /// Highest sequence number received, summed over the writers: earlier samples, received ones and gaps.
     numbered: u64,
     unnumbered: u64,
     holes: u64,
-    /// Whether samples had been written before we met.
+    /// True if a writer had written samples before it matched.
     is_met_late: bool,
 }
 
@@ -112,40 +115,41 @@ impl Account {
     }
 }
 
-/// A publisher by what was heard of it.
+/// A publisher, with all data received from it.
 #[derive(Debug)]
 struct Publisher {
     id: Option<ParticipantId>,
     received: FromPublisher,
-    /// Samples by topic, and by the writer that told of them.
+    /// Totals by topic and by the writer that sent them.
     totals: HashMap<(String, u64), Total>,
-    /// Samples by the writer that told of their end: several publishers of one participant end one by one.
+    /// Number of samples by the writer that announced the end: several publishers of one participant end
+    /// separately.
     done: HashMap<u64, u64>,
-    /// When it was heard of first.
+    /// Time of the first data from it.
     heard: Instant,
-    /// Whether it was there when that was asked.
+    /// True if it has been seen among the participants.
     was_present: bool,
-    /// Whether its end concerns nobody here, and that was told.
+    /// True if its end is irrelevant to this subscriber and has been reported.
     is_told: bool,
 }
 
-/// What a publisher wrote to a topic.
+/// Number of samples that a publisher wrote to a topic.
 #[derive(Clone, Copy, Debug)]
 struct Total {
-    /// The topic's index; `None` for one that is not read.
+    /// The topic's index; `None` for a topic that is not read.
     topic: Option<usize>,
     samples: u64,
 }
 
 impl Publisher {
-    /// Whether the totals of all its topics have come.
+    /// True if the totals of all its topics have been received.
     fn has_totals(&self) -> bool {
         let told =
             self.totals.values().fold(0, |sum: u64, total| sum.saturating_add(total.samples));
         !self.totals.is_empty() && Some(told) == self.received.written()
     }
 
-    /// Whether it writes any of the topics that are read, as far as is known.
+    /// True unless it is known to write to none of the topics that are read.
     fn concerns_us(&self) -> bool {
         let is_read = self.totals.values().any(|total| total.topic.is_some());
         !self.has_totals() || is_read || self.received.received() > 0
@@ -156,37 +160,38 @@ impl Publisher {
 #[derive(Debug)]
 pub struct Ledger {
     publishers: Vec<Publisher>,
-    /// By topic and writer.
+    /// State by topic and writer.
     writers: HashMap<(usize, u64), WriterRow>,
-    /// By topic, writer and key, the last number.
+    /// Last sequence number by topic, writer and key.
     last: HashMap<(usize, u64, u64), u64>,
     known: Known,
     sets: usize,
-    /// A conflating subscriber has lost samples with which keys ended that nothing brings up to date.
+    /// True if a conflating subscriber has lost samples and nothing brings their keys up to date.
     has_stale_keys: bool,
 }
 
-/// What a subscriber knows of samples from before it came.
+/// What a subscriber knows about samples from before it matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
-    /// It gets last values of every writer that wrote, and with them how many there were.
+    /// It receives the last values of every writer that wrote, and with them the number of samples written.
     LastValues,
-    /// It gets none, so of a writer that is silent it does not know whether it ever wrote.
+    /// It receives no last values, so it does not know whether a silent writer ever wrote.
     None,
-    /// It reads some of the topics only. Of a publisher that tells only how much it wrote to all, it does not learn of
-    /// samples that are lost behind the last that came.
+    /// It reads only some of the topics. If a publisher sends only the total of all topics, samples lost
+    /// after the last received one are not detected.
     SomeTopics {
-        /// Whether it gets last values.
+        /// True if it receives last values.
         last_values: bool,
     },
-    /// It skips samples: whether one that did not come was skipped or lost is unknown, and not counted as lost.
+    /// It skips samples. Whether a missing sample was skipped or lost is unknown, so none counts as lost.
     Conflated,
-    /// Delivery is not reliable: what came before the first that came may be lost or from before.
+    /// Delivery is not reliable: samples before the first received one may be lost, or be from before the
+    /// match.
     BestEffort,
 }
 
 impl Ledger {
-    /// An empty ledger of a subscriber of so many topic sets.
+    /// Creates an empty ledger of a subscriber with this many topic sets.
     #[must_use]
     pub fn new(known: Known, sets: usize) -> Self {
         let (writers, last) = (HashMap::new(), HashMap::new());
@@ -209,14 +214,16 @@ impl Ledger {
         }
     }
 
-    /// Notes that an instance has ended. A writer that says so gives that a number, as it does a sample.
+    /// Records the end of an instance. A writer that ends an instance gives this a sequence number, as it
+    /// does for a sample.
     pub fn note_end_of_instance(&mut self, topic: usize, info: &SampleInfo) {
         if info.instance_state == InstanceState::Disposed && info.writer_seq_num != 0 {
             self.follow(topic, info, false);
         }
     }
 
-    /// Enters the number in its writer's row, unless it `is_again` one that came; returns the index of its publisher.
+    /// Records the sequence number in its writer's row, unless it is a repetition (`is_again`); returns the
+    /// index of its publisher.
     fn follow(&mut self, topic: usize, info: &SampleInfo, is_again: bool) -> usize {
         let key = (topic, info.writer);
         let number = info.writer_seq_num;
@@ -243,15 +250,16 @@ impl Ledger {
         publisher
     }
 
-    /// Whether the last sample of the same writer and key has the same number, so that it fills no hole.
+    /// True if the last sample of the same writer and key has the same number, so that this one fills no gap.
     fn is_same(&self, arrival: &Arrival<'_>) -> bool {
         let SampleInfo { writer, writer_seq_num, .. } = arrival.raw.info;
         let last = self.last.get(&(arrival.topic, writer, arrival.key));
         writer_seq_num != 0 && last == Some(&writer_seq_num)
     }
 
-    /// Whether a sample came again, or behind a later one of its writer and key. The feed's own numbers tell it only where
-    /// the writer's are unknown: a feed may number messages of several channels, and samples of one message share a number.
+    /// True if a sample was received again, or after a later one of its writer and key. The feed's own
+    /// sequence numbers are used only if the writer's are unknown: a feed may number several channels, and
+    /// samples of one message share a number.
     fn is_repeated(&mut self, arrival: &Arrival<'_>) -> bool {
         let (number, is_numbered) = match arrival.raw.info.writer_seq_num {
             0 => (arrival.seq_num.unwrap_or(0), false),
@@ -270,8 +278,9 @@ impl Ledger {
         false
     }
 
-    /// Notes how a publisher ended; `teller` names the writer that told of it. Publishers that share a participant are done
-    /// with the sum of what they wrote. Of several that are one, a feed that is done stays done.
+    /// Records how a publisher ended; `teller` is the writer that announced it. Publishers that share a
+    /// participant are done with the sum of their samples. If one entry stands for several publishers, it
+    /// stays done once one of them is done.
     pub fn end(&mut self, owner: Option<ParticipantId>, teller: u64, standing: Standing) {
         let index = self.index_of(owner);
         let Publisher { received, done, .. } = &mut self.publishers[index];
@@ -288,8 +297,9 @@ impl Ledger {
         }
     }
 
-    /// Notes what a publisher wrote to one of its topics; `topic` is its index, `None` for one that is not read, and
-    /// `teller` names the writer that told of it. What is told again counts once.
+    /// Records the number of samples that a publisher wrote to one of its topics. `topic` is the topic's
+    /// index, `None` if it is not read; `teller` is the writer that sent the total. A repeated total counts
+    /// once.
     pub fn note_total(
         &mut self,
         owner: Option<ParticipantId>,
@@ -300,19 +310,19 @@ impl Ledger {
         let index = self.index_of(owner);
         let totals = &mut self.publishers[index].totals;
         let row = (name.to_owned(), teller);
-        // Without one of its totals, what was lost of a publisher is unknown.
+        // If a total is not stored, the publisher's losses are unknown.
         if totals.len() < ROWS_MAX || totals.contains_key(&row) {
             totals.insert(row, Total { topic, samples });
         }
     }
 
-    /// Notes that samples were lost on the way to a conflating subscriber, and that nothing brings their keys up to date.
+    /// Records that a conflating subscriber lost samples and that nothing brings their keys up to date.
     pub fn note_stale_keys(&mut self) {
         self.has_stale_keys = true;
     }
 
-    /// Notes which publishers are there; returns those that have gone without a word since the last time. One whose samples
-    /// came but that was not seen yet has two seconds.
+    /// Records which publishers are present. Returns those that have disappeared without announcing their end
+    /// since the last call. A publisher with samples that was not discovered yet has two seconds.
     pub fn note_present(&mut self, present: &[ParticipantId]) -> Vec<ParticipantId> {
         for id in present {
             self.index_of(Some(*id));
@@ -334,7 +344,8 @@ impl Ledger {
         gone
     }
 
-    /// Publishers that are done and wrote to none of the topics that are read, with those that they wrote to; each once.
+    /// Returns publishers that are done and wrote to none of the topics that are read, with the topics to
+    /// which they wrote; each publisher once.
     pub fn take_others(&mut self) -> Vec<(Option<ParticipantId>, Vec<String>)> {
         let is_other = |publisher: &&mut Publisher| {
             let is_done = matches!(publisher.received.standing, Standing::Done { .. });
@@ -350,7 +361,7 @@ impl Ledger {
         self.publishers.iter_mut().filter(is_other).map(take).collect()
     }
 
-    /// What came, by publisher, in the order in which they were first heard.
+    /// Counters by publisher, in the order of their first data.
     #[must_use]
     pub fn publishers(&self) -> Vec<FromPublisher> {
         let mut accounts: HashMap<(usize, usize), Account> = HashMap::new();
@@ -409,10 +420,10 @@ impl Ledger {
         totals.iter().map(lost).sum()
     }
 
-    /// Samples lost of a topic to which a publisher wrote `total`.
+    /// Samples lost of a topic to which a publisher wrote `total` samples.
     fn lost_of_topic(&self, account: Option<&Account>, total: u64) -> Option<u64> {
         let Some(account) = account else {
-            // A writer that is silent may have written all of it before we met.
+            // A silent writer may have written all of them before it matched.
             let is_certain = total == 0 || self.gets_last_values();
             return is_certain.then_some(total);
         };
@@ -424,19 +435,19 @@ impl Ledger {
         (!is_head_unknown).then_some(account.holes + tail)
     }
 
-    /// Samples lost of a publisher that told only how much it wrote to all its topics.
+    /// Samples lost of a publisher that sent only the total of all its topics.
     fn lost_of_all(&self, account: &Account, written: u64) -> Option<u64> {
         if account.unnumbered > 0 {
             return (account.unnumbered >= written).then_some(0);
         }
         let tail = written.saturating_sub(account.numbered);
         let is_certain = match self.known {
-            // The rest may be of topics that are not read.
+            // The rest may belong to topics that are not read.
             Known::SomeTopics { .. } => false,
             Known::LastValues => true,
-            // The tail may be of writers that were silent since we met.
+            // The missing ones may belong to writers that were silent after they matched.
             Known::None => tail == 0,
-            // So may it be here, and the head may be lost.
+            // The same applies here, and earlier samples may be lost too.
             Known::BestEffort | Known::Conflated => tail == 0 && !account.is_met_late,
         };
         is_certain.then_some(account.holes + tail)
@@ -446,14 +457,14 @@ impl Ledger {
         matches!(self.known, Known::LastValues | Known::SomeTopics { last_values: true })
     }
 
-    /// Whether samples are skipped on purpose.
+    /// True if samples are skipped on purpose.
     #[must_use]
     pub fn skips(&self) -> bool {
         self.known == Known::Conflated
     }
 
-    /// Whether losses behind the last sample of a topic are not learnt of: some topics only are read, of a publisher
-    /// that told only how much it wrote to all.
+    /// True if losses after the last sample of a topic cannot be detected: only some topics are read, and a
+    /// publisher sent only the total of all topics.
     #[must_use]
     pub fn has_unknown_tails(&self) -> bool {
         let has_ended = |publisher: &&Publisher| publisher.received.written().is_some();
@@ -462,22 +473,23 @@ impl Ledger {
             && ended.any(|publisher| !publisher.has_totals())
     }
 
-    /// Whether some publisher's feed is done, and everything has come that those wrote who have ended.
+    /// True if some publisher's feed is done, and all samples of the publishers that have ended were
+    /// received.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         if self.known == Known::Conflated || self.has_unknown_tails() || !self.has_end() {
-            // Samples of those that have ended may still wait to be taken.
+            // Samples of ended publishers may still wait to be taken.
             return false;
         }
         let is_accounted = |received: &FromPublisher| match received.written() {
-            // Totals may still be on their way.
+            // Totals may still be in transit.
             Some(written) => received.lost == Some(0) && (received.has_totals || written > 0),
             None => true,
         };
         self.publishers().iter().all(is_accounted)
     }
 
-    /// Whether the feed of some publisher of the topics that are read is done.
+    /// True if a publisher of topics that are read announced that its feed is done.
     pub fn has_end(&self) -> bool {
         let is_done = |publisher: &Publisher| {
             matches!(publisher.received.standing, Standing::Done { .. }) && publisher.concerns_us()
@@ -485,7 +497,7 @@ impl Ledger {
         self.publishers.iter().any(is_done)
     }
 
-    /// The publisher's index; publishers of this process are one.
+    /// Returns the publisher's index; all publishers of this process share one.
     fn index_of(&mut self, owner: Option<ParticipantId>) -> usize {
         let known = self.publishers.iter().position(|publisher| publisher.id == owner);
         known.unwrap_or_else(|| {
@@ -551,7 +563,8 @@ mod tests {
         Ledger::new(Known::LastValues, 1)
     }
 
-    /// A ledger in which samples with these numbers of one writer have come, met after `history_end`.
+    /// A ledger that has received samples with these numbers from one writer, which matched after
+    /// `history_end`.
     fn heard(known: Known, history_end: u64, numbers: &[u64]) -> Ledger {
         let mut ledger = Ledger::new(known, 1);
         for &number in numbers {

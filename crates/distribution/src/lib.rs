@@ -1,8 +1,9 @@
-//! Market-data samples on their way from one process to many.
+//! Distribution of market-data samples from one process to many.
 //!
-//! The crate is free of any transport: it has the [samples](Sample), their [bytes](cdr), what
-//! [fills](fill) them from decoded FAST messages, [types made of templates](templates), a [`Publisher`] and a
-//! [`Subscriber`], and the traits that a [transport] implements. The crate `tickwire-dds` carries samples over DDS.
+//! The crate contains no transport. It defines the [samples](Sample) and their [encoding](cdr), [fills](fill)
+//! them from decoded FAST messages, generates [types from templates](templates), and has a [`Publisher`], a
+//! [`Subscriber`] and the traits that a [transport] implements. The crate `tickwire-dds` carries samples over
+//! DDS.
 //!
 //! # Examples
 //!

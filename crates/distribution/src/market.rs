@@ -31,31 +31,32 @@ const TRADE: usize = 2;
 const STATUS: usize = 3;
 const DEFINITION: usize = 4;
 
-/// What is told of the message that books and events come from.
+/// The message from which books and events originate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// Sequence number of its packet; `None` where packets have none.
+    /// Sequence number of its packet; `None` if packets have none.
     pub seq_num: Option<u64>,
-    /// When the exchange sent it, in the digits of the feed; `None` where it does not tell.
+    /// Sending time of the exchange, in the digits of the feed; `None` if the feed does not send it.
     pub sending_time: Option<u64>,
-    /// When it was received, in nanoseconds since 1970.
+    /// Receive time, in nanoseconds since 1970.
     pub received_ns: u64,
 }
 
-/// Fills the samples of one channel and writes them. Samples are reused: once warm, filling allocates nothing.
+/// Fills the samples of one channel and writes them. Samples are reused, so that filling does not allocate
+/// once warm.
 pub struct MarketSamples {
-    /// Levels of a side that are published.
+    /// Maximum number of levels per side that are published.
     levels_max: usize,
     top: BookTop,
     book: Book,
     trade: Trade,
     status: Status,
     definition: Definition,
-    /// The best prices and the state published last.
+    /// The best prices and the state that were published last.
     tops: HashMap<(Instrument, BookKind), BookTop>,
 }
 
-/// Sets the members that all samples begin with.
+/// Sets the members at the start of all samples.
 macro_rules! set_head {
     ($sample:expr, $instrument:expr, $origin:expr) => {{
         set($instrument, &mut $sample.instrument);
@@ -66,7 +67,7 @@ macro_rules! set_head {
 }
 
 impl MarketSamples {
-    /// Samples of a channel of a source, with at most `levels_max` levels a side.
+    /// Creates samples of a channel of a source, with at most `levels_max` levels per side.
     #[must_use]
     pub fn new(source: &str, channel: &str, levels_max: Option<u32>) -> Self {
         let (source, channel) = (source.to_owned(), channel.to_owned());
@@ -82,8 +83,8 @@ impl MarketSamples {
         }
     }
 
-    /// Publishes a book that changed, or became fresh or stale: all its levels, and the best prices if they or
-    /// the state changed.
+    /// Publishes a book that changed, or became fresh or stale: all its levels, and also the best prices if
+    /// they or the state changed.
     ///
     /// # Errors
     /// What the transport refuses.
@@ -131,7 +132,7 @@ impl MarketSamples {
         publisher.publish(BOOK, book)
     }
 
-    /// Publishes a trade, a status or a definition; nothing of other events.
+    /// Publishes a trade, a status or a definition, and ignores other events.
     ///
     /// # Errors
     /// What the transport refuses.
@@ -161,7 +162,7 @@ impl MarketSamples {
             }
             MarketEvent::Definition(instrument, told) => {
                 let definition = &mut self.definition;
-                // All that is known by now, not only what is new.
+                // Everything known so far, not only the new properties.
                 let known = instruments.definition(*instrument).unwrap_or(told);
                 set_head!(definition, instruments.name(*instrument), origin);
                 set(known.symbol.as_deref().unwrap_or_default(), &mut definition.symbol);
@@ -174,7 +175,7 @@ impl MarketSamples {
     }
 }
 
-/// Whether best prices and state are those published last.
+/// True if best prices and state equal those published last.
 fn is_same(last: &BookTop, top: &BookTop) -> bool {
     last.stale_reason == top.stale_reason
         && (last.has_bid, last.has_offer) == (top.has_bid, top.has_offer)
@@ -182,7 +183,7 @@ fn is_same(last: &BookTop, top: &BookTop) -> bool {
         && is_same_level(&last.offer, &top.offer)
 }
 
-/// Whether levels are the same by value: 1333 x 10^1 is 13330.
+/// True if levels are equal by value: 1333 x 10^1 is 13330.
 fn is_same_level(last: &BookLevel, level: &BookLevel) -> bool {
     amount(last.price) == amount(level.price)
         && amount(last.size) == amount(level.size)
@@ -219,7 +220,7 @@ fn fill_trade(trade: &mut Trade, told: &FeedTrade<'_>) {
     set(&String::from_utf8_lossy(told.conditions), &mut trade.conditions);
 }
 
-/// Replaces a string in its memory; characters that end strings on the wire are left out.
+/// Replaces a string, reusing its memory; NUL characters, which end strings on the wire, are left out.
 fn set(value: &str, text: &mut String) {
     text.clear();
     text.extend(value.split('\0'));

@@ -1,4 +1,4 @@
-//! The writers of a publisher, and what it does when a subscriber is slow.
+//! The writers of a publisher, and the handling of slow subscribers.
 
 use std::time::{Duration, Instant};
 
@@ -10,18 +10,18 @@ use crate::{Done, Sample, Total, Writer};
 /// Longest sleep of a loop that waits for subscribers.
 const TICK: Duration = Duration::from_millis(20);
 
-/// What became of samples.
+/// Counters of a publisher's samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PublisherCounters {
-    /// Written, by topic set.
+    /// Samples written, by topic set.
     pub written: Vec<u64>,
-    /// Abandoned because no room came in the time allowed.
+    /// Samples dropped because the buffer stayed full for the allowed time.
     pub dropped: u64,
-    /// Of a security without topic.
+    /// Samples of a security that has no topic.
     pub unlisted: u64,
     /// Writes that had to wait for room.
     pub stalls: u64,
-    /// Time they waited, in nanoseconds.
+    /// Total time of these waits, in nanoseconds.
     pub stalled_ns: u64,
 }
 
@@ -33,18 +33,19 @@ impl PublisherCounters {
     }
 }
 
-/// Where samples go: a [`Publisher`], or several of them on different transports.
+/// Destination of samples: a [`Publisher`], or several of them on different transports.
 pub trait Outlet {
     /// Why it refuses.
     type Error;
 
-    /// Writes a sample to the set of this index, which is of its type.
+    /// Writes a sample to the set with this index, which must have its type.
     ///
     /// # Errors
     /// What the transport refuses; not that there was no room, which is counted.
     fn publish<S: Sample>(&mut self, set: usize, sample: &S) -> Result<(), Self::Error>;
 
-    /// Writes the bytes of a sample to the set of this index, whose type and encoding they are of.
+    /// Writes the bytes of a sample to the set with this index. They must have the type and encoding of the
+    /// set.
     ///
     /// # Errors
     /// As [`publish`](Self::publish).
@@ -69,7 +70,7 @@ impl<P: Participant> Outlet for Publisher<P> {
 struct Patience {
     is_over: Box<dyn Fn() -> bool + Send>,
     max: Duration,
-    /// The last sample waited in vain: until one succeeds, each is tried only once.
+    /// The last sample waited in vain: until a write succeeds, each sample is tried only once.
     is_exhausted: bool,
 }
 
@@ -109,7 +110,7 @@ impl<W> Writers<W> {
     }
 }
 
-/// Writes samples to the topics of some sets, and says when that is over.
+/// Writes samples to the topics of some sets, and announces the end of its feed.
 ///
 /// # Examples
 /// A publisher over any transport:
@@ -131,7 +132,7 @@ impl<W> Writers<W> {
 /// ```
 pub struct Publisher<P: Participant> {
     sets: Vec<Writers<P::RawWriter>>,
-    /// By whether the feed was stopped.
+    /// The writers of topic Done and of topic Stopped.
     ends: [Writer<Done, P::RawWriter>; 2],
     totals: Writer<Total, P::RawWriter>,
     patience: Patience,
@@ -140,8 +141,8 @@ pub struct Publisher<P: Participant> {
 }
 
 impl<P: Participant> Publisher<P> {
-    /// Writers of the topics of `sets`. A write that finds no room is tried again for `wait_max`, unless
-    /// `is_over` says that the publisher is to end.
+    /// Creates writers of the topics of `sets`. A write to a full buffer is retried for `wait_max`, unless
+    /// `is_over` returns true.
     ///
     /// # Errors
     /// What the transport refuses.
@@ -184,13 +185,13 @@ impl<P: Participant> Publisher<P> {
         Ok(Writers::BySecurity(by_security))
     }
 
-    /// What became of the samples so far.
+    /// Counters of the samples so far.
     pub fn counters(&self) -> &PublisherCounters {
         &self.counters
     }
 
-    /// Waits until every topic has `count` subscribers; false where `timeout` passed first or the publisher
-    /// is to end.
+    /// Waits until every topic has `count` subscribers; false if `timeout` passed or the publisher must end
+    /// first.
     ///
     /// # Errors
     /// What the transport refuses.
@@ -198,8 +199,8 @@ impl<P: Participant> Publisher<P> {
         self.wait_until(timeout, || self.is_matched(count))
     }
 
-    /// As [`wait_matched`](Self::wait_matched) for subscribers that read some of the topics only: waits for so many
-    /// readers of the topic Done, which a [`Subscriber`](crate::Subscriber) makes last.
+    /// Like [`wait_matched`](Self::wait_matched), for subscribers that read only some of the topics: waits
+    /// for this many readers of the topic Done, which a [`Subscriber`](crate::Subscriber) creates last.
     ///
     /// # Errors
     /// What the transport refuses.
@@ -207,7 +208,7 @@ impl<P: Participant> Publisher<P> {
         self.wait_until(timeout, || self.has_subscribers(count))
     }
 
-    /// Whether `count` subscribers are there, as [`wait_subscribers`](Self::wait_subscribers) counts them.
+    /// True if there are `count` subscribers, as [`wait_subscribers`](Self::wait_subscribers) counts them.
     ///
     /// # Errors
     /// What the transport refuses.
@@ -230,7 +231,7 @@ impl<P: Participant> Publisher<P> {
         Ok(true)
     }
 
-    /// Whether every topic has `count` subscribers.
+    /// True if every topic has `count` subscribers.
     ///
     /// # Errors
     /// What the transport refuses.
@@ -243,7 +244,7 @@ impl<P: Participant> Publisher<P> {
         self.has_subscribers(count)
     }
 
-    /// Writes a sample to the set of this index, which is of its type. Once warm it does not allocate.
+    /// Writes a sample to the set with this index, which must have its type. Once warm it does not allocate.
     ///
     /// # Errors
     /// What the transport refuses; not that there was no room, which is counted.
@@ -257,7 +258,8 @@ impl<P: Participant> Publisher<P> {
         self.write(set, sample.security())
     }
 
-    /// Writes the bytes of a sample to the set of this index, whose type and encoding they are of.
+    /// Writes the bytes of a sample to the set with this index. They must have the type and encoding of the
+    /// set.
     ///
     /// # Errors
     /// What the transport refuses; not that there was no room, which is counted.
@@ -294,8 +296,9 @@ impl<P: Participant> Publisher<P> {
         Ok(())
     }
 
-    /// Waits until the subscribers have everything, and tells them how much it was: as the whole feed, or as
-    /// what was written before the publisher was stopped. False where they did not get there in `timeout`.
+    /// Waits until the subscribers have everything, then sends them the totals and announces that the feed is
+    /// done (`is_whole`) or that the publisher was stopped. False if they did not acknowledge everything
+    /// within `timeout`.
     ///
     /// # Errors
     /// What the transport refuses.
@@ -308,7 +311,7 @@ impl<P: Participant> Publisher<P> {
         for TopicWriter { topic, written, .. } in self.sets.iter().flat_map(Writers::all) {
             self.totals.write(&Total { topic: topic.clone(), samples: *written })?;
         }
-        // Subscribers are to have the totals when they hear of the end.
+        // Subscribers must have the totals when they learn of the end.
         is_in_time(self.totals.wait_acknowledged(left().max(TICK)))?;
         let end = &mut self.ends[usize::from(!is_whole)];
         end.write(&Done { samples: self.counters.written() })?;
@@ -316,7 +319,7 @@ impl<P: Participant> Publisher<P> {
     }
 }
 
-/// Whether a call succeeded before its time was over.
+/// True if a call succeeded before its time limit.
 pub(crate) fn is_in_time<E: TransportError>(result: Result<(), E>) -> Result<bool, E> {
     match result {
         Ok(()) => Ok(true),
@@ -325,7 +328,7 @@ pub(crate) fn is_in_time<E: TransportError>(result: Result<(), E>) -> Result<boo
     }
 }
 
-/// Tries until there is room; false where there was none in time.
+/// Retries until there is room; false if there was none in time.
 #[cold]
 fn write_again<W: RawWriter>(
     writer: &mut W,

@@ -2,46 +2,45 @@
 
 use std::time::Duration;
 
-/// Whether lost samples are sent again.
+/// Whether lost samples are retransmitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reliability {
     /// A lost sample stays lost.
     BestEffort,
-    /// A lost sample is sent again as long as the history holds it.
+    /// A lost sample is retransmitted as long as the history holds it.
     Reliable {
         /// The longest time a write may wait for room in a full history.
         max_blocking: Duration,
     },
 }
 
-/// How many samples of one instance are held.
+/// Number of samples of one instance that are held.
 ///
-/// A type without key has one instance a topic.
+/// A type without key has one instance per topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum History {
-    /// All that were not yet acknowledged (writer) or taken (reader). A dead reader blocks a reliable
-    /// writer until the middleware gives the reader up, so pair it with a short `max_blocking`.
+    /// All that were not yet acknowledged (writer) or taken (reader). A dead reader blocks a reliable writer
+    /// until its lease expires, so combine this with a short `max_blocking`.
     KeepAll,
-    /// The last samples; an older one gives way and a writer never blocks.
+    /// The last samples; older ones are dropped and a writer never blocks.
     KeepLast(u32),
 }
 
-/// Whether a reader that comes late gets what was written before.
+/// Whether a late reader receives earlier samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// A late reader gets the last samples of every instance from the writers that still live.
+    /// A late reader receives the last samples of every instance from the writers that still exist.
     TransientLocal {
-        /// How many of each instance, whatever the history holds for readers that are there.
+        /// Number of samples per instance, independent of the history for matched readers.
         depth: u32,
     },
-    /// A reader gets what is written while it is matched.
+    /// A reader receives only samples written while it is matched.
     Volatile,
 }
 
 /// Quality of service of a writer or reader.
 ///
-/// Writer and reader match only where the writer offers at least what the reader asks for and their
-/// partitions have a name in common.
+/// Writer and reader match only if the writer offers at least the reader's QoS and they share a partition.
 ///
 /// # Examples
 /// ```
@@ -52,23 +51,23 @@ pub enum Durability {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Qos {
-    /// Whether lost samples are sent again.
+    /// Whether lost samples are retransmitted.
     pub reliability: Reliability,
-    /// How many samples of one instance are held.
+    /// Number of samples of one instance that are held.
     pub history: History,
-    /// Whether late readers get what was written before.
+    /// Whether late readers receive earlier samples.
     pub durability: Durability,
-    /// Samples that a writer or reader holds at most over all instances; `None` sets no limit.
+    /// Maximum number of samples that a writer or reader holds over all instances; `None` sets no limit.
     pub samples_max: Option<u32>,
-    /// Whether a writer collects samples in one datagram until it is full or
-    /// [`flush`](crate::Writer::flush) is called: more samples a second, each later. Readers ignore it.
+    /// True if a writer collects samples in one datagram until it is full or [`flush`](crate::Writer::flush)
+    /// is called: higher throughput, higher latency. Readers ignore it.
     pub batching: bool,
     /// Names of the partitions; none means the default partition. Readers may use `*` and `?`.
     pub partitions: Vec<String>,
 }
 
 impl Qos {
-    /// Time a reliable write may wait for room unless the user says otherwise.
+    /// Default of the time that a reliable write may wait for room.
     pub const MAX_BLOCKING: Duration = Duration::from_millis(100);
 
     /// Reliable, volatile, the last sample of each instance.
@@ -100,7 +99,7 @@ impl Qos {
         self
     }
 
-    /// Holds all samples, `samples_max` over all instances at most.
+    /// Holds all samples, at most `samples_max` over all instances.
     #[must_use]
     pub fn keep_all(mut self, samples_max: u32) -> Self {
         self.history = History::KeepAll;
@@ -108,7 +107,7 @@ impl Qos {
         self
     }
 
-    /// Lets late readers have the last `depth` samples of each instance.
+    /// Sends the last `depth` samples of each instance to late readers.
     #[must_use]
     pub fn transient_local(mut self, depth: u32) -> Self {
         self.durability = Durability::TransientLocal { depth };

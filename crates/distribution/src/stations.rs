@@ -1,4 +1,4 @@
-//! Readers of all topics of a subscriber, waited for together.
+//! The readers of all topics of a subscriber, which waits for all of them together.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::types::StructType;
 
 /// Longest sleep of a loop that waits for something besides samples.
 const TICK: Duration = Duration::from_millis(20);
-/// Samples taken from one reader before the next has its turn.
+/// Maximum number of samples taken from one reader before the next one.
 const DRAINED_MAX: usize = 256;
-/// The time of an echo that is not to be timed.
+/// The time of an echo that must not be timed.
 const NO_TIME: i64 = 0;
-/// Members that number the messages or packets samples come from.
+/// Members that hold the sequence number of the message or packet from which samples come.
 const SEQ_NUMS: [&str; 4] = ["SequenceNumber", "msgSeqNum", "MsgSeqNum", "seq_num"];
 
-/// A sample that came.
+/// A received sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a> {
     /// Index of its topic set.
@@ -33,17 +33,17 @@ pub struct Arrival<'a> {
     pub of: &'a StructType,
     /// Its bytes, and what the transport knows about it.
     pub raw: RawSample<'a>,
-    /// Sequence number of the message that it comes from; `None` for a type without one.
+    /// Sequence number of its message; `None` for a type without one.
     pub seq_num: Option<u64>,
-    /// A number for its key: equal keys have equal numbers. 0 for a type without key.
+    /// A number for its key: equal keys have equal numbers; 0 for a type without key.
     pub key: u64,
-    /// When it was taken, by this machine's clock, in nanoseconds since the Unix epoch.
+    /// Time at which it was taken, by this machine's clock, in nanoseconds since the Unix epoch.
     pub taken_ns: u64,
 }
 
 impl Arrival<'_> {
-    /// From when it was written to when it was taken, in nanoseconds; `None` for a sample that was written
-    /// before writer and reader met, and for the echo of one.
+    /// Time from writing to taking, in nanoseconds; `None` for a sample that was written before writer and
+    /// reader matched, and for its echo.
     #[must_use]
     pub fn age_ns(&self) -> Option<u64> {
         let written_ns = u64::try_from(self.raw.info.source_timestamp_ns).ok();
@@ -51,7 +51,7 @@ impl Arrival<'_> {
         (!self.raw.info.is_history()).then(|| self.taken_ns.saturating_sub(written_ns))
     }
 
-    /// Whose it is; `None` where that is this process.
+    /// The publishing participant; `None` if it is this process.
     #[must_use]
     pub fn publisher(&self) -> Option<ParticipantId> {
         self.raw.info.participant
@@ -60,7 +60,7 @@ impl Arrival<'_> {
     /// Copies the sample.
     ///
     /// # Errors
-    /// `S` is not its type.
+    /// The sample is not of type `S`.
     pub fn load<S: Sample>(&self, received: &mut Received<S>) -> Result<(), DecodeError> {
         received.load(&self.raw)
     }
@@ -75,16 +75,16 @@ struct Station<P: Participant> {
     seq_num: Option<usize>,
     reader: P::RawReader,
     echo: Option<P::RawWriter>,
-    /// An echo in the encoding of its topic, for samples that came in another.
+    /// The echo in the encoding of its topic, for samples received in another encoding.
     echo_bytes: Vec<u8>,
     unreadable: u64,
     echoes_refused: u64,
 }
 
-/// What a reader had.
+/// A sample or event from a reader.
 pub(crate) enum Taken<'a> {
     Sample(&'a Arrival<'a>),
-    /// An instance has ended, or has no writers any more.
+    /// An instance was disposed of, or has no writers any more.
     EndOfInstance {
         /// Index of its topic.
         topic: usize,
@@ -93,7 +93,7 @@ pub(crate) enum Taken<'a> {
 }
 
 impl<P: Participant> Station<P> {
-    /// Hands what has come to `take`; `topic` is the index of this station.
+    /// Passes received samples to `take`; `topic` is the index of this station.
     fn drain(&mut self, topic: usize, take: &mut dyn FnMut(Taken<'_>)) -> Result<usize, P::Error> {
         let Self { set, of, seq_num, reader, echo, echo_bytes, unreadable, echoes_refused, .. } =
             self;
@@ -110,7 +110,7 @@ impl<P: Participant> Station<P> {
                 continue;
             };
             if let Some(echo) = echo {
-                // A last value may be old: its echo says nothing of the time that samples take.
+                // A last value may be old, so its echo must not be timed.
                 let is_old = raw.info.is_history();
                 let written_ns = if is_old { NO_TIME } else { raw.info.source_timestamp_ns };
                 let is_own = raw.encoding == of.encoding;
@@ -138,7 +138,7 @@ impl<P: Participant> Station<P> {
     }
 }
 
-/// Sequence number and key of a sample whose bytes are of its type.
+/// Sequence number and key of a sample whose bytes have been validated.
 fn identity(
     of: &StructType,
     seq_num: Option<usize>,
@@ -168,13 +168,13 @@ fn unix_ns() -> u64 {
 /// What is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The echoes of what this process publishes.
+    /// The echoes of samples that this process publishes.
     Echoes,
     /// What publishers write.
     Samples {
-        /// Whether to write each sample back.
+        /// True if each sample is echoed.
         echo: bool,
-        /// Whether only the last sample of each instance waits to be taken.
+        /// True if only the last sample of each instance is held.
         conflate: bool,
     },
 }
@@ -187,7 +187,7 @@ pub struct Stations<P: Participant> {
 }
 
 impl<P: Participant> Stations<P> {
-    /// Makes the readers.
+    /// Creates the readers.
     ///
     /// # Errors
     /// What the transport refuses.
@@ -241,8 +241,8 @@ impl<P: Participant> Stations<P> {
         Ok(())
     }
 
-    /// Waits for samples, `timeout` at most, and hands those that came to `take`. Returns how many; not
-    /// all that are there, so that a loop around this sees other things too.
+    /// Waits at most `timeout` for samples and passes received ones to `take`. Returns their number. One call
+    /// takes a limited number, so that the caller's loop can do other work.
     ///
     /// # Errors
     /// What the transport refuses.
@@ -258,7 +258,7 @@ impl<P: Participant> Stations<P> {
         })
     }
 
-    /// As [`receive`](Self::receive), with the ends of instances; without a timeout it does not wait.
+    /// Like [`receive`](Self::receive), with the ends of instances; without a timeout it does not wait.
     pub(crate) fn receive_all(
         &mut self,
         timeout: Option<Duration>,
@@ -276,18 +276,18 @@ impl<P: Participant> Stations<P> {
         Ok(count)
     }
 
-    /// The type of the topic of this index.
+    /// The type of the topic with this index.
     pub(crate) fn of(&self, topic: usize) -> &StructType {
         &self.stations[topic].of
     }
 
-    /// The index of a topic; `None` for one that is not read.
+    /// The index of a topic; `None` if it is not read.
     pub(crate) fn topic(&self, name: &str) -> Option<usize> {
         self.stations.iter().position(|station| station.topic == name)
     }
 
-    /// Waits until every topic has a writer, and every echo a reader; false where `timeout` passed first
-    /// or `is_over` says so.
+    /// Waits until every topic has a writer and every echo a reader; false if `timeout` passed or `is_over`
+    /// returned true first.
     ///
     /// # Errors
     /// What the transport refuses.
@@ -308,7 +308,7 @@ impl<P: Participant> Stations<P> {
         Ok(true)
     }
 
-    /// Samples lost on the way, as far as the transport knows.
+    /// Samples lost in transit, as far as the transport knows.
     ///
     /// # Errors
     /// What the transport refuses.
@@ -316,18 +316,18 @@ impl<P: Participant> Stations<P> {
         self.stations.iter().map(|station| station.reader.lost()).sum()
     }
 
-    /// Why writers are not read, for people, since this was asked last.
+    /// Returns the reasons, as text for people, why writers are not read; only those since the last call.
     pub fn take_refusals(&mut self) -> Vec<String> {
         let readers = self.stations.iter_mut().map(|station| &mut station.reader);
         readers.flat_map(RawReader::take_refusals).collect()
     }
 
-    /// Samples dropped because their bytes are not of the type: a string that is not UTF-8.
+    /// Samples dropped because their bytes do not match the type, for example a string that is not UTF-8.
     pub fn unreadable(&self) -> u64 {
         self.stations.iter().map(|station| station.unreadable).sum()
     }
 
-    /// Echoes abandoned because the publisher did not take them.
+    /// Echoes dropped because the publisher did not take them.
     pub fn echoes_refused(&self) -> u64 {
         self.stations.iter().map(|station| station.echoes_refused).sum()
     }

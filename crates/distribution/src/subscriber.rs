@@ -1,4 +1,4 @@
-//! A subscriber: samples of all its topics, how their publishers end, and what was lost.
+//! A subscriber: receives samples of all its topics, tracks how their publishers end, and counts losses.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -11,25 +11,25 @@ use crate::stations::{Arrival, Role, Stations, Taken};
 use crate::transport::{Participant, ParticipantId, RawSample, Received, SampleInfo};
 use crate::{Done, Reader, Sample, Total};
 
-/// How often to look who is there.
+/// Interval at which the present publishers are checked.
 const WATCH_EVERY: Duration = Duration::from_millis(100);
-/// How long to wait for samples behind the publisher's word that it has ended.
+/// Time to wait for further samples after a publisher announced its end.
 const QUIET: Duration = Duration::from_millis(500);
 
-/// How a subscriber reads.
+/// Options of a subscriber.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SubscriberOptions {
-    /// The topics are some of those that publishers write. A publisher that tells only how much it wrote to all of them
-    /// does not tell then what was lost behind the last sample that came.
+    /// True if the topics are only some of those that publishers write. If a publisher sends only the total
+    /// of all topics, samples lost after the last received one are not detected then.
     pub some_topics: bool,
-    /// Write each sample back, so that the publisher can time it.
+    /// Echo each sample, so that the publisher can measure round trips.
     pub echo: bool,
-    /// Conflate: take samples no more often than this apart, and of each key the last one then. Samples in
-    /// between are skipped and not counted as lost.
+    /// Conflate: take samples at most once per this interval, and then only the last one of each key. Skipped
+    /// samples do not count as lost.
     pub every: Option<Duration>,
 }
 
-/// A sample that is kept until the turn is over.
+/// A sample that is kept until the end of the turn.
 struct Kept {
     set: usize,
     topic: usize,
@@ -55,7 +55,7 @@ impl Kept {
     }
 }
 
-/// Reads the topics of some sets from all publishers, and keeps account of what was lost.
+/// Reads the topics of some sets from all publishers, and counts lost samples.
 ///
 /// # Examples
 /// A subscriber over any transport:
@@ -82,24 +82,24 @@ impl Kept {
 /// ```
 pub struct Subscriber<P: Participant> {
     stations: Stations<P>,
-    /// What publishers say when they are done, and when they were stopped.
+    /// Readers of topic Stopped and of topic Done.
     ends: [Reader<Done, P::RawReader>; 2],
-    /// What publishers say they wrote to each topic, before they say that they end.
+    /// Reader of the totals by topic, which publishers write before they announce their end.
     totals: Reader<Total, P::RawReader>,
     watched: Instant,
     ledger: Ledger,
-    /// When a sample or a publisher's word that it ended came last.
+    /// Time of the last sample or announced end.
     last: Instant,
     every: Option<Duration>,
-    /// Whether a reader that falls behind still gets the last sample of each key.
+    /// True if a reader that falls behind still receives the last sample of each key.
     has_last_values: bool,
-    /// When samples were taken last; conflating only.
+    /// Time of the last turn, if conflating.
     turn: Option<Instant>,
     gone: Vec<ParticipantId>,
 }
 
 impl<P: Participant> Subscriber<P> {
-    /// Readers of the topics of `sets`.
+    /// Creates readers of the topics of `sets`.
     ///
     /// # Errors
     /// What the transport refuses.
@@ -126,7 +126,7 @@ impl<P: Participant> Subscriber<P> {
         Ok(Self {
             stations,
             totals,
-            // Last: publishers take whoever reads them for a subscriber that has all its readers.
+            // Created last: a publisher takes a reader of these topics for a complete subscriber.
             ends: [end(stopped)?, end(done)?],
             watched: Instant::now(),
             ledger: Ledger::new(known, sets.len()),
@@ -138,8 +138,8 @@ impl<P: Participant> Subscriber<P> {
         })
     }
 
-    /// Waits for samples, `timeout` at most, and hands those that came to `take`; conflating, when their turn
-    /// has come. Returns how many.
+    /// Waits at most `timeout` for samples, passes received ones to `take` and returns their number. A
+    /// conflating subscriber passes them on only when the interval has passed.
     ///
     /// # Errors
     /// What the transport refuses.
@@ -154,7 +154,7 @@ impl<P: Participant> Subscriber<P> {
         }
     }
 
-    /// As [`receive`](Self::receive) without waiting.
+    /// Like [`receive`](Self::receive), without waiting.
     ///
     /// # Errors
     /// What the transport refuses.
@@ -165,7 +165,7 @@ impl<P: Participant> Subscriber<P> {
         }
     }
 
-    /// Sleeps until samples may be taken, `timeout` at most, and takes all that are there if it is time.
+    /// Sleeps at most `timeout`, until the interval has passed, and then takes all available samples.
     fn take_turn(
         &mut self,
         every: Duration,
@@ -183,7 +183,8 @@ impl<P: Participant> Subscriber<P> {
         self.turn = Some(begun);
         let mut kept = HashMap::new();
         let Self { stations, ledger, .. } = self;
-        // Some transports keep the last sample of a key, others all. New ones that come meanwhile wait for the next turn.
+        // Some transports keep only the last sample of a key, others all. Samples that arrive after this
+        // interval wait for the next turn.
         loop {
             let count = stations.receive_all(None, &mut |taken| match taken {
                 Taken::Sample(arrival) => {
@@ -224,7 +225,7 @@ impl<P: Participant> Subscriber<P> {
         self.note_step(count)
     }
 
-    /// Looks after publishers, after `count` samples have come.
+    /// Updates the state of the publishers after `count` samples were received.
     fn note_step(&mut self, count: usize) -> Result<usize, P::Error> {
         if count > 0 {
             self.last = Instant::now();
@@ -235,7 +236,7 @@ impl<P: Participant> Subscriber<P> {
         Ok(count)
     }
 
-    /// Enters what publishers have said. One that has both stopped and done is done.
+    /// Records the ends that publishers announced. A publisher that announced both is done.
     fn take_ends(&mut self) -> Result<(), P::Error> {
         let mut ends = Vec::new();
         let mut received = Received::<Done>::default();
@@ -247,7 +248,7 @@ impl<P: Participant> Subscriber<P> {
                 }
             }
         }
-        // Totals were written before, so that they are here by now, or follow at once.
+        // Totals are written before the end, so they are available now or follow immediately.
         self.take_totals()?;
         for (publisher, teller, is_whole, written) in ends {
             let standing = match is_whole {
@@ -273,42 +274,43 @@ impl<P: Participant> Subscriber<P> {
         Ok(())
     }
 
-    /// Looks from time to time who is there.
+    /// Checks at intervals which publishers are present.
     fn watch(&mut self) -> Result<(), P::Error> {
         if self.watched.elapsed() < WATCH_EVERY {
             return Ok(());
         }
         self.watched = Instant::now();
         let present = self.ends[1].publishers()?;
-        // What one said before it went comes first.
+        // An end that was announced before the publisher left takes precedence.
         self.take_ends()?;
         self.gone.extend(self.ledger.note_present(&present));
         Ok(())
     }
 
-    /// Publishers that have gone without a word since this was asked last: what they wrote last may be lost.
+    /// Returns publishers that have disappeared without announcing their end since the last call; their last
+    /// samples may be lost.
     pub fn take_gone(&mut self) -> impl Iterator<Item = ParticipantId> {
         std::mem::take(&mut self.gone).into_iter()
     }
 
-    /// Publishers that are done and wrote to none of the topics that are read, with the topics that they wrote to, since this
-    /// was asked last. They end nobody.
+    /// Returns publishers that are done and wrote to none of the topics that are read, with the topics to
+    /// which they wrote; only those since the last call. They do not end the subscriber.
     pub fn take_others(&mut self) -> Vec<(Option<ParticipantId>, Vec<String>)> {
         self.ledger.take_others()
     }
 
-    /// Why publishers are not read, for people, since this was asked last.
+    /// Returns the reasons, as text for people, why publishers are not read; only those since the last call.
     pub fn take_refusals(&mut self) -> Vec<String> {
         self.stations.take_refusals()
     }
 
-    /// Whether a publisher's feed is done and everything of it has come, or nothing more comes.
+    /// True if a publisher's feed is done and complete, or nothing more is expected.
     pub fn is_over(&self) -> bool {
         let is_quiet = self.last.elapsed() > QUIET.max(self.every.unwrap_or_default());
         self.ledger.is_complete() || (self.ledger.has_end() && is_quiet)
     }
 
-    /// What came, and what is known to be lost.
+    /// Received and lost samples.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }

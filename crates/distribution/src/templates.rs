@@ -1,9 +1,10 @@
-//! Samples of any template: a type made of the template, and its messages as samples of that type.
+//! Samples for any template: generates a type from the template and converts its messages to samples of that
+//! type.
 //!
-//! What a template has becomes a structure of the same shape: numbers, text and bytes as they are, decimals as
-//! `tickwire::Decimal`, groups as structures, sequences as sequences, and what is optional as an optional member,
-//! so that nothing absent looks like a value. The type is told to readers at run time; a generic tool shows the
-//! samples without an IDL file.
+//! The type is a structure with the same shape as the template: numbers, text and bytes as they are, decimals
+//! as `tickwire::Decimal`, groups as structures, sequences as sequences, and optional fields as optional
+//! members, so that an absent value never looks like a value. Readers learn the type at run time; a generic
+//! tool shows the samples without an IDL file.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,30 +25,30 @@ const MODULE: &str = "templates";
 /// Longest name of a member. Spec: DDS-XTypes 1.3 §7.3.4.2 (MemberName).
 const NAME_MAX: usize = 255;
 
-/// Why a template has no samples.
+/// Reason why a template has no samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Misshape {
-    /// The field refers to a template by the stream, so that its type is not known before.
+    /// The field is a dynamic template reference, so its type is not known in advance.
     Dynamic {
         /// The template.
         template: String,
         /// The field.
         field: String,
     },
-    /// No template has the field that is to be the key.
+    /// No template has the requested key field.
     NoKey {
         /// The field.
         field: String,
     },
-    /// A key has to be there in every message, and to be a number or text.
+    /// The key field is optional, or is not a number or text.
     NotKey {
         /// The template.
         template: String,
         /// The field.
         field: String,
     },
-    /// Two fields of a structure, or two templates, have names that are the same as members or topics.
+    /// Two fields of a structure, or two templates, have the same name after conversion to members or topics.
     SameName {
         /// The template.
         template: String,
@@ -76,7 +77,7 @@ impl fmt::Display for Misshape {
     }
 }
 
-/// A value that the type of its member cannot hold: a string with NUL or not of UTF-8, or too long.
+/// A value that its member cannot hold: a string that contains NUL, is not UTF-8 or is too long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnfitValue {
     /// The topic set.
@@ -97,15 +98,15 @@ impl fmt::Display for UnfitValue {
 
 impl std::error::Error for UnfitValue {}
 
-/// Topic sets of the templates of a program, and the samples of its messages. Once warm nothing is allocated.
+/// Topic sets of the templates of a program, and the samples of its messages. Once warm it does not allocate.
 #[derive(Debug)]
 pub struct TemplateSamples {
     sets: Vec<TopicSet>,
-    /// By index of the template: its set, unless no field is left of it.
+    /// Set and plan by template index; `None` if no field of the template is left.
     plans: Vec<Option<(usize, Plan)>>,
 }
 
-/// Members of a structure, each from the field of an index.
+/// Members of a structure, each with the index of its field.
 #[derive(Debug)]
 struct Plan {
     members: Vec<(usize, Source)>,
@@ -131,15 +132,15 @@ enum Kind {
     U64,
 }
 
-/// Members that do not become a value, by index.
+/// Index of a member whose value cannot be encoded.
 type Refused = usize;
 
 impl TemplateSamples {
-    /// Types and topics of all templates. Templates with the field named `key` have it as their key: samples of
-    /// each of its values have a last value of their own.
+    /// Creates the types and topics of all templates. Templates that have the field `key` use it as their
+    /// key: each of its values has its own last value.
     ///
     /// # Errors
-    /// Everything that does not fit.
+    /// All mismatches.
     pub fn bind(program: &Program, key: Option<&str>) -> Result<Self, Vec<Misshape>> {
         let mut binder =
             Binder { program, template: "", key, has_key: false, misshapes: Vec::new() };
@@ -165,16 +166,16 @@ impl TemplateSamples {
         if binder.misshapes.is_empty() { Ok(Self { sets, plans }) } else { Err(binder.misshapes) }
     }
 
-    /// The topic sets, one a template that has fields, in the order of the program.
+    /// The topic sets, one per template that has fields, in the order of the program.
     #[must_use]
     pub fn sets(&self) -> &[TopicSet] {
         &self.sets
     }
 
-    /// Encodes a message as a sample; returns the index of its set, or `None` where its template has no fields.
+    /// Encodes a message as a sample; returns the index of its set, or `None` if its template has no fields.
     ///
     /// # Errors
-    /// A value that the sample cannot hold; nothing of the message is to be published then.
+    /// A value that the sample cannot hold; then the message must not be published at all.
     ///
     /// # Panics
     /// If the message belongs to another program.
@@ -252,7 +253,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The type of a field's member; `None` where the field is left out.
+    /// The type of a field's member; `None` if the field is left out.
     fn member(&mut self, field: &FieldLayout, outer: &str) -> Option<(MemberType, Kind)> {
         let name = || format!("{outer}_{}", identifier(&field.name.local));
         match &field.storage {
@@ -264,7 +265,7 @@ impl Binder<'_> {
             }
             Storage::Group(segment) => {
                 let (of, plan) = self.structure(*segment, &name(), false);
-                // A structure without members is no type.
+                // A structure without members is not a valid type.
                 return (!of.members.is_empty())
                     .then_some((MemberType::Struct(of), Kind::Group(plan)));
             }
@@ -294,13 +295,14 @@ impl Binder<'_> {
     }
 }
 
-/// The type of decimals, which are told to readers as all else is.
+/// The type of decimals, which readers also learn at run time.
 fn decimal_type() -> Arc<StructType> {
     let of = sample::Decimal::struct_type();
     Arc::new(StructType { encoding: Encoding::Xcdr2, ..StructType::clone(of) })
 }
 
-/// A name of letters, digits and underscores that is not empty and does not begin with a digit.
+/// Converts a name to a non-empty identifier of letters, digits and underscores that does not begin with a
+/// digit.
 fn identifier(name: &str) -> String {
     let sound = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let mut identifier: String = name.chars().map(sound).take(NAME_MAX).collect();
@@ -327,7 +329,7 @@ impl Plan {
     }
 }
 
-/// A value is not one that its member holds.
+/// A value that its member cannot hold.
 struct Unfit;
 
 impl From<EncodeError> for Unfit {

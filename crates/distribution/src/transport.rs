@@ -1,12 +1,12 @@
-//! The interface to a transport: what carries samples between processes.
+//! The interface of transports, which carry samples between processes.
 //!
-//! A transport moves bytes: it implements [`Participant`], [`RawWriter`] and [`RawReader`], and knows of a
-//! sample only its [`StructType`], of which the key is what matters. Typed writers and readers, publishers
-//! and subscribers are made of these here and are the same for all transports.
+//! A transport moves bytes: it implements [`Participant`], [`RawWriter`] and [`RawReader`], and of a sample
+//! it knows only the [`StructType`], whose key it uses. Typed writers and readers, publishers and subscribers
+//! are built on these traits and are the same for all transports.
 //!
-//! Samples are pulled: [`Reader::take`](crate::Reader::take) fills one reused value, so a warm reader hands
-//! out samples without allocation. Or they are pushed, by [`Participant::listen`], which saves the waking of
-//! a thread.
+//! Samples are either pulled or pushed. [`Reader::take`](crate::Reader::take) fills one reused value, so a
+//! warm reader does not allocate. [`Participant::listen`] calls a function for each sample, which avoids
+//! waking a thread.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -17,7 +17,7 @@ use crate::cdr::{Decoder, EncodeError, Encoding};
 use crate::types::StructType;
 use crate::{Qos, Reader, Sample, Writer};
 
-/// Whether an instance still has data behind it.
+/// Whether an instance can still change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum InstanceState {
     /// At least one writer writes it.
@@ -29,7 +29,7 @@ pub enum InstanceState {
     NoWriters,
 }
 
-/// Names a participant among all that can meet. Spec: DDSI-RTPS 2.5 §8.2.4.1 (GUID).
+/// Identifies a participant uniquely on the network. Spec: DDSI-RTPS 2.5 §8.2.4.1 (GUID).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ParticipantId(pub [u8; 16]);
 
@@ -39,44 +39,44 @@ impl fmt::Display for ParticipantId {
     }
 }
 
-/// What is known about a sample that came.
+/// Information about a received sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SampleInfo {
-    /// Whether a sample came, or only news of `instance_state`.
+    /// False if only `instance_state` changed and there is no sample.
     pub has_data: bool,
     /// State of the instance when the sample was taken.
     pub instance_state: InstanceState,
     /// The writer's clock when it wrote, in nanoseconds since the Unix epoch.
     pub source_timestamp_ns: i64,
-    /// Names the instance within the reader.
+    /// Identifies the instance within the reader.
     pub instance: u64,
-    /// Names the writer within the reader.
+    /// Identifies the writer within the reader.
     pub writer: u64,
-    /// Number of the sample among those of its writer, from 1; 0 where that is unknown, as from a writer of
-    /// this process. Spec: DDSI-RTPS 2.5 §8.3.5.4 (SequenceNumber).
+    /// Sequence number of the sample at its writer, from 1; 0 if unknown, as for a writer of this process.
+    /// Spec: DDSI-RTPS 2.5 §8.3.5.4 (SequenceNumber).
     pub writer_seq_num: u64,
-    /// Number of the last sample that its writer had written when they met; 0 where that is unknown. By DDS it
-    /// is what the writer's first heartbeat to this reader says, which may be a millisecond later.
+    /// Number of the last sample that its writer had written when reader and writer matched; 0 if unknown.
+    /// With DDS it is taken from the writer's first heartbeat to this reader, which may come a millisecond
+    /// later.
     pub history_end: u64,
-    /// Whose the writer is, also where it has gone since; `None` for a writer of this process.
+    /// The participant of the writer, even if it has left; `None` for a writer of this process.
     pub participant: Option<ParticipantId>,
 }
 
 impl SampleInfo {
-    /// Whether it was written before its writer met this reader: one of the last values for those who
-    /// come late.
+    /// True if the sample was written before writer and reader matched: a last value for late readers.
     #[must_use]
     pub fn is_history(&self) -> bool {
         self.writer_seq_num != 0 && self.writer_seq_num <= self.history_end
     }
 }
 
-/// One sample taken from a reader and what is known about it.
+/// One sample taken from a reader, and the information about it.
 #[derive(Debug, Clone, Default)]
 pub struct Received<S> {
-    /// The sample; only its key counts where `has_data` is false.
+    /// The sample; only its key is valid if `has_data` is false.
     pub sample: S,
-    /// What is known about it.
+    /// Information about the sample.
     pub info: SampleInfo,
 }
 
@@ -94,33 +94,33 @@ impl<S> DerefMut for Received<S> {
     }
 }
 
-/// The bytes of a sample, as long as the reader that lends them is left alone.
+/// The bytes of a sample, borrowed from the reader.
 #[derive(Debug, Clone, Copy)]
 pub struct RawSample<'r> {
-    /// The members, or those of the key alone where `info.has_data` is false.
+    /// The members, or only those of the key if `info.has_data` is false.
     pub bytes: &'r [u8],
     /// How they are encoded.
     pub encoding: Encoding,
-    /// What is known about it.
+    /// Information about the sample.
     pub info: SampleInfo,
 }
 
 impl<'r> RawSample<'r> {
-    /// A decoder at the first member.
+    /// Creates a decoder at the first member.
     #[must_use]
     pub const fn decoder(&self) -> Decoder<'r> {
         Decoder::new(self.bytes, self.encoding)
     }
 }
 
-/// Why a transport refused.
+/// Error of a transport.
 pub trait TransportError: std::error::Error + From<EncodeError> + Send + Sync + 'static {
-    /// Whether the time allowed has passed without success: a full history had no room, or a reader has not
-    /// acknowledged. Everything else is an error that stays.
+    /// True if the time limit passed: a full history had no room, or a reader has not acknowledged. All other
+    /// errors are permanent.
     fn is_timed_out(&self) -> bool;
 }
 
-/// A place on a transport that makes writers and readers. A clone is the same place.
+/// Creates writers and readers on a transport. A clone is the same participant.
 pub trait Participant: Clone {
     /// Why it refuses.
     type Error: TransportError;
@@ -128,7 +128,7 @@ pub trait Participant: Clone {
     type RawWriter: RawWriter<Error = Self::Error>;
     /// Reads bytes.
     type RawReader: RawReader<Error = Self::Error>;
-    /// The reader that hands its samples on by itself.
+    /// A reader that passes samples to a function.
     type Listener: Listener<Error = Self::Error>;
     /// Waits for several readers at once.
     type WaitSet: WaitSet<Self::RawReader, Error = Self::Error>;
@@ -155,7 +155,7 @@ pub trait Participant: Clone {
         qos: &Qos,
     ) -> Result<Self::RawReader, Self::Error>;
 
-    /// As [`listen`](Self::listen), with bytes.
+    /// Like [`listen`](Self::listen), with bytes.
     ///
     /// # Errors
     /// The transport cannot carry the type, or refuses the QoS.
@@ -197,13 +197,13 @@ pub trait Participant: Clone {
         self.raw_reader(S::struct_type(), topic, qos).map(Reader::new)
     }
 
-    /// Creates a reader of topic `topic` that hands each sample to `on_sample`, on the thread of the
-    /// transport that received it and in its order, one at a time. Of the ways to wait this has the least
-    /// latency: no other thread has to wake. Samples whose bytes are not of the type are dropped.
+    /// Creates a reader of topic `topic` that calls `on_sample` for each sample in order, one at a time, on
+    /// the transport's receiving thread. This has the lowest latency, because no other thread has to wake.
+    /// Samples whose bytes do not match the type are dropped.
     ///
-    /// `on_sample` holds up all that comes after, acknowledgements for this participant's writers too: it may
-    /// write to a writer that keeps the last samples, but not to one that keeps all, which would wait for
-    /// itself. It must not drop its own listener, and a panic in it ends the process.
+    /// `on_sample` delays everything received later, including acknowledgements for this participant's
+    /// writers. It may therefore write to a writer that keeps the last samples, but not to one that keeps
+    /// all, which could deadlock. It must not drop its own listener, and a panic in it ends the process.
     ///
     /// # Errors
     /// The transport refuses the topic or the QoS.
@@ -227,12 +227,12 @@ pub trait RawWriter: Send {
     /// Why it refuses.
     type Error: TransportError;
 
-    /// Writes one sample of the writer's type and encoding. `source_timestamp_ns` is the time when it was
-    /// written, in nanoseconds since the Unix epoch; now unless given.
+    /// Writes one sample in the writer's type and encoding. `source_timestamp_ns` is its time in nanoseconds
+    /// since the Unix epoch; default: now.
     ///
     /// # Errors
-    /// [Timed out](TransportError::is_timed_out) where a reliable writer's full history had no room in
-    /// `max_blocking`; or the bytes are not of the type, or the transport refuses.
+    /// [Timed out](TransportError::is_timed_out) if a reliable writer's history stayed full for
+    /// `max_blocking`; or the bytes do not match the type, or the transport failed.
     fn write(&mut self, sample: &[u8], source_timestamp_ns: Option<i64>)
     -> Result<(), Self::Error>;
 
@@ -242,7 +242,8 @@ pub trait RawWriter: Send {
     /// As [`write`](Self::write).
     fn dispose(&mut self, key: &[u8]) -> Result<(), Self::Error>;
 
-    /// Sends what a writer with [`batching`](Qos::batching) has collected; nothing to do for others.
+    /// Sends the samples that a writer with [`batching`](Qos::batching) has collected; other writers do
+    /// nothing.
     ///
     /// # Errors
     /// The transport refuses.
@@ -272,8 +273,7 @@ pub trait RawReader: Send {
     /// Why it refuses.
     type Error: TransportError;
 
-    /// Takes the next sample; `None` where none is there. Does not wait, so calling it again and again is
-    /// the polling reader.
+    /// Takes the next sample; `None` if there is none. Does not wait; call it in a loop to poll.
     ///
     /// # Errors
     /// The transport refuses.
@@ -297,26 +297,26 @@ pub trait RawReader: Send {
     /// The transport refuses.
     fn matched(&self) -> Result<u32, Self::Error>;
 
-    /// Whose the writers are that match now, a participant for each.
+    /// The participants of the writers that match now, one for each writer.
     ///
     /// # Errors
     /// The transport refuses.
     fn publishers(&self) -> Result<Vec<ParticipantId>, Self::Error>;
 
-    /// Why writers of the topic are not read, for people, since this was asked last; none where the transport does not
-    /// tell.
+    /// Returns the reasons, as text for people, why writers of the topic are not read; only those since the
+    /// last call. Empty if the transport does not report them.
     fn take_refusals(&mut self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Samples lost on the way since the reader was created, as far as the transport knows.
+    /// Samples lost in transit since the reader was created, as far as the transport knows.
     ///
     /// # Errors
     /// The transport refuses.
     fn lost(&self) -> Result<u64, Self::Error>;
 }
 
-/// A reader that hands its samples on until it is dropped. Dropping waits for a call that is under way.
+/// A reader that passes samples to a function until dropped. Dropping waits for a call in progress.
 pub trait Listener: Send {
     /// Why it refuses.
     type Error: TransportError;
@@ -339,14 +339,14 @@ pub trait WaitSet<R>: Send {
     /// Why it refuses.
     type Error: TransportError;
 
-    /// Adds `reader` and returns its index in what [`wait`](Self::wait) reports, counted from 0.
+    /// Adds `reader` and returns the index, from 0, with which [`wait`](Self::wait) reports it.
     ///
     /// # Errors
     /// The transport refuses.
     fn attach(&mut self, reader: &R) -> Result<usize, Self::Error>;
 
-    /// Waits until samples can be taken from at least one reader and puts the indexes of those readers
-    /// into `ready`, which is empty where `timeout` passed first.
+    /// Waits until samples can be taken from at least one reader and stores the indexes of those readers in
+    /// `ready`, which is empty if `timeout` passed first.
     ///
     /// # Errors
     /// The transport refuses.

@@ -16,12 +16,12 @@ pub struct Writer<S, W> {
 }
 
 impl<S: Sample, W: RawWriter> Writer<S, W> {
-    /// A writer to `raw`, which is of the type of `S`.
+    /// Creates a writer on top of `raw`, which must have the type of `S`.
     pub fn new(raw: W) -> Self {
         Self { raw, bytes: Vec::new(), _sample: PhantomData }
     }
 
-    /// What it writes to.
+    /// The underlying writer.
     pub fn raw(&self) -> &W {
         &self.raw
     }
@@ -29,9 +29,9 @@ impl<S: Sample, W: RawWriter> Writer<S, W> {
     /// Writes one sample.
     ///
     /// # Errors
-    /// - [Timed out](crate::TransportError::is_timed_out) where a reliable writer's full history had no room
-    ///   in `max_blocking`.
-    /// - An [`EncodeError`](crate::cdr::EncodeError) where the sample has no bytes.
+    /// - [Timed out](crate::TransportError::is_timed_out) if a reliable writer's history stayed full for
+    ///   `max_blocking`.
+    /// - An [`EncodeError`](crate::cdr::EncodeError) if the sample cannot be encoded.
     /// - The transport refuses.
     #[inline]
     pub fn write(&mut self, sample: &S) -> Result<(), W::Error> {
@@ -39,8 +39,8 @@ impl<S: Sample, W: RawWriter> Writer<S, W> {
         self.raw.write(&self.bytes, None)
     }
 
-    /// Writes one sample with `source_timestamp_ns` as the time when it was written, in nanoseconds since
-    /// the Unix epoch. An echo with the time of what it answers measures a round trip by one clock.
+    /// Writes one sample with `source_timestamp_ns` as its time, in nanoseconds since the Unix epoch. An echo
+    /// with the original sample's time measures a round trip with one clock.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -60,12 +60,13 @@ impl<S: Sample, W: RawWriter> Writer<S, W> {
     /// As [`write`](Self::write).
     pub fn dispose(&mut self, sample: &S) -> Result<(), W::Error> {
         self.encode(sample)?;
-        // What was just encoded is of its type.
+        // The bytes were just encoded from this type.
         let key = S::struct_type().key(&self.bytes, Encoding::Xcdr1).unwrap_or_default();
         self.raw.dispose(key)
     }
 
-    /// Sends what a writer with [`batching`](crate::Qos::batching) has collected; nothing to do for others.
+    /// Sends the samples that a writer with [`batching`](crate::Qos::batching) has collected; other writers
+    /// do nothing.
     ///
     /// # Errors
     /// The transport refuses.
@@ -107,23 +108,23 @@ pub struct Reader<S, R> {
 }
 
 impl<S: Sample, R: RawReader> Reader<S, R> {
-    /// A reader of `raw`, which is of the type of `S`.
+    /// Creates a reader on top of `raw`, which must have the type of `S`.
     pub fn new(raw: R) -> Self {
         Self { raw, unreadable: 0, _sample: PhantomData }
     }
 
-    /// What it reads from.
+    /// The underlying reader.
     pub fn raw(&self) -> &R {
         &self.raw
     }
 
-    /// The same, to ask what it changes.
+    /// The underlying reader, mutable.
     pub fn raw_mut(&mut self) -> &mut R {
         &mut self.raw
     }
 
-    /// Takes the next sample into `received`; false where none is there. Does not wait, so calling it
-    /// again and again is the polling reader.
+    /// Takes the next sample into `received`; false if there is none. Does not wait; call it in a loop to
+    /// poll.
     ///
     /// # Errors
     /// The transport refuses.
@@ -161,7 +162,7 @@ impl<S: Sample, R: RawReader> Reader<S, R> {
         self.raw.matched()
     }
 
-    /// Whose the writers are that match now, a participant for each.
+    /// The participants of the writers that match now, one for each writer.
     ///
     /// # Errors
     /// The transport refuses.
@@ -169,7 +170,7 @@ impl<S: Sample, R: RawReader> Reader<S, R> {
         self.raw.publishers()
     }
 
-    /// Samples lost on the way since the reader was created, as far as the transport knows.
+    /// Samples lost in transit since the reader was created, as far as the transport knows.
     ///
     /// # Errors
     /// The transport refuses.
@@ -177,17 +178,17 @@ impl<S: Sample, R: RawReader> Reader<S, R> {
         self.raw.lost()
     }
 
-    /// Samples dropped because their bytes are not of the type: a string that is not UTF-8.
+    /// Samples dropped because their bytes do not match the type, for example a string that is not UTF-8.
     pub fn unreadable(&self) -> u64 {
         self.unreadable
     }
 }
 
 impl<S: Sample> Received<S> {
-    /// Replaces the sample, or its key alone where `raw` has no data.
+    /// Replaces the sample, or only its key if `raw` has no data.
     ///
     /// # Errors
-    /// The bytes are not of the type; the sample is in an unspecified state then.
+    /// The bytes do not match the type; the sample's contents are then unspecified.
     pub fn load(&mut self, raw: &RawSample<'_>) -> Result<(), DecodeError> {
         self.info = raw.info;
         let mut decoder = raw.decoder();

@@ -1,7 +1,7 @@
-//! What a sample is made of, told at run time.
+//! Description of a sample's type at run time.
 //!
-//! Everything that does not know the Rust type of a sample works from this: showing, recording, types made
-//! from templates.
+//! Code that does not know the Rust type of a sample uses this description: showing, recording, and types
+//! generated from templates.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub struct StructType {
     pub name: String,
     /// The members in their order. The members of the key come first.
     pub members: Vec<Member>,
-    /// Version of the encoding in which writers write it.
+    /// Encoding in which writers write the type.
     pub encoding: Encoding,
 }
 
@@ -26,13 +26,13 @@ pub struct Member {
     pub name: String,
     /// What it holds.
     pub of: MemberType,
-    /// Whether it is of the key.
+    /// True if the member belongs to the key.
     pub is_key: bool,
-    /// Whether it may be absent; in [`Encoding::Xcdr2`] alone.
+    /// True if the member may be absent; only in [`Encoding::Xcdr2`].
     pub is_optional: bool,
 }
 
-/// What a member holds.
+/// The type of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemberType {
     /// A flag.
@@ -47,7 +47,7 @@ pub enum MemberType {
     I32,
     /// A signed number of 64 bits.
     I64,
-    /// Any number of the same.
+    /// Any number of elements of one type.
     Sequence(Box<MemberType>),
     /// UTF-8 text.
     Str,
@@ -82,7 +82,7 @@ pub enum Scalar<'b> {
     UInt(u64),
 }
 
-/// Is told of the members of a sample in their order.
+/// Receives the members of a sample in their order.
 pub trait Visitor {
     /// A plain value; `name` is empty for an element of a sequence.
     fn scalar(&mut self, name: &str, value: Scalar<'_>);
@@ -98,7 +98,7 @@ pub trait Visitor {
     fn end_sequence(&mut self);
 }
 
-/// Looks at nothing: a walk with it checks the bytes.
+/// Ignores all members: a walk with it validates the bytes.
 struct Nobody;
 
 impl Visitor for Nobody {
@@ -111,7 +111,7 @@ impl Visitor for Nobody {
 }
 
 impl StructType {
-    /// Tells `visitor` of all members of a sample.
+    /// Passes all members of a sample to `visitor`.
     ///
     /// # Errors
     /// The bytes are not of this type.
@@ -123,21 +123,21 @@ impl StructType {
         self.members.iter().try_for_each(|member| member.walk(decoder, visitor))
     }
 
-    /// Tells whether bytes are a sample of this type.
+    /// Checks that bytes are a sample of this type.
     ///
     /// # Errors
-    /// They are not, and why.
+    /// The reason why they are not.
     pub fn check(&self, bytes: &[u8], encoding: Encoding) -> Result<(), DecodeError> {
         self.walk(&mut Decoder::new(bytes, encoding), &mut Nobody)
     }
 
-    /// Whether any member is of the key.
+    /// True if the type has a key.
     #[must_use]
     pub fn has_key(&self) -> bool {
         self.members.iter().any(|member| member.is_key)
     }
 
-    /// The bytes of the key of a sample: those that its members begin with. Empty without a key.
+    /// The bytes of a sample's key, which are the first ones of the sample. Empty without a key.
     ///
     /// # Errors
     /// The bytes are not of this type.
@@ -149,8 +149,8 @@ impl StructType {
         bytes.get(..decoder.offset()).ok_or(DecodeError::Cut)
     }
 
-    /// The number in the member of this name at the top, such as a sequence number; `None` where there is no
-    /// such member or it is no unsigned number.
+    /// The number in the top-level member of this name, such as a sequence number; `None` if there is no such
+    /// member or it is not an unsigned number.
     ///
     /// # Errors
     /// The bytes are not of this type.
@@ -170,10 +170,11 @@ impl StructType {
         Ok(found.0)
     }
 
-    /// Writes a sample in the encoding in which writers write this type.
+    /// Converts a sample to the encoding in which writers write this type.
     ///
     /// # Errors
-    /// The bytes are not of this type, or it has optional members, of which [`Encoding::Xcdr1`] has none.
+    /// The bytes are not of this type, or it has optional members, which [`Encoding::Xcdr1`] does not
+    /// support.
     pub fn transcode(&self, raw: &RawSample<'_>, out: &mut Vec<u8>) -> Result<(), DecodeError> {
         let (mut from, mut to) = (raw.decoder(), Encoder::new(out, self.encoding));
         self.copy(&mut from, &mut to)
@@ -183,7 +184,7 @@ impl StructType {
         self.members.iter().try_for_each(|member| member.copy(from, to))
     }
 
-    /// The index of the member of this name at the top.
+    /// The index of the top-level member of this name.
     #[must_use]
     pub fn index_of(&self, name: &str) -> Option<usize> {
         self.members.iter().position(|member| member.name == name)
@@ -208,7 +209,7 @@ impl Visitor for Number {
 }
 
 impl Member {
-    /// A member that is neither of the key nor optional.
+    /// Creates a member that is neither part of the key nor optional.
     #[must_use]
     pub fn new(name: impl Into<String>, of: MemberType) -> Self {
         Self { name: name.into(), of, is_key: false, is_optional: false }
@@ -284,7 +285,8 @@ impl MemberType {
     }
 
     fn copy(&self, from: &mut Decoder<'_>, to: &mut Encoder<'_>) -> Result<(), DecodeError> {
-        // What was decoded has a form in the other encoding too: strings without NUL, lengths of 32 bits.
+        // Decoded values can be written in the other encoding: strings contain no NUL, and lengths have 32
+        // bits.
         let unfit = |_: EncodeError| DecodeError::Syntax;
         match self {
             Self::Bool => to.put_bool(from.take_bool()?),
@@ -317,7 +319,7 @@ impl MemberType {
         Ok(())
     }
 
-    /// Whether it is a number, a character or a flag.
+    /// True for a number, a character or a flag.
     #[must_use]
     pub const fn is_plain(&self) -> bool {
         !matches!(self, Self::Bytes | Self::Sequence(_) | Self::Str | Self::Struct(_))

@@ -1,4 +1,4 @@
-//! Decoded messages as samples: values, what is absent, what does not fit.
+//! Conversion of decoded messages to samples: values, absent fields, mismatches.
 
 use std::sync::Arc;
 

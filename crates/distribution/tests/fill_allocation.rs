@@ -1,4 +1,4 @@
-//! Making samples of a feed allocates nothing once all its strings and entries have been seen.
+//! Filling samples from a feed does not allocate once all its strings and entries have been seen.
 
 #[allow(dead_code)]
 #[path = "support/feed.rs"]
@@ -21,7 +21,7 @@ fn a_warm_filler_allocates_nothing() {
                 _ => 1,
             };
         };
-        // Entries change places among the samples, so that a string meets each place a few passes later.
+        // Entries move between the samples, so each place gets its longest string only after a few passes.
         for _ in 0..5 {
             feed.fill_all(&mut decoder, &mut filler, &mut count);
         }

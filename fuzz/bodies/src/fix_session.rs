@@ -58,7 +58,8 @@ pub fn fix_session(data: &[u8]) {
         now = now.plus(u64::from(step & 0x3F) * 250_000_000);
         session.handle_timeout(now);
         if step & 0x40 != 0 {
-            // It is refused if not logged on with a reset pending; both results are valid.
+            // The session rejects the message if it is not logged on and a reset is pending; both results are
+            // valid.
             let _ = session.send(now, &Head::new("B"), |writer| writer.str(Tag(148), "news"));
         }
         if step & 0x80 != 0 && text.is_empty() {

@@ -23,7 +23,7 @@ impl Random {
     }
 }
 
-/// Returns the files of `fuzz/seeds/<target>`, in the order of their names.
+/// Returns the files of `fuzz/seeds/<target>`, sorted by name.
 fn seeds(target: &str) -> Vec<Vec<u8>> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../seeds").join(target);
     let entries =

@@ -1,11 +1,11 @@
-//! Decodes a capture with the crate fastlib, over and over, and prints the least time a message.
+//! Decodes a capture repeatedly with the crate fastlib and prints the minimum time per message.
 
 use fastlib::{Decoder, MessageFactory, Value};
 use std::error::Error;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Takes every value and uses it.
+/// Uses every value, so that the compiler cannot remove any work.
 #[derive(Default)]
 struct Summing {
     messages: u64,

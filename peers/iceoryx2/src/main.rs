@@ -1,8 +1,9 @@
 //! iceoryx2 under the loads of `cargo bench -p tickwire-shm`: `peer-iceoryx2 [latency] [publish] [stream]`.
 //!
-//! As there: the publisher on CPU 0, subscribers on CPU 1, each a thread with a node of its own. Safe overflow is on, as a
-//! publisher of market data needs it: without it a subscriber that is killed stops the publisher. Each sample begins
-//! with its time and its number, because the subscriber is not told of losses.
+//! As in that benchmark, the publisher runs on CPU 0 and the subscribers on CPU 1, each a thread with its own
+//! node. Safe overflow is on, as a publisher of market data needs it: otherwise a subscriber that is killed
+//! stops the publisher. Each sample begins with its time and its number, because the subscriber is not told
+//! of losses.
 
 use hdrhistogram::Histogram;
 use iceoryx2::prelude::*;
@@ -88,7 +89,7 @@ where
     Ok(builder.open_or_create()?)
 }
 
-/// Runs at a rate on one thread and gives its subscriber's times and losses.
+/// Publishes at a rate on one thread and returns its subscriber's times and losses.
 fn one_way<const N: usize>(rate: u64, count: u64) -> Outcome<(Histogram<u64>, u64)>
 where
     [u64; N]: ZeroCopySend,
@@ -140,7 +141,7 @@ where
     })
 }
 
-/// Nanoseconds a send, times ten, with subscribers that poll.
+/// Ten times the nanoseconds per send, with polling subscribers.
 fn publish(readers: u32) -> Outcome<Histogram<u64>> {
     const BURST: u64 = 64;
     let ready = AtomicU32::new(0);
@@ -157,7 +158,7 @@ fn publish(readers: u32) -> Outcome<Histogram<u64>> {
                         for _ in 0..64 {
                             std::hint::black_box(subscriber.receive()?);
                         }
-                        // Subscribers share a CPU, also under a real-time priority.
+                        // Subscribers share a CPU, even with a real-time priority.
                         thread::yield_now();
                     }
                     Ok(())

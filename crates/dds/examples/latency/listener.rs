@@ -1,4 +1,4 @@
-//! Round trips by readers that hand their samples on from the middleware's thread.
+//! Round trips with listeners, which run on the middleware's thread.
 
 use std::sync::mpsc;
 use std::thread;
@@ -21,7 +21,8 @@ pub fn echo(participant: &CycloneParticipant, qos: &Qos) {
     thread::sleep(PATIENCE);
 }
 
-/// Sends `warm_up + count` quotes, each when the one before is back, and keeps the times of the last `count`.
+/// Sends `warm_up + count` quotes, each after the previous one has returned, and records the times of the
+/// last `count`.
 pub fn round_trip(participant: &CycloneParticipant, qos: &Qos, warm_up: u32, count: u32) -> Times {
     let mut writer = participant.writer::<Quote>("there", qos).unwrap();
     let (sender, arrivals) = mpsc::channel();

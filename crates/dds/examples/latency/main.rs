@@ -1,8 +1,8 @@
 //! Measures samples between two processes of this machine over loopback.
 //!
-//! `cargo run --release -p tickwire-dds --example latency [ROUND_TRIPS]` prints, in microseconds, the
-//! round trip halved and the way back by the shared clock, p50 / p99 / p99.9, beside plain UDP; then how
-//! many samples a second a reliable writer streams. Both processes should have a core of their own.
+//! `cargo run --release -p tickwire-dds --example latency [ROUND_TRIPS]` prints half the round trip and the
+//! return path by the shared clock, in microseconds as p50 / p99 / p99.9, beside plain UDP. Then it prints
+//! how many samples per second a reliable writer streams. Each process should have its own core.
 
 mod listener;
 mod route;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use route::{Arrival, Datagrams, OneTopic, PATIENCE, Route, TopicPerSecurity};
 use tickwire_dds::{CycloneParticipant, Domain, DomainConfig, MarketData, Qos, Quote};
 
-/// After this time without an answer a number counts as lost and is sent again.
+/// Time without an answer after which a number counts as lost and is sent again.
 const LOST_AFTER: Duration = Duration::from_millis(200);
 const WARM_UP: u32 = 2_000;
 const STREAMED: u32 = 500_000;
@@ -34,7 +34,7 @@ const ROWS: [(&str, &str); 10] = [
     ("topics-reliable-blocking", "MarketData, 100 topics"),
 ];
 
-/// What one row measured, in nanoseconds.
+/// Results of one row, in nanoseconds.
 #[derive(Default)]
 struct Times {
     halves: Vec<u64>,
@@ -133,7 +133,7 @@ fn echo(row: &str, meeting: &str) {
     } else {
         dds_route(row, meeting.parse().unwrap(), ["back", "there"])
     };
-    // Ends when the measuring process stops this one, or is gone.
+    // Ends when the measuring process stops this one or has exited.
     while let Some(arrival) = route.receive(PATIENCE) {
         route.send(arrival.number);
     }

@@ -1,4 +1,4 @@
-//! Ways from one process to another and back.
+//! Routes from one process to another and back.
 
 use std::io::ErrorKind;
 use std::net::UdpSocket;
@@ -12,26 +12,26 @@ use tickwire_dds::{
 /// Longest wait for the other process.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How often a blocking datagram socket looks at the time.
+/// Interval at which a blocking datagram socket checks the time.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Securities, and topics where there is one topic a security.
+/// Number of securities, and of topics if each security has its own.
 pub const SECURITIES: u32 = 100;
 
 /// A number that arrived.
 pub struct Arrival {
     pub number: u32,
-    /// The sender's clock when it wrote, where the way tells.
+    /// The sender's clock at the time of writing, if the route reports it.
     pub sent_ns: Option<i64>,
 }
 
 pub trait Route {
     fn send(&mut self, number: u32);
-    /// Waits for the next number; `None` where `timeout` passed first.
+    /// Waits for the next number; `None` if `timeout` passed first.
     fn receive(&mut self, timeout: Duration) -> Option<Arrival>;
 }
 
-/// A sample that carries the number.
+/// A sample that contains the number.
 pub trait Numbered: Sample {
     fn template() -> Self;
     fn set_number(&mut self, number: u32);
@@ -80,7 +80,7 @@ impl Numbered for MarketData {
     }
 }
 
-/// One topic there and one back.
+/// One topic in each direction.
 pub struct OneTopic<S: Sample> {
     writer: CycloneWriter<S>,
     reader: CycloneReader<S>,
@@ -130,7 +130,7 @@ fn arrival<S: Numbered>(received: &Received<S>) -> Arrival {
     Arrival { number: received.sample.number(), sent_ns: Some(received.source_timestamp_ns) }
 }
 
-/// One topic a security there and one back.
+/// One topic per security in each direction.
 pub struct TopicPerSecurity {
     writers: Vec<CycloneWriter<MarketData>>,
     readers: Vec<CycloneReader<MarketData>>,
@@ -185,7 +185,7 @@ impl Route for TopicPerSecurity {
     }
 }
 
-/// Plain datagrams of the size of a quote, to compare with.
+/// Plain datagrams of the size of a quote, for comparison.
 pub struct Datagrams {
     socket: UdpSocket,
 }

@@ -1,4 +1,4 @@
-//! Samples on their way out of the middleware.
+//! Samples taken from the middleware.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -8,23 +8,24 @@ use super::entity::checked;
 use super::ffi;
 use crate::{Attempt, Encoding, Error, InstanceState, ParticipantId, RawSample, SampleInfo};
 
-/// Samples that one call takes from the middleware at most.
+/// Maximum number of samples that one call takes from the middleware.
 const BATCH: usize = 64;
 /// Bytes of the encapsulation header. Spec: DDSI-RTPS 2.5 §10.
 const HEADER: usize = 4;
 
-/// Samples taken together and lent one by one.
+/// Samples that are taken together and lent one at a time.
 ///
 /// Cyclone keeps their memory in a pool, so a warm reader does not allocate.
 pub(super) struct Batch {
-    /// Null where lent and released, or never taken. Those from `next - 1` to `end` are held.
+    /// Null if released or never taken. Elements from `next - 1` to `end` are held.
     samples: Box<[*mut ffi::Serdata; BATCH]>,
     infos: Box<[ffi::SampleInfo; BATCH]>,
     next: usize,
     end: usize,
 }
 
-// SAFETY: the samples are referenced by the batch alone, counted atomically, and any thread may release them.
+// SAFETY: only the batch references the samples; their reference counts are atomic, and any thread may
+// release them.
 unsafe impl Send for Batch {}
 
 impl Batch {
@@ -45,7 +46,8 @@ impl Batch {
         self.end - self.next
     }
 
-    /// Takes what `reader` has, at most [`BATCH`] samples; returns how many. Samples that are left are dropped.
+    /// Takes at most [`BATCH`] samples of `reader` and returns their number. Samples left in the batch are
+    /// dropped.
     pub(super) fn refill(&mut self, reader: ffi::Entity) -> Result<usize, Error> {
         self.release_all();
         // SAFETY: `samples` and `infos` have room for BATCH elements each, which Cyclone writes in place.
@@ -66,7 +68,7 @@ impl Batch {
     /// Lends the next sample and releases the one lent before.
     ///
     /// # Panics
-    /// Where the batch is empty.
+    /// If the batch is empty.
     pub(super) fn lend(&mut self) -> RawSample<'_> {
         if let Some(last) = self.next.checked_sub(1) {
             release(&mut self.samples[last]);
@@ -77,8 +79,9 @@ impl Batch {
         let (mut bytes, mut size) = (ptr::null::<c_void>(), 0);
         // SAFETY: the batch holds a reference to the sample; both results are written in place.
         unsafe { ffi::tickwire_lend(sample, &raw mut bytes, &raw mut size) };
-        // SAFETY: Cyclone's serialised samples are `size` initialised bytes, which stay as they are while the
-        // sample is referenced: until the next call with `&mut self`, which the result's lifetime excludes.
+        // SAFETY: a serialised sample of Cyclone has `size` initialised bytes, which do not change while it
+        // is referenced. The batch holds the reference until the next call with `&mut self`, which the
+        // result's lifetime excludes.
         let bytes = unsafe { slice::from_raw_parts(bytes.cast::<u8>(), size) };
         let (header, members) = bytes.split_at(HEADER.min(size));
         let encoding = match header {
@@ -111,7 +114,7 @@ fn info_of(info: &ffi::SampleInfo) -> SampleInfo {
     }
 }
 
-/// Releases a sample and forgets it.
+/// Releases a sample and clears its pointer.
 fn release(sample: &mut *mut ffi::Serdata) {
     if !sample.is_null() {
         // SAFETY: the batch took the reference from `dds_takecdr` and gives it back once.

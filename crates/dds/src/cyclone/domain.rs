@@ -14,7 +14,8 @@ use super::writer::CycloneRawWriter;
 use crate::config::checked_domain_id;
 use crate::{Attempt, DomainConfig, Error, Participant, Qos, RawSample, StructType};
 
-/// A domain opened with a configuration; closed when the last clone and the last participant are gone.
+/// A domain opened with a configuration. It is closed when the last clone and the last participant are
+/// dropped.
 #[derive(Debug, Clone)]
 pub struct Domain {
     entity: Arc<Owned>,
@@ -26,9 +27,9 @@ impl Domain {
     ///
     /// # Errors
     /// - [`Error::DomainId`] above [`DOMAIN_ID_MAX`](crate::DOMAIN_ID_MAX).
-    /// - [`Error::OpenAlready`] where this process has the domain open.
-    /// - [`Error::OptionRange`] where `config` asks for the impossible.
-    /// - [`Error::Middleware`] where there is no such network interface or no free port.
+    /// - [`Error::OpenAlready`] if this process has already opened the domain.
+    /// - [`Error::OptionRange`] if a value of `config` is out of range.
+    /// - [`Error::Middleware`] if there is no such network interface or no free port.
     pub fn open(id: u32, config: &DomainConfig) -> Result<Self, Error> {
         let id = checked_domain_id(id)?;
         let xml = CString::new(config.print_xml(id)?).map_err(|_| Error::TextWithNul)?;
@@ -45,7 +46,7 @@ impl Domain {
     /// Joins the domain with a new participant.
     ///
     /// # Errors
-    /// [`Error::Middleware`] where the middleware refuses.
+    /// [`Error::Middleware`] if the middleware reports an error.
     pub fn join(&self) -> Result<CycloneParticipant, Error> {
         // SAFETY: null asks for the default QoS and no listener.
         let handle = unsafe { ffi::dds_create_participant(self.id, ptr::null(), ptr::null()) };
@@ -54,7 +55,8 @@ impl Domain {
     }
 }
 
-/// What writers, readers and wait sets are made from and keep alive. The participant goes before its domain.
+/// The participant and domain that writers, readers and wait sets are created from and keep alive. The
+/// participant is dropped before its domain.
 #[derive(Debug, Clone)]
 pub(super) struct Parent {
     entity: Arc<Owned>,

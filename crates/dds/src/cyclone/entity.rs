@@ -1,4 +1,4 @@
-//! An entity that is deleted with the value that owns it.
+//! A Cyclone entity that is deleted when its owner is dropped.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::{Attempt, Error};
 pub(super) struct Owned(ffi::Entity);
 
 impl Owned {
-    /// Takes ownership of what a create function returned.
+    /// Takes ownership of the result of a create function.
     pub(super) fn created(attempt: Attempt, handle: ffi::Entity) -> Result<Self, Error> {
         checked(attempt, handle).map(Owned)
     }
@@ -22,13 +22,13 @@ impl Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        // SAFETY: the handle came from a create function and is deleted once, here. Where a parent went
-        // first, Cyclone finds no such handle and says so; there is nothing left to do then.
+        // SAFETY: the handle came from a create function and is deleted once, here. If its parent was deleted
+        // first, Cyclone reports an unknown handle, and nothing is left to do.
         unsafe { ffi::dds_delete(self.0) };
     }
 }
 
-/// Turns a return code into the count or handle it is, or into the error it means.
+/// Converts a return code to the count or handle that it is, or to an error.
 pub(super) fn checked(attempt: Attempt, code: ffi::Return) -> Result<i32, Error> {
     match code {
         0.. => Ok(code),
@@ -37,7 +37,7 @@ pub(super) fn checked(attempt: Attempt, code: ffi::Return) -> Result<i32, Error>
     }
 }
 
-/// Nanoseconds of `time`; what does not fit is as good as for ever.
+/// Nanoseconds of `time`; a time that does not fit becomes infinite.
 pub(super) fn nanos(time: Duration) -> ffi::Duration {
     i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! Declarations of the C functions and structures used, as in Cyclone DDS 11's headers.
+//! Declarations of the C functions and structures in use, as in Cyclone DDS 11's headers.
 
 use std::ffi::{c_char, c_void};
 
@@ -26,7 +26,7 @@ pub const DURABILITY_VOLATILE: u32 = 0;
 pub const DURABILITY_TRANSIENT_LOCAL: u32 = 1;
 pub const LENGTH_UNLIMITED: i32 = -1;
 
-/// `dds_dynamic_type_kind_t`, as far as it is used.
+/// `dds_dynamic_type_kind_t`, limited to the values in use.
 pub mod kind {
     pub const BOOLEAN: u32 = 1;
     pub const INT32: u32 = 4;
@@ -59,7 +59,7 @@ pub struct LogData {
     pub header_size: usize,
 }
 
-/// The head of `dds_builtintopic_endpoint_t`; the members after it stay Cyclone's own.
+/// The first members of `dds_builtintopic_endpoint_t`; later ones are not accessed.
 #[repr(C)]
 pub struct Endpoint {
     pub key: [u8; 16],
@@ -137,7 +137,7 @@ pub struct SampleInfo {
     pub participant: [u8; 16],
 }
 
-/// `dds_publication_matched_status_t` and `dds_subscription_matched_status_t`, which are alike.
+/// `dds_publication_matched_status_t` and `dds_subscription_matched_status_t`, which have the same layout.
 #[repr(C)]
 #[derive(Default)]
 pub struct MatchedStatus {

@@ -1,4 +1,4 @@
-//! Readers that hand their samples on from the middleware's own thread.
+//! Listeners, which receive samples on the middleware's own thread.
 
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,9 +13,9 @@ use super::topic;
 use super::wait_set::Matching;
 use crate::{Attempt, Error, Listener, Qos, RawSample, StructType};
 
-/// Hands each sample of one topic to a function as it arrives.
+/// Passes each sample of one topic to a function as it arrives.
 pub struct CycloneListener {
-    // Dropped in this order: once the reader is gone, no call is under way and none will come.
+    // Dropped in this order: once the reader is deleted, no callback is running and none will come.
     matching: Matching,
     _entity: Owned,
     _intake: Arc<dyn Send + Sync>,
@@ -38,8 +38,8 @@ impl CycloneListener {
         let topic = topic::create(parent.handle(), of, topic)?;
         let intake = Arc::new(Mutex::new(Intake { batch: Batch::new(), on_sample }));
         let callbacks = Callbacks::new(on_data::<F>, Arc::as_ptr(&intake).cast());
-        // SAFETY: participant and topic are alive; Cyclone copies QoS and callbacks. What the callbacks
-        // get as their argument outlives the reader, whose deletion waits for a call that is under way.
+        // SAFETY: participant and topic are alive; Cyclone copies QoS and callbacks. The callbacks' argument
+        // outlives the reader, whose deletion waits for a running callback.
         let handle = unsafe {
             ffi::dds_create_reader(parent.handle(), topic.handle(), qos.as_ptr(), callbacks.0)
         };
@@ -61,14 +61,14 @@ impl Listener for CycloneListener {
     }
 }
 
-/// What the callback works with.
+/// State of the callback.
 struct Intake<F> {
     batch: Batch,
     on_sample: F,
 }
 
 impl<F: FnMut(&RawSample<'_>)> Intake<F> {
-    /// Takes all that `reader` has. Where Cyclone refuses, the samples stay for the next call.
+    /// Takes all samples of `reader`. If Cyclone reports an error, the samples stay for the next call.
     fn take_all(&mut self, reader: ffi::Entity) {
         while self.batch.refill(reader).is_ok_and(|count| count > 0) {
             while !self.batch.is_empty() {
@@ -78,23 +78,24 @@ impl<F: FnMut(&RawSample<'_>)> Intake<F> {
     }
 }
 
-/// Called by Cyclone on the thread that received the sample. A panic ends the process here, at the border to C.
+/// Called by Cyclone on the thread that received the sample. A panic ends the process here, at the boundary
+/// to C.
 extern "C" fn on_data<F>(reader: ffi::Entity, argument: *mut c_void)
 where
     F: FnMut(&RawSample<'_>) + Send + 'static,
 {
-    // SAFETY: the argument that `create` gave, which the listener keeps until its reader is gone.
+    // SAFETY: this is the argument passed by `create`, which the listener keeps until its reader is deleted.
     let intake = unsafe { &*argument.cast_const().cast::<Mutex<Intake<F>>>() };
-    // Cyclone makes one call at a time; the lock costs nothing then.
+    // Cyclone makes one call at a time, so the lock is never contended.
     intake.lock().unwrap_or_else(PoisonError::into_inner).take_all(reader);
 }
 
-/// Owns a set of callbacks, of which the creation of a reader takes a copy.
+/// Owns a set of callbacks, which the creation of a reader copies.
 struct Callbacks(*mut ffi::Listener);
 
 impl Callbacks {
     fn new(on_data: ffi::OnData, argument: *const c_void) -> Self {
-        // SAFETY: the argument is only kept.
+        // SAFETY: the argument is only stored.
         let callbacks = unsafe { ffi::dds_create_listener(argument.cast_mut()) };
         assert!(!callbacks.is_null(), "out of memory");
         // SAFETY: just created, and not shared yet.

@@ -1,6 +1,6 @@
-//! What Cyclone has to say: counted, and passed on at most once a second.
+//! Cyclone's log: messages are counted, and at most one per second is passed on.
 //!
-//! Cyclone has one log a process, and anyone who can send a datagram can make it speak.
+//! Cyclone has one log per process, and anyone who can send a datagram can cause messages.
 
 use std::ffi::{c_char, c_void};
 use std::ptr;
@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use super::ffi;
 
-/// Longest piece of a message that is passed on, in bytes.
+/// Maximum length of a message that is passed on, in bytes.
 const TEXT_BYTES_MAX: usize = 240;
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -20,24 +20,24 @@ static NEXT_NS: AtomicU64 = AtomicU64::new(0);
 
 /// Warnings and errors that the middleware reported in this process since it opened its first domain.
 ///
-/// Malformed datagrams are among them. At most one a second also goes to [`tracing`], with this number.
+/// Malformed datagrams are among them. At most one per second also goes to [`tracing`], with this number.
 #[must_use]
 pub fn middleware_complaints() -> u64 {
     COMPLAINTS.load(Ordering::Relaxed)
 }
 
-/// Directs Cyclone's log to us, once a process.
+/// Directs Cyclone's log to this module, once per process.
 pub(super) fn listen() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         LazyLock::force(&STARTED);
-        // SAFETY: the function stays for ever and uses no argument.
+        // SAFETY: the function exists forever and uses no argument.
         unsafe { ffi::dds_set_log_sink(Some(receive), ptr::null_mut()) };
     });
 }
 
 unsafe extern "C" fn receive(_argument: *mut c_void, data: *const ffi::LogData) {
-    // SAFETY: Cyclone lends its log record for the time of the call.
+    // SAFETY: the log record is valid during the call.
     let Some(data) = (unsafe { data.as_ref() }) else { return };
     if data.priority & (ffi::LOG_FATAL | ffi::LOG_ERROR | ffi::LOG_WARNING) == 0 {
         return;
@@ -60,7 +60,7 @@ fn elapsed_ns() -> u64 {
     u64::try_from(STARTED.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Whether a second passed since the last time this was true.
+/// True if a second has passed since this function last returned true.
 fn due(now_ns: u64, next_ns: &AtomicU64) -> bool {
     let next = next_ns.load(Ordering::Relaxed);
     let after = now_ns.saturating_add(SECOND_NS);
@@ -68,7 +68,7 @@ fn due(now_ns: u64, next_ns: &AtomicU64) -> bool {
         && next_ns.compare_exchange(next, after, Ordering::Relaxed, Ordering::Relaxed).is_ok()
 }
 
-/// The first bytes of a message, what is not UTF-8 replaced.
+/// The first bytes of a message, with invalid UTF-8 replaced.
 ///
 /// # Safety
 /// `message` is null or has `size` readable bytes.
@@ -76,7 +76,7 @@ unsafe fn text(message: *const c_char, size: usize) -> String {
     if message.is_null() {
         return String::new();
     }
-    // SAFETY: as the caller promises; never more than `size`.
+    // SAFETY: guaranteed by the caller; the length never exceeds `size`.
     let bytes = unsafe { std::slice::from_raw_parts(message.cast(), size.min(TEXT_BYTES_MAX)) };
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn a_long_message_is_cut() {
         let long = "x".repeat(1000);
-        // SAFETY: pointer and size are of one string.
+        // SAFETY: pointer and size belong to one string.
         assert_eq!(unsafe { text(long.as_ptr().cast(), long.len()) }.len(), TEXT_BYTES_MAX);
     }
 }

@@ -1,4 +1,4 @@
-//! Our QoS as Cyclone's.
+//! Conversion of QoS to Cyclone's.
 
 use std::ffi::{CString, c_char};
 
@@ -11,7 +11,7 @@ use crate::{Durability, Encoding, Error, History, Qos, Reliability};
 pub(super) struct OwnedQos(*mut ffi::Qos);
 
 impl OwnedQos {
-    /// `encoding` is that of the samples.
+    /// `encoding` is the encoding of the samples.
     pub(super) fn of(qos: &Qos, encoding: Encoding) -> Result<Self, Error> {
         let (history, depth) = match qos.history {
             History::KeepAll => (ffi::HISTORY_KEEP_ALL, 1),
@@ -40,7 +40,7 @@ impl OwnedQos {
             .collect::<Result<Vec<_>, _>>()?;
         let any = ffi::LENGTH_UNLIMITED;
 
-        // SAFETY: the call needs nothing; it aborts rather than return null.
+        // SAFETY: the call has no preconditions and never returns null; it aborts instead.
         let owned = Self(unsafe { ffi::dds_create_qos() });
         let set = owned.0;
         // SAFETY: `set` is the live QoS set just made, and the setters copy plain values.
@@ -49,7 +49,8 @@ impl OwnedQos {
             ffi::dds_qset_resource_limits(set, samples_max, any, any);
             ffi::dds_qset_reliability(set, reliability, max_blocking);
             ffi::dds_qset_durability(set, durability);
-            // Apart from the history, so that a writer that keeps all keeps only the last for late readers.
+            // Separate from the history: a writer that keeps all samples keeps only the last ones for late
+            // readers.
             ffi::dds_qset_durability_service(
                 set,
                 0,
@@ -59,7 +60,7 @@ impl OwnedQos {
                 any,
                 any,
             );
-            // A publisher that ends or restarts does not mean that its securities ended.
+            // A publisher that ends or restarts does not end the instances of its securities.
             ffi::dds_qset_writer_data_lifecycle(set, false);
             ffi::dds_qset_writer_batching(set, qos.batching);
         }

@@ -16,7 +16,7 @@ use crate::{Attempt, Error, ParticipantId, Qos, RawReader, RawSample, StructType
 
 /// Reads the bytes of samples of one type from one topic.
 pub struct CycloneRawReader {
-    // Dropped in this order: what was made later goes first.
+    // Dropped in this order, the reverse of creation.
     set: Owned,
     condition: Owned,
     matching: Matching,
@@ -67,15 +67,15 @@ impl CycloneRawReader {
         Arc::clone(&self.held)
     }
 
-    /// The participant of a writer that matches; `None` where it has gone.
+    /// Returns the participant of a writer that matches; `None` if the writer has left.
     fn participant_of(&self, writer: u64) -> Option<ParticipantId> {
         // SAFETY: the reader is alive; the handle is a number that Cyclone looks up.
         let endpoint =
             unsafe { ffi::dds_get_matched_publication_data(self.entity.handle(), writer) };
-        // SAFETY: null, or an endpoint of ours until it is freed.
+        // SAFETY: null, or an endpoint that belongs to this function until it is freed.
         let participant = unsafe { endpoint.as_ref() }.map(|found| found.participant_key);
         if participant.is_some() {
-            // SAFETY: Cyclone made it for this call and it is freed once.
+            // SAFETY: Cyclone allocated it for this call, and it is freed once.
             unsafe { ffi::dds_builtintopic_free_endpoint(endpoint) };
         }
         participant.map(ParticipantId)
@@ -109,11 +109,11 @@ impl RawReader for CycloneRawReader {
     }
 
     fn publishers(&self) -> Result<Vec<ParticipantId>, Error> {
-        // Without any room Cyclone refuses.
+        // Cyclone rejects an empty buffer.
         let mut handles = vec![0; 8];
         loop {
             let room = handles.len();
-            // SAFETY: the reader is alive and `handles` has room for as many numbers.
+            // SAFETY: the reader is alive and `handles` has room for the given number of handles.
             let count = unsafe {
                 ffi::dds_get_matched_publications(self.entity.handle(), handles.as_mut_ptr(), room)
             };

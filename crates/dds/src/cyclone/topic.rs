@@ -1,4 +1,5 @@
-//! Topics: of the types of the IDL files, whose descriptors are compiled in, and of types described at run time.
+//! Topics with the types of the IDL files, whose descriptors are compiled in, and with types described at run
+//! time.
 
 use std::ffi::CString;
 use std::ptr;
@@ -18,7 +19,8 @@ macro_rules! descriptors {
         #[cfg(test)]
         const COMPILED_IN: &[&str] = &[$($name),*];
 
-        /// The descriptor that Cyclone's compiler made of the IDL file; `None` for types of no IDL file.
+        /// Returns the descriptor that Cyclone's compiler generated from the IDL file; `None` for types
+        /// without an IDL file.
         fn compiled_in(name: &str) -> Option<*const ffi::TopicDescriptor> {
             match name {
                 $($name => Some(&raw const $descriptor),)*
@@ -70,19 +72,19 @@ fn create_described(
     let described: Vec<ffi::Struct> =
         structs.iter().map(Described::as_c).collect::<Result<_, _>>()?;
     let count = u32::try_from(described.len()).map_err(|_| Error::TooLong)?;
-    // SAFETY: `described` and all that it points to live past the call, which copies what it keeps; a member's
-    // `of` is the index of a structure before its own.
+    // SAFETY: `described` and everything that it points to live past the call, which copies what it keeps.
+    // Every `of` of a member is the index of an earlier structure.
     Ok(unsafe {
         ffi::tickwire_create_topic(participant, described.as_ptr(), count, topic.as_ptr())
     })
 }
 
-/// A structure with its names in C's form.
+/// A structure with its names as C strings.
 struct Described {
     of: Arc<StructType>,
     name: CString,
     members: Vec<ffi::Member>,
-    /// What the members' names point to.
+    /// Owns the strings that the members' names point to.
     _names: Vec<CString>,
 }
 
@@ -96,7 +98,7 @@ impl Described {
     }
 }
 
-/// Adds a structure behind those that it uses, once each; returns its index.
+/// Appends a structure after those that it uses, each only once; returns its index.
 fn flatten(of: &Arc<StructType>, structs: &mut Vec<Described>) -> Result<u32, Error> {
     if let Some(known) = structs.iter().position(|known| known.of == *of) {
         return u32::try_from(known).map_err(|_| Error::TooLong);
@@ -122,7 +124,7 @@ fn flatten(of: &Arc<StructType>, structs: &mut Vec<Described>) -> Result<u32, Er
             MemberType::U16 => (ffi::kind::UINT16, 0),
             MemberType::U32 => (ffi::kind::UINT32, 0),
             MemberType::U64 => (ffi::kind::UINT64, 0),
-            // Nobody makes such types.
+            // Nested sequences are not generated.
             MemberType::Bytes | MemberType::Sequence(_) => return Err(Error::NestedSequence),
         };
         members.push(ffi::Member {

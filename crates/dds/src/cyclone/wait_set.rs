@@ -1,4 +1,4 @@
-//! Waiting: for samples of several readers, and for matches.
+//! Waiting for samples of several readers, and for matches.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,14 +16,15 @@ pub(super) fn create(parent: &Parent) -> Result<Owned, Error> {
 }
 
 pub(super) fn attach(set: &Owned, entity: &Owned, token: isize) -> Result<(), Error> {
-    // SAFETY: both are alive; the token is a number to Cyclone.
+    // SAFETY: both entities are alive; Cyclone treats the token as a number.
     let code = unsafe { ffi::dds_waitset_attach(set.handle(), entity.handle(), token) };
     checked(Attempt::Attach, code).map(|_| ())
 }
 
-/// Waits until something attached triggers; writes the first tokens and returns how many triggered.
+/// Waits until an attached entity triggers, writes the first tokens and returns the number of triggered
+/// entities.
 pub(super) fn wait(set: &Owned, tokens: &mut [isize], timeout: Duration) -> Result<usize, Error> {
-    // SAFETY: the slice has room for as many tokens as it is long.
+    // SAFETY: Cyclone writes at most as many tokens as the slice is long.
     let code = unsafe {
         ffi::dds_waitset_wait(set.handle(), tokens.as_mut_ptr(), tokens.len(), nanos(timeout))
     };
@@ -34,7 +35,7 @@ pub(super) fn wait(set: &Owned, tokens: &mut [isize], timeout: Duration) -> Resu
 pub struct ReaderWaitSet {
     set: Owned,
     _parent: Parent,
-    /// Samples that each reader has taken from the middleware and not yet handed out.
+    /// Number of samples that each reader has taken from the middleware and not yet passed on.
     held: Vec<Arc<AtomicUsize>>,
     tokens: Vec<isize>,
 }
@@ -74,7 +75,7 @@ impl WaitSet<CycloneRawReader> for ReaderWaitSet {
     }
 }
 
-/// Follows the number of matches of one writer or reader.
+/// Tracks the number of matches of one writer or reader.
 pub(super) struct Matching {
     set: Owned,
     entity: ffi::Entity,
@@ -109,7 +110,7 @@ impl Matching {
 
     pub(super) fn count(&self) -> Result<u32, Error> {
         let mut status = ffi::MatchedStatus::default();
-        // SAFETY: the entity lives as long as the value that holds both, and `status` is written in place.
+        // SAFETY: the owner of this value keeps the entity alive, and `status` is written in place.
         let code = unsafe { (self.read)(self.entity, &raw mut status) };
         checked(Attempt::ReadStatus, code)?;
         Ok(status.current_count)

@@ -14,17 +14,17 @@ use crate::{Attempt, Encoding, Error, Qos, RawWriter, StructType};
 
 /// Writes the bytes of samples of one type to one topic.
 pub struct CycloneRawWriter {
-    // Dropped in this order: what was made later goes first.
+    // Dropped in this order, the reverse of creation.
     matching: Matching,
     entity: Owned,
     _topic: Owned,
     _parent: Parent,
-    /// Cyclone's form of the type; it lives as long as the writer.
+    /// Cyclone's representation of the type; it lives as long as the writer.
     sertype: *const ffi::Sertype,
     encoding: Encoding,
 }
 
-// SAFETY: the type is never changed and counted by the writer that refers to it; any thread may use it.
+// SAFETY: the type is immutable and kept alive by the writer that refers to it; any thread may use it.
 unsafe impl Send for CycloneRawWriter {}
 
 impl CycloneRawWriter {
@@ -63,8 +63,7 @@ impl CycloneRawWriter {
         is_disposal: bool,
         timestamp_ns: i64,
     ) -> Result<(), Error> {
-        // SAFETY: writer and type are alive; the bytes are read during the call, which checks that they are of
-        // the type.
+        // SAFETY: writer and type are alive. The call reads the bytes and validates them against the type.
         let code = unsafe {
             ffi::tickwire_write(
                 self.entity.handle(),

@@ -1,4 +1,4 @@
-//! What the tests share: domains on loopback and samples with a value in every field.
+//! Shared by the tests: domains on loopback, and samples with a value in every field.
 #![allow(dead_code)]
 
 use std::process;
@@ -9,15 +9,15 @@ use tickwire_dds::{
     QuoteRequest, RawReader, Reader, Received, RelatedSymbol, Sample,
 };
 
-/// Longest wait for what must come.
+/// Longest wait for an expected event.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Reliable, with writers that wait for room as long as a busy machine may take to acknowledge samples.
+/// Reliable, with writers that wait as long as a busy machine may take to acknowledge samples.
 pub fn patient() -> Qos {
     Qos::reliable().max_blocking(PATIENCE)
 }
 
-/// How long a test listens for what must not come.
+/// Time for which a test checks that nothing arrives.
 pub const SILENCE: Duration = Duration::from_millis(200);
 
 /// A domain number on the wire that other test processes are unlikely to use at the same time.
@@ -25,7 +25,7 @@ pub fn wire_id(test: u32) -> u32 {
     100 + (process::id().wrapping_mul(7) + test) % 120
 }
 
-/// Two participants of one process that see each other over loopback sockets.
+/// Two participants of one process that communicate over loopback sockets.
 pub fn two_participants(test: u32) -> [CycloneParticipant; 2] {
     [2 * test, 2 * test + 1].map(|id| joined(id, wire_id(test)))
 }

@@ -7,7 +7,7 @@ use tickwire_fast::{
     Decimal, FieldHandle, FieldLayout, Program, Repeated, Slot, SlotKind, Storage,
 };
 
-/// Template names listed in an error at most.
+/// Maximum number of template names in an error.
 const NAMES_MAX: usize = 8;
 
 const NUMBER: &str = "an integer";
@@ -15,7 +15,7 @@ const PRICE: &str = "a decimal";
 const WORDS: &str = "a string";
 const SEQUENCE: &str = "a sequence";
 
-/// Collects what does not fit.
+/// Collects the misfits.
 pub(super) struct Binder<'p> {
     program: &'p Program,
     misfits: Vec<Misfit>,
@@ -45,9 +45,9 @@ impl<'p> Binder<'p> {
 pub(super) struct Fields<'b, 'p> {
     binder: &'b mut Binder<'p>,
     template: usize,
-    /// Path of the sequence with a slash behind it.
+    /// Path of the sequence, followed by a slash.
     prefix: &'static str,
-    /// The sequence itself is missing, which is told; so nothing is said of its fields.
+    /// The sequence itself is missing, which is reported, so its fields are not.
     silent: bool,
 }
 
@@ -56,7 +56,7 @@ impl<'p> Fields<'_, 'p> {
         &self.binder.program.templates()[self.template].name.local
     }
 
-    /// The same template, fields of the entries of a sequence; `prefix` ends in a slash.
+    /// The fields of a sequence's entries in the same template; `prefix` ends in a slash.
     pub(super) fn inside(&mut self, prefix: &'static str) -> Fields<'_, 'p> {
         let silent = self.find(prefix.trim_end_matches('/')).is_none();
         Fields { binder: self.binder, template: self.template, prefix, silent }
@@ -68,7 +68,7 @@ impl<'p> Fields<'_, 'p> {
         self.optional_number(name)
     }
 
-    /// A whole number, 0 where the template has no such field.
+    /// A whole number, 0 if the template has no such field.
     pub(super) fn optional_number(&mut self, name: &'static str) -> Number {
         let Some((handle, field)) = self.find(name) else { return self.unused(name) };
         let from = match &field.storage {
@@ -97,7 +97,7 @@ impl<'p> Fields<'_, 'p> {
         self.optional_price(name)
     }
 
-    /// A decimal, 0 where the template has no such field.
+    /// A decimal, 0 if the template has no such field.
     pub(super) fn optional_price(&mut self, name: &'static str) -> Price {
         let nothing = Price::Fixed(Decimal { mantissa: 0, exponent: 0 });
         let Some((handle, field)) = self.find(name) else { return nothing };
@@ -117,7 +117,7 @@ impl<'p> Fields<'_, 'p> {
         self.optional_words(name)
     }
 
-    /// A string, empty where the template has no such field.
+    /// A string, empty if the template has no such field.
     pub(super) fn optional_words(&mut self, name: &'static str) -> Words {
         let fixed = |text: &str| WordsFrom::Fixed(text.into());
         let Some((handle, field)) = self.find(name) else {
@@ -170,7 +170,8 @@ impl<'p> Fields<'_, 'p> {
         }
     }
 
-    /// Notes a field of the wrong type and returns `instead`, so that binding goes on to the next.
+    /// Records a field of the wrong type and returns `instead`, so that binding continues with the next
+    /// field.
     fn wrong_type<T>(
         &mut self,
         name: &str,

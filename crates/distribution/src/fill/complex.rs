@@ -1,4 +1,4 @@
-//! Market data and quote requests: entries of several securities a message, one sample a security.
+//! Market data and quote requests: entries of several securities per message, one sample per security.
 
 use super::FillError;
 use super::bind::Fields;
@@ -23,7 +23,7 @@ impl Grouped for QuoteRequest {
     }
 }
 
-/// The fields that both messages begin with.
+/// The fields at the start of both messages.
 #[derive(Debug)]
 struct HeadPlan {
     appl_version_id: Words,
@@ -45,7 +45,7 @@ impl HeadPlan {
     }
 }
 
-/// Reads the fields that both messages begin with into a sample.
+/// Reads the fields at the start of both messages into a sample.
 macro_rules! read_head {
     ($plan:expr, $record:expr, $sample:expr) => {
         $plan.appl_version_id.read_into($record, &mut $sample.appl_version_id)?;
@@ -197,7 +197,7 @@ pub(super) struct QuoteRequestPlan {
     samples: Reused<QuoteRequest>,
 }
 
-/// The fields of a symbol asked about.
+/// The fields of a symbol in the request.
 #[derive(Debug)]
 struct SymbolPlan {
     symbol: Words,

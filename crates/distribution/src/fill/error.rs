@@ -1,8 +1,8 @@
-//! What does not fit: templates to samples, and values to members.
+//! Errors: templates that do not fit the samples, and values that do not fit their members.
 
 use std::fmt;
 
-/// One thing of a template set that does not fit the samples.
+/// One mismatch between a template set and the samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Misfit {
@@ -12,12 +12,12 @@ pub enum Misfit {
         template: String,
         /// Path of the field.
         path: String,
-        /// What the sample's member holds.
+        /// Type of the sample's member.
         wanted: &'static str,
     },
-    /// No template has a name that stands for a sample.
+    /// No template has the name of a sample.
     NoTemplate {
-        /// The names that the templates have, the first few of them.
+        /// The names of the templates, limited to the first few.
         found: Vec<String>,
     },
     /// The field has a type whose values the member cannot hold.
@@ -28,7 +28,7 @@ pub enum Misfit {
         path: String,
         /// Type of the field.
         found: String,
-        /// What the sample's member holds.
+        /// Type of the sample's member.
         wanted: &'static str,
     },
 }
@@ -55,7 +55,7 @@ impl fmt::Display for Misfit {
     }
 }
 
-/// Everything of a template set that does not fit the samples, at least one thing.
+/// All mismatches between a template set and the samples, at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misfits(pub Vec<Misfit>);
 

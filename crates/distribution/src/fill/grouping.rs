@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-/// Securities of one message up to which the search for one is a walk through all.
+/// Maximum number of securities in one message for which a linear search is used.
 const WALKED_MAX: usize = 16;
 
-/// Which sample of a message each entry belongs to: one sample a security.
+/// Assigns the entries of a message to samples, one sample per security.
 #[derive(Debug, Default)]
 pub(super) struct Grouping {
     groups: Vec<Group>,
-    /// By entry, the index of its group.
+    /// Index of each entry's group.
     of_entry: Vec<usize>,
-    /// By security, the index of its group; used in messages of many securities only.
+    /// Index of each security's group; used only for messages with many securities.
     by_security: HashMap<u32, usize>,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Group {
 }
 
 impl Grouping {
-    /// Forgets the last message.
+    /// Clears the data of the last message.
     pub(super) fn clear(&mut self) {
         self.groups.clear();
         self.of_entry.clear();
@@ -62,12 +62,12 @@ impl Grouping {
         count
     }
 
-    /// The groups, in the order in which the securities came.
+    /// The groups, in the order in which their securities first appear.
     pub(super) fn groups(&self) -> &[Group] {
         &self.groups
     }
 
-    /// By entry, the index of its group.
+    /// Index of each entry's group.
     pub(super) fn of_entry(&self) -> &[usize] {
         &self.of_entry
     }
@@ -79,13 +79,13 @@ pub(super) trait Grouped: Default {
     fn entries_mut(&mut self) -> &mut Vec<Self::Entry>;
 }
 
-/// Samples used again for every message. Entries that a smaller sample has no use for are kept, so
-/// that their strings are not allocated again.
+/// Samples that are reused for every message. Entries that a smaller sample does not need are kept, so that
+/// their strings are not allocated again.
 #[derive(Debug)]
 pub(super) struct Reused<S: Grouped> {
     samples: Vec<S>,
     spare: Vec<S::Entry>,
-    /// By sample, the entries filled so far.
+    /// Number of entries filled so far, by sample.
     filled: Vec<usize>,
 }
 
@@ -96,7 +96,7 @@ impl<S: Grouped> Default for Reused<S> {
 }
 
 impl<S: Grouped> Reused<S> {
-    /// Makes as many samples as there are groups, each with the entries of its group.
+    /// Prepares as many samples as there are groups, each with the entries of its group.
     pub(super) fn resize(&mut self, groups: &[Group]) -> &mut [S] {
         if self.samples.len() < groups.len() {
             self.samples.resize_with(groups.len(), S::default);

@@ -1,8 +1,8 @@
 //! Decoded FAST messages as samples.
 //!
-//! A [`Filler`] is bound to the templates of a program once: every member of every sample is paired with
-//! a field, by name, and all that does not fit is reported together. After that a message becomes
-//! samples without looking anything up and, once warm, without allocating.
+//! A [`Filler`] is bound once to the templates of a program: every member of every sample is paired with a
+//! field, by name, and all mismatches are reported together. After that it fills samples from messages
+//! without lookups and, once warm, without allocation.
 //!
 //! A template is recognised by its name: `Quote`, `New`, `Change`, `Remove`, `MarketData`, `QuoteRequest`
 //! and `Done`. Messages of other templates are passed over. What an optional field leaves out is 0 or
@@ -47,32 +47,32 @@ use tickwire_fast::{Message, Program};
 pub const TEMPLATE_NAMES: [&str; 7] =
     ["Quote", "New", "Change", "Remove", "MarketData", "QuoteRequest", "Done"];
 
-/// The samples of one message, good until the next.
+/// The samples of one message, valid until the next message.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Filled<'f> {
     /// The feed ends here.
     Done,
     /// A changed order.
     Change(Change),
-    /// One sample a security, in the order in which the message first names them; each has the entries
-    /// of its security in the order of the message.
+    /// One sample per security, in the order in which the message first names them; each has the entries of
+    /// its security in the order of the message.
     MarketData(&'f [MarketData]),
     /// A new order.
     New(New),
-    /// A message of a template without sample.
+    /// A message of a template that has no sample.
     Other,
     /// A quote.
     Quote(Quote),
-    /// One sample a security, as with market data.
+    /// One sample per security, as with market data.
     QuoteRequest(&'f [QuoteRequest]),
     /// The end of an order.
     Remove(Remove),
 }
 
-/// Turns messages of one program into samples. See the [module](self).
+/// Converts messages of one program to samples. See the [module](self).
 #[derive(Debug)]
 pub struct Filler {
-    /// By index of the template.
+    /// Plans by template index.
     plans: Vec<Plan>,
 }
 
@@ -92,8 +92,8 @@ impl Filler {
     /// Pairs the members of the samples with the fields of a program's templates.
     ///
     /// # Errors
-    /// Everything that does not fit: missing fields, types that cannot hold a member's value, a program
-    /// none of whose templates becomes a sample.
+    /// All mismatches: missing fields, types that cannot hold a member's value, a program without any
+    /// template of a sample.
     pub fn bind(program: &Program) -> Result<Self, Misfits> {
         let mut binder = Binder::new(program);
         let plans: Vec<Plan> =
@@ -105,12 +105,12 @@ impl Filler {
         Ok(Self { plans })
     }
 
-    /// Whether the templates have a message that ends the feed.
+    /// True if the templates include a message that ends the feed.
     pub fn has_done(&self) -> bool {
         self.plans.iter().any(|plan| matches!(plan, Plan::Done))
     }
 
-    /// Whether any template becomes samples of this topic.
+    /// True if a template is converted to samples of this topic.
     pub fn makes(&self, topic: &str) -> bool {
         self.plans.iter().any(|plan| plan.topic() == Some(topic))
     }
@@ -118,7 +118,7 @@ impl Filler {
     /// The samples of a message.
     ///
     /// # Errors
-    /// A value that the sample cannot hold; nothing of the message is to be published then.
+    /// A value that the sample cannot hold; then the message must not be published at all.
     ///
     /// # Panics
     /// If the message belongs to another program.
@@ -142,7 +142,7 @@ impl Filler {
 }
 
 impl Plan {
-    /// The topic of the samples that messages become.
+    /// The topic of the samples to which messages are converted.
     fn topic(&self) -> Option<&'static str> {
         match self {
             Self::Change(_) => Some(Change::TOPIC),

@@ -10,7 +10,7 @@ const EXACT: [f64; 23] = [
 ];
 /// Mantissas up to this are exact as floating-point numbers.
 const MANTISSA_MAX: u64 = 1 << 53;
-/// Room for the longest text of a mantissa and an exponent.
+/// Length of the longest text of a mantissa and an exponent.
 const TEXT_BYTES: usize = 40;
 
 /// The floating-point number nearest to a decimal; ties go to the even one.
@@ -19,7 +19,7 @@ pub(super) fn nearest(decimal: Decimal) -> f64 {
     let Decimal { mantissa, exponent } = decimal;
     let power = EXACT.get(exponent.unsigned_abs() as usize);
     match power {
-        // Both operands are exact, so the one rounding of the division or product is the right one.
+        // Both operands are exact, so the division or product rounds correctly in one step.
         Some(power) if mantissa.unsigned_abs() <= MANTISSA_MAX => {
             if exponent < 0 {
                 mantissa as f64 / power
@@ -31,7 +31,7 @@ pub(super) fn nearest(decimal: Decimal) -> f64 {
     }
 }
 
-/// Through the standard library's parser, which rounds once whatever the size.
+/// Uses the standard library's parser, which rounds correctly for any size.
 #[cold]
 fn by_text(mantissa: i64, exponent: i32) -> f64 {
     let mut text = [0; TEXT_BYTES];

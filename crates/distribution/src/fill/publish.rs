@@ -5,8 +5,8 @@ use crate::delivery::{SecurityList, TopicSet};
 use crate::publisher::Outlet;
 use crate::{Change, MarketData, New, Quote, QuoteRequest, Remove};
 
-/// The topic sets of all samples that a filler can make: one topic each, or by security where `securities` are
-/// given and the sample has one.
+/// The topic sets of all samples that a filler can fill: one topic each, or one per security if `securities`
+/// are given and the sample has a security.
 #[must_use]
 pub fn filled_sets(securities: Option<&SecurityList>) -> Vec<TopicSet> {
     let keyed = |alone: TopicSet, by_security: fn(&SecurityList) -> TopicSet| {
@@ -22,7 +22,7 @@ pub fn filled_sets(securities: Option<&SecurityList>) -> Vec<TopicSet> {
     ]
 }
 
-/// Writes what a filler fills to a publisher of [`sets`](Self::sets).
+/// Writes filled samples to a publisher of [`sets`](Self::sets).
 #[derive(Debug)]
 pub struct FilledTopics {
     sets: Vec<TopicSet>,
@@ -35,12 +35,12 @@ pub struct FilledTopics {
 }
 
 impl FilledTopics {
-    /// The topics of the samples that `filler` makes.
+    /// The topics of the samples that `filler` fills.
     #[must_use]
     pub fn of(filler: &Filler, securities: Option<&SecurityList>) -> Self {
         let mut sets = filled_sets(securities);
         sets.retain(|set| filler.makes(&set.name));
-        // What the filler does not make has no index that anybody asks for.
+        // Samples that the filler does not fill have no index, and nobody asks for it.
         let index = |name| sets.iter().position(|set| set.name == name).unwrap_or(usize::MAX);
         Self {
             change: index("Change"),
@@ -65,7 +65,7 @@ impl FilledTopics {
     /// What the transport refuses; not that there was no room, which is counted.
     ///
     /// # Panics
-    /// If the publisher is not one of these sets, or the filler another.
+    /// If the publisher does not have these sets, or `filled` comes from another filler.
     #[inline]
     pub fn publish<O: Outlet>(
         &self,

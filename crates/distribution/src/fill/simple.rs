@@ -1,4 +1,4 @@
-//! Order messages: one sample a message, ten or eleven fields.
+//! Order messages: one sample per message, with ten or eleven fields.
 
 use super::FillError;
 use super::bind::Fields;
@@ -6,7 +6,7 @@ use super::source::Number;
 use crate::{Change, New, Quote, Remove};
 use tickwire_fast::Record;
 
-/// Which of the members that not all samples have are there.
+/// The members that only some samples have.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Members {
     volume_and_price: bool,

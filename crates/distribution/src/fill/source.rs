@@ -1,4 +1,4 @@
-//! Where the value of a member comes from.
+//! Sources of members' values.
 
 use super::FillError;
 use super::number;
@@ -13,16 +13,16 @@ pub(super) struct Number {
 
 #[derive(Debug)]
 pub(super) enum NumberFrom {
-    /// A constant of the template, or 0 where the template has no such field.
+    /// A constant of the template, or 0 if the template has no such field.
     Fixed(i128),
     Signed(Slot<Int>),
     Unsigned(Slot<UInt>),
-    /// Rare forms, such as an optional constant: by index, through the view.
+    /// Rare forms, such as an optional constant: read through the view by index.
     View(usize),
 }
 
 impl Number {
-    /// The number; 0 where the field is absent.
+    /// Returns the number; 0 if the field is absent.
     #[inline(always)]
     pub(super) fn read<T>(&self, record: &Record<'_>) -> Result<T, FillError>
     where
@@ -47,7 +47,7 @@ pub(super) enum Price {
 }
 
 impl Price {
-    /// The nearest floating-point number; 0 where the field is absent.
+    /// Returns the nearest floating-point number; 0 if the field is absent.
     #[inline(always)]
     pub(super) fn read(&self, record: &Record<'_>) -> f64 {
         let decimal = match self {
@@ -74,8 +74,8 @@ pub(super) enum WordsFrom {
 }
 
 impl Words {
-    /// Makes `text` the string, empty where the field is absent. What it is already is left alone,
-    /// because most strings of a feed are those of the message before.
+    /// Sets `text` to the string, empty if the field is absent. An equal string is left alone, because most
+    /// strings repeat those of the previous message.
     #[inline(always)]
     pub(super) fn read_into(
         &self,
@@ -96,7 +96,7 @@ impl Words {
     #[inline(never)]
     fn replace(&self, text: &mut String, bytes: &[u8]) -> Result<(), FillError> {
         text.clear();
-        // Strings of one character are most of what changes from message to message.
+        // Most strings that change between messages have one character.
         if let [byte @ 1..0x80] = bytes {
             text.push(char::from(*byte));
             return Ok(());
@@ -136,7 +136,7 @@ fn bytes_in<'m>(record: &Record<'m>, index: usize) -> &'m [u8] {
     }
 }
 
-/// Equality without a call for the strings of no or one byte that feeds are full of.
+/// Compares without a function call for strings of at most one byte, which are the most frequent.
 #[inline]
 fn is_same(a: &[u8], b: &[u8]) -> bool {
     match (a, b) {

@@ -1,16 +1,16 @@
 //! Market data and quote requests, keyed by security, as in `idl/Complex.idl`.
 //!
-//! The IDL has no optional members: a field that the feed left out is 0 or the empty string.
+//! The IDL has no optional members: an absent field is 0 or the empty string.
 
 use super::Sample;
 use crate::field::fields;
 
-/// News of one security: its entries of one market-data message.
+/// Market data of one security: its entries of one message.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MarketData {
     /// Security; the key.
     pub security_id: u32,
-    /// Version of the application, FIX ApplVerID.
+    /// Application version, FIX ApplVerID.
     pub appl_version_id: String,
     /// FIX MsgType, `X`.
     pub message_type: String,
@@ -74,7 +74,7 @@ pub struct MarketDataEntry {
 pub struct QuoteRequest {
     /// Security; the key.
     pub security_id: u32,
-    /// Version of the application, FIX ApplVerID.
+    /// Application version, FIX ApplVerID.
     pub appl_version_id: String,
     /// FIX MsgType, `R`.
     pub message_type: String,
@@ -86,7 +86,7 @@ pub struct QuoteRequest {
     pub sending_time: u32,
     /// FIX QuoteReqID.
     pub quote_req_id: String,
-    /// The symbols asked about, in the order of the message.
+    /// The requested symbols, in the order of the message.
     pub related_sym: Vec<RelatedSymbol>,
 }
 

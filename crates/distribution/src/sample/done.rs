@@ -3,7 +3,7 @@
 use super::Sample;
 use crate::field::fields;
 
-/// What a publisher writes once, after its last sample.
+/// The sample that a publisher writes once, after all others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Done {
     /// Samples that the publisher wrote to all its topics together.
@@ -11,7 +11,7 @@ pub struct Done {
 }
 
 impl Done {
-    /// The topic on which a publisher that was stopped says the same: its feed went on.
+    /// The topic on which a publisher writes the same sample if it was stopped before the end of its feed.
     pub const STOPPED_TOPIC: &str = "Stopped";
 }
 
@@ -21,7 +21,7 @@ impl Sample for Done {
     const TOPIC: &'static str = "Done";
 }
 
-/// What a publisher wrote to one of its topics; it writes one for each before [`Done`].
+/// Number of samples written to one topic. A publisher writes one for each of its topics before [`Done`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Total {
     /// Name of the topic; the key.

@@ -1,8 +1,8 @@
 //! Samples that do not depend on an exchange: best prices, books, trades, status and definitions, as in
 //! `idl/Market.idl`.
 //!
-//! The key of all of them is source, channel and instrument. Prices and sizes are exact decimals. What a feed
-//! does not tell is absent by a flag beside the value, or 0 or empty where the member's documentation says so.
+//! All have the key source, channel and instrument. Prices and sizes are exact decimals. If the feed does not
+//! send a value, a flag beside it is false, or it is 0 or empty as its documentation states.
 
 use super::Sample;
 use crate::field::fields;
@@ -12,46 +12,47 @@ use crate::field::fields;
 pub struct Decimal {
     /// The digits.
     pub mantissa: i64,
-    /// How far the decimal point is moved; -2 for hundredths.
+    /// Power of ten; -2 for hundredths.
     pub exponent: i32,
 }
 
-/// One price of a book.
+/// One price level of a book.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct BookLevel {
     /// The price.
     pub price: Decimal,
-    /// What is to be had at it.
+    /// Size available at the price.
     pub size: Decimal,
-    /// Number of orders; 0 where the feed does not tell.
+    /// Number of orders; 0 if the feed does not send it.
     pub orders: u32,
 }
 
 /// The best prices of an instrument, after a message that changed them or their state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BookTop {
-    /// Source, by the name that the publisher has given it.
+    /// Name of the source, chosen by the publisher.
     pub source: String,
-    /// Channel of the source; empty where it has one alone.
+    /// Channel of the source; empty if it has only one.
     pub channel: String,
     /// The instrument as the feed names it.
     pub instrument: String,
-    /// Which orders the book is made of: `outright` or `implied`.
+    /// Orders that the book contains: `outright` or `implied`.
     pub kind: String,
-    /// Sequence number of the packet that changed it; 0 where packets have none.
+    /// Sequence number of the packet that changed it; 0 if packets have none.
     pub seq_num: u64,
-    /// When the exchange sent that packet, in the digits of the feed; 0 where it does not tell.
+    /// Time at which the exchange sent that packet, in the digits of the feed; 0 if the feed does not send
+    /// it.
     pub sending_time: u64,
-    /// When it was received, in nanoseconds since 1970.
+    /// Receive time of that packet, in nanoseconds since 1970.
     pub received_ns: u64,
-    /// Why the book is stale, such as `gap`; empty where it is fresh. A stale book's prices are those it had
-    /// last.
+    /// Reason why the book is stale, such as `gap`; empty if it is fresh. The prices of a stale book are the
+    /// last known ones.
     pub stale_reason: String,
-    /// Whether there is a bid.
+    /// True if there is a bid.
     pub has_bid: bool,
     /// The best bid.
     pub bid: BookLevel,
-    /// Whether there is an offer.
+    /// True if there is an offer.
     pub has_offer: bool,
     /// The best offer.
     pub offer: BookLevel,
@@ -97,27 +98,27 @@ pub struct Trade {
     pub sending_time: u64,
     /// As in [`BookTop`].
     pub received_ns: u64,
-    /// Date at the exchange, YYYYMMDD; 0 where the feed does not tell.
+    /// Date at the exchange, YYYYMMDD; 0 if the feed does not send it.
     pub exchange_date: u64,
-    /// Whether the feed tells the time of the trade.
+    /// True if the feed sends the time of the trade.
     pub has_exchange_time: bool,
     /// Time at the exchange, in the digits of the feed.
     pub exchange_time: u64,
     /// `new`, `change` or `delete`.
     pub action: String,
-    /// Whether the feed tells the price.
+    /// True if the feed sends the price.
     pub has_price: bool,
     /// The price.
     pub price: Decimal,
-    /// Whether the feed tells the size.
+    /// True if the feed sends the size.
     pub has_size: bool,
     /// The size.
     pub size: Decimal,
-    /// The trade's identifier; empty where the feed does not tell.
+    /// The trade's identifier; empty if the feed does not send it.
     pub id: String,
-    /// Side that took the price, `bid` or `offer`; empty where the feed does not tell.
+    /// Side of the aggressor, `bid` or `offer`; empty if the feed does not send it.
     pub aggressor: String,
-    /// Conditions of the trade, in the letters of the feed.
+    /// Conditions of the trade, as the feed spells them.
     pub conditions: String,
 }
 
@@ -138,11 +139,11 @@ pub struct Status {
     pub received_ns: u64,
     /// FIX SecurityTradingStatus (326), or TradSesStatus (340) for a channel, as the feed sends it.
     pub code: u64,
-    /// Whether books may be crossed while it lasts: everything but continuous trading.
+    /// True if books may be crossed in this status, which holds for every status except continuous trading.
     pub may_cross: bool,
 }
 
-/// What is known of an instrument.
+/// Known properties of an instrument.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Definition {
     /// As in [`BookTop`].
@@ -157,13 +158,13 @@ pub struct Definition {
     pub sending_time: u64,
     /// As in [`BookTop`].
     pub received_ns: u64,
-    /// What people call it; empty where the feed does not tell.
+    /// Symbol for people; empty if the feed does not send it.
     pub symbol: String,
-    /// Whether the feed tells the price step.
+    /// True if the feed sends the price step.
     pub has_tick: bool,
     /// The price step.
     pub tick: Decimal,
-    /// Expiry, in the digits of the feed; empty where the feed does not tell.
+    /// Expiry, in the digits of the feed; empty if the feed does not send it.
     pub expiry: String,
 }
 

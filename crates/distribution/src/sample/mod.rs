@@ -1,4 +1,4 @@
-//! The typed samples: what the IDL files of the crate `tickwire-dds` say, as Rust values.
+//! Typed samples: Rust types for the IDL files of the crate `tickwire-dds`.
 
 mod complex;
 mod done;
@@ -16,16 +16,16 @@ pub use simple::{Change, New, Quote, Remove};
 
 /// A value that can be written to and read from a topic.
 pub trait Sample: Fields + Clone + Debug + PartialEq + Send + 'static {
-    /// The topic that carries the type where there is one topic for all securities.
+    /// The topic that carries the type if there is one topic for all securities.
     const TOPIC: &'static str;
 
-    /// The number of the security that is the key; `None` for a type without key or with another.
+    /// The security id that is the key; `None` for a type without key or with another key.
     fn security(&self) -> Option<u32> {
         None
     }
 }
 
-/// Name of the topic that holds one security alone, where topics are one a security.
+/// Name of the topic of one security, if each security has its own topic.
 ///
 /// # Examples
 /// ```

@@ -3,8 +3,8 @@
 use super::Sample;
 use crate::field::fields;
 
-/// One sample of `idl/Simple.idl`: what all have, and in brackets whether it has volume and price, and
-/// a side.
+/// Defines one sample of `idl/Simple.idl`: the common members and, in brackets, volume and price, and side,
+/// if it has them.
 macro_rules! order_message {
     (#[$doc:meta] $name:ident $type:literal, $number:literal, [$($volume:ident $price:ident)?] [$($side:ident)?]) => {
         #[$doc]

@@ -1,4 +1,4 @@
-//! A feed of the simulated exchange, decoded and made into samples.
+//! A feed of the simulated exchange, decoded and converted to samples.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use tickwire_distribution::fill::{Filled, Filler};
 use tickwire_exchange::{Generator, Options};
 use tickwire_fast::{Decoder, DecoderOptions, Program, ResetPolicy};
 
-/// The packets of a feed, and what decodes them.
+/// The packets of a feed and their decoder.
 pub struct Feed {
     program: Arc<Program>,
     packets: Vec<Vec<u8>>,

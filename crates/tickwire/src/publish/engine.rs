@@ -65,7 +65,7 @@ impl<E: Engine> Engine for Stamped<E> {
     }
 }
 
-/// What became of the messages of a feed.
+/// Counters of a feed's messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FeedCounters {
     /// Messages decoded.

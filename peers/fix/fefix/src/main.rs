@@ -1,4 +1,4 @@
-//! Parses a message with the crate fefix, and writes its fields again.
+//! Parses a message with the crate fefix and writes its fields again.
 
 #[path = "../../timing.rs"]
 mod timing;
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let count =
         decoder.decode(&message[..]).map_err(|error| format!("{error:?}"))?.fields().count();
     let fields = message.iter().filter(|byte| **byte == 1).count();
-    // BodyLength and CheckSum are not among them.
+    // BodyLength and CheckSum are not among the fields.
     if count + 2 != fields {
         return Err(format!("it found {count} fields, not {fields}").into());
     }

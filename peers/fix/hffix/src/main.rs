@@ -1,5 +1,5 @@
-//! Reads and writes an order and a report by hffix and by Tickwire, in turns in one process, and prints the least
-//! nanoseconds of hffix and the ratio of Tickwire's to them.
+//! Reads and writes an order and a report with hffix and Tickwire, alternately in one process. Prints the
+//! minimum of hffix in nanoseconds and the ratio of Tickwire's time to it.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -15,11 +15,11 @@ const REPORT: &str = "35=8|49=MARKET|56=CLIENT|34=1962926|52=20240307-11:22:07|3
     17=ord499647|20=0|150=0|39=0|55=BHP|54=1|38=57|40=2|44=298.07|59=4|29=4|151=57|14=0|6=0|\
     60=20240307-11:20:14|113=Y|21=1|";
 
-/// Calls between two looks at the clock.
+/// Calls between two clock reads.
 const CALLS: u32 = 20_000;
-/// Turns of all operations.
+/// Rounds of all operations.
 const TURNS: usize = 400;
-/// Room for either message.
+/// Buffer size for either message.
 const ROOM: usize = 1024;
 
 #[link(name = "peer_hffix", kind = "static")]
@@ -77,7 +77,7 @@ macro_rules! tag {
     };
 }
 
-/// The values of a message, as hffix's program has them.
+/// The values of a message, as in hffix's program.
 struct Values<'v> {
     /// SenderCompID, TargetCompID, ClOrdID, Symbol, OrderID.
     texts: [&'v [u8]; 5],
@@ -87,7 +87,7 @@ struct Values<'v> {
     quantity: Decimal,
     price: Decimal,
     zero: Decimal,
-    /// One byte each, in the order in which they are written.
+    /// Single-byte values, in the order in which they are written.
     chars: &'v [u8],
 }
 
@@ -100,7 +100,7 @@ impl Values<'_> {
         out.utc_timestamp(tag!(52), self.sent, Precision::Seconds);
     }
 
-    /// The order, field by field, as hffix writes it.
+    /// Writes the order field by field, as hffix does.
     #[inline(never)]
     fn order<'b>(&self, out: &'b mut [u8]) -> &'b [u8] {
         let [_, _, order, symbol, _] = self.texts;
@@ -118,7 +118,7 @@ impl Values<'_> {
         out.finish().expect("it is right")
     }
 
-    /// The report, field by field.
+    /// Writes the report field by field.
     #[inline(never)]
     fn report<'b>(&self, out: &'b mut [u8]) -> &'b [u8] {
         let [_, _, order, symbol, id] = self.texts;
@@ -178,7 +178,7 @@ fn report_values() -> Values<'static> {
     }
 }
 
-/// Notes the nanoseconds of a call, if they are fewer than before.
+/// Records the nanoseconds of a call if they are fewer than before.
 fn time<R>(least: &mut f64, mut call: impl FnMut() -> R) {
     let begun = Instant::now();
     for _ in 0..CALLS {
@@ -220,7 +220,7 @@ macro_rules! compare {
             encoded,
             by_field,
         ] = &mut least;
-        // SAFETY: each function is given a buffer and its length, and keeps neither.
+        // SAFETY: each function gets a buffer and its length, and keeps neither.
         unsafe {
             for _ in 0..TURNS {
                 time(parses, || hffix_parse(black_box(at), len));

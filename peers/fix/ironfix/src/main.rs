@@ -1,4 +1,4 @@
-//! Parses a message with the crate IronFix, and writes its fields again.
+//! Parses a message with the crate IronFix and writes its fields again.
 
 #[path = "../../timing.rs"]
 mod timing;
