@@ -87,7 +87,7 @@ impl MarketSamples {
     /// they or the state changed.
     ///
     /// # Errors
-    /// What the transport refuses.
+    /// Errors of the transport.
     pub fn publish_book<O: Outlet>(
         &mut self,
         publisher: &mut O,
@@ -135,7 +135,7 @@ impl MarketSamples {
     /// Publishes a trade, a status or a definition, and ignores other events.
     ///
     /// # Errors
-    /// What the transport refuses.
+    /// Errors of the transport.
     pub fn publish_event<O: Outlet>(
         &mut self,
         publisher: &mut O,

@@ -41,14 +41,14 @@ pub trait Outlet {
     /// Writes a sample to the set with this index, which must have its type.
     ///
     /// # Errors
-    /// What the transport refuses; not that there was no room, which is counted.
+    /// Errors of the transport. A full buffer is not an error; it is counted.
     fn publish<S: Sample>(&mut self, set: usize, sample: &S) -> Result<(), Self::Error>;
 
     /// Writes the bytes of a sample to the set with this index. They must have the type and encoding of the
     /// set.
     ///
     /// # Errors
-    /// As [`publish`](Self::publish).
+    /// Those of [`publish`](Self::publish).
     fn publish_bytes(&mut self, set: usize, bytes: &[u8]) -> Result<(), Self::Error>;
 }
 
@@ -145,7 +145,7 @@ impl<P: Participant> Publisher<P> {
     /// `is_over` returns true.
     ///
     /// # Errors
-    /// What the transport refuses.
+    /// Errors of the transport.
     pub fn new(
         participant: &P,
         sets: &[TopicSet],
@@ -194,7 +194,7 @@ impl<P: Participant> Publisher<P> {
     /// first.
     ///
     /// # Errors
-    /// What the transport refuses.
+    /// Errors of the transport.
     pub fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, P::Error> {
         self.wait_until(timeout, || self.is_matched(count))
     }
@@ -203,7 +203,7 @@ impl<P: Participant> Publisher<P> {
     /// for this many readers of the topic Done, which a [`Subscriber`](crate::Subscriber) creates last.
     ///
     /// # Errors
-    /// What the transport refuses.
+    /// Errors of the transport.
     pub fn wait_subscribers(&self, count: u32, timeout: Duration) -> Result<bool, P::Error> {
         self.wait_until(timeout, || self.has_subscribers(count))
     }
@@ -211,7 +211,7 @@ impl<P: Participant> Publisher<P> {
     /// True if there are `count` subscribers, as [`wait_subscribers`](Self::wait_subscribers) counts them.
     ///
     /// # Errors
-    /// What the transport refuses.
+    /// Errors of the transport.
     pub fn has_subscribers(&self, count: u32) -> Result<bool, P::Error> {
         Ok(self.ends[0].matched()? >= count)
     }
@@ -234,7 +234,7 @@ impl<P: Participant> Publisher<P> {
     /// True if every topic has `count` subscribers.
     ///
     /// # Errors
-    /// What the transport refuses.
+    /// Errors of the transport.
     pub fn is_matched(&self, count: u32) -> Result<bool, P::Error> {
         for own in self.sets.iter().flat_map(Writers::all) {
             if own.writer.matched()? < count {
@@ -247,7 +247,7 @@ impl<P: Participant> Publisher<P> {
     /// Writes a sample to the set with this index, which must have its type. Once warm it does not allocate.
     ///
     /// # Errors
-    /// What the transport refuses; not that there was no room, which is counted.
+    /// Errors of the transport. A full buffer is not an error; it is counted.
     ///
     /// # Panics
     /// If there is no such set.
@@ -262,7 +262,7 @@ impl<P: Participant> Publisher<P> {
     /// set.
     ///
     /// # Errors
-    /// What the transport refuses; not that there was no room, which is counted.
+    /// Errors of the transport. A full buffer is not an error; it is counted.
     ///
     /// # Panics
     /// If there is no such set.
@@ -301,7 +301,7 @@ impl<P: Participant> Publisher<P> {
     /// within `timeout`.
     ///
     /// # Errors
-    /// What the transport refuses.
+    /// Errors of the transport.
     pub fn finish(&mut self, is_whole: bool, timeout: Duration) -> Result<bool, P::Error> {
         let until = Instant::now() + timeout;
         let left = || until.saturating_duration_since(Instant::now());

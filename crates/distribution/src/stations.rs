@@ -190,7 +190,7 @@ impl<P: Participant> Stations<P> {
     /// Creates the readers.
     ///
     /// # Errors
-    /// What the transport refuses.
+    /// Errors of the transport.
     pub fn new(
         participant: &P,
         sets: &[TopicSet],
@@ -245,7 +245,7 @@ impl<P: Participant> Stations<P> {
     /// takes a limited number, so that the caller's loop can do other work.
     ///
     /// # Errors
-    /// What the transport refuses.
+    /// Errors of the transport.
     pub fn receive(
         &mut self,
         timeout: Duration,
@@ -290,7 +290,7 @@ impl<P: Participant> Stations<P> {
     /// returned true first.
     ///
     /// # Errors
-    /// What the transport refuses.
+    /// Errors of the transport.
     pub fn wait_matched(
         &self,
         timeout: Duration,
@@ -311,7 +311,7 @@ impl<P: Participant> Stations<P> {
     /// Samples lost in transit, as far as the transport knows.
     ///
     /// # Errors
-    /// What the transport refuses.
+    /// Errors of the transport.
     pub fn lost(&self) -> Result<u64, P::Error> {
         self.stations.iter().map(|station| station.reader.lost()).sum()
     }

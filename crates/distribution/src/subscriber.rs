@@ -102,7 +102,7 @@ impl<P: Participant> Subscriber<P> {
     /// Creates readers of the topics of `sets`.
     ///
     /// # Errors
-    /// What the transport refuses.
+    /// Errors of the transport.
     pub fn new(
         participant: &P,
         sets: &[TopicSet],
@@ -142,7 +142,7 @@ impl<P: Participant> Subscriber<P> {
     /// conflating subscriber passes them on only when the interval has passed.
     ///
     /// # Errors
-    /// What the transport refuses.
+    /// Errors of the transport.
     pub fn receive(
         &mut self,
         timeout: Duration,
@@ -157,7 +157,7 @@ impl<P: Participant> Subscriber<P> {
     /// Like [`receive`](Self::receive), without waiting.
     ///
     /// # Errors
-    /// What the transport refuses.
+    /// Errors of the transport.
     pub fn poll(&mut self, take: impl FnMut(&Arrival<'_>)) -> Result<usize, P::Error> {
         match self.every {
             Some(every) => self.take_turn(every, Duration::ZERO, take),

@@ -170,7 +170,7 @@ pub trait Participant: Clone {
     /// Creates a wait set for readers of this participant.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     fn wait_set(&self) -> Result<Self::WaitSet, Self::Error>;
 
     /// Creates a writer of topic `topic`.
@@ -239,32 +239,32 @@ pub trait RawWriter: Send {
     /// Tells readers that the instance with this key has ended.
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// Those of [`write`](Self::write).
     fn dispose(&mut self, key: &[u8]) -> Result<(), Self::Error>;
 
     /// Sends the samples that a writer with [`batching`](Qos::batching) has collected; other writers do
     /// nothing.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     fn flush(&mut self) -> Result<(), Self::Error>;
 
-    /// Waits until at least `count` readers match; false where `timeout` passed first.
+    /// Waits until at least `count` readers match; false if `timeout` passed first.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, Self::Error>;
 
     /// Number of readers that match now.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     fn matched(&self) -> Result<u32, Self::Error>;
 
     /// Waits until all matched reliable readers acknowledged all samples.
     ///
     /// # Errors
-    /// Timed out where `timeout` passed first.
+    /// `timeout` passed first.
     fn wait_acknowledged(&self, timeout: Duration) -> Result<(), Self::Error>;
 }
 
@@ -276,31 +276,31 @@ pub trait RawReader: Send {
     /// Takes the next sample; `None` if there is none. Does not wait; call it in a loop to poll.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     fn take(&mut self) -> Result<Option<RawSample<'_>>, Self::Error>;
 
-    /// Waits until a sample can be taken; false where `timeout` passed first.
+    /// Waits until a sample can be taken; false if `timeout` passed first.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     fn wait(&mut self, timeout: Duration) -> Result<bool, Self::Error>;
 
-    /// Waits until at least `count` writers match; false where `timeout` passed first.
+    /// Waits until at least `count` writers match; false if `timeout` passed first.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, Self::Error>;
 
     /// Number of writers that match now.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     fn matched(&self) -> Result<u32, Self::Error>;
 
     /// The participants of the writers that match now, one for each writer.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     fn publishers(&self) -> Result<Vec<ParticipantId>, Self::Error>;
 
     /// Returns the reasons, as text for people, why writers of the topic are not read; only those since the
@@ -312,7 +312,7 @@ pub trait RawReader: Send {
     /// Samples lost in transit since the reader was created, as far as the transport knows.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     fn lost(&self) -> Result<u64, Self::Error>;
 }
 
@@ -321,16 +321,16 @@ pub trait Listener: Send {
     /// Why it refuses.
     type Error: TransportError;
 
-    /// Waits until at least `count` writers match; false where `timeout` passed first.
+    /// Waits until at least `count` writers match; false if `timeout` passed first.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, Self::Error>;
 
     /// Number of writers that match now.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     fn matched(&self) -> Result<u32, Self::Error>;
 }
 
@@ -342,13 +342,13 @@ pub trait WaitSet<R>: Send {
     /// Adds `reader` and returns the index, from 0, with which [`wait`](Self::wait) reports it.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     fn attach(&mut self, reader: &R) -> Result<usize, Self::Error>;
 
     /// Waits until samples can be taken from at least one reader and stores the indexes of those readers in
     /// `ready`, which is empty if `timeout` passed first.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     fn wait(&mut self, ready: &mut Vec<usize>, timeout: Duration) -> Result<(), Self::Error>;
 }

@@ -43,7 +43,7 @@ impl<S: Sample, W: RawWriter> Writer<S, W> {
     /// with the original sample's time measures a round trip with one clock.
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// Those of [`write`](Self::write).
     pub fn write_at(&mut self, sample: &S, source_timestamp_ns: i64) -> Result<(), W::Error> {
         self.encode(sample)?;
         self.raw.write(&self.bytes, Some(source_timestamp_ns))
@@ -57,7 +57,7 @@ impl<S: Sample, W: RawWriter> Writer<S, W> {
     /// Tells readers that the instance with the key of `sample` has ended.
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// Those of [`write`](Self::write).
     pub fn dispose(&mut self, sample: &S) -> Result<(), W::Error> {
         self.encode(sample)?;
         // The bytes were just encoded from this type.
@@ -69,15 +69,15 @@ impl<S: Sample, W: RawWriter> Writer<S, W> {
     /// do nothing.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     pub fn flush(&mut self) -> Result<(), W::Error> {
         self.raw.flush()
     }
 
-    /// Waits until at least `count` readers match; false where `timeout` passed first.
+    /// Waits until at least `count` readers match; false if `timeout` passed first.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     pub fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, W::Error> {
         self.raw.wait_matched(count, timeout)
     }
@@ -85,7 +85,7 @@ impl<S: Sample, W: RawWriter> Writer<S, W> {
     /// Number of readers that match now.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     pub fn matched(&self) -> Result<u32, W::Error> {
         self.raw.matched()
     }
@@ -93,7 +93,7 @@ impl<S: Sample, W: RawWriter> Writer<S, W> {
     /// Waits until all matched reliable readers acknowledged all samples.
     ///
     /// # Errors
-    /// Timed out where `timeout` passed first.
+    /// `timeout` passed first.
     pub fn wait_acknowledged(&self, timeout: Duration) -> Result<(), W::Error> {
         self.raw.wait_acknowledged(timeout)
     }
@@ -127,7 +127,7 @@ impl<S: Sample, R: RawReader> Reader<S, R> {
     /// poll.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     pub fn take(&mut self, received: &mut Received<S>) -> Result<bool, R::Error> {
         loop {
             let Some(raw) = self.raw.take()? else { return Ok(false) };
@@ -138,18 +138,18 @@ impl<S: Sample, R: RawReader> Reader<S, R> {
         }
     }
 
-    /// Waits until a sample can be taken; false where `timeout` passed first.
+    /// Waits until a sample can be taken; false if `timeout` passed first.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     pub fn wait(&mut self, timeout: Duration) -> Result<bool, R::Error> {
         self.raw.wait(timeout)
     }
 
-    /// Waits until at least `count` writers match; false where `timeout` passed first.
+    /// Waits until at least `count` writers match; false if `timeout` passed first.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     pub fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, R::Error> {
         self.raw.wait_matched(count, timeout)
     }
@@ -157,7 +157,7 @@ impl<S: Sample, R: RawReader> Reader<S, R> {
     /// Number of writers that match now.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     pub fn matched(&self) -> Result<u32, R::Error> {
         self.raw.matched()
     }
@@ -165,7 +165,7 @@ impl<S: Sample, R: RawReader> Reader<S, R> {
     /// The participants of the writers that match now, one for each writer.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     pub fn publishers(&self) -> Result<Vec<ParticipantId>, R::Error> {
         self.raw.publishers()
     }
@@ -173,7 +173,7 @@ impl<S: Sample, R: RawReader> Reader<S, R> {
     /// Samples lost in transit since the reader was created, as far as the transport knows.
     ///
     /// # Errors
-    /// The transport refuses.
+    /// Errors of the transport.
     pub fn lost(&self) -> Result<u64, R::Error> {
         self.raw.lost()
     }

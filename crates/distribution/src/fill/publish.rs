@@ -62,7 +62,7 @@ impl FilledTopics {
     /// Writes the samples of one message.
     ///
     /// # Errors
-    /// What the transport refuses; not that there was no room, which is counted.
+    /// Errors of the transport. A full buffer is not an error; it is counted.
     ///
     /// # Panics
     /// If the publisher does not have these sets, or `filled` comes from another filler.

@@ -41,7 +41,7 @@ pub enum Became {
 pub enum Refused {
     /// The message has a value that no sample can hold.
     Message(WhyRefused),
-    /// The transport refuses.
+    /// Errors of the transport.
     Write(OutletError),
 }
 
