@@ -1,6 +1,6 @@
-//! The pages of the book as a reader follows them: files are saved, commands are run, what is printed is compared.
+//! Follows the pages of the book as a reader would: saves files, runs commands and compares their output.
 //!
-//! A page has a directory of its own, in which its blocks run in order.
+//! The blocks of a page run in order in the page's own directory.
 //!
 //! | block | what happens |
 //! |---|---|
@@ -16,16 +16,16 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Longest time of one command, in seconds.
+/// Time limit of one command, in seconds.
 const SECONDS_MAX: &str = "120";
 
 struct Block<'p> {
-    /// Of the line with the opening fence, from 1.
+    /// Line of the opening fence, from 1.
     line: usize,
-    /// The last line above it that is not empty.
+    /// The last non-empty line above the block.
     above: &'p str,
     language: &'p str,
-    /// Whether its commands are to fail.
+    /// True if its commands must fail.
     fails: bool,
     content: String,
 }
@@ -49,7 +49,7 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
     blocks
 }
 
-/// Commands of a `console` block, each with the lines that are to be printed.
+/// The commands of a `console` block, each with its expected output lines.
 fn commands(block: &str) -> Vec<(String, Vec<&str>)> {
     let mut commands: Vec<(String, Vec<&str>)> = Vec::new();
     for line in block.lines() {
@@ -68,7 +68,7 @@ fn commands(block: &str) -> Vec<(String, Vec<&str>)> {
     commands
 }
 
-/// Whether `line` is `pattern`, in which `[..]` stands for any text.
+/// True if `line` matches `pattern`, in which `[..]` stands for any text.
 fn line_matches(pattern: &str, line: &str) -> bool {
     let Some((first, rest)) = pattern.split_once("[..]") else { return pattern == line };
     let Some(line) = line.strip_prefix(first) else { return false };
@@ -78,7 +78,7 @@ fn line_matches(pattern: &str, line: &str) -> bool {
         .any(|at| line_matches(rest, &line[at..]))
 }
 
-/// Whether the lines are those expected, among which `...` stands for any.
+/// True if the lines match the expected ones, in which `...` stands for any lines.
 fn matches(expected: &[&str], lines: &[&str]) -> bool {
     match (expected.split_first(), lines.split_first()) {
         (None, _) => lines.is_empty(),
@@ -90,7 +90,7 @@ fn matches(expected: &[&str], lines: &[&str]) -> bool {
     }
 }
 
-/// A page that is being followed.
+/// A page and its directory.
 struct Page {
     name: String,
     directory: PathBuf,
@@ -98,11 +98,11 @@ struct Page {
 }
 
 impl Page {
-    /// Runs a script and returns whether it succeeded, and all that it printed.
+    /// Runs a script and returns whether it succeeded, and its complete output.
     fn shell(&self, script: &str) -> (bool, String) {
         let bin = Path::new(env!("CARGO_BIN_EXE_tickwire")).parent().expect("a directory");
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
-        // A file, not a pipe: what a script leaves running in the background may hold it open.
+        // A file, not a pipe: background processes of a script may keep it open.
         let output = self.directory.join(".output");
         let file = File::create(&output).expect("a file");
         let status = Command::new("timeout")
@@ -172,7 +172,8 @@ fn pages(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Follows the pages below `docs` whose names `which` accepts, and returns how many blocks and commands were run.
+/// Follows the pages below `docs` whose names `which` accepts, and returns the number of blocks and commands
+/// that were run.
 fn follow(which: impl Fn(&str) -> bool) -> usize {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let mut found = Vec::new();

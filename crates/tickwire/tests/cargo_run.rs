@@ -1,4 +1,4 @@
-//! `cargo run`, as the README has it, knows which program is meant.
+//! `cargo run`, as in the README, selects the right program.
 
 use std::process::Command;
 

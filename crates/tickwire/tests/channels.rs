@@ -1,10 +1,10 @@
-//! Several channels in one capture: each has dictionaries and chunks of its own.
+//! Several channels in one capture: each has its own dictionaries and chunks.
 
 mod support;
 
 use support::{Run, directory, file, pcap, tickwire};
 
-/// A field whose values are sums of all before it.
+/// A field whose values are sums of all earlier ones.
 const DELTA: &str = r#"<templates><template name="T" id="1"><uInt32 name="a"><delta/></uInt32></template></templates>"#;
 
 const ONE: &str = "239.0.0.1:1000";

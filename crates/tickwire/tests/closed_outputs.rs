@@ -1,4 +1,5 @@
-//! Standard streams that nobody reads or that lead to a full disk: a quiet end or an error, never a panic.
+//! Closed standard streams, and streams to a full disk: commands end quietly or with an error, and never
+//! panic.
 
 mod support;
 
@@ -8,9 +9,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use support::directory;
 
-/// A device whose writes find no room.
+/// A device on which every write fails with "no space left".
 const FULL: &str = "/dev/full";
-/// How long a command may take to end.
+/// Time limit for a command to end.
 const TIME_MAX: Duration = Duration::from_secs(60);
 
 /// A pipe that nobody reads.
@@ -37,7 +38,7 @@ fn ended(mut child: Child, command: &str) -> Output {
     child.wait_with_output().expect("ends")
 }
 
-/// Runs `tickwire` with these streams, a line of a menu as its input; returns its status and what it told.
+/// Runs `tickwire` with these streams and one menu line as input; returns its status and standard error.
 fn run(command: &str, stdout: Stdio, stderr: Stdio) -> (i32, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_tickwire"))
         .args(command.split_whitespace())
@@ -55,7 +56,7 @@ fn run(command: &str, stdout: Stdio, stderr: Stdio) -> (i32, String) {
     (status, String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// Commands that print while they run, with files in a directory and a domain of the bus of their own.
+/// Commands that print while they run, with files in a directory and their own domain of the bus.
 fn commands(name: &str, domain: u32) -> Vec<String> {
     let directory = directory(name);
     let packets = directory.join("packets.bin").display().to_string();

@@ -47,7 +47,7 @@ fn differences_are_told_in_words() {
     );
     let run = tickwire(&format!("templates diff {} {comment}", templates("simple")));
     assert_eq!((run.status, run.out.as_str()), (0, "no differences\n"));
-    // An attribute that the reader does not know is a difference, but the same bytes decode alike.
+    // An unknown attribute is a difference, but the same bytes are decoded alike.
     let attribute = file(
         &directory,
         "attribute.xml",
@@ -231,7 +231,7 @@ fn the_formats_of_encode_decode_to_the_same_messages() {
     };
     for format in ["u32be", "u32le", "pcap", "raw"] {
         let out = format!("{feed}/{format}");
-        // A raw file has no packets: nothing tells the decoder where to empty dictionaries.
+        // A raw file has no packets, so the decoder cannot reset dictionaries per packet.
         let reset = if format == "raw" { "template" } else { "packet" };
         let mut arguments = vec!["encode", "-", "-t", &templates, "-o", &out, "--reset", reset];
         arguments.extend(["--output-format", format, "--packet-bytes", "600"]);
@@ -244,7 +244,7 @@ fn the_formats_of_encode_decode_to_the_same_messages() {
     }
 }
 
-/// Nothing to look at in a program that has the command.
+/// Does nothing in a program that has the command.
 #[cfg(not(feature = "columns"))]
 #[test]
 fn a_program_without_columns_says_how_to_get_them() {

@@ -1,4 +1,4 @@
-//! Captures beside the project, decoded by the command as their expected values say.
+//! Decodes the captures beside the project and compares the values with the expected ones.
 
 mod support;
 

@@ -4,7 +4,7 @@ mod support;
 
 use support::{Run, directory, file, templates, tickwire, tickwire_with, u32be};
 
-/// A field with copy and one without, and a template that empties dictionaries.
+/// A field with copy and one without, and a template that resets dictionaries.
 const COPY: &str = r#"<templates>
   <template name="Reset" id="120" reset="Y"/>
   <template name="T" id="1">

@@ -1,4 +1,4 @@
-//! `tickwire decode` with options for feeds and files that are not quite as usual.
+//! `tickwire decode` with options for unusual feeds and files.
 
 mod support;
 
@@ -14,10 +14,10 @@ const OTHER: &str =
 
 /// A tick: price 5, text "é" in UTF-8, two legs.
 const GOOD: [u8; 9] = [0xe0, 0x81, 0x85, 0x82, 0xc3, 0xa9, 0x82, 0x81, 0x82];
-/// The same with half of that text.
+/// The same message with only the first byte of the "é".
 const BROKEN: [u8; 8] = [0xe0, 0x81, 0x85, 0x81, 0xc3, 0x82, 0x81, 0x82];
 
-/// Runs `decode` over packets with lengths.
+/// Runs `decode` on packets with length prefixes.
 fn decode(name: &str, packets: &[&[u8]], options: &str) -> support::Run {
     let directory = directory(&format!("decode_options_{name}"));
     let templates = file(&directory, "t.xml", TICK.as_bytes());
@@ -52,7 +52,7 @@ fn an_error_names_the_limit_it_met_and_its_number() {
 
 #[test]
 fn a_feed_that_never_sends_a_template_id_is_decoded_by_the_one_that_is_named() {
-    // The presence map has no bit for an id.
+    // The presence map has no bit for a template id.
     let bare: Vec<u8> = [&[0xa0_u8][..], &GOOD[2..]].concat();
     let packets: [&[u8]; 2] = [&bare, &bare];
     assert_eq!(decode("id", &packets, "--reset packet").status, 1);
@@ -127,7 +127,7 @@ fn a_packet_that_the_capture_cut_short_is_given_up_once() {
     let directory = directory("decode_options_cut");
     let templates = file(&directory, "t.xml", TICK.as_bytes());
     let mut bytes = pcap(&[("239.1.1.1:9000", &GOOD)]);
-    // The length in the file stands behind the file's header of 24 bytes and the time of 8.
+    // The length is behind the file's header of 24 bytes and the packet's time stamp of 8.
     let field = 32..36;
     let is_little = bytes.starts_with(&[0xd4, 0xc3, 0xb2, 0xa1])
         || bytes.starts_with(&[0x4d, 0x3c, 0xb2, 0xa1]);
@@ -255,7 +255,7 @@ fn messages_are_written_in_fixt_messages_and_read_back() {
     }
 }
 
-/// Its numbers continue from pass to pass, while those of the messages restart.
+/// The packet numbers continue from pass to pass, while the message numbers restart.
 #[test]
 #[cfg(feature = "bench")]
 fn bench_fast_takes_a_capture_through_the_handler_many_times() {

@@ -87,7 +87,7 @@ fn decode_live(name: &str, options: &[&str]) -> Child {
         .expect("the command starts")
 }
 
-/// Feeds the pieces one by one and expects a line after each before the next is written.
+/// Writes the pieces one at a time and expects a line after each before it writes the next.
 fn assert_a_line_a_piece(mut child: Child, pieces: &[&[u8]]) {
     let mut input = child.stdin.take().expect("piped");
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
@@ -120,7 +120,7 @@ fn each_message_of_a_live_stream_is_written_at_once() {
     assert_a_line_a_piece(child, &[&first, &second]);
 }
 
-/// Runs decode with an output file and returns it with what the file holds.
+/// Runs decode with an output file and returns its result and the file's content.
 fn decode_to(name: &str, output: &str, options: &str) -> (Run, Vec<u8>) {
     let directory = directory(&format!("decode_output_{name}"));
     let templates = file(&directory, "t.xml", XML.as_bytes());

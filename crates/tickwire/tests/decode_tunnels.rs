@@ -1,4 +1,4 @@
-//! `tickwire decode`: packets in MPLS, PPPoE, GRE, IP and VXLAN, and data that are missing.
+//! `tickwire decode`: packets in MPLS, PPPoE, GRE, IP and VXLAN, and truncated data.
 
 mod support;
 
@@ -28,19 +28,19 @@ fn captured(frames: &[&[u8]]) -> Vec<u8> {
     file
 }
 
-/// A frame with a datagram of which another fragment is to follow.
+/// A frame with the first fragment of a datagram.
 fn fragment() -> Vec<u8> {
     let mut fragment = with_type(0x0800, &ip(17, &[0; 16]));
     fragment[ETHERNET + 6] |= 0x20;
     fragment
 }
 
-/// The frame's addresses, another EtherType, and what follows it.
+/// The frame's addresses, another EtherType, and `rest`.
 fn with_type(ether_type: u16, rest: &[u8]) -> Vec<u8> {
     [&frame()[..12], &ether_type.to_be_bytes(), rest].concat()
 }
 
-/// An IPv4 packet of this protocol.
+/// An IPv4 packet with this protocol.
 fn ip(protocol: u8, payload: &[u8]) -> Vec<u8> {
     let [high, low] = (20 + payload.len() as u16).to_be_bytes();
     let header = [0x45, 0, high, low, 0, 0, 0, 0, 64, protocol, 0, 0, 10, 0, 0, 8, 10, 0, 0, 9];
@@ -85,12 +85,12 @@ fn packets_in_tunnels_are_decoded() {
     }
 }
 
-/// The two halves of an IPv4 packet of this protocol, a frame each.
+/// The two fragments of an IPv4 packet with this protocol, one per frame.
 fn halves(protocol: u8, payload: &[u8]) -> [Vec<u8>; 2] {
     let middle = payload.len() / 16 * 8;
     let half = |payload: &[u8], flags: u8, offset: usize| {
         let mut frame = with_type(0x0800, &ip(protocol, payload));
-        // Identification, then the flag of more fragments and the offset in eights of bytes.
+        // Identification, then the more-fragments flag and the offset in units of eight bytes.
         frame[ETHERNET + 4..ETHERNET + 6].copy_from_slice(&[7, 7]);
         frame[ETHERNET + 6] = flags;
         frame[ETHERNET + 7] = (offset / 8) as u8;

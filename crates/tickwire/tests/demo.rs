@@ -7,13 +7,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use support::tickwire;
 
-/// What carries the samples.
+/// The transports of the samples.
 const TRANSPORTS: &[&str] = if cfg!(feature = "dds") { &["dds", "shm"] } else { &["shm"] };
 
-/// Longest wait for what must come.
+/// Longest wait for an expected event.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Processes that work for the demo of this process id: they name its directory.
+/// Processes that work for the demo with this process id: their command lines contain its directory.
 fn workers(demo: u32) -> Vec<u32> {
     let mark = format!("tickwire-demo-{demo}-");
     let processes = std::fs::read_dir("/proc").expect("a /proc").flatten();
@@ -33,7 +33,7 @@ fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// A demo that would run for long, with all its processes at work.
+/// Starts a demo that would run for a long time, and waits until all its processes run.
 fn started() -> Child {
     let child = Command::new(env!("CARGO_BIN_EXE_tickwire"))
         .args(["demo", "--messages", "200", "--live-messages", "1000000", "--rate", "1000"])

@@ -18,7 +18,7 @@ use support::tickwire;
 use tickwire_exchange::{Generator, Options};
 use tickwire_net::multicast::{Sender, SenderOptions};
 
-/// Time in which writers and readers of two processes find each other, also on a busy machine.
+/// Time for writers and readers of two processes to match, even on a busy machine.
 const MEETING: Duration = Duration::from_secs(2);
 
 fn sent(generator: &mut Generator, count: usize, lines: &[&Sender]) -> u64 {
@@ -91,8 +91,8 @@ fn a_subscriber_outlives_its_publisher_and_hears_the_next_one() {
     assert_eq!(subscriber.finish(), 1, "what the killed one lost is unknown");
     let (published, received) = (json(&published), json(&received));
     assert_eq!(received["lost"], Value::Null, "{received:#}");
-    // A writer that is killed before it has met the reader delivers nothing, and may be noticed last: how much came of it
-    // is unknown.
+    // A writer that is killed before it matches the reader delivers nothing and may be noticed late, so the
+    // number of samples from it is unknown.
     let publishers = received["publishers"].as_array().expect("publishers");
     let (done, killed): (Vec<_>, Vec<_>) =
         publishers.iter().partition(|publisher| publisher["ended"] == "done");
@@ -124,7 +124,7 @@ fn a_publisher_outlives_its_subscriber_and_the_next_one_gets_last_values() {
     early.kill();
     sent(&mut generator, 500, &[&a]);
 
-    // Every security has had market data by now, so that many last values are there.
+    // Every security has had market data by now, so there are many last values.
     let received = place.file("received.json");
     let late = place.subscribe(&format!("--no-echo --json {}", received.display()));
     sent(&mut generator, 600, &[&a]);
@@ -135,7 +135,7 @@ fn a_publisher_outlives_its_subscriber_and_the_next_one_gets_last_values() {
     let (last_values, written) = (sum(&received, "last_values"), sum(&published, "published"));
     assert!(last_values > 0, "{received:#}");
     assert!(sum(&received, "received") < written, "{received:#}");
-    // The rows of times have live samples alone.
+    // Only live samples are timed.
     let timed = received["latencies"][0]["count"].as_u64().unwrap_or(0);
     assert_eq!(timed + last_values, sum(&received, "received"), "{received:#}");
     assert_eq!(sum(&published, "messages"), 2_001);
@@ -145,7 +145,7 @@ fn a_publisher_outlives_its_subscriber_and_the_next_one_gets_last_values() {
     assert_eq!(sum(&received, "duplicates"), 0);
 }
 
-/// Sends a feed on both lines, a packet every half millisecond, until told to end it with Done.
+/// Sends a feed on both lines, one packet every half millisecond, and Done when told to end.
 fn endless(place: &Place, is_over: Arc<AtomicBool>) -> std::thread::JoinHandle<()> {
     let lines = [place.a, place.b]
         .map(|line| Sender::open(line, SenderOptions::default()).expect("a sender"));
@@ -181,7 +181,7 @@ fn killed_at_any_moment_and_started_again_both_sides_find_each_other() {
     let (mut subscriber, mut publisher) = (subscribe(), publish());
     let mut random = fastrand::Rng::new();
     for round in 0..6 {
-        // Not to wait for something, but to strike at any moment.
+        // The kill must happen at a random moment.
         std::thread::sleep(Duration::from_millis(random.u64(..256)));
         if round % 2 == 0 {
             publisher.kill();
@@ -220,12 +220,12 @@ fn foreign_datagrams_and_wrong_packets_are_counted_and_harm_nothing() {
     let mut generator = Generator::new(&options).expect("a generator");
     let (mut number, mut cut) = (0_u32, 0);
     while let Some(packet) = generator.next_packet().expect("a packet") {
-        // Bytes that follow no rule, and a message of an unknown template.
+        // Random bytes, and a message of an unknown template.
         let noise: Vec<u8> =
             (0..number % 60).map(|n| (n * 73 + number * 31) as u8 & 0x7f).collect();
         b.send(&noise).expect("sent");
         b.send(&[0xc0, 0xc8, 0x81]).expect("sent");
-        // Some packets come truncated, in the middle of their last message.
+        // Some packets are truncated in the middle of their last message.
         let is_cut = number % 10 == 5;
         cut += u64::from(is_cut);
         a.send(&packet.bytes[..packet.bytes.len() - usize::from(is_cut)]).expect("sent");
@@ -273,7 +273,7 @@ fn metrics_tell_of_samples_written_and_received() {
     assert!(text.contains("tickwire_process_resident_memory_bytes"), "{text}");
 }
 
-/// What a process serves as its metrics.
+/// Returns the metrics that a process serves.
 fn scrape(port: u16) -> String {
     use std::io::{Read, Write};
     let mut socket = std::net::TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("a server");
@@ -324,7 +324,7 @@ fn a_publisher_that_is_gone_is_logged_and_its_loss_is_unknown() {
     let a = Sender::open(place.a, SenderOptions::default()).expect("a sender");
     let options = Options { messages: 300, messages_per_packet_max: 1, ..Options::simple() };
     sent(&mut Generator::new(&options).expect("a generator"), 200, &[&a]);
-    // One that goes before the subscriber has met it is nobody's.
+    // A publisher that ends before the subscriber matches it is not noticed.
     std::thread::sleep(Duration::from_secs(1));
     publisher.kill();
     let until = Instant::now() + PATIENCE;
@@ -457,8 +457,8 @@ fn a_publisher_of_other_topics_ends_no_subscriber_and_loses_nothing() {
     let received = place.file("received.json");
     let options = format!("--no-echo --topic BookTop,Trade --json {}", received.display());
     let mut subscriber = place.subscribe(&options);
-    // The end of the feed comes late: a publisher that ends before all of its writers and readers have met tells nobody
-    // how much it wrote.
+    // The feed ends late: if a publisher ends before all its writers and readers have matched, its totals
+    // reach nobody.
     let pipe = place.file("feed.pipe");
     let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
     assert!(made.success());
@@ -478,7 +478,7 @@ fn a_publisher_of_other_topics_ends_no_subscriber_and_loses_nothing() {
     ));
     assert_eq!(run.status, 0, "{}{}", run.out, run.err);
     feed.join().expect("the feed was written");
-    // Longer than a subscriber waits for samples behind the end of its publisher.
+    // Longer than a subscriber waits for samples after the end of its publisher.
     std::thread::sleep(Duration::from_millis(1500));
     assert!(subscriber.is_running());
     subscriber.interrupt();

@@ -1,4 +1,4 @@
-//! Books and events of real captures on the bus: what subscribers have is what `receive --show` says.
+//! Books and events of real captures on the bus: subscribers receive what `receive --show` prints.
 #![cfg(feature = "dds")]
 
 mod support;
@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use support::tickwire;
 use tickwire_testing::{Need, skip};
 
-/// Python to run where it is not the one on the path.
+/// Environment variable that names the Python to run, if it is not the one on the path.
 const PYTHON: &str = "TICKWIRE_PYTHON";
 
 /// Captures with their options.
@@ -36,7 +36,7 @@ fn domain(test: u32) -> u32 {
     165 + std::process::id().wrapping_mul(11).wrapping_add(test) % 64
 }
 
-/// A process that is killed when the test ends before it.
+/// A process that is killed if the test ends first.
 struct Process(Child);
 
 impl Process {
@@ -45,7 +45,7 @@ impl Process {
         Self(piped.spawn().expect("it starts"))
     }
 
-    /// What it wrote, after it has ended well.
+    /// Returns its output after it has ended successfully.
     fn output(mut self) -> String {
         let mut text = String::new();
         let out = self.0.stdout.as_mut().expect("piped");
@@ -66,7 +66,7 @@ fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// Best prices and trades as `receive` shows them, apart.
+/// Best prices and trades as `receive` shows them, separately.
 fn shown(arguments: &str) -> [Vec<Value>; 2] {
     ["bbo", "trades"].map(|what| {
         let run = tickwire(&format!("receive {arguments} --show {what}"));
@@ -91,7 +91,7 @@ fn or_null(value: &Value) -> Value {
     if *value == json!("") || *value == json!(0) { Value::Null } else { value.clone() }
 }
 
-/// A sample that `subscribe --show` printed, in the form of `receive --show`.
+/// Converts a sample printed by `subscribe --show` to the format of `receive --show`.
 fn as_received(sample: &Value) -> Value {
     if sample["topic"] == "BookTop" {
         let reason = or_null(&sample["stale_reason"]);
@@ -120,14 +120,14 @@ fn as_received(sample: &Value) -> Value {
     })
 }
 
-/// Without what is null, which one side may leave out.
+/// Removes null members, which one side may omit.
 fn without_nulls(row: &Value) -> Value {
     let members = row.as_object().expect("an object").clone();
     Value::Object(members.into_iter().filter(|(_, value)| !value.is_null()).collect::<Map<_, _>>())
 }
 
 fn assert_same(samples: Vec<Value>, expected: &[Value], what: &str) {
-    // Samples of one key come in their order, those of several keys in any.
+    // Samples of one key arrive in order; the order between keys is arbitrary.
     let sorted = |rows: &[Value]| {
         let mut rows: Vec<Value> = rows.iter().map(without_nulls).collect();
         rows.sort_by_key(|row| row["instrument"].to_string());
@@ -145,7 +145,7 @@ fn split(all: Vec<Value>) -> [Vec<Value>; 2] {
     [tops, trades]
 }
 
-/// Over shared memory the same samples come, and without saying so a subscriber finds them there.
+/// The same samples arrive over shared memory, which a subscriber finds by default.
 #[test]
 fn subscribers_over_shared_memory_have_them_too() {
     for (test, (capture, options)) in (40..).zip(CAPTURES) {
@@ -206,7 +206,8 @@ fn python() -> Option<String> {
     Some(python)
 }
 
-/// A reader that has no type of its own takes it from the publisher, and has the values that `decode` prints.
+/// A reader without a compiled-in type obtains it from the publisher and receives the values that `decode`
+/// prints.
 #[test]
 fn a_generic_reader_has_the_messages_of_any_template() {
     let Some(python) = python() else { return };
@@ -241,7 +242,7 @@ fn a_python_subscriber_has_them_too() {
         let (arguments, domain) = (arguments(&capture, options), domain(test));
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/market_peer.py");
         let peer = Process::start(Command::new(&python).arg(script).arg(domain.to_string()));
-        // Python takes its time to start.
+        // Python needs some time to start.
         let run =
             tickwire(&format!("receive {arguments} --publish --domain {domain} --patience 30s"));
         assert!(run.err.contains("samples published, 0 dropped"), "{}", run.err);

@@ -8,7 +8,7 @@ use bus::{PATIENCE, Place, Process, json, sum};
 use std::time::{Duration, Instant};
 use support::tickwire;
 
-/// A directory of channels that is gone when dropped.
+/// A directory of channels, removed when dropped.
 struct Channels(String);
 
 impl Channels {
@@ -102,7 +102,7 @@ fn a_transport_that_refuses_a_sample_says_stopped_and_the_other_goes_on() {
     }
 }
 
-/// A subscriber has no writers in another user's directory: it reads without echoes, and says so.
+/// A subscriber cannot create writers in another user's directory: it reads without echoes and reports that.
 #[test]
 fn the_channels_of_another_user_are_subscribed_to_without_echoes() {
     let channels = Channels::new(69);
@@ -162,7 +162,7 @@ fn a_subscriber_says_which_transport_it_takes() {
         place.publish_lines(&templates, &format!("--transport shm --subscribers 0 {at}"));
     says("Subscribed over shared memory in /dev/shm/tickwire-test-");
     publisher.kill();
-    // What a publisher that was killed has left behind is not taken for one.
+    // The files of a killed publisher do not count as a publisher.
     if cfg!(feature = "dds") {
         says("Subscribed over DDS (no publisher of these topics");
     }
@@ -185,7 +185,7 @@ fn over_shared_memory_a_publisher_that_is_killed_leaves_an_unknown_loss_and_the_
         assert!(Instant::now() < until, "it is told that the publisher has gone");
         std::thread::sleep(Duration::from_millis(20));
     }
-    // For one that comes now, the killed one's channels are nobody's.
+    // A new subscriber ignores the channels of the killed publisher.
     let fresh = place.file("fresh.json");
     let late = place.subscribe(&format!("{at} --json {}", fresh.display()));
     let run = tickwire(&format!(

@@ -1,14 +1,14 @@
-//! `tickwire explain`: small packets of many steps take little memory.
+//! `tickwire explain`: small packets with many steps need little memory.
 
 mod support;
 
 use std::process::{Command, Output};
 use support::{directory, file};
 
-/// Address space of the command: the program and its threads, and what it may hold.
+/// Limit of the command's address space: the program, its threads and its data.
 const KIBIBYTES: u32 = 600_000;
 
-/// Explains a raw file in little memory.
+/// Explains a raw file within the limit.
 fn explain(name: &str, fields: &str, packet: &[u8]) -> String {
     let directory = directory(&format!("explain_memory_{name}"));
     let xml = format!("<templates><template name='T' id='1'>{fields}</template></templates>");

@@ -118,7 +118,7 @@ fn a_run_that_goes_on_leaves_out_what_is_there_and_takes_what_changed() {
         ))
     };
     assert_eq!(export(&first).status, 0);
-    // A file that nobody would write again.
+    // A file whose rewriting would be noticed.
     let table = out.join("Tick/first.bin.parquet");
     std::fs::write(&table, "marked").expect("written");
     let run = export(&format!("{first} {second}"));
@@ -302,7 +302,7 @@ fn files_of_a_table_have_the_same_columns() {
     assert_eq!(run.status, 0, "{}", run.err);
     assert_eq!(files_in(&out), [out.join("Tick/second.bin.arrow"), out.join("manifest.json")]);
 
-    // A capture of another place with the same name is another one.
+    // A capture with the same name in another directory is a different capture.
     std::fs::create_dir_all(d.join("elsewhere")).expect("a directory");
     let elsewhere = file(&d.join("elsewhere"), "second.bin", &u32be(&[TICK, TICK]));
     let run = export(&format!("{elsewhere} -t {others} --format arrow --resume"));
@@ -338,7 +338,7 @@ fn a_capture_that_fails_keeps_no_other_from_being_exported() {
     let good = file(&d, "good.bin", &u32be(&[TICK]));
     let also = file(&d, "also.bin", &u32be(&[TICK]));
     let out = d.join("out");
-    // A file that is no capture of a layout that is known.
+    // A file without a known capture format.
     let bad = file(&d, "bad.bin", &[]);
     std::fs::create_dir_all(out.join("Tick")).expect("a directory");
     std::fs::write(out.join("Tick/good.bin.parquet"), "of somebody").expect("written");
@@ -386,7 +386,7 @@ fn messages_that_no_column_can_hold_are_told() {
     assert_eq!(read(&out.join("errors/c.bin.parquet"))[0].num_rows(), 1);
 }
 
-/// Two messages a second and a logon, in FIX 4.4.
+/// Two messages per second and a logon, in FIX 4.4.
 fn fix_log() -> String {
     let message = |fields: &str| {
         let body = fields.replace('|', "\x01");
@@ -412,7 +412,7 @@ fn fix_log() -> String {
 #[test]
 fn a_fix_log_is_a_table_a_message_type_and_loses_nothing() {
     let d = directory("export_fix");
-    // A flipped byte, a type that nobody knows, and a message of another version.
+    // A flipped byte, an unknown message type, and a message of another version.
     let other = "8=FIX.4.2|9=48|35=0|49=A|56=B|34=9|52=20240103-00:00:02|10=000|";
     let log = format!("{}\n{}\n{other}\n", fix_log(), fix_log().replacen("c3", "c9", 1));
     let log = file(&d, "orders.log", log.as_bytes());
@@ -494,7 +494,7 @@ fn partitions_have_the_rows_of_their_values() {
     }
     let files = manifest(&out)["captures"]["orders.log"]["files"].as_array().expect("a list").len();
     assert_eq!(files, 4, "with that of the logon, which has no security");
-    // With other partitions the files of before go.
+    // With other partitions the earlier files are removed.
     let again = tickwire(&format!(
         "export {log} --fix -o {} --partition date --template D --force",
         out.display()
@@ -578,7 +578,7 @@ fn sequence_numbers_of_preambles_are_a_column() {
 fn the_manifest_has_gaps_of_sequence_numbers() {
     let d = directory("export_gaps");
     let templates = file(&d, "t.xml", XML.as_bytes());
-    // A number is noted although its packet cannot be decoded.
+    // A sequence number is recorded even if its packet cannot be decoded.
     let numbered = |seq_num: u32, message: &[u8]| [&seq_num.to_be_bytes()[..], message].concat();
     let packets = [(1, TICK), (2, UNKNOWN), (5, TICK), (4, TICK), (9, TICK)];
     let packets: Vec<Vec<u8>> =

@@ -1,7 +1,7 @@
-//! `tickwire export` and `receive --tables` killed at each stage of their files, and with a disk that fills at each stage.
+//! `tickwire export` and `receive --tables`, killed or out of disk space at each stage of their files.
 //!
-//! A library that is loaded before the others counts writes, syncs and renames; at one of them it kills the process, or
-//! reports a full disk from then on.
+//! A preloaded library counts writes, syncs and renames. At one of them it kills the process, or reports a
+//! full disk from then on.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -27,7 +27,7 @@ fn library() -> &'static Path {
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/faults.c");
         let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join("faults.so");
         let arguments = ["-shared", "-fPIC", "-O1", "-o"];
-        // The linker of Rust programs.
+        // The linker that Rust programs use.
         let compiled = Command::new("cc").args(arguments).arg(&library).arg(source).output();
         let compiled = compiled.expect("cc runs");
         assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
@@ -37,17 +37,17 @@ fn library() -> &'static Path {
 
 /// A command whose output is a file or a directory.
 struct Case {
-    /// Where it runs: it has the inputs.
+    /// Working directory, which contains the inputs.
     directory: PathBuf,
-    /// With `OUT` for the output.
+    /// Command line with `OUT` in place of the output.
     command: String,
     /// Name of the output.
     out: &'static str,
-    /// The option with which it goes on after it was ended; none where it begins with an empty output.
+    /// Option that continues an interrupted run; `None` if a run needs an empty output.
     again: Option<&'static str>,
 }
 
-/// What a file has. Captures are in a manifest in the order in which they were done.
+/// Content of a file. A manifest lists captures in the order in which they were completed.
 #[derive(PartialEq)]
 enum Content {
     Bytes(Vec<u8>),
@@ -64,7 +64,7 @@ impl Content {
     }
 }
 
-/// Files below a path, or the file that it is, without those that are not whole.
+/// Complete files below a path, or the file at the path, without incomplete ones.
 fn whole(path: &Path) -> BTreeMap<PathBuf, Content> {
     let mut found = BTreeMap::new();
     if path.is_dir() {
@@ -108,7 +108,7 @@ impl Case {
         let _ = fs::remove_file(&out);
     }
 
-    /// Ends the command at every stage of its files.
+    /// Interrupts the command at every stage of its files.
     fn check(&self) {
         let log = self.directory.join("calls.log");
         let reference = self.run("", &[("FAULT_LOG", log.to_str().expect("UTF-8"))]);
@@ -117,7 +117,7 @@ impl Case {
         let expected = whole(&self.out());
         assert!(!expected.is_empty(), "{}", self.command);
         for (call, count) in counts(&log) {
-            // Of many writes, or of the files of many partitions, some.
+            // If there are many writes or files, only some of the stages.
             let stages = BTreeSet::from([1, 2, count / 2, count]);
             for at in stages.range(1..=count) {
                 for fault in ["kill", "full"] {
@@ -135,7 +135,7 @@ impl Case {
         }
     }
 
-    /// Ends the command at one stage: what has its name must be whole.
+    /// Interrupts the command at one stage: every file with its final name must be complete.
     fn end_at(
         &self,
         call: &str,
@@ -147,7 +147,7 @@ impl Case {
         let at = at.to_string();
         let ended = self.run("", &[("FAULT", fault), ("FAULT_CALL", call), ("FAULT_AT", &at)]);
         for (path, content) in whole(&self.out()) {
-            // Of two captures the manifest may have the first.
+            // The manifest may contain only the first of two captures.
             let is_whole = matches!(content, Content::Manifest(_))
                 || expected.get(&path).is_some_and(|expected| *expected == content);
             assert!(is_whole, "{stage}: {} is not whole", path.display());
@@ -170,7 +170,7 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Whether a file is left that never gets its name; a single output has it beside itself.
+/// True if an incomplete file is left; for a single output it is in the same directory.
 fn has_unfinished(out: &Path) -> bool {
     let partial = PathBuf::from(format!("{}.partial", out.display()));
     let below = |directory: &Path| {
@@ -180,7 +180,7 @@ fn has_unfinished(out: &Path) -> bool {
     partial.exists() || out.is_dir() && below(out)
 }
 
-/// How often each call was made.
+/// Number of calls of each kind.
 fn counts(log: &Path) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for line in fs::read_to_string(log).expect("calls").lines() {
@@ -190,7 +190,7 @@ fn counts(log: &Path) -> BTreeMap<String, usize> {
     counts
 }
 
-/// Two captures with three tables each, that of errors with them.
+/// Creates two captures with three tables each, including the table of errors.
 fn captures(case: &Case) {
     file(&case.directory, "t.xml", XML.as_bytes());
     let mut random = random(7);
@@ -207,7 +207,7 @@ fn captures(case: &Case) {
     file(&case.directory, "b.bin", &u32be(&packets[..100]));
 }
 
-/// Numbers that look random, of 28 bits.
+/// Pseudo-random numbers of 28 bits.
 fn random(seed: u32) -> impl FnMut() -> u32 {
     let mut state = seed;
     move || {
@@ -261,7 +261,7 @@ fn fix_logs() {
             "35=D|49=A|56=B|34={number}|52={time}|11=c{number}|55=MSFT|54=1|60={time}|38=10|40=2|44=1.25|"
         ));
     }
-    // A flipped byte: a row of the table of errors.
+    // A flipped byte, which gives a row in the table of errors.
     let log = log.replacen("c99", "d99", 1);
     file(&case.directory, "orders.log", log.as_bytes());
     case.check();

@@ -27,7 +27,7 @@ fn succeeds(command: &str) {
     assert_eq!(run.status, 0, "{command}: {}", run.err);
 }
 
-/// The values of a row that are there, by column.
+/// The values of a row that are not null, by column.
 fn row(batch: &RecordBatch, row: usize) -> HashMap<String, String> {
     let mut values = HashMap::new();
     for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
@@ -51,7 +51,7 @@ fn row(batch: &RecordBatch, row: usize) -> HashMap<String, String> {
     values
 }
 
-/// What the columns of a message have, worked out from its JSON; a row an entry.
+/// The expected columns of a message, computed from its JSON, one row per entry.
 fn expected(
     message: &Map<String, Value>,
     version: &str,
@@ -117,7 +117,8 @@ fn text(name: &str, value: &Value, data_type: &DataType, message: &Map<String, V
     }
 }
 
-/// Exports a capture and compares each row with the messages that `opra decode` prints; returns how many rows there are.
+/// Exports a capture and compares each row with the messages that `opra decode` prints. Returns the number of
+/// rows.
 fn compare(capture: &str, version: &str, out: &Path) -> usize {
     let _ = std::fs::remove_dir_all(out);
     succeeds(&format!("export --opra {capture} -o {} --quiet", out.display()));

@@ -1,16 +1,16 @@
-//! The field's acceptance suite against `tickwire fix acceptance`.
+//! The FIX session acceptance suite against `tickwire fix acceptance`.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use tickwire_testing::{Need, shared, skip};
 
-/// The acceptor, ended with the test.
+/// The acceptor, killed when dropped.
 struct Acceptor(Child);
 
 impl Drop for Acceptor {
     fn drop(&mut self) {
-        // It may have ended by itself; then there is nothing to end.
+        // Fails if it has already ended, which is fine.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -30,7 +30,7 @@ fn start() -> (Acceptor, String) {
     (Acceptor(child), port)
 }
 
-/// Plays the cases of the suite whose names fit; returns how many passed, failed and were skipped.
+/// Runs the cases of the suite whose names match; returns the numbers of passed, failed and skipped cases.
 fn play(fix: &Path, only: &str) -> Vec<u32> {
     let (_acceptor, port) = start();
     let output = Command::new("python3")
@@ -51,7 +51,7 @@ fn every_case_of_the_suite_passes() {
     if Command::new("python3").arg("--version").output().is_err() {
         return skip(Need::Programs, "python3, which plays the acceptance suite, is not there");
     }
-    // Case 6 waits half a minute for test requests: it is played beside the others.
+    // Case 6 waits half a minute for test requests, so it runs in parallel with the others.
     let long = std::thread::spawn({
         let fix = fix.clone();
         move || play(&fix, "^6_")

@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// Asks for something; returns the status and the object.
+/// Sends a request; returns the status and the JSON object.
 fn ask(address: &str, token: &str, request: &str, body: &str) -> (u16, Value) {
     let mut stream = TcpStream::connect(address).expect("served");
     let len = body.len();
@@ -76,7 +76,7 @@ fn sessions_are_listed_logged_out_and_reset_by_those_with_the_token() {
     writeln!(client.child.stdin.as_ref().expect("piped"), "N 20").expect("the menu listens");
     session(&|found| found["counters"]["delivered"] == 20);
 
-    // Without the token nothing is told and nothing done.
+    // Without the token, requests reveal and change nothing.
     for wrong in ["", "wrong"] {
         let (status, told) = ask(&served, wrong, "GET /sessions", "");
         assert_eq!(status, 401);
@@ -87,7 +87,8 @@ fn sessions_are_listed_logged_out_and_reset_by_those_with_the_token() {
     let (status, all) = ask(&served, token, "GET /sessions", "");
     assert_eq!((status, all["sessions"][0]["name"].as_str()), (200, Some(name)), "{all}");
 
-    // Numbers do not change under a peer; off, they do; on again, both sides agree by a resend.
+    // The numbers of a logged-on session do not change. After the session is disabled they do, and after it
+    // is enabled both sides synchronise by a resend.
     let numbers = format!("POST /sessions/{name}/numbers");
     let (status, told) = ask(&served, token, &numbers, "{\"next_target\": 10}");
     assert_eq!(status, 409, "{told}");
@@ -114,7 +115,7 @@ fn sessions_are_listed_logged_out_and_reset_by_those_with_the_token() {
     let found = session(&|found| found["state"] == "logged_on");
     assert!(found["next_target"].as_u64() > Some(20), "{found}");
 
-    // A reset while logged on is agreed upon by Logons.
+    // A reset while logged on is agreed by Logons with ResetSeqNumFlag.
     let (status, _) = ask(&served, token, &format!("POST /sessions/{name}/reset"), "");
     assert_eq!(status, 200);
     let is_reset = |found: &Value| found["next_sender"] == 2 && found["next_target"] == 2;

@@ -1,10 +1,10 @@
-//! Server and client by settings files, their message logs, and what is reported about wrong settings.
+//! Server and client with settings files, their message logs, and the reports of wrong settings.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-/// A folder removed at the end.
+/// A folder that is removed when dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -27,7 +27,7 @@ impl Drop for Folder {
     }
 }
 
-/// A server, ended with the test.
+/// A server, killed when dropped.
 struct Server(Child);
 
 impl Drop for Server {
@@ -105,7 +105,7 @@ fn wrong_settings_are_told_with_their_lines() {
     assert!(said.contains("line 3: HeartBtInt") && said.contains("SenderCompID"), "{said}");
 }
 
-/// A message in the form that logs have.
+/// A message in the format of logs.
 fn logged(sign: &str, body: &str) -> String {
     let body = body.replace('|', "\u{1}");
     let head = format!("8=FIX.4.4\u{1}9={}\u{1}{body}", body.len());
@@ -298,7 +298,7 @@ fn more_sessions_than_there_are_descriptors_are_an_error_that_says_so() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("40 sessions") && said.contains("ulimit -n 144"), "{said}");
-    // A limit that may be raised is raised.
+    // A soft limit below the hard limit is raised.
     let command = format!(
         "ulimit -S -n 100; ulimit -H -n 200; exec {} fix server --config {}",
         env!("CARGO_BIN_EXE_tickwire"),
@@ -404,7 +404,7 @@ fn refusals_are_logged_by_reason_and_a_flood_does_not_fill_the_log() {
         bytes.extend_from_slice(format!("10={sum:03}\u{1}").as_bytes());
         let mut stream = std::net::TcpStream::connect(&address).expect("connects");
         stream.write_all(&bytes).expect("writes");
-        // Whatever is answered or not, the connection is closed.
+        // The connection is closed with or without an answer.
         let _ = stream.read_to_end(&mut Vec::new());
     };
     (0..50).for_each(|_| attempt("EVIL\n2026 WARN forged"));
@@ -455,7 +455,7 @@ fn all_journals_of_a_folder_are_told() {
         said.contains("cut-99\n  4 bytes that were not a complete commit")
             && !said.contains("notes")
     );
-    // One that is no journal hides no other.
+    // A file that is not a journal does not prevent the check of the others.
     std::fs::write(folder.0.join("FIX.4.2-A-A.journal"), "x").expect("written");
     let (status, said) = list();
     assert!(status == Some(1) && said.contains("it ends in its header"), "{said}");

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use support::{directory, file, tickwire};
 
-/// A server, killed with the test.
+/// A server, killed when dropped.
 struct Server(Child);
 
 impl Drop for Server {
@@ -19,7 +19,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Starts a server and returns it with the port that it listens at.
+    /// Starts a server and returns it with its port.
     fn start(arguments: &str) -> (Self, String) {
         let mut child = Command::new(env!("CARGO_BIN_EXE_tickwire"))
             .args(["fix", "server"])
@@ -35,7 +35,7 @@ impl Server {
         (Self(child), port)
     }
 
-    /// Waits for its end; returns the status and what it told.
+    /// Waits for its end; returns the status and its remaining output.
     fn end(mut self) -> (Option<i32>, String) {
         let mut told = String::new();
         let mut out = self.0.stderr.take().expect("piped");
@@ -44,7 +44,7 @@ impl Server {
     }
 }
 
-/// Makes `name` in `folder` a file whose writes find no room.
+/// Makes `name` in `folder` a file on which every write fails with "no space left".
 fn full(folder: &Path, name: &str) -> String {
     std::fs::create_dir_all(folder).expect("a folder");
     let path = folder.join(name);
@@ -106,7 +106,7 @@ fn a_journal_that_finds_no_room_is_named() {
     let folder = directory("fix_full_journal");
     let (_server, port) = Server::start("--port 0");
     let journal = folder.join("reports").display().to_string();
-    // No file may have a single block.
+    // Files may not have any blocks.
     let run = Command::new("sh")
         .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"])
         .args([env!("CARGO_BIN_EXE_tickwire"), "fix", "client", &format!("127.0.0.1:{port}")])
@@ -118,7 +118,7 @@ fn a_journal_that_finds_no_room_is_named() {
     assert!(told.contains(&format!("cannot write the journal {journal}: ")), "{told}");
 }
 
-/// Runs a program whose files may have two blocks each.
+/// Runs a program whose files are limited to two blocks each.
 const LIMITED: &str = "trap '' XFSZ; ulimit -f 2; exec \"$@\"";
 
 #[test]

@@ -1,4 +1,4 @@
-//! A hundred thousand orders over loopback: no message is lost, and both sides kept the same.
+//! A hundred thousand orders over loopback: no message is lost, and the records of both sides agree.
 
 mod trading;
 
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use trading::{CLIENT, SERVER, Stage};
 
 const ORDERS: u64 = 100_000;
-/// How long all of it may take, on a busy machine and without optimisation.
+/// Time limit, on a busy machine and without optimisation.
 const TIME_MAX: Duration = Duration::from_secs(300);
 
 #[test]

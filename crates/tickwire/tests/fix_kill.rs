@@ -1,4 +1,4 @@
-//! Server and client killed under load at random moments: no order and no report is lost or doubled.
+//! Server and client are killed under load at random moments: no order and no report is lost or duplicated.
 
 mod trading;
 
@@ -6,12 +6,12 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use trading::{CLIENT, SERVER, Stage};
 
-/// Kills of either side, in turn at random.
+/// Number of kills, of a randomly chosen side.
 const KILLS: usize = 100;
-/// Orders in all; sent at a rate at which the kills fall among them.
+/// Total number of orders. Their rate is such that the kills fall among them.
 const ORDERS: u64 = 6_000;
 const RATE: &str = "700";
-/// How long all of it may take.
+/// Time limit.
 const TIME_MAX: Duration = Duration::from_secs(180);
 
 #[test]

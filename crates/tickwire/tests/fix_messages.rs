@@ -7,7 +7,7 @@ mod support;
 
 use support::{directory, file, tickwire};
 
-/// A message with right BodyLength and CheckSum; fields separated by `|`.
+/// A message with correct BodyLength and CheckSum; fields separated by `|`.
 fn framed(body: &str) -> String {
     let body = body.replace('|', "\u{1}");
     let head = format!("8=FIX.4.2\u{1}9={}\u{1}{body}", body.len());
@@ -178,7 +178,7 @@ fn a_hole_in_a_stream_is_told() {
     let directory = directory("fix_hole");
     let message = framed(ORDER).into_bytes();
     let (all, len) = (message.repeat(4), message.len());
-    // The tail of the second message was not captured, nor the head of the third.
+    // The capture lacks the tail of the second message and the head of the third.
     let frames: Vec<Vec<u8>> = [0..len + 20, len * 2 + 30..len * 4]
         .into_iter()
         .map(|piece| {

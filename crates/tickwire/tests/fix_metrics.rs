@@ -1,4 +1,4 @@
-//! What server and client of FIX sessions publish while they trade.
+//! Metrics of server and client of FIX sessions while they trade.
 
 #[path = "trading/printing.rs"]
 mod printing;
@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// Reads the metrics at an address until all lines are there; returns the whole text.
+/// Reads the metrics at an address until all wanted lines are there; returns the whole text.
 fn wait_for(address: &str, wanted: &[&str]) -> String {
     let begun = Instant::now();
     loop {
@@ -24,7 +24,7 @@ fn wait_for(address: &str, wanted: &[&str]) -> String {
     }
 }
 
-/// Returns the number of a line.
+/// Returns the value of a line.
 fn number(text: &str, name: &str) -> f64 {
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix("{} "));
     line.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{name} in\n{text}"))
@@ -46,7 +46,7 @@ fn server_and_client_publish_sessions_messages_and_times() {
     client.after("logged on, heartbeat interval 10 s");
     client.after("300 NewOrderSingle msgs sent, 0 remaining, ");
 
-    // The Logon and the orders; no resend, nothing refused, nothing waiting at the end.
+    // The Logon and the orders; no resend, nothing rejected, nothing queued at the end.
     let quiet = [
         "tickwire_fix_logons_total{} 1",
         "tickwire_fix_resent_messages_total{} 0",

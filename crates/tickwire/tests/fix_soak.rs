@@ -1,4 +1,4 @@
-//! `tickwire fix soak --kill-every`, for some seconds.
+//! `tickwire fix soak --kill-every` for a few seconds.
 
 mod support;
 

@@ -1,11 +1,11 @@
-//! Strangers: what those may use up whom a template admits by any name.
+//! Unauthenticated peers: limits on what they can use if a template admits any CompID.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-/// A server and its folder, gone with the test.
+/// A server and its folder, removed with the test.
 struct Server {
     child: Child,
     folder: PathBuf,
@@ -67,7 +67,7 @@ fn logon(sender: &str) -> Vec<u8> {
     bytes
 }
 
-/// Whether a Logon by that name is answered by one.
+/// True if a Logon with this SenderCompID is answered by a Logon.
 fn is_let_in(server: &Server, sender: &str) -> bool {
     let mut stream = TcpStream::connect(&server.address).expect("connects");
     stream.set_read_timeout(Some(std::time::Duration::from_secs(10))).expect("a socket");
@@ -82,7 +82,7 @@ fn names_that_nobody_has_leave_descriptors_for_those_that_somebody_has() {
     let server = server();
     let let_in = (0..120).filter(|number| is_let_in(&server, &format!("INV{number}"))).count();
     assert_eq!(let_in, 120, "one after the other each finds a place");
-    // Connections that say nothing are there as well.
+    // Idle connections that send nothing are open too.
     let idle: Vec<_> = (0..12).map(|_| TcpStream::connect(&server.address)).collect();
     for _ in 0..3 {
         assert!(is_let_in(&server, "TRADER"));

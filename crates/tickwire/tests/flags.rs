@@ -1,19 +1,19 @@
-//! Options over all commands: times have units, and a name, long or short, means one thing.
+//! Checks the options of all commands: times have units, and each long or short name has one meaning.
 
 mod support;
 
 use std::collections::BTreeMap;
 use support::tickwire;
 
-/// Names that take a value on some commands only, or values of different kinds, and why that is
-/// one meaning all the same.
+/// Names that take a value only on some commands, or values of different kinds, and the reason why this is
+/// still one meaning.
 const SEVERAL_FORMS: [(&str, &str); 2] = [
     ("--show", "prints what arrives: the kinds where there are several, samples otherwise"),
     ("--snapshots", "a feed of snapshots: a file to write or to send, or the live feed"),
 ];
 
-/// Short flags that stand for another long one on one command, and why. A short flag stands for the
-/// same long one on all other commands.
+/// Short flags with a different long form on one command, and the reason. On all other commands a short flag
+/// has the same long form.
 const OTHER_LONG_FORMS: [(&str, &str, &str, &str); 1] = [(
     "fix client",
     "-p",
@@ -21,10 +21,10 @@ const OTHER_LONG_FORMS: [(&str, &str, &str, &str); 1] = [(
     "hftest, which it mirrors: hftest client -p 150000 -u 50000",
 )];
 
-/// The short flag of counts: it says how many on every command, and the long one of what.
+/// The short flag for counts; its long form names the counted items.
 const COUNTS: (&str, [&str; 3]) = ("-n", ["--limit", "--messages", "--packets"]);
 
-/// Words of a help text that tell a length of time.
+/// Words in a help text that indicate a duration.
 const WORDS_OF_TIMES: [&str; 9] = [
     "how long",
     "so long",
@@ -37,10 +37,10 @@ const WORDS_OF_TIMES: [&str; 9] = [
     "time to ",
 ];
 
-/// Options whose help text has such words, and whose value is no single time, and why.
+/// Options whose help text has such words but whose value is not a single duration, and the reason.
 const NO_TIMES: [(&str, &str); 1] = [("--silence", "from one time to another, both with units")];
 
-/// What an option's lines in a help text show: its names, its value and its description.
+/// Parts of an option in a help text: its names, its value and its description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Shown {
     command: String,
@@ -60,7 +60,7 @@ impl Shown {
 fn options(command: &str, shown: &mut Vec<Shown>) {
     let help = tickwire(&format!("{command} --help")).out;
     let mut in_commands = false;
-    // What stands before the usage and in examples may name options too.
+    // Text before the usage and examples may also mention options.
     let lines = help.lines().skip_while(|line| !line.starts_with("Usage:"));
     let lines = lines.take_while(|line| !line.starts_with("Examples:"));
     for line in lines {
@@ -118,9 +118,9 @@ fn every_option_means_one_thing_and_times_have_units() {
     }
 }
 
-/// What the parser says of a command line that ends with an option that there is not.
+/// The parser's error for a command line that ends with an unknown option.
 fn refusal(arguments: &str) -> String {
-    // A value is examined when a known option follows it.
+    // The value is parsed before the unknown option is reported.
     let run = tickwire(&format!("{arguments} --log off --no-such-option"));
     assert_eq!(run.status, 2, "{arguments}: {}", run.err);
     run.err
@@ -168,7 +168,7 @@ fn every_length_of_time_takes_units() {
     for Shown { command, name, .. } in shown.iter().filter(|option| option.is_time()) {
         for time in ["500us", "2ms", "1.5s"] {
             let error = refusal(&format!("{command} {name} {time}"));
-            // Some have limits, and some are whole seconds: they say so of a time that they have read.
+            // Values outside a range and fractions of seconds are reported only after the time was parsed.
             let is_read = ["'--no-such-option'", " is not from ", "expected whole seconds"];
             let is_read = is_read.iter().any(|text| error.contains(text));
             assert!(is_read, "{command} {name} {time}: {error}");

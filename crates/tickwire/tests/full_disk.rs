@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 /// An exchange's configuration to import.
 const CONFIGURATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../feed-config/testdata/cme.xml");
 
-/// Runs the program in a directory; files may have so many blocks, of 512 or 1,024 bytes.
+/// Runs the program in a directory with files limited to this many blocks, of 512 or 1,024 bytes.
 fn run(directory: &Path, blocks_max: &str, arguments: &[&str]) -> Output {
     let program = env!("CARGO_BIN_EXE_tickwire");
     let limited = r#"trap '' XFSZ; ulimit -f "$0"; exec "$@""#;
@@ -63,7 +63,7 @@ fn a_file_that_finds_no_room_is_named_and_not_left_behind() {
     if cfg!(feature = "columns") {
         commands.extend(exports.iter().map(Vec::as_slice));
     }
-    // Of these the whole output is short, or there are files beside it, which have room.
+    // Commands whose whole output is short, or that write other files, which have room.
     let short = ["--truth", "receive", "import", "multicast", "soak", "bench", "publish"];
     for arguments in commands {
         let out = arguments.iter().find(|argument| argument.starts_with("out")).unwrap();
@@ -82,7 +82,7 @@ fn a_file_that_finds_no_room_is_named_and_not_left_behind() {
 fn feeds_that_are_saved_are_whole_or_not_there() {
     let directory = &support::directory("full_save");
     let arguments = ["demo", "--messages", "2000", "--live-messages", "0", "--save", "feeds"];
-    // Room for the templates, not for the packets.
+    // Enough room for the templates but not for the packets.
     let output = run(directory, "8", &arguments);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{errors}");

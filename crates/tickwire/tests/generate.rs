@@ -5,7 +5,7 @@ mod support;
 use serde_json::Value;
 use support::{directory, tickwire};
 
-/// Runs `tickwire` where `{d}` is the directory, and expects that all is well.
+/// Runs `tickwire` with `{d}` replaced by the directory, and expects success.
 fn run(directory: &std::path::Path, arguments: &str) -> support::Run {
     let run = tickwire(&arguments.replace("{d}", &directory.display().to_string()));
     assert_eq!((run.status, run.err.lines().count() <= 1), (0, true), "{arguments}: {}", run.err);

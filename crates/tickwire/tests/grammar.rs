@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 const WORDS: &str = "LOOP\n  PUSH\n  MATCH \"[^;]+\"\n  EXECUTE word\n  MATCH \";\"\nENDLOOP\n";
 
-/// A folder of its own with a grammar and a packet in it.
+/// Creates a folder with a grammar and a packet.
 fn folder(name: &str, grammar: &str, packet: &[u8]) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).expect("writable");

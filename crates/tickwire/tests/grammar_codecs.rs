@@ -1,4 +1,4 @@
-//! Grammars that are no OPRA, compared with the codecs of the protocols they describe.
+//! Grammars of other protocols than OPRA, compared with the codecs of these protocols.
 
 use fastrand::Rng;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tickwire_fix::{Framer, Limits, Reader, Step, Tag, Writer};
 const FAST_FRAMED: &str = include_str!("../../dsparser/grammars/fast_framed.dsp");
 const FIX: &str = include_str!("../../dsparser/grammars/fix.dsp");
 
-/// Keeps what the actions get: number of the action and bytes.
+/// Records the calls of actions: index of the action and its bytes.
 #[derive(Default)]
 struct Calls(Vec<(u16, Vec<u8>)>);
 
@@ -34,7 +34,7 @@ fn machine<const N: usize>(grammar: &str, actions: [&str; N]) -> Machine {
     Program::parse(grammar, &ActionNames::new(actions)).expect("a good grammar").machine()
 }
 
-/// Where a run ended, and its calls.
+/// End of a run, and its calls.
 type Outcome = (Result<usize, RunError>, Vec<(u16, Vec<u8>)>);
 
 fn run(machine: &Machine, packet: &[u8]) -> Outcome {
@@ -43,7 +43,7 @@ fn run(machine: &Machine, packet: &[u8]) -> Outcome {
     (end, calls.0)
 }
 
-/// Messages of the codec's own writer, back to back.
+/// Concatenated messages of the codec's own writer.
 fn fix_messages(random: &mut Rng) -> Vec<u8> {
     let mut stream = Vec::new();
     for _ in 0..1 + random.u64(..4) {
@@ -62,8 +62,8 @@ fn fix_messages(random: &mut Rng) -> Vec<u8> {
     stream
 }
 
-/// What the codec makes of a stream: BeginString, tags and values by turns, CheckSum, for each message;
-/// `None` if there is anything in it that is no message.
+/// The codec's view of a stream: for each message BeginString, then tags and values alternately, then
+/// CheckSum; `None` if the stream contains anything else.
 fn fix_by_codec(mut stream: &[u8]) -> Option<Vec<(u16, Vec<u8>)>> {
     let mut framer = Framer::new(Limits::default());
     let mut reader = Reader::new();
@@ -98,8 +98,8 @@ fn the_fix_grammar_finds_the_fields_that_the_codec_finds() {
         assert_eq!(end, Ok(stream.len()));
         assert_eq!(Some(calls), fix_by_codec(&stream));
 
-        // A changed byte: what the codec takes, the grammar takes, and finds the same in it. The sum
-        // of the bytes is the codec's alone to verify.
+        // A changed byte: every message that the codec accepts must be accepted by the grammar with the same
+        // fields. Only the codec verifies CheckSum.
         let at = random.u64(..stream.len() as u64) as usize;
         stream[at] ^= 1 << random.u64(..7);
         let (end, calls) = run(&machine, &stream);
@@ -136,7 +136,7 @@ const TEMPLATES: &str = r#"<templates xmlns="http://www.fixprotocol.org/ns/fast/
   </template>
 </templates>"#;
 
-/// FAST messages of the codec's own encoder, each behind its length as a stop-bit integer.
+/// FAST messages of the codec's own encoder, each with its length before it as a stop-bit integer.
 fn fast_messages(random: &mut Rng) -> Vec<Vec<u8>> {
     let set = TemplateSet::parse(TEMPLATES).expect("templates");
     let program = Arc::new(tickwire_fast::Program::compile(set).expect("compiles"));
@@ -187,8 +187,8 @@ fn the_framed_fast_grammar_cuts_where_the_framing_and_the_codec_do() {
     let (end, calls) = run(&machine, &packet);
     assert_eq!(end, Ok(packet.len()));
 
-    // The framing finds the same messages, the codec decodes each to its last byte, and its presence
-    // map is what the grammar says it is.
+    // The framing finds the same messages, the codec decodes each completely, and its presence map equals the
+    // grammar's.
     let set = TemplateSet::parse(TEMPLATES).expect("templates");
     let program = Arc::new(tickwire_fast::Program::compile(set).expect("compiles"));
     let mut decoder = Decoder::new(program);

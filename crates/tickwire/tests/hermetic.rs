@@ -1,11 +1,11 @@
-//! The program depends on nothing outside the project: a commit gives one binary, whatever lies beside it.
+//! The program depends on nothing outside the project, so that a commit always gives the same binary.
 
-/// A manifest of the project, as it was when this test was built.
+/// The project's manifest at the time this test was built.
 const MANIFEST: &str = include_str!("../Cargo.toml");
 
 #[test]
 fn files_beside_the_project_are_compiled_in_only_where_that_is_asked_for() {
-    // The library that reads captures has a like name.
+    // The capture library has a similar name.
     let is_library = |line: &str| line.starts_with("tickwire-captures");
     let is_comment = |line: &str| line.trim_start().starts_with('#');
     let asks = |line: &&str| line.contains("captures") && !is_comment(line) && !is_library(line);

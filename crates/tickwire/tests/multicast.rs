@@ -10,7 +10,7 @@ use support::{directory, shared, tickwire};
 use tickwire_net::clock::KernelTimes;
 use tickwire_net::multicast::{Endpoint, Receiver, ReceiverOptions, wait_readable};
 
-/// Endpoints of this process alone, for each test its own port.
+/// An endpoint that only this process uses; each test has its own port.
 fn endpoint(port: u16) -> Endpoint {
     let [high, low] = (std::process::id() as u16).to_be_bytes();
     Endpoint::loopback(Ipv4Addr::new(239, 254, high, low), port)
@@ -20,7 +20,7 @@ fn receiver(endpoint: Endpoint) -> Receiver {
     Receiver::open(endpoint, ReceiverOptions::default()).expect("a receiver")
 }
 
-/// A length-prefixed file of packets `0`, `1` and so on, gone when dropped.
+/// A length-prefixed file of packets `0`, `1` and so on, removed when dropped.
 struct Numbered(std::path::PathBuf);
 
 impl Numbered {
@@ -38,7 +38,7 @@ impl Drop for Numbered {
     }
 }
 
-/// Everything that has arrived, after the sender has ended.
+/// Returns everything that has arrived, after the sender has ended.
 fn arrived(receiver: &mut Receiver) -> Vec<Vec<u8>> {
     let mut times = KernelTimes::new();
     let mut packets = Vec::new();
@@ -158,7 +158,7 @@ fn mistakes_are_told_with_what_to_do() {
     assert_eq!(tickwire("multicast -?").status, 0);
 }
 
-/// The options are those of `generate day`: see their own tests.
+/// The options are those of `generate day`, whose tests cover them.
 #[test]
 fn lines_are_silent_and_snapshots_lost_as_options_say() {
     let d = directory("multicast-faults");

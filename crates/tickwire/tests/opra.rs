@@ -1,4 +1,4 @@
-//! `tickwire opra`: the conformance cases, and traces there and back.
+//! `tickwire opra`: conformance cases, and traces decoded and encoded again.
 
 mod support;
 
@@ -57,7 +57,7 @@ fn the_ascii_form_is_one_message_a_line() {
     assert_eq!((run.status, run.err.as_str(), run.out.lines().count()), (0, "", 500));
 }
 
-/// Decodes `trace`, encodes what was printed and expects the same to be printed of that.
+/// Decodes `trace`, encodes the output and expects the same output when it is decoded again.
 fn assert_comes_back(directory: &Path, trace: &str, version: &str) {
     let path = |name: &str| directory.join(name).display().to_string();
     let (messages, again) = (path("messages"), path("again"));
@@ -195,8 +195,8 @@ fn notice(seq_num: u64, header_seq_num: u64) -> Vec<u8> {
     encoder.finish().expect("finishes").to_vec()
 }
 
-/// Packets of two lines with their sides, as a capture: line 2 loses its packet 3 on both sides, and
-/// everything else is lost on one side at most.
+/// A capture of two lines with both sides. Line 2 loses its packet 3 on both sides; all other packets are
+/// lost on at most one side.
 fn two_lines() -> Vec<u8> {
     let address = |port| SocketAddrV4::new(Ipv4Addr::new(239, 1, 1, 1), port);
     let source = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 5000);
@@ -226,7 +226,7 @@ fn lines_come_out_once_and_what_both_sides_lost_is_reported() {
     assert!(run.err.contains("are missing on both sides"), "{}", run.err);
     assert!(run.err.contains("2 lines; A received"), "{}", run.err);
     assert!(run.err.contains("1 gaps of"), "{}", run.err);
-    // Seeds give lines of their own; each rises by one but for the gap.
+    // Different seeds give each line different numbers, which rise by one except at the gap.
     let seq_nums: Vec<u64> =
         run.json_lines().iter().filter_map(|message| message["seq"].as_u64()).collect();
     let mut once: Vec<u64> = seq_nums.clone();
@@ -283,7 +283,7 @@ fn the_bench_measures_every_decoder_and_says_where_the_time_goes() {
             assert!(ns.is_some_and(f64::is_finite), "{decoder} {threads}: {row:?}");
         }
     }
-    // B, whole decoders and the study's margin: fields in one run and one by one, by both back ends.
+    // B, complete decoders and the study's margin: fields as one run and singly, with both back ends.
     for part in ["grammar only, B", "actions with grammar", "optimality ratio"] {
         for fields in ["one run", "one by one"] {
             for back_end in ["generated", "tables"] {

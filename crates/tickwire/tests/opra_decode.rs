@@ -1,5 +1,5 @@
-//! `tickwire opra decode` and `encode`: places, threads, filters, CSV, names, prices; packets that come back
-//! byte by byte.
+//! `tickwire opra decode` and `encode`: positions, threads, filters, CSV, names and prices, and packets that
+//! encode to the same bytes.
 
 mod support;
 
@@ -67,7 +67,7 @@ fn capture(directory: &Path) -> String {
     file(directory, "capture.bin", &u32be(&[&packet]))
 }
 
-/// When a packet was captured.
+/// Capture time of a packet.
 fn captured_ns(index: u64) -> u64 {
     1_700_000_000_000_000_000 + index * 1_000
 }
@@ -100,7 +100,7 @@ fn threads_leave_the_output_as_it_is() {
     let directory = directory("opra_threads");
     let trace = directory.join("trace.bin").display().to_string();
     assert_eq!(tickwire(&format!("opra generate --force -o {trace} --messages 9000")).status, 0);
-    // Wrong packets are reported in their order too.
+    // Malformed packets are reported in order too.
     let mut bytes = std::fs::read(&trace).expect("readable");
     let len = bytes.len();
     for part in [1, 2, 3] {

@@ -1,4 +1,4 @@
-//! `tickwire opra receive`: lines from sockets, as `opra decode` prints their captures.
+//! `tickwire opra receive`: prints lines from sockets like `opra decode` prints their captures.
 
 mod support;
 
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use support::{directory, tickwire};
 use tickwire_net::multicast::{Endpoint, Sender, SenderOptions};
 
-/// A group of this process and this side.
+/// A group that only this process and this side use.
 fn group(side: u8) -> Ipv4Addr {
     let [high, low] = (std::process::id() as u16).to_be_bytes();
     Ipv4Addr::new(239, 200 + side, high, low)
@@ -43,7 +43,7 @@ impl Receiving {
         Self { child, stderr, log }
     }
 
-    /// Status, output and log at its end.
+    /// Waits for the end and returns status, output and log.
     fn finish(mut self) -> (i32, String, String) {
         let mut out = String::new();
         self.child.stdout.take().expect("piped").read_to_string(&mut out).expect("UTF-8");
@@ -55,7 +55,7 @@ impl Receiving {
 
 impl Drop for Receiving {
     fn drop(&mut self) {
-        // Where a test failed it may still run.
+        // It may still run if a test failed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -67,13 +67,13 @@ fn generate(path: &Path, seed: u64) {
     assert_eq!(run.status, 0, "{}", run.err);
 }
 
-/// A line of `opra decode` without the place it begins with.
+/// A line of `opra decode` without its leading position.
 fn without_place(line: &str) -> String {
     let (_, fields) = line.split_once("\"cat\": ").expect("a category");
     format!("{{\"cat\": {fields}")
 }
 
-/// What `opra decode` prints of a trace.
+/// The output of `opra decode` for a trace.
 fn decoded(path: &Path) -> Vec<String> {
     let run = tickwire(&format!("opra decode {} -q", path.display()));
     assert_eq!(run.status, 0, "{}", run.err);
@@ -84,7 +84,7 @@ fn decoded(path: &Path) -> Vec<String> {
 fn two_lines_with_lossy_sides_are_printed_whole_and_recorded() {
     let directory = directory("opra-receive");
     let records = directory.join("records");
-    // Left from a run before.
+    // Files of an earlier run.
     let _ = std::fs::remove_dir_all(&records);
     let (a, b) = (group(0), group(1));
     let receiving = Receiving::start(
@@ -203,7 +203,7 @@ fn best_prices_trades_and_events_of_series_are_shown() {
         assert!(line["time"].as_u64() > Some(1_000_000_000_000_000_000), "{line}");
         assert_eq!(line["state"] == "fresh", line["reason"].is_null(), "{line}");
     }
-    // The same from the capture, whose packets have no times.
+    // The same output from the capture, whose packets have no times.
     let captured =
         tickwire(&format!("opra decode {} --show bbo,trades,events -q", trace.display()));
     assert_eq!(captured.status, 0, "{}", captured.err);
@@ -262,7 +262,7 @@ fn counters_of_lines_are_served_while_it_runs() {
         }
         assert!(Instant::now() < deadline, "{text}");
     }
-    // The second line brings the last of the messages that end it.
+    // The second line delivers the last message before the end.
     send(24502);
     assert_eq!(receiving.finish().0, 0);
 }

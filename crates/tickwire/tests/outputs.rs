@@ -1,4 +1,4 @@
-//! Commands that write files: none is replaced without --force, and an input never.
+//! Commands that write files: existing files are replaced only with --force, and inputs never.
 
 mod support;
 
@@ -140,13 +140,13 @@ fn two_outputs_of_one_name_are_refused() {
     }
 }
 
-/// Whether the program under test has this command.
+/// True if the program under test has this command.
 #[expect(clippy::ptr_arg, reason = "a filter of strings")]
 fn is_built(command: &String) -> bool {
     cfg!(feature = "bench") || !command.contains("bench ")
 }
 
-/// A feed with its templates, in a directory.
+/// A feed with its templates in a directory.
 struct Feed {
     directory: std::path::PathBuf,
     packets: String,
@@ -178,7 +178,7 @@ impl Feed {
         format!("bench fast -f {packets} -t {templates} --reset packet --engine scalar --time 0")
     }
 
-    /// Expects that each command refuses `path`, and says so with `text`.
+    /// Expects that each command refuses `path` with an error that contains `text`.
     fn assert_refused(&self, commands: &[String], path: &str, text: &str) {
         let before = std::fs::read(path).expect("a file");
         for command in commands.iter().filter(|command| is_built(command)) {
@@ -236,7 +236,7 @@ fn a_report_that_exists_is_replaced_with_force_alone() {
         assert_eq!(run.status, 0, "{command}: {}", run.err);
         assert_ne!(std::fs::read(&existing).expect("a file"), PRECIOUS, "{command}");
     }
-    // These take long where they are not refused.
+    // These commands take long if the output is not refused.
     std::fs::write(&existing, PRECIOUS).expect("written");
     let mut commands = ["bench seed-000 --time 0 -n 20", "bench seed-001 --time 0"].to_vec();
     commands.extend(["bench seed-003 --time 0", "soak feed --days 1 -n 100"]);

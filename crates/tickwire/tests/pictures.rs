@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use support::{directory, tickwire};
 
-/// The text of each `<text>` element, without the command line on top.
+/// The text of each `<text>` element, except for the command line at the top.
 fn rows(svg: &str) -> Vec<String> {
     let lines =
         svg.lines().filter(|line| line.starts_with("<text") && line.contains("class=\"row"));

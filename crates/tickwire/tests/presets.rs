@@ -1,10 +1,10 @@
-//! `tickwire decode` and `encode` with the framing of exchanges, on packets made here.
+//! `tickwire decode` and `encode` with the framings of exchanges, on synthetic packets.
 
 mod support;
 
 use support::{Run, directory, file, tickwire, tickwire_with, u32be};
 
-/// A template that keeps state, so that a reset that is missed or made shows.
+/// A template that keeps state, so that a missing or superfluous reset is visible.
 const TEMPLATES: &str = r#"<templates>
   <template name="T" id="1">
     <uInt32 name="a"><increment/></uInt32><string name="b"><copy/></string>

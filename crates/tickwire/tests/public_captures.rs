@@ -1,4 +1,4 @@
-//! Captures of real feeds that are public (`.ci/fetch-captures`): every value is as two independent decoders found it.
+//! Public captures of real feeds (`.ci/fetch-captures`): every value equals that of two independent decoders.
 
 mod support;
 
@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use support::tickwire;
 use tickwire_testing::capture;
 
-/// A capture, by its names in `captures` and beside the project.
+/// A capture: its names in `captures` and beside the project.
 struct Capture {
     folder: &'static str,
     public: &'static str,

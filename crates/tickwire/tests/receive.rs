@@ -1,4 +1,4 @@
-//! `tickwire receive` of what `tickwire multicast` sends, on loopback.
+//! `tickwire receive` with packets from `tickwire multicast` on loopback.
 
 #[path = "support/receiving.rs"]
 mod receiving;
@@ -12,10 +12,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use support::{directory, shared, tickwire};
 
-/// Long enough to wait for what a busy machine is late with.
+/// Long enough for the delays of a busy machine.
 const HOLD: &str = "--hold 2s";
 
-/// A group of this process alone.
+/// A group that only this process uses.
 fn group(port: u16) -> String {
     format!("-a {} -p {port}", address())
 }
@@ -50,7 +50,7 @@ fn generated_code_gives_true_books_of_lossy_lines_and_snapshots() {
     lossy_lines_and_snapshots("generated", 22_004);
 }
 
-/// Ports from `port` on are used, three of them.
+/// Uses three ports from `port` on.
 fn lossy_lines_and_snapshots(engine: &str, port: u16) {
     let d = directory(&format!("receive-cme-{engine}"));
     let snapshots = d.join("s.bin");
@@ -71,7 +71,7 @@ fn lossy_lines_and_snapshots(engine: &str, port: u16) {
         "multicast -f {d}/f.bin {group} --line-b --snapshots {snapshots} {beside} -s 100 --loss 3 \
          --duplicate 5 --reorder 5 --json -"
     ));
-    // Snapshots go round and round: here once more, the last of them after every gap was declared.
+    // Snapshots are sent cyclically: one more cycle follows here, after every gap was declared lost.
     run(&format!("multicast -f {snapshots} -a {} -p {snapshot_port} -s 20000 --json -", address()));
     let received = receiving.finish();
     assert_eq!(count(&sent, "/lines/0/taken"), 3000);
@@ -195,7 +195,7 @@ fn metrics_are_served_while_it_runs_and_ctrl_c_ends_it() {
         "tickwire_net_clock_steps_total{} ".to_owned(),
         "tickwire_record_lost_datagrams_total{} 0\n".to_owned(),
     ];
-    // Each is published by itself: a scrape may see one before another.
+    // Metrics are published one at a time, so a scrape may see one before another.
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
         let mut stream = TcpStream::connect(&address).expect("served");
@@ -212,7 +212,7 @@ fn metrics_are_served_while_it_runs_and_ctrl_c_ends_it() {
     assert_eq!(receiving.finish()["end"], "signal");
 }
 
-/// Names are snake case and counters end in `_total`, as Prometheus has them; each has a help text.
+/// Names are snake case and counters end in `_total`, as Prometheus recommends; each has a help text.
 fn assert_names_are_standard(text: &str) {
     let is_snake = |name: &str| name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
     for line in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {

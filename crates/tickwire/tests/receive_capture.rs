@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use support::{directory, file, packets_of, shared, tickwire, timed_pcap};
 
-/// Lines A and B and snapshots by default.
+/// Default addresses of lines A and B and of the snapshots.
 const A: &str = "224.1.2.133:13014";
 const B: &str = "224.1.2.134:13015";
 const SNAPSHOTS: &str = "224.1.2.135:13016";
@@ -28,8 +28,8 @@ fn count(value: &Value, path: &str) -> u64 {
     value.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("{path} of {value}"))
 }
 
-/// A generated cme feed as a capture: a packet each millisecond, on A, and on B 100 us later; each
-/// 50th is missing on A, each 70th on B, each 350th on both; the snapshots that go with them.
+/// A capture of a generated CME feed: one packet per millisecond on A, and on B 100 us later. Every 50th
+/// packet is missing on A, every 70th on B and every 350th on both. Snapshots are included.
 fn lossy_capture(name: &str) -> PathBuf {
     let d = directory(name);
     let snapshots = d.join("s.bin");
@@ -61,7 +61,7 @@ fn lines_and_snapshots_are_told_apart_by_group_and_each_run_gives_the_same() {
     let d = d.display();
     let arguments = format!("-t {d}/f.xml --framing cme --capture {d}/f.pcap --snapshots");
     let both = counters(&format!("{arguments} --line-b"), 0);
-    // 2000 packets; each 350th is on neither line.
+    // 2000 packets; every 350th is on neither line.
     assert_eq!(count(&both, "/missing"), 5, "{both}");
     assert_eq!(count(&both, "/packets"), 1995);
     assert_eq!(count(&both, "/lines/0/received"), 1960);
@@ -214,7 +214,7 @@ fn packets_that_are_not_decoded_give_status_1_and_a_hint_at_the_framing() {
     assert!(run.out.contains("Nothing was decoded: do --framing"), "{}", run.out);
 }
 
-/// Default options: the depth of the books is learnt.
+/// With default options the depth of the books is derived from the feed.
 #[test]
 fn real_lines_a_and_b_with_their_snapshots_give_equal_books() {
     let Some(a) = shared("corpus/moex_forts/moex_forts_2013.increment_a.bin") else { return };
@@ -241,7 +241,7 @@ fn real_lines_a_and_b_with_their_snapshots_give_equal_books() {
 fn a_capture_of_which_nothing_can_be_read_is_told_as_that() {
     let d = directory("receive-unreadable");
     generate(&d, "cme -n 10 --framing cme");
-    // The head of a zstd frame, and no block.
+    // The header of a zstd frame without any block.
     let cut = file(&d, "cut.pcap.zst", &[0x28, 0xB5, 0x2F, 0xFD, 0x24, 0x10, 0x81, 0x00]);
     let empty = file(&d, "empty.pcap", &[]);
     for (capture, words) in [(cut, "cannot be read"), (empty, "the file is empty")] {
@@ -360,7 +360,7 @@ fn an_instrument_that_never_came_is_told() {
     assert!(run.err.contains("NOSUCH: the feed has no such instrument"), "{}", run.err);
 }
 
-/// The second entry of some messages has an action that does not exist, and good entries are behind it.
+/// The second entry of some messages has an action that does not exist, and valid entries follow it.
 #[test]
 fn engines_agree_on_messages_that_are_understood_in_part() {
     let d = directory("capture-engines");

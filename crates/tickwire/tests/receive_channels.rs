@@ -16,7 +16,8 @@ fn run(arguments: &str) {
     assert_eq!(run.status, 0, "{arguments}: {}", run.err);
 }
 
-/// Feeds x and y with snapshots, and a feed file of both: groups `net`.1 and so on, ports from `port`.
+/// Feeds x and y with snapshots, and a feed file with both. Groups are `net`.1 and so on, ports start at
+/// `port`.
 fn feeds(d: &Path, net: &str, port: u16) -> String {
     let dir = d.display();
     for (name, seed) in [("x", 1), ("y", 2)] {
@@ -44,7 +45,7 @@ fn feeds(d: &Path, net: &str, port: u16) -> String {
     file(d, "feed.toml", text.as_bytes())
 }
 
-/// A line of output without its channel, and the channel.
+/// Splits a line of output into the line without its channel and the channel.
 fn split(line: &str) -> (String, String) {
     let rest = line.strip_prefix("{\"channel\": \"").expect(line);
     let (channel, rest) = rest.split_once("\", ").expect(line);
@@ -131,7 +132,7 @@ fn options_of_one_channel_are_refused_for_several() {
     }
 }
 
-/// The metrics that a process serves at a port.
+/// Returns the metrics that a process serves at an address.
 fn scrape(address: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("metrics are served");
     stream

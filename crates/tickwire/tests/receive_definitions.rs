@@ -1,4 +1,4 @@
-//! Instrument definitions of a feed of their own, and what a feed file tells of instruments.
+//! Instrument definitions on a separate feed, and instruments described in a feed file.
 
 mod support;
 
@@ -34,7 +34,7 @@ fn definitions_tell_symbol_tick_and_expiry() {
         assert!(tick.parse::<f64>().expect("a decimal") > 0.0, "{book}");
         assert!(book["expiry"].is_string(), "{book}");
     }
-    // The same by a feed file, whose instruments are known before anything comes.
+    // The same with a feed file, whose instruments are known before any packet arrives.
     let line =
         |group: u8, port: u16| format!("a = {{ group = \"233.252.3.{group}\", port = {port} }}\n");
     let feed = |more: &str| {

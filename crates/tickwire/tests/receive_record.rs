@@ -1,4 +1,4 @@
-//! `tickwire receive --record`: what is received is in files that other commands read.
+//! `tickwire receive --record`: other commands read the recorded files.
 
 #[path = "support/receiving.rs"]
 mod receiving;
@@ -12,7 +12,7 @@ use support::{directory, tickwire};
 fn a_record_of_lossy_lines_has_every_datagram_and_gives_the_same_counts() {
     let directory = directory("receive-record");
     let (d, records) = (directory.display(), directory.join("records"));
-    // Left from a run before.
+    // Files of an earlier run.
     let _ = std::fs::remove_dir_all(&records);
     let generated = tickwire(&format!(
         "generate cme -n 2000 --framing cme -o {d}/f.bin --write-templates {d}/f.xml"

@@ -1,4 +1,4 @@
-//! Template files of which one changes while `tickwire receive` runs.
+//! One of several template files changes while `tickwire receive` runs.
 
 mod support;
 
@@ -8,7 +8,7 @@ mod receiving;
 use receiving::Receiving;
 use support::{directory, file, templates, tickwire};
 
-/// The last packets come with the templates of the next day, whose ids are others.
+/// The last packets use the templates of the next day, which have different ids.
 #[test]
 fn new_templates_take_effect_without_a_restart() {
     for (engine, port, shows) in [
@@ -22,7 +22,7 @@ fn new_templates_take_effect_without_a_restart() {
         let new = old.replace("name=\"MarketData\" id=\"1\"", "name=\"MarketData\" id=\"51\"");
         let new = new.replace("name=\"QuoteRequest\" id=\"2\"", "name=\"QuoteRequest\" id=\"52\"");
         assert_ne!(old, new);
-        // The last template has a file of its own, which does not change.
+        // The last template is in a separate file that does not change.
         let (start, end) = (old.rfind("<template ").unwrap(), old.rfind("</templates>").unwrap());
         let head = &old[..old.find("<template ").unwrap()];
         let last = file(&d, "last.xml", [head, &old[start..]].concat().as_bytes());
@@ -41,7 +41,7 @@ fn new_templates_take_effect_without_a_restart() {
             let run = tickwire(&arguments);
             assert_eq!(run.status, 0, "{}", run.err);
         }
-        // A group of this process alone.
+        // A group that only this process uses.
         let [high, low] = (std::process::id() as u16).to_be_bytes();
         let group = format!("-a 239.253.{high}.{low} -p {port}");
         let arguments = format!(

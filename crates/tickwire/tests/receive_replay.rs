@@ -1,4 +1,4 @@
-//! What `tickwire receive` shows live and from its own record, and with a feed file.
+//! Output of `tickwire receive` live, from its own record, and with a feed file.
 
 mod support;
 
@@ -15,7 +15,7 @@ struct Live {
 }
 
 impl Live {
-    /// Starts it and waits until it listens to so many lines.
+    /// Starts it and waits until it listens to this many lines.
     fn start(arguments: &str, out: &Path, lines: usize) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_tickwire"))
             .args(["receive", "--log", "info"])
@@ -44,7 +44,7 @@ impl Live {
 
 impl Drop for Live {
     fn drop(&mut self) {
-        // Where a test failed it may still run.
+        // It may still run if a test failed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -72,7 +72,7 @@ fn a_record_shows_what_was_shown_live() {
         templates.display()
     ));
     let record = d.join("record");
-    // Group and port of B and of snapshots are those behind A's.
+    // Groups and ports of B and of the snapshots follow from A's.
     let lines = format!("-a {} -p 23100", address());
     let common = format!(
         "-t {} --framing cme {lines} --line-b --snapshots --show messages,books,events",

@@ -17,14 +17,14 @@ fn generate(directory: &Path, what: &str) {
     assert_eq!(run.status, 0, "{}", run.err);
 }
 
-/// What a run showed; its status must be 0.
+/// Runs a command that must exit with status 0.
 fn show(arguments: &str) -> Run {
     let run = tickwire(&format!("receive {arguments}"));
     assert_eq!(run.status, 0, "{arguments}: {}", run.err);
     run
 }
 
-/// Line A with every third packet missing, line B 100 ns later with all of them.
+/// Line A without every third packet, and line B with all packets 100 ns later.
 fn two_lines(directory: &Path) -> String {
     let packets = packets_of(&directory.join("f.bin"));
     let mut datagrams = Vec::new();
@@ -158,7 +158,7 @@ fn mistakes_are_told_with_what_to_do() {
     }
 }
 
-/// Messages of a real line, as an independent decoder wrote them.
+/// Messages of a real line equal those of an independent decoder.
 #[test]
 fn messages_of_a_real_line_are_those_expected() {
     let Some(line) = shared("corpus/moex_forts/moex_forts_2013.increment_a.bin") else { return };
@@ -182,7 +182,7 @@ fn messages_of_a_real_line_are_those_expected() {
     assert_eq!(shown.next(), None);
 }
 
-/// Levels as `[price, size, orders]` of a file of truth, prices as plain decimals.
+/// Levels of a truth file as `[price, size, orders]`, with prices as plain decimals.
 fn true_levels(side: &Value) -> Value {
     let levels = side.as_array().expect("levels").iter().map(|level| {
         let price = &level["price"];
@@ -197,7 +197,7 @@ fn true_levels(side: &Value) -> Value {
     levels.collect()
 }
 
-/// Instruments with their true bids and offers at the end, by name; those without updates are left out.
+/// Instruments with their true bids and offers at the end, by name, without those that had no updates.
 fn true_books(path: &Path) -> Vec<(String, Value, Value)> {
     let truth = std::fs::read_to_string(path).expect("a file");
     let truth: Value = serde_json::from_str(truth.lines().last().expect("a line")).expect("JSON");
@@ -234,7 +234,7 @@ fn books_at_the_end_are_the_truth_once_each_and_by_name() {
                 assert_eq!(book["kind"], "outright");
                 assert!(book["time"].as_u64().is_some_and(|ns| ns <= 3_000_000), "{book}");
             }
-            // Where nothing tells the depth, levels that were never named are left out.
+            // If the depth is unknown, levels that were never sent are left out.
             for (side, all) in [("bids", bids), ("offers", offers)] {
                 let some = learnt[side].as_array().expect("levels");
                 assert!(all.as_array().expect("levels").starts_with(some), "{name}");
@@ -264,7 +264,7 @@ fn books_change_by_change_end_as_they_are_at_the_end() {
     let expected: Vec<_> = changes.iter().filter(|book| book["instrument"] == name).collect();
     assert_eq!(one.iter().collect::<Vec<_>>(), expected);
 
-    // Best prices are told when they change, and are those of the books.
+    // Best prices are shown when they change, and equal those of the books.
     let best = show(&format!("{arguments} --show bbo --instrument {name}")).json_lines();
     let of_book = |book: &Value| (book["bids"][0].clone(), book["offers"][0].clone());
     let mut expected: Vec<_> = one.iter().map(of_book).collect();
@@ -303,7 +303,7 @@ fn events_tell_gaps_and_which_books_are_stale_and_why() {
         stale.iter().all(|event| event["reason"].is_string() && event["instrument"].is_string())
     );
 
-    // Events and books say the same of each book.
+    // Events and books agree on the state of each book.
     let at_end = show(&format!("{arguments} --show books --at-end")).json_lines();
     for book in at_end {
         let of = |event: &&Value| {

@@ -69,7 +69,7 @@ fn cell(column: &dyn Array, row: usize) -> Value {
     }
 }
 
-/// A number of billionths, in its shortest form.
+/// A number in billionths as its shortest text.
 fn shortest(billionths: i128) -> String {
     let (whole, behind) = (billionths.abs() / 1_000_000_000, billionths.abs() % 1_000_000_000);
     let sign = if billionths < 0 { "-" } else { "" };
@@ -119,7 +119,7 @@ fn expected(line: &Value, change: usize) -> Vec<Map<String, Value>> {
     if rows.is_empty() { vec![head] } else { rows }
 }
 
-/// Tables of all kinds must have the rows of the JSON lines of the same run, kind by kind.
+/// The tables of each kind must have the same rows as the JSON lines of the same run.
 fn tables_equal_lines(d: &Path, arguments: &str) -> [usize; 4] {
     let tables = d.join("tables");
     let kinds = ["trades", "bbo", "books", "events"];
@@ -232,7 +232,7 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// A live reception that writes tables, once its files are there.
+/// Starts a live reception that writes tables, and waits until its files exist.
 fn live(d: &Path) -> (Child, PathBuf) {
     let d = d.display();
     let templates = format!("{d}/f.xml");

@@ -1,4 +1,4 @@
-//! `tickwire receive` asks a TCP replay service for what both lines lost.
+//! `tickwire receive` requests packets that both lines lost from a TCP replay service.
 
 mod support;
 
@@ -13,10 +13,11 @@ use support::{directory, file, packets_of, tickwire, u32be};
 use tickwire_exchange::replay_server::{ReplayServer, ReplayServerOptions};
 use tickwire_net::clock::unix_ns;
 
-/// Bytes of the preamble, which frames of the service do not have.
+/// Bytes of the preamble, which the service's frames lack.
 const PREAMBLE: usize = 5;
 
-/// Serves packets with numbers from 1 on, without their preamble, to so many connections; returns the address.
+/// Serves packets with numbers from 1 on, without their preamble, on this many connections; returns the
+/// address.
 fn serve(packets: &[Vec<u8>], options: ReplayServerOptions) -> String {
     let mut server = ReplayServer::new(options);
     for (number, packet) in (1..).zip(packets) {
@@ -45,7 +46,7 @@ fn serve_one(server: &mut ReplayServer, mut stream: TcpStream) {
     }
 }
 
-/// What `receive` shows and counts of a feed of 400 packets of which 101 to 105 and 300 are lost.
+/// Output and counters of `receive` for a feed of 400 packets, of which 101 to 105 and 300 are lost.
 fn receive(d: &Path, port: u16, options: ReplayServerOptions, show: &str) -> (String, Value, i32) {
     let dir = d.display();
     let run = tickwire(&format!(
@@ -105,7 +106,7 @@ fn lost_messages_are_asked_for_shown_in_order_and_counted() {
         [("dynamic", "automatic", 24_600), ("generated", "generated", 24_700)]
     {
         let d = directory(&format!("tcp-replay-{name}"));
-        // Connections break now and then: the rest is requested again.
+        // Connections break at random, and the rest is requested again.
         let options = ReplayServerOptions { disconnect: 0.2, ..ReplayServerOptions::default() };
         let show = format!("--show messages --engine {engine}");
         let (out, counters, status) = receive(&d, port, options, &show);

@@ -1,10 +1,10 @@
-//! What headers before messages save behind a message that fails.
+//! Headers before messages allow decoding to continue after a message that fails.
 
 mod support;
 
 use support::{Run, directory, file, tickwire, tickwire_with, u32be};
 
-/// U keeps state and does not reset, R does.
+/// Template U keeps state and does not reset; R resets.
 const TEMPLATES: &str = r#"<templates>
   <template name="U" id="1"><uInt32 name="a"><copy/></uInt32></template>
   <template name="R" id="2" reset="Y"><uInt32 name="a"><copy/></uInt32></template>
@@ -12,10 +12,10 @@ const TEMPLATES: &str = r#"<templates>
 
 const R_3: &[u8] = &[0xe0, 0x82, 0x83];
 const U_4: &[u8] = &[0xe0, 0x81, 0x84];
-/// Template 5 is not there.
+/// There is no template 5.
 const UNKNOWN: &[u8] = &[0xe0, 0x85, 0x81];
 
-/// Blocks, each behind its length in a byte.
+/// Blocks, each with its length in one byte before it.
 fn blocks(blocks: &[&[u8]]) -> Vec<u8> {
     blocks.iter().flat_map(|block| [&[block.len() as u8], *block].concat()).collect()
 }

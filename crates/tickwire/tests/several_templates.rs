@@ -1,11 +1,11 @@
-//! Template files that are one set together, in every command that takes templates.
+//! Template files that form one set, in every command that takes templates.
 
 mod support;
 
 use std::path::Path;
 use support::{Run, directory, file, tickwire};
 
-/// A file with the first template of a file, and one with the others.
+/// Splits a template file into a file with its first template and one with the others.
 fn halves(directory: &Path, xml: &Path) -> [String; 2] {
     let xml = std::fs::read_to_string(xml).expect("templates");
     let starts: Vec<usize> = xml.match_indices("<template ").map(|(at, _)| at).collect();
@@ -59,7 +59,7 @@ fn every_command_takes_templates_from_several_files() {
     assert_eq!(signatures(&of_both), signatures(&signature(&whole)));
     let module = |files: &str| {
         let module = run(&format!("templates generate {files}")).out;
-        // The command stands beside the version or, where it is long, in a line of its own.
+        // The command is beside the version or, if it is long, on a separate line.
         let names_files = |line: &str| {
             line.starts_with("//") || line.contains("templates generate") || line.trim() == "1,"
         };

@@ -1,4 +1,4 @@
-//! `tickwire soak feed`, for some short days.
+//! `tickwire soak feed` for a few short days.
 
 mod support;
 

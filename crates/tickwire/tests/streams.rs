@@ -1,4 +1,4 @@
-//! `tickwire decode` of byte streams: raw files of any length, and TCP however it is cut into segments.
+//! `tickwire decode` of byte streams: raw files of any length, and TCP with any segmentation.
 
 #[allow(dead_code)]
 #[path = "../../feed/tests/capture_files/build.rs"]
@@ -23,7 +23,7 @@ const MESSAGES: [&[u8]; 4] = [
     &[0xc0, 0x81, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0xc8],
 ];
 
-/// Options of a framing, and what it puts before a message.
+/// Options of a framing, and the function that adds its header to a message.
 type Framed = (&'static str, fn(&[u8]) -> Vec<u8>);
 
 const FRAMINGS: [Framed; 6] = [
@@ -37,7 +37,7 @@ const FRAMINGS: [Framed; 6] = [
     }),
 ];
 
-/// A TCP stream in segments of up to 12 bytes, some of which come late or twice.
+/// A TCP stream in segments of up to 12 bytes, some of which are reordered or duplicated.
 fn segments(numbers: &mut Rng, stream: &[u8]) -> Vec<u8> {
     let mut frames = vec![build::segment(99, true, b"")];
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! `tickwire templates generate`: what it writes compiles and decodes, and what it refuses it names.
+//! `tickwire templates generate`: its output compiles and decodes, and refused templates are named.
 
 mod support;
 
@@ -62,7 +62,7 @@ fn generate(templates: &Path, output: &Path) -> support::Run {
     tickwire_with(&arguments, b"")
 }
 
-/// Builds and runs a program of its own, apart from the workspace but with the same dependencies.
+/// Builds and runs a separate program outside the workspace, with the same dependencies.
 #[test]
 fn what_is_generated_compiles_without_warnings_and_decodes() {
     let folder = folder("templates_generate");
@@ -108,7 +108,7 @@ fn the_head_names_the_command_and_the_digest_of_the_templates() {
     assert!(source.contains(&format!("pub const SIGNATURE: &str = \"{signature}\";")));
 }
 
-/// Of [`TEMPLATES`], by another program.
+/// Digest of [`TEMPLATES`], computed by another program.
 const DIGEST: &str = "4b1606b16829f248b14f67a399460a13c06717dd5d974cb1fea5559152e7bccb";
 
 #[test]

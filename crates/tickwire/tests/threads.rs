@@ -1,4 +1,4 @@
-//! Decoding on several threads says what decoding on one says, byte for byte.
+//! Decoding on several threads gives the same output as on one, byte for byte.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Sender and receiver on two hosts: network namespaces joined by a cable of this test's own.
+//! Sender and receiver on two hosts: network namespaces joined by a virtual cable.
 
 #[path = "support/receiving.rs"]
 mod receiving;
@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use support::{directory, tickwire};
 use tickwire_testing::{Need, skip};
 
-/// Two namespaces with an interface each, joined; gone when dropped.
+/// Two namespaces with one joined interface each, removed when dropped.
 struct TwoHosts {
     names: [String; 2],
 }
@@ -24,7 +24,7 @@ fn succeeds(arguments: &str) -> bool {
 }
 
 impl TwoHosts {
-    /// Makes them, or says why not and returns `None`.
+    /// Creates them, or prints the reason and returns `None`.
     fn new() -> Option<Self> {
         let id = std::process::id();
         let hosts = Self { names: [format!("tickwire-{id}-a"), format!("tickwire-{id}-b")] };
@@ -52,7 +52,7 @@ impl TwoHosts {
         Some(hosts)
     }
 
-    /// Makes the cable lose, duplicate and reorder packets, if the kernel can.
+    /// Makes the cable lose, duplicate and reorder packets; returns false if the kernel cannot.
     fn worsen(&self) -> bool {
         let [a, _] = &self.names;
         let netem =
@@ -118,7 +118,7 @@ fn a_feed_crosses_a_bad_wire_whole() {
              --duplicate 2 --reorder 5 --json -"
         ),
     );
-    // Snapshots go round and round: here once more, the last of them after every gap was declared.
+    // Snapshots are sent cyclically: one more cycle follows here, after every gap was declared lost.
     run_on(
         &hosts,
         0,
@@ -128,7 +128,7 @@ fn a_feed_crosses_a_bad_wire_whole() {
     println!("{received}");
     assert_eq!(count(&sent, "/packets"), 5000 + count(&sent, "/lines/2/taken"));
     let (messages, missing) = (count(&received, "/messages"), count(&received, "/missing"));
-    // What both lines lose at the very end nobody can know of.
+    // Losses of both lines at the very end cannot be detected.
     assert!((4_990..=5_000).contains(&(messages + missing)), "{received}");
     assert!(missing < 25, "{received}");
     assert_eq!((count(&received, "/undecodable"), count(&received, "/books/mismatches")), (0, 0));

@@ -1,4 +1,4 @@
-//! `tickwire vectors` on the conformance cases, and on lines that are no cases.
+//! `tickwire vectors` on the conformance cases, and on lines that are not cases.
 
 mod support;
 

@@ -158,7 +158,7 @@ fn publish(readers: u32) -> Outcome<Histogram<u64>> {
                         for _ in 0..64 {
                             std::hint::black_box(subscriber.receive()?);
                         }
-                        // Subscribers share a CPU, even with a real-time priority.
+                        // The subscribers share a CPU and must yield to each other, even with a real-time priority.
                         thread::yield_now();
                     }
                     Ok(())

@@ -1,4 +1,4 @@
-//! Publishers and subscribers as processes, in a place of one test alone.
+//! Publishers and subscribers as processes, isolated from those of other tests.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use super::support::tickwire;
@@ -11,10 +11,10 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use tickwire_net::multicast::Endpoint;
 
-/// Longest wait for what must come.
+/// Longest wait for an expected event.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A directory, a domain and lines of one test alone.
+/// A directory, a domain and lines that only one test uses.
 pub struct Place {
     pub directory: PathBuf,
     pub domain: u32,
@@ -62,7 +62,7 @@ impl Place {
         process
     }
 
-    /// The same with its log in a file.
+    /// Starts a subscriber with its log in a file.
     pub fn subscribe_logging(&self, log: &Path, options: &str) -> Process {
         let log = std::fs::File::create(log).expect("a file");
         let command = format!("subscribe --domain {} {options}", self.domain);
@@ -94,7 +94,7 @@ impl Drop for Place {
     }
 }
 
-/// A process that is killed when the test ends before it.
+/// A process that is killed if the test ends first.
 pub struct Process {
     pub child: Child,
     pub lines: Receiver<String>,
@@ -143,14 +143,14 @@ impl Process {
         self.child.wait().expect("gone");
     }
 
-    /// Asks it to end, as Ctrl-C does.
+    /// Interrupts it as Ctrl-C does.
     pub fn interrupt(&self) {
         let id = self.child.id().to_string();
         let status = Command::new("kill").args(["-INT", &id]).status().expect("kill runs");
         assert!(status.success());
     }
 
-    /// Its exit status, after it has ended.
+    /// Waits for its end and returns its exit status.
     pub fn finish(mut self) -> i32 {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -175,8 +175,8 @@ pub fn json(path: &Path) -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// Waits for a publisher or subscriber to have counted something, as its report says after a stop: tests
-/// that must know earlier look at what the other side has.
+/// Sums a counter of a publisher's or subscriber's report, which exists only after a stop. Tests that need a
+/// count earlier use the other side's output.
 pub fn sum(report: &Value, name: &str) -> u64 {
     report[name].as_u64().unwrap_or_else(|| panic!("{name} in {report:#}"))
 }

@@ -1,4 +1,4 @@
-//! Running the built command.
+//! Runs the built command.
 #![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, PcapWriter};
 
-/// What a run of the command gave.
+/// Result of running the command.
 pub struct Run {
     pub status: i32,
     pub out: String,
@@ -57,7 +57,7 @@ pub fn templates(name: &str) -> String {
     format!("{}/../exchange/templates/{name}.xml", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A directory for the files of one test, empty.
+/// Creates an empty directory for the files of one test.
 pub fn directory(name: &str) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&directory);
@@ -72,13 +72,13 @@ pub fn file(directory: &Path, name: &str, content: &[u8]) -> String {
     path.display().to_string()
 }
 
-/// Packets, each behind its length as a big-endian number.
+/// Packets with big-endian 32-bit length prefixes.
 pub fn u32be(packets: &[&[u8]]) -> Vec<u8> {
     let framed = |packet: &&[u8]| [&(packet.len() as u32).to_be_bytes(), *packet].concat();
     packets.iter().flat_map(framed).collect()
 }
 
-/// A pcap file of datagrams, each to its address and port.
+/// A pcap file of datagrams, each with its address and port.
 pub fn pcap(datagrams: &[(&str, &[u8])]) -> Vec<u8> {
     let source = "10.0.0.1:9000".parse().expect("an address");
     let mut writer = PcapWriter::new(Vec::new()).expect("a header");
@@ -100,7 +100,7 @@ pub fn timed_pcap<'p>(datagrams: impl IntoIterator<Item = (u64, &'p str, &'p [u8
     writer.into_inner()
 }
 
-/// The packets of a file with big-endian lengths in front of them.
+/// The packets of a file with big-endian length prefixes.
 pub fn packets_of(path: &Path) -> Vec<Vec<u8>> {
     let options = CaptureOptions::new().format(Format::U32Be);
     let file = std::fs::File::open(path).expect("a file");

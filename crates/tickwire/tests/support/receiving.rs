@@ -1,4 +1,4 @@
-//! A `tickwire receive` that runs beside a test.
+//! A `tickwire receive` that runs during a test.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use serde_json::Value;
@@ -10,20 +10,20 @@ use std::thread::JoinHandle;
 pub struct Receiving {
     child: Child,
     stderr: BufReader<ChildStderr>,
-    /// Reads standard output, so that it is never full.
+    /// Thread that reads standard output, so that the pipe never fills.
     stdout: Option<JoinHandle<String>>,
-    /// What it has logged so far.
+    /// Log so far.
     log: String,
 }
 
 impl Receiving {
-    /// Starts `tickwire receive` with `prefix` before it, as `ip netns exec`, and waits until it
-    /// listens to so many lines.
+    /// Starts `tickwire receive` with `prefix` before it, such as `ip netns exec`, and waits until it listens
+    /// to this many lines.
     pub fn start(prefix: &[&str], arguments: &str, lines: usize) -> Self {
         Self::start_with(prefix, arguments, &["--json", "-"], lines)
     }
 
-    /// Starts it with an output that is something else than the counters.
+    /// Starts it with an output other than the counters.
     pub fn start_showing(arguments: &str, lines: usize) -> Self {
         Self::start_with(&[], arguments, &["--quiet"], lines)
     }
@@ -57,7 +57,7 @@ impl Receiving {
         receiving
     }
 
-    /// Reads the log until so many lines contain a text, and returns the last.
+    /// Reads the log until this many lines contain `text`, and returns the last one.
     pub fn wait_for(&mut self, text: &str, lines: usize) -> String {
         let mut last = String::new();
         for _ in 0..lines {
@@ -85,7 +85,7 @@ impl Receiving {
         serde_json::from_str(&self.finish_output()).expect("JSON")
     }
 
-    /// Waits for its end and returns what it wrote.
+    /// Waits for its end and returns its output.
     pub fn finish_output(mut self) -> String {
         let out = self.stdout.take().expect("it has not ended").join().expect("read");
         self.stderr.read_to_string(&mut self.log).expect("UTF-8");
@@ -97,7 +97,7 @@ impl Receiving {
 
 impl Drop for Receiving {
     fn drop(&mut self) {
-        // Where a test failed it may still run.
+        // It may still run if a test failed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! A server and a client of the trading measurement as processes, and what they must have kept at the end.
+//! Server and client of the trading benchmark as processes, and the check of their records at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::TcpListener;
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use tickwire_fix::{Reader, Tag};
 use tickwire_fix_session::{BeginString, FileStore, FileStoreOptions, Fsync, SessionId, Store};
 
-/// A folder removed at the end, and processes ended with the test.
+/// A folder and processes, which are removed and killed with the test.
 pub struct Stage {
     folder: PathBuf,
     port: u16,
@@ -21,7 +21,7 @@ pub const SERVER: usize = 0;
 pub const CLIENT: usize = 1;
 
 impl Stage {
-    /// A stage for a client that sends that many orders.
+    /// Creates a stage for a client that sends this many orders.
     pub fn new(orders: u64, client_args: &[&str]) -> Self {
         let folder = std::env::temp_dir().join(format!("tickwire-trading-{}", std::process::id()));
         let orders = orders.to_string();
@@ -62,7 +62,7 @@ impl Stage {
         }
     }
 
-    /// Returns the status if the side has ended by itself.
+    /// Returns whether the side ended successfully, if it has ended by itself.
     pub fn ended(&mut self, side: usize) -> Option<bool> {
         let child = self.children[side].as_mut()?;
         child.try_wait().expect("can be waited for").map(|status| status.success())
@@ -76,8 +76,8 @@ impl Stage {
         FileStore::open(options, 0).expect("the store opens")
     }
 
-    /// Checks that what both sides kept agrees: that many orders, each answered and ended once, and every
-    /// report handled once. Returns how many reports there were.
+    /// Checks that the records of both sides agree: this many orders, each answered and completed once, and
+    /// every report handled once. Returns the number of reports.
     pub fn check_stores(&self, order_count: u64) -> usize {
         let server_id = SessionId::new(BeginString::Fix42, "TEX_DLD", "DLD_TEX");
         let client_id = SessionId::new(BeginString::Fix42, "DLD_TEX", "TEX_DLD");

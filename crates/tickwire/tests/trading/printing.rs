@@ -1,19 +1,19 @@
-//! Processes of FIX commands, watched by what they print.
+//! Processes of FIX commands, observed through their output.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// How long something may take to be seen, on a busy machine.
+/// Time limit for expected output, on a busy machine.
 pub const TIME_MAX: Duration = Duration::from_secs(60);
 
-/// A process ended with the test, and the lines that it prints on both outputs.
+/// A process that is killed with the test, and the lines of both its outputs.
 pub struct Process {
     pub child: Child,
     lines: Receiver<String>,
-    /// What was printed so far: lines of the two outputs come in any order, so that a line waited for may be
-    /// among those that arrived before another.
+    /// Lines printed so far. The outputs are interleaved arbitrarily, so an awaited line may have arrived
+    /// before another one.
     printed: Vec<String>,
 }
 
@@ -36,14 +36,14 @@ impl Process {
             let sender = sender.clone();
             std::thread::spawn(move || {
                 let lines = BufReader::new(output).lines().map_while(Result::ok);
-                // Nobody listens when the test is over.
+                // The channel is closed when the test is over.
                 lines.for_each(|line| drop(sender.send(line)));
             });
         }
         Self { child, lines, printed: Vec::new() }
     }
 
-    /// Waits for a line that holds `text` and returns what follows it, up to a `/` or the end.
+    /// Waits for a line that contains `text` and returns the rest of it up to a `/` or the end.
     pub fn after(&mut self, text: &str) -> String {
         let end = Instant::now() + TIME_MAX;
         loop {
