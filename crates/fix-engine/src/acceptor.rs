@@ -1,4 +1,4 @@
-//! Listening: who may connect, how often, and which sessions there are.
+//! Listeners: permitted peers, rate limits, and session templates.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -18,8 +18,8 @@ pub struct ListenerKey(pub(super) usize);
 /// for unauthenticated peers: do not open or count anything here.
 pub type Template = Box<dyn FnMut(&SessionId) -> Option<TemplateSession> + Send>;
 
-/// Opens the store of a session, and the file of its message log if the configuration says that one is
-/// made; the error says in words what cannot be opened.
+/// Opens the store of a session, and its message log if the configuration enables it. The error
+/// describes what cannot be opened.
 pub type Opener = Box<dyn FnOnce() -> Result<(BoxStore, Option<MessageLog>), String> + Send>;
 
 /// Session created by a template.
@@ -43,33 +43,33 @@ impl std::fmt::Debug for TemplateSession {
 pub struct AcceptorOptions {
     /// Address to listen on.
     pub address: SocketAddr,
-    /// Peers that may connect; empty for all. Sessions can be stricter ([`Access`]).
+    /// Peers that may connect; empty allows all. Sessions can be stricter ([`Access`]).
     pub allowed: Vec<AddressRange>,
-    /// Encryption; `None` for plain connections.
+    /// TLS; `None` for plain connections.
     pub tls: Option<ServerTls>,
     /// Most connections at a time. Default 1,024.
     pub connections_max: usize,
-    /// Most of them that are pending. One more closes the oldest of the address that has most. Default 128.
+    /// Most pending connections. A further one closes the oldest of the address that has the most.
+    /// Default 128.
     pub pending_max: usize,
-    /// Most pending connections of one address (of an IPv6 network of 64 bits); one more closes its
+    /// Most pending connections per address (for IPv6 per /64 network); a further one closes its
     /// oldest. Default 32.
     pub pending_per_address_max: usize,
-    /// Connections a second. Default 400.
+    /// Connections per second. Default 400.
     pub connection_rate: Rate,
-    /// Connections a second of one address. Default 200.
+    /// Connections per second and address. Default 200.
     pub connection_rate_per_address: Rate,
-    /// Logons a second. Default 400.
+    /// Logons per second. Default 400.
     pub logon_rate: Rate,
-    /// Most sessions of the template that are connected at a time; who comes later is refused. Default
-    /// 1,000.
+    /// Most connected sessions of the template; further ones are refused. Default 1,000.
     pub template_sessions_max: usize,
-    /// Most bytes before the first message is whole. Default 8 KiB.
+    /// Most bytes before the first message is complete. Default 8 KiB.
     pub first_message_len_max: usize,
-    /// Seconds for the first message to come. Default 10.
+    /// Seconds within which the first message must arrive. Default 10.
     pub first_message_timeout_s: u32,
-    /// Most Logons on which the application has not decided yet. Default 64.
+    /// Most Logons that wait for the application's decision. Default 64.
     pub decisions_max: usize,
-    /// Seconds for the application to decide. Default 10.
+    /// Seconds within which the application must decide. Default 10.
     pub decision_timeout_s: u32,
 }
 

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
 use tickwire_fix_session::Refusal;
 
-/// Addresses that begin with the same bits.
+/// A range of addresses with the same leading bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressRange {
     address: IpAddr,
@@ -44,14 +44,14 @@ impl AddressRange {
 pub struct Fingerprint([u8; SHA256_OUTPUT_LEN]);
 
 impl Fingerprint {
-    /// Returns that of a certificate in DER form.
+    /// Returns the fingerprint of a certificate in DER form.
     pub fn of(certificate: &[u8]) -> Self {
         let mut bytes = [0; SHA256_OUTPUT_LEN];
         bytes.copy_from_slice(digest(&SHA256, certificate).as_ref());
         Self(bytes)
     }
 
-    /// Parses 64 hexadecimal digits, with or without colons between.
+    /// Parses 64 hexadecimal digits, with or without colons between the bytes.
     pub fn parse(text: &str) -> Option<Self> {
         let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b':').collect();
         let mut bytes = [0; SHA256_OUTPUT_LEN];
@@ -77,21 +77,22 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// Peer of a connection.
+/// The peer of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
     /// Its address.
     pub address: SocketAddr,
-    /// Its certificates in DER form, its own first; none without TLS or if none is requested.
+    /// Its certificate chain in DER form, its own certificate first; empty without TLS or if no
+    /// certificate was requested.
     pub certificates: Vec<Vec<u8>>,
 }
 
 /// Peers that may log on to a session; by default all that the listener admits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {
-    /// Addresses; empty for all.
+    /// Permitted addresses; empty permits all.
     pub addresses: Vec<AddressRange>,
-    /// Certificates of peers; empty for all that the listener's TLS takes.
+    /// Permitted certificates; empty permits all that the listener's TLS accepts.
     pub certificates: Vec<Fingerprint>,
 }
 

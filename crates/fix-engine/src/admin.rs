@@ -9,10 +9,10 @@
 //! | `POST /sessions/NAME/disable`, `.../enable` | [`Sessions::set_enabled`] |
 //! | `POST /sessions/NAME/numbers` with `{"next_sender": N, "next_target": N}` | [`Sessions::set_numbers`] |
 //!
-//! NAME is `name` of the session's object: [`SessionId::file_name`](tickwire_fix_session::SessionId::file_name),
-//! percent-encoded or as it is.
-//! What is changed is answered by the session's object as it is then; an error is
-//! `{"error": "..."}` with a status of 400 and above.
+//! NAME is `name` of the session's object:
+//! [`SessionId::file_name`](tickwire_fix_session::SessionId::file_name), percent-encoded or not. A
+//! change is answered with the session's object after the change, an error with `{"error": "..."}`
+//! and a status from 400 on.
 
 mod names;
 
@@ -37,12 +37,12 @@ use super::manage::NumbersError;
 use super::sessions::{SessionKey, Sessions};
 use tickwire_telemetry::http::Token;
 
-/// Longest body of a request.
+/// Longest body of a request, in bytes.
 const BODY_MAX: usize = 4 << 10;
-/// How long the engine may take.
+/// Longest wait for the engine's answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Why a request is not done.
+/// The reason why a request failed.
 struct Failure(StatusCode, String);
 
 impl Failure {
@@ -69,7 +69,7 @@ struct Numbers {
     next_target: Option<u64>,
 }
 
-/// Administrative action on a session.
+/// An administrative action on a session.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     Look,
@@ -80,7 +80,7 @@ enum Act {
 }
 
 impl EngineHandle {
-    /// Returns the routes of administration. Each asks for the token.
+    /// Returns the administration routes. Each requires the token.
     pub fn admin_routes(&self, token: Token) -> Router {
         Router::new()
             .route("/sessions", get(list))
@@ -105,14 +105,14 @@ impl EngineHandle {
 }
 
 impl Sessions {
-    /// Returns all sessions, and connections refused by reason, as `GET /sessions` tells them.
+    /// Returns the answer of `GET /sessions`: all sessions, and refused connections by reason.
     pub fn to_json(&self) -> Value {
         let shown = self.keys().filter_map(|key| shown(self, key)).collect::<Vec<_>>();
         json!({"sessions": shown, "refused_connections": refusals(self.all_refusals())})
     }
 }
 
-/// Does something on the engine's thread and waits for what comes of it.
+/// Runs a function on the engine's thread and waits for its result.
 async fn call<R: Send + 'static>(
     handle: &EngineHandle,
     act: impl FnOnce(&mut Sessions, Now) -> R + Send + 'static,
@@ -131,7 +131,7 @@ async fn list(State(handle): State<EngineHandle>) -> Result<Json<Value>, Failure
     Ok(Json(call(&handle, |sessions, _| sessions.to_json()).await?))
 }
 
-/// Returns the name in a path as it was written.
+/// Returns the name in a path, undecoded.
 fn name(uri: &Uri) -> String {
     uri.path().split('/').nth(2).unwrap_or_default().to_owned()
 }
@@ -156,7 +156,7 @@ async fn set_numbers(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<Value>, Failure> {
     let body = body.map_err(|error| Failure(error.status(), error.body_text()))?;
-    // An object and nothing else: a list would be taken for one.
+    // Only an object is accepted: serde would also read the struct from a list.
     let object = serde_json::from_slice::<Map<String, Value>>(&body);
     let read = object.and_then(|object| serde_json::from_value::<Numbers>(object.into()));
     let wrong = |error: &str| {

@@ -1,4 +1,4 @@
-//! A Logon between its arrival and the decision on it.
+//! A Logon that waits for its decision.
 
 use std::net::SocketAddr;
 
@@ -9,39 +9,40 @@ use super::acceptor::TemplateSession;
 use super::access::Peer;
 use super::sessions::SessionKey;
 
-/// Key of a pending decision. Can be sent to other threads.
+/// The key of a pending decision. It can be sent to other threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ticket {
     pub(super) connection: usize,
     pub(super) serial: u64,
 }
 
-/// A Logon to decide on. All that does not need the application is right: CompIDs, version, SendingTime,
-/// address, certificate.
+/// A Logon to decide on. All checks that do not need the application have passed: CompIDs, version,
+/// SendingTime, address, certificate.
 #[derive(Debug)]
 pub struct LogonAttempt<'a> {
     /// The session that the Logon is for.
     pub id: &'a SessionId,
     /// The Logon.
     pub message: Message<'a, 'a>,
-    /// Its sender.
+    /// The peer that sent it.
     pub peer: &'a Peer,
-    /// For a decision later: [`super::Sessions::decide`].
+    /// The key for a later decision with [`super::Sessions::decide`].
     pub ticket: Ticket,
 }
 
-/// Decision on a Logon.
+/// The decision on a Logon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// The peer is admitted.
     Accept,
-    /// It is sent away: with a Logout of that text that uses no number, or without a message if it is
-    /// empty, which is right for QuickFIX: it counts the Logout.
+    /// The peer is refused with a Logout that uses no sequence number. With an empty text it is
+    /// only disconnected, which is right for QuickFIX peers, because they count the Logout.
     Refuse {
-        /// The text.
+        /// Text (58) of the Logout.
         text: String,
     },
-    /// It will be said later, in [`super::AcceptorOptions::decision_timeout_s`] seconds at most.
+    /// The application will decide later, within [`super::AcceptorOptions::decision_timeout_s`]
+    /// seconds.
     Later,
 }
 
@@ -52,9 +53,9 @@ pub struct Refused<'a> {
     pub peer: SocketAddr,
     /// The session that a Logon named.
     pub id: Option<&'a SessionId>,
-    /// Why.
+    /// The reason.
     pub refusal: Refusal,
-    /// More of it, as what could not be opened; often empty.
+    /// Details, such as what could not be opened; often empty.
     pub text: &'a str,
 }
 

@@ -9,42 +9,44 @@ use super::sessions::{BoxStore, SessionKey, Sessions};
 
 /// Callbacks of the application, called on the engine's thread.
 pub trait Application {
-    /// A message for the application. What is sent through `delivery` is stored together with the fact
-    /// that the message was received.
+    /// Handles an application message. Messages sent through `delivery` are stored in the same
+    /// commit as the received number.
     fn handle_message(&mut self, session: SessionKey, delivery: Delivery<'_, BoxStore>);
 
-    /// A Logon to decide on, for sessions that are configured to ask
-    /// ([`tickwire_fix_session::Config::authenticate`]). Nothing has been stored because of it yet, and no
-    /// store was opened for a session of a template.
+    /// Decides on a Logon, for sessions with [`tickwire_fix_session::Config::authenticate`].
+    /// Nothing has been stored because of it yet, and no store has been opened for a template
+    /// session.
     fn handle_logon(&mut self, attempt: &LogonAttempt<'_>) -> Decision {
         let _ = attempt;
         Decision::Accept
     }
 
-    /// A connection was refused.
+    /// Handles the refusal of a connection.
     fn handle_refused(&mut self, refused: &Refused<'_>) {
         let _ = refused;
     }
 
-    /// Something else that happened.
+    /// Handles a notice of a session.
     fn handle_session_event(&mut self, session: SessionKey, notice: &SessionEvent) {
         let _ = (session, notice);
     }
 
-    /// The connection of a session is gone.
+    /// Handles the disconnection of a session.
     fn handle_disconnected(&mut self, session: SessionKey) {
         let _ = session;
     }
 
-    /// The message log of a session cannot be written, which is in the event log; the session continues, and so does the log
-    /// when there is room again.
+    /// Handles a failure to write a session's message log. The session continues, and the log
+    /// resumes when writing succeeds again. The event log records the failure as well.
     fn handle_log_failure(&mut self, session: SessionKey, error: &io::Error) {
         let _ = (session, error);
     }
 
-    /// Called in every turn of the loop, after what arrived was handled: the place to send from.
+    /// Called in every turn of the loop, after received messages were handled. Send messages from
+    /// here.
     ///
-    /// Returns when it wants to be called at the latest, on the steady clock.
+    /// Returns the latest time of the next call, in nanoseconds on the steady clock; `None` for no
+    /// limit.
     fn handle_turn(&mut self, sessions: &mut Sessions, now: Now) -> Option<u64> {
         let _ = (sessions, now);
         None

@@ -1,4 +1,4 @@
-//! Settings files to listeners, connections and sessions.
+//! Sets up listeners, connections and sessions from a settings file.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -29,14 +29,14 @@ use super::sessions::{BoxStore, SessionKey};
 use super::tls::{ClientTls, ServerTls};
 use tickwire_host::clock::unix_ns;
 
-/// Why a session of a settings file cannot be set up.
+/// The reason why a session of a settings file cannot be set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigureError {
     /// Line of the session's section.
     pub line: u32,
     /// Line of the section of another session that it conflicts with.
     pub other: Option<u32>,
-    /// The error, with its file or address.
+    /// The description, with its file or address.
     pub text: String,
 }
 
@@ -52,10 +52,10 @@ impl fmt::Display for ConfigureError {
 
 impl std::error::Error for ConfigureError {}
 
-/// Sessions and listeners of a settings file.
+/// The sessions and listeners of a settings file.
 #[derive(Clone, Debug, Default)]
 pub struct Configured {
-    /// Sessions, in the order of the file; templates have none yet.
+    /// Sessions in the order of the file; templates have no session yet.
     pub sessions: Vec<SessionKey>,
     /// Addresses of the listeners.
     pub addresses: Vec<SocketAddr>,
@@ -203,7 +203,7 @@ impl Prepared {
         Ok((Box::new(open_store(options)?), log))
     }
 
-    /// Opens the message log of a session, if there is to be one.
+    /// Opens the message log of a session, if it is enabled.
     fn open_log(&self, id: &SessionId) -> Result<Option<MessageLog>, String> {
         let Some(folder) = &self.log_folder else { return Ok(None) };
         let path = folder.join(format!("{}.messages.log", id.file_name()));
@@ -222,7 +222,8 @@ impl Prepared {
     }
 }
 
-/// Returns what makes sessions for unknown counterparties: by the template that names them, before one of anybody.
+/// Returns the template function for unknown counterparties. A section that names the counterparty
+/// takes precedence over one with `*`.
 fn template(mut templates: Vec<Prepared>) -> Template {
     templates.sort_by_key(|prepared| {
         let id = &prepared.config.id;
@@ -279,7 +280,7 @@ fn acceptor(address: SocketAddr, planned: &Planned<'_>) -> Result<AcceptorOption
     Ok(options)
 }
 
-/// Reads who may log on to a session.
+/// Reads the access restrictions of a session.
 fn access(session: &SessionSettings) -> Result<Access, String> {
     let mut access = Access::default();
     let ConnectionSettings::Acceptor { allowed, certificates, .. } = &session.connection else {
@@ -334,7 +335,7 @@ fn initiator(
     Ok(options)
 }
 
-/// Returns certificate and key, which belong together.
+/// Returns certificate and key; fails if only one of them is given.
 fn identity(tls: &TlsSettings) -> Result<Option<(&Path, &Path)>, String> {
     match (&tls.certificates, &tls.key) {
         (Some(own), Some(key)) => Ok(Some((own, key))),

@@ -10,16 +10,17 @@ use super::transport::Transport;
 /// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// An initiator's, not open yet.
+    /// An initiator's connection that is not established yet.
     Connecting { until_ns: u64 },
-    /// An acceptor's, before the first message is whole.
+    /// An acceptor's connection whose first message is not complete yet.
     Pending { until_ns: u64 },
-    /// An acceptor's whose Logon the application has not decided on. Nothing is read meanwhile.
+    /// An acceptor's connection whose Logon awaits the application's decision. Nothing is read
+    /// meanwhile.
     Deciding { until_ns: u64 },
     /// Attached to a session.
     Attached,
-    /// Everything was said; what still comes is thrown away, so that the peer gets to read the last
-    /// bytes sent.
+    /// All output is written. Further input is discarded until the peer has had time to read the
+    /// last bytes.
     Lingering { until_ns: u64 },
 }
 
@@ -34,13 +35,13 @@ pub(super) struct Connection {
     pub claimed: Option<SessionId>,
     /// The Logon that is being decided on.
     pub attempt: Option<Attempt>,
-    /// Bytes before the first message is whole.
+    /// Received bytes until the first message is complete.
     pub early: Vec<u8>,
     /// True if there may be bytes to read that no event will report.
     pub readable: bool,
     /// True if the peer has closed its side: read to the end, because no further event follows.
     pub ended: bool,
-    /// Since when bytes wait for a peer that does not read.
+    /// When the peer stopped reading, while bytes wait for it; steady clock.
     pub blocked_ns: Option<u64>,
     /// True if the connection is to be closed when everything is written.
     pub closing: bool,
@@ -73,7 +74,7 @@ impl Connection {
         matches!(self.state, State::Connecting { .. })
     }
 
-    /// Returns when something has to be done though nothing arrives.
+    /// Returns the next deadline of the connection, on the steady clock.
     pub fn deadline_ns(&self, slow_reader_ns: u64) -> Option<u64> {
         match self.state {
             State::Connecting { until_ns }

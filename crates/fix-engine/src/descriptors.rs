@@ -1,4 +1,4 @@
-//! File descriptors: each session needs some, and the operating system gives a process so many.
+//! File descriptors: divides the process's limit among sessions and pending connections.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -9,20 +9,20 @@ use tickwire_fix_session::settings::{SessionSettings, Settings};
 use super::acceptor::AcceptorOptions;
 use super::planned::{Planned, is_template};
 
-/// For what is not a session: standard streams, events, metrics, dictionaries while they are read.
+/// Descriptors for other purposes: standard streams, polling, metrics, reading dictionaries.
 const OTHERS: u64 = 32;
-/// Pending connections for which there is to be room beside the sessions.
+/// Pending connections for which descriptors are reserved beside the sessions.
 const PENDING: u64 = 32;
 
-/// Returns how many descriptors a session needs: its connection, its store and its message log.
+/// Returns the number of descriptors that a session needs for connection, store and message log.
 fn needs_of(session: &SessionSettings) -> u64 {
     1 + u64::from(session.store_folder.is_some()) + u64::from(session.log_folder.is_some())
 }
 
-/// Open files that the limit leaves for listeners.
+/// The descriptors that are left for listeners.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Room {
-    /// Most pending connections of each listener, and most sessions of its template, if not as many as they want.
+    /// Most pending connections and template sessions per listener, if fewer than configured.
     shortened: Option<(usize, usize)>,
 }
 
@@ -36,11 +36,11 @@ impl Room {
     }
 }
 
-/// Raises the process's limit of open files as far as the sessions need it: those that the file names, and as many
-/// of templates and pending connections as are allowed, or fit.
+/// Raises the process's limit of open files to what the sessions need: all sessions of the file,
+/// and as many template sessions and pending connections as the configuration allows or as fit.
 ///
 /// # Errors
-/// If the system does not allow as many as the sessions of the file need: in words, with the number.
+/// If the system's limit is too low for the sessions of the file; the text names the number needed.
 pub(super) fn make_room(
     settings: &Settings,
     listeners: &BTreeMap<SocketAddr, Planned<'_>>,

@@ -1,7 +1,9 @@
-//! The event log: connections, refusals, logons, resets, gaps, resends, stores, and why a session ended.
+//! The event log: connections, refusals, logons, resets, gaps, resends, store events, and reasons
+//! of disconnections.
 //!
-//! Events go to the target `tickwire::fix` with the session as a field. Of each kind one a second is
-//! logged, with how many were held back, so that a flood cannot fill a disk. What peers write is escaped.
+//! Events go to the target `tickwire::fix` with the session as a field. At most one event per kind
+//! and second is logged, with the number of suppressed ones, so that a flood cannot fill a disk.
+//! Text from peers is escaped.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -25,7 +27,8 @@ fn shown(text: impl Display) -> String {
 }
 
 impl EventLog {
-    /// Returns what to add to a line of that kind if it may be logged now.
+    /// Returns the suffix of a line of this kind (the number of suppressed ones) if it may be
+    /// logged now.
     fn pass(&mut self, kind: &'static str, now: Now) -> Option<String> {
         let held_back = self.throttles.entry(kind).or_default().pass(now.steady_ns)?;
         Some(match held_back {
@@ -42,7 +45,7 @@ impl EventLog {
         tracing::warn!(target: TARGET, session, "{peer} refused: {refusal} {text}{more}");
     }
 
-    /// Logs something that went wrong or right beside the sessions' own notices.
+    /// Logs an event that is not a notice of a session.
     pub fn note(
         &mut self,
         level: Level,
@@ -60,7 +63,7 @@ impl EventLog {
         }
     }
 
-    /// Logs what a session told.
+    /// Logs a notice of a session.
     pub fn notice(&mut self, id: &SessionId, notice: &SessionEvent, now: Now) {
         let (level, kind, text) = match notice {
             SessionEvent::BeforeReset { seq_num } => {
@@ -114,7 +117,7 @@ fn of(tag: Option<tickwire_fix::Tag>) -> String {
     tag.map(|tag| format!(", tag {tag}")).unwrap_or_default()
 }
 
-/// Returns how the end of a session is logged.
+/// Returns level, kind and text of a disconnection's log line.
 fn ended(why: &DisconnectReason) -> (Level, &'static str, String) {
     let (level, kind, text) = match why {
         DisconnectReason::Hook(text) => {

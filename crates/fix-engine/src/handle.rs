@@ -1,4 +1,4 @@
-//! Working with an engine's sessions from other threads.
+//! Access to an engine's sessions from other threads.
 
 use std::fmt;
 use std::io;
@@ -11,18 +11,18 @@ use tickwire_fix_session::{Head, Now, SendError};
 
 use super::sessions::{SessionKey, Sessions};
 
-/// Why an engine does not do what another thread asks for.
+/// The reason why a request of another thread failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HandleError {
-    /// The engine was dropped or has been shut down. It is unknown whether the request was done before.
+    /// The engine was dropped or shut down. It is unknown whether it executed the request before.
     Ended,
-    /// More requests wait than [`super::EngineOptions::requests_max`] allows; this one is not done.
+    /// The limit [`super::EngineOptions::requests_max`] is reached; the request is not executed.
     Full,
-    /// A store could not keep what was done. Of which session is logged.
+    /// The request was executed, but a store failed. The event log names the session.
     Store,
-    /// The engine cannot be woken; it looks by itself within a second. The words of the operating system
-    /// are logged.
+    /// The engine cannot be woken; it finds the request by itself within a second. The operating
+    /// system's error is logged.
     WakeFailed,
 }
 
@@ -39,14 +39,14 @@ impl fmt::Display for HandleError {
 
 impl std::error::Error for HandleError {}
 
-/// The result of a request. Dropped, the request is done all the same.
+/// The pending result of a request. Dropping it does not cancel the request.
 #[derive(Debug)]
 #[must_use = "the engine executes the request even if the result is dropped, but errors are then lost"]
 pub struct Answer<R>(oneshot::Receiver<Result<R, HandleError>>);
 
 impl<R> Answer<R> {
-    /// Waits on this thread, which must not be the engine's: in a callback of the application it would wait
-    /// for itself.
+    /// Blocks this thread until the result is there. Do not call it on the engine's thread, such as
+    /// in a callback of the application: it would wait for itself.
     ///
     /// # Errors
     /// [`HandleError::Ended`], [`HandleError::Store`].
@@ -54,7 +54,7 @@ impl<R> Answer<R> {
         self.0.recv().unwrap_or(Err(HandleError::Ended))
     }
 
-    /// Waits in a task of any async runtime.
+    /// Waits for the result in a task of any async runtime.
     ///
     /// # Errors
     /// [`HandleError::Ended`], [`HandleError::Store`].
@@ -63,11 +63,11 @@ impl<R> Answer<R> {
     }
 }
 
-/// Request that is executed on the engine's thread.
+/// A request that is executed on the engine's thread.
 trait Request: Send {
     fn act(&mut self, sessions: &mut Sessions, now: Now);
 
-    /// Called when what was done is stored, and with the socket as far as the peer reads.
+    /// Called when the effects are stored and the output is written as far as the peer reads.
     fn answer(self: Box<Self>, sessions: &Sessions);
 }
 
@@ -87,12 +87,12 @@ where
     }
 
     fn answer(self: Box<Self>, sessions: &Sessions) {
-        // The sessions it used are unknown, so a failure of any store is reported too.
+        // The sessions that it used are unknown, so a failure of any store is reported.
         let result = match sessions.has_store_failure() {
             true => Err(HandleError::Store),
             false => self.result.ok_or(HandleError::Ended),
         };
-        // Whoever asked need not listen.
+        // The caller may have dropped the answer.
         let _ = self.answer.send(result);
     }
 }
@@ -123,9 +123,9 @@ where
     }
 }
 
-/// Works with an engine's sessions from any thread. Clones are handles of the same engine.
+/// Access to an engine's sessions from any thread. Clones refer to the same engine.
 ///
-/// Requests of one thread are done in their order, on the engine's thread, which is woken for them.
+/// The engine's thread is woken for requests and executes those of one thread in their order.
 #[derive(Clone)]
 pub struct EngineHandle {
     requests: SyncSender<Box<dyn Request>>,
@@ -164,17 +164,18 @@ impl EngineHandle {
             TrySendError::Full(_) => HandleError::Full,
             TrySendError::Disconnected(_) => HandleError::Ended,
         })?;
-        // Looked at after the request is there: either the end finds it, or it finds the end.
+        // Checked after the request was queued: either the shutdown finds the request, or this
+        // check finds the shutdown.
         if self.wake.has_ended.load(Ordering::SeqCst) {
             return Err(HandleError::Ended);
         }
-        // The request is there: an engine that cannot be woken finds it within a second.
+        // The request is queued: an engine that cannot be woken finds it within a second.
         let _ = self.wake();
         Ok(())
     }
 
-    /// Ends the sleep of the engine, so that its application's
-    /// [`handle_turn`](super::Application::handle_turn) is called.
+    /// Wakes the engine, so that it calls [`handle_turn`](super::Application::handle_turn) of its
+    /// application.
     ///
     /// # Errors
     /// [`HandleError::WakeFailed`].
@@ -185,12 +186,13 @@ impl EngineHandle {
         })
     }
 
-    /// Does something with the sessions on the engine's thread. The answer comes when what `act` sent is
-    /// committed to the sessions' stores; it is [`HandleError::Store`] if a store failed in the same turn.
+    /// Runs `act` with the sessions on the engine's thread. The answer arrives when the messages
+    /// that `act` sent are committed to the sessions' stores; it is [`HandleError::Store`] if a
+    /// store failed in the same turn.
     ///
     /// # Errors
-    /// [`HandleError::Full`]: nothing is done. [`HandleError::Ended`]: it may have been done before the engine
-    /// ended.
+    /// [`HandleError::Full`]: `act` is not run. [`HandleError::Ended`]: `act` may have run before
+    /// the engine ended.
     pub fn call<R: Send + 'static>(
         &self,
         act: impl FnOnce(&mut Sessions, Now) -> R + Send + 'static,
@@ -200,13 +202,14 @@ impl EngineHandle {
         Ok(Answer(receiver))
     }
 
-    /// Sends a message of the application, as [`Sessions::send_fields`] does. The answer, its MsgSeqNum,
-    /// comes when the message is committed to the session's store, and is as safe then as that store makes
-    /// it: one in memory ends with the process, one on disk survives it.
+    /// Sends an application message; see [`Sessions::send_fields`]. The answer is its MsgSeqNum and
+    /// arrives when the message is committed to the session's store. A file store then preserves
+    /// the message across a restart of the process; a memory store does not.
     ///
     /// # Errors
-    /// [`HandleError::Full`]: nothing is sent. [`HandleError::Ended`]: the message may have been stored before
-    /// the engine ended. The answer is an error if the session does not take the message or the store failed.
+    /// [`HandleError::Full`]: nothing is sent. [`HandleError::Ended`]: the message may have been
+    /// stored before the engine ended. The answer is an error if the session refuses the message or
+    /// the store failed.
     pub fn send(
         &self,
         session: SessionKey,
@@ -225,7 +228,7 @@ impl EngineHandle {
 pub(super) struct Requests {
     pub handle: EngineHandle,
     receiver: Receiver<Box<dyn Request>>,
-    /// Done, but what they sent may not be stored yet.
+    /// Executed requests whose effects may not be stored yet.
     done: Vec<Box<dyn Request>>,
 }
 
@@ -237,7 +240,7 @@ impl Requests {
         Self { handle: EngineHandle { requests, wake }, receiver, done: Vec::new() }
     }
 
-    /// Does what is requested, `most` at a time. Returns whether there may be more.
+    /// Executes at most `most` requests. Returns true if there may be more.
     pub fn act(&mut self, sessions: &mut Sessions, now: Now, most: usize) -> bool {
         if !self.handle.wake.is_woken.swap(false, Ordering::AcqRel) {
             return false;
@@ -253,18 +256,18 @@ impl Requests {
         is_more
     }
 
-    /// Takes requests, again after an end.
+    /// Accepts requests, also again after [`Requests::end`].
     pub fn begin(&self) {
         self.handle.wake.has_ended.store(false, Ordering::SeqCst);
     }
 
-    /// Refuses requests from now on, and those that wait.
+    /// Refuses new and pending requests.
     pub fn end(&mut self) {
         self.handle.wake.has_ended.store(true, Ordering::SeqCst);
         self.receiver.try_iter().for_each(drop);
     }
 
-    /// Answers those that were done, whose effects are stored now.
+    /// Answers the executed requests, whose effects are now stored.
     pub fn answer(&mut self, sessions: &Sessions) {
         self.done.drain(..).for_each(|request| request.answer(sessions));
     }

@@ -1,26 +1,26 @@
-//! Connecting: where to, and how long to wait after a failure.
+//! Options of outgoing connections: addresses and back-off.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use super::tls::ClientTls;
 
-/// How long to wait between attempts: at first `first`, then twice as long each time up to `longest`.
+/// Exponential back-off between attempts: `first`, then twice as long each time, up to `longest`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
-    /// After the first failure.
+    /// Wait after the first failure.
     pub first: Duration,
-    /// At most.
+    /// Longest wait.
     pub longest: Duration,
 }
 
 impl Backoff {
-    /// The same wait after every failure.
+    /// Creates a back-off with the same wait after every failure.
     pub const fn fixed(wait: Duration) -> Self {
         Self { first: wait, longest: wait }
     }
 
-    /// Returns the wait after that many failures in a row, from 1.
+    /// Returns the wait after this many consecutive failures, from 1.
     pub fn wait(&self, failures: u32) -> Duration {
         let factor = 1_u32 << failures.saturating_sub(1).min(20);
         self.first.saturating_mul(factor).min(self.longest)
@@ -30,16 +30,16 @@ impl Backoff {
 /// Options of an initiator's connection.
 #[derive(Clone, Debug)]
 pub struct InitiatorOptions {
-    /// Tried in turn, each with the host that it is of, as its certificate has to name it.
+    /// Addresses, tried in turn, each with the host name that its certificate must contain.
     pub addresses: Vec<(SocketAddr, String)>,
-    /// Names and ports that are looked up before each round through the addresses, which are then those
-    /// found; nothing is looked up if there are none.
+    /// Host names and ports to resolve before each round; the results replace `addresses`. If
+    /// empty, `addresses` stay as they are.
     pub hosts: Vec<(String, u16)>,
-    /// Encryption; `None` for plain connections.
+    /// TLS; `None` for plain connections.
     pub tls: Option<ClientTls>,
-    /// Between attempts. Default 1 s up to 30 s.
+    /// Wait between attempts. Default 1 s up to 30 s.
     pub backoff: Backoff,
-    /// How long an attempt may take. Default 10 s.
+    /// Longest duration of an attempt. Default 10 s.
     pub connect_timeout: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Dictionaries of an engine's sessions, each read once.
+//! The dictionaries of an engine's sessions, each loaded once.
 
 use std::collections::HashMap;
 use std::fs;
@@ -21,7 +21,7 @@ pub(super) struct Library {
 }
 
 impl Library {
-    /// Returns the dictionaries that a session names, or those that come with the library.
+    /// Returns the dictionaries that a session names, or the built-in ones.
     pub fn of(&mut self, session: &SessionSettings) -> Result<Option<Dictionaries>, String> {
         let settings = &session.dictionaries;
         if !settings.is_used {
@@ -29,7 +29,7 @@ impl Library {
         }
         let version = session.config.id.begin_string;
         let mut dictionaries = match (&settings.session, version) {
-            // A dictionary of one's own needs not those of all versions.
+            // A custom dictionary makes the built-in ones unnecessary.
             (Some(path), version) if version != BeginString::Fixt11 => {
                 let built_in = |own: &mut Self| Ok(Some(own.shipped(version)?.session));
                 Dictionaries { session: self.read_or(path, built_in)?, application: Vec::new() }
@@ -61,7 +61,7 @@ impl Library {
         Ok(self.shipped.entry(version).or_insert(read).clone())
     }
 
-    /// Reads a dictionary, or takes the built-in one of that version if there is no such file.
+    /// Reads a dictionary; uses the built-in one of the version if the file does not exist.
     fn read_or(
         &mut self,
         path: &Path,

@@ -1,4 +1,4 @@
-//! One listener of an engine: its socket, its sessions, and who is connected.
+//! A listener of an engine: its socket, its template sessions and its connections.
 
 use mio::net::TcpListener;
 
@@ -11,16 +11,18 @@ pub(super) struct Listener {
     pub socket: TcpListener,
     pub options: AcceptorOptions,
     pub template: Option<Template>,
-    /// Sessions that the template made, the one that was disconnected last at the end.
+    /// Sessions created by the template, in the order of their last disconnection, the most recent
+    /// last.
     made: Vec<SessionKey>,
     pub connections: Bucket,
     pub logons: Bucket,
     pub open: usize,
     pub pending: Pending,
-    /// Logons that wait for a decision.
+    /// Number of Logons that wait for a decision.
     pub deciding: usize,
     pub readable: bool,
-    /// When to look for connections again after the operating system could not give one.
+    /// Time of the next attempt to accept after the operating system failed to, on the steady
+    /// clock.
     pub retry_ns: Option<u64>,
 }
 
@@ -41,23 +43,24 @@ impl Listener {
         }
     }
 
-    /// Adds a session that the template made.
+    /// Adds a session that the template created.
     pub fn add_made(&mut self, key: SessionKey) {
         self.made.push(key);
     }
 
-    /// Forgets a session.
+    /// Removes a session.
     pub fn forget(&mut self, key: SessionKey) {
         self.made.retain(|made| *made != key);
     }
 
-    /// Makes room for one more session of the template. Returns the session to remove: the one
-    /// disconnected first. Fails if all are connected.
+    /// Makes room for one more template session. Returns the session to remove, which is the one
+    /// that has been disconnected longest; `None` if no removal is needed. Fails if all are
+    /// connected.
     pub fn make_room(&mut self, sessions: &Sessions) -> Result<Option<SessionKey>, ()> {
         if self.made.len() < self.options.template_sessions_max {
             return Ok(None);
         }
-        // One that is switched off stays, or it would come back switched on.
+        // A disabled session stays; otherwise the template would create it again as enabled.
         let has_to_go =
             |key: &SessionKey| sessions.connection(*key).is_none() && sessions.is_enabled(*key);
         let at = self.made.iter().position(has_to_go).ok_or(())?;

@@ -1,4 +1,4 @@
-//! Sessions that are added, switched off and removed while their engine runs.
+//! Adds, disables and removes sessions while the engine runs.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -10,18 +10,18 @@ use super::access::Access;
 use super::initiator::InitiatorOptions;
 use super::sessions::{AddError, BoxStore, SessionKey, Sessions};
 
-/// Highest number that is set: from there on a session can count for as long as it likes.
+/// Highest sequence number that can be set; it leaves enough numbers for any session.
 pub const SEQ_NUM_MAX: u64 = i64::MAX as u64;
 
-/// Why sequence numbers are not set.
+/// The reason why sequence numbers are not set.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum NumbersError {
-    /// There is no such session.
+    /// The session does not exist.
     Unknown,
-    /// The session is connected: numbers that change under a peer are lost messages.
+    /// The session is connected: changing its numbers would lose messages.
     Connected,
-    /// Not from 1 to [`SEQ_NUM_MAX`].
+    /// A number is outside 1 to [`SEQ_NUM_MAX`].
     Range,
     /// The store failed.
     Store(StoreError),
@@ -42,7 +42,7 @@ impl fmt::Display for NumbersError {
 
 impl std::error::Error for NumbersError {}
 
-/// Ends a session that has a connection: with a Logout, if both sides are logged on.
+/// Ends the connection of a session, with a Logout if both sides are logged on.
 pub(super) fn end(session: &mut Session<BoxStore>, now: Now) {
     if session.is_logged_on() {
         session.logout(now, "");
@@ -52,7 +52,7 @@ pub(super) fn end(session: &mut Session<BoxStore>, now: Now) {
 }
 
 impl Sessions {
-    /// Adds a session that is connected to: whoever connects to the listener and is admitted.
+    /// Adds an acceptor session to a listener.
     ///
     /// # Errors
     /// [`AddError`].
@@ -72,8 +72,8 @@ impl Sessions {
         self.add(config, store, access, Some(listener.0))
     }
 
-    /// Adds a session that connects, and continues connecting whenever the connection is lost. It belongs to
-    /// no listener: nobody who connects can log on to it.
+    /// Adds an initiator session, which connects, and reconnects whenever the connection is lost.
+    /// It belongs to no listener, so no incoming connection can log on to it.
     ///
     /// # Errors
     /// [`AddError`].
@@ -91,8 +91,9 @@ impl Sessions {
         Ok(key)
     }
 
-    /// Removes a session: it is logged out, if it is logged on, and is gone, its store closed, when its
-    /// connection has ended. Until then its id is taken. A template makes it again when it logs on.
+    /// Removes a session. If it is logged on, it is logged out first; when its connection has
+    /// ended, its store is closed. Its id is in use until then. A template creates the session
+    /// again at its next Logon.
     pub fn remove(&mut self, key: SessionKey, now: Now) {
         if self.session(key).is_none() {
             return;
@@ -103,8 +104,8 @@ impl Sessions {
         }
     }
 
-    /// Switches a session on or off. One that is off is logged out; it does not connect, and Logons to it
-    /// are refused. What is sent meanwhile is kept for its next Logon.
+    /// Enables or disables a session. A disabled session is logged out, does not connect, and
+    /// refuses Logons. Messages sent meanwhile are stored for its next Logon.
     pub fn set_enabled(&mut self, key: SessionKey, is_enabled: bool, now: Now) {
         if is_enabled && self.leaving.contains(&key) {
             return;
@@ -117,18 +118,18 @@ impl Sessions {
         }
     }
 
-    /// True if a session may log on.
+    /// True if a session is enabled.
     pub fn is_enabled(&self, key: SessionKey) -> bool {
         self.slot(key).is_some_and(|slot| slot.is_enabled)
     }
 
-    /// Returns the other end of a session's connection.
+    /// Returns the peer's address of a session's connection.
     pub fn peer(&self, key: SessionKey) -> Option<SocketAddr> {
         self.slot(key)?.peer
     }
 
-    /// Sets the number of the next message to send, or of the next one expected, or both, of a session that
-    /// is not connected: from 1 to [`SEQ_NUM_MAX`].
+    /// Sets the sequence number of the next message to send, of the next one expected, or both,
+    /// from 1 to [`SEQ_NUM_MAX`]. The session must not be connected.
     ///
     /// # Errors
     /// [`NumbersError`].
@@ -162,12 +163,12 @@ impl Sessions {
         std::mem::take(&mut self.initiators)
     }
 
-    /// Returns whether a session was enabled since the last call.
+    /// Returns true if a session was enabled since the last call.
     pub(super) fn take_enabled(&mut self) -> bool {
         std::mem::take(&mut self.has_enabled)
     }
 
-    /// Returns the sessions that are to be dropped.
+    /// Removes and returns the sessions to drop.
     pub(super) fn leaving(&mut self) -> Vec<SessionKey> {
         let mut leaving = std::mem::take(&mut self.leaving);
         leaving.retain(|key| self.slot(*key).is_some());

@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 use tickwire_fix_session::files::private_file;
 use tickwire_fix_session::settings::LogRotation;
 
-/// Bytes that wait to be written.
+/// Size of the write buffer in bytes.
 const BUFFER_LEN: usize = 1 << 16;
 
-/// A message log on disk. Only its owner can read it. Grown to its limit it becomes `NAME.1`, the one before
-/// it `NAME.2`, and so on; the oldest is removed. Where it cannot be written, as on a full disk, lines are left out until
-/// it can again.
+/// A message log on disk, readable by its owner only. At its size limit it is renamed `NAME.1`, the
+/// previous one `NAME.2`, and so on; the oldest is removed. While writing fails, for example on a
+/// full disk, lines are left out.
 #[derive(Debug)]
 pub struct MessageLog {
     path: PathBuf,
     out: BufWriter<File>,
     len: u64,
     rotation: Option<LogRotation>,
-    /// Lines left out since it could not be written.
+    /// Lines left out since writing failed; `None` while it works.
     left_out: Option<u64>,
 }
 
@@ -32,10 +32,10 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 impl MessageLog {
-    /// Opens a file to be appended to; it never ends without a rotation.
+    /// Opens a file for appending. Without `rotation` it grows without limit.
     ///
     /// # Errors
-    /// It cannot be opened.
+    /// The file cannot be opened.
     pub fn open(path: PathBuf, rotation: Option<LogRotation>) -> io::Result<Self> {
         let file = open(&path)?;
         let len = file.metadata()?.len();
@@ -48,7 +48,8 @@ impl MessageLog {
         })
     }
 
-    /// Appends whole lines. An error, which names the file, comes once; lines are left out from then on.
+    /// Appends whole lines. The first error, which names the file, is returned; lines are left out
+    /// from then on.
     pub(super) fn write(&mut self, lines: &[u8]) -> io::Result<()> {
         if let Some(left_out) = &mut self.left_out {
             *left_out += lines_of(lines);
@@ -61,27 +62,27 @@ impl MessageLog {
         })
     }
 
-    /// Hands the lines to the file; errors are as those of a write. If lines were left out and it can be written again,
-    /// returns how many.
+    /// Writes the buffered lines to the file; errors are those of `write`. If lines were left out
+    /// and writing works again, returns their number.
     pub(super) fn flush(&mut self) -> io::Result<Option<u64>> {
         let Some(left_out) = self.left_out else {
             return self.out.flush().map(|()| None).map_err(|error| self.interrupted(&error));
         };
-        // By its name: a rotation may have stopped after the file had got its number.
+        // Opened by name: a rotation may have failed after it had renamed the file.
         let Ok(mut file) = open(&self.path) else { return Ok(None) };
-        // The last line may be a part of one.
+        // The last line in the file may be incomplete.
         if file.write_all(b"\n").is_err() {
             return Ok(None);
         }
         self.len = file.metadata()?.len();
         let out = BufWriter::with_capacity(BUFFER_LEN, file);
-        // What waits in the buffer is counted as left out: it must not come later, behind others.
+        // Buffered lines count as left out: written later, they would be out of order.
         drop(std::mem::replace(&mut self.out, out).into_parts());
         self.left_out = None;
         Ok(Some(left_out))
     }
 
-    /// Leaves out what was not written yet and what comes.
+    /// Leaves out the buffered lines and all further ones.
     fn interrupted(&mut self, error: &io::Error) -> io::Error {
         self.left_out = Some(lines_of(self.out.buffer()));
         io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
@@ -107,7 +108,7 @@ impl MessageLog {
 
     fn rotate(&mut self, kept: u32) -> io::Result<()> {
         self.out.flush()?;
-        // Numbers are dense: what is to be moved ends at the first that is not there.
+        // Numbers are consecutive: files are renamed up to the first missing number.
         let last = (1..kept).find(|number| !self.numbered(*number).exists()).unwrap_or(kept);
         for number in (1..last).rev() {
             fs::rename(self.numbered(number), self.numbered(number + 1))?;
@@ -159,7 +160,7 @@ mod tests {
         let mut log = MessageLog::open(path.clone(), rotation).unwrap();
         log.write(b"line one\n").unwrap();
         log.flush().unwrap();
-        // It has its number, and then there is no descriptor, or no room, for the next one.
+        // The file was renamed, and then there was no descriptor or no room for the next one.
         fs::rename(&path, folder.join("a.log.1")).unwrap();
         assert!(log.write(b"line two\n").unwrap_err().to_string().contains("a.log"));
         assert_eq!(log.flush().unwrap(), Some(1), "line two");
@@ -179,7 +180,7 @@ mod tests {
         let rotation = Some(LogRotation { bytes_max: 30, kept: 2 });
         let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
         for line in 0..10 {
-            // Opened again it continues where it was.
+            // Reopened, the log continues at its end.
             let mut log = MessageLog::open(path.clone(), rotation).unwrap();
             log.write(format!("line {line} of ten\n").as_bytes()).unwrap();
             log.flush().unwrap();
@@ -190,7 +191,7 @@ mod tests {
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 3);
         let mode = fs::metadata(folder.join("a.log")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        // What is longer than the limit is written all the same, alone.
+        // A message longer than the limit is written to a file of its own.
         let mut log = MessageLog::open(path, rotation).unwrap();
         log.write(&[b'x'; 100]).unwrap();
         log.flush().unwrap();

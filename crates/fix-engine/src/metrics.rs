@@ -7,7 +7,7 @@ use tickwire_fix_session::{Counters, Refusal, Session, SessionId};
 use super::sessions::{BoxStore, SessionKey, Sessions};
 use tickwire_telemetry::metrics::{Counter, Gauge, Metrics};
 
-/// Most sessions that are published one by one: each is a line of every name.
+/// Most sessions with their own metrics: each adds a line to every metric.
 const SESSIONS_MAX: usize = 1000;
 /// Least time between two publications.
 const PUBLISH_NS: u64 = 250_000_000;
@@ -15,9 +15,9 @@ const PUBLISH_NS: u64 = 250_000_000;
 /// Totals of an engine's sessions. Counters only grow; the others are current values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FixCounters {
-    /// Sessions there are.
+    /// Number of sessions.
     pub sessions: u64,
-    /// Sessions that are logged on.
+    /// Number of sessions that are logged on.
     pub logged_on: u64,
     /// Messages received that were not garbled.
     pub received: u64,
@@ -44,7 +44,7 @@ pub struct FixCounters {
 }
 
 impl FixCounters {
-    /// Adds what a session has counted.
+    /// Adds the counters of a session.
     pub(super) fn add(&mut self, counters: &Counters) {
         self.received += counters.received;
         self.delivered += counters.delivered;
@@ -60,7 +60,7 @@ impl FixCounters {
 }
 
 impl Sessions {
-    /// Adds up what all sessions have counted, those that are gone included.
+    /// Returns the totals of all sessions, including removed ones.
     pub fn counters(&self) -> FixCounters {
         let mut sum = FixCounters { sessions: self.len() as u64, ..self.gone };
         for session in self.keys().filter_map(|key| self.session(key)) {
@@ -72,9 +72,9 @@ impl Sessions {
     }
 }
 
-/// Finds a count.
+/// Returns a counter of the totals.
 type Place = fn(&FixCounters) -> u64;
-/// Name, help and place of a count.
+/// Name, help text and accessor of a counter.
 type Named = (&'static str, &'static str, Place);
 
 const COUNTERS: [Named; 10] = [
@@ -98,7 +98,7 @@ const GAUGES: [Named; 3] = [
     ("fix_queued_messages", "Messages queued until peers read them", |c| c.queued),
 ];
 
-/// Name, help and place of a count of one session.
+/// Name, help text and accessor of a counter of one session.
 type NamedOfSession = (&'static str, &'static str, fn(&Counters) -> u64);
 
 const SESSION_COUNTERS: [NamedOfSession; 5] = [
@@ -149,7 +149,8 @@ impl OfSession {
     }
 }
 
-/// Publishes what the sessions of an engine count, in all and, of a thousand at a time, one by one.
+/// Publishes the counters of an engine's sessions: totals, and those of up to 1,000 single
+/// sessions.
 #[derive(Debug)]
 pub struct FixMetrics {
     metrics: Metrics,
@@ -161,7 +162,7 @@ pub struct FixMetrics {
 }
 
 impl FixMetrics {
-    /// Names all counts.
+    /// Registers all metrics.
     pub fn new(metrics: &Metrics) -> Self {
         let counters = COUNTERS.map(|(name, help, at)| (metrics.counter(name, help, &[]), at));
         let gauges = GAUGES.map(|(name, help, at)| (metrics.gauge(name, help, &[]), at));
@@ -181,7 +182,7 @@ impl FixMetrics {
         }
     }
 
-    /// Publishes the counts, unless they were published a moment ago; returns true if it did.
+    /// Publishes the counters, at most every 250 ms. Returns true if it did.
     pub fn publish(&mut self, sessions: &Sessions, now_ns: u64) -> bool {
         if now_ns < self.next_ns {
             return false;

@@ -1,4 +1,5 @@
-//! Shares of pending connections: whoever floods a listener displaces its own connections first.
+//! Shares of pending connections: a peer that floods a listener displaces its own connections
+//! first.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
@@ -7,7 +8,7 @@ use super::rate::{Bucket, Rate};
 
 /// Addresses remembered only for their rate.
 const REMEMBERED_MAX: usize = 4096;
-/// Bits of an IPv6 address that tell customers apart: each has a network of its own.
+/// Network part of an IPv6 address: each customer has its own /64 network.
 const NETWORK_MASK: u128 = !0 << 64;
 
 /// The pending connections of one address.
@@ -25,7 +26,7 @@ pub(super) struct Pending {
     count: usize,
 }
 
-/// Returns what counts as one address.
+/// Returns the address or network to which a connection is attributed.
 fn sharer(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & NETWORK_MASK).into(),
@@ -34,12 +35,12 @@ fn sharer(address: IpAddr) -> IpAddr {
 }
 
 impl Pending {
-    /// Returns how many there are.
+    /// Returns the number of pending connections.
     pub const fn len(&self) -> usize {
         self.count
     }
 
-    /// Takes a permission to connect for an address if there is one.
+    /// Takes a token of an address's connection rate. Returns false if there is none.
     pub fn take_rate(&mut self, address: IpAddr, rate: Rate, now_ns: u64) -> bool {
         if self.shares.len() >= REMEMBERED_MAX {
             self.shares.retain(|_, share| !share.connections.is_empty());
@@ -48,7 +49,7 @@ impl Pending {
         self.shares.entry(sharer(address)).or_insert_with(new).rate.take(now_ns)
     }
 
-    /// Returns how many an address has.
+    /// Returns the number of connections of an address.
     pub fn of(&self, address: IpAddr) -> usize {
         self.shares.get(&sharer(address)).map_or(0, |share| share.connections.len())
     }
@@ -59,7 +60,7 @@ impl Pending {
         share.map(|share| share.connections.iter().copied().collect()).unwrap_or_default()
     }
 
-    /// Returns the connections of the address that has most, oldest first.
+    /// Returns the connections of the address that has the most, oldest first.
     pub fn oldest_of_largest(&self) -> Vec<usize> {
         let largest = self.shares.values().max_by_key(|share| share.connections.len());
         largest.map(|share| share.connections.iter().copied().collect()).unwrap_or_default()

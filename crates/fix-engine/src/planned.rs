@@ -13,7 +13,7 @@ pub(super) fn is_template(session: &SessionSettings) -> bool {
 
 /// The sessions of one listener.
 pub(super) struct Planned<'s> {
-    /// Never empty.
+    /// The sections of the listener; never empty.
     pub sessions: Vec<&'s SessionSettings>,
     pub limits: AcceptorLimits,
 }
@@ -29,7 +29,7 @@ impl<'s> Planned<'s> {
         self.sessions[0]
     }
 
-    /// Adds a session, if it wants the same of the listener as the others.
+    /// Adds a session; fails if its listener settings contradict the others.
     pub fn join(&mut self, session: &'s SessionSettings) -> Result<(), ConfigureError> {
         let fail = |other: &SessionSettings, text: &str| ConfigureError {
             line: other.line,
@@ -66,8 +66,8 @@ fn limits(session: &SessionSettings) -> AcceptorLimits {
     }
 }
 
-/// Puts together what sessions of one listener say of it; the error is the key of which they say
-/// different things.
+/// Merges the limits that sessions of one listener set. The error is the key with contradicting
+/// values.
 fn merge(one: &AcceptorLimits, other: &AcceptorLimits) -> Result<AcceptorLimits, &'static str> {
     let mut merged = *one;
     for ((key, place), (_, value)) in merged.values_mut().into_iter().zip(other.values()) {
@@ -80,8 +80,8 @@ fn merge(one: &AcceptorLimits, other: &AcceptorLimits) -> Result<AcceptorLimits,
     Ok(merged)
 }
 
-/// Refuses a listener of all addresses beside one of a single address on the same port: which of them
-/// a connection comes to would depend on the machine.
+/// Refuses a listener on all addresses beside one on a single address with the same port: which of
+/// them gets a connection would depend on the machine.
 pub(super) fn check_overlaps(
     listeners: &BTreeMap<SocketAddr, Planned<'_>>,
 ) -> Result<(), ConfigureError> {
@@ -105,8 +105,8 @@ pub(super) fn check_overlaps(
     Ok(())
 }
 
-/// Refuses templates of two listeners that a counterparty could use both, but that keep others out by different means: it
-/// could be impersonated through the weaker one.
+/// Refuses templates of two listeners that match the same counterparty but have different
+/// protection: the counterparty could be impersonated through the weaker one.
 pub(super) fn check_templates(
     listeners: &BTreeMap<SocketAddr, Planned<'_>>,
 ) -> Result<(), ConfigureError> {
@@ -144,7 +144,7 @@ fn share_counterparties(one: &SessionSettings, other: &SessionSettings) -> bool 
         && meet(&one.target_comp_id, &other.target_comp_id)
 }
 
-/// True if two sections admit the same peers.
+/// True if two sections have the same protection.
 fn guard_alike(one: &SessionSettings, other: &SessionSettings) -> bool {
     let lists = |session: &SessionSettings| match &session.connection {
         ConnectionSettings::Acceptor { allowed, certificates, .. } => {

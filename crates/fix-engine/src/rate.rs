@@ -1,27 +1,27 @@
-//! How often something may happen.
+//! Rate limits.
 
-/// So many times a second, with as many at once as in a second.
+/// A rate limit. Bursts may have as many events as a second allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// Times a second; 0 for as often as you like.
+    /// Events per second; 0 for no limit.
     pub per_second: u32,
 }
 
 impl Rate {
-    /// No bound.
+    /// No limit.
     pub const UNLIMITED: Self = Self { per_second: 0 };
 }
 
-/// A bucket of permissions that fills with time.
+/// A token bucket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bucket {
     rate: Rate,
-    /// Permissions in billionths.
+    /// Tokens in the bucket, in billionths.
     filled: u64,
     at_ns: u64,
 }
 
-/// One permission in the bucket's unit.
+/// One token, in billionths.
 const ONE: u64 = 1_000_000_000;
 
 impl Bucket {
@@ -29,7 +29,7 @@ impl Bucket {
         Self { rate, filled: rate.per_second as u64 * ONE, at_ns: now_ns }
     }
 
-    /// Takes a permission if there is one.
+    /// Takes a token. Returns false if there is none.
     pub fn take(&mut self, now_ns: u64) -> bool {
         let per_second = u64::from(self.rate.per_second);
         if per_second == 0 {

@@ -1,8 +1,8 @@
 //! One session over one connection as a future, for applications that run on tokio.
 //!
-//! [`SessionTask`] drives a [`Session`] over anything that reads and writes: a `TcpStream`, TLS, a pipe. Listening,
-//! connecting, admission and the choice of a session are the caller's, as are logs; [`Engine`](super::Engine) has them
-//! all, and serves many sessions on one thread.
+//! [`SessionTask`] drives a [`Session`] over any reader and writer: a `TcpStream`, TLS, a pipe. The
+//! caller does the listening, connecting, admission, choice of the session and logging.
+//! [`Engine`](super::Engine) includes all of these, and serves many sessions on one thread.
 
 use std::fmt;
 use std::io;
@@ -20,19 +20,20 @@ use tickwire_host::clock::{SECOND_NS, monotonic_ns, unix_ns};
 
 /// Bytes read at a time.
 const READ_LEN: usize = 64 << 10;
-/// How long the last bytes may take to be read by the peer.
+/// Time for the peer to read the last bytes.
 const LINGER: Duration = Duration::from_secs(1);
-/// Longest wait without a look at the time.
+/// Longest wait before the timers are checked, in nanoseconds.
 const WAIT_NS: u64 = SECOND_NS;
 
-/// How a task runs.
+/// Options of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionTaskOptions {
-    /// Seconds after which a peer that reads nothing is disconnected. Default 30.
+    /// Seconds after which a peer that reads none of the waiting bytes is disconnected. Default 30.
     pub slow_reader_s: u32,
-    /// How often what was committed is handed to the disk, for stores that ask for it. Default 100 ms.
+    /// Time between two syncs of committed data to the disk, for stores that defer them. Default
+    /// 100 ms.
     pub sync_interval: Duration,
-    /// Most requests of handles that wait; more wait to be taken. Default 1,024.
+    /// Capacity of the request queue; senders wait while it is full. Default 1,024.
     pub requests_max: usize,
 }
 
@@ -42,11 +43,11 @@ impl Default for SessionTaskOptions {
     }
 }
 
-/// How a connection ended.
+/// The reason why a connection ended.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TaskEnd {
-    /// The session wanted it.
+    /// The session ended it.
     Session(DisconnectReason),
     /// The peer closed the connection.
     Closed,
@@ -54,12 +55,12 @@ pub enum TaskEnd {
     Connection(io::Error),
 }
 
-/// Reports the result of a request, once its effects are stored or storing failed.
+/// Reports the result of a request once its effects are stored, or storing them failed.
 type Reply = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
-/// Request to the session.
+/// A request to the session.
 type Request<S> = Box<dyn FnOnce(&mut Session<S>, Now) -> Reply + Send>;
 
-/// Works with a task's session from other tasks and threads. Clones are handles of the same task.
+/// Access to a task's session from other tasks and threads. Clones refer to the same task.
 pub struct SessionTaskHandle<S>(mpsc::Sender<Request<S>>);
 
 impl<S> Clone for SessionTaskHandle<S> {
@@ -75,11 +76,12 @@ impl<S> fmt::Debug for SessionTaskHandle<S> {
 }
 
 impl<S: Store + 'static> SessionTaskHandle<S> {
-    /// Does something with the session, in its task. Returns when what was sent is committed to the store.
+    /// Runs `act` with the session in its task. Returns when the messages that it sent are
+    /// committed to the store.
     ///
     /// # Errors
-    /// [`HandleError::Ended`]: the task has ended, and it is unknown whether this was done before.
-    /// [`HandleError::Store`]: it was done, but not stored.
+    /// [`HandleError::Ended`]: the task has ended; it is unknown whether `act` ran before.
+    /// [`HandleError::Store`]: `act` ran, but its effects are not stored.
     pub async fn call<R: Send + 'static>(
         &self,
         act: impl FnOnce(&mut Session<S>, Now) -> R + Send + 'static,
@@ -87,11 +89,11 @@ impl<S: Store + 'static> SessionTaskHandle<S> {
         self.ask(act, |done, stored| stored.map(|()| done).map_err(|_| HandleError::Store)).await?
     }
 
-    /// Sends a message of the application; returns its MsgSeqNum when it is committed to the store.
+    /// Sends an application message. Returns its MsgSeqNum when it is committed to the store.
     ///
     /// # Errors
-    /// [`HandleError::Ended`]: the task has ended, and it is unknown whether the message was stored before. The
-    /// inner error is the session's, which does not take the message, or its store's.
+    /// [`HandleError::Ended`]: the task has ended; it is unknown whether the message was stored
+    /// before. The inner error is that of the session, which refused the message, or of its store.
     pub async fn send(
         &self,
         msg_type: &str,
@@ -111,7 +113,8 @@ impl<S: Store + 'static> SessionTaskHandle<S> {
         .await
     }
 
-    /// Has the task do something, and make an answer of what came of it when that is stored or could not be.
+    /// Sends a request to the task. `answer` converts its result when the effects are stored, or
+    /// storing them failed.
     async fn ask<D: Send + 'static, R: Send + 'static>(
         &self,
         act: impl FnOnce(&mut Session<S>, Now) -> D + Send + 'static,
@@ -120,7 +123,7 @@ impl<S: Store + 'static> SessionTaskHandle<S> {
         let (sender, receiver) = oneshot::channel();
         let request: Request<S> = Box::new(move |session, now| {
             let done = act(session, now);
-            // Whoever asked need not wait for the answer.
+            // The caller may have stopped waiting.
             Box::new(move |stored| drop(sender.send(answer(done, stored))))
         });
         self.0.send(request).await.map_err(|_| HandleError::Ended)?;
@@ -128,7 +131,7 @@ impl<S: Store + 'static> SessionTaskHandle<S> {
     }
 }
 
-/// Takes lines of a message log.
+/// Receives lines of the message log.
 type WriteLog = Box<dyn FnMut(&[u8]) + Send>;
 
 /// Drives a session over a connection.
@@ -150,7 +153,7 @@ impl<S: fmt::Debug> fmt::Debug for SessionTask<S> {
     }
 }
 
-/// Event that ended a wait.
+/// The event that ended a wait.
 enum Turn<S> {
     Read(io::Result<usize>),
     Written(io::Result<usize>),
@@ -162,7 +165,7 @@ fn now() -> Now {
     Now { wall_ns: unix_ns(), steady_ns: monotonic_ns() }
 }
 
-/// Waits until a moment of the steady clock, at most [`WAIT_NS`].
+/// Waits until `at_ns` on the steady clock, at most [`WAIT_NS`].
 async fn sleep_until(at_ns: u64) {
     let wait_ns = at_ns.saturating_sub(monotonic_ns()).min(WAIT_NS);
     tokio::time::sleep(Duration::from_nanos(wait_ns)).await;
@@ -180,21 +183,21 @@ async fn write(writer: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Resu
 }
 
 impl<S: Store + 'static> SessionTask<S> {
-    /// Creates a task of a session that is not connected.
+    /// Creates a task for a disconnected session.
     pub fn new(session: Session<S>, options: SessionTaskOptions) -> Self {
         let (sender, requests) = mpsc::channel(options.requests_max.max(1));
         let write_log = Box::new(|_: &[u8]| {});
         Self { session, options, handle: SessionTaskHandle(sender), requests, write_log }
     }
 
-    /// Has lines of the message log written by `write_log`, if the session is configured to make one. Without it
-    /// they are dropped.
+    /// Passes the lines of the message log to `write_log`, if the session's configuration enables
+    /// the log. Without a function they are dropped.
     #[must_use]
     pub fn log(self, write_log: impl FnMut(&[u8]) + Send + 'static) -> Self {
         Self { write_log: Box::new(write_log), ..self }
     }
 
-    /// Returns what other tasks and threads work with the session by. While there is no connection, requests wait
+    /// Returns a handle for other tasks and threads. While there is no connection, requests wait
     /// for the next one.
     pub fn handle(&self) -> SessionTaskHandle<S> {
         self.handle.clone()
@@ -205,10 +208,11 @@ impl<S: Store + 'static> SessionTask<S> {
         &self.session
     }
 
-    /// Runs the session over a connection until it ends; again for the next connection. `handle_event` gets what
-    /// the session tells and may answer through it.
+    /// Runs the session over a connection until that ends. Call it again for the next connection.
+    /// `handle_event` receives the events and may answer through them.
     ///
-    /// Dropped in between, it closes the connection without a Logout; the session continues with the next one.
+    /// Dropping the future closes the connection without a Logout; the session continues with the
+    /// next connection.
     pub async fn run<T: AsyncRead + AsyncWrite>(
         &mut self,
         connection: T,
@@ -217,7 +221,7 @@ impl<S: Store + 'static> SessionTask<S> {
         let (mut reader, mut writer) = tokio::io::split(connection);
         self.session.handle_connected(now());
         let end = self.drive(&mut reader, &mut writer, &mut handle_event).await;
-        // A peer that does not read its end waits for nothing.
+        // Closing must not wait for a peer that does not read.
         let _ = tokio::time::timeout(LINGER, writer.shutdown()).await;
         self.session.handle_disconnected(now());
         while let Some(event) = self.session.poll_event(now()) {
@@ -241,14 +245,14 @@ impl<S: Store + 'static> SessionTask<S> {
         let mut replies: Vec<Reply> = Vec::new();
         let mut ended = None;
         let mut written_ns = monotonic_ns();
-        // Whether the connection may keep back what was written.
+        // True if the connection may buffer written bytes.
         let mut is_unflushed = false;
-        // When what was committed is handed to the disk; never while there is nothing new.
+        // Time of the next sync to the disk; never while nothing new is committed.
         let mut sync_at_ns = u64::MAX;
         loop {
             while let Some(event) = session.poll_event(now()) {
                 if let Event::Session(SessionEvent::Disconnect(why)) = &event {
-                    // The last bytes have a time of their own.
+                    // Writing the last bytes has a separate timeout.
                     ended.get_or_insert((why.clone(), monotonic_ns().saturating_add(SECOND_NS)));
                 }
                 handle_event(event);

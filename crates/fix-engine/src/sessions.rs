@@ -19,21 +19,21 @@ use super::metrics::FixCounters;
 /// A store of any kind.
 pub type BoxStore = Box<dyn Store + Send>;
 
-/// Key of a session of an engine. The key of a removed session is never reused.
+/// The key of a session in an engine. The key of a removed session is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionKey {
     index: usize,
     generation: u64,
 }
 
-/// Why a session is not added.
+/// The reason why a session is not added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AddError {
-    /// There is one with that id.
+    /// A session with this id exists.
     Duplicate(SessionId),
-    /// Its role is that of the other side: an acceptor does not connect, an initiator is not connected to.
+    /// The role does not match: a listener needs an acceptor, an outgoing connection an initiator.
     Role,
-    /// There is no such listener.
+    /// The listener does not exist.
     Listener,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Slot {
     generation: u64,
     session: Session<BoxStore>,
     access: Access,
-    /// Index of the listener that it belongs to; none for an initiator.
+    /// Index of its listener; `None` for an initiator.
     listener: Option<usize>,
     /// Index of the connection.
     connection: Option<usize>,
@@ -69,7 +69,7 @@ pub(super) struct Slot {
     log: Option<MessageLog>,
 }
 
-/// Returns what a Logon can say of an id.
+/// Returns an id without its qualifier, which a Logon cannot carry.
 fn unqualified(id: &SessionId) -> SessionId {
     SessionId { qualifier: String::new(), ..id.clone() }
 }
@@ -80,25 +80,25 @@ pub struct Sessions {
     slots: Vec<Option<Slot>>,
     generations: u64,
     by_id: HashMap<SessionId, SessionKey>,
-    /// Those that can be logged on to through a listener, by id without qualifier: a Logon has none.
+    /// Acceptor sessions by listener and id without qualifier, which a Logon does not have.
     by_listener: HashMap<(usize, SessionId), SessionKey>,
-    /// How many listeners there are.
+    /// Number of listeners.
     pub(super) listeners: usize,
-    /// Initiators that the engine has not seen yet.
+    /// Added initiators that the engine has not processed yet.
     pub(super) initiators: Vec<(SessionKey, InitiatorOptions)>,
-    /// Sessions to be dropped when their connections have ended.
+    /// Sessions to drop when their connections have ended.
     pub(super) leaving: Vec<SessionKey>,
     /// True if a session was enabled that the engine has not processed yet.
     pub(super) has_enabled: bool,
-    /// Errors of stores that could not commit in this turn.
+    /// Errors of failed commits in this turn.
     store_failures: HashMap<SessionKey, StoreError>,
     /// Counters of removed sessions.
     pub(super) gone: FixCounters,
-    /// Sessions with something to transmit.
+    /// Sessions with output.
     dirty: Vec<SessionKey>,
     /// Connections refused, by reason.
     refusals: BTreeMap<Refusal, u64>,
-    /// Decisions on Logons that the engine has not seen yet.
+    /// Decisions on Logons that the engine has not processed yet.
     decisions: Vec<(Ticket, Decision)>,
 }
 
@@ -109,7 +109,7 @@ impl std::fmt::Debug for Sessions {
 }
 
 impl Sessions {
-    /// Adds a session of a listener, or of an initiator if there is none.
+    /// Adds an acceptor session of a listener, or an initiator session if `listener` is `None`.
     pub(super) fn add(
         &mut self,
         config: Config,
@@ -150,8 +150,8 @@ impl Sessions {
         Ok(key)
     }
 
-    /// Commits what a session did and drops it, which closes its store. If the store fails, that is logged, and
-    /// told to the requests of this turn that were not answered yet.
+    /// Commits the changes of a session and drops it, which closes its store. A failure of the
+    /// store is logged, and reported to the unanswered requests of this turn.
     pub(super) fn drop_session(&mut self, key: SessionKey) {
         if self.slot(key).is_some()
             && let Some(mut slot) = self.slots.get_mut(key.index).and_then(Option::take)
@@ -187,23 +187,22 @@ impl Sessions {
         (slot.generation == key.generation).then_some(slot)
     }
 
-    /// Decides on a Logon after the application said [`Decision::Later`]. A decision that comes too late
-    /// has no effect.
+    /// Decides on a Logon after [`Decision::Later`]. A decision after the timeout has no effect.
     pub fn decide(&mut self, ticket: Ticket, decision: Decision) {
         self.decisions.push((ticket, decision));
     }
 
-    /// Returns how many connections were refused for a reason.
+    /// Returns the number of connections refused for a reason.
     pub fn refusals(&self, refusal: Refusal) -> u64 {
         self.refusals.get(&refusal).copied().unwrap_or(0)
     }
 
-    /// Returns how many connections were refused, by reason.
+    /// Returns the number of refused connections by reason.
     pub fn all_refusals(&self) -> impl Iterator<Item = (Refusal, u64)> {
         self.refusals.iter().map(|(refusal, count)| (*refusal, *count))
     }
 
-    /// Returns how many connections to a session were refused, by reason.
+    /// Returns the number of refused connections to a session by reason.
     pub fn refusals_of(&self, key: SessionKey) -> impl Iterator<Item = (Refusal, u64)> {
         let refusals = self.slot(key).into_iter().flat_map(|slot| &slot.refusals);
         refusals.map(|(refusal, count)| (*refusal, *count))
@@ -220,22 +219,22 @@ impl Sessions {
         std::mem::take(&mut self.decisions)
     }
 
-    /// Returns the session with that id.
+    /// Returns the session with this id.
     pub fn find(&self, id: &SessionId) -> Option<SessionKey> {
         self.by_id.get(id).copied()
     }
 
-    /// Returns how many there are.
+    /// Returns the number of sessions.
     pub fn len(&self) -> usize {
         self.by_id.len()
     }
 
-    /// True if there is none.
+    /// True if there are no sessions.
     pub fn is_empty(&self) -> bool {
         self.by_id.is_empty()
     }
 
-    /// Returns the keys of all, in the order in which they were added unless some were removed.
+    /// Returns the keys of all sessions, in the order of their addition if none was removed.
     pub fn keys(&self) -> impl Iterator<Item = SessionKey> + use<> {
         let key = |(index, slot): (usize, &Option<Slot>)| {
             Some(SessionKey { index, generation: slot.as_ref()?.generation })
@@ -248,7 +247,7 @@ impl Sessions {
         self.slot(key).map(|slot| &slot.session)
     }
 
-    /// Returns a session to be changed; the engine looks afterwards what it wants to transmit.
+    /// Returns a session for changes. The engine transmits its output afterwards.
     pub fn session_mut(&mut self, key: SessionKey) -> Option<&mut Session<BoxStore>> {
         let slot = self.slot_mut(key)?;
         if !slot.dirty {
@@ -258,7 +257,7 @@ impl Sessions {
         self.session_quietly(key)
     }
 
-    /// Sends a message of the application, as [`Session::send`] does.
+    /// Sends an application message; see [`Session::send`].
     ///
     /// # Errors
     /// As [`Session::send`]; [`SendError::NotLoggedOn`] for a key of another engine.
@@ -273,7 +272,7 @@ impl Sessions {
         session.send(now, head, write)
     }
 
-    /// Sends a message whose fields a generated type writes, as [`Session::send_fields`] does.
+    /// Sends a message of a generated type; see [`Session::send_fields`].
     ///
     /// # Errors
     /// As [`Session::send`]; [`SendError::NotLoggedOn`] for a key of another engine.
@@ -288,14 +287,14 @@ impl Sessions {
         session.send_fields(now, head, write)
     }
 
-    /// Keeps that a store could not commit, until the requests of this turn are answered.
+    /// Records that a store could not commit, until the requests of this turn are answered.
     pub(super) fn note_store_failure(&mut self, key: SessionKey, failure: Option<StoreError>) {
         if let Some(failure) = failure {
             self.store_failures.entry(key).or_insert(failure);
         }
     }
 
-    /// Returns what the store said if what a session did in this turn could not be stored.
+    /// Returns the store's error if the changes of a session in this turn could not be stored.
     pub(super) fn store_failure(&self, key: SessionKey) -> Option<StoreError> {
         let StoreError { doing, source } = self.store_failures.get(&key)?;
         Some(StoreError::new(doing, io::Error::new(source.kind(), source.to_string())))
@@ -339,12 +338,12 @@ impl Sessions {
         self.by_listener.get(&(listener, unqualified(id))).copied()
     }
 
-    /// Returns a session to be changed by the engine, which looks what it wants to transmit by itself.
+    /// Returns a session for changes by the engine, without marking it dirty.
     pub(super) fn session_quietly(&mut self, key: SessionKey) -> Option<&mut Session<BoxStore>> {
         self.slot_mut(key).map(|slot| &mut slot.session)
     }
 
-    /// Keeps a session's message log in a file, if the session is configured to make one.
+    /// Writes a session's message log to a file, if its configuration enables the log.
     pub fn keep_log(&mut self, key: SessionKey, log: MessageLog) {
         if let Some(slot) = self.slot_mut(key) {
             slot.log = Some(log);
@@ -363,21 +362,21 @@ impl Sessions {
         written
     }
 
-    /// Hands what a session committed to the disk.
+    /// Syncs the committed data of a session to the disk.
     pub(super) fn sync(&mut self, key: SessionKey) {
         if let Some(slot) = self.slot_mut(key) {
             slot.session.sync();
         }
     }
 
-    /// Hands lines of the message log to the disk; returns how many were left out if it continues after it could not
-    /// be written.
+    /// Flushes the message log to its file. If the log resumes after a failure, returns the number
+    /// of lines left out.
     pub(super) fn flush_log(&mut self, key: SessionKey) -> io::Result<Option<u64>> {
         let Some(Slot { log: Some(log), .. }) = self.slot_mut(key) else { return Ok(None) };
         log.flush()
     }
 
-    /// Returns a session that has something to transmit, each once.
+    /// Removes and returns a session that has output.
     pub(super) fn take_dirty(&mut self) -> Option<SessionKey> {
         let key = self.dirty.pop()?;
         if let Some(slot) = self.slot_mut(key) {
@@ -386,7 +385,7 @@ impl Sessions {
         Some(key)
     }
 
-    /// Returns the time of the first session's next timer.
+    /// Returns the earliest timer of all sessions.
     pub(super) fn next_timeout(&self) -> Option<u64> {
         self.slots.iter().flatten().filter_map(|slot| slot.session.poll_timeout()).min()
     }

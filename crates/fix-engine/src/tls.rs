@@ -18,10 +18,10 @@ use rustls::{
     SupportedProtocolVersion,
 };
 
-/// Why TLS cannot be set up: which file, and what is wrong with it.
+/// The reason why TLS cannot be set up, with the file at fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsError {
-    /// The file, where there is one.
+    /// The file, if there is one.
     pub path: Option<PathBuf>,
     /// The error.
     pub text: String,
@@ -74,7 +74,7 @@ fn roots(path: &Path) -> Result<RootCertStore, TlsError> {
     Ok(roots)
 }
 
-/// Returns the versions to speak; all for none.
+/// Returns the enabled versions; all if `wanted` is empty.
 fn versions(wanted: &[TlsVersion]) -> Vec<&'static SupportedProtocolVersion> {
     let version = |version: &TlsVersion| match version {
         TlsVersion::Tls12 => &TLS12,
@@ -91,8 +91,8 @@ fn versions(wanted: &[TlsVersion]) -> Vec<&'static SupportedProtocolVersion> {
 pub struct ServerTls(Arc<ServerConfig>);
 
 impl ServerTls {
-    /// Reads certificates and key. With `authorities`, clients must show a certificate from them.
-    /// `wanted` are the versions to speak, all if empty.
+    /// Reads certificates and key. With `authorities`, clients must present a certificate signed by
+    /// one of them. `wanted` are the enabled versions; empty enables all.
     ///
     /// # Errors
     /// [`TlsError`] with the file that cannot be used.
@@ -140,9 +140,9 @@ pub struct ClientTls {
 }
 
 impl ClientTls {
-    /// Reads the certificates that the server's must come from, and own certificates and key where the
-    /// server wants them. `name` is what the server's certificate must be for, if that is not the host
-    /// that is connected to, `wanted` the versions to speak, all if empty.
+    /// Reads the authorities for the server's certificate, and own certificates and key if the
+    /// server requires them. `name` is the name in the server's certificate if it differs from the
+    /// host of the connection. `wanted` are the enabled versions; empty enables all.
     ///
     /// # Errors
     /// [`TlsError`] with the file that cannot be used.
@@ -166,7 +166,7 @@ impl ClientTls {
         Ok(Self { config: Arc::new(config), name })
     }
 
-    /// Begins to speak TLS with a host.
+    /// Starts TLS with a host.
     pub(super) fn connect(&self, stream: TcpStream, host: &str) -> Result<TlsStream, TlsError> {
         let name = self.name.clone().map_or_else(|| server_name(host), Ok)?;
         let session = ClientConnection::new(self.config.clone(), name);
@@ -174,7 +174,7 @@ impl ClientTls {
     }
 }
 
-/// An encrypted connection that does not block.
+/// A non-blocking encrypted connection.
 #[derive(Debug)]
 pub(super) struct TlsStream {
     pub stream: TcpStream,
@@ -192,7 +192,7 @@ impl TlsStream {
                 return Ok(0);
             }
             let processed = self.session.process_new_packets();
-            // Answers of the handshake, and what went wrong, are for the peer to know.
+            // Sends handshake messages and alerts to the peer.
             let flushed = self.flush();
             processed.map_err(io::Error::other)?;
             match flushed {
@@ -212,13 +212,13 @@ impl TlsStream {
         }
     }
 
-    /// Returns the certificates that the peer has shown, its own first.
+    /// Returns the peer's certificate chain, its own certificate first.
     pub fn peer_certificates(&self) -> Vec<Vec<u8>> {
         let shown = self.session.peer_certificates().unwrap_or_default();
         shown.iter().map(|certificate| certificate.to_vec()).collect()
     }
 
-    /// Writes what is encrypted already.
+    /// Writes the encrypted bytes that are ready.
     pub fn flush(&mut self) -> io::Result<()> {
         while self.session.wants_write() {
             self.session.write_tls(&mut self.stream)?;
@@ -226,10 +226,10 @@ impl TlsStream {
         self.stream.flush()
     }
 
-    /// Sends the end of the stream to the peer.
+    /// Sends the close notification to the peer.
     pub fn close(&mut self) {
         self.session.send_close_notify();
-        // A peer that is gone already needs not be told.
+        // An error is harmless: the peer is already gone.
         let _ = self.flush();
     }
 }

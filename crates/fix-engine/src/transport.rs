@@ -7,7 +7,7 @@ use mio::net::TcpStream;
 
 use super::tls::TlsStream;
 
-/// A connection that does not block.
+/// A non-blocking connection.
 #[derive(Debug)]
 pub(super) enum Transport {
     Plain(TcpStream),
@@ -41,7 +41,8 @@ impl Transport {
         }
     }
 
-    /// Writes what was taken by [`Transport::write`] but is not with the operating system yet.
+    /// Writes the bytes that [`Transport::write`] accepted but has not passed to the operating
+    /// system yet.
     pub fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Plain(_) => Ok(()),
@@ -49,7 +50,7 @@ impl Transport {
         }
     }
 
-    /// Returns the certificates that the peer has shown, its own first; none without TLS.
+    /// Returns the peer's certificate chain, its own certificate first; empty without TLS.
     pub fn peer_certificates(&self) -> Vec<Vec<u8>> {
         match self {
             Self::Plain(_) => Vec::new(),
@@ -57,12 +58,12 @@ impl Transport {
         }
     }
 
-    /// Sends the end of the stream to the peer.
+    /// Closes the sending side of the connection.
     pub fn shutdown(&mut self) {
         if let Self::Tls(tls) = self {
             tls.close();
         }
-        // A peer that is gone already needs not be told.
+        // An error is harmless: the peer is already gone.
         let _ = self.stream().shutdown(Shutdown::Write);
     }
 }

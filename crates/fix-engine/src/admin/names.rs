@@ -2,17 +2,18 @@
 
 use super::super::sessions::SessionKey;
 
-/// Why no session is found.
+/// The reason why no session is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unfound {
-    /// There is none of that name.
+    /// No session has this name.
     Missing,
-    /// The decoded name is that of several sessions.
+    /// Several sessions have the decoded name.
     Ambiguous,
 }
 
-/// Finds a session by the name in a path. Names have `%` and hex digits of their own: clients write them as they
-/// are, or with each `%` encoded again, or with what `%` stands for, which may name several sessions.
+/// Finds a session by the name in a path. Names themselves contain `%` with hex digits. Clients may
+/// write them unchanged, percent-encode each `%` again, or write the decoded characters, which may
+/// match several sessions.
 pub(super) fn find(
     named: impl Iterator<Item = (SessionKey, String)>,
     written: &str,

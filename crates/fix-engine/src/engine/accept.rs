@@ -1,4 +1,4 @@
-//! Connections that come in: who may connect, and how many.
+//! Incoming connections: permitted peers and limits.
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,10 +21,10 @@ use super::{CONNECTIONS, Engine};
 use tickwire_host::clock::{SECOND_NS, monotonic_ns};
 use tickwire_host::{Action, Error};
 
-/// How long to wait when there are no descriptors for connections.
+/// Wait before accepting again when no descriptors are left.
 const RETRY_NS: u64 = SECOND_NS / 10;
-/// How long nothing may come before the system asks whether the other end is still there; how often it asks, and
-/// after what time again. Sessions may have agreed on no heartbeats, or on rare ones.
+/// TCP keep-alive: silence before the first probe, number of probes, and time between them. Needed
+/// because sessions may have agreed on rare heartbeats or none.
 const SILENCE: Duration = Duration::from_secs(60);
 const PROBES: u32 = 4;
 const PROBE_INTERVAL: Duration = Duration::from_secs(15);
@@ -32,11 +32,11 @@ const PROBE_INTERVAL: Duration = Duration::from_secs(15);
 const ACCEPT_MAX: usize = 64;
 
 impl<A: Application> Engine<A> {
-    /// Listens. Whoever connects can log on to the sessions that are added to this listener
-    /// ([`Engine::add_acceptor`], [`Engine::set_template`]), and to no others.
+    /// Listens on an address. Its peers can log on only to the sessions that are added to this
+    /// listener ([`Engine::add_acceptor`], [`Engine::set_template`]).
     ///
     /// # Errors
-    /// If the address cannot be listened on.
+    /// If listening on the address fails.
     pub fn listen(&mut self, options: AcceptorOptions) -> Result<ListenerKey, Error> {
         let failed = |error| Error::at(Action::Bind, options.address, error);
         let mut socket = TcpListener::bind(options.address).map_err(failed)?;
@@ -48,12 +48,12 @@ impl<A: Application> Engine<A> {
         Ok(key)
     }
 
-    /// Returns where a listener listens, with the port that was chosen if it was 0.
+    /// Returns the address of a listener; a port of 0 is replaced by the chosen one.
     pub fn address(&self, listener: ListenerKey) -> Option<SocketAddr> {
         self.listeners.get(listener.0)?.socket.local_addr().ok()
     }
 
-    /// Lets a listener make sessions for counterparties that are unknown.
+    /// Sets the template by which a listener creates sessions for unknown counterparties.
     ///
     /// # Errors
     /// [`AddError::Listener`] for a key of another engine.
@@ -67,7 +67,7 @@ impl<A: Application> Engine<A> {
         Ok(())
     }
 
-    /// Goes on with listeners that had more connections than were taken.
+    /// Continues with listeners that had more connections than were accepted in the last turn.
     pub(super) fn accept_waiting(&mut self, now: Now) {
         for index in 0..self.listeners.len() {
             if self.listeners.get(index).is_some_and(|listener| listener.readable) {
@@ -76,7 +76,7 @@ impl<A: Application> Engine<A> {
         }
     }
 
-    /// Goes on with listeners for which there were no descriptors.
+    /// Retries listeners that lacked descriptors.
     pub(super) fn accept_again(&mut self, now: Now) {
         for index in 0..self.listeners.len() {
             let Some(listener) = self.listeners.get_mut(index) else { return };
@@ -94,7 +94,7 @@ impl<A: Application> Engine<A> {
                 Ok(accepted) => accepted,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
-                // There are no descriptors: no event tells when there are.
+                // No descriptors are left. No event reports when there are again, so retry by time.
                 Err(_) => {
                     let at_ns = now.steady_ns.saturating_add(RETRY_NS);
                     listener.retry_ns = Some(at_ns);
@@ -110,7 +110,7 @@ impl<A: Application> Engine<A> {
         }
     }
 
-    /// Makes a connection pending, if there is room or room can be made.
+    /// Makes a connection pending, displacing another one if necessary.
     fn take_in(
         &mut self,
         index: usize,
@@ -180,9 +180,10 @@ impl<A: Application> Engine<A> {
         let token = Token(CONNECTIONS + index);
         let interest = Interest::READABLE | Interest::WRITABLE;
         let stream: &mut TcpStream = connection.transport.stream();
-        // Small messages leave at once.
+        // Disables Nagle's algorithm, so that small messages are sent at once.
         let _ = stream.set_nodelay(true);
-        // Else a machine that has vanished would keep its session, and could not log on again.
+        // Otherwise a peer whose machine vanished would keep its session and could not log on
+        // again.
         let keep_alive = TcpKeepalive::new()
             .with_time(SILENCE)
             .with_retries(PROBES)
@@ -202,7 +203,7 @@ impl<A: Application> Engine<A> {
         Some(index)
     }
 
-    /// Counts a connection out of those that are pending.
+    /// Removes a connection from the pending ones.
     pub(super) fn leave_pending(&mut self, index: usize) {
         let Some(connection) = self.connections.get(index).and_then(Option::as_ref) else { return };
         let Some((listener, peer)) = &connection.listener else { return };

@@ -1,6 +1,6 @@
-//! From the first message of a connection to its session: one step, in this order: MsgType, CompIDs,
-//! version, SendingTime and form, address, certificate, credentials. Nothing is stored before all are
-//! right.
+//! Admission: from the first message of a connection to its session. Checks, in this order,
+//! MsgType, CompIDs, version, SendingTime and form, address, certificate, credentials. Nothing is
+//! stored before all checks have passed.
 
 use tickwire_fix::{Framer, Limits, Step};
 use tickwire_fix_session::{
@@ -18,14 +18,14 @@ use tickwire_host::clock::SECOND_NS;
 
 /// Result of reading the bytes of a pending connection.
 enum Found {
-    /// The first message is not whole.
+    /// The first message is incomplete.
     NeedMore,
-    /// A Logon, and what the application says of it.
+    /// A Logon with the application's decision.
     Logon(Attempt, Decision),
 }
 
 impl<A: Application> Engine<A> {
-    /// Adds a session that is connected to: whoever connects to the listener and is admitted.
+    /// Adds an acceptor session to a listener.
     ///
     /// # Errors
     /// [`AddError`].
@@ -39,8 +39,7 @@ impl<A: Application> Engine<A> {
         self.sessions.add_acceptor(listener, config, store, access)
     }
 
-    /// Decides on a Logon after the application said [`Decision::Later`]. A decision that comes too late
-    /// has no effect.
+    /// Decides on a Logon after [`Decision::Later`]. A decision after the timeout has no effect.
     pub fn decide(&mut self, ticket: Ticket, decision: Decision) {
         self.sessions.decide(ticket, decision);
         self.next_timer_ns = 0;
@@ -61,7 +60,7 @@ impl<A: Application> Engine<A> {
         }
     }
 
-    /// Looks at what arrived; what is to be said of a refusal beyond its reason goes to `text`.
+    /// Examines the received bytes. Details of a refusal beyond its reason go to `text`.
     fn examine(&mut self, index: usize, now: Now, text: &mut String) -> Result<Found, Refusal> {
         let serial = self.next_serial;
         let Self { connections, listeners, sessions, reader, application, .. } = self;
@@ -120,7 +119,7 @@ impl<A: Application> Engine<A> {
         Ok(Found::Logon(Attempt { serial, id, candidate }, decision))
     }
 
-    /// Does what was decided on the Logon of a connection.
+    /// Carries out the decision on a Logon.
     fn settle(&mut self, index: usize, decision: Decision, now: Now) {
         match decision {
             Decision::Accept => {
@@ -133,7 +132,7 @@ impl<A: Application> Engine<A> {
         }
     }
 
-    /// Lets a connection wait for the application.
+    /// Makes a connection wait for the application's decision.
     fn wait_for_decision(&mut self, index: usize, now: Now) {
         let Self { connections, listeners, .. } = self;
         let Some(connection) = connections.get_mut(index).and_then(Option::as_mut) else { return };
@@ -152,7 +151,7 @@ impl<A: Application> Engine<A> {
         self.wake_at(until_ns);
     }
 
-    /// Does what the application has decided since the last turn.
+    /// Carries out the application's decisions since the last turn.
     pub(super) fn settle_decisions(&mut self, now: Now) {
         for (ticket, decision) in self.sessions.take_decisions() {
             let connection = self.connection_mut(ticket.connection);
@@ -166,7 +165,8 @@ impl<A: Application> Engine<A> {
         }
     }
 
-    /// Opens the session of an accepted Logon, if it is not open, and gives it the connection.
+    /// Opens the session of an accepted Logon, if it is not open, and attaches the connection to
+    /// it.
     fn let_in(&mut self, index: usize, now: Now) -> Result<(), (Refusal, String)> {
         let plain = |refusal| (refusal, String::new());
         let connection = self.connection_mut(index).ok_or(plain(Refusal::NotLogon))?;
@@ -177,10 +177,10 @@ impl<A: Application> Engine<A> {
             Candidate::Known(key) => key,
             Candidate::Template(made) => {
                 let place = self.listeners.get_mut(listener).ok_or(plain(Refusal::NotLogon))?;
-                // Somebody else may have been admitted by that name meanwhile.
+                // Another peer may have been admitted under this id meanwhile.
                 match self.sessions.of_listener(listener, &attempt.id) {
                     Some(key) => key,
-                    // It is a session of another listener: nothing is opened for its name.
+                    // The id belongs to a session of another listener: open nothing for it.
                     None if self.sessions.find(&made.config.id).is_some() => {
                         let text = "the session belongs to another listener";
                         return Err((Refusal::CompId, text.to_owned()));
@@ -207,7 +207,7 @@ impl<A: Application> Engine<A> {
         match self.sessions.session(key) {
             None => Err(plain(Refusal::CompId)),
             Some(_) if self.sessions.connection(key).is_some() => Err(plain(Refusal::Connected)),
-            // It was disabled while it was decided on.
+            // The session was disabled while the decision was pending.
             Some(_) if !self.sessions.is_enabled(key) => Err(plain(Refusal::Disabled)),
             Some(_) => {
                 self.attach(index, key, now);
@@ -216,7 +216,7 @@ impl<A: Application> Engine<A> {
         }
     }
 
-    /// Refuses a Logon with the words of the application.
+    /// Refuses a Logon with the application's text.
     fn refuse_with(&mut self, index: usize, text: &str, now: Now) {
         let Self { connections, sessions, .. } = self;
         let Some(connection) = connections.get_mut(index).and_then(Option::as_mut) else { return };
@@ -231,7 +231,7 @@ impl<A: Application> Engine<A> {
         if logout.is_empty() {
             return self.refuse(index, Refusal::Credentials, text, now);
         }
-        // A peer whose buffers are full so early does not get to read it.
+        // If the peer's buffers are already full, the Logout is lost.
         let _ = connection.transport.write(&logout);
         self.tell_refused(index, Refusal::Credentials, text);
         self.leave_pending(index);
@@ -258,7 +258,7 @@ impl<A: Application> Engine<A> {
         self.application.handle_refused(refused);
     }
 
-    /// Returns how many connections were refused for a reason.
+    /// Returns the number of connections refused for a reason.
     pub fn refusals(&self, refusal: Refusal) -> u64 {
         self.sessions.refusals(refusal)
     }
@@ -271,7 +271,7 @@ impl<A: Application> Engine<A> {
         };
         connection.state = State::Attached;
         connection.session = Some(key);
-        // While it was decided on the Logon, nothing was read.
+        // Nothing was read while the decision was pending, so bytes may be waiting.
         connection.readable = true;
         let early = std::mem::take(&mut connection.early);
         let is_accepted = connection.listener.is_some();

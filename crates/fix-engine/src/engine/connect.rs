@@ -1,4 +1,4 @@
-//! Connections that go out, again and again.
+//! Outgoing connections and reconnection.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
@@ -15,35 +15,36 @@ use super::super::sessions::SessionKey;
 use super::super::transport::Transport;
 use super::Engine;
 
-/// Connection state of an initiator session.
+/// The connection state of an initiator session.
 #[derive(Debug)]
 pub(super) struct Dialer {
     pub key: SessionKey,
     options: InitiatorOptions,
-    /// When to connect; `None` while connected or connecting.
+    /// The time to connect, on the steady clock; `None` while connected or connecting.
     due_ns: Option<u64>,
     failures: u32,
     next_address: usize,
-    /// A look-up of its hosts that is under way.
+    /// A running look-up of its hosts.
     lookup: Option<Lookup>,
     /// True if host names are to be resolved before the next attempt.
     is_stale: bool,
 }
 
-/// Addresses that are looked up on a thread of their own, because that may take long.
+/// The result of a look-up, which runs on a separate thread because it may block.
 type Lookup = Receiver<Vec<(SocketAddr, String)>>;
 
-/// Looks hosts up; the engine is woken when that is done.
+/// Looks up hosts on a separate thread and wakes the engine when done.
 fn look_up(hosts: Vec<(String, u16)>, engine: EngineHandle) -> Lookup {
     let (found, lookup) = sync_channel(1);
     std::thread::spawn(move || {
         let mut addresses = Vec::new();
         for (host, port) in hosts {
-            // A host that is not found leaves the others.
+            // A host that cannot be resolved is skipped.
             let of_host = (host.as_str(), port).to_socket_addrs().into_iter().flatten();
             addresses.extend(of_host.map(|address| (address, host.clone())));
         }
-        // If the engine is gone or cannot be woken, nobody needs them, or it sees them a second later.
+        // Errors are harmless: if the engine is gone, nobody needs the addresses; if it cannot be
+        // woken, it finds them within a second.
         let _ = found.send(addresses);
         let _ = engine.wake();
     });
@@ -63,12 +64,12 @@ impl Dialer {
         }
     }
 
-    /// Sees to it that the addresses are those of today; returns whether they are.
+    /// Starts or completes the look-up of the hosts. Returns true if the addresses are current.
     fn is_looked_up(&mut self, engine: &EngineHandle) -> bool {
         if let Some(lookup) = &self.lookup {
             match lookup.try_recv() {
                 Err(TryRecvError::Empty) => return false,
-                // A name that is not found today may have the address of yesterday.
+                // If no name can be resolved, the previous addresses are tried.
                 Ok(found) if !found.is_empty() => self.options.addresses = found,
                 Ok(_) | Err(TryRecvError::Disconnected) => {}
             }
@@ -83,7 +84,7 @@ impl Dialer {
         false
     }
 
-    /// Returns the address to try next; after the last, all are looked up again.
+    /// Returns the address to try next. After the last one, the hosts are looked up again.
     fn take_address(&mut self) -> Option<(SocketAddr, String)> {
         let address = self.options.addresses.get(self.next_address).cloned();
         self.next_address += 1;
@@ -99,14 +100,14 @@ impl Dialer {
         self.lookup.is_some()
     }
 
-    /// Returns when to look at it by the clock: while hosts are looked up, the waker tells.
+    /// Returns the time to connect; `None` during a look-up, which wakes the engine itself.
     pub fn timer_ns(&self) -> Option<u64> {
         self.due_ns.filter(|_| self.lookup.is_none())
     }
 }
 
 impl<A: Application> Engine<A> {
-    /// Connects what is due.
+    /// Opens the connections that are due.
     pub(super) fn dial_due(&mut self, now: Now) {
         if self.is_ending {
             return;
@@ -120,7 +121,7 @@ impl<A: Application> Engine<A> {
             let session = self.sessions.session(dialer.key);
             let from_ns = session.map(|session| session.config().logon_from(now.wall_ns));
             if from_ns.is_some_and(|from_ns| from_ns != Some(now.wall_ns)) {
-                // Outside of the schedule nobody is called.
+                // Outside of the schedule no connection is attempted.
                 let next_ns = from_ns.flatten().unwrap_or(u64::MAX);
                 let wait_ns = next_ns.saturating_sub(now.wall_ns);
                 dialer.due_ns = Some(now.steady_ns.saturating_add(wait_ns));
@@ -157,7 +158,7 @@ impl<A: Application> Engine<A> {
         }
     }
 
-    /// Plans the next attempt after a connection was lost or not made.
+    /// Schedules the next attempt after a connection was lost or failed.
     pub(super) fn dial_later(&mut self, key: SessionKey, now: Now) {
         let Some(dialer) = self.dialers.iter_mut().find(|dialer| dialer.key == key) else { return };
         dialer.failures = dialer.failures.saturating_add(1);
@@ -168,7 +169,7 @@ impl<A: Application> Engine<A> {
         self.wake_at(at_ns);
     }
 
-    /// Looks whether a connection is open now.
+    /// Checks whether a connection is established.
     pub(super) fn finish_connecting(&mut self, index: usize, now: Now) {
         let Some(connection) = self.connection_mut(index) else { return };
         let stream = connection.transport.stream();
@@ -184,7 +185,7 @@ impl<A: Application> Engine<A> {
             return;
         }
         let Some(key) = connection.session else { return };
-        // It was switched off while it connected.
+        // The session was disabled while it connected.
         if !self.sessions.is_enabled(key) {
             return self.drop_connection(index, now);
         }

@@ -32,26 +32,27 @@ const EVENTS: usize = 256;
 const READ_LEN: usize = 64 << 10;
 /// First token of connections; those below are listeners.
 const CONNECTIONS: usize = 1 << 16;
-/// Token of the handles' wake-ups.
+/// Token of wake-ups by handles.
 const WAKER: usize = usize::MAX;
-/// Requests of handles done in a turn, so that connections get their turn.
+/// Most requests of handles per turn, so that connections are served too.
 const REQUESTS: usize = 1024;
-/// Longest sleep without anything to do.
+/// Longest sleep.
 const SLEEP_NS: u64 = SECOND_NS;
 
-/// How an engine runs.
+/// Options of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EngineOptions {
     /// True if the thread polls for events and never sleeps: saves the wake-up time and fully uses
     /// one core. Default no.
     pub busy_poll: bool,
-    /// The CPU to stay on, counted from 0. Default any.
+    /// The CPU to which the thread is pinned, counted from 0. Default any.
     pub cpu: Option<usize>,
-    /// Seconds after which a peer that reads nothing is disconnected. Default 30.
+    /// Seconds after which a peer that reads none of the waiting bytes is disconnected. Default 30.
     pub slow_reader_s: u32,
-    /// How often what was committed is handed to the disk, for stores that ask for it. Default 100 ms.
+    /// Time between two syncs of committed data to the disk, for stores that defer them. Default
+    /// 100 ms.
     pub sync_interval: Duration,
-    /// Most requests of other threads that wait. Default 65,536.
+    /// Most pending requests of other threads. Default 65,536.
     pub requests_max: usize,
 }
 
@@ -67,7 +68,7 @@ impl Default for EngineOptions {
     }
 }
 
-/// Runs listeners, connections and sessions on the thread that calls it.
+/// Runs listeners, connections and sessions on the calling thread.
 pub struct Engine<A> {
     poll: Poll,
     options: EngineOptions,
@@ -76,13 +77,13 @@ pub struct Engine<A> {
     listeners: Vec<Listener>,
     dialers: Vec<Dialer>,
     connections: Vec<Option<Connection>>,
-    /// Indices for connections to come.
+    /// Free indices of `connections`.
     free: Vec<usize>,
-    /// Those of connections dropped in this turn: events of theirs may still be under way.
+    /// Indices of connections dropped in this turn; the polled events may still refer to them.
     freed: Vec<usize>,
-    /// Connections that may have more to read than was read.
+    /// Connections that may have more bytes to read.
     unread: Vec<usize>,
-    /// Sessions that have more to write than is written in a turn.
+    /// Sessions with more output than is written per turn.
     unfinished: Vec<SessionKey>,
     read_buffer: Box<[u8]>,
     reader: Reader,
@@ -92,9 +93,9 @@ pub struct Engine<A> {
     /// Serial number of the next Logon to be decided on.
     next_serial: u64,
     events: EventLog,
-    /// Notices of a session that are not logged yet.
+    /// Notices that are not logged yet.
     noticed: Vec<SessionEvent>,
-    /// Not later than the first thing due; looked up again when it has arrived.
+    /// A lower bound of the next deadline; recomputed when it is reached.
     next_timer_ns: u64,
     next_sync_ns: u64,
     has_committed: bool,
@@ -116,7 +117,7 @@ impl<A: Application> Engine<A> {
     /// Creates an engine without listeners and sessions.
     ///
     /// # Errors
-    /// If the operating system gives no means to wait for events.
+    /// If the operating system provides no event polling.
     pub fn new(options: EngineOptions, application: A) -> Result<Self, Error> {
         let failed = |error| Error::of(Action::Receive, error);
         let poll = Poll::new().map_err(failed)?;
@@ -152,7 +153,7 @@ impl<A: Application> Engine<A> {
         &self.sessions
     }
 
-    /// Returns the sessions to be changed.
+    /// Returns the sessions for changes.
     pub const fn sessions_mut(&mut self) -> &mut Sessions {
         &mut self.sessions
     }
@@ -162,12 +163,12 @@ impl<A: Application> Engine<A> {
         &self.application
     }
 
-    /// Returns the application to be changed.
+    /// Returns the application for changes.
     pub const fn application_mut(&mut self) -> &mut A {
         &mut self.application
     }
 
-    /// Returns what other threads work with its sessions by.
+    /// Returns a handle by which other threads use the sessions.
     pub fn handle(&self) -> EngineHandle {
         self.requests.handle.clone()
     }
@@ -251,7 +252,8 @@ impl<A: Application> Engine<A> {
         Ok(())
     }
 
-    /// Answers requests of handles, whose effects are stored by now; a store that failed is told once.
+    /// Answers the requests of handles, whose effects are now stored. Each failure of a store is
+    /// reported once.
     fn answer_requests(&mut self) {
         self.requests.answer(&self.sessions);
         self.sessions.forget_store_failures();
@@ -271,7 +273,7 @@ impl<A: Application> Engine<A> {
         wait.map_or(sleep, |wait| wait.min(sleep))
     }
 
-    /// Does everything that is due, and finds out what is due next.
+    /// Runs all timers that are due, and computes the next deadline.
     fn handle_timers(&mut self, now: Now) {
         for key in self.sessions.keys() {
             let Some(session) = self.sessions.session(key) else { continue };
@@ -303,7 +305,7 @@ impl<A: Application> Engine<A> {
         self.next_timer_ns = first.unwrap_or(u64::MAX).min(now.steady_ns + SLEEP_NS);
     }
 
-    /// Takes over initiators that were added.
+    /// Starts connecting newly added initiators.
     fn dial_new(&mut self) {
         for (key, options) in self.sessions.take_initiators() {
             self.dialers.push(Dialer::new(key, options));
@@ -321,14 +323,15 @@ impl<A: Application> Engine<A> {
             let is_used = self.sessions.session(key).is_some_and(|session| session.is_connected());
             match connection {
                 Some(_) if is_used => continue,
-                // It was only being made.
+                // The connection was not established yet.
                 Some(index) => self.drop_connection(index, now),
                 None => {}
             }
             self.dialers.retain(|dialer| dialer.key != key);
             self.listeners.iter_mut().for_each(|listener| listener.forget(key));
             self.sessions.drop_session(key);
-            // The requests of this turn are answered; those of the next have nothing to do with it.
+            // The requests of this turn are answered; later ones are not affected by these
+            // failures.
             self.sessions.forget_store_failures();
         }
     }
@@ -342,7 +345,7 @@ impl<A: Application> Engine<A> {
         u64::from(self.options.slow_reader_s) * SECOND_NS
     }
 
-    /// Hands what was committed to the disk, from time to time.
+    /// Syncs committed data to the disk at intervals.
     fn sync(&mut self, now: Now) {
         if !self.has_committed || now.steady_ns < self.next_sync_ns {
             return;
@@ -378,8 +381,8 @@ impl<A: Application> Engine<A> {
 }
 
 impl<A: Application> Engine<A> {
-    /// Adds a session that connects, and continues connecting whenever the connection is lost. It belongs to
-    /// no listener: nobody who connects can log on to it.
+    /// Adds an initiator session, which connects, and reconnects whenever the connection is lost.
+    /// It belongs to no listener, so no incoming connection can log on to it.
     ///
     /// # Errors
     /// [`AddError`].

@@ -1,4 +1,4 @@
-//! Connections that belong to a session: bytes in, events, bytes out, the end.
+//! Attached connections: reading, events, writing, closing.
 
 use std::io;
 
@@ -12,20 +12,21 @@ use super::super::sessions::SessionKey;
 use super::{Engine, READ_LEN};
 use tickwire_host::clock::SECOND_NS;
 
-/// Reads of one connection in a turn, so that a busy one leaves time for others.
+/// Most reads per connection and turn, so that a busy one leaves time for others.
 const READS_MAX: usize = 8;
-/// Writes to one connection in a turn, each of some 64 KiB at most, so that one that is sent much leaves time for others.
+/// Most writes per connection and turn, each of about 64 KiB at most, so that one with much output
+/// leaves time for others.
 const WRITES_MAX: usize = 16;
-/// How long a peer may take to read the last bytes.
+/// Time for the peer to read the last bytes.
 const LINGER_NS: u64 = SECOND_NS;
 
-/// How reading ended.
+/// The result of reading.
 enum Read {
-    /// There is nothing more for now.
+    /// No more bytes are available now.
     Drained,
-    /// There may be more.
+    /// More bytes may be available.
     More,
-    /// The peer is gone.
+    /// The peer has closed the connection, or it failed.
     Closed,
 }
 
@@ -41,7 +42,7 @@ impl<A: Application> Engine<A> {
         }
     }
 
-    /// Handles what an event or the turn before left to do.
+    /// Serves a connection after an event, or to continue the previous turn.
     pub(super) fn serve(&mut self, index: usize, now: Now) {
         let Some(connection) = self.connection_mut(index) else { return };
         if matches!(connection.state, State::Connecting { .. }) {
@@ -58,7 +59,7 @@ impl<A: Application> Engine<A> {
             .connection_mut(index)
             .is_some_and(|connection| matches!(connection.state, State::Deciding { .. }));
         if is_deciding {
-            // Nothing is read meanwhile; a peer that does not wait is gone.
+            // Nothing is read meanwhile; if the peer has closed its side, drop the connection.
             if self.connection_mut(index).is_some_and(|connection| connection.ended) {
                 self.drop_connection(index, now);
             }
@@ -107,7 +108,8 @@ impl<A: Application> Engine<A> {
                 }
                 _ => {}
             }
-            // After a short read there is most likely no more; another event tells if there is.
+            // After a short read most likely no more bytes are available; otherwise another event
+            // follows.
             if len < READ_LEN
                 && let Some(connection) = self.connection_mut(index)
                 && connection.transport.drains_short()
@@ -120,7 +122,7 @@ impl<A: Application> Engine<A> {
         Read::More
     }
 
-    /// Lets the application handle everything that a session has to tell.
+    /// Passes all events of a session to the application.
     pub(super) fn handle_events(&mut self, key: SessionKey, now: Now) {
         let Self { sessions, application, noticed, .. } = self;
         let Some(session) = sessions.session_quietly(key) else { return };
@@ -128,7 +130,7 @@ impl<A: Application> Engine<A> {
         while let Some(event) = session.poll_event(now) {
             match event {
                 Event::Application(delivery) => application.handle_message(key, delivery),
-                // Logons were decided on before they arrived here.
+                // Logons were decided on before they reached the session.
                 Event::Logon(request) => request.refuse(""),
                 Event::Session(notice) => {
                     is_closing |= matches!(notice, SessionEvent::Disconnect(_));
@@ -151,7 +153,7 @@ impl<A: Application> Engine<A> {
         }
     }
 
-    /// Writes what sessions have to say.
+    /// Writes the output of all sessions that have any.
     pub(super) fn transmit_dirty(&mut self, now: Now) {
         while let Some(key) = self.sessions.take_dirty() {
             self.handle_events(key, now);
@@ -159,7 +161,7 @@ impl<A: Application> Engine<A> {
         }
     }
 
-    /// Commits what a session did and writes what it has to say, as far as the connection takes it.
+    /// Commits the changes of a session and writes its output as far as the connection accepts it.
     pub(super) fn transmit(&mut self, key: SessionKey, now: Now) {
         let Self { sessions, connections, .. } = self;
         let index = sessions.connection(key);
@@ -167,7 +169,7 @@ impl<A: Application> Engine<A> {
         let connection = index.and_then(|at| connections.get_mut(at)).and_then(Option::as_mut);
         self.has_committed = true;
         let Some(connection) = connection else {
-            // Not connected: what was sent is committed all the same.
+            // Not connected: sent messages are committed nevertheless.
             let failure = session.poll_transmit(now).err();
             sessions.note_store_failure(key, failure);
             return;
@@ -236,7 +238,7 @@ impl<A: Application> Engine<A> {
         }
     }
 
-    /// Ends a connection when everything was said.
+    /// Closes the sending side after all output was written, and waits for the peer.
     pub(super) fn linger(&mut self, index: usize, now: Now) {
         let until_ns = now.steady_ns.saturating_add(LINGER_NS);
         let Some(connection) = self.connection_mut(index) else { return };
@@ -280,13 +282,13 @@ impl<A: Application> Engine<A> {
         if let Some(listener) = listener.and_then(|listener| self.listeners.get_mut(listener)) {
             listener.open -= 1;
         }
-        // A socket that is closed is forgotten by the operating system in any case.
+        // The operating system deregisters a closed socket in any case.
         let _ = self.poll.registry().deregister(connection.transport.stream());
         self.freed.push(index);
         self.detach(connection.session, now);
     }
 
-    /// Does what a deadline of a connection calls for.
+    /// Handles an expired deadline of a connection.
     pub(super) fn give_up(&mut self, index: usize, now: Now) {
         let Some(connection) = self.connection_mut(index) else { return };
         match connection.state {

@@ -1,4 +1,4 @@
-//! The end of an engine: sessions are logged out before it stops.
+//! Shutdown of an engine: logs all sessions out before it stops.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use mio::Events;
 use tickwire_host::Error;
 use tickwire_host::clock::{SECOND_NS, monotonic_ns};
 
-/// Beyond the sessions' own time for the answer to a Logout: for the last bytes to be read.
+/// Additional time after the sessions' LogoutTimeout, for peers to read the last bytes.
 const GRACE_NS: u64 = SECOND_NS;
-/// Longest turn meanwhile.
+/// Longest turn during a shutdown.
 const TURN: Duration = Duration::from_millis(20);
 
 impl<A: Application> Engine<A> {
