@@ -23,11 +23,11 @@ pub enum DiagnosticKind {
     BadPattern,
     /// A case after one that takes every byte.
     CaseAfterCatchAll,
-    /// A case or a loop body can match nothing, so it could repeat for ever.
+    /// A case or a loop body can match zero bytes, so it could repeat forever.
     CanMatchNothing,
     /// A count is longer than any 64-bit number needs.
     CountTooWide,
-    /// Words or punctuation where they do not belong.
+    /// A syntax error: misplaced words or punctuation.
     Syntax,
     /// A limit of [`Limits`](crate::Limits) is exceeded.
     TooLarge,
@@ -39,7 +39,7 @@ pub enum DiagnosticKind {
     Recursion,
     /// A pattern can read far past its match; a warning.
     ScansPastMatch,
-    /// No number was read into the name, or no block has it.
+    /// No `READ` binds the name, or no block has it.
     UnknownName,
     /// The first word of a line is not a keyword.
     UnknownKeyword,

@@ -19,7 +19,7 @@ pub struct Limits {
     pub states_max: usize,
     /// Included files in total. Default 64.
     pub files_max: usize,
-    /// Names that numbers are read into. Default 32, which is also the maximum.
+    /// Names to which `READ` binds numbers. Default 32, which is also the maximum.
     pub names_max: usize,
     /// Statements after expanding every `CALL`. Default 65536.
     pub expanded_max: usize,

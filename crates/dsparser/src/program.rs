@@ -121,7 +121,7 @@ impl Program {
         &self.actions
     }
 
-    /// Returns the names that numbers are read into, indexed by [`NameId`](crate::NameId).
+    /// Returns the names to which `READ` binds numbers, indexed by [`NameId`](crate::NameId).
     pub fn names(&self) -> &[String] {
         &self.names
     }

@@ -9,7 +9,7 @@ pub use crate::host::{ItemAction, ItemActions};
 use crate::run_error::{RunError, RunErrorKind, StatementText};
 
 /// Limit per run on rounds of `REPEAT` that consume no byte. Without it a large count could keep
-/// the host in a loop almost for ever.
+/// the host in a loop almost forever.
 pub const EMPTY_ROUNDS_MAX: u32 = 65_536;
 
 /// Reads the binary integer of `bytes` bytes at `pos`. Returns the position after it and the

@@ -1,4 +1,4 @@
-//! Errors of a run: a packet does not fit its grammar, or an action failed.
+//! Errors of a run: a packet does not match its grammar, or an action failed.
 
 use std::borrow::Cow;
 use std::fmt;

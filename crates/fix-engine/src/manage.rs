@@ -168,7 +168,7 @@ impl Sessions {
         std::mem::take(&mut self.has_enabled)
     }
 
-    /// Removes and returns the sessions to drop.
+    /// Returns the sessions to drop that still exist.
     pub(super) fn leaving(&mut self) -> Vec<SessionKey> {
         let mut leaving = std::mem::take(&mut self.leaving);
         leaving.retain(|key| self.slot(*key).is_some());

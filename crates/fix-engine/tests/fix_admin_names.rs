@@ -1,4 +1,4 @@
-//! Sessions by their names in paths of the administration.
+//! Finding sessions by their names in administration paths.
 
 mod peers;
 

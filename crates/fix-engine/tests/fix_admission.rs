@@ -1,4 +1,5 @@
-//! Who is admitted: a listener knows its own sessions, and nothing happens before all is right.
+//! Admission: a listener admits peers only to its own sessions, and nothing changes before all
+//! checks have passed.
 
 mod peers;
 
@@ -17,7 +18,7 @@ use tickwire_fix_session::settings::Settings;
 use tickwire_fix_session::{Fsync, MemoryStore, Refusal, SessionId, Store};
 use tickwire_host::clock::unix_ns;
 
-/// A message of `sender` to `A`, in the standard's words.
+/// Returns a message from `sender` to `A`.
 fn message(msg_type: &str, sender: &str, seq_num: u64, body: &[(u32, &str)]) -> Vec<u8> {
     let mut buffer = vec![0; 4096];
     let mut writer = Writer::new(&mut buffer, "FIX.4.4", msg_type);
@@ -33,7 +34,7 @@ fn logon(sender: &str, password: &str) -> Vec<u8> {
     message("A", sender, 1, &[(98, "0"), (108, "30"), (554, password)])
 }
 
-/// What a peer sees: bytes until the connection is closed, or until it has seen `wanted`.
+/// The bytes that a peer receives until the connection is closed, or until `wanted` has arrived.
 struct Seen {
     text: String,
     is_closed: bool,
@@ -59,7 +60,7 @@ fn turn_until_seen(engine: &mut Engine<Collector>, stream: &mut TcpStream, wante
     }
 }
 
-/// Sends a first message and returns what comes of it.
+/// Sends a first message and returns the peer's view of the result.
 fn attempt(engine: &mut Engine<Collector>, address: SocketAddr, bytes: &[u8]) -> Seen {
     let mut stream = TcpStream::connect(address).expect("connects");
     stream.write_all(bytes).expect("writes");
@@ -76,7 +77,7 @@ fn nobody_who_connects_is_logged_on_to_an_initiator() {
     let mut both = engine();
     let (listener, address) = listen(&mut both, AcceptorOptions::new(loopback()));
     accept(&mut both, listener, acceptor_config("CLIENT"));
-    // It calls an address where nobody answers, with credentials.
+    // It connects to an address where nobody listens, with credentials.
     let mut config = peers::initiator_config("US");
     config.id = SessionId::new(tickwire_fix_session::BeginString::Fix44, "A", "VENUE");
     config.username = Some("me".to_owned());
@@ -145,7 +146,7 @@ fn sessions_are_added_once_and_in_their_role() {
     assert_eq!(added, Err(AddError::Role));
 }
 
-/// A template whose stores are counted, for counterparties that have to know a password.
+/// A template that counts its stores, for counterparties that need a password.
 fn counting_template(
     acceptor: &mut Engine<Collector>,
     template_sessions_max: usize,
@@ -189,7 +190,7 @@ fn sessions_of_a_template_are_opened_and_counted_only_when_let_in() {
     }
     assert!(attempt(&mut acceptor, address, &logon("THREE", "right")).is_closed);
     assert_eq!((acceptor.refusals(Refusal::Limit), opened.load(Ordering::Relaxed)), (1, 2));
-    // Whoever goes makes room.
+    // A closed connection makes room.
     drop(streams.remove(0));
     let begun = Instant::now();
     while attempt(&mut acceptor, address, &logon("THREE", "right")).is_closed {
@@ -217,7 +218,7 @@ fn a_store_that_cannot_be_opened_is_told_and_lets_nobody_in() {
     assert!(acceptor.sessions().is_empty());
 }
 
-/// An acceptor with one session that asks about Logons.
+/// An acceptor with one session whose Logons the application decides on.
 fn asking(tweak: impl FnOnce(&mut AcceptorOptions)) -> (Engine<Collector>, SessionKey, SocketAddr) {
     let mut acceptor = engine();
     let mut options = AcceptorOptions::new(loopback());
@@ -273,7 +274,7 @@ fn the_application_may_decide_later_and_from_another_thread() {
     assert_eq!((id, asked_peer.address), (acceptor_config("I").id, peer));
     assert!(asked_peer.certificates.is_empty());
     assert_eq!(numbers(&acceptor, key), (1, 1));
-    // A database takes its time; then its thread wakes the engine.
+    // Another thread decides later, as after a database query, and wakes the engine.
     let handle = acceptor.handle();
     let database = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(50));
@@ -288,7 +289,7 @@ fn the_application_may_decide_later_and_from_another_thread() {
     while numbers(&acceptor, key) != (2, 3) {
         acceptor.turn(Duration::from_millis(1)).expect("a turn");
     }
-    // A decision on what is decided has no effect.
+    // A second decision has no effect.
     acceptor.decide(ticket, Decision::Refuse { text: String::new() });
     acceptor.turn(Duration::from_millis(1)).expect("a turn");
     assert!(acceptor.sessions().session(key).expect("there").is_logged_on());
@@ -321,7 +322,7 @@ fn pending_decisions_are_bounded_in_number_and_time() {
     assert!(begun.elapsed() < Duration::from_secs(5));
     assert_eq!(acceptor.refusals(Refusal::Undecided), 3);
     assert_eq!(numbers(&acceptor, key), (1, 1));
-    // There is room again, and a peer that does not wait leaves it at once.
+    // There is room again, and a peer that disconnects releases it at once.
     for _ in 0..5 {
         let asked = acceptor.application().asked.len();
         let mut stream = TcpStream::connect(address).expect("connects");
@@ -344,7 +345,7 @@ fn idle_connections_of_one_address_lock_nobody_out() {
         acceptor.turn(Duration::ZERO).expect("a turn");
     }
     for _ in 0..40 {
-        // Another address, and the same one.
+        // From another address, and from the same one.
         for bind in [Ipv4Addr::new(127, 0, 0, 2), Ipv4Addr::LOCALHOST] {
             let socket = peers::connect_from(IpAddr::V4(bind), address);
             let mut stream = socket;
@@ -383,7 +384,7 @@ fn a_flood_of_one_address_leaves_the_others_their_rate() {
     assert!(!turn_until_seen(&mut acceptor, &mut stream, "|35=A|").is_closed);
 }
 
-/// Two sections of acceptors in one file.
+/// Sets up two acceptor sections of one file.
 fn sections(first: &str, second: &str) -> Result<(), ConfigureError> {
     let base = "ConnectionType=acceptor\nBeginString=FIX.4.4\nSenderCompID=A\nUseDataDictionary=N\n\
                 SocketAcceptAddress=127.0.0.1\nSocketAcceptPort=0\n";

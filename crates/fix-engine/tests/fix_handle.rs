@@ -1,4 +1,4 @@
-//! Sessions used from other threads than the engine's.
+//! Sessions used from threads other than the engine's.
 
 mod peers;
 #[path = "../../fix-session/tests/watched/mod.rs"]
@@ -23,7 +23,7 @@ use tickwire_fix_session::{
 use tickwire_host::Stop;
 use watched::{Act, Watched, full};
 
-/// Sends a message of that number.
+/// Sends a message with this number.
 fn send(
     handle: &EngineHandle,
     session: SessionKey,
@@ -58,7 +58,7 @@ fn messages_of_other_threads_go_out_at_once_in_order_and_are_acknowledged() {
         last = seq_num.expect("stored");
     }
     assert!(begun.elapsed() < Duration::from_millis(900), "{:?}", begun.elapsed());
-    // Of one thread they keep their order without waiting for answers.
+    // Requests of one thread keep their order, even if it does not wait for answers.
     let answers: Vec<_> =
         (21..=3000).map(|number| send(&handle, calling, number).expect("taken")).collect();
     peers::run_until(&mut [&mut acceptor], |engines| engines[0].application().received == 3000);
@@ -66,7 +66,7 @@ fn messages_of_other_threads_go_out_at_once_in_order_and_are_acknowledged() {
         last += 1;
         assert_eq!(answer.wait().expect("answered").expect("stored"), last);
     }
-    // What happens to sessions is their thread's business; anything can be asked there.
+    // A request can run any function on the engine's thread.
     let next = handle.call(move |sessions, _| {
         sessions.session(calling).map(|session| session.store().next_sender())
     });
@@ -108,7 +108,7 @@ fn what_waits_is_bounded_and_ends_with_the_engine() {
 #[test]
 fn a_message_that_the_store_does_not_take_is_not_acknowledged() {
     let mut initiator = engine();
-    // Not connected: the message is for the next Logon.
+    // Not connected: the message waits for the next Logon.
     let is_full = |act, _: &mut MemoryStore| match act {
         Act::Commit { .. } => Err(full("commit")),
         Act::Reset | Act::Sync => Ok(()),
@@ -140,10 +140,10 @@ fn sessions_are_switched_off_and_on_and_removed_while_their_engine_runs() {
     peers::run_until(&mut engines, |engines| logged_on(engines[1], calling));
     assert_eq!(engines[1].sessions().peer(calling), Some(address));
     assert!(engines[0].sessions().peer(accepting).is_some());
-    // Numbers do not change under a peer.
+    // Sequence numbers cannot be set while a peer is connected.
     let changed = engines[0].sessions_mut().set_numbers(accepting, Some(7), None);
     assert!(matches!(changed, Err(NumbersError::Connected)), "{changed:?}");
-    // One that is off is logged out, and lets nobody in.
+    // A disabled session is logged out and refuses Logons.
     engines[0].sessions_mut().set_enabled(accepting, false, peers::now());
     peers::run_until(&mut engines, |engines| {
         let refused = engines[0].sessions().refusals_of(accepting).collect::<Vec<_>>();
@@ -154,7 +154,7 @@ fn sessions_are_switched_off_and_on_and_removed_while_their_engine_runs() {
         (store.next_sender(), store.next_target())
     };
     assert_eq!(store(engines[0], accepting), (3, 3), "a refused Logon uses no number");
-    // The side that calls stops calling when it is switched off.
+    // A disabled initiator stops connecting.
     engines[1].sessions_mut().set_enabled(calling, false, peers::now());
     peers::run_until(&mut engines, |engines| !connected(engines[1], calling));
     let refused = |engine: &Engine<Collector>| engine.refusals(Refusal::Disabled);
@@ -170,7 +170,7 @@ fn sessions_are_switched_off_and_on_and_removed_while_their_engine_runs() {
     assert_eq!(store(engines[0], accepting), (3, 3));
     engines[0].sessions_mut().set_numbers(accepting, Some(20), Some(30)).expect("set");
     engines[1].sessions_mut().set_numbers(calling, Some(30), Some(20)).expect("set");
-    // On again, they agree on their new numbers.
+    // Enabled again, both agree on their new numbers.
     let handle = engines[0].handle();
     let _ = handle.call(move |sessions, now| sessions.set_enabled(accepting, true, now));
     engines[1].sessions_mut().set_enabled(calling, true, peers::now());
@@ -178,7 +178,7 @@ fn sessions_are_switched_off_and_on_and_removed_while_their_engine_runs() {
         logged_on(engines[0], accepting) && logged_on(engines[1], calling)
     });
     assert_eq!(store(engines[0], accepting), (21, 31));
-    // Removed, it is logged out first; then its name is free, but not before.
+    // A removed session is logged out first; its id is free only afterwards.
     engines[1].sessions_mut().remove(calling, peers::now());
     let again = |engine: &mut Engine<Collector>| {
         let store = Box::new(MemoryStore::new());
@@ -199,7 +199,7 @@ fn sessions_are_switched_off_and_on_and_removed_while_their_engine_runs() {
     new.expect("the name is free");
     let key = again(engines[1]).expect("the name is free");
     peers::run_until(&mut engines, |engines| logged_on(engines[1], key));
-    // A key of what is gone is nobody's.
+    // The key of a removed session matches no other.
     assert!(!engines[1].sessions().is_enabled(calling));
     let set = engines[1].sessions_mut().set_numbers(calling, Some(2), None);
     assert!(matches!(set, Err(NumbersError::Unknown)));
@@ -208,7 +208,7 @@ fn sessions_are_switched_off_and_on_and_removed_while_their_engine_runs() {
     assert!(matches!(answer.wait(), Ok(Err(SendError::NotLoggedOn))));
 }
 
-/// A store that cannot commit as often as it is told.
+/// A store whose commits fail a given number of times.
 fn failing(failures: Arc<AtomicU32>) -> impl Store + Send {
     Watched::new(MemoryStore::new(), move |act, _: &mut MemoryStore| {
         let count = |left: u32| left.checked_sub(1);
@@ -236,7 +236,7 @@ fn a_failure_of_the_store_is_told_even_if_the_next_commit_succeeds() {
         peers::run_until(&mut [&mut acceptor, &mut initiator], |engines| {
             engines[1].sessions().session(key).expect("there").is_logged_on()
         });
-        // The session is disconnected because of it, and commits again.
+        // The failure disconnects the session; later commits succeed.
         failures.store(1, Ordering::SeqCst);
         if by_call {
             let write = |writer: &mut Writer<'_>| writer.uint(Tag(148), 1);
@@ -252,7 +252,8 @@ fn a_failure_of_the_store_is_told_even_if_the_next_commit_succeeds() {
             assert!(matches!(error, SendError::Store(_)), "{error}");
         }
         assert_eq!(failures.load(Ordering::SeqCst), 0);
-        // The application is told why its connection is gone, although it went at once.
+        // The application learns the reason of the disconnection although the connection closed at
+        // once.
         let why = DisconnectReason::Store(full("commit").to_string());
         let notices = &initiator.application().notices;
         assert!(notices.contains(&SessionEvent::Disconnect(why)), "{notices:?}");
@@ -291,7 +292,8 @@ fn a_failure_of_a_dropped_store_is_told_to_who_used_it() {
         let is_connected = engines[0].sessions().session(key).expect("there").is_connected();
         !is_connected && !engines[0].application().asked.is_empty()
     });
-    // In one turn the session takes a message and then makes room for another, which closes its store.
+    // In one turn the session accepts a message and is then removed to make room for another, which
+    // closes its store.
     let (_, _, ticket) = acceptor.application().asked[0].clone();
     failures.store(1, Ordering::SeqCst);
     let answer = send(&acceptor.handle(), key, 1).expect("taken");
@@ -303,7 +305,7 @@ fn a_failure_of_a_dropped_store_is_told_to_who_used_it() {
     let error = answer.wait().expect("answered").expect_err("not stored");
     assert!(matches!(error, SendError::Store(_)), "{error}");
     assert_eq!(other.wait(), Err(HandleError::Store));
-    // It is told once.
+    // The failure is reported once.
     let next = acceptor.handle().call(|_, _| ()).expect("taken");
     acceptor.turn(Duration::ZERO).expect("a turn");
     assert_eq!(next.wait(), Ok(()));
@@ -318,7 +320,7 @@ fn a_failure_while_a_removed_session_is_dropped_is_not_told_to_the_requests_of_t
     let key =
         initiator.add_initiator(initiator_config("I"), Box::new(store), options).expect("added");
     initiator.sessions_mut().remove(key, peers::now());
-    // What the session did is committed first, which fails; then its store is closed, which fails too.
+    // The changes are committed first, which fails; then the store is closed, which fails too.
     failures.store(2, Ordering::SeqCst);
     let same_turn = initiator.handle().call(|_, _| ()).expect("taken");
     initiator.turn(Duration::ZERO).expect("a turn");
@@ -355,7 +357,7 @@ fn requests_of_an_engine_that_was_stopped_are_done_or_refused() {
     engine.run(&stop).expect("ends");
     assert_eq!(before.wait(), Ok(1));
     assert_eq!(handle.call(|_, _| 2).err(), Some(HandleError::Ended));
-    // One that runs again takes requests again.
+    // An engine that runs again accepts requests again.
     engine.turn(Duration::ZERO).expect("a turn");
     let again = handle.call(|_, _| 3).expect("taken");
     engine.turn(Duration::ZERO).expect("a turn");
@@ -382,7 +384,7 @@ fn an_initiator_added_by_a_handle_connects_at_once() {
         let is_logged_on = move |sessions: &mut Sessions, _| {
             sessions.session(key).is_some_and(|session| session.is_logged_on())
         };
-        // The other side is served between two looks.
+        // The other side runs between two checks.
         handle.call(is_logged_on).is_ok_and(|answer| answer.wait() == Ok(true))
     });
     assert!(begun.elapsed() < Duration::from_millis(900), "{:?}", begun.elapsed());

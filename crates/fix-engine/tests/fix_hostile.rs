@@ -17,7 +17,7 @@ use tickwire_host::clock::unix_ns;
 /// Messages of the honest session while others attack.
 const HONEST: u64 = 2_000;
 
-/// An acceptor with an honest session, and the honest initiator.
+/// An acceptor and an honest initiator, whose session must continue.
 struct Stage {
     acceptor: Engine<Collector>,
     honest: Engine<Collector>,
@@ -39,7 +39,7 @@ impl Stage {
         Self { acceptor, honest, honest_key, listener, address }
     }
 
-    /// Waits for the honest session to be logged on.
+    /// Waits until the honest session is logged on.
     fn begin(&mut self) {
         let key = self.honest_key;
         run_until(&mut [&mut self.acceptor, &mut self.honest], |engines| {
@@ -47,7 +47,7 @@ impl Stage {
         });
     }
 
-    /// Lets the honest session send, and checks that all of it arrives over one and the same logon.
+    /// Lets the honest session send, and checks that everything arrives without a second logon.
     fn honest_goes_on(&mut self) {
         let expected = self.acceptor.application().received + HONEST;
         self.honest.application_mut().to_send.insert(self.honest_key, HONEST);
@@ -69,7 +69,7 @@ impl Stage {
         stream
     }
 
-    /// Turns until the acceptor has closed a connection.
+    /// Runs until the acceptor has closed a connection.
     fn is_closed(&mut self, stream: &mut TcpStream) -> bool {
         let begun = Instant::now();
         let mut buffer = [0; 65_536];
@@ -85,7 +85,7 @@ impl Stage {
     }
 }
 
-/// A message of `sender` to the acceptor.
+/// Returns a message from `sender` to the acceptor.
 fn message(msg_type: &str, sender: &str, seq_num: u64, body: &[(u32, &str)]) -> Vec<u8> {
     let mut buffer = vec![0; 4096];
     let mut writer = Writer::new(&mut buffer, "FIX.4.4", msg_type);
@@ -101,7 +101,7 @@ fn logon(sender: &str) -> Vec<u8> {
     message("A", sender, 1, &[(98, "0"), (108, "30")])
 }
 
-/// Resident memory of this process in bytes.
+/// Returns the resident memory of this process in bytes.
 fn resident() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").expect("Linux");
     let pages: u64 = text.split(' ').nth(1).expect("resident").parse().expect("a number");
@@ -165,7 +165,7 @@ fn garbage_and_absurd_lengths_cost_nothing() {
     ];
     for attack in attacks {
         let mut stream = stage.connect();
-        // The acceptor may close before all is written.
+        // The acceptor may close the connection before everything is written.
         let _ = stream.write_all(attack);
         for _ in 0..200 {
             let _ = stream.write(&[b'x'; 4096]);
@@ -185,7 +185,7 @@ fn a_session_that_turns_hostile_is_bounded_too() {
     let before = resident();
     let mut stream = stage.connect();
     stream.write_all(&logon("EVIL")).expect("writes");
-    // Messages far ahead of what is expected are held, but not without bound.
+    // Messages far ahead of the expected number are held, but not without limit.
     let long = "x".repeat(3000);
     for seq_num in 0..20_000 {
         let bytes = message("B", "EVIL", 1_000 + seq_num, &[(148, "1"), (58, &long)]);
@@ -196,7 +196,7 @@ fn a_session_that_turns_hostile_is_bounded_too() {
 }
 
 impl Stage {
-    /// Writes all of it, however long it takes; returns whether the peer was there to the end.
+    /// Writes all bytes, however long it takes. Returns false if the peer disconnected.
     fn write_all(&mut self, stream: &mut TcpStream, mut bytes: &[u8]) -> bool {
         while !bytes.is_empty() {
             match stream.write(bytes) {
@@ -208,7 +208,7 @@ impl Stage {
         true
     }
 
-    /// Turns until what was read so far holds `wanted`.
+    /// Runs until the bytes read contain `wanted`.
     fn reads(&mut self, stream: &mut TcpStream, wanted: &[u8]) -> bool {
         let (begun, mut seen, mut buffer) = (Instant::now(), Vec::new(), [0; 65_536]);
         while begun.elapsed() < Duration::from_secs(20) {
@@ -242,7 +242,7 @@ fn absurd_lengths_and_garbage_after_the_logon_cost_nothing_and_the_session_goes_
         for _ in 0..256 {
             assert!(stage.write_all(&mut stream, &[b'x'; 16_384]));
         }
-        // Its place in the stream is found again.
+        // The framer resynchronizes.
         let id = format!("alive{seq_num}");
         let question = message("1", "EVIL", seq_num, &[(112, &id)]);
         assert!(stage.write_all(&mut stream, &question));
@@ -259,7 +259,7 @@ fn a_flood_of_requests_by_a_peer_that_does_not_read_is_bounded() {
     let mut stage = Stage::new(|_| {}, options);
     let key = accept(&mut stage.acceptor, stage.listener, acceptor_config("EVIL"));
     stage.begin();
-    // There is much to send again.
+    // The resend is large.
     let long = "x".repeat(1000);
     let now = peers::now();
     for _ in 0..20_000 {
@@ -336,14 +336,14 @@ fn a_peer_that_ends_right_after_a_message_is_gone_at_once() {
     let mut stage = Stage::new(|_| {}, EngineOptions::default());
     let key = accept(&mut stage.acceptor, stage.listener, acceptor_config("BRIEF"));
     let mut stream = stage.connect();
-    // With such a heartbeat silence is not noticed while the test runs.
+    // With this interval, silence is not detected during the test.
     let logon = message("A", "BRIEF", 1, &[(98, "0"), (108, "3600")]);
     stream.write_all(&logon).expect("writes");
     let mut acceptor = stage.acceptor;
     run_until(&mut [&mut acceptor], |engines| {
         engines[0].sessions().session(key).expect("there").is_logged_on()
     });
-    // Both are there when the acceptor looks: the message and the end.
+    // Message and end of the stream arrive together.
     stream.write_all(&message("B", "BRIEF", 2, &[(148, "1")])).expect("writes");
     stream.shutdown(Shutdown::Write).expect("ends");
     run_until(&mut [&mut acceptor], |engines| {
@@ -352,7 +352,7 @@ fn a_peer_that_ends_right_after_a_message_is_gone_at_once() {
     assert_eq!(acceptor.application().received, 1);
 }
 
-/// Whether the system asks the other end of a connection for signs of life when nothing is sent (proc(5), tcp).
+/// Returns true if TCP keep-alive is active on a connection (proc(5), tcp).
 fn is_kept_alive(local: SocketAddr, peer: SocketAddr) -> bool {
     let port = |address: SocketAddr| format!(":{:04X}", address.port());
     let table = std::fs::read_to_string("/proc/net/tcp").expect("of this system");

@@ -118,7 +118,7 @@ fn a_template_makes_no_more_sessions_than_allowed() {
         keys.map(|key| engine.sessions().session(key).expect("there").counters().logons)
     };
     let (mut sum, mut after) = (0, 0);
-    // Whoever comes third is refused, again and again: it tries every ten milliseconds.
+    // The third initiator is refused repeatedly: it retries every ten milliseconds.
     run_until(&mut [&mut acceptor, &mut initiator], |engines| {
         sum = logons(engines[1]).into_iter().sum::<u64>();
         after += u32::from(sum >= 2);
@@ -127,7 +127,7 @@ fn a_template_makes_no_more_sessions_than_allowed() {
     assert_eq!((acceptor.sessions().len(), sum), (2, 2));
 }
 
-/// Files of an authority, a server and a client, and of an untrusted peer.
+/// Certificate files of an authority, a server, a client, and an untrusted peer.
 struct Certificates {
     folder: Folder,
 }
@@ -161,7 +161,7 @@ impl Certificates {
         self.folder.path(name)
     }
 
-    /// A certificate as it is on the wire.
+    /// Returns a certificate in wire form (DER).
     fn der(&self, name: &str) -> Vec<u8> {
         use rustls::pki_types::{CertificateDer, pem::PemObject};
         CertificateDer::from_pem_file(self.path(name)).expect("a certificate").to_vec()
@@ -226,7 +226,8 @@ fn a_session_may_want_a_certificate_of_its_own() {
     let mut options = AcceptorOptions::new(loopback());
     options.tls = Some(certificates.server());
     let (listener, address) = listen(&mut acceptor, options);
-    // The authority has signed both: the server's may not be used by the client's session.
+    // The authority has signed both certificates, but the client's session does not allow the
+    // server's.
     for (name, certificate) in [("CLIENT", "client"), ("SERVER", "client")] {
         let mut config = acceptor_config(name);
         config.authenticate = true;

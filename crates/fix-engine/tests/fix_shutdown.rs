@@ -1,4 +1,4 @@
-//! The end of an engine, and what many sessions need.
+//! Shutdown of an engine, and the resources of many sessions.
 
 mod peers;
 
@@ -109,7 +109,7 @@ fn names_and_files_that_other_engines_take_are_taken() {
     let session = acceptor.sessions().keys().next().expect("there");
     let session = acceptor.sessions().session(session).expect("there");
     assert!(session.config().dictionaries.is_some(), "the built-in one");
-    // Its name is looked up again after the first address, which is one of yesterday, has failed.
+    // The host is looked up again after its first, outdated address has failed.
     let mut initiator = engine();
     let mut options = peers::quick("127.0.0.1:1".parse().expect("an address"));
     options.hosts = vec![("localhost".to_owned(), address.port())];

@@ -25,7 +25,7 @@ use tickwire_fix_session::{
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, BufStream, DuplexStream, ReadBuf, duplex};
 use watched::{Act, Before, Watched, full};
 
-/// A store whose disk is full when it is told so.
+/// A store with a simulated full disk.
 type Filling = Watched<MemoryStore, Before<MemoryStore>>;
 
 fn filling(is_full: Arc<AtomicBool>) -> Filling {
@@ -36,7 +36,7 @@ fn filling(is_full: Arc<AtomicBool>) -> Filling {
     Watched::new(MemoryStore::new(), Box::new(before))
 }
 
-/// An acceptor and an initiator, and whether the initiator's disk is full.
+/// Returns an acceptor and an initiator, and the flag that fills the initiator's disk.
 fn pair(options: SessionTaskOptions) -> ([SessionTask<Filling>; 2], Arc<AtomicBool>) {
     let is_full = Arc::new(AtomicBool::new(false));
     let accepting = Session::new(acceptor_config("I"), filling(Arc::default()));
@@ -61,7 +61,7 @@ async fn send(
     sent.await.expect("the task runs")
 }
 
-/// Runs a task over a connection; returns how it ended and the numbers that arrived.
+/// Runs a task over a connection. Returns how it ended and the numbers of received messages.
 async fn run(task: &mut SessionTask<Filling>, connection: DuplexStream) -> (TaskEnd, Vec<u64>) {
     let mut numbers = Vec::new();
     let end = task
@@ -98,7 +98,7 @@ async fn a_connection_that_is_lost_loses_nothing() {
                 send(&handle, 50 * round + number).await.expect("stored");
             }
         };
-        // The initiator is dropped in the middle of what it sends, its connection with it.
+        // The initiator's future is dropped while it sends, which closes its connection.
         let calling = async {
             tokio::select! {
                 end = run(&mut initiator, near) => panic!("{:?}", end.0),
@@ -112,7 +112,7 @@ async fn a_connection_that_is_lost_loses_nothing() {
     let (near, far) = duplex(1 << 10);
     let ending = async {
         while handle.call(|session, _| !session.is_logged_on()).await.expect("runs") {}
-        // What is missing is requested before the Logout is answered.
+        // Missing messages are requested before the Logout is answered.
         tokio::time::sleep(Duration::from_millis(50)).await;
         handle.call(|session, now| session.logout(now, "")).await.expect("runs");
     };
@@ -153,7 +153,7 @@ async fn a_connection_that_keeps_bytes_back_is_flushed() {
     assert_eq!(delivered, 1);
 }
 
-/// Reads nothing and takes nothing.
+/// A connection that accepts no bytes and returns none.
 struct Shut;
 
 impl AsyncRead for Shut {
@@ -215,7 +215,7 @@ async fn what_the_store_does_not_take_is_not_acknowledged() {
     let expected =
         [SessionEvent::LoggedOn, SessionEvent::Disconnect(why), SessionEvent::StoreFailed { text }];
     assert_eq!(told, expected);
-    // Who asks when nobody runs the task waits; who asks when it is gone hears so.
+    // A request waits while the task does not run; once the task is dropped, it fails.
     drop(initiator);
     let asked = handle.call(|_, _| ()).await;
     assert_eq!(asked, Err(HandleError::Ended));

@@ -1,4 +1,4 @@
-//! The example that signs a Logon, run.
+//! Runs the example of a signed Logon.
 
 #[path = "../examples/signature_logon.rs"]
 #[allow(dead_code)]

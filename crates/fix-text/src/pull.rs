@@ -78,8 +78,8 @@ struct Text {
 }
 
 impl Text {
-    /// Passes on several messages, and reads more of the file if there are none. Returns false at
-    /// the end.
+    /// Passes several messages to `handle`, and reads more of the file if there are none. Returns
+    /// false at the end.
     fn step(&mut self, handle: &mut impl FnMut(Place<'_>, Found<'_>)) -> io::Result<bool> {
         let paused = self.paused.clone();
         let mut scanner = match self.is_last {

@@ -1,5 +1,5 @@
-//! Reading and writing the messages of the industry's usual speed test, for each engine of this
-//! machine.
+//! Benchmarks of reading and writing the messages that FIX benchmarks commonly use, with each
+//! engine that this machine supports.
 //!
 //! Uses the shared messages if they exist; otherwise reports that and continues.
 
@@ -13,7 +13,8 @@ use tickwire_fix::{
     Validator, Writer,
 };
 
-/// This project's own message with groups and text, used beside or in place of the shared ones.
+/// A message of this project with groups and text, used beside the shared ones or, if they are
+/// missing, instead.
 const OWN: &str = "35=X|49=EXCH|56=CLIENT|34=12345|52=20240307-09:30:00.123456|262=req-1|268=2|\
     279=0|269=0|278=a1|55=ABCD|270=101.25|271=300|346=4|279=1|269=1|278=b7|55=ABCD|270=101.5|271=50|";
 
@@ -130,8 +131,8 @@ impl<'m> Order<'m> {
     }
 }
 
-/// Returns the order of the usual speed test, or this project's own equivalent if the shared
-/// messages are missing.
+/// Returns the NewOrderSingle of the shared messages, or this project's equivalent if they are
+/// missing.
 fn order_bytes() -> Vec<u8> {
     let own = "35=D|49=CLIENT|56=MARKET|34=499650|52=20240307-11:20:43|11=ord509647-500000|21=1|55=BHP|\
         54=1|60=20240307-11:20:14|38=57|40=2|44=298.075|59=4|";

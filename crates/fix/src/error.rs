@@ -89,7 +89,7 @@ impl Error {
     }
 
     /// Returns the value for SessionRejectReason (373); `None` if the message is garbled, or the
-    /// error is not one of input.
+    /// error concerns a message being written.
     pub const fn session_reject_reason(&self) -> Option<SessionRejectReason> {
         Some(match self.kind {
             ErrorKind::BodyLength

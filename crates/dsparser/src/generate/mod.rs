@@ -1,8 +1,8 @@
 //! The Rust generator.
 //!
 //! The source has the structure of the grammar: a loop for a loop, a `match` for a switch. Patterns
-//! become calls of [`rt`](crate::rt) or functions of their own. Stop-bit items are walked in place
-//! and hand their integer to the action.
+//! become calls of [`rt`](crate::rt) or separate functions. Stop-bit items are decoded in place,
+//! and their integer is passed to the action.
 
 mod scan;
 mod source;
@@ -16,8 +16,8 @@ use source::{Source, comment};
 /// Writes the program as a Rust module with `pub fn run<H: Host>(packet, host)`, which behaves like
 /// [`Machine::run`](crate::Machine::run) on every packet.
 ///
-/// `command` is the command that generates the module again. It stands in the module's head beside
-/// the SHA-256 of the grammar. The module also has `GRAMMAR_SHA256`, `ACTIONS` and `STATEMENTS`.
+/// `command` is the command that regenerates the module. The head of the module names it and the
+/// SHA-256 of the grammar. The module also has `GRAMMAR_SHA256`, `ACTIONS` and `STATEMENTS`.
 pub fn generate(program: &Program, command: &str) -> String {
     let mut source = Source::default();
     head(program, command, &mut source);
@@ -61,7 +61,7 @@ fn head(program: &Program, command: &str, source: &mut Source) {
     }
 }
 
-/// Writes a table with one entry a line; the formatter skips it.
+/// Writes a table with one entry per line; rustfmt skips it.
 fn table(name: &str, kind: &str, entries: impl ExactSizeIterator<Item = String>, to: &mut Source) {
     to.line("#[rustfmt::skip]");
     to.line(&format!("pub static {name}: [{kind}; {}] = [", entries.len()));

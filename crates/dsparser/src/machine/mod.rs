@@ -285,7 +285,7 @@ impl Machine {
         &self.statements
     }
 
-    /// Returns the names that numbers are read into, indexed by [`NameId`].
+    /// Returns the names to which `READ` binds numbers, indexed by [`NameId`].
     pub fn names(&self) -> &[String] {
         &self.names
     }

@@ -76,7 +76,7 @@ impl Machine {
     /// of `REPEAT` that consume none are limited.
     ///
     /// # Errors
-    /// [`RunError`] if the packet does not fit or an action fails.
+    /// [`RunError`] if the packet does not match the grammar or an action fails.
     pub fn run<H: Host>(&self, packet: &[u8], host: &mut H) -> Result<usize, RunError> {
         // With `LAST`, `drive` never waits for more input.
         Ok(self.drive::<true, H>(packet, host, None)?.unwrap_or_default())

@@ -1,4 +1,4 @@
-//! What tests of sessions over TCP share. Not every test uses all of it.
+//! Support for tests of sessions over TCP; not every test uses all of it.
 #![allow(dead_code)]
 
 use std::collections::HashMap;
@@ -28,18 +28,18 @@ pub fn now() -> Now {
 /// Sends numbered messages and checks that those received are in order.
 #[derive(Debug, Default)]
 pub struct Collector {
-    /// Messages to send still, by session.
+    /// Number of messages still to send, by session.
     pub to_send: HashMap<SessionKey, u64>,
     sent: HashMap<SessionKey, u64>,
     last: HashMap<SessionKey, u64>,
     pub received: u64,
-    /// Whether every message is answered with a long one.
+    /// True to answer every message with a long one.
     pub answers: bool,
-    /// What is said to Logons that are asked about; the password `right` is right if there is nothing.
+    /// The decision on Logons; if `None`, those with the password `right` are accepted.
     pub decision: Option<Decision>,
-    /// Logons that were asked about.
+    /// Logons that were presented for a decision.
     pub asked: Vec<(SessionId, Peer, Ticket)>,
-    /// What sessions told.
+    /// Notices of the sessions.
     pub notices: Vec<SessionEvent>,
     /// Connections refused.
     pub refused: Vec<(Option<SessionId>, Refusal, String)>,
@@ -56,7 +56,7 @@ impl Application for Collector {
                 writer.str(Tag(148), "answer");
                 writer.bytes(Tag(58), &[b'x'; 1000]);
             });
-            // A peer that does not read is answered no more in time; nobody waits for it.
+            // The answers to a peer that does not read are eventually refused.
             assert!(matches!(sent, Ok(_) | Err(SendError::QueueFull)), "{sent:?}");
         }
     }
@@ -107,12 +107,12 @@ fn config(role: Role, sender: &str, target: &str) -> Config {
     config
 }
 
-/// An acceptor called `A` for a counterparty.
+/// Returns the configuration of the acceptor `A` for a counterparty.
 pub fn acceptor_config(target: &str) -> Config {
     config(Role::Acceptor, "A", target)
 }
 
-/// An initiator that calls `A`.
+/// Returns the configuration of an initiator that connects to `A`.
 pub fn initiator_config(sender: &str) -> Config {
     config(Role::Initiator, sender, "A")
 }
@@ -125,7 +125,7 @@ pub fn loopback() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 0))
 }
 
-/// Listens; returns the listener and where it listens.
+/// Starts a listener. Returns its key and address.
 pub fn listen(
     engine: &mut Engine<Collector>,
     options: AcceptorOptions,
@@ -134,13 +134,13 @@ pub fn listen(
     (listener, engine.address(listener).expect("there"))
 }
 
-/// Adds a session in memory to a listener.
+/// Adds a session with a memory store to a listener.
 pub fn accept(engine: &mut Engine<Collector>, listener: ListenerKey, config: Config) -> SessionKey {
     let store = Box::new(MemoryStore::new());
     engine.add_acceptor(listener, config, store, Access::default()).expect("added")
 }
 
-/// What a template makes of a configuration.
+/// Returns a template session with a memory store.
 pub fn in_memory(config: Config) -> TemplateSession {
     let open = || Ok((Box::new(MemoryStore::new()) as BoxStore, None));
     TemplateSession { config, access: Access::default(), open: Box::new(open) }
@@ -152,13 +152,13 @@ pub fn quick(address: SocketAddr) -> InitiatorOptions {
     options
 }
 
-/// Adds an initiator in memory that calls `A`.
+/// Adds an initiator with a memory store that connects to `A`.
 pub fn connect(engine: &mut Engine<Collector>, name: &str, address: SocketAddr) -> SessionKey {
     let store = Box::new(MemoryStore::new());
     engine.add_initiator(initiator_config(name), store, quick(address)).expect("added")
 }
 
-/// Runs engines in turn until something is so.
+/// Runs engines in turn until a condition holds.
 pub fn run_until(
     engines: &mut [&mut Engine<Collector>],
     mut is_so: impl FnMut(&[&mut Engine<Collector>]) -> bool,
@@ -172,7 +172,7 @@ pub fn run_until(
     }
 }
 
-/// A folder removed at the end.
+/// A temporary folder, removed on drop.
 #[derive(Debug)]
 pub struct Folder(PathBuf);
 

@@ -22,7 +22,7 @@ use crate::tag::Tag;
 
 /// The dictionaries that ship with the library, in QuickFIX's format.
 ///
-/// They are QuickFIX's own, under the licence in the same folder.
+/// The files are those of QuickFIX, under the licence in the same folder.
 pub mod shipped {
     /// FIX 4.0.
     pub const FIX40: &str = include_str!("../../dictionaries/FIX40.xml");
@@ -62,7 +62,7 @@ pub mod shipped {
 pub struct EnumValue {
     /// The value on the wire.
     pub value: String,
-    /// Its name, as in `BUY`.
+    /// Its name, such as `BUY`.
     pub description: String,
 }
 
@@ -267,7 +267,7 @@ impl Dictionary {
     }
 
     /// Parses a FIX Orchestra repository, version 1.0: fields, code sets, components, groups,
-    /// messages and datatypes. Ignores workflow and actors; of scenarios, reads the base.
+    /// messages and datatypes. Ignores workflow and actors, and all scenarios except the base.
     ///
     /// # Errors
     /// All problems of the file, in the order of their lines.

@@ -20,7 +20,7 @@ const FIXT: &str = "FIXT.1.1";
 const HEADER: &str = "StandardHeader";
 const TRAILER: &str = "StandardTrailer";
 
-/// True if the top element is that of an Orchestra, judged without parsing the file.
+/// True if the top element is that of an Orchestra repository. Does not parse the rest of the file.
 pub(super) fn is_repository(text: &str) -> bool {
     let mut rest = text;
     while let Some(at) = rest.find('<') {
@@ -288,7 +288,7 @@ impl<'x> Loader<'x> {
                 "groupRef" => self.add_group(child, id, is_required, path, members),
                 "componentRef" => match self.components.get(id).copied() {
                     None => self.report(child, What::UnknownComponent(id.to_owned())),
-                    // Part of the message, not of its body.
+                    // Header and trailer belong to the message but not to its body.
                     Some(component)
                         if matches!(component.attribute("name"), Some(HEADER | TRAILER)) => {}
                     Some(component) if path.contains(&component.id()) => {

@@ -51,7 +51,7 @@ pub(crate) struct Plan {
     pub(super) used: [u16; 2],
     pub(super) texts: Vec<Target>,
     pub(super) chars: Vec<Target>,
-    /// With true for integers, which have no point.
+    /// Numbers; true for integers, which have no decimal point.
     pub(super) numbers: Vec<(Target, bool)>,
     pub(super) moments: Vec<(Target, Minute)>,
     /// Required numbers of slots.

@@ -45,8 +45,8 @@ impl Avx512 {
     }
 }
 
-/// Adds bits to those present. An index loop: its length is constant, which the compiler does not
-/// see through an iterator everywhere.
+/// Adds bits to the presence bits. Loops by index, because the compiler does not always recognize
+/// the constant length through an iterator.
 #[inline(always)]
 const fn add_bits<const W: usize>(present: &mut [u64; W], bits: &[u64; WORDS]) {
     let mut at = 0;

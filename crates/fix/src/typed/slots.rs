@@ -20,8 +20,8 @@ pub(super) type Words = (u64, u64);
 
 /// The fields of a struct except groups, in slots. An absent field costs one bit.
 ///
-/// `TEXTS` and `VALUES` are the numbers of slots, `TEXT_WORDS` and `VALUE_WORDS` those of their
-/// bitmap words.
+/// `TEXTS` and `VALUES` are the numbers of slots; `TEXT_WORDS` and `VALUE_WORDS` are the numbers of
+/// words in their bitmaps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slots<
     'm,

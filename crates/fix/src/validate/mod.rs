@@ -1,7 +1,7 @@
 //! Validates messages against a dictionary.
 //!
 //! A [`Validator`] passes over a message once, in order, and returns the reason to reject it. If
-//! there are several, the order of precedence is that of engines in use: a field out of order, a
+//! there are several, their precedence is that of common FIX engines: a field out of order, a
 //! missing required field, the first invalid field. [`Error::session_reject_reason`] returns the
 //! session reject reason; see also [`Checks::undefined_tag`].
 
@@ -26,16 +26,16 @@ pub struct Checks {
     pub fields_in_order: bool,
     /// Requires the fields of a group entry in the dictionary's order.
     pub group_fields_in_order: bool,
-    /// Requires the required fields.
+    /// Requires that all required fields are present.
     pub required_fields: bool,
     /// Refuses tags of the dictionary that this message type does not have.
     pub message_fields: bool,
     /// Requires tags from 5000 on to be in the dictionary.
     pub user_defined_fields: bool,
-    /// Requires listed values where a field has them.
+    /// Requires one of the listed values if a field has them.
     pub listed_values: bool,
-    /// The reason for a tag that is in no dictionary. The standard has 3, undefined tag; sessions
-    /// in use answer 0, invalid tag number, which is the default.
+    /// The reject reason for a tag that is in no dictionary. The standard defines 3 (undefined
+    /// tag); common engines answer 0 (invalid tag number), which is the default.
     pub undefined_tag: SessionRejectReason,
 }
 

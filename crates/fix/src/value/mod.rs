@@ -221,7 +221,7 @@ fn parse_int(text: &[u8]) -> Result<i64, ErrorKind> {
     value.ok_or(ErrorKind::ValueRange)
 }
 
-/// Parses digits of any number.
+/// Parses any number of digits.
 #[cold]
 #[inline(never)]
 fn parse_uint(digits: &[u8]) -> Result<u64, ErrorKind> {
