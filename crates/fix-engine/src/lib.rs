@@ -25,10 +25,10 @@
 //!     }
 //! }
 //!
-//! // Both sides in one engine; port 0 selects a free port. let mut engine =
-//! Engine::new(EngineOptions::default(), LoggedOn(0))?; let listener =
-//! engine.listen(AcceptorOptions::new("127.0.0.1:0".parse()?))?; let config = |role, sender,
-//! target| {
+//! // Both sides in one engine; port 0 selects a free port.
+//! let mut engine = Engine::new(EngineOptions::default(), LoggedOn(0))?;
+//! let listener = engine.listen(AcceptorOptions::new("127.0.0.1:0".parse()?))?;
+//! let config = |role, sender, target| {
 //!     Config::new(role, SessionId::new(BeginString::Fix44, sender, target))
 //! };
 //! let venue = config(Role::Acceptor, "VENUE", "TRADER");

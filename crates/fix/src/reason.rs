@@ -44,7 +44,7 @@ pub enum SessionRejectReason {
     UnsupportedApplicationVersion,
     /// 99.
     Other,
-    /// A number without a name in the standard; only when reading.
+    /// A number that the standard does not name; occurs only in received messages.
     Unknown(u32),
 }
 
@@ -119,7 +119,7 @@ pub enum BusinessRejectReason {
     DeliverToFirmNotAvailable,
     /// 18.
     InvalidPriceIncrement,
-    /// A number without a name in the standard; only when reading.
+    /// A number that the standard does not name; occurs only in received messages.
     Unknown(u32),
 }
 

@@ -11,7 +11,7 @@ pub(crate) fn push_unsigned(out: &mut Vec<u8>, value: u64) {
         return;
     }
     let digits = eight(value);
-    // The last digit of zero is written, too.
+    // The bit keeps the last digit of zero.
     let zeros = ((digits | 1 << 56).trailing_zeros() / 8) as usize;
     push_last_of(out, digits, 8 - zeros);
 }
@@ -24,23 +24,25 @@ pub(crate) fn push_integer(out: &mut Vec<u8>, value: i64) {
     push_unsigned(out, value.unsigned_abs());
 }
 
-/// Appends the last `count` digits, at most eight, of a number below 100,000,000, zeros in front too.
+/// Appends the last `count` digits, at most eight, of a number below 100,000,000, with leading
+/// zeros.
 pub(crate) fn push_last(out: &mut Vec<u8>, value: u64, count: usize) {
     push_last_of(out, eight(value), count);
 }
 
 fn push_last_of(out: &mut Vec<u8>, digits: u64, count: usize) {
     let text = (digits | 0x3030_3030_3030_3030) >> (64 - 8 * count.max(1));
-    // A store of eight bytes is cheaper than one of a length that is unknown.
+    // Storing eight bytes is cheaper than storing a variable number of them.
     let end = out.len() + count;
     out.extend_from_slice(&text.to_le_bytes());
     out.truncate(end);
 }
 
-/// The eight digits of a number below 100,000,000, a byte each, the first in the lowest.
+/// Returns the eight digits of a number below 100,000,000, one per byte, the first in the lowest
+/// byte.
 ///
-/// The number is halved three times into numbers of half the digits, all halves at once; divisions are
-/// multiplications by a reciprocal that is exact for numbers of that size.
+/// Splits the number three times into halves with half the digits, all halves at once. Each
+/// division is a multiplication by a reciprocal that is exact for numbers of that size.
 fn eight(value: u64) -> u64 {
     let high = value / 10_000;
     let fours = high | (value - high * 10_000) << 32;
@@ -64,7 +66,7 @@ mod tests {
     fn digits_are_those_of_the_standard_library() {
         let powers = (0..20).map(|places| 10_u64.pow(places));
         let near = powers.flat_map(|power| [power - 1, power, power + 1]);
-        // Every number of four digits, in each half of eight.
+        // Every number of four digits, in either half of the eight digits and in both.
         let halves = (0..10_000).flat_map(|four| [four, four * 10_000, four * 10_001]);
         for value in near.chain(halves).chain([u64::MAX, u64::MAX - 1, 1 << 63]) {
             assert_eq!(unsigned(value), value.to_string().as_bytes());

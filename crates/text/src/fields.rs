@@ -1,4 +1,4 @@
-//! Some fields of messages.
+//! Selection of fields.
 
 use std::fmt;
 
@@ -6,17 +6,17 @@ use tickwire_fast::{
     CompileError, CompileOptions, FieldHandle, Program, Record, SegmentRef, Storage,
 };
 
-/// The fields of messages that a writer writes.
+/// The fields that a writer writes.
 ///
-/// Decoding is not concerned: to save the time of decoding the others, compile the program with
+/// The decoder still decodes all fields. To skip the others there too, compile the program with
 /// [`CompileOptions::fields`].
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
-    /// By field of the program, whether it is left out; `None` leaves none out.
+    /// By field of the program, true if it is omitted; `None` omits none.
     hidden: Option<Box<[bool]>>,
 }
 
-/// A name that no field has, or that cannot be used.
+/// The error of a name that matches no field or is invalid.
 #[derive(Clone, Debug)]
 pub struct FieldsError(CompileError);
 
@@ -29,16 +29,16 @@ impl fmt::Display for FieldsError {
 impl std::error::Error for FieldsError {}
 
 impl Fields {
-    /// All fields.
+    /// Selects all fields.
     pub const fn all() -> Self {
         Self { hidden: None }
     }
 
-    /// The fields of these names, paths such as `MDEntries/MDEntryPx`, or ids; a group or sequence
-    /// brings all in it. Good for messages of `program`.
+    /// Selects fields by name, path (`MDEntries/MDEntryPx`) or id. A group or sequence includes all
+    /// its fields. The selection is valid for messages of `program`.
     ///
     /// # Errors
-    /// [`FieldsError`] for a name that no field has.
+    /// [`FieldsError`] if a name matches no field.
     pub fn named(program: &Program, names: &[String]) -> Result<Self, FieldsError> {
         let options = CompileOptions::default().fields(Some(names.to_vec()));
         let projected =
@@ -62,7 +62,7 @@ impl Fields {
     }
 }
 
-/// Notes which fields of a segment the projected program discards.
+/// Marks the fields of a segment that the projected program discards.
 fn hide(
     hidden: &mut Vec<bool>,
     (program, segment): (&Program, SegmentRef),
@@ -84,7 +84,7 @@ fn hide(
     }
 }
 
-/// The segment of a group's or an entry's fields.
+/// Returns the segment of the fields of a group or an entry.
 fn inner(storage: &Storage) -> Option<SegmentRef> {
     match storage {
         Storage::Group(inner) | Storage::Sequence { segment: inner, .. } => Some(*inner),

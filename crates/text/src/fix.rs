@@ -11,33 +11,35 @@ use tickwire_fast::{FieldHandle, FieldLayout, FieldRef, FieldValue, Message, Pro
 /// The character that ends each field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Separator {
-    /// `|`, to read.
+    /// `|`, for reading.
     #[default]
     Bar,
     /// SOH (byte 1), as on the wire.
     Soh,
 }
 
-/// Is told the name of a field that has no tag.
+/// Receives the name of a field that has no tag.
 type OnUntagged = Box<dyn FnMut(&str)>;
 
-/// Writes a line a message: fields by their id, a sequence as its length's id and then its entries.
+/// Writes one line per message: each field with its id as the tag, a sequence as its length field
+/// followed by its entries.
 ///
-/// Capture time, source, destination, line and channel come first where the header has them, by name in
-/// place of a tag: `time=2013-08-01T06:00:00.000000001Z|source=10.0.0.1:9|34=1|`. Entries follow their
-/// count in order, as in FIX messages; [`entry_index`](Self::entry_index) numbers them.
+/// If the header has capture time, source, destination, line or channel, they come first, with a
+/// name instead of a tag: `time=2013-08-01T06:00:00.000000001Z|source=10.0.0.1:9|34=1|`. Entries
+/// follow their count in order, as in FIX messages; [`entry_index`](Self::entry_index) numbers
+/// them.
 pub struct Fix<W> {
     out: W,
     line: String,
     separator: char,
-    /// The indices of the entries around what is written, outermost first.
+    /// The indices of the enclosing entries, outermost first.
     path: Option<Vec<usize>>,
     tags: HashMap<FieldRef, u32>,
     on_untagged: OnUntagged,
 }
 
 impl<W: Write> Fix<W> {
-    /// Creates a writer of messages of `program`. Fields without an id are left out.
+    /// Creates a writer for messages of `program`. Fields without an id are omitted.
     pub fn new(out: W, program: &Program, separator: Separator) -> Self {
         let separator = match separator {
             Separator::Bar => '|',
@@ -48,15 +50,15 @@ impl<W: Write> Fix<W> {
         Self { out, line: String::new(), separator, path: None, tags, on_untagged }
     }
 
-    /// Writes the index of each entry of a sequence before its fields, from 0, by name in place of a tag:
-    /// `268=2|entry=0|279=0|entry=1|279=1|`. Inside other entries it follows theirs: `entry=1.0|`.
+    /// Writes the index of each sequence entry, from 0, before its fields:
+    /// `268=2|entry=0|279=0|entry=1|279=1|`. The index of a nested entry follows that of the outer
+    /// one: `entry=1.0|`.
     #[must_use]
     pub fn entry_index(self) -> Self {
         Self { path: Some(Vec::new()), ..self }
     }
 
-    /// Calls `on_untagged` with the name of each field that is left out because it has no id,
-    /// every time that it is.
+    /// Calls `on_untagged` with the name of each omitted field without an id, once per occurrence.
     #[must_use]
     pub fn on_untagged(self, on_untagged: impl FnMut(&str) + 'static) -> Self {
         Self { on_untagged: Box::new(on_untagged), ..self }
@@ -125,7 +127,8 @@ impl<W: Write> Fix<W> {
     }
 }
 
-/// The tag of each field that has one: its id, for a sequence its length's id or its own.
+/// Returns the tag of each field that has one: its id; for a sequence the id of its length field,
+/// otherwise its own.
 pub(crate) fn tags_of(program: &Program) -> HashMap<FieldRef, u32> {
     let outline = Outline::of(program);
     let tag = |&(field, origin): &(FieldRef, Origin<'_>)| {

@@ -1,4 +1,4 @@
-//! Decoded messages as FIX messages, by field id.
+//! Converts decoded messages to FIX messages, with field ids as tags.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,33 +16,34 @@ use crate::outline::{Origin, Outline};
 const MSG_TYPE: u32 = 35;
 /// Fields that the FIX writer writes itself: BeginString, BodyLength, CheckSum and MsgType.
 const FRAME: [u32; 4] = [8, 9, 10, MSG_TYPE];
-/// The largest tag that FIX readers take.
+/// The largest tag that FIX readers accept.
 const TAG_MAX: u32 = 999_999_999;
 
-/// Why a message is not converted.
+/// The reason why a message is not converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConvertError {
     /// No field has id 35, so there is no MsgType.
     MsgType,
-    /// A byte vector has a tag that is no data field: nobody could tell where it ends.
+    /// The tag of a byte vector is not that of a data field, so a reader could not find its end.
     LengthTag {
         /// The field's name.
         name: String,
         /// Its id.
         tag: u32,
     },
-    /// Not every entry of a sequence begins with the same field: FIX could not tell where one begins.
+    /// The entries of a sequence begin with different fields, so a FIX reader could not separate
+    /// them.
     EntryStart {
         /// The sequence's name.
         name: String,
     },
-    /// A field has no value that FIX can write: a time before 1970, an exponent of more than two digits.
+    /// FIX cannot represent a value: a time before 1970, or an exponent of more than two digits.
     Value {
         /// The field's name.
         name: String,
     },
-    /// The FIX writer refuses the message: no room, or a text that holds a delimiter.
+    /// The FIX writer refuses the message: the buffer is too small, or a text contains a delimiter.
     Fix(tickwire_fix::Error),
 }
 
@@ -82,8 +83,8 @@ impl From<tickwire_fix::Error> for ConvertError {
 /// | enum, set | ids of the elements, or names where they have none; several with spaces |
 /// | timestamp | UTCTimestamp, UTCDateOnly (days), UTCTimeOnly (since midnight) |
 ///
-/// Fields without an id ([`Self::untagged`]), without a value, and empty strings are left out, because FIX has
-/// no empty values.
+/// Fields without an id ([`Self::untagged`]) or without a value are omitted, and so are empty
+/// strings, because FIX has no empty values.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -98,7 +99,7 @@ impl From<tickwire_fix::Error> for ConvertError {
 /// let program = Arc::new(Program::compile(TemplateSet::parse(xml)?)?);
 /// let converter = FixConverter::new(&program);
 /// let mut decoder = Decoder::new(program);
-/// // One entry: type 0, price 298.5.
+/// // One entry with type 0 and price 298.5.
 /// let decoded = decoder.decode(&[0xC0, 0x81, 0x81, 0xB0, 0xFF, 0x17, 0xA9])?;
 ///
 /// let mut out = [0; 200];
@@ -115,17 +116,17 @@ pub struct FixConverter {
     lengths: HashMap<u32, u32>,
 }
 
-/// State of writing one message.
+/// The state of writing a message.
 struct Run<'c, 'w, 'b, F> {
     converter: &'c FixConverter,
     writer: &'w mut Writer<'b>,
     wants: F,
-    /// The first tag that was written since it was last forgotten.
+    /// The first tag written since this was last cleared.
     first: Option<u32>,
 }
 
 impl FixConverter {
-    /// Creates a converter of a program's messages, with the data fields of the standard.
+    /// Creates a converter for a program's messages, with the standard's data fields.
     pub fn new(program: &Program) -> Self {
         let tags: HashMap<FieldRef, u32> =
             tags_of(program).into_iter().filter(|(_, tag)| (1..=TAG_MAX).contains(tag)).collect();
@@ -146,7 +147,8 @@ impl FixConverter {
         self
     }
 
-    /// Returns the names of the fields that are left out because they have no id, or one that is no tag.
+    /// Returns the names of the fields that are omitted because they have no id, or an id that is
+    /// not a valid tag.
     pub fn untagged(&self) -> impl Iterator<Item = &str> {
         self.untagged.iter().map(String::as_str)
     }
@@ -156,8 +158,9 @@ impl FixConverter {
         self.text_of(message.root(), MSG_TYPE)
     }
 
-    /// Encodes a whole FIX message to `out`, which must be [`Writer::OVERHEAD`] longer. All fields are written but
-    /// BeginString, BodyLength, MsgType and CheckSum, which the FIX writer makes.
+    /// Encodes a FIX message to `out`, which must be [`Writer::OVERHEAD`] bytes longer than it.
+    /// Writes all fields of the message except BeginString, BodyLength, MsgType and CheckSum, which
+    /// the FIX writer generates.
     ///
     /// # Errors
     /// [`ConvertError`].
@@ -173,11 +176,12 @@ impl FixConverter {
         Ok(writer.finish()?)
     }
 
-    /// Writes the fields whose tags are wanted, for a FIX session that writes the header itself. Never written are
-    /// BeginString, BodyLength, MsgType and CheckSum.
+    /// Writes the fields whose tags `wanted` accepts, for a FIX session that writes the header
+    /// itself. Never writes BeginString, BodyLength, MsgType and CheckSum.
     ///
     /// # Errors
-    /// [`ConvertError`], but [`ConvertError::Fix`]: what the writer refuses, it says when it is finished.
+    /// [`ConvertError`] except [`ConvertError::Fix`]: the writer reports its errors when it is
+    /// finished.
     pub fn write_fields(
         &self,
         message: &Message,
@@ -193,7 +197,7 @@ impl FixConverter {
         self.tags.get(&record.program().field_ref(handle)).copied()
     }
 
-    /// Returns the text of the first field with that tag that is in no sequence.
+    /// Returns the text of the first field with this tag outside of sequences.
     fn text_of<'m>(&self, record: Record<'m>, wanted: u32) -> Option<&'m str> {
         record.fields().enumerate().find_map(|(index, (_, value))| match value {
             FieldValue::Group(inner) | FieldValue::Dynamic(_, inner) => self.text_of(inner, wanted),
@@ -227,7 +231,7 @@ impl<F: Fn(u32) -> bool> Run<'_, '_, '_, F> {
             match value {
                 FieldValue::Sequence(entries) => self.sequence(field, tag, entries)?,
                 value if !self.is_length(record, index, tag) => self.scalar(field, tag, value)?,
-                // The length of the data field after it, which writes it.
+                // The length of the following data field, which is written with that field.
                 _ => {}
             }
         }
@@ -315,18 +319,18 @@ impl<F: Fn(u32) -> bool> Run<'_, '_, '_, F> {
     }
 }
 
-/// Returns what FIX calls an element: its id, or its name if it has none.
+/// Returns the FIX value of an element: its id, or its name if it has no id.
 fn code(element: &Element) -> &str {
     if element.id.is_empty() { &element.name } else { &element.id }
 }
 
-/// Returns the elements of a set, with spaces between them.
+/// Returns the values of a set's elements, separated by spaces.
 fn codes(listed: &Enumeration, bits: u64) -> String {
     let chosen = listed.elements.iter().filter(|element| element.value & bits != 0);
     chosen.map(code).collect::<Vec<_>>().join(" ")
 }
 
-/// Writes a timestamp; `None` if it is before its epoch, or too late.
+/// Writes a timestamp; `None` if it is before its epoch or too late.
 fn moment(writer: &mut Writer<'_>, tag: Tag, kind: Timestamp, value: i64) -> Option<()> {
     const DAY_NS: u64 = 86_400_000_000_000;
     let (unit_ns, precision) = match kind.unit {

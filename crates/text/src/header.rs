@@ -5,13 +5,13 @@ use std::net::SocketAddr;
 /// Source of a message. Formats omit members that are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header<'h> {
-    /// Channel of the feed, where several are received.
+    /// Channel of the feed, if several are received.
     pub channel: Option<&'h str>,
     /// Index of the packet, from 0.
     pub packet: Option<u64>,
     /// Bytes before the messages of the packet.
     pub preamble: Option<&'h [u8]>,
-    /// Offset of the message in its packet as it came off the wire, or in its stream.
+    /// Offset of the message in its packet on the wire, or in its stream.
     pub offset: Option<u64>,
     /// Length of the message in bytes.
     pub len: Option<usize>,

@@ -1,4 +1,4 @@
-//! One JSON object a message.
+//! One JSON object per message.
 
 use crate::json::{Members, Plan, push_hex, push_string, push_unsigned};
 use crate::{Fields, Header, MessageWriter};
@@ -10,8 +10,8 @@ use tickwire_fast::{Message, Program};
 /// Writes `{"channel": .., "pkt": .., "pre": .., "off": .., "len": .., "time": .., "source": ..,
 /// "destination": .., "line": .., "t": .., "n": .., "msg": {..}}` lines.
 ///
-/// Members that the header does not have are left out. `t` is the template's id, or `null` where
-/// it has none; `n` is its name.
+/// Members that the header does not have are omitted. `t` is the template's id, or `null` if it has
+/// none; `n` is its name.
 pub struct JsonLines<W> {
     out: W,
     line: Vec<u8>,
@@ -21,12 +21,12 @@ pub struct JsonLines<W> {
 }
 
 impl<W: Write> JsonLines<W> {
-    /// Creates a writer to `out`. It writes a line at a time, so `out` should be buffered.
+    /// Creates a writer to `out`, which should be buffered: each line is one write.
     pub const fn new(out: W) -> Self {
         Self::with_fields(out, Fields::all())
     }
 
-    /// Creates a writer of these fields to `out`.
+    /// Creates a writer to `out` that writes only these fields.
     pub const fn with_fields(out: W, fields: Fields) -> Self {
         Self { out, line: Vec::new(), fields, plan: None }
     }
@@ -95,7 +95,7 @@ fn push_header(members: &mut Members<'_>, header: &Header<'_>) {
 
 fn push_displayed(out: &mut Vec<u8>, value: impl Display) {
     out.push(b'"');
-    // Writing to a vector does not fail, and addresses have nothing to escape.
+    // Writing to a vector does not fail, and addresses need no escaping.
     let _ = write!(out, "{value}");
     out.push(b'"');
 }

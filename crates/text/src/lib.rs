@@ -13,7 +13,7 @@
 //! [`FixConverter`] converts messages to FIX, with BodyLength, CheckSum, and the lengths of data
 //! fields.
 //!
-//! Messages of generated code have no names and types of their own: convert them to a dynamic
+//! Messages of generated code carry no field names and types at run time: convert them to a dynamic
 //! [`Message`] first.
 //!
 //! # Examples

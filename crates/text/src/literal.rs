@@ -1,9 +1,10 @@
-//! Text that is written over and over.
+//! Text that is written repeatedly.
 
-/// Bytes that are copied at once.
+/// Bytes copied at a time.
 const BLOCK: usize = 32;
 
-/// Text in blocks of one length: to copy a block and cut it takes less than to copy as much as there is.
+/// Text in blocks of a fixed length: copying a whole block and truncating is faster than copying a
+/// variable length.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Literal {
     blocks: Vec<[u8; BLOCK]>,

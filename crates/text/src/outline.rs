@@ -1,14 +1,14 @@
-//! The model behind each field of a compiled program.
+//! The template model of each field of a compiled program.
 //!
-//! A program's layouts say where values are; names of length fields, operators and dictionary
-//! entries are in the template model. Static references are expanded in the program and not in the
-//! model, so the two are walked side by side.
+//! A program's layouts have the positions of values; the template model has operators, dictionary
+//! entries and the names of length fields. Static references are expanded in the program but not in
+//! the model, so both are walked in parallel.
 
 use std::collections::HashMap;
 use tickwire_fast::template::{Field, Group, Instruction, Sequence};
 use tickwire_fast::{FieldHandle, FieldRef, Program, SegmentRef, Storage};
 
-/// The instruction a field was compiled from.
+/// The instruction from which a field was compiled.
 #[derive(Clone, Copy, Debug)]
 pub enum Origin<'p> {
     /// A scalar field.
@@ -26,7 +26,7 @@ pub enum Origin<'p> {
 pub struct Outline<'p> {
     program: &'p Program,
     fields: Vec<(FieldRef, Origin<'p>)>,
-    /// By field, the index into `fields`.
+    /// Index into `fields` by field.
     index_of: HashMap<FieldRef, usize>,
 }
 
@@ -40,12 +40,12 @@ impl<'p> Outline<'p> {
         outline
     }
 
-    /// All stored fields of the program, with their origins.
+    /// Returns all stored fields of the program with their origins.
     pub fn fields(&self) -> &[(FieldRef, Origin<'p>)] {
         &self.fields
     }
 
-    /// The origin of a field.
+    /// Returns the origin of a field.
     pub fn origin(&self, field: FieldRef) -> Option<Origin<'p>> {
         self.index_of.get(&field).map(|&index| self.fields[index].1)
     }

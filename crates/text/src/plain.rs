@@ -1,4 +1,4 @@
-//! Messages to read.
+//! Messages in readable form.
 
 use crate::scalar::{Dialect, push_date_time, push_scalar};
 use crate::{Fields, Header, MessageWriter};
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use tickwire_fast::{Entries, FieldLayout, FieldValue, Message, Record};
 
-/// Spaces before a line, for each level.
+/// Spaces of indentation per level.
 const INDENT: usize = 2;
 
 /// Writes a heading for each message, then a line for its fields and one for each entry.
@@ -18,7 +18,7 @@ const INDENT: usize = 2;
 ///   s[1]: p = 13e1, q = 2
 /// ```
 ///
-/// Absent fields are left out. Strings with commas, quotes or control characters stand in quotes.
+/// Absent fields are omitted. Strings with commas, quotes or control characters are quoted.
 pub struct Plain<W> {
     out: W,
     text: String,
@@ -26,19 +26,19 @@ pub struct Plain<W> {
     fields: Fields,
 }
 
-/// A group, a sequence or a referenced template, which gets lines of its own.
+/// A group, a sequence or a referenced template, which has separate lines.
 enum Inner<'m> {
     Record(Record<'m>),
     Entries(Entries<'m>),
 }
 
 impl<W: Write> Plain<W> {
-    /// Creates a writer to `out`. It writes a message at a time, so `out` should be buffered.
+    /// Creates a writer to `out`, which should be buffered: each message is one write.
     pub const fn new(out: W) -> Self {
         Self::with_fields(out, Fields::all())
     }
 
-    /// Creates a writer of these fields to `out`.
+    /// Creates a writer to `out` that writes only these fields.
     pub const fn with_fields(out: W, fields: Fields) -> Self {
         Self { out, text: String::new(), scalar: String::new(), fields }
     }
@@ -88,8 +88,8 @@ impl<W: Write> Plain<W> {
         text.push('\n');
     }
 
-    /// Writes the scalar fields of a record on one line, then what is inside it, a level deeper.
-    /// A record without a name and without scalar fields has no line.
+    /// Writes the scalar fields of a record on one line, then its groups and sequences one level
+    /// deeper. A record without a name and without scalar fields has no line.
     fn record(&mut self, name: &str, record: Record<'_>, level: usize) {
         let mut inner = Vec::new();
         let line_start = self.text.len();

@@ -1,20 +1,20 @@
-//! Values as plain text, for formats that have no types.
+//! Values as plain text, for formats without types.
 
 use jiff::Timestamp;
 use std::fmt::Write as _;
 use tickwire_fast::template::{Enumeration, FieldType};
 use tickwire_fast::{Decimal, FieldLayout, FieldValue};
 
-/// How numbers that are not integers, and truth, are written.
+/// The form of decimals and booleans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// `13331e1` keeps mantissa and exponent apart; booleans are `true` and `false`.
+    /// `13331e1`: mantissa and exponent stay separate; booleans are `true` and `false`.
     Csv,
-    /// `133310`: FIX knows no exponents; booleans are `Y` and `N`.
+    /// `133310`: FIX has no exponents; booleans are `Y` and `N`.
     Fix,
 }
 
-/// Appends a scalar value; `false` if there is none to write.
+/// Appends a scalar value. Returns false if there is no value.
 pub fn push_scalar(
     out: &mut String,
     field: &FieldLayout,
@@ -28,7 +28,7 @@ pub fn push_scalar(
         FieldValue::Ascii(bytes) | FieldValue::Unicode(bytes) => {
             match std::str::from_utf8(bytes) {
                 Ok(text) => out.push_str(text),
-                // What a lenient decoder let pass, as JSON has it: there is no such text.
+                // A lenient decoder accepts invalid UTF-8: write the bytes, as in JSON.
                 Err(_) => {
                     out.push_str("{\"hex\": \"");
                     push_hex(out, bytes);
@@ -42,8 +42,8 @@ pub fn push_scalar(
     true
 }
 
-/// The name of the element with this value; `None` where none has it, and where one of another value has the same
-/// name: only the number tells them apart then.
+/// Returns the name of the element with this value; `None` if no element has it, or if an element
+/// with another value has the same name, so that only the number is unique.
 pub fn element_name(enumeration: &Enumeration, value: u64) -> Option<&str> {
     let mut elements = enumeration.elements.iter();
     let name = &elements.find(|element| element.value == value)?.name;
@@ -57,7 +57,7 @@ pub fn push_date_time(out: &mut String, time_ns: u64) {
     // Writing to a string does not fail.
     let _ = match Timestamp::from_nanosecond(time_ns.into()) {
         Ok(time) => write!(out, "{time:.9}"),
-        // No clock is that late; the number tells more than a date would.
+        // Beyond the range of dates: write the number.
         Err(_) => write!(out, "{time_ns}ns"),
     };
 }
@@ -84,7 +84,7 @@ fn push_uint(out: &mut String, field: &FieldLayout, value: u64, dialect: Dialect
     }
 }
 
-/// Digits after the point up to which a decimal is written out for CSV.
+/// Most decimal places that are written out for CSV.
 const CSV_SCALE_MAX: i32 = 18;
 
 pub(crate) fn push_decimal(out: &mut String, value: Decimal, dialect: Dialect) {

@@ -1,18 +1,19 @@
-//! Source of the field values of a writer.
+//! The sources of a writer's field values.
 
 use tickwire_fast::template::FieldType;
 use tickwire_fast::{FieldHandle, Int, Program, Scaled, Slot, Text, UInt};
 
-/// A field whose text follows from its value alone has a slot; all others are requested by their index.
+/// A field value: read from its slot if its text depends on the value alone, otherwise by field
+/// index.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Source {
-    /// An unsigned number that has no name.
+    /// An unsigned number without a name.
     UInt(Slot<UInt>),
     /// A signed number.
     Int(Slot<Int>),
     /// A decimal.
     Decimal(Slot<Scaled>),
-    /// A string; what is not plain is read by the index.
+    /// A string; read by index if it is not plain.
     Text(Slot<Text>, usize),
     /// The field at this index of its record.
     Other(usize),
@@ -36,7 +37,8 @@ impl Source {
     }
 }
 
-/// Appends a plain string. `is_special` tells which ASCII bytes are not.
+/// Appends a string if it is plain. `is_special` returns true for ASCII bytes that are not plain.
+/// Returns false, and appends nothing, otherwise.
 #[inline]
 pub(crate) fn push_plain(out: &mut Vec<u8>, bytes: &[u8], is_special: impl Fn(u8) -> bool) -> bool {
     let is_plain = bytes.iter().all(|&byte| byte.is_ascii() && !is_special(byte));

@@ -1,11 +1,11 @@
-//! The template model in the words of template files.
+//! Describes the template model in the terms of template files.
 
 use tickwire_fast::Decimal;
 use tickwire_fast::template::{
     Dictionary, EntryKey, FieldType, Operator, OperatorKind, Part, Value,
 };
 
-/// The type of a field.
+/// Returns the type of a field.
 pub fn field_type(field_type: &FieldType) -> String {
     match field_type {
         FieldType::Enum(enumeration) | FieldType::Set(enumeration) => {
@@ -19,7 +19,7 @@ pub fn field_type(field_type: &FieldType) -> String {
     }
 }
 
-/// An operator with its initial value; nothing for no operator.
+/// Returns an operator with its initial value; empty without an operator.
 pub fn operator(operator: &Operator) -> String {
     match (operator.kind, &operator.initial) {
         (OperatorKind::None, _) => String::new(),
@@ -28,7 +28,7 @@ pub fn operator(operator: &Operator) -> String {
     }
 }
 
-/// A value of the template file.
+/// Returns a value of the template file.
 pub fn value(value: &Value) -> String {
     match value {
         Value::UInt(value) => value.to_string(),
@@ -38,12 +38,12 @@ pub fn value(value: &Value) -> String {
     }
 }
 
-/// A decimal, mantissa and exponent apart.
+/// Returns a decimal as separate mantissa and exponent.
 pub fn decimal(value: Decimal) -> String {
     format!("{} x 10^{}", value.mantissa, value.exponent)
 }
 
-/// Bytes as a string if they are text, else in hexadecimal.
+/// Returns bytes as a string if they are text, otherwise in hexadecimal.
 pub fn bytes(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.contains(char::is_control) => format!("\"{text}\""),
@@ -51,7 +51,7 @@ pub fn bytes(bytes: &[u8]) -> String {
     }
 }
 
-/// A dictionary entry: the dictionary and the key in it.
+/// Returns a dictionary entry: the dictionary and the key.
 pub fn entry(entry: &EntryKey) -> String {
     let dictionary = match &entry.dictionary {
         Dictionary::Global => "global".to_owned(),

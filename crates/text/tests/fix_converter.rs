@@ -1,4 +1,4 @@
-//! FAST messages as FIX messages.
+//! Conversion of FAST messages to FIX.
 
 use std::sync::Arc;
 use tickwire_fast::{Decimal, MessageBuilder, Program, TemplateSet};
@@ -14,7 +14,7 @@ fn builder(body: &str) -> MessageBuilder {
     builder
 }
 
-/// Converts what was built, and reads it again; fields between MsgType and CheckSum.
+/// Converts a built message and parses the result. Returns the fields between MsgType and CheckSum.
 fn converted(mut builder: MessageBuilder) -> Result<String, ConvertError> {
     let converter = FixConverter::new(builder.program());
     let message = builder.finish().expect("whole");
@@ -146,7 +146,8 @@ fn byte_vectors_have_their_lengths_before_them() {
     one.set_bytes("RawData", b"a\x01b").expect("set");
     one.set_str("EncodedText", "x").expect("set");
     assert_eq!(converted(one), Ok("X|95=3|96=a|b|354=1|355=x|".to_owned()));
-    // A length that is a field of its own is not written twice; an empty vector is left out with it.
+    // A length that is a separate field is not written twice; an empty vector is omitted with its
+    // length.
     for (data, wanted) in [("abc", "X|95=3|96=abc|"), ("", "X|")] {
         let mut own = builder(&format!(
             "{MSG_TYPE}<uInt32 name='RawDataLength' id='95'/><byteVector name='RawData' id='96'/>"
@@ -155,7 +156,7 @@ fn byte_vectors_have_their_lengths_before_them() {
         own.set_bytes("RawData", data.as_bytes()).expect("set");
         assert_eq!(converted(own), Ok(wanted.to_owned()));
     }
-    // Of other tags the pair has to be told.
+    // Pairs with other tags must be added.
     let mut other = builder(&format!("{MSG_TYPE}<byteVector name='Blob' id='5001'/>"));
     other.set_bytes("Blob", b"x").expect("set");
     let mut data_fields = DataFields::none();
@@ -186,7 +187,7 @@ fn what_fix_cannot_say_is_an_error() {
         time.set_i64("t", value).expect("set");
         assert_eq!(converted(time), Err(ConvertError::Value { name: "t".to_owned() }));
     }
-    // The second entry begins with another field: a reader would find one entry.
+    // The second entry begins with another field, so a reader would find only one entry.
     let mut entries = builder(&format!(
         "{MSG_TYPE}<sequence name='s' id='268'><uInt32 name='a' id='279' presence='optional'/>
          <uInt32 name='b' id='270'/></sequence>"

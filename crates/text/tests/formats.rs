@@ -1,4 +1,4 @@
-//! Every format of one message, with a full header and with none.
+//! One message in every format, with a full header and without a header.
 
 use std::sync::Arc;
 use tickwire_fast::{Decoder, Message, Program, TemplateSet};
@@ -13,7 +13,8 @@ const XML: &str = r#"<templates><template name="T" id="1">
     </sequence>
   </template></templates>"#;
 
-/// a = 5, b absent, two entries: p = 1.50 with q = 1 and 2 inside, and p = 13e1 with nothing inside.
+/// a = 5, b absent, two entries: p = 1.50 with the inner entries q = 1 and q = 2, and p = 13e1
+/// without inner entries.
 const BYTES: [u8; 15] =
     [0xc0, 0x81, 0x85, 0x80, 0x82, 0xfe, 0x01, 0x96, 0x82, 0x81, 0x82, 0x81, 0x8d, 0x80, 0x80];
 
@@ -36,7 +37,7 @@ fn header() -> Header<'static> {
     }
 }
 
-/// What a format makes of the message, with this header.
+/// Returns the message in a format, with this header.
 fn written<'o, W: MessageWriter>(
     header: &Header<'_>,
     out: &'o mut Vec<u8>,

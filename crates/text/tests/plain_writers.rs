@@ -1,4 +1,5 @@
-//! JSON lines and CSV are byte for byte what slow writers make, which look up everything for each value.
+//! JSON lines and CSV equal, byte for byte, the output of simple writers that look up everything
+//! for each value.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,8 +12,8 @@ use tickwire_fast::{
 };
 use tickwire_text::{Column, Csv, Header, JsonLines, MessageWriter, element_name};
 
-/// A template of one sequence with every kind of value, one without a sequence, one that shares columns between its
-/// message and its entries, and one with sequences and groups inside each other.
+/// A template with one sequence and every kind of value, one without a sequence, one that shares
+/// columns between message and entries, and one with nested sequences and groups.
 const XML: &str = r#"<templates>
 <template name="Flat" id="1">
   <uInt32 name="nine"><constant value="9"/></uInt32><uInt64 name="u" presence="optional"/>
@@ -109,7 +110,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The text of an integer that has a name.
+/// Returns the name of an integer value, if it has one.
 fn named(field: &FieldLayout, value: u64) -> Option<String> {
     match &field.field_type {
         Some(FieldType::Enum(elements)) => element_name(elements, value).map(str::to_owned),
@@ -162,7 +163,7 @@ fn json_line(header: &Header<'_>, message: &Message) -> String {
     )
 }
 
-/// A decimal with all digits where there are at most 18 behind the point.
+/// Returns a decimal with all digits if it has at most 18 decimal places.
 fn decimal(Decimal { mantissa, exponent }: Decimal) -> String {
     if !(-18..=0).contains(&exponent) {
         return format!("{mantissa}e{exponent}");
@@ -198,7 +199,7 @@ fn cell(field: &FieldLayout, value: FieldValue<'_>) -> String {
     }
 }
 
-/// The heading's paths, and the rows so far.
+/// The paths in the heading, and the rows so far.
 struct SlowCsv {
     paths: Vec<String>,
     text: String,
@@ -210,7 +211,7 @@ impl SlowCsv {
         Self { paths, text: heading.to_owned() }
     }
 
-    /// Writes the rows of a record below `cells`, which hold what is around it.
+    /// Writes the rows of a record. `cells` are those of the enclosing records.
     fn rows(
         &mut self,
         start: &[String; 3],
@@ -254,7 +255,7 @@ fn collect<'m>(
     }
 }
 
-/// Writes messages by the writers and their slow likes, and compares the texts.
+/// Writes messages with the writers and with the simple ones, and compares the texts.
 fn compare(program: &Arc<Program>, write: impl FnOnce(&mut dyn FnMut(&Message))) -> usize {
     let templates: Vec<usize> = (0..program.templates().len()).collect();
     let (mut json, mut csv) = (Vec::new(), Vec::new());

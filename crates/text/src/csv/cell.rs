@@ -7,12 +7,12 @@ use crate::source::{Source, push_plain};
 use tickwire_fast::template::FieldType;
 use tickwire_fast::{Decimal, FieldLayout, FieldValue, Record};
 
-/// Digits after the point up to which a decimal is written in one go.
+/// Most decimal places for which a decimal is written in one step.
 const PLACES_MAX: u32 = 8;
 const POWERS: [u64; PLACES_MAX as usize + 1] =
     [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// Appends a field's value, nothing where it is absent.
+/// Appends a field's value; nothing if it is absent.
 #[inline]
 pub(super) fn push_source(out: &mut Vec<u8>, record: Record<'_>, source: &Source) {
     match source {
@@ -42,12 +42,12 @@ pub(super) fn push_source(out: &mut Vec<u8>, record: Record<'_>, source: &Source
     }
 }
 
-/// Appends the value of the field at this index, nothing where it is absent.
+/// Appends the value of the field at `index`; nothing if it is absent.
 pub(super) fn push_field(out: &mut Vec<u8>, record: Record<'_>, index: usize) {
     push_value(out, &record.layouts()[index], record.value(index));
 }
 
-/// Appends a value, nothing where it is absent.
+/// Appends a value; nothing if it is absent.
 pub(super) fn push_value(out: &mut Vec<u8>, field: &FieldLayout, value: FieldValue<'_>) {
     let is_named = matches!(field.field_type, Some(FieldType::Boolean | FieldType::Enum(_)));
     match value {
@@ -69,7 +69,8 @@ pub(super) fn push_value(out: &mut Vec<u8>, field: &FieldLayout, value: FieldVal
     }
 }
 
-/// Appends a string that is plain ASCII and needs no quotes.
+/// Appends a string if it is plain ASCII and needs no quotes. Returns false, and appends nothing,
+/// otherwise.
 #[inline]
 fn push_text(out: &mut Vec<u8>, bytes: &[u8]) -> bool {
     let is_special = |byte| matches!(byte, b',' | b'"' | b'\n' | b'\r');
@@ -96,8 +97,8 @@ fn push_decimal(out: &mut Vec<u8>, value: Decimal) {
     }
 }
 
-/// Appends a value, in quotes where it needs them. An empty string is `""`, so that it is not taken
-/// for an absent field.
+/// Appends a value, quoted if necessary. An empty string is `""`, which distinguishes it from an
+/// absent field.
 pub(super) fn push_quoted(out: &mut Vec<u8>, text: &str) {
     if !text.is_empty() && !text.contains([',', '"', '\n', '\r']) {
         out.extend_from_slice(text.as_bytes());

@@ -1,7 +1,9 @@
-//! Rows of templates that have at most one sequence, and no group or reference, with a column a field.
+//! Rows of templates with at most one sequence, no group and no reference, and one column per
+//! field.
 //!
-//! Nearly all of market data is such. What stands in a row is known in its order then: text that never changes, the
-//! cells of the message, which are written once and copied into its rows, and those of the entry.
+//! Nearly all market data has this form. The layout of a row is then known in advance: constant
+//! text, the cells of the message, which are written once and copied into all its rows, and the
+//! cells of the entry.
 
 use super::cell::{push_source, push_value};
 use super::{Column, Columns, Origin, push_fixed};
@@ -12,25 +14,25 @@ use crate::source::Source;
 use std::ops::Range;
 use tickwire_fast::{Entries, FieldHandle, Program, Record, Repeated, SegmentRef, Slot, Storage};
 
-/// How the rows of a template are written.
+/// The row layout of a template.
 pub(super) struct Flat {
     sequence: Option<Slot<Repeated>>,
-    /// Columns that the rows of a message share, as contiguous runs.
+    /// Runs of adjacent columns that the rows of a message share.
     shared: Vec<Run>,
-    /// A row of an entry.
+    /// The row of an entry.
     row: Run,
     /// The row of a message without entries.
     lone: Run,
 }
 
-/// A part of a row.
+/// A contiguous part of a row.
 #[derive(Default)]
 struct Run {
     parts: Vec<Part>,
     end: Literal,
 }
 
-/// A cell and the text before it.
+/// A cell with the text before it.
 struct Part {
     lead: Literal,
     cell: Cell,
@@ -38,25 +40,25 @@ struct Part {
 
 #[derive(Clone, Copy)]
 enum Cell {
-    /// A column before those of fields.
+    /// A column that precedes the fields.
     Fixed(Column),
-    /// A field of the message, or of the entry in a row of one.
+    /// A field of the message, or of the entry in an entry's row.
     Field(Source),
     /// The index of the entry.
     Entry,
-    /// Columns that the rows of a message share.
+    /// A run of columns that the rows of a message share, by index.
     Shared(usize),
 }
 
-/// Parts of a row, in order.
+/// The parts of a row, in order.
 enum Token {
     Text(Vec<u8>),
-    /// The same for all rows of a message.
+    /// A cell that is equal in all rows of a message.
     OfMessage(Cell),
     OfEntry(Cell),
 }
 
-/// Texts that the rows of a message share.
+/// Texts of the runs that the rows of a message share.
 #[derive(Default)]
 pub(super) struct Shared {
     text: Vec<u8>,
@@ -64,7 +66,7 @@ pub(super) struct Shared {
 }
 
 impl Flat {
-    /// How messages of a template are written; `None` where it is not of this kind.
+    /// Returns the row layout of a template; `None` if the template does not have this form.
     pub(super) fn of(
         program: &Program,
         template: usize,
@@ -99,7 +101,7 @@ impl Flat {
         Some(Self { sequence, shared: shared.unwrap_or_default(), row, lone })
     }
 
-    /// Appends the rows of a message, and hands them to `flush` each time that there are enough of them.
+    /// Appends the rows of a message, and calls `flush` whenever enough of them are buffered.
     pub(super) fn push<E>(
         &self,
         out: &mut Vec<u8>,
@@ -130,7 +132,7 @@ impl Flat {
     }
 }
 
-/// The fields of a segment that may have a cell.
+/// Returns the fields of a segment that may have a cell.
 fn shown<'p>(
     program: &'p Program,
     segment: SegmentRef,
@@ -144,7 +146,7 @@ fn shown<'p>(
 }
 
 impl Columns {
-    /// Assigns a column to a field; `None` if another field has it.
+    /// Assigns a column to a field; `None` if another field already has it.
     fn take(
         &self,
         program: &Program,
@@ -178,13 +180,14 @@ fn tokens(
         tokens.extend(cell.and_then(|handle| token(program, root, handle, has_entry)));
         tokens.push(Token::Text(b",".to_vec()));
     }
-    // The end of the row in place of the comma behind the last cell.
+    // The end of the row replaces the comma after the last cell.
     tokens.pop();
     tokens.push(Token::Text(b"\n".to_vec()));
     tokens
 }
 
-/// A field in a row; `None` if it is one of an entry that the row does not have.
+/// Returns the token of a field in a row; `None` if it is an entry's field and the row has no
+/// entry.
 fn token(
     program: &Program,
     root: SegmentRef,
@@ -206,7 +209,7 @@ fn token(
 }
 
 impl Run {
-    /// A run of these; cells of the message go into runs of `shared`, where there is such.
+    /// Creates a run of tokens. If `shared` is given, cells of the message become runs in it.
     fn of(tokens: Vec<Token>, shared: &mut Option<Vec<Self>>) -> Self {
         let (mut run, mut inner) = (Draft::default(), Draft::default());
         for token in tokens {
@@ -244,11 +247,11 @@ impl Run {
     }
 }
 
-/// A run that is being made.
+/// A run under construction.
 #[derive(Default)]
 struct Draft {
     parts: Vec<Part>,
-    /// Behind the last part.
+    /// Text after the last part.
     text: Vec<u8>,
 }
 
@@ -258,7 +261,8 @@ impl Draft {
         self.parts.push(Part { lead, cell });
     }
 
-    /// Appends a run of text and cells of the message: as it is, or as one that is shared.
+    /// Appends a run of text and cells of the message, directly or, if `shared` is given, as a
+    /// shared run.
     fn append(&mut self, run: Self, shared: Option<&mut Vec<Run>>) {
         match shared {
             Some(shared) if !run.parts.is_empty() => {

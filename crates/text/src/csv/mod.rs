@@ -1,4 +1,4 @@
-//! Comma-separated values, one row a sequence entry.
+//! Comma-separated values, one row per sequence entry.
 
 mod cell;
 mod flat;
@@ -14,10 +14,10 @@ use tickwire_fast::{
     Entries, FieldHandle, FieldRef, FieldValue, Message, Program, Record, SegmentRef, Storage,
 };
 
-/// Bytes of rows that are written at once, at most a row more.
+/// Bytes of buffered rows from which on they are written; the buffer exceeds this by at most a row.
 const ROWS_BYTES: usize = 64 << 10;
 
-/// A column before those of fields.
+/// A column that precedes the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     /// `pkt`: index of the packet.
@@ -36,8 +36,8 @@ pub enum Column {
     Destination,
     /// `line`: the line that delivered the message.
     Line,
-    /// `entry`: index of the sequence entry in the row, from 0. Empty where the message has no
-    /// entries; `1.0` is the first entry inside the second.
+    /// `entry`: index of the row's sequence entry, from 0. Empty if the message has no entries;
+    /// `1.0` is the first entry inside the second.
     Entry,
 }
 
@@ -70,16 +70,15 @@ impl Column {
     }
 }
 
-/// Writes rows whose columns are those asked for, then the field paths of all selected templates
-/// together.
+/// Writes rows: the requested columns, then one column per field path of all selected templates.
 pub struct Csv<W> {
     out: W,
-    /// Rows that are not written yet; none between two messages.
+    /// Rows that are not written yet; empty between two messages.
     rows: Vec<u8>,
     fixed: Vec<Column>,
     columns: Columns,
     cells: Vec<Cell>,
-    /// The indexes of the entries that the row is in, outermost first.
+    /// The indexes of the entries around the row, outermost first.
     entry: Vec<usize>,
     fields: Fields,
     /// Row layouts by template, of the program of the last message.
@@ -87,12 +86,12 @@ pub struct Csv<W> {
     shared: Shared,
 }
 
-/// Column of each field.
+/// The column of each field.
 #[derive(Default)]
 struct Columns {
     paths: Vec<String>,
     of_path: HashMap<String, usize>,
-    /// By field.
+    /// Column by field.
     of_field: Vec<Option<usize>>,
 }
 
@@ -117,7 +116,7 @@ impl<W: Write> Csv<W> {
         Self::with_fields(out, program, templates, fixed, &Fields::all())
     }
 
-    /// Creates a writer of these fields and writes the heading.
+    /// Creates a writer for these fields and writes the heading.
     ///
     /// # Errors
     /// The output's error.
@@ -228,7 +227,7 @@ impl<W: Write> Csv<W> {
     }
 }
 
-/// Writes rows once they are many enough.
+/// Writes the buffered rows once there are enough.
 fn write_if_many(out: &mut impl Write, rows: &mut Vec<u8>) -> io::Result<()> {
     if rows.len() < ROWS_BYTES {
         return Ok(());
@@ -238,13 +237,13 @@ fn write_if_many(out: &mut impl Write, rows: &mut Vec<u8>) -> io::Result<()> {
     written
 }
 
-/// The message that rows are of.
+/// The message of the rows.
 struct Origin<'m> {
     header: &'m Header<'m>,
     message: &'m Message,
 }
 
-/// Replaces the comma behind the last cell by the end of the row.
+/// Replaces the comma after the last cell by the end of the row.
 fn end_row(rows: &mut Vec<u8>) {
     rows.pop();
     rows.push(b'\n');
@@ -286,7 +285,7 @@ impl<W: Write> MessageWriter for Csv<W> {
     fn write_message(&mut self, header: &Header<'_>, message: &Message) -> io::Result<()> {
         self.follow(message.program());
         let origin = Origin { header, message };
-        // Of a message that could not be written before.
+        // Rows of an earlier message that could not be written.
         self.rows.clear();
         let flat =
             self.flats.as_ref().and_then(|(_, flats)| flats[message.template_index()].as_ref());

@@ -1,4 +1,4 @@
-//! Bytes written as hexadecimal digits.
+//! Bytes as hexadecimal digits.
 
 /// Parses hexadecimal digits; white space between bytes is ignored.
 ///

@@ -1,4 +1,4 @@
-//! The members of an object, one after the other.
+//! Writes the members of a JSON object.
 
 use super::push_string;
 
@@ -16,7 +16,7 @@ impl<'o> Members<'o> {
         Self { out, is_first: true }
     }
 
-    /// Begins a member. The caller appends its value to what is returned.
+    /// Begins a member. The caller appends its value to the returned buffer.
     pub fn member(&mut self, name: &str) -> &mut Vec<u8> {
         if !self.is_first {
             self.out.extend_from_slice(b", ");

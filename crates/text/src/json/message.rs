@@ -1,4 +1,4 @@
-//! A message from its JSON form.
+//! Builds a message from its JSON form.
 
 use super::{Json, parse_hex};
 use std::fmt;
@@ -7,12 +7,12 @@ use tickwire_fast::{
     Code, Decimal, Error, FieldHandle, MessageBuilder, Program, SegmentRef, Storage, TemplateId,
 };
 
-/// Name of the fields that are references to a template named in the stream.
+/// Name of fields that are dynamic template references.
 const DYNAMIC: &str = "#dyn";
-/// The member beside such a field that says which template it is to.
+/// The member beside such a field with the id of the referenced template.
 const DYNAMIC_TEMPLATE: &str = "#dyn.t";
 
-/// Why a JSON line is not a message: the field, and what was expected.
+/// The reason why a JSON line is not a message: the field, and the expected value.
 #[derive(Clone, Debug)]
 pub struct Mismatch {
     path: Vec<String>,
@@ -39,7 +39,7 @@ impl Mismatch {
         self
     }
 
-    /// Path of the field, such as `Levels[2]/Price`; `None` where it is not about one.
+    /// Path of the field, such as `Levels[2]/Price`; `None` if the error concerns no field.
     pub fn field(&self) -> Option<String> {
         let path: Vec<&str> = self.path.iter().rev().map(String::as_str).collect();
         (!path.is_empty()).then(|| path.join("/").replace("/[", "["))
@@ -50,7 +50,7 @@ impl Mismatch {
         self.code
     }
 
-    /// Name of the message's template; `None` where the line does not name one of the program.
+    /// Name of the message's template; `None` if the line names no template of the program.
     pub fn template(&self) -> Option<&str> {
         self.template.as_deref()
     }
@@ -67,18 +67,19 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
-/// An error of the builder as text, without the offset that it does not have.
+/// Returns an error of the builder as text, without an offset.
 pub fn error_text(program: &Program, error: &Error) -> String {
     let field = error.field().map(|field| format!("field {}: ", program.path(field)));
     let code = error.code().map(|code| format!("{code}: ")).unwrap_or_default();
     format!("{}{code}{}", field.unwrap_or_default(), error.kind().text())
 }
 
-/// Begins the message of a JSON line in `builder` and sets its fields. `"t"` is the template's id, or `"n"` its name, `"msg"` its fields;
-/// members that are not there, or `null`, are absent.
+/// Begins the message of a JSON line in `builder` and sets its fields. `"t"` is the template's id,
+/// or `"n"` its name; `"msg"` has the fields. Members that are missing or `null` become absent
+/// fields.
 ///
 /// # Errors
-/// [`Mismatch`] where the line is not a message of the builder's program.
+/// [`Mismatch`] if the line is not a message of the builder's program.
 pub fn build_message(builder: &mut MessageBuilder, line: &Json) -> Result<(), Mismatch> {
     let program = builder.program().clone();
     let template = template_of(&program, line)?;
@@ -117,7 +118,7 @@ fn template_of(program: &Program, line: &Json) -> Result<usize, Mismatch> {
     }
 }
 
-/// The template whose id is the value of this member.
+/// Returns the template whose id is the value of this member.
 fn template_with_id(program: &Program, member: &str, id: &Json) -> Result<usize, Mismatch> {
     let number = id.unsigned().and_then(|id| u32::try_from(id).ok());
     let number = number
@@ -133,7 +134,8 @@ struct Filler<'f> {
 }
 
 impl Filler<'_> {
-    /// Sets the fields of a record: members in any order, those of one name in template order.
+    /// Sets the fields of a record. Members may be in any order; several with the same name are in
+    /// template order.
     fn record(&mut self, segment: SegmentRef, fields: &Json) -> Result<(), Mismatch> {
         let Json::Object(members) = fields else {
             return Err(Mismatch::expected("an object of fields", fields));
@@ -170,7 +172,7 @@ impl Filler<'_> {
         })
     }
 
-    /// Sets a field; `template_id` is given beside some dynamic references.
+    /// Sets a field. `template_id` is the referenced template of a dynamic reference, if given.
     fn field(
         &mut self,
         segment: SegmentRef,
@@ -228,7 +230,7 @@ impl Filler<'_> {
         self.call(MessageBuilder::end)
     }
 
-    /// The form need not say which template a reference is to: then it is the one with these fields.
+    /// Finds the template of a reference that does not name it: the one with these fields.
     fn template_with_fields(&self, value: &Json) -> Result<usize, Mismatch> {
         let Json::Object(members) = value else {
             return Err(Mismatch::expected("an object of fields", value));

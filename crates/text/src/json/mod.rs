@@ -1,7 +1,7 @@
 //! Messages as JSON, in the order of their templates.
 //!
-//! Written by hand because a message may hold two fields of one name and both are kept, and because
-//! nothing is built up before it is written.
+//! Does not use a JSON library: a message may have two fields with the same name, and both are
+//! kept; and values are written without an intermediate tree.
 
 mod hex;
 mod members;
@@ -21,16 +21,17 @@ use crate::scalar::element_name;
 use tickwire_fast::template::FieldType;
 use tickwire_fast::{Decimal, FieldLayout, FieldValue, Record};
 
-/// JSON form of values that are not plain numbers or strings.
+/// The JSON form of values that are not plain numbers or strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Absent fields are `null`, enumerations their element's name, booleans `true` and `false`.
+    /// Absent fields are `null`, enumerations are the name of their element, booleans `true` and
+    /// `false`.
     Named,
-    /// Absent fields are left out; enumerations and booleans are the integers of the wire.
+    /// Absent fields are omitted; enumerations and booleans are integers as on the wire.
     Wire,
 }
 
-/// Appends a record as an object. Fields that a projection left out do not appear.
+/// Appends a record as an object, without the fields that a projection left out.
 pub fn push_record(out: &mut Vec<u8>, record: Record<'_>, form: Form) {
     out.push(b'{');
     let mut first = true;
@@ -60,7 +61,7 @@ fn push_value(out: &mut Vec<u8>, field: &FieldLayout, value: FieldValue<'_>, for
         FieldValue::Ascii(bytes) | FieldValue::Unicode(bytes) => {
             match std::str::from_utf8(bytes) {
                 Ok(text) => push_string(out, text),
-                // What a lenient decoder let pass: its bytes, as there is no such text.
+                // A lenient decoder accepts invalid UTF-8: write the bytes.
                 Err(_) => push_bytes(out, bytes),
             }
         }

@@ -1,4 +1,4 @@
-//! Layout of the JSON objects of a program's records, computed once.
+//! The layout of the JSON objects of a program's records, computed once.
 
 use super::{Form, push_decimal, push_integer, push_string, push_unsigned, push_value};
 use crate::Fields;
@@ -6,14 +6,13 @@ use crate::literal::Literal;
 use crate::source::{Source, push_plain};
 use tickwire_fast::{FieldHandle, FieldValue, Program, Record, SegmentRef, Storage};
 
-/// Writes records of one program with absent fields as `null`, enumerations by the name of their element and booleans
-/// as `true` and `false`, as [`Form::Named`].
+/// Writes the records of a program in [`Form::Named`].
 pub(crate) struct Plan {
-    /// By segment; those that a projection or the fields asked for leave out are empty.
+    /// Objects by segment; empty for segments that the projection or the selection of fields omits.
     objects: Vec<Object>,
 }
 
-/// A record as an object.
+/// The layout of a record's object.
 #[derive(Default)]
 struct Object {
     members: Vec<Member>,
@@ -21,13 +20,13 @@ struct Object {
 }
 
 struct Member {
-    /// From the value before: names, and constants with theirs.
+    /// Text between the previous value and this one: names, and constant members.
     lead: Literal,
     source: Source,
 }
 
 impl Plan {
-    /// A plan for all templates of a program.
+    /// Creates the plan for all templates of a program.
     pub(crate) fn of(program: &Program, fields: &Fields) -> Self {
         let mut plan = Self { objects: Vec::new() };
         for template in program.templates() {

@@ -1,4 +1,4 @@
-//! Numbers, strings and bytes as JSON text.
+//! Writes numbers, strings and bytes as JSON text.
 
 use crate::digits;
 

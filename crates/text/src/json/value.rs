@@ -1,9 +1,10 @@
-//! JSON read with every member of an object, in order: a message may have two fields of one name.
+//! Parsed JSON that keeps all members of an object in order, because a message may have two fields
+//! with the same name.
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
-/// A JSON value. Numbers are integers: messages have no others.
+/// A JSON value. All numbers are integers, because messages have no others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Json {
     /// `true` or `false`.
@@ -21,14 +22,15 @@ pub enum Json {
 }
 
 impl Json {
-    /// The first member of this name; `None` too if it is `null` or this is no object.
+    /// Returns the first member with this name; `None` if it is missing or `null`, or if this is
+    /// not an object.
     pub fn member(&self, name: &str) -> Option<&Self> {
         let Self::Object(members) = self else { return None };
         let found = members.iter().find(|(key, _)| key == name);
         found.map(|(_, value)| value).filter(|value| **value != Self::Null)
     }
 
-    /// The integer, if it is one and not negative.
+    /// Returns the value if it is a non-negative integer.
     pub fn unsigned(&self) -> Option<u64> {
         match self {
             Self::Integer(value) => u64::try_from(*value).ok(),
@@ -36,7 +38,7 @@ impl Json {
         }
     }
 
-    /// The string, if it is one.
+    /// Returns the value if it is a string.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -44,7 +46,7 @@ impl Json {
         }
     }
 
-    /// Name of the kind of value, for error messages.
+    /// Returns the name of the kind of value, for error messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Bool(_) => "a boolean",
