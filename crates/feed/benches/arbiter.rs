@@ -12,12 +12,12 @@ use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, Line, Output};
 const PACKET: [u8; 200] = [7; 200];
 /// Packets held while one number is missing.
 const HELD: u64 = 8_000;
-/// Packets timed at once, so that the clock does not count.
+/// Packets per timed batch, so that the cost of reading the clock does not count.
 const BATCH: u64 = 256;
 /// Time between two packets; the hold time is longer than any measurement.
 const STEP_NS: u64 = 1_000;
 
-/// How numbers are used up.
+/// Sequence numbers of a benchmark: the next one, and how many each packet uses.
 #[derive(Clone, Copy)]
 struct Numbers {
     name: &'static str,
@@ -79,7 +79,7 @@ impl Bench {
         assert_eq!(self.arbiter.packets_held(), 0);
     }
 
-    /// Holds so many packets once.
+    /// Holds `packets` packets once.
     fn fill(&mut self, packets: u64) {
         let missing = self.seq_num;
         self.step();
@@ -105,7 +105,8 @@ fn in_order(numbers: Numbers, lines: &[Line], iterations: u64) -> Duration {
     bench.run(iterations, lines)
 }
 
-/// Times packets behind a missing one; the arbiter has held as many before, so its buffers exist.
+/// Times packets that arrive while an earlier one is missing. The arbiter has held as many before,
+/// so its buffers are already allocated.
 fn one_missing(numbers: Numbers, iterations: u64) -> Duration {
     let mut elapsed = Duration::ZERO;
     let mut left = iterations;

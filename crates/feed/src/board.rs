@@ -1,13 +1,14 @@
 //! The top of every book, readable by other threads while it changes.
 //!
-//! The thread that keeps the books owns a [`Board`] and publishes a book after each message that changed
-//! it. Any number of [`BoardReader`]s take copies without a lock: each instrument has a seqlock of its own,
-//! and a reader that meets a write tries again. Readers never stop or slow the writer. What a reader
-//! gets is one state of one book, as it was after some message; books of two instruments may be of two
-//! moments.
+//! The thread that keeps the books owns a [`Board`] and publishes a book after each message that
+//! changed it. Any number of [`BoardReader`]s copy books without a lock: each instrument has its
+//! own seqlock, and a reader that meets a write tries again. Readers never stop or slow the writer.
+//! A copy is one complete state of one book, as it was after some message; books of two instruments
+//! may be from two moments.
 //!
-//! Everything is atomic words, so that there is no `unsafe` here: a seqlock of relaxed loads and stores
-//! between fences (Boehm, "Can seqlocks get along with programming language memory models?", 2012).
+//! All shared data are atomic words, so there is no `unsafe` here: a seqlock of relaxed loads and
+//! stores between fences (Boehm, "Can seqlocks get along with programming language memory models?",
+//! 2012).
 //!
 //! # Examples
 //!
@@ -41,10 +42,10 @@ use seqlock::{Seqlock, Words};
 /// Most levels a side that are published.
 pub const TOP_LEVELS: usize = INLINE;
 
-/// Words of a level: mantissa of the price and of the size, both exponents, orders.
+/// Words of a level: mantissa of the price, mantissa of the size, both exponents, orders.
 const LEVEL_WORDS: usize = 4;
-/// Words ahead of the levels, which fill a cache line with the version: time, state with the number of
-/// levels of both sides, the permutation of slots of each side; the rest is not used.
+/// Words before the levels: time, a state word with the number of levels of both sides, the slot
+/// permutation of each side, and unused ones. They fill a cache line together with the version.
 const HEAD_WORDS: usize = 7;
 const TIME: usize = 0;
 const STATE: usize = 1;
@@ -111,7 +112,7 @@ impl Board {
         Self { entries: Arc::new(Entries::new()) }
     }
 
-    /// A reader of this board; it may be cloned and sent to other threads.
+    /// Returns a reader of this board. Readers can be cloned and sent to other threads.
     pub fn reader(&self) -> BoardReader {
         BoardReader { entries: self.entries.clone() }
     }
@@ -120,7 +121,7 @@ impl Board {
     /// the levels changed since this book was last published, whether it is fresh, and the time of the
     /// change in nanoseconds. An index beyond what a board can hold, about 67 million, is left out.
     ///
-    /// A book is to be published to one board only, always at the same index.
+    /// Publish a book to one board only, always at the same index.
     #[inline]
     pub fn publish(&mut self, index: usize, book: &mut Book, is_fresh: bool, time_ns: u64) {
         let Some(entry) = self.entries.get_or_add(index) else { return };
@@ -131,8 +132,8 @@ impl Board {
             words.set(STATE, u64::from(is_fresh) | lens);
             words.set(ORDERS, bids.order);
             words.set(ORDERS + 1, offers.order);
-            // One slot at least, whether it changed or not: mostly it is one, and a loop that always has one
-            // turn costs less than one whose turns nothing foretells.
+            // The loop writes at least one slot, changed or not. One is the usual number, and a
+            // fixed single iteration costs less than a branch that cannot be predicted.
             let mut dirty = u32::from(bids.dirty) | u32::from(offers.dirty) << TOP_LEVELS;
             loop {
                 let number = dirty.trailing_zeros() as usize % (2 * TOP_LEVELS);
@@ -151,12 +152,12 @@ impl Board {
     }
 }
 
-/// Bit position of the number of levels of a side in the state word.
+/// Returns the bit position of a side's number of levels in the state word.
 const fn len_shift(side: usize) -> usize {
     8 + side * 8
 }
 
-/// The first word of the level in a slot of a side.
+/// Returns the first word of the level in a slot of a side.
 const fn level_at(side: usize, slot: usize) -> usize {
     HEAD_WORDS + (side * TOP_LEVELS + slot) * LEVEL_WORDS
 }
@@ -199,7 +200,7 @@ pub struct Top {
 }
 
 impl Top {
-    /// The best levels of a side, at most [`TOP_LEVELS`], best first.
+    /// Returns the best levels of a side, at most [`TOP_LEVELS`], best first.
     pub fn levels(&self, side: Side) -> &[Level] {
         let at = match side {
             Side::Bid => 0,
@@ -208,7 +209,7 @@ impl Top {
         self.levels[at].get(..self.counts[at]).unwrap_or_default()
     }
 
-    /// The best level of a side.
+    /// Returns the best level of a side.
     pub fn best(&self, side: Side) -> Option<&Level> {
         self.levels(side).first()
     }
@@ -218,7 +219,7 @@ impl Top {
         self.is_fresh
     }
 
-    /// When the book was published, as the writer said.
+    /// Returns the time of publication that the writer gave, in nanoseconds.
     pub const fn time_ns(&self) -> u64 {
         self.time_ns
     }
@@ -237,20 +238,20 @@ impl std::fmt::Debug for BoardReader {
 }
 
 impl BoardReader {
-    /// A copy of the top of the book at `index`; `None` before it was published. Tries again while the
-    /// writer is at this very book.
+    /// Returns a copy of the top of the book at `index`; `None` before it was published. Retries
+    /// while the writer writes this book.
     pub fn read(&self, index: usize) -> Option<Top> {
         self.entries.get(index)?.read(copy)
     }
 
-    /// A copy of the top of an instrument's book, as its
+    /// Returns a copy of the top of an instrument's book as its
     /// [`Recovery`](crate::recovery::Recovery::reader) published it last.
     pub fn book(&self, instrument: Instrument, kind: BookKind) -> Option<Top> {
         self.read(index_of(instrument, kind))
     }
 }
 
-/// Copies an entry; the copy may be torn and is then thrown away, so nothing in it is trusted.
+/// Copies an entry. A torn copy is discarded by the caller, so no value in it is trusted here.
 fn copy(words: Words<'_, BOOK_WORDS>) -> Top {
     let state = words.get(STATE);
     let mut top = Top {

@@ -1,18 +1,19 @@
-//! Lines that disagree: a copy that differs, a line that nobody has heard of, a line that is put aside.
+//! Lines that disagree: copies that differ, lines that are not yet compared, lines that are put
+//! aside.
 
 use super::line::LineState;
 use super::{Arbiter, Arrival, Line, LineEvent, PutAsideReason, Standing};
 
-/// Result of comparing a copy with the other line's.
+/// Result of comparing a copy with the other line's copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It is equal to the other line's.
+    /// The copies are equal.
     Equal,
-    /// It differs, and the other line delivered first in this epoch.
+    /// The copies differ, and the other line delivered first in this epoch.
     Differs,
-    /// It differs, and its line left numbers out that the other one sent.
+    /// The copies differ, and this line skipped numbers that the other one sent.
     LeavesOut,
-    /// It differs, and could not be decoded.
+    /// The copies differ, and this one could not be decoded.
     Undecodable,
 }
 
@@ -20,12 +21,12 @@ pub(super) enum Verdict {
 const EVENTS_MAX: usize = 16;
 
 impl Arbiter {
-    /// A change in what the arbiter thinks of a line since the last call; the latest 16 are kept.
+    /// Returns the next change in the trust of a line since the last call; the latest 16 are kept.
     pub fn poll_event(&mut self) -> Option<LineEvent> {
         self.events.pop_front()
     }
 
-    /// True while packets that only this line has are not delivered, because its copies differ.
+    /// True while packets that only this line sent are withheld, because its copies differ.
     pub fn is_put_aside(&self, line: Line) -> bool {
         self.standing(line) == Standing::Doubtful
     }
@@ -37,8 +38,8 @@ impl Arbiter {
         self.states[line.index()].standing(self.options.differing_max)
     }
 
-    /// True if an untrusted line is the only usable one: the other is silent, untrusted too, or
-    /// stopped where this one continues.
+    /// True if an untrusted line is the only usable one: the other one is silent, untrusted too, or
+    /// stopped where this line continues.
     pub(super) fn is_stand_in(&self, line: Line) -> bool {
         let other = line.other();
         self.standing(other) != Standing::Trusted || !self.is_alive(other) || self.takes_over(line)
@@ -54,7 +55,7 @@ impl Arbiter {
         }
     }
 
-    /// A copy of this line is equal to the other's packet.
+    /// Records that a copy of this line is equal to the other line's packet.
     pub(super) fn note_agreement(&mut self, line: Line) {
         if self.states.iter().all(LineState::is_plain) {
             return;
@@ -100,7 +101,7 @@ impl Arbiter {
         self.events.push_back(event);
     }
 
-    /// Takes a packet out of the window that is not to be delivered.
+    /// Removes a packet from the window without delivering it.
     pub(super) fn drop_held(&mut self, seq_num: u64) {
         let Some(held) = self.window.take(seq_num) else { return };
         let counters = &mut self.lines[held.line.index()];
@@ -108,7 +109,7 @@ impl Arbiter {
         counters.put_aside += 1;
     }
 
-    /// Holds a packet of a line that is not trusted: to be compared with the other line's.
+    /// Holds a packet of an untrusted line until it can be compared with the other line's copy.
     pub(super) fn hold_unconfirmed(&mut self, arrival: &Arrival<'_>, is_in_window: bool) {
         let Arrival { line, seq_num, .. } = *arrival;
         if !is_in_window {
@@ -122,8 +123,8 @@ impl Arbiter {
         self.counters.held_peak = self.counters.held_peak.max(self.window.held());
     }
 
-    /// A number comes that is held, unconfirmed. Returns whether the packet is to be accepted in place of
-    /// the held one.
+    /// Handles a packet whose number is held unconfirmed. Returns true if the packet is accepted in
+    /// place of the held one.
     pub(super) fn settle_unconfirmed(&mut self, arrival: &Arrival<'_>) -> bool {
         let Arrival { line, seq_num, hash, received_ns, .. } = *arrival;
         let Some(held) = self.window.at(seq_num).copied() else { return true };
@@ -146,7 +147,7 @@ impl Arbiter {
         true
     }
 
-    /// Takes all packets out of the window that are not confirmed.
+    /// Removes all unconfirmed packets from the window.
     pub(super) fn drop_unconfirmed(&mut self, next: u64) {
         let mut from = next;
         while let Some(seq_num) = self.window.first_at_or_behind(from, next) {

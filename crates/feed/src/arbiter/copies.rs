@@ -1,11 +1,10 @@
-//! Packets that could not be decoded, and copies of them that may be better.
+//! Packets that could not be decoded, and other copies of them that may be good.
 
 use super::agreement::Verdict;
 use super::window::Held;
 use super::{Arbiter, Arrival, Line, Source, Standing};
 
-/// Most copies kept that differ from the packet held with their number. They are rare: a line has
-/// sent something wrong.
+/// Most differing copies kept of held packets. They are rare: one line has sent a wrong packet.
 const ALTERNATIVES_MAX: usize = 16;
 
 /// The packet delivered last.
@@ -24,9 +23,9 @@ impl Arbiter {
     /// includes, when the hold time of the rejected packet is over or the other line has the same
     /// bytes.
     ///
-    /// A copy is expected once, and only if the other line has not sent one, is not far behind and
-    /// has time left. A line without packets so far may begin with it. A differing copy that
-    /// arrived while the packet was held is used at once.
+    /// A copy is expected once, and only if the other line has not sent one, is not far behind, and
+    /// the hold time is not over. A line without packets so far may begin with it. A differing copy
+    /// that arrived while the packet was held is used at once.
     pub fn reject(&mut self) -> bool {
         let Some(Delivered { source, is_replacement }) = self.delivered.take() else {
             return false;
@@ -67,8 +66,8 @@ impl Arbiter {
             && !self.history.fate(seq_num).was_seen_on(other)
     }
 
-    /// Takes the copy of a rejected number that a line has sent which nobody knows yet, unless its
-    /// copies differ: it is better than none. Returns whether there is one.
+    /// Accepts an untrusted line's copy of a rejected number, unless the copies of that line
+    /// differ: it is better than none. Returns true if there is such a copy.
     pub(super) fn accept_unconfirmed_copy(&mut self, seq_num: u64) -> bool {
         let Some(held) = self.window.at(seq_num).copied() else { return false };
         let Held { line, hash, .. } = held;
@@ -83,7 +82,7 @@ impl Arbiter {
         true
     }
 
-    /// Undoes the step behind the number delivered last.
+    /// Steps back so that the number delivered last is the next one again.
     fn go_back_to(&mut self, seq_num: u64) {
         self.history.unmark_accepted(seq_num);
         let fate = self.history.fate(seq_num);
@@ -94,7 +93,7 @@ impl Arbiter {
         self.next = Some(seq_num);
     }
 
-    /// Counts a packet that is accepted: the first with its number, or a better copy of a rejected one.
+    /// Counts an accepted packet: the first with its number, or a better copy of a rejected one.
     pub(super) fn note_replacement(&mut self, arrival: &Arrival<'_>) {
         let Arrival { line, seq_num, .. } = *arrival;
         let rejected = self.rejected.filter(|rejected| rejected.seq_num == seq_num);
@@ -105,7 +104,8 @@ impl Arbiter {
         }
     }
 
-    /// Takes a copy of a number that is held: one that differs is kept, in case the held one is rejected.
+    /// Handles a copy of a held number: a copy that differs is kept, in case the held one is
+    /// rejected.
     pub(super) fn keep_alternative(&mut self, arrival: &Arrival<'_>) {
         let Arrival { seq_num, hash, .. } = *arrival;
         let Some(held) = self.window.at(seq_num) else { return };
@@ -117,8 +117,8 @@ impl Arbiter {
         }
     }
 
-    /// Takes a packet with the number that was rejected. Returns whether it is the same as the one
-    /// rejected: from the other line that ends the wait.
+    /// Handles a packet whose number was rejected. Returns true if it is the rejected packet again;
+    /// if it comes from the other line, that ends the wait.
     pub(super) fn is_rejected(&mut self, line: Line, seq_num: u64, hash: u64) -> bool {
         let Some(rejected) = self.rejected else { return false };
         let is_same = rejected.seq_num == seq_num && rejected.hash == hash;

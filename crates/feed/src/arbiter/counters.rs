@@ -22,26 +22,26 @@ pub struct LineCounters {
     pub unexpected: u64,
     /// Packets that only this line sent while it was put aside, or had not agreed with the other.
     pub put_aside: u64,
-    /// Packets that differ from the other line's, where this line is considered wrong. They are counted
-    /// as duplicates too, or whatever else became of them.
+    /// Packets that differ from the other line's, where this line is considered wrong. Each is also
+    /// counted by its result, for example as a duplicate.
     pub differing: u64,
-    /// Packets longer than the limit.
+    /// Packets longer than [`Options::packet_bytes_max`](super::Options::packet_bytes_max).
     pub too_long: u64,
-    /// Packets dropped because the output before them was not polled.
+    /// Packets dropped because earlier output was not polled.
     pub not_polled: u64,
-    /// Packets, of whatever fate, below the highest number this line had sent.
+    /// Packets, whatever their result, below the highest number that this line had sent.
     pub out_of_order: u64,
-    /// The furthest that such a packet was below the highest.
+    /// Largest distance of such a packet below the highest number.
     pub out_of_order_by_max: u64,
-    /// Numbers delivered or declared a gap that this line has not sent. Falls again when the
-    /// line sends one of the last `behind_max` of them.
+    /// Numbers delivered or declared a gap that this line has not sent. Decreases when the line
+    /// sends one of the last `behind_max` of them.
     pub lost: u64,
 }
 
 /// Results of both lines together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArbiterCounters {
-    /// Packets delivered, those with one number counted once.
+    /// Packets delivered; packets with the same number count once.
     pub delivered: u64,
     /// Gaps declared.
     pub gaps: u64,

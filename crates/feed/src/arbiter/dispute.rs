@@ -1,35 +1,38 @@
-//! Lines that agreed and send different packets with one number since: which of them is wrong?
+//! Lines that agreed before and now send different packets with one number: which of them is wrong?
 //!
-//! A line that suddenly carries another channel continues at other numbers, near the right ones perhaps: it leaves numbers
-//! out that the other line sends. What was left out since the lines agreed last tells which line is wrong. Where it does not,
-//! nothing is known: the line that delivered first in the epoch is kept, and from the second copy that differs on books are
-//! stale until the lines agree again.
+//! A line that suddenly carries another channel continues at other numbers, perhaps near the right
+//! ones, and so skips numbers that the other line sends. The numbers that each line has skipped
+//! since the last agreement tell which line is wrong. If they do not tell, the line that delivered
+//! first in the epoch is kept; from the second differing copy on, books are stale until the lines
+//! agree again.
 
 use super::agreement::Verdict;
 use super::{Arbiter, Arrival, Line, OUT_OF_SEQUENCE_MIN, Standing};
 
-/// Numbers that a line must have left out to be wrong for certain, and more than twice as many as the other one.
+/// A line is wrong for certain if it skipped at least this many numbers, and more than twice as
+/// many as the other one.
 const LEFT_OUT_MIN: u32 = 2;
 
-/// Numbers in a row that a line must have left out for the packet behind them to wait for the other line's copy: more than
-/// are lost every day.
+/// After this many skipped numbers in a row, the next packet waits for the other line's copy.
+/// Ordinary losses are shorter.
 const LEFT_OUT_TO_WAIT: u64 = 4;
 
-/// How far back the last agreement is looked for.
+/// How many numbers back the last agreement is searched.
 const LOOK_BACK: u64 = 256;
 
-/// Two trusted lines that send different packets, until they agree again.
+/// A dispute: two trusted lines send different packets, until they agree again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Dispute {
-    /// The line held to be wrong.
+    /// The line considered wrong.
     pub(super) wrong: Line,
     /// True if the line skipped numbers; otherwise it is unknown which line is wrong.
     pub(super) is_certain: bool,
-    /// Copies that differed.
+    /// Number of differing copies.
     copies: u32,
 }
 
-/// Copies that must differ, none being equal in between, before books are in doubt: one alone was damaged on its way.
+/// Differing copies, without an equal one in between, before books are in doubt. A single one may
+/// have been damaged in transit.
 const COPIES_MIN: u32 = 2;
 
 impl Dispute {
@@ -50,8 +53,9 @@ impl Arbiter {
             && Line::ALL.into_iter().all(|line| self.is_alive(line))
     }
 
-    /// A copy differs from the packet accepted with its number. The line that is held to be right is kept; if the other
-    /// one's packet was accepted and is still held, its own replaces it.
+    /// Records that a copy differs from the accepted packet with its number. The packet of the line
+    /// considered right is kept: if the other line's packet was accepted and is still held, it is
+    /// replaced.
     pub(super) fn note_difference(&mut self, arrival: &Arrival<'_>) {
         let Arrival { line, seq_num, .. } = *arrival;
         let other = line.other();
@@ -104,13 +108,14 @@ impl Arbiter {
         if certain.is_some() {
             self.drop_unconfirmed_of(wrong, seq_num);
             if left_out[wrong.other().index()] > 0 {
-                // What the wrong line sent alone may have been delivered.
+                // Packets that only the wrong line sent may have been delivered.
                 self.distrust_deliveries();
             }
         }
     }
 
-    /// True if a line skipped several numbers before this one, all of which the other line has.
+    /// True if a line skipped several numbers just before this one, and the other line sent all of
+    /// them.
     #[inline]
     pub(super) fn has_left_out_before(&self, line: Line, seq_num: u64) -> bool {
         (1..=LEFT_OUT_TO_WAIT).all(|back| {
@@ -134,7 +139,7 @@ impl Arbiter {
             && self.now_ns < received_ns.saturating_add(self.wait_ns())
     }
 
-    /// By line, the numbers that only the other one sent since they agreed last.
+    /// Returns by line how many numbers only the other line sent since the last agreement.
     fn left_out_before(&self, seq_num: u64) -> [u32; 2] {
         let mut left_out = [0; 2];
         let from = self.first.max(seq_num.saturating_sub(LOOK_BACK));
@@ -151,15 +156,17 @@ impl Arbiter {
         left_out
     }
 
-    /// An equal copy of the current epoch ends a dispute, and what it says of the packets delivered since: no other
-    /// has to come, as at the end of a day.
+    /// Ends a dispute when an equal copy of the current epoch arrives. Also ends the
+    /// out-of-sequence state that the dispute began, because no further packet may come, as at the
+    /// end of a day.
     pub(super) fn end_dispute(&mut self, received_ns: u64) {
         if self.dispute.take().is_some() && received_ns >= self.unexpected_ns {
             self.note_in_sequence();
         }
     }
 
-    /// Takes the packets of a wrong line out of the window that the other line has not sent; that at `but` is compared.
+    /// Removes the packets of a wrong line from the window that the other line has not sent, except
+    /// the one at `but`, which is being compared.
     fn drop_unconfirmed_of(&mut self, wrong: Line, but: u64) {
         let Some(next) = self.next else { return };
         let mut from = next;
@@ -174,7 +181,8 @@ impl Arbiter {
         }
     }
 
-    /// Delivered packets may belong to another channel: every book is stale until a snapshot.
+    /// Makes every book stale until a snapshot, because delivered packets may belong to another
+    /// channel.
     fn distrust_deliveries(&mut self) {
         self.unexpected_in_a_row = self.unexpected_in_a_row.max(OUT_OF_SEQUENCE_MIN);
         self.is_unexpected_behind = true;

@@ -1,4 +1,4 @@
-//! Epochs of sequence numbers: which one a line is in, and what becomes of late packets of those before.
+//! Epochs of sequence numbers: the epoch of each line, and late packets of past epochs.
 
 use super::history::History;
 use super::unexpected::Pending;
@@ -12,9 +12,10 @@ const PAST_MAX: usize = 4;
 #[derive(Debug)]
 pub(super) struct Past {
     pub(super) epoch: u64,
-    /// Its first number, as far as is known.
+    /// First number, as far as known.
     pub(super) first: u64,
-    /// The number after its last one; later ones were not seen if nothing said that it ended.
+    /// The number after the last one. If no reset ended the epoch, later numbers may exist that
+    /// were not seen.
     pub(super) end: u64,
     /// Number and hash of the packet whose SequenceReset ended it.
     reset: Option<(u64, u64)>,
@@ -22,14 +23,14 @@ pub(super) struct Past {
     pub(super) history: History,
 }
 
-/// An epoch that begins once what is held of the current one has been polled.
+/// An epoch that begins once the held packets of the current one have been polled.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transition {
-    /// Its first number.
+    /// First number of the new epoch.
     pub(super) to: u64,
-    /// Number and hash of the packet that said so.
+    /// Number and hash of the packet with the SequenceReset.
     pub(super) reset: Option<(u64, u64)>,
-    /// The lines that are in it.
+    /// The lines that enter the new epoch.
     pub(super) entering: [bool; 2],
 }
 
@@ -38,7 +39,7 @@ impl Past {
         self.history.fate(arrival.seq_num).is_copy(arrival.hash)
     }
 
-    /// True if the other line has an equal packet.
+    /// True if the other line sent an equal packet.
     fn is_agreed(&self, arrival: &Arrival<'_>) -> bool {
         let fate = self.history.fate(arrival.seq_num);
         let line = arrival.line;
@@ -46,7 +47,7 @@ impl Past {
     }
 
     /// True if a number belongs to this epoch, which ends with its SequenceReset. Without a
-    /// SequenceReset, packets after the last one may belong to it too.
+    /// SequenceReset, numbers after the last one may belong to it too.
     pub(super) fn may_have(&self, seq_num: u64) -> bool {
         self.reset.is_none() || seq_num < self.end
     }
@@ -54,9 +55,9 @@ impl Past {
 
 impl Arbiter {
     /// Reports that the packet delivered last carried a SequenceReset: the next packet of its epoch
-    /// has the number `seq_num`. Lines that have sent this packet enter the new epoch. A line that
-    /// has not stays in the old epoch until it sends the reset, or a number or packet that is not
-    /// of the old epoch.
+    /// has the number `seq_num`. Lines that have sent this packet enter the new epoch. The other
+    /// line stays in the old epoch until it sends the reset, or a number or packet that does not
+    /// belong to the old epoch.
     ///
     /// If no packet was delivered since the last call of another method, all lines enter the new
     /// epoch, and held packets are delivered first.
@@ -77,7 +78,7 @@ impl Arbiter {
         self.transition = Some(Transition { to: seq_num, reset, entering });
     }
 
-    /// All lines enter an epoch; what is held is delivered before.
+    /// Moves all lines to a new epoch after the held packets are delivered.
     fn begin_with(&mut self, seq_num: u64) {
         self.next.get_or_insert(seq_num);
         if let Some(parked) = self.parked.take() {
@@ -89,7 +90,7 @@ impl Arbiter {
         self.transition = Some(Transition { to: seq_num, reset: None, entering: [true; 2] });
     }
 
-    /// Takes everything held out of the window, to be sorted again in the epoch that begins.
+    /// Removes all held packets from the window; they are assigned again in the epoch that begins.
     fn unhold(&mut self) {
         self.forget_copies(u64::MAX);
         self.released = self.next.unwrap_or(0);
@@ -119,7 +120,7 @@ impl Arbiter {
         Pending { seq_num, held, stand, is_late: false, replays: 0 }
     }
 
-    /// Sorts a packet that was pending, as if it arrived now.
+    /// Assigns the next pending packet as if it arrived now.
     pub(super) fn replay_next(&mut self) -> bool {
         let Some(Pending { seq_num, held, stand, is_late, replays }) = self.replay.pop_front()
         else {
@@ -178,7 +179,8 @@ impl Arbiter {
         Output::Reset { seq_num: to }
     }
 
-    /// Forgets an epoch; a line that is still in it is as good as new, and has to agree first.
+    /// Forgets the oldest past epoch. A line that is still in it counts as new and must be compared
+    /// again.
     fn forget_oldest_epoch(&mut self) {
         let Some(past) = self.past.pop_front() else { return };
         for state in self.states.iter_mut().filter(|state| state.epoch <= past.epoch) {
@@ -187,7 +189,7 @@ impl Arbiter {
         }
     }
 
-    /// Forgets the epochs that are over for longer than lines skew.
+    /// Forgets past epochs that ended longer ago than the skew bound.
     pub(super) fn forget_old_epochs(&mut self) {
         let is_over =
             |past: &Past| self.now_ns > past.ended_ns.saturating_add(self.options.skew_ns);
@@ -196,7 +198,7 @@ impl Arbiter {
         }
     }
 
-    /// Counts a packet of a past epoch, and moves its line on.
+    /// Counts a packet of a past epoch, and advances the position of its line.
     pub(super) fn note_past(&mut self, arrival: &Arrival<'_>, index: usize) {
         let Arrival { line, seq_num, hash, .. } = *arrival;
         self.lines[line.index()].old_epoch += 1;

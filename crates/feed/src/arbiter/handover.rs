@@ -1,34 +1,37 @@
-//! A line that begins to send when the other one has died.
+//! Handover: a line begins to send when the other one has died.
 //!
-//! Nothing of it was ever compared, so it may be of another channel. It replaces the other line before that counts
-//! as silent if its very first packet is near the one with which the other one would continue, and the other one sends nothing
-//! from then on, for twice as long as it ever paused. If it paused for so long already, only the very next number will do.
+//! The new line was never compared, so it may carry another channel. Normally it replaces the other
+//! line once that counts as silent. It does so sooner if its very first packet is near the number
+//! with which the other line would continue, and the other line sends nothing from then on, for
+//! twice its longest pause. If the other line had already paused for that long, only the very next
+//! number counts as near.
 
 use super::{Arbiter, Arrival, Line};
 
-/// Packets in a row of the new line, at least.
+/// Fewest consecutive packets of the new line.
 const PACKETS_MIN: u32 = 8;
 
-/// Packets that a line must have sent to know its pauses: more than the bursts that a day begins with.
+/// Packets that a line must have sent before its pauses are known: more than the bursts at the
+/// start of a day.
 const PAUSES_MIN: u32 = 256;
-/// The longest pause of up to twice as many packets counts.
+/// The longest pause is taken over the last `PAUSES` to `2 * PAUSES` packets.
 const PAUSES: u32 = 1024;
 
-/// How many times its longest pause a line must have been silent.
+/// Silence before a handover, as a multiple of the longest pause.
 const PAUSES_FACTOR: u64 = 2;
 
-/// The first packets of a line, in a row, with which the other one stopped.
+/// Consecutive first packets of a line that begin where the other line stopped.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Alone {
     pub(super) began_ns: u64,
     highest: u64,
-    /// Since the other line sent its last one.
+    /// Packets since the other line's last one.
     packets: u32,
-    /// It replaces the other line until that sends anything.
+    /// True if it replaces the other line until that sends anything.
     has_taken_over: bool,
 }
 
-/// The longest times between two packets of a line.
+/// The longest pauses between packets of a line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pauses {
     longest_ns: u64,
@@ -38,7 +41,7 @@ pub(super) struct Pauses {
 }
 
 impl Pauses {
-    /// Takes the time since the packet before.
+    /// Records the time since the previous packet.
     #[inline]
     pub(super) fn take(&mut self, pause_ns: u64) {
         self.longest_ns = self.longest_ns.max(pause_ns);
@@ -56,7 +59,8 @@ impl Pauses {
 }
 
 impl Arbiter {
-    /// Notes a packet of a line that was never compared: whether it continues where the other one stopped.
+    /// Records a packet of a line that was never compared, and checks whether it continues where
+    /// the other one stopped.
     #[cold]
     pub(super) fn note_alone(&mut self, arrival: &Arrival<'_>, is_first: bool) {
         let Arrival { line, seq_num, .. } = *arrival;
@@ -92,7 +96,8 @@ impl Arbiter {
         seq_num >= next && seq_num.saturating_sub(stopped_at) <= reach
     }
 
-    /// A line sends a packet: the other one did not continue where it stopped, unless this one is only out of order.
+    /// Records that a line sent a packet, so the other one did not continue where it stopped,
+    /// unless this packet is only out of order.
     #[inline]
     pub(super) fn end_alone(&mut self, line: Line) {
         let (now_ns, hold_ns) = (self.now_ns, self.options.hold_ns);
@@ -103,20 +108,20 @@ impl Arbiter {
         }
     }
 
-    /// True if a line has replaced the other one, apparently for good.
+    /// True if a line has replaced the other one, which seems dead.
     pub(super) fn takes_over(&self, line: Line) -> bool {
         let Some(alone) = self.states[line.index()].alone else { return false };
         let is_late = || self.takes_over_at_ns(line).is_some_and(|at_ns| self.now_ns > at_ns);
         alone.has_taken_over || is_late()
     }
 
-    /// When a line that continues where the other one stopped takes over, if that sends nothing until then.
+    /// Returns the time at which a line takes over, if the other one sends nothing until then.
     pub(super) fn takes_over_at_ns(&self, line: Line) -> Option<u64> {
         self.states[line.index()].alone.filter(|alone| alone.packets >= PACKETS_MIN)?;
         self.pause_over_ns(line.other())
     }
 
-    /// When a line has paused for longer than it ever does.
+    /// Returns the time after which a line has been silent for longer than it ever pauses.
     fn pause_over_ns(&self, line: Line) -> Option<u64> {
         let state = &self.states[line.index()];
         let pause_ns = state.pauses.longest_ns()?.saturating_mul(PAUSES_FACTOR);

@@ -1,13 +1,13 @@
-//! Results of the numbers around the next one.
+//! Records of the numbers around the next one: who sent them, and whether a packet was accepted.
 
 use super::Line;
 
-/// Most numbers remembered, whatever the options: 1 GiB.
+/// Most numbers remembered, whatever the options. They take 1 GiB.
 const LEN_MAX: usize = 1 << 26;
 
-/// Some packet with this number was taken, to be delivered now or later.
+/// A packet with this number was accepted, for delivery now or later.
 const ACCEPTED: u64 = 4;
-/// The number lies inside a packet that begins with a lower one.
+/// The number lies inside a packet that begins with a lower number.
 const INSIDE: u64 = 8;
 /// The lines sent different packets with this number.
 const DIFFERS: u64 = 16;
@@ -57,8 +57,9 @@ impl Fate {
 
 /// Fates of the numbers from `behind` before the next one to those that may be held.
 ///
-/// A ring of 16 bytes a number: the number plus one, so that zero is none, then its [`Fate`]. Numbers that
-/// come into reach overwrite those that leave it, so nothing is cleared as the window moves.
+/// A ring with 16 bytes per number: the number plus one (0 marks a free entry), then its [`Fate`].
+/// Numbers that enter the range overwrite those that leave it, so nothing is cleared as the window
+/// moves.
 #[derive(Debug)]
 pub(super) struct History {
     entries: Vec<[u64; 2]>,

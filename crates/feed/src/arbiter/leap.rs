@@ -1,27 +1,30 @@
-//! Leaps: a packet far ahead of every number known, which may have a wrong number.
+//! Leaps: packets far ahead of every known number, whose number may be damaged.
 //!
-//! A line that lost many packets continues behind them, so the next packet confirms the number of the first one; so does a further leap. A packet
-//! whose number was damaged stands alone, and its line continues below it. Until one or the other is known, the packet
-//! waits beside the window: it neither ends a wait nor says where its line stands.
+//! After a large loss a line continues from its leap, so its next packet confirms the number of the
+//! first one; so does a further leap. A packet with a damaged number stands alone, and its line
+//! continues below it. Until one or the other is seen, the packet waits beside the window: it
+//! neither ends a wait nor moves the position of its line.
 
 use super::line::LineState;
 use super::unexpected::Pending;
 use super::{Arbiter, Arrival, Line, OUT_OF_SEQUENCE_MIN, Standing};
 
-/// Packets of a line below its leap, new on it, that show the number to be wrong; one may only be out of order.
+/// Packets of a line below its leap, not sent by it before, that prove the number of the leap
+/// wrong. A single one may only be out of order.
 const CONTRADICTIONS_MIN: u32 = 2;
 
-/// A number further ahead is a leap however far packets are out of order: no more than the messages of a datagram, so that where
-/// messages are numbered the next packet confirms a leap.
+/// Upper bound of [`Arbiter::leap_reach`](super::Arbiter): a number further ahead is a leap,
+/// however far packets may be out of order. No packet has more messages, so on feeds that number
+/// messages the next packet confirms a leap.
 const LEAP_REACH_MAX: u64 = 127;
 
-/// A packet far ahead of every number known.
+/// A packet far ahead of every known number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leap {
     pending: Pending,
     /// Packets that its line sent below it since.
     contradictions: u32,
-    /// True if it has waited for longer than missing numbers do.
+    /// True if it has waited for longer than the hold time.
     is_overdue: bool,
 }
 
@@ -31,7 +34,8 @@ impl Arbiter {
         self.leaps.iter().any(Option::is_some)
     }
 
-    /// Takes a packet of the current epoch that is a leap, or confirms one, to be sorted again. Returns whether it did.
+    /// Handles a packet of the current epoch that is a leap or confirms one; a confirmed leap is
+    /// assigned again. Returns true if it was one of the two.
     pub(super) fn sort_leap(&mut self, arrival: &Arrival<'_>) -> bool {
         let Arrival { line, seq_num, hash, .. } = *arrival;
         let own = self.leaps[line.index()].map(|leap| leap.pending);
@@ -53,7 +57,7 @@ impl Arbiter {
             self.confirm_leap(line.other());
             self.sort_later(arrival);
         } else if self.is_leap(line, seq_num) {
-            // A line that rises further from its leap does not contradict it.
+            // A line that rises further after its leap does not contradict it.
             self.confirm_leap(line);
             self.lines[line.index()].unexpected += 1;
             let pending = self.pend(arrival);
@@ -65,8 +69,8 @@ impl Arbiter {
         true
     }
 
-    /// True if a number of a trusted line is further ahead of all known packets than packets are
-    /// out of order.
+    /// True if a number of a trusted line is further ahead of all known packets than reordering
+    /// explains.
     fn is_leap(&self, line: Line, seq_num: u64) -> bool {
         let reach = self.leap_reach();
         let is_far = |known: u64| seq_num.saturating_sub(known) > reach;
@@ -83,12 +87,12 @@ impl Arbiter {
         from_leap <= self.leap_reach() && self.states[line.index()].highest.is_none_or(is_nearer)
     }
 
-    /// How far ahead a number is no leap.
+    /// Returns how far ahead a number may be without being a leap.
     pub(super) fn leap_reach(&self) -> u64 {
         self.options.reorder_max.min(LEAP_REACH_MAX)
     }
 
-    /// Copies a packet, counted as unexpected, that is sorted again.
+    /// Copies a packet that will be assigned again; until then it counts as unexpected.
     fn pend(&mut self, arrival: &Arrival<'_>) -> Pending {
         let stand = self.states[arrival.line.index()].stand();
         let held = self.store(arrival);
@@ -101,13 +105,14 @@ impl Arbiter {
         self.replay.push_back(pending);
     }
 
-    /// Has a leap sorted again.
+    /// Queues a leap to be assigned again.
     fn confirm_leap(&mut self, line: Line) {
         let Some(Leap { pending: leap, .. }) = self.leaps[line.index()].take() else { return };
         self.sort_again_before_those_behind(leap);
     }
 
-    /// Has a pending packet sorted again. Where packets of its line wait that arrived behind it, the line stood at it then.
+    /// Queues a pending packet to be assigned again. If packets of its line wait that arrived after
+    /// it, the line's position was at this packet then.
     fn sort_again_before_those_behind(&mut self, first: Pending) {
         let is_behind = |known: &&mut Pending| {
             (known.held.line, known.stand.epoch) == (first.held.line, first.stand.epoch)
@@ -119,9 +124,10 @@ impl Arbiter {
         self.replay.push_back(first);
     }
 
-    /// Takes the leaps of lines that have left the epoch: they continued elsewhere, not below their leap. Those are sorted
-    /// before a gap is declared or an epoch begins: one may be the SequenceReset that explains it. Returns whether there
-    /// was one.
+    /// Takes the leaps of lines that have left the epoch: these lines continued elsewhere, not
+    /// below their leaps. The leaps are assigned before a gap is declared or an epoch begins,
+    /// because one of them may be the SequenceReset that explains it. Returns true if there was
+    /// one.
     pub(super) fn confirm_leaps_of_left(&mut self) -> bool {
         let has_leap =
             |line: &Line| self.states[line.index()].has_left && self.leaps[line.index()].is_some();
@@ -130,10 +136,10 @@ impl Arbiter {
         confirmed.iter().any(Option::is_some)
     }
 
-    /// Has the lowest packet beyond reach sorted again that a line sent alone before the packets by which it left the
-    /// epoch: it is of this epoch, in the middle of what the line lost. `first` is the first number that the lines
-    /// show since; where that is lower, a number further ahead than numbers are remembered counts as damaged. Returns
-    /// whether there was one.
+    /// Queues the lowest out-of-reach packet that a line sent before the packets by which it left
+    /// the epoch: it belongs to this epoch, amid the numbers that the line lost. `first` is the
+    /// first number that the lines show since. If it is lower, a number further ahead than the
+    /// history reaches counts as damaged. Returns true if there was one.
     pub(super) fn take_lone_packet_before(&mut self, first: u64) -> bool {
         let top = self.top.max(self.next.unwrap_or(0));
         let behind_max = self.options.behind_max as u64;
@@ -148,8 +154,8 @@ impl Arbiter {
         true
     }
 
-    /// The pending packets of a line, with their places, that arrived before those by which it left the epoch; none if it
-    /// has not left.
+    /// Returns the pending packets of a line, with their places, that arrived before those by which
+    /// it left the epoch; none if it has not left.
     fn pending_before_run(&self, line: Line) -> impl Iterator<Item = (usize, &Pending)> {
         let LineState { run, has_left, .. } = self.states[line.index()];
         let is_of_run = move |known: &Pending| {
@@ -160,7 +166,7 @@ impl Arbiter {
         own.take_while(move |(_, known)| !is_of_run(known))
     }
 
-    /// The line continues below its leap.
+    /// Records that the line continues below its leap.
     fn contradict_leap(&mut self, line: Line) {
         let Some(leap) = &mut self.leaps[line.index()] else { return };
         leap.contradictions += 1;
@@ -175,13 +181,13 @@ impl Arbiter {
         }
     }
 
-    /// Takes all leaps out, to be sorted again in another epoch.
+    /// Removes all leaps; they are assigned again in another epoch.
     pub(super) fn pend_leaps(&mut self) {
         let leaps = self.leaps.iter_mut().filter_map(Option::take);
         self.pending.extend(leaps.map(|leap| leap.pending));
     }
 
-    /// When the next leap is overdue, or taken as it is.
+    /// Returns the time at which the next leap is overdue or accepted as it is.
     pub(super) fn leap_due_ns(&self) -> Option<u64> {
         self.leaps.iter().flatten().map(|leap| self.due_ns(leap)).min()
     }
@@ -191,8 +197,8 @@ impl Arbiter {
         leap.pending.held.received_ns.saturating_add(wait_ns.min(self.options.skew_ns))
     }
 
-    /// Takes leaps that nothing has contradicted for `skew_ns` as they are. From the time on at which missing numbers are
-    /// declared lost, what is known may be short of the packets before the leap.
+    /// Accepts leaps that nothing has contradicted for `skew_ns`. Once a leap has waited for the
+    /// hold time, packets count as out of sequence, because those before the leap may be missing.
     pub(super) fn end_leaps(&mut self) {
         for line in Line::ALL {
             let Some(leap) = self.leaps[line.index()] else { continue };
@@ -209,7 +215,7 @@ impl Arbiter {
         }
     }
 
-    /// The clock was set back.
+    /// Adjusts deadlines after the clock was set back.
     pub(super) fn limit_leaps(&mut self, now_ns: u64) {
         for leap in self.leaps.iter_mut().flatten() {
             let held = &mut leap.pending.held;

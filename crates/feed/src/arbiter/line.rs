@@ -1,4 +1,4 @@
-//! The two lines, and what is known of each.
+//! The two lines and the state of each.
 
 use std::fmt;
 
@@ -36,19 +36,19 @@ impl Line {
     }
 }
 
-/// Why one of two lines that differ is put aside.
+/// Reason why one of two differing lines is put aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PutAsideReason {
-    /// It left out numbers that the other line sent, before their copies differed.
+    /// It skipped numbers that the other line sent, before their copies differed.
     LeavesOut,
-    /// The other line delivered first in this epoch: which of the two is wrong is unknown.
+    /// The other line delivered first in this epoch. It is unknown which of the two is wrong.
     Second,
     /// Its packets cannot be decoded.
     Undecodable,
 }
 
 impl PutAsideReason {
-    /// A name for events.
+    /// Returns a name for events.
     pub const fn label(self) -> &'static str {
         match self {
             Self::LeavesOut => "leaves_out",
@@ -58,7 +58,7 @@ impl PutAsideReason {
     }
 }
 
-/// A change in what the arbiter thinks of a line.
+/// A change in the trust of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineEvent {
     /// The lines sent different packets with one number, and this line is considered wrong.
@@ -68,7 +68,8 @@ pub enum LineEvent {
         /// The number.
         seq_num: u64,
     },
-    /// Too many copies of this line differ: what it sends alone is no longer delivered.
+    /// Too many copies of this line differ. Packets that only this line sends are no longer
+    /// delivered.
     PutAside {
         /// The line.
         line: Line,
@@ -106,7 +107,7 @@ impl fmt::Display for LineEvent {
     }
 }
 
-/// Delivery of packets that only this line has.
+/// Trust in a line: decides whether packets that only this line has are delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     /// It agrees with the other line, or was the first.
@@ -117,7 +118,7 @@ pub(super) enum Standing {
     Doubtful,
 }
 
-/// Copies that decide whether a line is put aside.
+/// Number of latest copies that decide whether a line is put aside.
 const COPIES: u32 = 16;
 
 /// A number below the highest one of its line.
@@ -125,14 +126,15 @@ const COPIES: u32 = 16;
 pub(super) struct Below {
     pub(super) seq_num: u64,
     pub(super) at_ns: u64,
-    /// Numbers in a row that led up to it.
+    /// Consecutive numbers up to this one.
     pub(super) in_a_row: u32,
 }
 
 /// Position of a line and its agreement with the other.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LineState {
-    /// The epoch whose packets it sends: of [`Arbiter::epoch`](super::Arbiter) or one before.
+    /// The epoch whose packets it sends: the current one of the [`Arbiter`](super::Arbiter) or a
+    /// past one.
     pub(super) epoch: u64,
     /// When it entered that epoch.
     pub(super) entered_ns: u64,
@@ -140,24 +142,25 @@ pub(super) struct LineState {
     pub(super) below: Option<Below>,
     /// The highest number it has sent in that epoch.
     pub(super) highest: Option<u64>,
-    /// It was the first, or one of its packets was equal to a trusted line's.
+    /// True if it was the first line, or one of its packets was equal to a trusted line's.
     pub(super) is_trusted: bool,
-    /// The last copies, a bit each, the latest lowest: 1 for one that differed.
+    /// The last copies, one bit each, the latest lowest: 1 for a copy that differed.
     differing: u32,
     /// True if it was reported as put aside.
     pub(super) is_put_aside: bool,
-    /// When a packet of it arrived last.
+    /// Arrival time of its last packet.
     pub(super) last_received_ns: Option<u64>,
     pub(super) pauses: Pauses,
-    /// Its packets since the last one of the other line, if the lines were never compared.
+    /// Its packets since the other line's last one, if the lines were never compared.
     pub(super) alone: Option<Alone>,
     /// Unexpected numbers that may begin an epoch.
     pub(super) run: Option<Run>,
-    /// It has left the current epoch, and the next one has not begun: its packets are pending.
+    /// True if it has left the current epoch and the next one has not begun; its packets are
+    /// pending.
     pub(super) has_left: bool,
-    /// When it was known to have left.
+    /// Time at which it was known to have left.
     pub(super) left_ns: u64,
-    /// The first number of the epoch that it has left for, where a packet said that.
+    /// First number of the epoch that it has moved to, if a packet announced it.
     pub(super) announced_first: Option<u64>,
 }
 
@@ -173,7 +176,7 @@ impl LineState {
     }
 
     pub(super) fn standing(&self, differing_max: u32) -> Standing {
-        // Most lines never differ: no bits to count.
+        // Most lines never differ; then there are no bits to count.
         if self.differing == 0 {
             return if self.is_trusted { Standing::Trusted } else { Standing::Unproven };
         }
@@ -187,7 +190,8 @@ impl LineState {
         }
     }
 
-    /// Notes a number that it sends for the first time, before [`note_highest`](Self::note_highest).
+    /// Records a number that the line sends for the first time. Call it before
+    /// [`note_highest`](Self::note_highest).
     pub(super) fn note_below(&mut self, seq_num: u64, at_ns: u64) {
         if self.highest.is_some_and(|highest| seq_num < highest) {
             let row = self.below.filter(|below| below.seq_num.checked_add(1) == Some(seq_num));
@@ -210,8 +214,8 @@ impl LineState {
         self.highest.is_some_and(|highest| highest + 1 == seq_num)
     }
 
-    /// True if a line is trusted, agrees and sends nothing unexpected; only in the current epoch,
-    /// without past epochs.
+    /// True if a line is trusted, agrees and sends nothing unexpected. False outside the current
+    /// epoch, and while past epochs are remembered.
     pub(super) fn is_plain(&self) -> bool {
         self.is_trusted && self.differing == 0 && !self.has_left && self.run.is_none()
     }
@@ -220,7 +224,7 @@ impl LineState {
         Stand { epoch: self.epoch, highest: self.highest }
     }
 
-    /// Moves at `now_ns` to an epoch of which it has sent nothing.
+    /// Moves at `now_ns` to an epoch in which the line has not sent anything yet.
     pub(super) fn enter(&mut self, epoch: u64, now_ns: u64) {
         *self = Self {
             epoch,

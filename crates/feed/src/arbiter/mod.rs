@@ -163,10 +163,10 @@ use window::{Held, Window};
 /// Numbers above this are unexpected whatever the options, so that arithmetic never wraps.
 const SEQ_NUM_MAX: u64 = u64::MAX / 2;
 
-/// Most numbers that one packet carries: a datagram has no more bytes.
+/// Most numbers that one packet carries: the largest number of bytes in a datagram.
 const PACKET_NUMBERS_MAX: u64 = 65_535;
 
-/// Unexpected packets in a row that are more than strays.
+/// Consecutive unexpected packets that prove more than stray ones.
 const OUT_OF_SEQUENCE_MIN: u32 = 3;
 
 /// A packet as it arrives.
@@ -188,7 +188,7 @@ struct Source {
     hash: u64,
 }
 
-/// A packet that gets its place when the numbers before it have been polled.
+/// A packet that is placed once the numbers before it have been polled.
 #[derive(Clone, Copy, Debug)]
 struct Parked {
     seq_num: u64,
@@ -210,9 +210,9 @@ pub struct Arbiter {
     epoch: u64,
     window: Window,
     history: History,
-    /// Epochs before the current one, the oldest first.
+    /// Past epochs, the oldest first.
     past: VecDeque<Past>,
-    /// The number waited for; `None` before the first packet.
+    /// The next number to deliver; `None` before the first packet.
     next: Option<u64>,
     /// First number of the epoch.
     first: u64,
@@ -222,40 +222,41 @@ pub struct Arbiter {
     released: u64,
     /// The line that delivered first in this epoch.
     leader: Option<Line>,
-    /// Trusted lines that differ.
+    /// The dispute of two trusted lines whose packets differ.
     dispute: Option<Dispute>,
     parked: Option<Parked>,
-    /// The packet delivered last, until anything else is requested or comes.
+    /// The packet delivered last, until another call or packet follows.
     delivered: Option<Delivered>,
-    /// The packet whose copy is waited for.
+    /// The rejected packet while another copy is expected.
     rejected: Option<Source>,
     /// Copies that differ from the packets held with their numbers.
     alternatives: Vec<(u64, Held)>,
-    /// By line, whether packets that are not confirmed wait in the window for longer than missing numbers do.
+    /// By line: true if unconfirmed packets wait in the window for longer than the hold time.
     is_on_probation: [bool; 2],
     /// By line, a packet whose number may be wrong.
     leaps: [Option<Leap>; 2],
-    /// Unexpected packets of trusted lines since a packet was delivered that arrived later.
+    /// Unexpected packets of trusted lines since the last delivery of a packet that arrived after
+    /// them.
     unexpected_in_a_row: u32,
-    /// True if one of them had a number before the next one: its content is in no later packet.
+    /// True if one of them had a number below the next one: no later packet has its content.
     is_unexpected_behind: bool,
-    /// When the last of them arrived.
+    /// Arrival time of the last of them.
     unexpected_ns: u64,
-    /// Packets that may be of the next epoch, in the order they arrived.
+    /// Packets that may belong to the next epoch, in order of arrival.
     pending: VecDeque<Pending>,
-    /// Packets to be sorted again, now that an epoch has begun.
+    /// Packets to be assigned again, now that an epoch has begun.
     replay: VecDeque<Pending>,
-    /// Packets were sorted again, some of which may have waited for long enough.
+    /// True if packets were assigned again, some of which may have waited for long enough.
     is_resorted: bool,
-    /// The packet of `replay` being sorted: its bytes are in a buffer already.
+    /// The packet of `replay` that is being assigned: its bytes are already in a buffer.
     replaying: Option<Held>,
     /// Position of its line when it arrived.
     replayed_stand: Option<Stand>,
-    /// How often the packet of `replaying` was sorted again.
+    /// How often the packet of `replaying` was assigned again.
     replays: u8,
-    /// The next epoch, once what is held of this one has been polled.
+    /// The next epoch, which begins once the held packets of this one have been polled.
     transition: Option<Transition>,
-    /// The time, as set last.
+    /// The time set last.
     now_ns: u64,
     /// When the first packet arrived.
     started_ns: Option<u64>,
@@ -266,7 +267,7 @@ pub struct Arbiter {
 }
 
 impl Arbiter {
-    /// Creates an arbiter that has seen nothing.
+    /// Creates an arbiter before its first packet.
     pub fn new(options: ArbiterOptions) -> Self {
         let window = Window::new(options.packets_held_max);
         let first = options.first_seq_num.map(|first| first.min(SEQ_NUM_MAX));
@@ -311,12 +312,12 @@ impl Arbiter {
         History::new(self.options.behind_max, self.window.span() as usize)
     }
 
-    /// The number waited for, `None` before the first packet.
+    /// Returns the next number to deliver, `None` before the first packet.
     pub fn next_seq_num(&self) -> Option<u64> {
         self.next
     }
 
-    /// Packets that wait at the moment, for those before them or for the next epoch to begin.
+    /// Returns how many packets wait, for those before them or for the next epoch.
     pub fn packets_held(&self) -> usize {
         let has_left = self.states.iter().any(|state| state.has_left);
         let pending = if has_left { self.pending.len() } else { 0 };
@@ -335,7 +336,8 @@ impl Arbiter {
         Some(OutOfSequence { may_hide_updates: self.is_unexpected_behind })
     }
 
-    /// The epoch, counted from 0, whose packets a line sends: one more than the current one if it has left that.
+    /// Returns the epoch, counted from 0, whose packets a line sends. If the line has left the
+    /// current epoch, that is one more than the current one.
     pub(crate) fn epoch_of(&self, line: Line) -> u64 {
         let state = &self.states[line.index()];
         state.epoch + u64::from(state.has_left)
@@ -356,9 +358,9 @@ impl Arbiter {
         self.counters
     }
 
-    /// Takes a packet that arrived on `line` at `now_ns`; `packet` is a slice, or a [`Packet`] where more can be
-    /// read behind it. Returns the packet if it is next in order, without copying it: process it, then
-    /// poll. Otherwise it is held, or counted and dropped.
+    /// Handles a packet that arrived on `line` at `now_ns`. `packet` is a slice, or a [`Packet`] if
+    /// the memory behind it is readable. Returns the packet if it is next in order, without copying
+    /// it: process it, then poll. Otherwise it is held, or counted and dropped.
     #[must_use = "a packet that is next in order is returned"]
     pub fn handle_packet<'p>(
         &mut self,
@@ -385,7 +387,7 @@ impl Arbiter {
         output
     }
 
-    /// Notes that a packet has arrived, whatever becomes of it.
+    /// Records the arrival of a packet, whatever happens to it.
     #[inline(always)]
     fn arrive<'p>(
         &mut self,
@@ -412,7 +414,7 @@ impl Arbiter {
         arrival
     }
 
-    /// Nothing is held and nothing is about to change.
+    /// True if nothing is held and nothing is about to change.
     fn is_quiet(&self) -> bool {
         self.window.held() == 0
             && self.parked.is_none()
@@ -421,8 +423,8 @@ impl Arbiter {
             && self.replay.is_empty()
     }
 
-    /// The usual case: the next packet of a trusted line while nothing else continues. Decided without the
-    /// questions of [`sort_packet`](Self::sort_packet), with the same answer.
+    /// Fast path: the next packet of a trusted line while nothing else is pending. Gives the same
+    /// result as [`sort_packet`](Self::sort_packet) with fewer checks.
     fn is_plain(&self, arrival: &Arrival<'_>) -> bool {
         let Arrival { line, seq_num, .. } = *arrival;
         self.next == Some(seq_num)
@@ -432,7 +434,7 @@ impl Arbiter {
                 || !self.has_left_out_before(line, seq_num))
     }
 
-    /// Nothing changes, and the packet is of a trusted line.
+    /// True if nothing is about to change and the packet's line is trusted.
     #[inline]
     fn is_undisturbed(&self, arrival: &Arrival<'_>) -> bool {
         let Arrival { line, seq_num, packet, .. } = *arrival;
@@ -448,8 +450,8 @@ impl Arbiter {
             && packet.len() <= self.options.packet_bytes_max
     }
 
-    /// The usual case while a number is missing: a packet behind all that were accepted. Decided as
-    /// [`is_plain`](Self::is_plain) is.
+    /// Fast path while a number is missing: a packet above all that were accepted. See
+    /// [`is_plain`](Self::is_plain).
     fn is_plain_behind_gap(&self, arrival: &Arrival<'_>) -> bool {
         let Arrival { line, seq_num, .. } = *arrival;
         let Some(next) = self.next else { return false };
@@ -482,9 +484,9 @@ impl Arbiter {
         Output::Deliver { seq_num, line, received_ns, out_of_sequence, packet }
     }
 
-    /// Reports that the packet delivered last carried every number below `next`, not only its own:
-    /// for feeds that number messages and put several into a packet. Call it before the next
-    /// [`poll_output`](Self::poll_output). A number that is not ahead, or is further ahead than a
+    /// Reports that the packet delivered last carried every number below `next`, not only its own.
+    /// Used by feeds that number messages and put several into a packet. Call it before the next
+    /// [`poll_output`](Self::poll_output). A `next` that is not ahead, or is further ahead than a
     /// datagram has bytes, changes nothing.
     pub fn advance_to(&mut self, next: u64) {
         let Some(expected) = self.next else { return };
@@ -495,7 +497,7 @@ impl Arbiter {
         for seq_num in expected..next {
             // A packet that begins inside the delivered one contains nothing new.
             if let Some(held) = self.window.take(seq_num) {
-                // A copy that is not confirmed was counted as any other packet.
+                // An unconfirmed copy was counted like any other packet.
                 let is_replacement = self.rejected.is_some_and(|r| r.seq_num == seq_num)
                     && self.history.fate(seq_num).was_accepted();
                 let counters = &mut self.lines[held.line.index()];
@@ -518,8 +520,8 @@ impl Arbiter {
         self.top = self.top.max(next);
     }
 
-    /// The next packet, gap or reset; `None` when there is nothing to do but wait. A packet's bytes
-    /// are valid until the next call.
+    /// Returns the next packet, gap or reset; `None` if there is nothing to do but wait. A packet's
+    /// bytes are valid until the next call.
     pub fn poll_output(&mut self) -> Option<Output<'_>> {
         self.delivered = None;
         if let Some(next) = self.next.filter(|_| !self.alternatives.is_empty()) {
@@ -532,7 +534,7 @@ impl Arbiter {
         }
     }
 
-    /// Advances the state until there is something to poll.
+    /// Advances the state until there is output.
     fn settle(&mut self) -> Option<Step> {
         if self.is_quiet() && self.next.is_none_or(|next| next >= self.released) {
             self.window.forget_arrivals();
@@ -570,7 +572,7 @@ impl Arbiter {
         }
     }
 
-    /// Stops waiting for whatever is missing before the last packet held.
+    /// Stops waiting for all missing numbers before the last held packet.
     fn release_all(&mut self) {
         let Some(next) = self.next else { return };
         if let Some(seq_num) = self.window.last_from(next) {
@@ -594,14 +596,14 @@ impl Arbiter {
         Some(Output::Deliver { seq_num: next, line, received_ns, out_of_sequence, packet })
     }
 
-    /// Lines send what is next in order, or agree on what was.
+    /// Ends the out-of-sequence state: lines send the next packets in order, or agree on past ones.
     #[inline]
     const fn note_in_sequence(&mut self) {
         self.unexpected_in_a_row = 0;
         self.is_unexpected_behind = false;
     }
 
-    /// Moves behind a packet that is delivered.
+    /// Advances past a delivered packet.
     fn note_delivery(&mut self, source: Source) {
         let is_replacement = self.end_rejection(source.seq_num);
         self.leader.get_or_insert(source.line);
@@ -613,7 +615,8 @@ impl Arbiter {
         self.delivered = Some(Delivered { source, is_replacement });
     }
 
-    /// The missing numbers from `next` to the first packet held, as far as they are released.
+    /// Returns the missing numbers from `next` to the first held packet, up to the last one no
+    /// longer waited for.
     fn declare_gap(&mut self, next: u64) -> Gap {
         if self.end_rejection(next) {
             self.pass(next, 1);
@@ -630,7 +633,7 @@ impl Arbiter {
         gap
     }
 
-    /// Moves behind `count` numbers that share a fate.
+    /// Advances past `count` numbers that have the same fate.
     fn pass(&mut self, next: u64, count: u64) {
         let fate = self.history.fate(next);
         for line in Line::ALL {
@@ -642,7 +645,7 @@ impl Arbiter {
         self.next = Some(next + count);
     }
 
-    /// The parked packet, once the window reaches it.
+    /// Returns the parked packet once the window reaches it.
     fn take_parked(&mut self, next: u64) -> Option<Parked> {
         let span = self.window.span();
         self.parked.take_if(|parked| parked.seq_num.saturating_sub(next) < span)

@@ -1,7 +1,7 @@
 //! Occupied slots of a ring, searched by words of bits.
 
-/// One bit a slot in `words`, and one bit a non-zero word in `summary`: the next taken slot is found by a
-/// look at one word and a scan of `slots / 4096` summary words, 2 for a window of 8,192 numbers.
+/// `words` has one bit per slot, `summary` one bit per non-zero word. Finding the next taken slot
+/// reads one word and scans `slots / 4096` summary words: 2 for a window of 8,192 numbers.
 #[derive(Debug)]
 pub(super) struct Occupancy {
     words: Vec<u64>,

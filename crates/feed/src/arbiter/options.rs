@@ -1,4 +1,4 @@
-//! How an [`Arbiter`](super::Arbiter) waits, and what it may hold.
+//! Options of an [`Arbiter`](super::Arbiter): waiting times, and limits of what it holds.
 
 /// Handling of sequence numbers that do not fit the current epoch: too far ahead, or back to
 /// numbers that the line has already sent with other content.
@@ -6,13 +6,14 @@
 pub enum UnexpectedPolicy {
     /// Count and drop them. Only [`Arbiter::reset`](super::Arbiter::reset) begins an epoch.
     Drop,
-    /// Follow them once a line has sent this many in a row that rise from one another, with nothing
-    /// of the current epoch in between; 0 and 1 follow the first. Numbers that are ahead are then a gap,
-    /// numbers that go back begin an epoch. The packets of the run are kept, and delivered then.
+    /// Follow them once a line has sent this many consecutive ones, each above the previous, with
+    /// no packet of the current epoch in between; 0 and 1 follow the first. Numbers ahead then mean
+    /// a gap, numbers that go back begin an epoch. The packets of the run are kept and delivered
+    /// then.
     ///
     /// A line that has not agreed with the other is not followed while the other line is alive.
     Follow {
-        /// Packets that must agree.
+        /// Consecutive packets before they are followed.
         packets_min: u32,
     },
 }
@@ -25,44 +26,46 @@ pub struct ArbiterOptions {
     pub lines: [bool; 2],
     /// How long to wait for a missing number after the first packet behind it arrived, in nanoseconds.
     ///
-    /// Longer recovers more from the slower line; shorter delays less. The wait begins again while the line of that
-    /// packet continues below it, number by number, with pauses of up to `skew_ns`. Default 2 ms.
+    /// A longer time recovers more from the slower line; a shorter one delays less. The wait
+    /// restarts while the line of that packet continues below it, number by number, with pauses of
+    /// up to `skew_ns`. Default 2 ms.
     pub hold_ns: u64,
-    /// How long to wait where only one line can send the missing number, because the other is not
-    /// configured, silent or put aside: for packets of a line that are out of order, in nanoseconds. At
-    /// most `hold_ns`. Default 200 us, a few packets in a burst.
+    /// How long to wait, in nanoseconds, when only one line can send the missing number, because
+    /// the other is not configured, silent or put aside. The packet can then only be out of order.
+    /// At most `hold_ns`. Default 200 us, a few packets in a burst.
     pub reorder_ns: u64,
-    /// How far a number may be below the highest of its line and still be out of order; one further back
-    /// is a restart. Default 64, for messages 1024.
+    /// How far a number may be below the highest of its line and still count as out of order. A
+    /// number further back is a restart. Default 64; 1024 on feeds that number messages.
     pub reorder_max: u64,
-    /// A line that sends nothing for so long is silent, in nanoseconds. Default 60 s, longer than the
-    /// heartbeat interval of the feeds known.
+    /// Silence in nanoseconds after which a line counts as silent. Default 60 s, longer than the
+    /// heartbeat intervals of the known feeds.
     pub silent_after_ns: u64,
-    /// How far one line may be behind the other when an epoch begins, in nanoseconds: for so long late
-    /// packets of past epochs are known as such. At most 4 past epochs are remembered, each with a history
-    /// of its own. Default 1 s.
+    /// How far one line may be behind the other when an epoch begins, in nanoseconds. Late packets
+    /// of past epochs are recognised for that long. At most 4 past epochs are remembered, each with
+    /// its own history. Default 1 s.
     ///
     /// Packets are distinguished from those of another epoch by number and hash as far as `behind_max` reaches
     /// back, and by the order of numbers on their line beyond that.
     pub skew_ns: u64,
-    /// How many sequence numbers ahead of the one waited for are held; so also the most packets
-    /// held, and as many again of the next epoch. A packet further ahead ends the wait for the oldest
-    /// missing numbers. 0 waits for nothing. Default 1024, at most 16,777,216.
+    /// How many sequence numbers ahead of the next one are held. It is also the maximum number of
+    /// held packets, with as many again of the next epoch. A packet further ahead ends the wait for
+    /// the oldest missing numbers. 0 never waits. Default 1024, at most 16,777,216.
     pub packets_held_max: usize,
     /// Longest packet in bytes; a longer one is counted and dropped. Default 9216, a jumbo frame.
     pub packet_bytes_max: usize,
-    /// Numbers this far above every one accepted, or further, are unexpected; never less than
+    /// Numbers at least this far above every accepted one are unexpected. Never less than
     /// `packets_held_max`. Default 1024: a wrong number further off ends no wait.
     pub ahead_max: u64,
-    /// How many numbers are remembered with the hash of their packet, 16 bytes each, to tell copies,
-    /// late packets and packets of another epoch apart. Default 65,536, 1 MiB; at most 67,108,864.
+    /// How many numbers are remembered with the hash of their packet, to recognise copies, late
+    /// packets and packets of another epoch. 16 bytes each. Default 65,536, 1 MiB; at most
+    /// 67,108,864.
     pub behind_max: usize,
     /// Handling of unexpected numbers. Default: follow them after three packets.
     pub unexpected: UnexpectedPolicy,
     /// A line is put aside while this many of its last 16 copies differ from the other line's; 0 counts
     /// as 1. Default 3.
     pub differing_max: u32,
-    /// The first sequence number, if it is known; `None` begins with the first packet that arrives.
+    /// The first sequence number, if known. With `None`, the first packet that arrives gives it.
     pub first_seq_num: Option<u64>,
 }
 
@@ -87,8 +90,9 @@ impl Default for ArbiterOptions {
 }
 
 impl ArbiterOptions {
-    /// For feeds that number messages: a packet has many numbers, so more of them are held and
-    /// remembered (4 MiB). As ever, one number further ahead than what is held ends no wait.
+    /// Returns options for feeds that number messages. A packet has many numbers, so more of them
+    /// are held and remembered (4 MiB). As with the defaults, a single number beyond the held range
+    /// ends no wait.
     pub fn for_messages() -> Self {
         Self { packets_held_max: 8192, behind_max: 1 << 18, reorder_max: 1024, ..Self::default() }
     }

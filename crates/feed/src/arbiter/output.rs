@@ -20,35 +20,36 @@ impl Gap {
     }
 }
 
-/// Trusted lines have sent packets, later than the one delivered, whose numbers follow nothing: what they tell is not
-/// known.
+/// Trusted lines have sent packets with unexpected numbers after the delivered one; the content of
+/// these packets is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfSequence {
-    /// True if some had numbers before the next one, so their content may be in no later packet.
-    /// Packets ahead arrive again in their turn, or are a gap then.
+    /// True if some of them had numbers below the next one, so that perhaps no later packet has
+    /// their content. Packets ahead are delivered in their turn, or become a gap.
     pub may_hide_updates: bool,
 }
 
-/// Output of an arbiter, in order. Two outputs are equal if their bytes are equal, whatever follows
-/// these in memory.
+/// Output of an arbiter, in order. Two outputs are equal if their bytes are equal, whatever lies
+/// behind these in memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Output<'a> {
-    /// The packet of the next number.
+    /// The packet with the next number.
     Deliver {
         /// Its sequence number.
         seq_num: u64,
         /// The line that sent it first.
         line: Line,
-        /// When it arrived, as passed to [`Arbiter::handle_packet`](super::Arbiter::handle_packet).
+        /// Arrival time, as passed to [`Arbiter::handle_packet`](super::Arbiter::handle_packet).
         received_ns: u64,
         /// Set if a later packet has an unexpected sequence number.
         out_of_sequence: Option<OutOfSequence>,
-        /// The packet, with as much readable behind it as there was when it arrived, if it was not held.
+        /// The packet. Unless it was held, the memory behind it that was readable on arrival is
+        /// still readable.
         packet: Packet<'a>,
     },
     /// The next numbers are lost.
     Gap(Gap),
-    /// A new epoch of sequence numbers begins; nothing is known about what lies before.
+    /// A new epoch of sequence numbers begins. Earlier packets may be missing without a gap.
     Reset {
         /// The number that arrives next.
         seq_num: u64,

@@ -15,32 +15,32 @@ pub(super) enum PacketEpoch {
     Past(usize),
     /// The current epoch.
     Current,
-    /// One that has not begun yet, or none at all.
+    /// An epoch that has not begun, or none.
     Next,
 }
 
-/// Why a packet may be of an epoch.
+/// Reason why a packet may belong to an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Evidence {
-    /// The epoch knows an equal packet.
+    /// The epoch has an equal packet.
     Equal,
     /// The number is free.
     Free,
 }
 
-/// An epoch that a packet may be of.
+/// An epoch that a packet may belong to.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     place: PacketEpoch,
     evidence: Evidence,
-    /// Numbers between the packet and where its line stands.
+    /// Numbers between the packet and the position of its line.
     distance: u64,
 }
 
 impl Candidate {
-    /// True if this place is the better of two. An equal packet beats a free number, unless the
-    /// free number is the next on its line and the equal packet is further away than packets are
-    /// out of order: two epochs may have equal packets.
+    /// True if this candidate is better than `other`. An equal packet beats a free number.
+    /// Exception: the free number is the next one of its line, and the equal packet is further away
+    /// than `reorder_max`, because two epochs may have equal packets.
     fn beats(&self, other: &Self, reorder_max: u64) -> bool {
         let is_next =
             |free: &Self, equal: &Self| free.distance == 0 && equal.distance > reorder_max;
@@ -60,7 +60,7 @@ pub(super) struct Stand {
 }
 
 impl Stand {
-    /// How far a number is below the highest one.
+    /// Returns how far a number is below the highest one.
     pub(super) fn back(&self, seq_num: u64) -> u64 {
         self.highest.map_or(0, |highest| highest.saturating_sub(seq_num))
     }
@@ -69,14 +69,14 @@ impl Stand {
         self.highest.is_some_and(|highest| seq_num <= highest)
     }
 
-    /// The number behind the highest, else the first one of the epoch.
+    /// Returns the number after the highest one, or the first one of the epoch.
     fn expected(&self, first: u64) -> u64 {
         self.highest.map_or(first, |highest| highest.saturating_add(1))
     }
 }
 
 impl Arbiter {
-    /// The epoch of a packet that arrived when its line stood at `stand`.
+    /// Returns the epoch of a packet that arrived when its line was at `stand`.
     pub(super) fn place_of(&self, arrival: &Arrival<'_>, stand: Stand) -> PacketEpoch {
         let current = self.past.len();
         let own = self.past.iter().position(|past| past.epoch == stand.epoch).unwrap_or(current);
@@ -109,13 +109,14 @@ impl Arbiter {
         best.map_or(PacketEpoch::Next, |best| best.place)
     }
 
-    /// The first number of an epoch and the one behind its last; the current epoch comes after all past ones.
+    /// Returns the first number of an epoch and the number after its last; the current epoch has
+    /// the index after all past ones.
     fn span_of(&self, index: usize) -> (u64, u64) {
         let current = (self.first, self.next.unwrap_or(self.first));
         self.past.get(index).map_or(current, |past| (past.first, past.end))
     }
 
-    /// In the epoch that the line is in.
+    /// Returns the candidate in the epoch of the packet's line.
     fn in_own(
         &self,
         own: usize,
@@ -134,7 +135,8 @@ impl Arbiter {
             return Some(Candidate { place, evidence: Evidence::Equal, distance });
         }
         let is_free = if fate.was_accepted() {
-            // Another packet than the one known: the other line's differs, unless this one goes back.
+            // The packet differs from the known one: the other line's copy differs, unless this
+            // line goes back.
             !stand.goes_back(seq_num)
                 || fate.is_differing_copy_of(arrival.line)
                     && stand.back(seq_num) <= self.options.reorder_max
@@ -163,7 +165,7 @@ impl Arbiter {
             && (back <= reorder_max || ahead <= reorder_max || self.is_awaited(seq_num, next))
     }
 
-    /// True if a packet after this number waits for it, or for an earlier one.
+    /// True if a packet after this number waits for it or for an earlier one.
     fn is_awaited(&self, seq_num: u64, next: u64) -> bool {
         self.window.first_at_or_behind(seq_num, next).is_some()
     }
@@ -175,7 +177,8 @@ impl Arbiter {
         seq_num.saturating_sub(top) < ahead_max
     }
 
-    /// In an epoch after that of its line, which has so many numbers before that epoch.
+    /// Returns the candidate in an epoch after that of the packet's line; `ahead` numbers lie
+    /// between the line's position and that epoch.
     fn in_later(&self, index: usize, arrival: &Arrival<'_>, ahead: u64) -> Option<Candidate> {
         let Arrival { seq_num, hash, .. } = *arrival;
         let (first, end) = self.span_of(index);
@@ -190,14 +193,16 @@ impl Arbiter {
         (evidence == Evidence::Equal || is_free).then_some(Candidate { place, evidence, distance })
     }
 
-    /// In an epoch before that of its line, which has sent so many numbers since.
+    /// Returns the candidate in an epoch before that of the packet's line, which has sent `behind`
+    /// numbers since.
     fn in_earlier(&self, index: usize, arrival: &Arrival<'_>, behind: u64) -> Option<Candidate> {
         let Arrival { seq_num, hash, .. } = *arrival;
         let past = self.past.get(index)?;
         let fate = past.history.fate(seq_num);
         let distance = behind.saturating_add(past.end.saturating_sub(seq_num).max(1));
         let evidence = if fate.is_copy(hash) { Evidence::Equal } else { Evidence::Free };
-        // A line that came to its epoch longer ago than packets are waited for sends none out of order.
+        // A line that entered its epoch longer ago than the hold time sends no packets of an
+        // earlier one.
         let entered_ns = self.states[arrival.line.index()].entered_ns;
         let is_fresh = arrival.received_ns <= entered_ns.saturating_add(self.options.hold_ns);
         let is_free = !fate.was_accepted()
@@ -209,7 +214,8 @@ impl Arbiter {
         (evidence == Evidence::Equal || is_free).then_some(Candidate { place, evidence, distance })
     }
 
-    /// Among the numbers by which its line seems to have left the current epoch.
+    /// Returns the candidate in the run of numbers by which the line seems to have left the current
+    /// epoch.
     fn in_run(&self, run: &Run, seq_num: u64) -> Option<Candidate> {
         let distance = seq_num.abs_diff(run.highest.saturating_add(1));
         let candidate = Candidate { place: PacketEpoch::Next, evidence: Evidence::Free, distance };

@@ -1,4 +1,4 @@
-//! A packet that arrives: is it next, held, a copy, late, or unexpected?
+//! Classifies a packet on arrival: next, held, copy, late, or unexpected.
 
 use super::history::Fate;
 use super::place::PacketEpoch;
@@ -18,7 +18,7 @@ impl Arbiter {
         }
     }
 
-    /// Sorts a packet: by epoch first, then by number.
+    /// Classifies a packet, by epoch first, then by number.
     pub(super) fn sort_packet<'p>(&mut self, arrival: &Arrival<'p>) -> Option<Output<'p>> {
         let Arrival { line, seq_num, packet, .. } = *arrival;
         let is_replayed = self.replaying.is_some();
@@ -36,7 +36,7 @@ impl Arbiter {
         None
     }
 
-    /// Finds the epoch of a packet, and its place there.
+    /// Finds the epoch of a packet and its position there.
     fn sort_by_place<'p>(&mut self, arrival: &Arrival<'p>) -> Option<Output<'p>> {
         self.forget_old_epochs();
         let stand = self.replayed_stand.unwrap_or(self.states[arrival.line.index()].stand());
@@ -59,7 +59,7 @@ impl Arbiter {
         self.sort_current(arrival)
     }
 
-    /// A packet of the current epoch.
+    /// Handles a packet of the current epoch.
     fn sort_current<'p>(&mut self, arrival: &Arrival<'p>) -> Option<Output<'p>> {
         let Arrival { line, seq_num, .. } = *arrival;
         let next = *self.next.get_or_insert_with(|| {
@@ -78,7 +78,7 @@ impl Arbiter {
         }
     }
 
-    /// A number that has been accepted, declared lost, or lies before the first one.
+    /// Handles a number that was accepted or declared lost, or that lies before the first one.
     fn sort_known(&mut self, arrival: &Arrival<'_>, fate: Fate) {
         let Arrival { line, seq_num, hash, .. } = *arrival;
         let highest = self.states[line.index()].highest;
@@ -108,7 +108,7 @@ impl Arbiter {
         }
     }
 
-    /// Notes a number that its line has not sent before.
+    /// Records a number that its line sends for the first time.
     fn note_new(&mut self, arrival: &Arrival<'_>) {
         let Arrival { line, seq_num, .. } = *arrival;
         if !self.history.fate(seq_num).was_seen_on(line) {
@@ -116,7 +116,7 @@ impl Arbiter {
         }
     }
 
-    /// Remembers that a line sent a number.
+    /// Records that a line sent a number.
     fn note_seen(&mut self, arrival: &Arrival<'_>) {
         let Arrival { line, seq_num, .. } = *arrival;
         self.note_new(arrival);
@@ -134,7 +134,7 @@ impl Arbiter {
         self.history.mark_seen(seq_num, line);
     }
 
-    /// A number that has not been accepted yet.
+    /// Accepts the first packet with a number.
     fn accept<'p>(&mut self, arrival: &Arrival<'p>, next: u64) -> Option<Output<'p>> {
         let Arrival { line, seq_num, hash, packet, received_ns } = *arrival;
         let is_in_window = seq_num - next < self.window.span();
@@ -172,7 +172,7 @@ impl Arbiter {
         None
     }
 
-    /// Copies a packet into a buffer, unless it is in one.
+    /// Copies a packet into a buffer, unless it is already in one.
     pub(super) fn store(&mut self, arrival: &Arrival<'_>) -> Held {
         let Arrival { line, received_ns, hash, packet, .. } = *arrival;
         let stored = self.replaying.take();

@@ -1,18 +1,20 @@
-//! Packets that say themselves that they begin an epoch, with their own number.
+//! Packets that announce with their own number that an epoch begins.
 //!
-//! Such a packet does not say where the old epoch ends: what another line has not sent yet may be missing there. So
-//! the line that sends it leaves its epoch at once, and the next one begins when every line has left, or as it does
-//! where nothing says so (see [`unexpected`](super::unexpected)).
+//! Such a packet does not give the end of the old epoch, so another line may still send packets of
+//! it. The line that sends the announcement leaves its epoch at once. The next epoch begins when
+//! every line has left, or under the same rules as without an announcement (see
+//! [`unexpected`](super::unexpected)).
 
 use super::unexpected::Run;
 use super::{Arbiter, Arrival, Line, SEQ_NUM_MAX};
 use tickwire_fast::Packet;
 
 impl Arbiter {
-    /// Takes a packet that begins an epoch with its own number, and is the first of that epoch. The epoch begins when
-    /// every line that is not silent has shown it, or once the hold time is over, so that the other line can still send
-    /// packets of the old one. While the other line continues there, that lasts up to `skew_ns`. Returns whether the packet
-    /// is used; if not, the line is not trusted, or the packet is not fit to be kept.
+    /// Handles a packet that announces an epoch and is its first packet. The epoch begins when
+    /// every line that is not silent has sent it, or after the hold time, so that the other line
+    /// can still send packets of the old epoch. While the other line continues there, the wait
+    /// lasts up to `skew_ns`. Returns false if the packet is not used: the line is not trusted, or
+    /// the packet cannot be kept.
     pub fn handle_epoch_start<'p>(
         &mut self,
         now_ns: u64,
@@ -41,7 +43,7 @@ impl Arbiter {
         is_used
     }
 
-    /// Moves a line to the epoch that its packet begins.
+    /// Moves a line to the epoch that its packet announces.
     fn leave_at(&mut self, arrival: &Arrival<'_>) {
         let Arrival { line, seq_num, .. } = *arrival;
         let (epoch, now_ns, reach) = (self.epoch, self.now_ns, self.window.span());
@@ -63,7 +65,8 @@ impl Arbiter {
         }
     }
 
-    /// The first number of the next epoch, if it was reported to a line that has left the current one.
+    /// Returns the first number of the next epoch, if a packet announced it on a line that has left
+    /// the current epoch.
     pub(super) fn announced_first(&self) -> Option<u64> {
         let left = self.states.iter().filter(|state| state.has_left);
         left.filter_map(|state| state.announced_first).min()

@@ -1,4 +1,4 @@
-//! Tests of the arbiter: what it delivers, and when.
+//! Tests of the arbiter: deliveries, and their times.
 
 mod copies;
 mod disputes;
@@ -23,7 +23,7 @@ fn options() -> ArbiterOptions {
     }
 }
 
-/// An arbiter whose packets, those handed back at once too, are polled.
+/// An arbiter whose packets can all be polled, even those that it returned at once.
 struct Fed {
     arbiter: Arbiter,
     next: Option<(u64, Line, u64, Option<OutOfSequence>)>,
@@ -70,7 +70,7 @@ impl std::ops::DerefMut for Fed {
     }
 }
 
-/// Everything there is to poll: `D7a` for packet 7 of line A, `G8+2` for a gap, `R1` for a reset.
+/// Polls everything: `D7a` for packet 7 of line A, `G8+2` for a gap, `R1` for a reset.
 fn poll_all(arbiter: &mut Fed) -> String {
     let mut text = Vec::new();
     while let Some(output) = arbiter.poll_output() {
@@ -99,7 +99,7 @@ fn both_alive() -> Fed {
     arbiter
 }
 
-/// Hands in a packet with bytes of its own.
+/// Hands in a packet with the given bytes.
 fn copy(arbiter: &mut Fed, now_ns: u64, line: Line, seq_num: u64, bytes: &[u8]) {
     arbiter.handle_packet(now_ns, line, seq_num, bytes);
 }

@@ -1,4 +1,4 @@
-//! Unexpected numbers: when they are the beginning of a new epoch, or a gap.
+//! Unexpected numbers: they begin a new epoch, or mean a gap.
 
 use super::epochs::Transition;
 use super::line::LineState;
@@ -6,7 +6,7 @@ use super::place::Stand;
 use super::window::Held;
 use super::{Arbiter, Arrival, Line, Standing, UnexpectedPolicy};
 
-/// Unexpected numbers of one line that rise from one another.
+/// Consecutive unexpected numbers of one line, each above the previous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) first: u64,
@@ -34,30 +34,31 @@ impl Run {
     }
 }
 
-/// A packet that is sorted once an epoch has begun.
+/// A packet that is assigned again once an epoch has begun.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
     pub(super) seq_num: u64,
     pub(super) held: Held,
     /// Position of its line when it arrived.
     pub(super) stand: Stand,
-    /// True if it counts as late so far, not as unexpected.
+    /// True if it was counted as late, false if as unexpected.
     pub(super) is_late: bool,
-    /// How often it was sorted again.
+    /// How often it was assigned again.
     pub(super) replays: u8,
 }
 
-/// A packet that fits no epoch after this many is dropped.
+/// A packet that fits no epoch after this many attempts is dropped.
 const REPLAYS_MAX: u8 = 4;
 
 impl Arbiter {
-    /// Counts a packet that does not fit the current epoch, and keeps it in case it begins the next.
+    /// Counts a packet that does not fit the current epoch, and keeps it because it may begin the
+    /// next one.
     pub(super) fn handle_unexpected(&mut self, arrival: &Arrival<'_>) {
         let Arrival { line, seq_num, .. } = *arrival;
         self.note_unexpected(arrival);
         let packets_min = match self.options.unexpected {
             UnexpectedPolicy::Follow { packets_min } => packets_min,
-            // It may belong to the epoch that was reported for the line.
+            // It may belong to the epoch that was announced on the line.
             UnexpectedPolicy::Drop if self.states[line.index()].announced_first.is_some() => {
                 u32::MAX
             }
@@ -100,14 +101,15 @@ impl Arbiter {
         let reorder_max = self.options.reorder_max;
         let is_beside = |highest: u64| run.is_continued_by(highest, reorder_max, reorder_max);
         let since_ns = self.now_ns.saturating_sub(self.options.hold_ns);
-        // The line itself has a run, so that it is not among these.
+        // The line itself has a run, so `staying` excludes it.
         self.staying().any(|other| {
             other.last_received_ns >= Some(since_ns) && other.highest.is_some_and(is_beside)
         })
     }
 
-    /// A line sends the other line's packet of the current epoch behind its run of unexpected numbers: they were the first of
-    /// this epoch, which the other line had lost.
+    /// Ends the run of unexpected numbers of a line when it then sends the other line's packet of
+    /// the current epoch. The numbers of the run were the first of this epoch, which the other line
+    /// had lost.
     pub(super) fn end_run_by_copy(&mut self, line: Line, seq_num: u64) {
         let reorder_max = self.options.reorder_max;
         let run = self.states[line.index()].run;
@@ -119,7 +121,8 @@ impl Arbiter {
         }
     }
 
-    /// A line that continued elsewhere stands in the current epoch again: what it sends there does not go back any more.
+    /// Returns a line that continued elsewhere to the current epoch; its packets there no longer go
+    /// back.
     fn come_back(&mut self, line: Line, run: &Run) {
         let state = &mut self.states[line.index()];
         state.highest = Some(run.highest);
@@ -136,8 +139,9 @@ impl Arbiter {
         });
     }
 
-    /// Counts a packet whose content is unknown to the books, unless its line may be of another channel: one that was
-    /// never compared counts where it only continues behind what is held of it.
+    /// Counts a packet whose content the books do not have, unless its line may carry another
+    /// channel. A line that was never compared counts only if the packet continues beyond its held
+    /// ones.
     fn note_unexpected(&mut self, arrival: &Arrival<'_>) {
         let Arrival { line, seq_num, received_ns, .. } = *arrival;
         let goes_on =
@@ -154,7 +158,8 @@ impl Arbiter {
         }
     }
 
-    /// Keeps a packet, counted already, that may be of the next epoch: it is sorted again when that begins.
+    /// Keeps a packet, already counted, that may belong to the next epoch. It is assigned again
+    /// when that begins.
     pub(super) fn keep(&mut self, arrival: &Arrival<'_>, is_late: bool) {
         let Arrival { line, seq_num, .. } = *arrival;
         let is_same = |known: &Pending| {
@@ -176,15 +181,15 @@ impl Arbiter {
         self.pending.push_back(Pending { seq_num, held, stand, is_late, replays });
     }
 
-    /// The line continues in the current epoch: its run of unexpected numbers meant nothing. The packets are
-    /// kept: they may have overtaken the SequenceReset that explains them.
+    /// Forgets the run of unexpected numbers of a line that continues in the current epoch. The
+    /// packets are kept: they may have overtaken the SequenceReset that explains them.
     pub(super) fn forget_run(&mut self, line: Line) {
         let state = &mut self.states[line.index()];
         state.run = state.run.filter(|_| state.has_left);
     }
 
-    /// Forgets packets whose line has continued in the epoch for longer than packets are out of order, so that
-    /// they are not of the next one.
+    /// Forgets pending packets whose line has continued in the epoch by more than `reorder_max`
+    /// numbers: they do not belong to the next epoch.
     pub(super) fn forget_old_pending(&mut self) {
         while let Some(oldest) = self.pending.front().copied() {
             let state = &self.states[oldest.held.line.index()];
@@ -196,15 +201,15 @@ impl Arbiter {
         }
     }
 
-    /// True if the line of a pending packet has advanced by more numbers than packets are out of
-    /// order.
+    /// True if the line of a pending packet has advanced by more than `reorder_max` numbers.
     fn is_overtaken(&self, pending: &Pending) -> bool {
         let state = &self.states[pending.held.line.index()];
         let from = pending.stand.highest.unwrap_or(self.first);
         state.epoch == pending.stand.epoch && state.stand().back(from) > self.options.reorder_max
     }
 
-    /// Has pending packets sorted again, those of `line` or all, and forgets those that were overtaken.
+    /// Queues pending packets to be assigned again, those of `line` or all, and forgets overtaken
+    /// ones.
     pub(super) fn replay_pending(&mut self, line: Option<Line>) {
         for _ in 0..self.pending.len() {
             let Some(known) = self.pending.pop_front() else { return };
@@ -218,7 +223,8 @@ impl Arbiter {
         }
     }
 
-    /// A run is long enough: its line has left the current epoch, if it is a line to be heard.
+    /// Handles a run that is long enough: its line has left the current epoch, if packets that only
+    /// it sends are delivered.
     fn follow(&mut self, line: Line) {
         if self.is_heard(line) {
             let state = &mut self.states[line.index()];
@@ -228,9 +234,9 @@ impl Arbiter {
         }
     }
 
-    /// Begins the epoch, or continues behind the gap, that a line has shown without a SequenceReset, when the line has shown it for as long
-    /// as a missing number is waited for: packets of the current epoch may still come. Begins at once when no more packets of the
-    /// next epoch can be kept and no line contradicts it.
+    /// Begins the epoch, or skips the gap, that a line has shown without a SequenceReset. It does
+    /// so after the hold time, because packets of the current epoch may still arrive, or at once if
+    /// no more packets of the next epoch can be kept and no line contradicts it.
     pub(super) fn begin_when_due(&mut self) {
         let is_full = self.pending.len() as u64 >= self.window.span();
         let told = self.announced_first();
@@ -266,8 +272,8 @@ impl Arbiter {
         }
     }
 
-    /// True if a trusted line has continued in the current epoch since another one left it. Unless
-    /// it is behind, the other line does not show a reset.
+    /// True if a trusted line has continued in the current epoch since another one left it. Either
+    /// it is behind, or the other line's numbers are not those of a reset.
     fn goes_on_in_epoch(&self) -> bool {
         let Some(left_ns) = self.left().map(|state| state.left_ns).min() else { return false };
         let is_newer =
@@ -276,20 +282,21 @@ impl Arbiter {
     }
 
     /// True if a trusted line has passed the number at which another one left the current epoch, by
-    /// more than packets are out of order. A line that has not may be behind.
+    /// more than `reorder_max`. Before that, the line may only be behind.
     fn is_contradicted(&self) -> bool {
         let Some(left_at) = self.left().map(|state| state.highest).min() else { return false };
         let reach = left_at.unwrap_or(self.first).saturating_add(self.options.reorder_max);
         self.staying().any(|state| state.highest.is_some_and(|highest| highest > reach))
     }
 
-    /// The lines that have left the current epoch.
+    /// Returns the lines that have left the current epoch.
     fn left(&self) -> impl Iterator<Item = &LineState> {
         self.states.iter().filter(|state| state.has_left)
     }
 
-    /// The lines that are in the current epoch and show no sign of another: those that agreed with the other one, unless they are
-    /// wrong for certain. One that is put aside by a guess may be the right one.
+    /// Returns the lines that are in the current epoch and show no sign of another. They have
+    /// agreed with the other line and are not wrong for certain. A line that is put aside by a
+    /// guess is included, because it may be the right one.
     fn staying(&self) -> impl Iterator<Item = &LineState> {
         let is_staying = |line: &Line| {
             let state = &self.states[line.index()];
@@ -303,7 +310,8 @@ impl Arbiter {
         Line::ALL.into_iter().filter(is_staying).map(|line| &self.states[line.index()])
     }
 
-    /// Lets go of the runs of lines that left the epoch: the other line would have shown the reset by now.
+    /// Drops the runs of lines that left the epoch: the other line would have shown the reset by
+    /// now.
     fn disbelieve_runs(&mut self) {
         for state in self.states.iter_mut().filter(|state| state.has_left) {
             state.has_left = false;
@@ -311,7 +319,8 @@ impl Arbiter {
         }
     }
 
-    /// The lowest number kept that may have been overtaken by `first`, or that the other line alone has sent.
+    /// Returns the lowest kept number that `first` may have overtaken, or that only the other line
+    /// has sent.
     fn first_kept_near(&self, first: u64) -> u64 {
         let reorder_max = self.options.reorder_max;
         let is_near = |seq_num: &u64| seq_num.saturating_add(reorder_max) >= first;
@@ -319,14 +328,14 @@ impl Arbiter {
         kept.map(|kept| kept.seq_num).filter(is_near).min().map_or(first, |near| near.min(first))
     }
 
-    /// Numbers far ahead are taken for a gap: nothing below `first` is waited for any more.
+    /// Treats numbers far ahead as a gap: stops waiting for everything below `first`.
     fn jump_to(&mut self, first: u64) {
         self.release_all();
         self.released = self.released.max(first);
         let reorder_max = self.options.reorder_max;
         for line in Line::ALL {
             let state = &self.states[line.index()];
-            // A line that follows has shown the same numbers, not yet often enough to leave.
+            // A line that follows has shown the same numbers, but not yet often enough to leave.
             let is_beyond =
                 state.run.is_some_and(|run| run.first.saturating_add(reorder_max) >= first);
             if !state.has_left && !is_beyond {
@@ -338,7 +347,8 @@ impl Arbiter {
         }
     }
 
-    /// When the epoch that a line has shown begins; `None` if no line has.
+    /// Returns the time at which the epoch that a line has shown begins; `None` if no line has
+    /// left.
     pub(super) fn leaving_due_ns(&self) -> Option<u64> {
         let has_left = |line: &Line| self.states[line.index()].has_left;
         if self.transition.is_some() || !Line::ALL.iter().any(has_left) {

@@ -1,12 +1,12 @@
-//! How long a missing number is waited for, and which lines are silent.
+//! How long the arbiter waits for missing numbers, and which lines are silent.
 
 use super::{Arbiter, Line, Source, Standing};
 
-/// Numbers in a row by which a line continues.
+/// Consecutive numbers that prove that a line continues.
 const IN_A_ROW_MIN: u32 = 2;
 
 impl Arbiter {
-    /// Declares lost the numbers that have been waited for long enough at `now_ns`.
+    /// Declares numbers lost whose hold time is over at `now_ns`.
     pub fn handle_timeout(&mut self, now_ns: u64) {
         self.note_time(now_ns);
         self.end_leaps();
@@ -14,7 +14,7 @@ impl Arbiter {
         self.release_due();
     }
 
-    /// Ends the waits that are over by the time set last; returns whether there was one.
+    /// Ends the waits that are over by the time set last; returns true if there was one.
     pub(super) fn release_due(&mut self) -> bool {
         let Some(next) = self.next.filter(|_| self.window.held() > 0 || self.rejected.is_some())
         else {
@@ -24,7 +24,8 @@ impl Arbiter {
         if self.is_on_probation != [false; 2] {
             self.end_probations(next);
         }
-        // The oldest packet has not even waited for the shorter time, or not for the time that counts.
+        // The oldest packet has not waited even for the shorter time, or not for the time that
+        // applies.
         let rejected_ns = self.rejected.map(|rejected| rejected.received_ns);
         let since_ns = self.window.oldest_ns().into_iter().chain(rejected_ns).min();
         let is_before = |wait_ns: u64| {
@@ -75,7 +76,7 @@ impl Arbiter {
         self.standing(line) == Standing::Unproven && !self.is_stand_in(line)
     }
 
-    /// Ends the probation of packets whose line has been compared meanwhile, or replaces the other.
+    /// Ends the probation of packets whose line has been compared since, or replaces the other one.
     fn end_probations(&mut self, next: u64) {
         let ended = Line::ALL.map(|line| {
             let is_on_probation = &self.is_on_probation[line.index()];
@@ -98,8 +99,9 @@ impl Arbiter {
         }
     }
 
-    /// A packet that is not confirmed has waited for long enough, or its line counts now. It waits on while the other line
-    /// may send a copy; where that is silent, this one replaces it. What is missing before it is waited for as ever.
+    /// Ends the probation of an unconfirmed packet that has waited for long enough, or whose line
+    /// is now trusted. It keeps waiting while the other line may send a copy; if that line is
+    /// silent, this one replaces it. Missing numbers before it are waited for as usual.
     fn end_probation(&mut self, seq_num: u64) {
         let Some(held) = self.window.at(seq_num).copied() else { return };
         let line = held.line;
@@ -120,7 +122,8 @@ impl Arbiter {
         }
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout); `None` while nothing is held.
+    /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout); `None` while
+    /// nothing is held.
     pub fn poll_timeout(&self) -> Option<u64> {
         let rejected = self.rejected.map(|rejected| rejected.received_ns);
         let since_ns = self.window.oldest_ns().into_iter().chain(rejected).min();
@@ -137,7 +140,8 @@ impl Arbiter {
         held.into_iter().chain(others).min()
     }
 
-    /// When a packet arrived last on a line, whatever became of it; `None` before the first.
+    /// Returns the arrival time of the last packet on a line, whatever happened to it; `None`
+    /// before the first.
     pub fn last_received_ns(&self, line: Line) -> Option<u64> {
         self.states[line.index()].last_received_ns
     }
@@ -146,8 +150,8 @@ impl Arbiter {
         self.options.reorder_ns.min(self.options.hold_ns)
     }
 
-    /// How long a missing number is waited for: for the other line if there is one, else for packets of
-    /// one line that are out of order.
+    /// Returns the wait for a missing number: the hold time if the other line may send it, else the
+    /// reorder time of a single line.
     pub(super) fn wait_ns(&self) -> u64 {
         let is_alone = Line::ALL.iter().any(|line| !self.can_bring(*line));
         if is_alone { self.short_wait_ns() } else { self.options.hold_ns }
@@ -168,7 +172,7 @@ impl Arbiter {
         Some(last_ns.saturating_add(self.options.silent_after_ns))
     }
 
-    /// When a line falls silent next, or another one takes over.
+    /// Returns the time at which the next line falls silent or takes over.
     fn next_silence_ns(&self) -> u64 {
         let silent = Line::ALL.into_iter().filter_map(|line| self.silent_at_ns(line));
         let taken_over = Line::ALL.into_iter().filter_map(|line| self.takes_over_at_ns(line));
@@ -176,8 +180,8 @@ impl Arbiter {
         changes.filter(|at_ns| *at_ns > self.now_ns).min().unwrap_or(u64::MAX)
     }
 
-    /// Takes the time. If the clock was set back by more than the hold time, waits restart: no
-    /// number is declared lost too early, and none waits for the old time to come round again.
+    /// Sets the time. If the clock was set back by more than the hold time, waits restart: no
+    /// number is declared lost too early, and no wait lasts until the old time returns.
     pub(super) fn note_time(&mut self, now_ns: u64) {
         self.started_ns.get_or_insert(now_ns);
         if now_ns >= self.now_ns {

@@ -1,4 +1,4 @@
-//! Packets held, by sequence number, in buffers that are used again.
+//! Held packets by sequence number, in reused buffers.
 
 use std::collections::VecDeque;
 
@@ -8,23 +8,23 @@ use super::occupancy::Occupancy;
 /// Most sequence numbers that a window spans, whatever the options.
 pub(super) const SPAN_MAX: usize = 1 << 24;
 
-/// A packet waiting for its turn.
+/// A held packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
     pub(super) line: Line,
     pub(super) received_ns: u64,
     /// Hash of the packet.
     pub(super) hash: u64,
-    /// Since when it waits in the window.
+    /// Time since which it waits in the window.
     since_ns: u64,
     buffer: usize,
 }
 
 /// A ring of slots: number `n` lies in slot `n & mask`. The numbers inside span at most
-/// [`span`](Self::span). A few buffers more than slots exist, for packets outside of them.
+/// [`span`](Self::span). There are a few more buffers than slots, for packets outside the ring.
 ///
-/// Everything is O(1) in the number of packets held: the next one is found by a bitmap
-/// ([`Occupancy`]), the oldest one at the front of the queue of arrivals.
+/// All operations are O(1) in the number of held packets: a bitmap ([`Occupancy`]) finds the next
+/// one, and the oldest is at the front of the queue of arrivals.
 #[derive(Debug)]
 pub(super) struct Window {
     slots: Vec<Option<Held>>,
@@ -34,7 +34,8 @@ pub(super) struct Window {
     buffers: Vec<Vec<u8>>,
     free: Vec<usize>,
     held: usize,
-    /// Times and numbers of held packets in the order they were held; some have been delivered or replaced since.
+    /// Times and numbers of held packets in order of holding; some have been delivered or replaced
+    /// since.
     arrivals: VecDeque<(u64, u64)>,
 }
 
@@ -90,9 +91,9 @@ impl Window {
         self.queue(seq_num, held.received_ns);
     }
 
-    /// Has a held packet wait from `since_ns` on.
+    /// Makes a held packet wait from `since_ns` on.
     pub(super) fn queue(&mut self, seq_num: u64, since_ns: u64) {
-        // Times never fall from front to back, so that the front is the oldest.
+        // Times never decrease from front to back, so the front is the oldest.
         let newest_ns = self.arrivals.back().map_or(0, |(since_ns, _)| *since_ns);
         let since_ns = since_ns.max(newest_ns);
         self.arrivals.push_back((since_ns, seq_num));
@@ -106,7 +107,7 @@ impl Window {
         self.slots[self.slot(seq_num)].as_ref()
     }
 
-    /// Takes a packet out with its buffer.
+    /// Removes a packet and returns it with its buffer.
     pub(super) fn take_out(&mut self, seq_num: u64) -> Option<Held> {
         let slot = self.slot(seq_num);
         let held = self.slots[slot].take()?;
@@ -115,14 +116,14 @@ impl Window {
         Some(held)
     }
 
-    /// Takes a packet out. Its buffer may be written again by the next [`store`](Self::store).
+    /// Removes a packet. The next [`store`](Self::store) may overwrite its buffer.
     pub(super) fn take(&mut self, seq_num: u64) -> Option<Held> {
         let held = self.take_out(seq_num)?;
         self.free.push(held.buffer);
         Some(held)
     }
 
-    /// Returns the buffer of a packet that was stored and is not in the window.
+    /// Releases the buffer of a stored packet that is not in the window.
     pub(super) fn discard(&mut self, held: Held) {
         self.free.push(held.buffer);
     }
@@ -131,20 +132,20 @@ impl Window {
         self.buffers.get(held.buffer).map_or(&[], |bytes| bytes)
     }
 
-    /// The lowest number held, of a window that begins at `next`.
+    /// Returns the lowest number held in a window that begins at `next`.
     pub(super) fn first_from(&self, next: u64) -> Option<u64> {
         let start = self.slot(next);
         let slot = self.taken.next(start).or_else(|| self.taken.next(0))?;
         Some(next + ((slot as u64).wrapping_sub(start as u64) & self.mask))
     }
 
-    /// The lowest number held that is at least `from`, of a window that begins at `next`.
+    /// Returns the lowest number held that is at least `from`, in a window that begins at `next`.
     pub(super) fn first_at_or_behind(&self, from: u64, next: u64) -> Option<u64> {
         let is_inside = from >= next && from - next < self.span;
         self.first_from(from).filter(|seq_num| is_inside && seq_num - next < self.span)
     }
 
-    /// The highest number held, of a window that begins at `next`.
+    /// Returns the highest number held in a window that begins at `next`.
     pub(super) fn last_from(&self, next: u64) -> Option<u64> {
         let start = self.slot(next);
         let before = start.checked_sub(1).and_then(|end| self.taken.previous(end));
@@ -152,10 +153,10 @@ impl Window {
         Some(next + ((slot as u64).wrapping_sub(start as u64) & self.mask))
     }
 
-    /// Time and number of the packet held longest, of a window that begins at `next`.
+    /// Returns time and number of the packet held longest in a window that begins at `next`.
     pub(super) fn oldest(&mut self, next: u64) -> Option<(u64, u64)> {
         while let Some((since_ns, seq_num)) = self.arrivals.front().copied() {
-            // Another packet may have taken the place of the one that was queued.
+            // Another packet may have replaced the queued one.
             let is_waiting = self.at(seq_num).is_some_and(|held| held.since_ns == since_ns);
             if seq_num >= next && is_waiting {
                 return Some((since_ns, seq_num));
@@ -165,25 +166,25 @@ impl Window {
         None
     }
 
-    /// When the packet at the front of the queue arrived: the oldest one after a call of
-    /// [`oldest`](Self::oldest).
+    /// Returns the arrival time of the packet at the front of the queue: the oldest one after a
+    /// call of [`oldest`](Self::oldest).
     pub(super) fn oldest_ns(&self) -> Option<u64> {
         self.arrivals.front().map(|(since_ns, _)| *since_ns)
     }
 
-    /// The clock was set back: no packet was held after `now_ns`.
+    /// Limits all times to `now_ns`, after the clock was set back.
     pub(super) fn limit_times(&mut self, now_ns: u64) {
         self.arrivals.iter_mut().for_each(|(since_ns, _)| *since_ns = (*since_ns).min(now_ns));
         let held = self.slots.iter_mut().flatten();
         held.for_each(|held| held.since_ns = held.since_ns.min(now_ns));
     }
 
-    /// Forgets all times: numbers restart.
+    /// Forgets all times, because numbers restart.
     pub(super) fn forget_arrivals(&mut self) {
         self.arrivals.clear();
     }
 
-    /// Forgets the time of the packet held longest.
+    /// Forgets the packet held longest.
     pub(super) fn pop_oldest(&mut self) {
         self.arrivals.pop_front();
     }

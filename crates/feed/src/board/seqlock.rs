@@ -1,16 +1,16 @@
-//! Words that one thread writes and others copy, all of them or none.
+//! Words that one thread writes and other threads copy, always complete.
 
 use super::atomics::{AtomicU64, Ordering, fence, spin_loop};
 
-/// `N` words under a version: odd while they are being written, 0 before they were for the first time.
-/// The version and the first seven words share a cache line.
+/// `N` words under a version, which is odd during a write and 0 before the first one. The version
+/// and the first seven words share a cache line.
 #[repr(C, align(64))]
 pub(crate) struct Seqlock<const N: usize> {
     version: AtomicU64,
     words: [AtomicU64; N],
 }
 
-/// The words while they are written or copied.
+/// The words during a write or a copy.
 #[derive(Clone, Copy)]
 pub(crate) struct Words<'a, const N: usize>(&'a [AtomicU64; N]);
 
@@ -31,7 +31,7 @@ impl<const N: usize> Seqlock<N> {
         Self { version: AtomicU64::new(0), words: std::array::from_fn(|_| AtomicU64::new(0)) }
     }
 
-    /// Writes. Only one thread may: with two the words of both would mix.
+    /// Writes the words. Only one thread may write: with two, the words of both would mix.
     #[inline]
     pub(crate) fn write(&self, write: impl FnOnce(Words<'_, N>)) {
         let version = self.version.load(Ordering::Relaxed);

@@ -25,7 +25,7 @@ fn indexes_have_places_of_their_own_in_growing_chunks() {
     assert!(board.reader().read(usize::MAX).is_none());
 }
 
-/// Random updates published one by one: the board shows what the book shows.
+/// Random updates are published one by one; the board equals the book.
 #[test]
 fn what_is_read_is_what_was_published() {
     let mut random = fastrand::Rng::with_seed(7);
@@ -60,7 +60,8 @@ fn what_is_read_is_what_was_published() {
     }
 }
 
-/// Reads of [`no_reader_sees_two_states_mixed`], where this variable does not say how many.
+/// Reads of [`no_reader_sees_two_states_mixed`], unless the environment variable gives another
+/// number.
 const READS: u64 = 100_000;
 const READS_VARIABLE: &str = "TICKWIRE_BOARD_READS";
 
@@ -83,7 +84,7 @@ fn no_reader_sees_two_states_mixed() {
         while reads.load(Ordering::Relaxed) < reads_min {
             turn += 1;
             for side in Side::ALL {
-                // The last level goes, the others move, all get the new size.
+                // The last level is deleted, the others move, and all get the new size.
                 apply(&mut book, side, 1, LevelAction::New(level(turn, turn)));
                 for at in 2..=book.len(side) as u32 {
                     apply(&mut book, side, at, LevelAction::Change(level(turn - 1, turn)));
@@ -98,7 +99,7 @@ fn no_reader_sees_two_states_mixed() {
     println!("{} reads", reads.into_inner());
 }
 
-/// Reads, and adds to `reads` what was right, until there were `reads_min` by all readers.
+/// Reads until all readers together have `reads_min` correct reads, counted in `reads`.
 fn read_until(reader: &BoardReader, reads: &AtomicU64, reads_min: u64) {
     let mut last = 0;
     while reads.load(Ordering::Relaxed) < reads_min {

@@ -15,7 +15,8 @@ pub struct Amount {
     pub exponent: i32,
 }
 
-/// 10^19 is above every mantissa, and ten to this times a mantissa still fits 128 bits.
+/// Largest exponent that is scaled exactly: 10^19 exceeds every mantissa, and 10^19 times a
+/// mantissa still fits 128 bits.
 const SCALE_MAX: u32 = 19;
 
 impl Amount {
@@ -32,7 +33,7 @@ impl Amount {
         self.mantissa == 0
     }
 
-    /// Returns the exact sum, or `None` where it does not fit a 64-bit mantissa.
+    /// Returns the exact sum, or `None` if it does not fit a 64-bit mantissa.
     pub fn checked_add(self, other: Self) -> Option<Self> {
         if self.is_zero() {
             return Some(other);
@@ -48,7 +49,7 @@ impl Amount {
         Some(Self { mantissa: scaled(self)?.checked_add(scaled(other)?)?, exponent })
     }
 
-    /// Returns the exact difference, or `None` where it does not fit a 64-bit mantissa.
+    /// Returns the exact difference, or `None` if it does not fit a 64-bit mantissa.
     pub fn checked_sub(self, other: Self) -> Option<Self> {
         let mantissa = other.mantissa.checked_neg()?;
         self.checked_add(Self { mantissa, ..other })
@@ -118,8 +119,8 @@ impl From<Decimal> for Amount {
 /// Most zeros that [`Display`](fmt::Display) writes for an exponent; FAST allows 63.
 const ZEROS_MAX: u32 = 63;
 
-/// Writes the shortest plain decimal of the value: `133310`, `1.5`, `-0.25`. Beyond exponents of
-/// 63, which no feed sends, the mantissa and the exponent are written: `1e99`.
+/// Writes the shortest plain decimal of the value: `133310`, `1.5`, `-0.25`. For exponents beyond
+/// 63, which no feed sends, it writes mantissa and exponent: `1e99`.
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (mut digits, mut exponent) = (self.mantissa.unsigned_abs(), i64::from(self.exponent));

@@ -3,11 +3,12 @@
 use super::{Book, BookFault, LEVELS_MAX, Level, Side};
 
 impl Book {
-    /// Returns the book of both: a price that both have has the sum of their sizes, and the orders of
-    /// the one that counts orders. Levels beyond the shallower known depth may lack the other's size.
+    /// Returns the combined book. A price in both books has the sum of both sizes, and the order
+    /// count of the book that counts orders. Levels beyond the shallower known depth may lack the
+    /// other book's size.
     ///
     /// # Errors
-    /// [`BookFault::SizeOverflow`] if sizes do not add up to a size.
+    /// [`BookFault::SizeOverflow`] if a sum of sizes does not fit a size.
     pub fn consolidated(outright: &Self, implied: &Self) -> Result<Self, BookFault> {
         let mut book = Self::new();
         for side in Side::ALL {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::{Amount, OrderId, Side};
 
-/// Why an update does not fit a book, or why a book cannot be right.
+/// Reason why an update does not fit a book, or why a book is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BookFault {
@@ -21,41 +21,41 @@ pub enum BookFault {
         /// The price of both.
         price: Amount,
     },
-    /// A new level, or one of a snapshot, would leave a hole before it.
+    /// A new level, or a level of a snapshot, would leave a hole before it.
     Hole {
         /// Side of the book.
         side: Side,
         /// The level named, from 1.
         level: u32,
-        /// Levels there are.
+        /// Number of levels.
         levels: u32,
     },
-    /// The update names a level that is not there.
+    /// The update names a level that does not exist.
     NoSuchLevel {
         /// Side of the book.
         side: Side,
         /// The level named, from 1.
         level: u32,
-        /// Levels there are.
+        /// Number of levels.
         levels: u32,
     },
-    /// The level is 0, or deeper than the book may be.
+    /// The level is 0 or below the depth limit.
     LevelOutOfRange {
         /// Side of the book.
         side: Side,
         /// The level named.
         level: u32,
-        /// The deepest allowed.
+        /// Deepest allowed level.
         depth_max: u32,
     },
-    /// The update names a price that is not there.
+    /// The update names a price that does not exist.
     NoSuchPrice {
         /// Side of the book.
         side: Side,
         /// The price named.
         price: Amount,
     },
-    /// A new price is there already.
+    /// The price of a new level already exists.
     PriceExists {
         /// Side of the book.
         side: Side,
@@ -69,33 +69,33 @@ pub enum BookFault {
         /// The level, from 1.
         level: u32,
     },
-    /// The update names an order that is not there.
+    /// The update names an order that does not exist.
     NoSuchOrder {
         /// The order named.
         id: OrderId,
     },
-    /// A new order is there already.
+    /// The id of a new order already exists.
     OrderExists {
         /// The order named.
         id: OrderId,
     },
-    /// The book has as many orders as it may have, and another arrived.
+    /// A new order exceeds the limit of the book.
     TooManyOrders {
-        /// The most there may be.
+        /// The limit.
         orders_max: usize,
     },
-    /// The sizes of the orders at a price do not add up to a number that a size can be.
+    /// The sum of the order sizes at a price does not fit a size.
     SizeOverflow {
         /// Side of the book.
         side: Side,
         /// The price.
         price: Amount,
     },
-    /// A book by price has as many levels as it may have, and another arrived.
+    /// A new level exceeds the limit of a book by price.
     TooManyLevels {
         /// Side of the book.
         side: Side,
-        /// The most there may be.
+        /// The limit.
         depth_max: u32,
     },
 }

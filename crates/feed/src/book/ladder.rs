@@ -1,13 +1,13 @@
 //! The levels of one side, best first.
 //!
-//! The best [`INLINE`] levels lie in slots that never move: `order` is a permutation whose nibble `i`
-//! is the slot of the level at position `i`, so inserting or deleting a level rotates some nibbles of
-//! one word and writes one slot at most. Deeper levels lie in a vector, deepest first, so that the
-//! boundary between both moves at the vector's end.
+//! The best [`INLINE`] levels lie in slots that never move. `order` is a permutation whose nibble
+//! `i` is the slot of the level at position `i`, so inserting or deleting a level rotates some
+//! nibbles of one word and writes at most one slot. Deeper levels lie in a vector, deepest first,
+//! so that a level crosses the boundary at the vector's end.
 //!
-//! A book by level may have more levels here than the exchange publishes: where the depth of the feed
-//! is unknown, nothing says whether a level pushed down by a new one is still published. Levels are
-//! *certain* down to the deepest position that the exchange has named since; only those are shown.
+//! A book by level may hold more levels than the exchange publishes: while the depth of the feed is
+//! unknown, a level pushed down by a new one may no longer be published. Levels are *certain* down
+//! to the deepest position that the exchange has named since; only those are shown.
 
 use super::{BookFault, Level, LevelChange, Side};
 
@@ -24,29 +24,30 @@ pub(crate) struct PublishedSide<'a> {
     pub(crate) order: u64,
     /// Levels shown, at most [`INLINE`].
     pub(crate) len: u64,
-    /// Slots written since this was requested last, a bit each.
+    /// Slots written since the last call, one bit each.
     pub(crate) dirty: u16,
     pub(crate) slots: &'a [Level; INLINE],
 }
 
-/// Levels of one side; an update that fails changes nothing. What every update reads lies together.
+/// Levels of one side; a failed update changes nothing. The fields that every update reads come
+/// first, together.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(super) struct Ladder {
     order: u64,
-    /// Positions to be compared with the one before, a bit each, because they were not in order when they
-    /// arrived, or lie deep; the last bit stands for all behind.
+    /// Positions to be compared with the one before, one bit each: they were out of order on
+    /// arrival, or lie deep. The last bit stands for all positions from [`TAIL`] on.
     unchecked: u64,
-    /// Depth of the feed, where it is known.
+    /// Depth of the feed, if known.
     depth: Option<u32>,
     /// Deepest position an update or a snapshot has named, from 1.
     named: u32,
-    /// Levels there are.
+    /// Number of levels.
     len: u32,
-    /// Levels that the exchange is known to publish: the first ones.
+    /// Number of first levels that the exchange is known to publish.
     certain: u32,
-    /// The first levels, of which a change has nothing to look at but what stands there: they are in slots,
-    /// named and certain.
+    /// Number of first levels that can be changed without other checks: they are in slots, named
+    /// and certain.
     plain: u32,
     /// Slots written since they were last published.
     dirty: u16,
@@ -56,7 +57,7 @@ pub(super) struct Ladder {
     deep: Vec<Level>,
 }
 
-/// Positions from here on share a bit of those to be checked.
+/// Positions from here on share one bit of `unchecked`.
 const TAIL: u32 = 63;
 const TAIL_BIT: u64 = 1 << TAIL;
 
@@ -87,13 +88,13 @@ impl Ladder {
         }
     }
 
-    /// Levels that are shown.
+    /// Returns the number of levels shown.
     #[inline]
     pub(super) fn shown(&self) -> u32 {
         self.certain
     }
 
-    /// Levels for readers on other threads, and the slots written since the last call.
+    /// Returns the levels for readers on other threads, and the slots written since the last call.
     #[inline]
     pub(super) fn publish(&mut self) -> PublishedSide<'_> {
         let dirty = std::mem::take(&mut self.dirty);
@@ -106,8 +107,8 @@ impl Ladder {
         self.certain < self.len
     }
 
-    /// Sets the depth of the feed; levels below it go. Levels above it that were pushed down while
-    /// the depth was unknown stay uncertain.
+    /// Sets the depth of the feed and deletes deeper levels. Remaining levels that were pushed down
+    /// while the depth was unknown stay uncertain.
     pub(super) fn set_depth(&mut self, depth: u32) {
         if self.depth != Some(depth) {
             self.depth = Some(depth);
@@ -116,10 +117,10 @@ impl Ladder {
         }
     }
 
-    /// Counts the levels that are plain, after any other number of them.
+    /// Updates the number of plain levels after another count changed.
     #[inline(always)]
     fn note_plain(&mut self) {
-        // No level is certain that is not there, and none is there that the depth excludes.
+        // Certain levels exist, and no existing level is beyond the depth.
         self.plain = self.certain.min(self.named).min(INLINE as u32);
     }
 
@@ -148,7 +149,7 @@ impl Ladder {
         (self.order >> (position % 16 * 4)) as usize % INLINE
     }
 
-    /// The level at a position from 0, whether shown or not.
+    /// Returns the level at a position from 0, whether it is shown or not.
     #[inline]
     fn at(&self, position: u32) -> Option<&Level> {
         if position >= self.len {
@@ -187,7 +188,7 @@ impl Ladder {
         }
     }
 
-    /// Checks that a named level is there and returns its position: the exchange has it, so all
+    /// Checks that a named level exists and returns its position. The exchange has it, so all
     /// levels down to it are certain.
     #[inline(always)]
     pub(super) fn present(&mut self, level: u32) -> Result<u32, BookFault> {
@@ -203,7 +204,7 @@ impl Ladder {
         Ok(position)
     }
 
-    /// Replaces a level that is plain. Returns whether it is; if not, nothing changed.
+    /// Replaces a plain level. Returns false, with nothing changed, if the level is not plain.
     #[inline(always)]
     pub(super) fn set_plain(&mut self, level: u32, new: &Level) -> bool {
         let position = level.wrapping_sub(1);
@@ -223,7 +224,8 @@ impl Ladder {
         self.certain = level;
     }
 
-    /// Inserts a level by its position. Levels that the feed's depth excludes go.
+    /// Inserts a level by its position and drops levels beyond the feed's depth. Not inlined, like
+    /// `remove`: most updates change a level and can then keep their values in registers.
     // Out of line, as `remove`: most updates change a level, and keep their values in registers then.
     #[inline(never)]
     pub(super) fn insert_by_level(&mut self, level: u32, new: &Level) -> Result<(), BookFault> {
@@ -240,7 +242,7 @@ impl Ladder {
         if position > self.certain {
             self.show(position);
         }
-        // What was pushed below every position named so far may no longer be published.
+        // A level pushed below every position named so far may no longer be published.
         let published = self.depth.unwrap_or(self.named);
         self.certain = (self.certain + 1).min(published);
         self.note_plain();
@@ -290,14 +292,14 @@ impl Ladder {
         self.deep.push(self.slots[self.slot(INLINE as u32 - 1)]);
     }
 
-    /// Positions from this one on move away by one, and with them what is to be checked.
+    /// Moves the check bits of positions from this one on away by one, as the positions move.
     #[cold]
     fn move_unchecked_away(&mut self, position: u32) {
         let moved = if position < TAIL { self.unchecked & !positions_below(position) } else { 0 };
         self.unchecked = self.unchecked & positions_below(position) | moved << 1 | moved & TAIL_BIT;
     }
 
-    /// Positions behind this one move up by one, and with them what is to be checked.
+    /// Moves the check bits of positions behind this one up by one, as the positions move.
     #[cold]
     fn move_unchecked_up(&mut self, position: u32) {
         if position < TAIL {
@@ -307,7 +309,8 @@ impl Ladder {
         }
     }
 
-    /// Fills a slot field by field: a copy of the whole would read wider than the fields were just written.
+    /// Fills a slot field by field: a copy of the whole level would load more bytes at once than
+    /// were just stored, which prevents store forwarding.
     #[inline(always)]
     fn write(&mut self, slot: usize, new: &Level) {
         let level = &mut self.slots[slot];
@@ -319,7 +322,7 @@ impl Ladder {
         self.dirty |= 1 << slot;
     }
 
-    /// Replaces a level that is there.
+    /// Replaces an existing level.
     #[inline(always)]
     pub(super) fn set(&mut self, position: u32, new: &Level) {
         if position as usize >= INLINE {
@@ -348,15 +351,16 @@ impl Ladder {
         self.note_price(position);
     }
 
-    /// Notes a new price at a position, and the one behind it, to be compared with those before them.
+    /// Marks a new price, and the one behind it, to be compared with those before them.
     #[inline(never)]
     fn note_price(&mut self, position: u32) {
         self.note_order(position);
         self.note_order(position + 1);
     }
 
-    /// Compares a level with the one before it, and leaves it to be checked after the message unless it is
-    /// plainly worse: mostly nothing is left, and no branch depends on where the level is.
+    /// Compares a level with the one before it, and marks it for the check after the message unless
+    /// it is clearly worse. Usually nothing is marked, and no branch depends on the position of the
+    /// level.
     #[inline(always)]
     fn note_order(&mut self, position: u32) {
         if position as usize >= INLINE {
@@ -400,7 +404,7 @@ impl Ladder {
         Ok(())
     }
 
-    /// Deletes a level that is there.
+    /// Deletes an existing level.
     #[inline]
     pub(super) fn remove(&mut self, position: u32) {
         let last = INLINE as u32 - 1;
@@ -462,7 +466,7 @@ impl Ladder {
         self.note_plain();
     }
 
-    /// The position of a price, or where it belongs.
+    /// Returns the position of a price, or `Err` with the position at which it would be inserted.
     pub(super) fn find(&self, price: super::Amount) -> Result<u32, u32> {
         let (mut low, mut high) = (0, self.len);
         while low < high {
@@ -482,7 +486,7 @@ impl Ladder {
         self.disorder_in(0, self.certain)
     }
 
-    /// The positions to be checked, which then no longer are.
+    /// Returns the positions to be checked, and clears them.
     #[inline(always)]
     pub(super) fn take_unchecked(&mut self) -> u64 {
         std::mem::take(&mut self.unchecked)
@@ -500,7 +504,7 @@ impl Ladder {
         if unchecked >> INLINE != 0 && self.certain as usize > INLINE {
             return self.deep_disorder_at(unchecked);
         }
-        // The best level has none before it.
+        // The best level has no level before it.
         let mut unchecked = unchecked & positions_below(self.certain) & !1;
         while unchecked != 0 {
             let position = unchecked.trailing_zeros();
@@ -556,7 +560,7 @@ mod tests {
         ladder.iter().map(|level| level.price.mantissa).collect()
     }
 
-    /// Every operation beside a plain vector, across the boundary of slots and vector.
+    /// Compares every operation with a plain vector, across the boundary of slots and vector.
     #[test]
     fn a_ladder_does_what_a_vector_does() {
         let mut random = fastrand::Rng::with_seed(1);
@@ -622,7 +626,7 @@ mod tests {
     #[test]
     fn levels_pushed_down_before_the_depth_was_known_stay_uncertain() {
         let mut ladder = Ladder::new(Side::Bid, None);
-        // The exchange publishes 3 levels: 1 is gone when 4 comes, and does not come back.
+        // The exchange publishes 3 levels: price 1 is dropped when 4 arrives, and does not return.
         for (position, price) in [(1, 3), (2, 2), (3, 1), (1, 4)] {
             ladder.insert_by_level(position, &level(price)).unwrap();
         }
@@ -635,7 +639,7 @@ mod tests {
         assert!(!ladder.is_partly_uncertain());
     }
 
-    /// A level that is not shown is not compared until the exchange names it, or one behind it.
+    /// A level that is not shown is not compared until the exchange names it, or a deeper one.
     #[test]
     fn levels_out_of_order_are_found_when_they_become_visible() {
         let hidden = || {

@@ -42,7 +42,7 @@ use std::cmp::Ordering;
 use ladder::Ladder;
 use orders::Orders;
 
-/// The levels of one instrument. Two books are equal if the levels they show are.
+/// The levels of one instrument. Two books are equal if their shown levels are equal.
 #[derive(Clone, Debug)]
 pub struct Book {
     sides: [Ladder; 2],
@@ -61,19 +61,20 @@ impl Book {
         Self::with_depth(None)
     }
 
-    /// Creates an empty book by position of this many levels a side; `None` if that is unknown.
+    /// Creates an empty book by position with this many levels per side; `None` if the depth is
+    /// unknown.
     pub fn with_depth(depth: Option<u32>) -> Self {
         let depth = depth.map(|depth| depth.clamp(1, LEVELS_MAX));
         Self { sides: Side::ALL.map(|side| Ladder::new(side, depth)), orders: None }
     }
 
-    /// Sets how many levels a side the feed publishes, from 1 to [`LEVELS_MAX`].
+    /// Sets how many levels per side the feed publishes, from 1 to [`LEVELS_MAX`].
     pub fn set_depth(&mut self, depth: u32) {
         let depth = depth.clamp(1, LEVELS_MAX);
         self.sides.iter_mut().for_each(|side| side.set_depth(depth));
     }
 
-    /// Levels a side that the feed publishes, where that is known.
+    /// Returns how many levels per side the feed publishes, if known.
     pub fn depth(&self) -> Option<u32> {
         self.ladder(Side::Bid).depth()
     }
@@ -135,7 +136,7 @@ impl Book {
         self.orders.as_ref().map_or(0, |orders| orders.len())
     }
 
-    /// Takes out every level and every order.
+    /// Removes all levels and orders.
     pub fn clear(&mut self) {
         self.sides.iter_mut().for_each(Ladder::clear);
         if let Some(orders) = &mut self.orders {
@@ -166,7 +167,7 @@ impl Book {
         }
     }
 
-    /// As [`apply`](Self::apply), for a level by position in plain values.
+    /// As [`apply`](Self::apply), for a level by position, given as plain values.
     #[inline(always)]
     pub(crate) fn apply_level(
         &mut self,
@@ -196,13 +197,14 @@ impl Book {
         [bids.publish(), offers.publish()]
     }
 
-    /// Records that the levels held are all that the exchange publishes, as after a snapshot.
+    /// Records that the held levels are all levels that the exchange publishes, as after a
+    /// snapshot.
     pub(crate) fn note_complete(&mut self) {
         self.sides.iter_mut().for_each(Ladder::note_complete);
     }
 
-    /// Returns false if levels are left out because the exchange may no longer publish them: the depth
-    /// of the feed is unknown, or was not known when they were pushed down.
+    /// Returns false if levels are hidden because the exchange may no longer publish them: the
+    /// depth of the feed is unknown, or was unknown when they were pushed down.
     pub fn is_complete(&self) -> bool {
         !self.sides.iter().any(Ladder::is_partly_uncertain)
     }
@@ -216,8 +218,8 @@ impl Book {
         })
     }
 
-    /// Returns what shows that the book is wrong: levels out of order, or sides that cross or lock.
-    /// To be asked after whole messages, as a book may cross between two entries of one.
+    /// Returns the fault of a wrong book: levels out of order, or sides that cross or lock. Call it
+    /// after whole messages, because a book may cross between two entries of one message.
     pub fn check(&self) -> Option<BookFault> {
         self.sides.iter().find_map(Ladder::disorder).or_else(|| self.crossing())
     }

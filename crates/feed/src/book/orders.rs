@@ -16,7 +16,7 @@ struct Order {
     size: Amount,
 }
 
-/// Orders by id. The levels that they add up to are kept beside them, in the book's ladders.
+/// Orders by id. The levels that are their sums lie in the book's ladders.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Orders {
     by_id: HashMap<OrderId, Order>,
@@ -34,7 +34,7 @@ impl Orders {
         self.by_id.len()
     }
 
-    /// Applies an update; one that fails changes nothing.
+    /// Applies an update; a failed one changes nothing.
     pub(super) fn apply(
         &mut self,
         sides: &mut Sides,
@@ -105,7 +105,7 @@ fn add(sides: &mut Sides, order: Order) -> Result<(), BookFault> {
     Ok(())
 }
 
-/// Takes an order out of the level of its price.
+/// Removes an order from the level of its price.
 fn take(sides: &mut Sides, order: Order) -> Result<(), BookFault> {
     let Order { side, price, size } = order;
     let ladder = ladder(sides, side);

@@ -189,8 +189,8 @@ fn checks_find_crossed_locked_and_disordered_books() {
     assert_eq!(book.check(), Some(disordered));
 }
 
-/// Levels by position in and out of order, and of several exponents: what is left to be checked after an
-/// update tells as much of a book that was right as a look at all of it.
+/// Levels by position, in and out of order, with several exponents: for a book that was right,
+/// checking the changed levels finds the same as checking all of it.
 #[test]
 fn what_changed_tells_whether_a_book_is_wrong() {
     let mut random = fastrand::Rng::with_seed(7);
@@ -216,7 +216,7 @@ fn what_changed_tells_whether_a_book_is_wrong() {
                     _ if random.u8(0..9) == 0 => LevelAction::DeleteThru,
                     _ => LevelAction::Change(content),
                 };
-                // What does not fit changes nothing.
+                // An update that does not fit changes nothing.
                 let _ = book.apply(&by_level(side, position + 1, action));
             }
             let found = book.check();

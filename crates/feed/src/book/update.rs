@@ -7,9 +7,9 @@ use super::Amount;
 /// A side of the book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// MDEntryType 0: those who buy, best price highest.
+    /// MDEntryType 0: buyers, highest price first.
     Bid,
-    /// MDEntryType 1: those who sell, best price lowest.
+    /// MDEntryType 1: sellers, lowest price first.
     Offer,
 }
 
@@ -27,20 +27,20 @@ impl Side {
     }
 }
 
-/// One price and what stands there.
+/// One price level: price, size and orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level {
     /// MDEntryPx.
     pub price: Amount,
     /// MDEntrySize.
     pub size: Amount,
-    /// NumberOfOrders, where the feed says it.
+    /// NumberOfOrders, if the feed sends it.
     pub orders: Option<u32>,
 }
 
 impl Level {
-    /// A copy, member by member: it alone has to be in memory for who takes it by reference, not what it is
-    /// made from.
+    /// Returns a copy made field by field. Passing the copy by reference puts only the copy into
+    /// memory, not the structure that `self` is part of.
     #[inline(always)]
     pub(crate) const fn copied_here(self) -> Self {
         let Self { price, size, orders } = self;
@@ -65,7 +65,7 @@ impl OrderId {
     pub fn text(id: &[u8]) -> Option<Self> {
         let mut bytes = [0; 16];
         bytes.get_mut(1..=id.len())?.copy_from_slice(id);
-        // The length with the top bit tells texts from numbers, and texts that end in zeros apart.
+        // The top bit tells texts from numbers; the length tells apart texts that end in zeros.
         bytes[0] = 0x80 | id.len() as u8;
         Some(Self(u128::from_be_bytes(bytes)))
     }
@@ -91,15 +91,15 @@ pub enum LevelAction {
     Change(Level),
     /// MDUpdateAction 2: levels behind move up by one.
     Delete,
-    /// MDUpdateAction 3: this level and all better ones go.
+    /// MDUpdateAction 3: this level and all better ones are deleted.
     DeleteThru,
-    /// MDUpdateAction 4: this level and all worse ones go.
+    /// MDUpdateAction 4: this level and all worse ones are deleted.
     DeleteFrom,
 }
 
 impl LevelAction {
-    /// The same as two plain values: what to do, and what stands there then, of no meaning where a
-    /// level goes.
+    /// Returns the action as two plain values: the kind of change, and the level's new content,
+    /// which is meaningless for a deletion.
     #[inline(always)]
     pub(crate) const fn split(self) -> (LevelChange, Level) {
         match self {
@@ -112,7 +112,7 @@ impl LevelAction {
     }
 }
 
-/// A [`LevelAction`] without what stands there.
+/// A [`LevelAction`] without the level's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LevelChange {
     /// [`LevelAction::New`].
@@ -134,7 +134,7 @@ impl LevelChange {
         matches!(self, Self::New | Self::Change)
     }
 
-    /// The action that this is with what stands there.
+    /// Returns the action with the level's content.
     pub(crate) const fn with(self, level: Level) -> LevelAction {
         match self {
             Self::New => LevelAction::New(level),
@@ -149,18 +149,18 @@ impl LevelChange {
 /// Action on a level that is identified by its price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PriceAction {
-    /// A price that was not there.
+    /// A new price.
     New,
-    /// Another size or number of orders at a price that is there.
+    /// Another size or number of orders at an existing price.
     Change,
-    /// A price that goes.
+    /// A price is deleted.
     Delete,
 }
 
 /// Action on an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrderAction {
-    /// An order that was not there.
+    /// A new order.
     New {
         /// Its side.
         side: Side,
@@ -169,14 +169,14 @@ pub enum OrderAction {
         /// Its size.
         size: Amount,
     },
-    /// Another price or size; `None` leaves what it was.
+    /// Another price or size; `None` keeps the previous one.
     Change {
         /// The new price.
         price: Option<Amount>,
         /// The new size.
         size: Option<Amount>,
     },
-    /// An order that goes, cancelled or filled.
+    /// The order is cancelled or filled.
     Remove,
 }
 
@@ -210,6 +210,6 @@ pub enum BookUpdate {
     },
     /// MDEntryType J: the book is empty.
     Clear,
-    /// Something that changes no level but has a number of its own, such as a trade.
+    /// An update that changes no level but has its own number, such as a trade.
     Other,
 }

@@ -10,16 +10,16 @@ use super::compression::Compression;
 /// Bytes of content in one gzip member or zstd frame.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Compresses what is written, in gzip members or zstd frames of 1 MiB of content.
+/// Compresses written bytes, in gzip members or zstd frames of 1 MiB of content.
 ///
-/// A flush ends the member or frame, so that a reader sees everything written before. Flush it at
-/// the end: what is held is lost otherwise.
+/// A flush ends the member or frame, so that a reader sees everything written before. Flush the
+/// writer at the end: buffered bytes are lost otherwise.
 #[derive(Debug)]
 pub struct CompressingWriter<W> {
     output: W,
     compression: Compression,
     held: Vec<u8>,
-    /// True once something was written: an empty file is not a compressed one.
+    /// True once something was written: an empty file is not a valid compressed file.
     has_begun: bool,
 }
 

@@ -9,13 +9,13 @@ use super::compression::Compression;
 #[cfg(feature = "compressed")]
 use super::zstd::ZstdFrames;
 
-/// gzip, with deflate as its method: the only method there is.
+/// gzip with the method deflate, the only one defined.
 const GZIP_MAGIC: [u8; 3] = [0x1F, 0x8B, 0x08];
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 /// Bytes 1 to 3 of a zstd skippable frame; byte 0 is 50 to 5F.
 const ZSTD_SKIPPABLE: [u8; 3] = [0x2A, 0x4D, 0x18];
 
-/// The input with the bytes that were read to recognise it put back in front.
+/// The input, with the bytes that were read for recognition put back in front.
 pub(super) struct Rewound<R> {
     magic: Vec<u8>,
     /// Bytes of `magic` that were read again.
@@ -32,21 +32,23 @@ impl<R: Read> Read for Rewound<R> {
         let count = magic.len().min(buf.len());
         buf[..count].copy_from_slice(&magic[..count]);
         self.read += count;
-        // One piece with what follows. An error is due only when bytes behind `magic` are requested.
+        // One read returns these bytes together with the following ones. An error is due only when
+        // bytes behind `magic` are requested.
         let rest = buf.get_mut(count..).filter(|rest| !rest.is_empty());
         Ok(count + rest.map_or(0, |rest| self.input.read(rest).unwrap_or(0)))
     }
 }
 
-/// Reads `input`, decompressed where its first bytes say gzip or zstd.
+/// Reads `input`, decompressed if its first bytes are those of gzip or zstd.
 ///
 /// # Errors
-/// As reading `input`; what is compressed and cut or damaged is an error where it is read.
+/// Errors of `input`. Truncated or damaged compressed content is an error of the read that meets
+/// it.
 pub fn decompressed<R: Read>(input: R) -> io::Result<impl Read> {
     Decompressed::open(input)
 }
 
-/// The input, decompressed where it is compressed.
+/// The input, decompressed if it is compressed.
 pub(super) enum Decompressed<R> {
     Plain(Rewound<R>),
     #[cfg(feature = "compressed")]
@@ -56,7 +58,7 @@ pub(super) enum Decompressed<R> {
 }
 
 impl<R: Read> Decompressed<R> {
-    /// Reads the first bytes of `input` and chooses how to read on.
+    /// Reads the first bytes of `input` and chooses the decompression.
     pub(super) fn open(mut input: R) -> io::Result<Self> {
         let mut magic = Vec::with_capacity(ZSTD_MAGIC.len());
         input.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut magic)?;
@@ -92,7 +94,7 @@ impl<R: Read> Decompressed<R> {
 }
 
 impl<R> Decompressed<R> {
-    /// The input as it is, whatever its first bytes are.
+    /// Returns the input unchanged, whatever its first bytes are.
     pub(super) const fn plain(input: R) -> Self {
         Self::Plain(Rewound { magic: Vec::new(), read: 0, input })
     }

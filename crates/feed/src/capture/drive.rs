@@ -7,7 +7,7 @@ use super::lines::LineMap;
 use super::merge::MergedPacket;
 use crate::handler::{PacketHandler, Source};
 
-/// Destinations without a line that are counted by address; packets to further ones are counted
+/// Most destinations without a line that are counted separately; packets to others are counted
 /// together.
 pub const OTHER_DESTINATIONS_MAX: usize = 1024;
 
@@ -29,7 +29,7 @@ pub struct OtherPackets {
     pub by_destination: BTreeMap<SocketAddr, u64>,
     /// Datagrams to destinations beyond [`OTHER_DESTINATIONS_MAX`].
     pub beyond: u64,
-    /// Packets of captures that tell no destination.
+    /// Packets of captures that record no destination.
     pub without_destination: u64,
     /// Pieces of byte streams: TCP, or a raw file.
     pub pieces: u64,
@@ -60,12 +60,12 @@ impl CaptureDriver {
         self.now_ns
     }
 
-    /// Returns what came of each line.
+    /// Returns the counters of each line.
     pub fn counters(&self) -> impl Iterator<Item = (Source, DrivenCounters)> {
         self.counters.iter().copied()
     }
 
-    /// Returns what belongs to no line.
+    /// Returns the counters of packets that belong to no line.
     pub const fn others(&self) -> &OtherPackets {
         &self.others
     }
@@ -90,7 +90,8 @@ impl CaptureDriver {
         self.advance(to_ns.max(self.now_ns), handler, sink);
     }
 
-    /// Fires the timers that are due and hands the packet on, if it belongs to a line and is whole.
+    /// Fires the timers that are due, then hands on the packet if it belongs to a line and is
+    /// whole.
     pub fn handle_packet<H: PacketHandler<S>, S: ?Sized>(
         &mut self,
         merged: &MergedPacket<'_>,
@@ -115,9 +116,10 @@ impl CaptureDriver {
         handler.handle_packet(received_ns, source, packet.bytes, sink);
     }
 
-    /// Fires the timers that are due within `hold_ns` of the last packet, and later ones while packets are held or
-    /// snapshots wait for the lines, so that what is held comes out. Other timers, such as those of silent lines, do not
-    /// fire: the end of a capture is not silence.
+    /// Fires the timers that are due within `hold_ns` of the last packet, and later ones while
+    /// packets are held or snapshots wait for the lines, so that all held packets are delivered.
+    /// Other timers, such as those of silent lines, do not fire: the end of a capture is not
+    /// silence.
     pub fn finish<H: PacketHandler<S>, S: ?Sized>(
         &mut self,
         hold_ns: u64,
@@ -128,7 +130,7 @@ impl CaptureDriver {
         loop {
             let due_ns = handler.poll_timeout().filter(|due_ns| *due_ns <= end_ns);
             let due_ns = due_ns.into_iter().chain(handler.poll_waiting()).min();
-            // What is due already, a timer that does not move on above all, fires below, once.
+            // Timers already due fire below, once; above all a timer whose time never advances.
             let Some(due_ns) = due_ns.filter(|due_ns| *due_ns > self.now_ns) else { break };
             self.advance(due_ns, handler, sink);
         }
@@ -148,7 +150,7 @@ impl CaptureDriver {
 }
 
 impl OtherPackets {
-    /// Returns all packets counted.
+    /// Returns the number of all packets counted.
     pub fn packets(&self) -> u64 {
         let by_destination: u64 = self.by_destination.values().sum();
         by_destination + self.beyond + self.without_destination + self.pieces
@@ -178,7 +180,7 @@ mod tests {
     const B: &str = "239.1.1.2:5001";
     const OTHER: &str = "239.9.9.9:9";
 
-    /// Writes down its calls; a timer is due 10 ns after each packet.
+    /// Records its calls; a timer is due 10 ns after each packet.
     #[derive(Default)]
     struct Recorder {
         due_ns: Option<u64>,
@@ -221,7 +223,7 @@ mod tests {
         }
     }
 
-    /// Something waits until a time, as the timer says, and other timers are later.
+    /// Something waits until a time, as reported by the timer; other timers are later.
     #[derive(Default)]
     struct Waiting {
         until_ns: Option<u64>,

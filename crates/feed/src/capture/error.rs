@@ -1,4 +1,4 @@
-//! Why a capture could not be read.
+//! Errors of reading captures.
 
 use std::error::Error;
 use std::fmt;
@@ -34,19 +34,19 @@ impl fmt::Display for Part {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BlockFault {
-    /// The byte-order magic of a section header is neither of the two.
+    /// The byte-order magic of a section header has neither of the two valid values.
     ByteOrder,
     /// The length at the end is not the length at the start.
     LengthsDiffer,
-    /// The length is not a multiple of 4, or too short for what the block must hold.
+    /// The length is not a multiple of 4, or too short for the block's mandatory content.
     Length,
-    /// A packet longer than the block around it.
+    /// A packet is longer than the block around it.
     PacketLength,
-    /// A packet of an interface that no block described.
+    /// A packet belongs to an interface that no block described.
     Interface,
-    /// More interfaces than the limit allows.
+    /// There are more interfaces than the limit allows.
     InterfacesTooMany,
-    /// An interface description longer than 64 KiB.
+    /// An interface description is longer than 64 KiB.
     InterfaceTooLong,
 }
 
@@ -64,7 +64,7 @@ impl fmt::Display for BlockFault {
     }
 }
 
-/// Why a capture could not be read on. Offsets count bytes of the file after decompression.
+/// Error of reading a capture. Offsets count bytes of the file after decompression.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CaptureError {
@@ -75,40 +75,41 @@ pub enum CaptureError {
         /// The error.
         fault: BlockFault,
     },
-    /// More content than the caller is ready to hold, in [`read_whole`](super::CaptureReader::read_whole).
+    /// The content is longer than the caller's limit, in
+    /// [`read_whole`](super::CaptureReader::read_whole).
     ContentTooLong {
         /// The limit, in bytes.
         len_max: usize,
     },
-    /// The first bytes fit more than one format, or none well enough.
+    /// The first bytes fit several formats, or none well enough.
     FormatAmbiguous(AmbiguousFormat),
-    /// A pcap file of a link type that is unknown.
+    /// A pcap file has an unknown link type.
     LinkType {
         /// The number of the link type.
         link_type: u32,
     },
-    /// The file is to be pcap, and does not start as pcap or pcapng does.
+    /// The file was declared as pcap, but does not begin like pcap or pcapng.
     NotPcap {
         /// Its first bytes.
         magic: [u8; 4],
     },
-    /// A packet longer than the limit.
+    /// A packet is longer than the limit.
     PacketTooLong {
         /// File offset of the packet's length.
         offset: u64,
-        /// Its length in bytes, as the file says.
+        /// Its length in bytes, as stated in the file.
         len: u64,
         /// The limit in bytes.
         len_max: u64,
     },
     /// The input could not be read or decompressed.
     Read {
-        /// How far it was read.
+        /// Offset at which reading failed.
         offset: u64,
         /// Error of the input.
         source: io::Error,
     },
-    /// The file ends in the middle.
+    /// The file ends inside a part.
     Truncated {
         /// Part in which the file ends.
         part: Part,
@@ -116,7 +117,7 @@ pub enum CaptureError {
         offset: u64,
         /// Its length in bytes.
         wanted: u64,
-        /// The bytes of it that are there.
+        /// Bytes of it in the file.
         found: u64,
     },
 }

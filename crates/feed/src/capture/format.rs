@@ -8,19 +8,20 @@ use super::suffix::Suffixes;
 use super::{pcap, pcapng};
 use crate::endian::{Endian, array_at};
 
-/// How many bytes of a file a guess examines, at most.
+/// Most bytes of a file that a guess examines.
 pub const GUESS_BYTES: usize = 64 << 10;
 
-/// Longest packet that a guess believes in: no datagram is longer.
+/// Longest packet that a guess accepts: no datagram is longer.
 const PLAUSIBLE_PACKET_BYTES_MAX: usize = 65_535;
 
-/// Complete packets after which a chain of lengths is trusted although the file ends inside a packet.
+/// Complete packets after which a chain of lengths is trusted even if the file ends inside a
+/// packet.
 const PLAUSIBLE_PACKETS_MIN: usize = 2;
 
 /// How a capture file is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// pcap or pcapng; which of them, the first bytes say.
+    /// pcap or pcapng; the first bytes tell which.
     Pcap,
     /// The content is one stream of bytes.
     Raw,
@@ -66,7 +67,7 @@ impl Error for UnknownFormat {}
 impl FromStr for Format {
     type Err = UnknownFormat;
 
-    /// Parses the name of a format; `pcapng` is taken for [`Format::Pcap`].
+    /// Parses the name of a format; `pcapng` means [`Format::Pcap`].
     fn from_str(name: &str) -> Result<Self, UnknownFormat> {
         if name.eq_ignore_ascii_case("pcapng") {
             return Ok(Self::Pcap);
@@ -78,7 +79,7 @@ impl FromStr for Format {
     }
 }
 
-/// The formats that the first bytes of a file fit, where they do not settle it.
+/// The formats that the first bytes of a file fit, when several or none fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AmbiguousFormat {
     /// True if the bytes fit [`Format::U32Be`].
@@ -105,18 +106,19 @@ impl Error for AmbiguousFormat {}
 enum Chain {
     /// Several packets, or one that ends exactly where the file ends.
     Fits,
-    /// Some, but too few packets to tell.
+    /// Some packets, but too few to be sure.
     MayFit,
     Broken,
 }
 
 /// Guesses the format from the first bytes of a file and its name.
 ///
-/// `first` are the first bytes, up to [`GUESS_BYTES`] of them; `whole` says that they are the whole
-/// content. The name is asked only where the bytes leave it open.
+/// `first` are the first bytes, up to [`GUESS_BYTES`] of them; `whole` is true if they are the
+/// whole content. The name is used only if the bytes are ambiguous.
 ///
 /// # Errors
-/// [`AmbiguousFormat`] where the bytes fit several formats and the name does not help.
+/// [`AmbiguousFormat`] if the bytes fit several formats, or none well enough, and the name does not
+/// help.
 pub fn guess_format(
     first: &[u8],
     whole: bool,

@@ -12,10 +12,10 @@ use super::statistics::Statistics;
 /// Longest payload of an IP packet.
 const DATAGRAM_BYTES_MAX: usize = 65_535;
 
-/// All fragments of a datagram but the last are a multiple of this long.
+/// Length unit of fragments: all but the last are a multiple of it.
 const FRAGMENT_UNIT_BYTES: usize = 8;
 
-/// Records after which a datagram is too old where the capture has no times.
+/// Records after which an incomplete datagram is dropped if the capture has no times.
 const AGE_RECORDS_MAX: u64 = 100_000;
 
 /// Key that the fragments of one datagram share.
@@ -27,7 +27,8 @@ pub(super) struct DatagramKey {
     pub(super) protocol: IpNumber,
 }
 
-/// One fragment: `payload` stands at `offset` in the datagram, and `more` come behind it.
+/// One fragment: `payload` lies at `offset` in the datagram; `more` is true if further fragments
+/// follow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fragment<'a> {
     pub(super) key: DatagramKey,
@@ -36,7 +37,7 @@ pub(super) struct Fragment<'a> {
     pub(super) payload: &'a [u8],
 }
 
-/// When a fragment was captured.
+/// Capture time of a fragment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
     pub(super) timestamp_ns: Option<u64>,
@@ -49,12 +50,12 @@ struct Datagram {
     bytes: Vec<u8>,
     /// Ranges of `bytes` that have arrived: sorted, neither overlapping nor touching.
     arrived: Vec<Range<usize>>,
-    /// Known once the last fragment has arrived.
+    /// Length; known once the last fragment has arrived.
     len: Option<usize>,
     since: Moment,
 }
 
-/// Why a fragment cannot belong to a datagram.
+/// A fragment contradicts the datagram.
 struct Conflict;
 
 impl Datagram {
@@ -74,8 +75,8 @@ impl Datagram {
         }
     }
 
-    /// Adds a fragment. Overlaps must hold the same bytes: a datagram that can be read two ways is
-    /// read neither way.
+    /// Adds a fragment. Overlaps must hold the same bytes: a datagram that can be read in two ways
+    /// is dropped.
     fn add(&mut self, fragment: &Fragment<'_>) -> Result<(), Conflict> {
         let range = fragment.offset..fragment.offset + fragment.payload.len();
         self.check_len(fragment, range.end)?;
@@ -107,7 +108,7 @@ impl Datagram {
         if self.len.is_some_and(|len| end > len) { Err(Conflict) } else { Ok(()) }
     }
 
-    /// Notes that `range` has arrived, joining it with what it touches.
+    /// Records that `range` has arrived, and joins it with ranges that it touches.
     fn mark(&mut self, mut range: Range<usize>) {
         self.arrived.retain(|arrived| {
             let touches = arrived.start <= range.end && range.start <= arrived.end;
@@ -147,7 +148,7 @@ impl Reassembly {
         self.datagrams.is_empty()
     }
 
-    /// Takes one fragment and returns the datagram's payload if it completes one.
+    /// Adds a fragment; returns the datagram's payload if it is now complete.
     pub(super) fn accept(
         &mut self,
         fragment: &Fragment<'_>,

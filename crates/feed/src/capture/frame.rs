@@ -16,7 +16,7 @@ const MAC_SOURCE: [u8; 6] = [0x02, 0, 0, 0, 0, 1];
 const MAC_DESTINATION: [u8; 6] = [0x02, 0, 0, 0, 0, 2];
 const TIME_TO_LIVE: u8 = 64;
 
-/// Appends the frame of a datagram with right lengths and checksums.
+/// Appends the frame of a datagram, with correct lengths and checksums.
 pub(super) fn append_frame(
     frame: &mut Vec<u8>,
     source: SocketAddrV4,
@@ -34,7 +34,7 @@ pub(super) fn append_frame(
         .map_err(|_| too_long())
 }
 
-/// Returns the Ethernet address of a multicast group, or one of our own for a host.
+/// Returns the Ethernet address of a multicast group, or a synthetic one for a host.
 fn mac_destination(address: Ipv4Addr) -> [u8; 6] {
     let [_, b, c, d] = address.octets();
     if address.is_multicast() { [0x01, 0x00, 0x5E, b & 0x7F, c, d] } else { MAC_DESTINATION }

@@ -4,14 +4,14 @@ use crate::endian::array_at;
 
 const ETHER_TYPE_IPV4: u16 = 0x0800;
 const ETHER_TYPE_IPV6: u16 = 0x86DD;
-/// Tags of 802.1Q, 802.1ad, and the type that older switches used for the outer of two tags.
+/// Tags of 802.1Q and 802.1ad, and the type that older switches used for the outer of two tags.
 const ETHER_TYPES_VLAN: [u16; 3] = [0x8100, 0x88A8, 0x9100];
 
 /// MPLS, unicast and multicast.
 const ETHER_TYPES_MPLS: [u16; 2] = [0x8847, 0x8848];
 /// A PPPoE session.
 const ETHER_TYPE_PPPOE: u16 = 0x8864;
-/// MACsec: what follows is mostly encrypted.
+/// MACsec: the content is usually encrypted.
 const ETHER_TYPE_MACSEC: u16 = 0x88E5;
 /// Ethernet inside of a tunnel.
 pub(super) const ETHER_TYPE_BRIDGED: u16 = 0x6558;
@@ -19,32 +19,34 @@ pub(super) const ETHER_TYPE_BRIDGED: u16 = 0x6558;
 const PPP_PROTOCOLS: [u16; 2] = [0x0021, 0x0057];
 /// Version, type, code, session and length of a PPPoE frame.
 const PPPOE_BYTES: usize = 6;
-/// MPLS labels that a frame may carry.
+/// Most MPLS labels of a frame.
 const MPLS_LABELS_MAX: usize = 16;
 const MPLS_LABEL_BYTES: usize = 4;
-/// In the third byte of an MPLS label: it is the last.
+/// Bit in the third byte of an MPLS label that marks the last one.
 const MPLS_BOTTOM: u8 = 1;
 
-/// IEEE 802.3: up to this the EtherType is a length, and a header of LLC and SNAP follows, with the EtherType behind it.
+/// IEEE 802.3: a value up to this is a length, not an EtherType. A header of LLC and SNAP follows,
+/// which contains the EtherType.
 const LENGTH_MAX: u16 = 1500;
 const LLC_SNAP: [u8; 6] = [0xAA, 0xAA, 0x03, 0, 0, 0];
 
-/// VLAN tags that a frame may carry.
+/// Most VLAN tags of a frame.
 const VLAN_TAGS_MAX: usize = 8;
 const VLAN_TAG_BYTES: usize = 4;
 
-/// IPv4 and IPv6 in the address-family field of a loopback frame; IPv6 differs by system.
+/// IPv4 and IPv6 in the address-family field of a loopback frame; the value of IPv6 differs between
+/// systems.
 const LOOPBACK_FAMILIES: [u32; 5] = [2, 10, 24, 28, 30];
 
 /// The layer below IP in a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LinkType {
     Ethernet,
-    /// IPv4 or IPv6 without anything in front.
+    /// IPv4 or IPv6 without a header before it.
     Ip,
     LinuxCooked,
     LinuxCookedTwo,
-    /// An address family of four bytes in front, in either byte order.
+    /// An address family of four bytes before IP, in either byte order.
     Loopback,
     Unknown,
 }
@@ -55,18 +57,18 @@ pub(super) enum Frame {
     /// An IP packet from this offset on.
     Ip(usize),
     NotIp,
-    /// MPLS, PPPoE or a tunnel around something else than IP, or encrypted.
+    /// MPLS, PPPoE or a tunnel with something other than IP inside, or encrypted.
     UnknownInside,
     /// The frame is shorter than its headers.
     Short,
 }
 
 impl LinkType {
-    /// Returns the link type that pcap and pcapng give this number.
+    /// Returns the link type of this number in pcap and pcapng.
     pub(super) const fn from_number(number: u32) -> Self {
         match number {
             1 => Self::Ethernet,
-            // 12 and 14 stand for raw IP in files of some systems.
+            // Some systems write raw IP as 12 or 14.
             12 | 14 | 101 | 228 | 229 => Self::Ip,
             0 | 108 => Self::Loopback,
             113 => Self::LinuxCooked,
@@ -124,8 +126,8 @@ fn behind_ether_type(frame: &[u8], type_offset: usize, next_offset: usize) -> Op
     Some(Frame::NotIp)
 }
 
-/// Follows MPLS labels to the one that is marked as the last. What is behind it is IP if it has the
-/// version of IP in front.
+/// Follows MPLS labels to the one that is marked as the last. The content is IP if its first
+/// half-byte is an IP version.
 fn behind_labels(frame: &[u8], labels_offset: usize) -> Option<Frame> {
     for index in 0..MPLS_LABELS_MAX {
         let offset = labels_offset + index * MPLS_LABEL_BYTES;
@@ -140,7 +142,7 @@ fn behind_labels(frame: &[u8], labels_offset: usize) -> Option<Frame> {
     Some(Frame::UnknownInside)
 }
 
-/// Finds the IP packet behind a header that tells its EtherType, as tunnels have it.
+/// Finds the IP packet behind a tunnel header that gives its EtherType.
 pub(super) fn behind_tunnel(ether_type: u16, content: &[u8]) -> Frame {
     match ether_type {
         ETHER_TYPE_IPV4 | ETHER_TYPE_IPV6 => Frame::Ip(0),

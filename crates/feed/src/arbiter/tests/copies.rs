@@ -136,7 +136,8 @@ fn a_copy_that_is_advanced_over_is_a_duplicate() {
     assert_eq!((arbiter.packets_held(), arbiter.poll_timeout()), (0, None));
 }
 
-/// A wrong packet of a line that was never compared waits with the number of one that arrives later.
+/// A wrong packet of a line that was never compared waits. A later packet with the same number
+/// replaces it and starts its own wait.
 #[test]
 fn the_wait_of_a_packet_that_was_replaced_is_not_that_of_the_one_in_its_place() {
     let mut arbiter = Fed::new(options());

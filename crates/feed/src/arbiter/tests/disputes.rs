@@ -1,4 +1,4 @@
-//! A line that carries another channel all at once.
+//! A line that suddenly carries another channel.
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn agreeing_behind(leader: Line) -> Fed {
     arbiter
 }
 
-/// Line A sends packets, one a nanosecond: each is delivered.
+/// Line A sends packets, one per nanosecond; each is delivered.
 fn line_a_goes_on(arbiter: &mut Fed, numbers: std::ops::RangeInclusive<u64>) {
     for seq_num in numbers {
         assert_eq!(packet(arbiter, seq_num, Line::A, seq_num), format!("D{seq_num}a"));
@@ -39,7 +39,7 @@ fn a_line_that_leads_with_another_channel_brings_nothing() {
     let events: Vec<_> = std::iter::from_fn(|| arbiter.poll_event()).collect();
     let put_aside = LineEvent::PutAside { line: Line::B, reason: PutAsideReason::LeavesOut };
     assert_eq!(events, [LineEvent::Differing { line: Line::B, seq_num: 30 }, put_aside]);
-    // It is back.
+    // Line B is back.
     assert_eq!(packet(&mut arbiter, 61, Line::B, 60), "");
     assert_eq!(packet(&mut arbiter, 62, Line::B, 61), "D61b");
     assert_eq!(arbiter.poll_event(), Some(LineEvent::Resumed { line: Line::B }));
@@ -83,7 +83,7 @@ fn lines_that_differ_without_a_sign_of_which_is_wrong_are_out_of_sequence_until_
         assert_eq!(packet(&mut arbiter, seq_num, Line::A, seq_num), format!("D{seq_num}a"));
         copy(&mut arbiter, seq_num, Line::B, seq_num, b"another");
         assert_eq!(poll_all(&mut arbiter), "");
-        // One alone was damaged on its way.
+        // A single differing copy was damaged in transit.
         assert_eq!(arbiter.out_of_sequence().is_some(), seq_num > 21, "{seq_num}");
     }
     assert_eq!(packet(&mut arbiter, 31, Line::A, 31), "D31a");
@@ -110,7 +110,7 @@ fn a_line_that_lost_several_packets_waits_for_the_hold_time_at_most() {
     assert_eq!(arbiter.counters().gaps, 0);
 }
 
-/// What is lost every day delays nothing.
+/// Ordinary losses delay nothing.
 #[test]
 fn a_line_that_lost_one_packet_does_not_wait() {
     let mut arbiter = agreeing();
@@ -137,7 +137,8 @@ fn packets_that_a_line_repeats_begin_no_epoch_where_the_other_line_differs() {
     assert_eq!(arbiter.counters().resets, 0);
 }
 
-/// Line B delivered packets of another channel, and line A is put aside, as nothing tells which of them is wrong.
+/// Line B delivered packets of another channel. Line A is put aside, because nothing shows which of
+/// them is wrong.
 #[test]
 fn a_line_that_comes_back_begins_no_epoch_while_the_one_put_aside_goes_on() {
     let mut arbiter = agreeing_behind(Line::B);
@@ -149,7 +150,7 @@ fn a_line_that_comes_back_begins_no_epoch_while_the_one_put_aside_goes_on() {
         assert_eq!(packet(&mut arbiter, 41, Line::A, seq_num), "");
     }
     assert!(arbiter.is_put_aside(Line::A));
-    // Below what it sent, as a new session would be.
+    // Numbers below the last ones, as in a new session.
     for seq_num in 26..=40 {
         let now_ns = seq_num * 1_000;
         assert_eq!(packet(&mut arbiter, now_ns, Line::B, seq_num), "", "{seq_num}");
@@ -161,7 +162,8 @@ fn a_line_that_comes_back_begins_no_epoch_while_the_one_put_aside_goes_on() {
     assert_eq!((poll_all(&mut arbiter), arbiter.counters().resets), (String::new(), 0));
 }
 
-/// Line B is further ahead than packets are out of order, and line A always first with the numbers at which it comes back.
+/// Line B is further ahead than `reorder_max`, and line A is always first with the numbers at which
+/// it returns.
 #[test]
 fn a_line_that_comes_back_to_where_the_other_one_stands_begins_no_epoch() {
     let mut arbiter = agreeing_behind(Line::B);

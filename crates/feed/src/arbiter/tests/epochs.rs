@@ -1,4 +1,4 @@
-//! Packets around a reset: which epoch they are of.
+//! Packets around a reset, and their epochs.
 
 use super::*;
 
@@ -7,7 +7,8 @@ fn bytes(epoch: u8, seq_num: u64) -> Vec<u8> {
     format!("e{epoch}n{seq_num}").into_bytes()
 }
 
-/// An arbiter, and the packet of each epoch that carries its SequenceReset: its number, and where that goes.
+/// An arbiter, and for each epoch the packet with its SequenceReset: its number, and the next
+/// number.
 struct Day {
     arbiter: Arbiter,
     resets: Vec<(u64, u64)>,
@@ -28,7 +29,7 @@ impl Day {
         Self { arbiter: Arbiter::new(options), resets: resets.to_vec() }
     }
 
-    /// Hands in packets of line A at `now_ns`; returns what comes out.
+    /// Hands in packets of line A at `now_ns`; returns the output.
     fn bring(&mut self, now_ns: u64, packets: &[(u8, u64)]) -> String {
         self.bring_on(now_ns, Line::A, packets)
     }
@@ -64,7 +65,7 @@ impl Day {
         text.join(" ")
     }
 
-    /// The sum of what became of the packets of a line is how many it sent.
+    /// Checks that the counters of a line add up to the packets that it sent.
     fn counters(&self, line: Line) -> LineCounters {
         let c = self.arbiter.line_counters(line);
         let fates = c.first + c.replacement + c.duplicate + c.late + c.old_epoch + c.unexpected;
@@ -73,7 +74,7 @@ impl Day {
     }
 }
 
-/// Takes an output; returns where the reset goes that it carries.
+/// Handles an output; returns the next number if the packet carries a reset.
 fn told(resets: &[(u64, u64)], output: Output<'_>, text: &mut Vec<String>) -> Option<u64> {
     match output {
         Output::Deliver { seq_num, packet, .. } => {
@@ -99,7 +100,8 @@ fn packets(epoch: u8, range: std::ops::RangeInclusive<u64>) -> Vec<(u8, u64)> {
     range.map(|seq_num| (epoch, seq_num)).collect()
 }
 
-/// Packet 29 comes behind the reset and the first packet of the next epoch: it is nearer to the old epoch.
+/// Packet 29 arrives after the reset and the first packet of the next epoch: it is nearer to the
+/// old epoch.
 #[test]
 fn a_packet_that_the_reset_overtook_is_waited_for_and_delivered_before_it() {
     let mut day = Day::new(&[(30, 1)], ALONE);
@@ -145,7 +147,7 @@ fn packets_that_come_before_the_reset_is_seen_are_delivered_behind_it() {
     }
 }
 
-/// Number 1 of the old epoch was declared lost, so that a packet 1 could be that one.
+/// Number 1 of the old epoch was declared lost, so a packet 1 may belong to either epoch.
 #[test]
 fn a_late_packet_may_be_of_the_next_epoch() {
     let mut day = Day::new(&[(6, 1)], ALONE);
@@ -169,7 +171,8 @@ fn a_late_packet_stays_in_its_epoch_when_the_next_begins() {
     assert_eq!(day.counters(Line::A).old_epoch, 1);
 }
 
-/// Line B lost number 1 of the old epoch, which line A delivered: its next packet 1 is no differing copy.
+/// Line B lost number 1 of the old epoch, which line A delivered, so its next packet 1 is not a
+/// differing copy.
 #[test]
 fn a_number_that_only_the_other_line_brought_is_not_its_copy_where_a_line_goes_back() {
     let mut day = Day::new(&[(6, 1)], [true; 2]);
@@ -181,7 +184,7 @@ fn a_number_that_only_the_other_line_brought_is_not_its_copy_where_a_line_goes_b
     assert_eq!(day.counters(Line::B).differing, 0);
 }
 
-/// A line that shows an epoch without its reset may show it out of order.
+/// A line may show an epoch without its reset, and with packets out of order.
 #[test]
 fn an_epoch_without_a_reset_begins_with_its_lowest_number_although_it_came_second() {
     let mut day = Day::new(&[], ALONE);
@@ -201,7 +204,7 @@ fn a_number_lost_in_the_old_epoch_is_new_where_nothing_can_be_that_late() {
     assert_eq!(day.wait(400), "G1+24 e1n25");
 }
 
-/// Line A has lost the first packet of the new epoch, line B sends it alone.
+/// Line A has lost the first packet of the new epoch; only line B sends it.
 #[test]
 fn an_epoch_without_a_reset_begins_with_the_lowest_number_of_both_lines() {
     let mut day = Day::new(&[], [true; 2]);
@@ -212,7 +215,7 @@ fn an_epoch_without_a_reset_begins_with_the_lowest_number_of_both_lines() {
     assert_eq!(day.wait(200), "R1 e1n1 e1n2 e1n3 e1n4");
 }
 
-/// Line B sends another channel, whose numbers are lower: while line A continues it is no reset.
+/// Line B sends another channel, whose numbers are lower. While line A continues, this is no reset.
 #[test]
 fn what_one_line_shows_is_no_reset_while_the_other_goes_on() {
     let mut day = Day::new(&[], [true; 2]);
@@ -225,7 +228,8 @@ fn what_one_line_shows_is_no_reset_while_the_other_goes_on() {
     assert_eq!(day.bring_on(220, Line::B, &packets(0, 61..=65)), "e0n65");
 }
 
-/// Line B shows numbers that start again while line A is still behind: packets of the next epoch fill all room.
+/// Line B restarts its numbers while line A is still behind: packets of the next epoch fill all
+/// room.
 #[test]
 fn a_line_far_ahead_begins_an_epoch_that_the_other_has_not_come_to() {
     let mut day = Day::new(&[], [true; 2]);

@@ -3,7 +3,7 @@
 use super::*;
 
 const PACKETS: u64 = 20;
-/// How often each of them comes: pauses are known from 256 packets on.
+/// Repetitions of the 20 packets: pauses are known from 256 packets on.
 const TIMES: u64 = 13;
 
 /// Line A sends packets 1 to 20, one every 10 ns, and dies.
@@ -50,7 +50,8 @@ fn a_line_that_begins_soon_behind_the_awaited_number_stands_in_after_the_hold_ti
     assert_eq!(poll_all(&mut arbiter), format!("G21+2 {}", delivered_of_b(23, 8)));
 }
 
-/// Number 27 is out of order: what arrived behind it has not waited for the hold time when line B takes over.
+/// Number 27 is out of order: packets that arrived after it have not waited for the hold time when
+/// line B takes over.
 #[test]
 fn a_number_that_the_line_which_takes_over_has_not_brought_yet_is_waited_for() {
     let mut arbiter = behind_a_dead_line();
@@ -68,7 +69,7 @@ fn a_number_that_the_line_which_takes_over_has_not_brought_yet_is_waited_for() {
     assert_eq!(poll_all(&mut arbiter), "G30+1 D31b");
 }
 
-/// The exchange pauses, and line B, which carries another channel, joins in that pause.
+/// The exchange pauses. Line B, which carries another channel, joins during this pause.
 #[test]
 fn a_line_that_begins_near_the_awaited_number_when_the_other_one_pauses_for_long_waits() {
     let mut arbiter = behind_a_dead_line();
@@ -82,7 +83,7 @@ fn a_line_that_begins_near_the_awaited_number_when_the_other_one_pauses_for_long
     assert_eq!(arbiter.counters().gaps, 0);
 }
 
-/// Line A lost number 21 and stopped at 100, with what follows on that held.
+/// Line A lost number 21 and stopped at 100; the numbers after 21 are held.
 #[test]
 fn a_line_that_begins_where_the_other_one_stopped_stands_in_however_many_packets_wait() {
     let mut arbiter = behind_a_dead_line();
@@ -104,7 +105,7 @@ fn a_line_that_begins_elsewhere_waits_until_the_other_one_is_silent() {
     }
 }
 
-/// A pause as long as the ones before says nothing.
+/// A pause as long as earlier ones is no sign of a dead line.
 #[test]
 fn a_line_that_only_pauses_as_before_is_waited_for() {
     let paused = || {
@@ -130,7 +131,7 @@ fn a_line_that_only_pauses_as_before_is_waited_for() {
     assert_eq!(poll_all(&mut arbiter), delivered_of_b(22, 10));
 }
 
-/// Line B may have been ahead of the numbers of its channel for long, without a copy to compare.
+/// Line B may have been ahead of its channel's numbers for long, without a copy to compare.
 #[test]
 fn a_line_that_was_there_before_the_other_one_stopped_waits_until_that_is_silent() {
     let mut arbiter = behind_a_dead_line();
@@ -150,7 +151,7 @@ fn the_last_packets_of_the_other_line_may_come_out_of_order_with_the_first_ones(
     assert_eq!(packet(&mut arbiter, 430, Line::B, 38), delivered_of_b(22, 17));
 }
 
-/// Its numbers may then go anywhere, to a new session too.
+/// Its numbers may then continue anywhere, even in a new session.
 #[test]
 fn a_line_that_took_over_stands_in_until_the_other_one_is_back() {
     let mut arbiter = behind_a_dead_line();
@@ -194,7 +195,7 @@ fn a_line_beside_one_that_goes_on_does_not_take_over() {
     assert!(arbiter.is_put_aside(Line::B));
 }
 
-/// Numbers of channels are closest when they begin, and a day begins with bursts.
+/// The numbers of two channels are closest when a day begins, and a day begins with bursts.
 #[test]
 fn a_line_whose_pauses_are_not_known_is_waited_for() {
     let held = ArbiterOptions { packets_held_max: 512, behind_max: 512, ..options() };
@@ -207,7 +208,7 @@ fn a_line_whose_pauses_are_not_known_is_waited_for() {
     assert_eq!(poll_all(&mut arbiter), "");
 }
 
-/// However many packets come in one burst, all count.
+/// All packets of one burst count, however many there are.
 #[test]
 fn a_line_that_took_over_brings_all_that_follows() {
     let mut arbiter = behind_a_dead_line();

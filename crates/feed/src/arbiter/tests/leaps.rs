@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// A line misses much, of which it sends one packet alone, 300 numbers ahead, and continues at `last`.
+/// A line loses many packets, of which it sends one alone, 300 numbers ahead, and continues at
+/// `last`.
 fn with_numbers_after_a_leap(first: u64, last: u64) -> Fed {
     with_numbers_after(first, first + 299, last)
 }
@@ -22,7 +23,7 @@ fn with_numbers_after(first: u64, alone: u64, last: u64) -> Fed {
     arbiter
 }
 
-/// Packets that the line sends again say nothing of its leap.
+/// Packets that the line repeats neither confirm nor contradict its leap.
 #[test]
 fn copies_of_its_own_packets_do_not_contradict_a_leap() {
     let lines = [true, false];
@@ -103,14 +104,16 @@ fn a_packet_alone_beyond_reach_may_be_the_reset_of_the_numbers_behind_it() {
     assert_eq!(told, "R1 G1+4 D5a D6a D7a");
 }
 
-/// Further ahead than numbers are remembered it is more likely damaged: no gap of millions is declared for it.
+/// Further ahead than the history reaches, the number is more likely damaged: no gap of millions is
+/// declared for it.
 #[test]
 fn a_packet_alone_far_beyond_reach_is_dropped_where_an_epoch_begins() {
     let mut arbiter = with_numbers_after(1_000, 1_000_000, 5);
     assert_eq!(poll_all(&mut arbiter), "R5 D5a D6a D7a");
 }
 
-/// The number of packet 4 of line A was damaged: line B and what follows on line A are nothing to declare lost.
+/// The number of packet 4 of line A was damaged. No packet of line B, and no later one of line A,
+/// is declared lost.
 #[test]
 fn a_damaged_number_ahead_loses_nothing() {
     for damaged in [20, 200] {
@@ -135,7 +138,7 @@ fn a_damaged_number_ahead_loses_nothing() {
     }
 }
 
-/// So is a leap that the line continues from, and one that nothing follows.
+/// A leap is delivered if the line continues from it, and also if nothing follows it.
 #[test]
 fn a_leap_is_delivered_when_its_line_goes_on_behind_it_or_time_is_over() {
     let options = ArbiterOptions { packets_held_max: 1024, skew_ns: 1_000, ..options() };
@@ -169,7 +172,7 @@ fn a_leap_behind_a_leap_loses_neither() {
     assert_eq!(poll_all(&mut arbiter), "G201+199 D400a D401a");
 }
 
-/// Line A sends number 21 as `wrong`, and lines continue with pauses of many hold times.
+/// Line A sends number 21 as `wrong`; both lines continue with pauses of many hold times.
 fn with_a_damaged_number(wrong: u64) -> Fed {
     let held = ArbiterOptions { packets_held_max: 2_048, behind_max: 4_096, ..options() };
     let mut arbiter = Fed::new(ArbiterOptions { reorder_max: 1_024, ..held });
@@ -190,7 +193,7 @@ fn with_a_damaged_number(wrong: u64) -> Fed {
     arbiter
 }
 
-/// Where messages are numbered, packets may be out of order by many numbers.
+/// On feeds that number messages, packets may be out of order by many numbers.
 #[test]
 fn a_damaged_number_that_is_far_ahead_is_dropped_where_packets_have_many_numbers() {
     for wrong in [21 + 128, 21 + 160, 21 + 1_000] {

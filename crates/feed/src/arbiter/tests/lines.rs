@@ -1,4 +1,4 @@
-//! Lines that are alone, silent, of another channel or that differ; clocks that step.
+//! Lines that are alone or silent, that carry another channel, or that differ; clocks that step.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn a_line_that_falls_silent_is_not_waited_for() {
     assert_eq!(arbiter.poll_timeout(), Some(1_110));
     assert_eq!(arbiter.last_received_ns(Line::A), Some(1_100));
     assert_eq!(arbiter.last_received_ns(Line::B), Some(0));
-    // It is back, and waited for again.
+    // Line B is back, so missing numbers are waited for again.
     packet(&mut arbiter, 1_105, Line::B, 3);
     assert_eq!(arbiter.poll_timeout(), Some(1_200));
 }
@@ -54,8 +54,8 @@ fn a_clock_that_is_set_back_makes_no_gap_and_no_wait_without_end() {
     }
 }
 
-/// Packets 1 to 1,000 of a line that loses every hundredth, beside a line of another channel with the same
-/// numbers. Returns how many packets of that line were delivered.
+/// Sends packets 1 to 1,000 of a line that loses every hundredth, beside a line of another channel
+/// with the same numbers. Returns how many packets of the first line were delivered.
 fn beside_a_wrong_line(lead_ns: u64, lag_ns: u64, from: u64) -> (u64, Fed) {
     let mut arbiter = Fed::new(ArbiterOptions { hold_ns: 2_000, ..options() });
     let mut arrivals: Vec<(u64, Line, u64)> = Vec::new();
@@ -89,7 +89,7 @@ fn nothing_is_delivered_of_a_line_of_another_channel() {
         let (wrong, mut arbiter) = beside_a_wrong_line(lead_ns, lag_ns, from);
         assert_eq!(wrong, 0, "{lead_ns} {lag_ns} {from}");
         let b = arbiter.line_counters(Line::B);
-        // The last packet may still be held, to be compared.
+        // The last packet may still be held until it can be compared.
         assert!(b.differing > 400 && b.first <= 1, "{b:?}");
         assert!(arbiter.is_put_aside(Line::B) && !arbiter.is_put_aside(Line::A));
         assert!(arbiter.counters().gap_seq_nums >= 9);
@@ -119,7 +119,7 @@ fn a_line_that_differs_too_often_is_put_aside_until_it_agrees() {
     assert_eq!(bring(4..5, b"wrong"), (true, Some(put_aside)));
     assert_eq!(bring(5..18, b"right"), (true, None));
     assert_eq!(bring(18..19, b"right"), (false, Some(LineEvent::Resumed { line: Line::B })));
-    // What only it sends counts again.
+    // Packets that only line A sends are accepted again.
     arbiter.handle_packet(100, Line::A, 20, b"right");
     assert_eq!(arbiter.poll_output(), None);
     arbiter.handle_packet(101, Line::B, 19, b"right");
@@ -150,7 +150,8 @@ fn a_line_that_was_never_compared_does_not_stand_in_for_one_that_is_not_silent()
     assert_eq!(poll_all(&mut arbiter), "D2b");
 }
 
-/// A duplicate of line A is no agreement of line B, whose packet with that number differed.
+/// A duplicate on line A does not count as agreement of line B, whose packet with that number
+/// differed.
 #[test]
 fn packets_that_a_line_brings_twice_do_not_take_back_the_other_one() {
     let mut arbiter = both_alive();

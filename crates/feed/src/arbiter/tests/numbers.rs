@@ -1,4 +1,4 @@
-//! Numbers in order, gaps, late packets and the bounds of what is held.
+//! Numbers in order, gaps, late packets, and the limits of held packets.
 
 use super::*;
 
@@ -39,7 +39,8 @@ fn the_hold_time_runs_from_the_first_packet_behind_the_missing_one() {
     assert_eq!(arbiter.counters().gap_seq_nums, 2);
 }
 
-/// A pause of the line while packets wait to be overtaken puts them further out of order than usual.
+/// When the line pauses while packets wait for missing numbers, those arrive further out of order
+/// than usual.
 #[test]
 fn a_number_that_is_waited_for_is_taken_however_far_its_line_is_ahead() {
     let held = ArbiterOptions { packets_held_max: 1024, behind_max: 256, ..options() };
@@ -150,7 +151,8 @@ fn output_that_is_not_polled_costs_packets_and_not_memory() {
     assert_eq!(poll_all(&mut arbiter), "D1a G2+41 G43+7 D50a");
 }
 
-/// Least time of several runs to hand in 2,000 packets, with `held` packets held behind a missing one.
+/// Returns the least time, over several runs, to hand in 2,000 packets with `held` packets held
+/// behind a missing one.
 fn least_time(held: u64) -> std::time::Duration {
     let run = |_| {
         let options = ArbiterOptions {
@@ -175,7 +177,7 @@ fn least_time(held: u64) -> std::time::Duration {
 
 #[test]
 fn a_packet_costs_the_same_however_many_are_held() {
-    // A scan of the window makes the ratio 80 and more; 20 leaves room for a busy machine.
+    // A scan of the window makes the ratio 80 or more; 20 leaves room for a busy machine.
     let (few, many) = (least_time(100), least_time(8_000));
     assert!(many < 20 * few, "{few:?} with 100 packets held, {many:?} with 8,000");
 }
@@ -196,7 +198,7 @@ fn a_packet_in_order_is_handed_back_without_a_copy_and_what_is_behind_it_stays_r
     assert_eq!(arbiter.packets_held(), 0);
 }
 
-/// Packet 14 is parked when numbers far ahead are taken for a gap.
+/// Packet 14 is parked when numbers far ahead are treated as a gap.
 #[test]
 fn a_parked_packet_is_delivered_before_a_gap_far_ahead() {
     let unexpected = UnexpectedPolicy::Follow { packets_min: 1 };

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Polls everything where each packet carries three numbers.
+/// Polls everything; each packet carries three numbers.
 fn poll_triples(arbiter: &mut Fed) -> String {
     let mut text = Vec::new();
     while let Some(output) = arbiter.poll_output() {

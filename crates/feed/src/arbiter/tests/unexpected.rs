@@ -1,4 +1,4 @@
-//! Numbers that follow nothing, and resets.
+//! Unexpected numbers, and resets.
 
 use super::*;
 
@@ -92,7 +92,8 @@ fn a_reset_before_the_first_packet_sets_the_first_number() {
     assert_eq!(packet(&mut arbiter, 1, Line::B, 4), "D4b D5a");
 }
 
-/// Packets that arrived before those that follow nothing say nothing of them, though they are delivered later.
+/// Packets that arrived before the unexpected ones do not end the out-of-sequence state, though
+/// they are delivered later.
 #[test]
 fn what_was_held_before_ends_no_time_out_of_sequence() {
     let options = ArbiterOptions { packets_held_max: 1024, skew_ns: 1_000, ..options() };
@@ -113,7 +114,8 @@ fn what_was_held_before_ends_no_time_out_of_sequence() {
     }
 }
 
-/// Line A has died without a word, and line B was never compared with it and begins elsewhere: more comes than can be held.
+/// Line A has died silently. Line B was never compared with it and begins elsewhere: more packets
+/// arrive than can be held.
 #[test]
 fn what_comes_behind_what_can_be_held_is_out_of_sequence() {
     let mut arbiter = Fed::new(ArbiterOptions { silent_after_ns: 5_000, ..options() });
@@ -127,7 +129,8 @@ fn what_comes_behind_what_can_be_held_is_out_of_sequence() {
     assert!(arbiter.out_of_sequence().is_some(), "what came behind is not known");
 }
 
-/// Both lines continue at numbers beyond reach; A has shown one of them when B's are taken for a gap.
+/// Both lines continue at numbers beyond reach. A has sent one of them when B's are treated as a
+/// gap.
 #[test]
 fn a_line_that_follows_to_numbers_beyond_reach_begins_no_epoch() {
     let mut arbiter = Fed::new(options());
