@@ -1,4 +1,4 @@
-//! Byte order of numbers that a file or a preamble carries.
+//! Byte order of numbers in files and preambles.
 
 /// The order of the bytes of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,7 +44,7 @@ impl Endian {
     }
 }
 
-/// Returns the `N` bytes of `bytes` from `offset` on, or `None` where there are fewer.
+/// Returns the `N` bytes of `bytes` from `offset` on, or `None` if there are fewer.
 pub(crate) fn array_at<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
     bytes.get(offset..)?.first_chunk().copied()
 }

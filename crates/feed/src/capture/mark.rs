@@ -1,9 +1,10 @@
-//! Places in a capture from which it can be read without what arrived before.
+//! Positions in a capture from which it can be read without the packets before.
 
 use super::format::Format;
 
-/// A place between two records of a capture, and what has to be known to read on from there: given by
-/// [`CaptureReader::mark`](super::CaptureReader::mark), taken by [`resume`](super::CaptureReader::resume).
+/// A position between two records of a capture, with the data needed to read on from there.
+/// [`CaptureReader::mark`](super::CaptureReader::mark) returns it,
+/// [`resume`](super::CaptureReader::resume) uses it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// File offset of the next record.
@@ -62,7 +63,8 @@ mod tests {
     }
 
     fn payload(index: u8) -> Vec<u8> {
-        // As gzip begins: what a range begins with does not say how it is compressed.
+        // The payload begins as gzip does: the first bytes of a range do not say whether it is
+        // compressed.
         [&[0x1F, 0x8B, 0x08], &vec![index; usize::from(index)][..]].concat()
     }
 

@@ -15,19 +15,19 @@ use super::reader::CaptureReader;
 pub struct MergedPacket<'m> {
     /// Index of its capture, in the order in which the captures were given.
     pub input: usize,
-    /// Capture time in nanoseconds since 1970. A packet without a time has that of the packet
-    /// before it in its capture, 0 before the first.
+    /// Capture time in nanoseconds since 1970. A packet without a time has that of the previous
+    /// packet of its capture, 0 before the first.
     pub time_ns: u64,
     /// The packet.
     pub packet: Packet<'m>,
 }
 
-/// One of several captures cannot be read on. The others can.
+/// One of several captures cannot be read further. The others can.
 #[derive(Debug)]
 pub struct MergeError {
     /// Index of the capture.
     pub input: usize,
-    /// Why.
+    /// The error.
     pub error: CaptureError,
 }
 
@@ -47,7 +47,8 @@ impl Error for MergeError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     time_ns: u64,
-    /// Packets without a time before it in its capture; 0 for a packet with a time.
+    /// Consecutive packets without a time before this one in its capture; 0 for a packet with a
+    /// time.
     turn: u64,
     input: usize,
 }
@@ -64,9 +65,9 @@ struct Input<R> {
 
 /// Returns the packets of several captures in the order of their times.
 ///
-/// The order inside a capture is kept, even where its times step back. Of packets with equal times
-/// those of the capture given first come first. Captures without times, such as length-prefixed
-/// files, take turns: one packet of each. Memory holds one packet a capture besides the readers.
+/// The order inside a capture is kept, even if its times step back. Packets with equal times come
+/// in the order of their captures. Captures without times, such as length-prefixed files, take
+/// turns: one packet from each. Memory holds one packet per capture besides the readers.
 ///
 /// # Examples
 ///
@@ -89,7 +90,7 @@ struct Input<R> {
 pub struct Merge<R> {
     inputs: Vec<Input<R>>,
     queue: BinaryHeap<Reverse<Key>>,
-    /// Captures whose next packet has not been read, the next to read last.
+    /// Captures whose next packet has not been read; the last is read next.
     unread: Vec<usize>,
 }
 
@@ -106,11 +107,11 @@ impl<R: Read> Merge<R> {
         self.inputs.iter().map(|input| &input.reader)
     }
 
-    /// Returns the next packet; `None` behind the last one of all captures.
+    /// Returns the next packet; `None` after the last one of all captures.
     ///
     /// # Errors
-    /// [`MergeError`], once for each capture that cannot be read to its end; call again for what
-    /// the others hold.
+    /// [`MergeError`], once for each capture that cannot be read to its end; call again to read the
+    /// others.
     pub fn next_packet(&mut self) -> Result<Option<MergedPacket<'_>>, MergeError> {
         while let Some(index) = self.unread.pop() {
             let Some(input) = self.inputs.get_mut(index) else { continue };

@@ -1,17 +1,17 @@
 //! Reads packets from capture files, and writes them.
 //!
 //! [`CaptureReader`] reads any [`Read`](std::io::Read). It decompresses gzip and zstd, recognised
-//! by the first bytes (feature `compressed`; an error without it), detects the format unless it is
-//! named, and returns one [`Packet`] at a time. It holds one record and the data for reassembly,
-//! never the whole file; [`Limits`] bounds both.
+//! by the first bytes (feature `compressed`; an error without it), detects the format unless the
+//! options name it, and returns one [`Packet`] at a time. It holds one record and the data for
+//! reassembly, never the whole file; [`Limits`] bounds both.
 //!
 //! [`Merge`] orders several captures by time, [`LineMap`] assigns packets to lines, and
 //! [`CaptureDriver`] passes them to a feed handler with the capture's times as its clock.
 //!
 //! The containers pcap and pcapng are parsed here and not by a library, for two reasons: a length
-//! must be checked against its limit before anything is buffered, and a truncated file must be
-//! reported with the exact offset and the bytes expected and found. A library parses the headers
-//! inside a packet.
+//! must be checked against its limit before anything is buffered, and the error of a truncated file
+//! must give the exact offset and the bytes expected and found. A library parses the headers inside
+//! a packet.
 
 #[cfg(feature = "compressed")]
 mod compress;

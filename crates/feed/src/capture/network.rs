@@ -1,4 +1,4 @@
-//! From a captured frame to the payload it carries, now or later.
+//! From captured frames to their payloads, returned at once or later.
 
 use std::net::IpAddr;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use super::tcp::{Flows, Taken};
 use super::transport::{Addresses, Transport, parse_transport};
 use super::tunnel::{Inside, TUNNELS_MAX, look_inside};
 
-/// A payload to hand out.
+/// A payload to return.
 #[derive(Clone, Debug)]
 pub(super) struct Payload {
     /// Range of the bytes: in the current frame, or in [`Network::held_bytes`] if `held`.
@@ -28,7 +28,7 @@ pub(super) struct Payload {
     pub(super) file_offset: u64,
 }
 
-/// A frame with what its container says about it.
+/// A frame with the metadata of its container.
 #[derive(Clone, Copy)]
 struct Captured<'a> {
     frame: &'a [u8],
@@ -43,7 +43,7 @@ impl Captured<'_> {
     }
 }
 
-/// Content of an IP packet, or of several fragments together.
+/// Content of an IP packet, or of several fragments joined.
 #[derive(Clone, Copy)]
 struct Datagram<'a> {
     protocol: IpNumber,
@@ -69,7 +69,7 @@ impl Network {
         Self { filter, reassembly, flows, held: Vec::new() }
     }
 
-    /// The bytes that the range of a held [`Payload`] points into.
+    /// Returns the bytes that the range of a held [`Payload`] points into.
     pub(super) fn held_bytes(&self) -> &[u8] {
         &self.held
     }
@@ -79,7 +79,7 @@ impl Network {
         self.reassembly.is_empty() && self.flows.is_untouched()
     }
 
-    /// Takes one frame. [`take_due`](Self::take_due) must have returned `None` before.
+    /// Accepts one frame. [`take_due`](Self::take_due) must have returned `None` before.
     pub(super) fn accept(
         &mut self,
         frame: &[u8],
@@ -113,7 +113,7 @@ impl Network {
         }
     }
 
-    /// Returns the next payload that earlier frames brought and that is due now.
+    /// Returns the next payload of earlier frames that is due now.
     pub(super) fn take_due(&mut self, statistics: &mut Statistics) -> Option<Payload> {
         let due = self.flows.take_due(statistics)?;
         self.held = due.bytes;
@@ -128,13 +128,14 @@ impl Network {
         })
     }
 
-    /// Stops waiting for more frames: held data comes out of [`take_due`](Self::take_due).
+    /// Stops waiting for more frames: [`take_due`](Self::take_due) then returns the held data.
     pub(super) fn finish(&mut self, statistics: &mut Statistics) {
         self.reassembly.finish(statistics);
         self.flows.finish();
     }
 
-    /// Takes an IP packet; the range returned is in `buffer`, which holds it, unless the payload is held.
+    /// Accepts an IP packet. The returned range lies in `buffer`, which contains the packet, unless
+    /// the payload is held.
     fn accept_ip(
         &mut self,
         captured: Captured<'_>,
@@ -175,7 +176,8 @@ impl Network {
             is_cut: false,
         };
         let mut payload = self.accept_datagram(captured, &whole, &datagram, tunnels, statistics)?;
-        // In a tunnel there may have been the last fragment of another one.
+        // In a tunnel the payload may already be held, as that of an inner datagram that it
+        // completed.
         if !payload.held {
             payload.held = true;
             self.held = whole;
@@ -183,7 +185,7 @@ impl Network {
         Some(payload)
     }
 
-    /// Takes what an IP packet carries, or several fragments together.
+    /// Accepts the content of an IP packet, or of several fragments joined.
     fn accept_datagram(
         &mut self,
         captured: Captured<'_>,
@@ -208,7 +210,7 @@ impl Network {
         }
     }
 
-    /// Takes UDP or TCP; the range returned is in `buffer`, which holds it.
+    /// Accepts UDP or TCP. The returned range lies in `buffer`, which contains the packet.
     fn accept_transport(
         &mut self,
         captured: Captured<'_>,
@@ -246,7 +248,7 @@ impl Network {
         Some(Payload { range, held, addresses, stream, missing_bytes, moment, file_offset })
     }
 
-    /// Returns `None`, and counts, where the receiver is not one asked for.
+    /// Returns `None`, and counts the packet, if its receiver is not selected.
     fn check_wanted(&self, addresses: Addresses, statistics: &mut Statistics) -> Option<()> {
         let Addresses { destination, .. } = addresses;
         let port = self.filter.port.is_none_or(|port| port == destination.port());
@@ -259,7 +261,7 @@ impl Network {
     }
 }
 
-/// Counts a packet that is shorter than its headers: because of the capture, or of the sender.
+/// Counts a packet that is shorter than its headers: truncated by the capture, or malformed.
 fn count_short(cut: bool, statistics: &mut Statistics) {
     if cut {
         statistics.truncated += 1;
@@ -268,14 +270,14 @@ fn count_short(cut: bool, statistics: &mut Statistics) {
     }
 }
 
-/// Returns where in `buffer` its part `inner` lies.
+/// Returns the range of `inner` in `buffer`, of which it is a part.
 fn range_within(buffer: &[u8], inner: &[u8]) -> Option<Range<usize>> {
     let start = inner.as_ptr().addr().checked_sub(buffer.as_ptr().addr())?;
     let end = start.checked_add(inner.len())?;
     (end <= buffer.len()).then_some(start..end)
 }
 
-/// Returns what a fragmented packet says of its place in the datagram.
+/// Returns the position of a fragment in its datagram.
 fn parse_fragment<'a>(ip: &LaxIpSlice<'a>) -> Option<Fragment<'a>> {
     match ip {
         LaxIpSlice::Ipv4(packet) => Some(ipv4_fragment(packet)),
@@ -306,7 +308,7 @@ fn ipv6_fragment<'a>(packet: &LaxIpv6Slice<'a>) -> Option<Fragment<'a>> {
         _ => None,
     })?;
     if fragment.next_header() != packet.payload().ip_number {
-        // Headers behind the fragment header belong to the datagram, not to the fragment.
+        // Headers after the fragment header belong to the datagram, not to the fragment.
         return None;
     }
     Some(Fragment {

@@ -1,11 +1,11 @@
-//! How a capture is to be read.
+//! Options of reading a capture.
 
 use std::net::IpAddr;
 
 use super::format::Format;
 
 /// Limits of the memory that a capture file can make the reader use. The defaults allow about 150
-/// MiB in the worst case and some hundred KiB in an ordinary one.
+/// MiB in the worst case; ordinary files need some hundred KiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Longest packet of a length-prefixed file, in bytes. Default 16 MiB.
@@ -15,16 +15,17 @@ pub struct Limits {
     pub record_bytes_max: usize,
     /// Length of the pieces that a raw stream is returned in, in bytes. Default 64 KiB.
     pub piece_bytes: usize,
-    /// Interfaces that one section of a pcapng file may describe. Default 4096.
+    /// Most interfaces that one section of a pcapng file may describe. Default 4096.
     pub interfaces_max: usize,
-    /// IP datagrams being reassembled from fragments at the same time. Default 64.
+    /// Most IP datagrams being reassembled from fragments at the same time. Default 64.
     pub fragmented_datagrams_max: usize,
-    /// Bytes held for those datagrams together. Default 4 MiB.
+    /// Most bytes held for those datagrams together. Default 4 MiB.
     pub fragmented_bytes_max: usize,
     /// How long fragments wait for the others of their datagram, in nanoseconds of capture time.
     /// Default 30 s.
     pub fragmented_age_ns: u64,
-    /// TCP streams followed at the same time. Default 256; the one longest silent is let go.
+    /// Most TCP streams followed at the same time. Default 256; a further one replaces the stream
+    /// that is silent longest.
     pub tcp_flows_max: usize,
     /// Bytes held behind a hole of one TCP stream before the hole is declared lost. Default 256 KiB.
     pub tcp_held_bytes_max: usize,
@@ -49,7 +50,7 @@ impl Default for Limits {
     }
 }
 
-/// How a capture is to be read: nothing set means guess the format and hand out every packet.
+/// Options of reading a capture. By default, the format is guessed and every packet is returned.
 #[derive(Clone, Debug, Default)]
 pub struct CaptureOptions {
     pub(super) format: Option<Format>,
@@ -58,7 +59,7 @@ pub struct CaptureOptions {
     pub(super) limits: Limits,
 }
 
-/// Selected destinations; `None` matches any.
+/// Selected destinations; `None` selects all.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Filter {
     pub(super) port: Option<u16>,
@@ -71,7 +72,7 @@ impl CaptureOptions {
         Self::default()
     }
 
-    /// Names the format, so that nothing is guessed.
+    /// Sets the format, so that nothing is guessed.
     pub fn format(mut self, format: Format) -> Self {
         self.format = Some(format);
         self

@@ -24,7 +24,7 @@ pub(super) struct Record {
     /// File offset of the packet bytes.
     pub(super) file_offset: u64,
     pub(super) timestamp_ns: Option<u64>,
-    /// Length the packet had on the wire; the bytes read may be fewer.
+    /// Length of the packet on the wire; the capture may contain fewer bytes.
     pub(super) wire_bytes: u32,
     pub(super) link: LinkType,
 }
@@ -43,7 +43,7 @@ fn magic(bytes: [u8; 4]) -> Option<(Endian, u64)> {
     })
 }
 
-/// A pcap file behind its header.
+/// A pcap file after its header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PcapFile {
     header: [u8; HEADER_BYTES],
@@ -59,7 +59,7 @@ impl PcapFile {
         let [m0, m1, m2, m3, .., l0, l1, l2, l3] = header;
         let first = [m0, m1, m2, m3];
         let (endian, tick_ns) = magic(first).ok_or(CaptureError::NotPcap { magic: first })?;
-        // The upper half of the field tells about frame check sequences, not about the link.
+        // The upper half of the field describes frame check sequences, not the link.
         let link_type = endian.u32([l0, l1, l2, l3]) & 0xFFFF;
         match LinkType::from_number(link_type) {
             LinkType::Unknown => Err(CaptureError::LinkType { link_type }),
@@ -67,7 +67,7 @@ impl PcapFile {
         }
     }
 
-    /// The header of the file, as it was read.
+    /// Returns the header of the file, as it was read.
     pub(super) const fn header(&self) -> &[u8] {
         &self.header
     }

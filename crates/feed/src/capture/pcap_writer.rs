@@ -8,7 +8,7 @@ use std::net::SocketAddrV4;
 use super::frame::{LINK_TYPE_ETHERNET, PAYLOAD_BYTES_MAX, SNAPSHOT_BYTES, append_frame};
 use super::pcap::{MAGIC_NANOSECONDS, NANOSECONDS_PER_SECOND};
 
-/// Why a datagram was not written to a pcap or pcapng file.
+/// Reason why a datagram was not written to a pcap or pcapng file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PcapWriteError {
@@ -24,7 +24,7 @@ pub enum PcapWriteError {
         /// Its number.
         interface: u32,
     },
-    /// The time is after the year 2106, which a pcap file cannot say.
+    /// The time is after the year 2106, which the pcap format cannot store.
     Timestamp {
         /// The time in nanoseconds since 1970.
         timestamp_ns: u64,
@@ -59,10 +59,10 @@ impl Error for PcapWriteError {
     }
 }
 
-/// Writes a pcap file with nanosecond times: each packet a UDP datagram over IPv4 and Ethernet, with
-/// right lengths and checksums.
+/// Writes a pcap file with nanosecond times. Each packet is a UDP datagram over IPv4 and Ethernet,
+/// with correct lengths and checksums.
 ///
-/// It writes a packet in two pieces: give it a buffered output.
+/// Each packet takes two writes: pass a buffered output.
 #[derive(Debug)]
 pub struct PcapWriter<W> {
     output: W,
@@ -73,7 +73,7 @@ impl<W: Write> PcapWriter<W> {
     /// Creates a writer and writes the header of the file.
     ///
     /// # Errors
-    /// [`PcapWriteError::Io`] where the output fails.
+    /// [`PcapWriteError::Io`] if the output fails.
     pub fn new(mut output: W) -> Result<Self, PcapWriteError> {
         let version: u32 = 2 | 4 << 16;
         let fields = [MAGIC_NANOSECONDS, version, 0, 0, SNAPSHOT_BYTES, LINK_TYPE_ETHERNET.into()];
@@ -85,8 +85,8 @@ impl<W: Write> PcapWriter<W> {
     ///
     /// # Errors
     /// - [`PcapWriteError::PayloadTooLong`] from 65,508 bytes on.
-    /// - [`PcapWriteError::Timestamp`] for a time that pcap cannot hold.
-    /// - [`PcapWriteError::Io`] where the output fails.
+    /// - [`PcapWriteError::Timestamp`] for a time that pcap cannot store.
+    /// - [`PcapWriteError::Io`] if the output fails.
     pub fn write_datagram(
         &mut self,
         timestamp_ns: u64,
@@ -105,7 +105,7 @@ impl<W: Write> PcapWriter<W> {
             .map_err(PcapWriteError::Io)
     }
 
-    /// Returns the output, not flushed.
+    /// Returns the output without flushing it.
     pub fn into_inner(self) -> W {
         self.output
     }

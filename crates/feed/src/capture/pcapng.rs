@@ -9,11 +9,11 @@ use super::pcap::{NANOSECONDS_PER_SECOND, Record, check_len};
 use super::source::Source;
 use crate::endian::{Endian, array_at};
 
-/// Type of a section header block: the same in both byte orders.
+/// Type of a section header block, equal in both byte orders.
 pub(super) const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 pub(super) const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
 pub(super) const INTERFACE_DESCRIPTION: u32 = 1;
-/// Superseded by the enhanced packet block, still met in old files.
+/// Superseded by the enhanced packet block; old files still have it.
 const PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 pub(super) const ENHANCED_PACKET: u32 = 6;
@@ -24,7 +24,7 @@ const OPTION_TIMESTAMP_OFFSET: u16 = 14;
 
 /// Type, length at the start and length at the end.
 const BLOCK_FRAME_BYTES: u64 = 12;
-/// Longest description of an interface that is read.
+/// Longest interface description that is read.
 const INTERFACE_BYTES_MAX: u64 = 64 << 10;
 
 /// Returns whether a file that starts with `first` is a pcapng file.
@@ -42,7 +42,7 @@ fn byte_order(magic: [u8; 4]) -> Option<Endian> {
 struct Interface {
     link: LinkType,
     snapshot_bytes: u32,
-    /// `if_tsresol`: a power of 10, or of 2 where the highest bit is set.
+    /// `if_tsresol`: a power of 10, or of 2 if the highest bit is set.
     resolution: u8,
     offset_seconds: i64,
 }
@@ -61,7 +61,7 @@ impl Interface {
     }
 }
 
-/// A block being read: type, where it starts, its length, and what of its content is not read yet.
+/// A block being read: type, offset, length, and the part of its content that is not yet read.
 #[derive(Clone, Copy, Debug)]
 struct Block {
     kind: u32,
@@ -103,8 +103,8 @@ impl PcapNgFile {
         }
     }
 
-    /// Header needed to read the next records: a file that begins with it reads them in the same
-    /// way.
+    /// Returns the header that later records need: a file that begins with it reads them in the
+    /// same way.
     pub(super) fn header(&self) -> &[u8] {
         &self.header
     }
@@ -172,7 +172,7 @@ impl PcapNgFile {
         if len == block.len { Ok(()) } else { Err(block.fault(BlockFault::LengthsDiffer)) }
     }
 
-    /// Reads an enhanced packet block or its predecessor: they differ in the first four bytes.
+    /// Reads an enhanced packet block or a packet block; they differ in the first four bytes.
     fn read_packet<R: Read>(
         &self,
         source: &mut Source<R>,
@@ -197,7 +197,7 @@ impl PcapNgFile {
         Ok(Record { file_offset, timestamp_ns, wire_bytes, link: interface.link })
     }
 
-    /// Reads a simple packet block: first interface, no time, length cut by the snapshot length.
+    /// Reads a simple packet block: first interface, no time, truncated to the snapshot length.
     fn read_simple_packet<R: Read>(
         &self,
         source: &mut Source<R>,
@@ -242,7 +242,7 @@ impl PcapNgFile {
         Ok(())
     }
 
-    /// Appends a block to the header that is kept.
+    /// Appends a block to the kept header.
     fn keep(&mut self, kind: u32, content: &[u8]) {
         let len = self.endian.u32_bytes(content.len() as u32 + BLOCK_FRAME_BYTES as u32);
         for part in [&self.endian.u32_bytes(kind)[..], &len, content, &len] {
@@ -277,7 +277,8 @@ impl PcapNgFile {
     }
 }
 
-/// The content of a section header: version 0.0, which is not looked at, and a length that is not told.
+/// Returns the content of a section header: version 0.0, which readers ignore, and an unknown
+/// length.
 fn section_header([m0, m1, m2, m3]: [u8; 4]) -> [u8; 16] {
     let mut content = [u8::MAX; 16];
     content[..8].copy_from_slice(&[m0, m1, m2, m3, 0, 0, 0, 0]);

@@ -11,7 +11,7 @@ use super::pcapng::{
 };
 
 const VERSION: [u16; 2] = [1, 0];
-/// The length of the section is not told: readers continue to the end of the file.
+/// The length of the section is unspecified: readers continue to the end of the file.
 const SECTION_LENGTH_UNKNOWN: u64 = u64::MAX;
 const OPTION_INTERFACE_NAME: u16 = 2;
 /// `if_tsresol`: 10^-9 seconds.
@@ -19,10 +19,11 @@ const NANOSECONDS: u8 = 9;
 /// Longest name of an interface, in bytes.
 const NAME_BYTES_MAX: usize = 1024;
 
-/// Writes a pcapng file with nanosecond times: each packet a UDP datagram over IPv4 and Ethernet, with
-/// right lengths and checksums, on one of the interfaces that were added before.
+/// Writes a pcapng file with nanosecond times. Each packet is a UDP datagram over IPv4 and
+/// Ethernet, with correct lengths and checksums, on one of the interfaces that were added before.
 ///
-/// It writes each block by one call: an output that fails between two calls holds whole blocks.
+/// Each block takes one write, so if an output fails between writes, the file has only whole
+/// blocks.
 #[derive(Debug)]
 pub struct PcapngWriter<W> {
     output: W,
@@ -34,7 +35,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Creates a writer and writes the header of the section.
     ///
     /// # Errors
-    /// [`PcapWriteError::Io`] where the output fails.
+    /// [`PcapWriteError::Io`] if the output fails.
     pub fn new(output: W) -> Result<Self, PcapWriteError> {
         let mut writer = Self { output, interfaces: 0, block: Vec::new() };
         writer.begin(SECTION_HEADER);
@@ -45,10 +46,11 @@ impl<W: Write> PcapngWriter<W> {
         Ok(writer)
     }
 
-    /// Adds an interface and returns its number, from 0. A name longer than 1,024 bytes is cut.
+    /// Adds an interface and returns its number, from 0. A name longer than 1,024 bytes is
+    /// truncated.
     ///
     /// # Errors
-    /// [`PcapWriteError::Io`] where the output fails.
+    /// [`PcapWriteError::Io`] if the output fails.
     pub fn add_interface(&mut self, name: &str) -> Result<u32, PcapWriteError> {
         let mut end = name.len().min(NAME_BYTES_MAX);
         while !name.is_char_boundary(end) {
@@ -74,7 +76,7 @@ impl<W: Write> PcapngWriter<W> {
     /// # Errors
     /// - [`PcapWriteError::UnknownInterface`] for an interface that was not added.
     /// - [`PcapWriteError::PayloadTooLong`] from 65,508 bytes on.
-    /// - [`PcapWriteError::Io`] where the output fails.
+    /// - [`PcapWriteError::Io`] if the output fails.
     pub fn write_datagram(
         &mut self,
         interface: u32,
@@ -95,24 +97,24 @@ impl<W: Write> PcapngWriter<W> {
         let frame_at = self.block.len();
         append_frame(&mut self.block, source, destination, payload)?;
         let len = ((self.block.len() - frame_at) as u32).to_le_bytes();
-        // Captured and original length: nothing was cut.
+        // Captured and original length: nothing was truncated.
         self.put(lengths_at, len);
         self.put(lengths_at + 4, len);
         self.pad();
         self.end()
     }
 
-    /// Returns the output, to take what was written from it.
+    /// Returns the output, for example to take the written bytes from it.
     pub const fn output_mut(&mut self) -> &mut W {
         &mut self.output
     }
 
-    /// Returns the output, not flushed.
+    /// Returns the output without flushing it.
     pub fn into_inner(self) -> W {
         self.output
     }
 
-    /// Begins a block; its length is put in by [`end`](Self::end).
+    /// Begins a block; [`end`](Self::end) fills in its length.
     fn begin(&mut self, kind: u32) {
         self.block.clear();
         self.push(&kind.to_le_bytes());
@@ -136,12 +138,12 @@ impl<W: Write> PcapngWriter<W> {
         }
     }
 
-    /// Fills up to a multiple of four bytes.
+    /// Pads the block to a multiple of four bytes.
     fn pad(&mut self) {
         self.block.resize(self.block.len().next_multiple_of(4), 0);
     }
 
-    /// Puts the length in at both ends and writes the block.
+    /// Fills in the length at both ends and writes the block.
     fn end(&mut self) -> Result<(), PcapWriteError> {
         let len = (self.block.len() as u32 + 4).to_le_bytes();
         self.put(4, len);

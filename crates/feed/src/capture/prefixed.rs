@@ -1,4 +1,4 @@
-//! Length-prefixed files: each packet behind its length as a 32-bit number.
+//! Length-prefixed files: a 32-bit length before each packet.
 
 use std::error::Error;
 use std::fmt;
@@ -28,7 +28,7 @@ pub(super) fn next_packet<R: Read>(
     Ok(Some(offset))
 }
 
-/// Why a packet was not written to a length-prefixed file.
+/// Reason why a packet was not written to a length-prefixed file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PrefixedWriteError {
@@ -61,9 +61,9 @@ impl Error for PrefixedWriteError {
     }
 }
 
-/// Writes packets, each behind its length as a 32-bit number.
+/// Writes packets, each after its length as a 32-bit number.
 ///
-/// It writes a packet in two pieces: give it a buffered output.
+/// Each packet takes two writes: pass a buffered output.
 #[derive(Debug)]
 pub struct PrefixedWriter<W> {
     output: W,
@@ -79,7 +79,7 @@ impl<W: Write> PrefixedWriter<W> {
     /// Writes one packet.
     ///
     /// # Errors
-    /// - [`PrefixedWriteError::Io`] where the output fails.
+    /// - [`PrefixedWriteError::Io`] if the output fails.
     /// - [`PrefixedWriteError::PacketTooLong`] from 4 GiB on.
     pub fn write_packet(&mut self, packet: &[u8]) -> Result<(), PrefixedWriteError> {
         let len = u32::try_from(packet.len())
@@ -88,7 +88,7 @@ impl<W: Write> PrefixedWriter<W> {
         self.output.write_all(packet).map_err(PrefixedWriteError::Io)
     }
 
-    /// Returns the output, not flushed.
+    /// Returns the output without flushing it.
     pub fn into_inner(self) -> W {
         self.output
     }

@@ -17,7 +17,7 @@ use super::source::Source;
 use super::statistics::Statistics;
 use crate::endian::Endian;
 
-/// Bytes that tell pcap and pcapng from everything else.
+/// First bytes that distinguish pcap and pcapng from all other content.
 const MAGIC_BYTES: usize = 12;
 
 /// Container format of the file.
@@ -41,8 +41,8 @@ struct Found {
 
 /// Reads packets from a capture, one at a time, in bounded memory.
 ///
-/// After an error it is at its end: a file that cannot be read at one place cannot be trusted
-/// behind it. What arrived before the place has been returned.
+/// After an error the reader is at its end, because the data after an unreadable position cannot be
+/// trusted. All packets before that position have been returned.
 ///
 /// # Examples
 ///
@@ -77,10 +77,10 @@ impl<R: Read> CaptureReader<R> {
     /// `input` is read in large pieces: it needs no buffer of its own.
     ///
     /// # Errors
-    /// - [`CaptureError::FormatAmbiguous`] where the format is neither named nor clear.
+    /// - [`CaptureError::FormatAmbiguous`] if the format is neither named nor clear.
     /// - [`CaptureError::NotPcap`], [`CaptureError::LinkType`] and [`CaptureError::Truncated`] for
     ///   the header of a pcap file.
-    /// - [`CaptureError::Read`] where the input fails.
+    /// - [`CaptureError::Read`] if the input fails.
     pub fn open(input: R, options: CaptureOptions) -> Result<Self, CaptureError> {
         let mut source = Source::open(input)?;
         let format = match options.format {
@@ -99,12 +99,12 @@ impl<R: Read> CaptureReader<R> {
         Ok(Self::new(source, format, container, options))
     }
 
-    /// Reads on from a [`mark`](Self::mark): `input` begins at its offset. Packets have the numbers, offsets and times
-    /// that they have in the whole capture. The options are those of the reader that gave the mark; their format is
-    /// not asked for.
+    /// Reads on from a [`mark`](Self::mark): `input` begins at its offset. Packets have the same
+    /// numbers, offsets and times as in the whole capture. Pass the options of the reader that
+    /// returned the mark; their format is ignored.
     ///
     /// # Errors
-    /// As opening a file that begins with the mark's header.
+    /// As for opening a file that begins with the mark's header.
     pub fn resume(input: R, mark: &Mark, options: CaptureOptions) -> Result<Self, CaptureError> {
         let Mark { offset, records, packets, format, header } = mark;
         let mut header = Source::open(&header[..])?;
@@ -145,14 +145,14 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    /// The place behind the last packet, to [`resume`](Self::resume) from, where what follows can be read without what
-    /// arrived before: not in a compressed or raw file, not behind an error, not while a datagram waits for its other
-    /// fragments, and not behind a segment of TCP.
+    /// Returns the position after the last packet, for [`resume`](Self::resume). `None` if later
+    /// packets cannot be read without earlier ones: in a compressed or raw file, after an error,
+    /// while a datagram waits for its other fragments, and after a TCP segment.
     pub fn mark(&self) -> Option<Mark> {
         let is_between = !self.finished && self.compression().is_none() && self.network.is_idle();
         let header = match &self.container {
             Container::Pcap(file) => file.header(),
-            // Before its first section a pcapng file has none.
+            // A pcapng file has no header before its first section.
             Container::PcapNg(file) if file.header().is_empty() => return None,
             Container::PcapNg(file) => file.header(),
             Container::Prefixed(_) => &[],
@@ -177,7 +177,7 @@ impl<R: Read> CaptureReader<R> {
         self.source.compression()
     }
 
-    /// Returns what the packets are to a decoder.
+    /// Returns the kind of the packets, for a decoder.
     pub const fn kind(&self) -> Kind {
         match self.format {
             Format::Raw => Kind::Stream,
@@ -185,7 +185,7 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    /// Returns what was counted so far.
+    /// Returns the counters so far.
     pub const fn statistics(&self) -> &Statistics {
         &self.statistics
     }
@@ -197,11 +197,11 @@ impl<R: Read> CaptureReader<R> {
 
     /// Reads the next packet; `None` at the end of the file and after an error.
     ///
-    /// A raw file comes in pieces of at most [`Limits::piece_bytes`], cut anywhere: each as soon as
-    /// the input has given it.
+    /// A raw file is returned in pieces of at most [`Limits::piece_bytes`], cut anywhere. A piece
+    /// is returned as soon as the input has delivered it.
     ///
     /// # Errors
-    /// Any [`CaptureError`] but those of opening. Whole packets before a place that cannot be read
+    /// Any [`CaptureError`] except those of opening. Whole packets before an unreadable position
     /// are returned first.
     pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, CaptureError> {
         if self.finished {
@@ -220,11 +220,11 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    /// Reads all that is left of a raw file as one packet.
+    /// Reads the rest of a raw file as one packet.
     ///
     /// # Errors
     /// - [`CaptureError::ContentTooLong`] if it is longer than `len_max` bytes.
-    /// - [`CaptureError::Read`] where the input fails.
+    /// - [`CaptureError::Read`] if the input fails.
     pub fn read_whole(&mut self, len_max: usize) -> Result<Packet<'_>, CaptureError> {
         self.finished = true;
         let file_offset = self.source.position();
@@ -330,7 +330,7 @@ impl<R: Read> CaptureReader<R> {
     }
 }
 
-/// Guesses the format, from a few bytes where these tell: a capture program may not have written
+/// Guesses the format, from a few bytes if they suffice: a capture program may not have written
 /// more yet.
 fn guess(source: &mut Source<impl Read>, file_name: Option<&str>) -> Result<Format, CaptureError> {
     let (first, _) = source.look_ahead(MAGIC_BYTES);

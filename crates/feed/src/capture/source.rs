@@ -1,4 +1,4 @@
-//! A counted reader that can look ahead and never allocates by a length that the file claims.
+//! A reader that counts bytes, can look ahead, and never allocates by a length from the file.
 
 use std::io::{self, Read};
 
@@ -15,7 +15,7 @@ pub(super) struct Source<R> {
     end: usize,
     position: u64,
     ended: bool,
-    /// An error met while looking ahead: due only when bytes behind it are requested.
+    /// An error met while looking ahead. It is due only when bytes after it are requested.
     failure: Option<io::Error>,
 }
 
@@ -26,7 +26,7 @@ impl<R: Read> Source<R> {
         Ok(Self::new(input, 0))
     }
 
-    /// The rest of a content that is not compressed, from `position` on.
+    /// Reads the rest of uncompressed content, from `position` on.
     pub(super) fn resume(input: R, position: u64) -> Self {
         Self::new(Decompressed::plain(input), position)
     }
@@ -43,18 +43,18 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// Offset of the next byte, after decompression.
+    /// Returns the offset of the next byte, after decompression.
     pub(super) const fn position(&self) -> u64 {
         self.position
     }
 
-    /// How the input is compressed.
+    /// Returns the compression of the input.
     pub(super) const fn compression(&self) -> Option<Compression> {
         self.input.compression()
     }
 
-    /// Returns the first bytes of the content, at least `len_min` of them (64 KiB at most) unless
-    /// they are all there is, and whether they are.
+    /// Returns the first bytes of the content, and whether they are the whole content. Returns at
+    /// least `len_min` bytes (64 KiB at most) unless the content is shorter.
     pub(super) fn look_ahead(&mut self, len_min: usize) -> (&[u8], bool) {
         let len_min = len_min.min(self.buffer.len());
         while self.end < len_min && !self.ended && self.failure.is_none() {
@@ -64,7 +64,7 @@ impl<R: Read> Source<R> {
         (self.buffer.get(self.start..self.end).unwrap_or_default(), all)
     }
 
-    /// Reads once behind what is buffered.
+    /// Reads once, appending to the buffered bytes.
     fn fill(&mut self) {
         let Some(free) = self.buffer.get_mut(self.end..) else { return };
         match self.input.read(free) {
@@ -109,7 +109,7 @@ impl<R: Read> Source<R> {
         Ok(len - left)
     }
 
-    /// Appends the bytes that one read gives, at most `len`; none at the end of the content.
+    /// Appends the bytes of one read, at most `len`; none at the end of the content.
     pub(super) fn append_some(
         &mut self,
         data: &mut Vec<u8>,
@@ -123,7 +123,7 @@ impl<R: Read> Source<R> {
     /// Replaces `data` by the next `len` bytes.
     ///
     /// # Errors
-    /// [`CaptureError::Truncated`] where the content ends before.
+    /// [`CaptureError::Truncated`] if the content is shorter.
     pub(super) fn read(
         &mut self,
         part: Part,
@@ -136,7 +136,7 @@ impl<R: Read> Source<R> {
         check_whole(part, offset, len as u64, found as u64)
     }
 
-    /// Reads `N` bytes, or `None` where the content ends exactly here.
+    /// Reads `N` bytes, or returns `None` if the content ends exactly here.
     pub(super) fn header<const N: usize>(
         &mut self,
         part: Part,
@@ -159,7 +159,7 @@ impl<R: Read> Source<R> {
         Ok(Some(header))
     }
 
-    /// Reads `N` bytes that must be there.
+    /// Reads `N` bytes; fewer are an error.
     pub(super) fn array<const N: usize>(&mut self, part: Part) -> Result<[u8; N], CaptureError> {
         let offset = self.position;
         self.header(part)?.ok_or(CaptureError::Truncated {
@@ -170,7 +170,7 @@ impl<R: Read> Source<R> {
         })
     }
 
-    /// Passes over `len` bytes that must be there.
+    /// Skips `len` bytes; fewer are an error.
     pub(super) fn skip(&mut self, part: Part, len: u64) -> Result<(), CaptureError> {
         let offset = self.position;
         let mut left = len;

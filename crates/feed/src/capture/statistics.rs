@@ -1,6 +1,6 @@
 //! Counters of a reader.
 
-/// Counts of one reader, from its opening on.
+/// Counters of one reader since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Records read from the file: packets of any protocol, pieces of a raw stream.
@@ -13,8 +13,8 @@ pub struct Statistics {
     pub truncated: u64,
     /// Records that carry no IP packet.
     pub not_ip: u64,
-    /// Frames of MPLS or PPPoE, and tunnels of GRE or VXLAN, that carry something else than IP, or
-    /// tunnels more than 4 deep.
+    /// Frames of MPLS or PPPoE, and tunnels of GRE or VXLAN, with something other than IP inside,
+    /// or with tunnels more than 4 deep.
     pub unknown_inside: u64,
     /// IP packets that carry neither UDP nor TCP.
     pub not_udp_or_tcp: u64,
@@ -22,24 +22,24 @@ pub struct Statistics {
     pub link_type_unknown: u64,
     /// Records and datagrams whose headers contradict themselves.
     pub malformed: u64,
-    /// UDP datagrams and TCP segments for another destination than asked for.
+    /// UDP datagrams and TCP segments for destinations that were not selected.
     pub filtered_out: u64,
     /// IP fragments seen.
     pub fragments: u64,
-    /// Fragmented datagrams abandoned: a fragment missing, overlapping with other bytes, too old, or
-    /// over a limit.
+    /// Fragmented datagrams abandoned: a fragment is missing, overlaps with different bytes, or is
+    /// too old, or a limit was reached.
     pub fragmented_given_up: u64,
-    /// TCP segments that brought nothing new.
+    /// TCP segments without new bytes.
     pub tcp_retransmitted: u64,
-    /// Holes declared in TCP streams: within them, at their ends (FIN), and before the first byte seen of a stream whose
-    /// start was not captured, where segments of it come later.
+    /// Holes declared in TCP streams: within them, at their ends (FIN), and before the first
+    /// captured byte of a stream whose start was not captured, if earlier segments arrive later.
     pub tcp_gaps: u64,
     /// Bytes lost in those holes.
     pub tcp_lost_bytes: u64,
 }
 
 impl Statistics {
-    /// Parts of the capture that cannot be returned as packets, one sentence each.
+    /// Returns the parts of the capture that cannot be returned as packets, one sentence each.
     pub fn missing(&self) -> impl Iterator<Item = String> + use<> {
         let missing = [
             (self.fragmented_given_up, "fragmented IP datagrams are incomplete"),
@@ -54,8 +54,8 @@ impl Statistics {
         missing.map(|(count, what)| format!("{count} {what}: their data are missing"))
     }
 
-    /// Returns how many records were left out because they carry nothing a feed decoder wants or
-    /// cannot be read.
+    /// Returns how many records were skipped because they cannot be read or carry nothing for a
+    /// feed decoder.
     pub const fn skipped(&self) -> u64 {
         self.not_ip
             .saturating_add(self.unknown_inside)

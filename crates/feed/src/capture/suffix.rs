@@ -1,4 +1,4 @@
-//! Suffixes of file names: which format and compression they stand for.
+//! Suffixes of file names, and the format and compression that they stand for.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::format::Format;
 enum NamedLayout {
     /// One format.
     Format(Format),
-    /// `.bin`: packets behind lengths, in either byte order.
+    /// `.bin`: length-prefixed packets, in either byte order.
     Prefixed,
 }
 
@@ -32,14 +32,14 @@ impl NamedLayout {
     }
 }
 
-/// The suffixes of a file name that say something of its content, such as `.pcap.gz`.
+/// The suffixes of a file name that describe its content, such as `.pcap.gz`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Suffixes {
     layout: Option<NamedLayout>,
     compression: Option<Compression>,
 }
 
-/// A file whose name says one thing and whose content another. The content is trusted.
+/// The name and the content of a file disagree. The content is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disagreement {
     suffixes: Suffixes,
@@ -63,7 +63,7 @@ impl Suffixes {
         self.layout.is_some()
     }
 
-    /// Chooses between formats that the content fits equally well; `None` where the name does not
+    /// Chooses between formats that the content fits equally well; `None` if the name does not
     /// help.
     pub(super) fn choose(self, u32be: bool, u32le: bool) -> Option<Format> {
         match self.layout? {
@@ -74,7 +74,7 @@ impl Suffixes {
         }
     }
 
-    /// Compares with what the content is.
+    /// Compares the suffixes with the actual content.
     pub fn disagreement(
         self,
         format: Format,

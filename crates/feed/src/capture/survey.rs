@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use super::drive::OTHER_DESTINATIONS_MAX;
 use super::packet::Packet;
 
-/// Different payloads of a destination that are remembered for comparison with others.
+/// Most different payloads of a destination that are remembered for comparison with others.
 const DIGESTS_MAX: usize = 4096;
 
 /// Packets sent to one destination.
@@ -17,7 +17,7 @@ struct Sent {
     digests: HashSet<u64>,
 }
 
-/// Counts datagrams by destination and tells destinations with equal payloads: lines A and B of a
+/// Counts datagrams by destination, and finds destinations with equal payloads: lines A and B of a
 /// channel.
 ///
 /// Memory: hashes of the first 4,096 different payloads of each of at most
@@ -29,7 +29,7 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Creates a survey of nothing.
+    /// Creates an empty survey.
     pub fn new() -> Self {
         Self::default()
     }
@@ -55,8 +55,8 @@ impl Survey {
         self.sent.iter().map(|(address, sent)| (*address, sent.packets))
     }
 
-    /// Returns the pairs of destinations that most payloads of the one with fewer were sent to,
-    /// both of them.
+    /// Returns pairs of destinations with equal payloads: at least half of the payloads of the one
+    /// with fewer were sent to both.
     pub fn pairs(&self) -> Vec<(SocketAddr, SocketAddr)> {
         let all: Vec<_> = self.sent.iter().collect();
         let rest = |index: usize| all.iter().skip(index + 1);
@@ -69,8 +69,8 @@ impl Survey {
     }
 }
 
-/// True if at least half the payloads of the destination with fewer were sent to the other one too.
-/// Channels share next to none, lines of a channel all but what was lost.
+/// True if at least half of the payloads of the destination with fewer were also sent to the other
+/// one. Different channels share almost none; lines of one channel share all except lost ones.
 fn is_same(first: &Sent, second: &Sent) -> bool {
     let common = first.digests.intersection(&second.digests).count();
     let least = first.digests.len().min(second.digests.len());

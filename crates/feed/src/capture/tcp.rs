@@ -1,7 +1,7 @@
-//! TCP streams put in order, within limits.
+//! TCP streams in order, within limits.
 //!
-//! A segment that continues its stream is passed on at once. One that comes too early is held until
-//! the hole before it is filled, or until so much is held that the hole is declared lost.
+//! A segment that continues its stream is returned at once. An early one is held until the hole
+//! before it is filled, or until so much is held that the hole is declared lost.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
@@ -12,20 +12,20 @@ use super::packet::StreamPosition;
 use super::statistics::Statistics;
 use super::transport::{Addresses, Segment};
 
-/// How far from the expected place a segment may be. One further away belongs to a connection whose
-/// start was not captured, on the same ports.
+/// Largest distance of a segment from the expected position. A segment further away belongs to a
+/// connection on the same ports whose start was not captured.
 const WINDOW_BYTES_MAX: i64 = 16 << 20;
 
 /// Handling of the payload of the current segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Taken {
-    /// Hand out the payload from byte `skip` on.
+    /// Return the payload from byte `skip` on.
     Now { skip: usize, stream: StreamPosition },
-    /// Nothing now: held, or already returned.
+    /// Return nothing now: the segment is held, or was already returned.
     Later,
 }
 
-/// A segment that was held and is now due.
+/// A held segment that is now due.
 #[derive(Debug)]
 pub(super) struct Due {
     pub(super) addresses: Addresses,
@@ -47,7 +47,7 @@ struct Held {
 #[derive(Debug)]
 struct Flow {
     number: u64,
-    /// Sequence number of the first byte: tells a repeated opening from a new connection.
+    /// Sequence number of the first byte: distinguishes a repeated SYN from a new connection.
     first_seq_num: u32,
     next_seq_num: u32,
     next_offset: u64,
@@ -65,7 +65,7 @@ impl Flow {
         StreamPosition { flow: self.number, offset: self.next_offset, lost_bytes, joined_midway }
     }
 
-    /// Moves the expected place to `offset`, which is not before it.
+    /// Moves the expected position to `offset`, which is not before it.
     fn advance(&mut self, offset: u64) {
         let bytes = offset.saturating_sub(self.next_offset);
         // Sequence numbers count modulo 2^32.
@@ -73,7 +73,7 @@ impl Flow {
         self.next_offset = offset;
     }
 
-    /// Returns how far behind the expected place a segment starts; negative for before.
+    /// Returns how far after the expected position a segment starts; negative if before it.
     fn distance(&self, seq_num: u32) -> i64 {
         i64::from(seq_num.wrapping_sub(self.next_seq_num).cast_signed())
     }
@@ -86,15 +86,16 @@ impl Flow {
         }
     }
 
-    /// Counts bytes that are missing at the end of the stream.
+    /// Counts the bytes that are missing at the end of the stream.
     fn count_missing_end(&self, statistics: &mut Statistics) {
         let missing = self.end_offset.unwrap_or(0).saturating_sub(self.next_offset);
         statistics.tcp_gaps += u64::from(missing > 0);
         statistics.tcp_lost_bytes += missing;
     }
 
-    /// Counts those of `len` bytes, `distance` before the expected place, that come before the first that was seen of
-    /// a stream whose start was not captured: they are not returned any more.
+    /// Counts the bytes of a segment that precede the first captured byte of a stream whose start
+    /// was not captured; they are no longer returned. The segment has `len` bytes and begins
+    /// `distance` before the expected position.
     fn count_before_start(&self, distance: u64, len: usize, statistics: &mut Statistics) {
         let before = distance.saturating_sub(self.next_offset).min(len as u64);
         if self.joined_midway && before > 0 {
@@ -151,9 +152,9 @@ impl Flow {
 #[derive(Debug)]
 pub(super) struct Flows {
     flows: BTreeMap<Addresses, Flow>,
-    /// The flow whose held segments may continue it now, and whether a hole may be skipped.
+    /// The flow whose held segments may continue it now, and whether its next hole may be skipped.
     draining: Option<(Addresses, bool)>,
-    /// Flows that end: what they hold is returned, holes or not.
+    /// Ended flows: their held segments are returned in spite of holes.
     ending: VecDeque<(Addresses, Flow)>,
     flows_seen: u64,
     flows_max: usize,
@@ -174,13 +175,13 @@ impl Flows {
         }
     }
 
-    /// True if no segment was ever taken.
+    /// True if there was no segment yet.
     pub(super) const fn is_untouched(&self) -> bool {
         self.flows_seen == 0
     }
 
-    /// Takes one segment. [`take_due`](Self::take_due) must have returned `None` before, and is to
-    /// be called again after.
+    /// Accepts one segment. [`take_due`](Self::take_due) must have returned `None` before; call it
+    /// again afterwards.
     pub(super) fn accept(
         &mut self,
         addresses: Addresses,
@@ -241,19 +242,19 @@ impl Flows {
         let (addresses, over_hole) = self.draining?;
         let flow = self.flows.get_mut(&addresses)?;
         let due = flow.take_next(addresses, over_hole, statistics);
-        // One hole is skipped; the next has its own time to be filled.
+        // Only one hole is skipped; the next one may still be filled.
         self.draining = due.is_some().then_some((addresses, false));
         due
     }
 
-    /// Ends all flows: the capture is over, so their holes stay.
+    /// Ends all flows at the end of the capture: their holes are lost.
     pub(super) fn finish(&mut self) {
         let mut flows: Vec<_> = mem::take(&mut self.flows).into_iter().collect();
         flows.sort_by_key(|(_, flow)| flow.number);
         self.ending.extend(flows);
     }
 
-    /// Ensures that there is a flow for a segment at `seq_num`.
+    /// Ensures that a flow exists for a segment at `seq_num`.
     fn open(&mut self, addresses: Addresses, syn: bool, seq_num: u32, record: u64) {
         if let Some(flow) = self.flows.get(&addresses) {
             let belongs = match syn {
@@ -300,7 +301,7 @@ mod tests {
         Addresses { source: ([10, 0, 0, 1], port).into(), destination: ([10, 0, 0, 2], 80).into() }
     }
 
-    /// What came out: flow, offset, bytes lost before, bytes.
+    /// An output: flow, offset, bytes lost before, bytes.
     type Piece = (u64, u64, u64, Vec<u8>);
 
     struct Tested {
@@ -379,7 +380,7 @@ mod tests {
         tested.segment(2, 99, true, b"").segment(2, 100, false, b"abc");
         fin(&mut tested, 2, 105, b"fg");
         tested.segment(2, 103, false, b"d");
-        // Nobody has sent anything there.
+        // No segment was ever sent at that position.
         fin(&mut tested, 3, 107, b"");
         tested
             .segment(4, 100, false, b"def")
@@ -388,7 +389,8 @@ mod tests {
         fin(&mut tested, 4, 104, b"");
         tested.flows.finish();
         tested.drain();
-        // Four at the end of the first, one within the second, four before the start of the last.
+        // Four bytes at the end of the first stream, one within the second, four before the start
+        // of the last.
         let Statistics { tcp_gaps, tcp_lost_bytes, .. } = tested.statistics;
         assert_eq!((tcp_gaps, tcp_lost_bytes), (3, 9));
     }

@@ -33,7 +33,7 @@ pub(super) enum Transport<'a> {
         payload: &'a [u8],
     },
     Other,
-    /// Shorter than its headers.
+    /// The packet is shorter than its headers.
     Short,
 }
 

@@ -1,24 +1,24 @@
-//! Tunnels: packets inside of packets.
+//! Tunnels: packets inside packets.
 
 use etherparse::{IpNumber, UdpSlice};
 
 use super::link::{ETHER_TYPE_BRIDGED, Frame, behind_tunnel};
 use crate::endian::array_at;
 
-/// Tunnels in tunnels that are followed.
+/// Most nested tunnels that are followed.
 pub(super) const TUNNELS_MAX: usize = 4;
 
-/// IANA's port of VXLAN.
+/// Port of VXLAN assigned by IANA.
 const VXLAN_PORT: u16 = 4789;
-/// First byte of a VXLAN header: the network identifier is valid. Everything else in it but that
-/// identifier is 0.
+/// First byte of a VXLAN header: the network identifier is valid. All other bits except the
+/// identifier are 0.
 const VXLAN_FLAGS: u8 = 0x08;
 const VXLAN_BYTES: usize = 8;
 
-/// Flags of GRE that make its header longer by 4 bytes each: checksum, key, sequence number.
+/// Flags of GRE that add 4 bytes each to the header: checksum, key, sequence number.
 const GRE_LONGER: [u8; 3] = [0x80, 0x20, 0x10];
 const GRE_BYTES: usize = 4;
-/// Bits of the second byte of GRE with the version; 0 is the one that carries EtherTypes.
+/// Version bits in the second byte of GRE; version 0 has an EtherType.
 const GRE_VERSION: u8 = 0x07;
 
 /// Content of an IP payload.
@@ -26,13 +26,13 @@ const GRE_VERSION: u8 = 0x07;
 pub(super) enum Inside<'a> {
     /// Not a tunnel.
     NoTunnel,
-    /// The bytes from the IP header inside of the tunnel on.
+    /// The bytes from the inner IP header on.
     Ip(&'a [u8]),
-    /// A tunnel around something else, or an encrypted one.
+    /// A tunnel with other content, or an encrypted one.
     Unknown,
 }
 
-/// Looks into the payload of an IP packet. VXLAN is left alone where `wanted_port` is its port.
+/// Examines the payload of an IP packet. VXLAN is not decoded if its port is `wanted_port`.
 pub(super) fn look_inside<'a>(
     protocol: IpNumber,
     payload: &'a [u8],

@@ -5,10 +5,10 @@ use std::io::{self, BufRead, BufReader, Read};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// Largest window a zstd frame may ask for: what its own tools accept without being told.
+/// Largest window of a zstd frame: the default limit of the zstd tool.
 const ZSTD_WINDOW_BYTES_MAX: u64 = 128 << 20;
 
-/// The content of zstd frames one after the other, skippable frames left out.
+/// The content of consecutive zstd frames; skippable frames are skipped.
 pub(super) struct ZstdFrames<R> {
     input: BufReader<R>,
     decoder: FrameDecoder,
@@ -22,7 +22,7 @@ impl<R: Read> ZstdFrames<R> {
         Self { input: BufReader::new(input), decoder, in_frame: false }
     }
 
-    /// Starts the next frame; returns `false` where the input ends.
+    /// Starts the next frame; returns `false` at the end of the input.
     fn start_frame(&mut self) -> io::Result<bool> {
         if self.input.fill_buf()?.is_empty() {
             return Ok(false);

@@ -1,24 +1,24 @@
-//! Position of the next messages, after the header that some feeds put before each.
+//! Position of the next messages on feeds that put a header before each.
 
 use super::{Framing, FramingError, read_message_header};
 
-/// Bytes of messages behind a header.
+/// The bytes of messages after a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     /// Offset of the first message.
     pub start: usize,
     /// End of the messages; the end of the bytes if the header has no length.
     pub end: usize,
-    /// The header has a length: the messages fill the block.
+    /// True if the header has a length: the messages fill the block.
     pub has_length: bool,
-    /// The header stands before one message and does not say how long it is.
+    /// True if the header precedes one message and does not give its length.
     pub is_one_message: bool,
 }
 
-/// Finds the block whose header is at `at`; `None` where it is not there as a whole.
+/// Finds the block whose header begins at `at`; `None` if the header is not complete.
 ///
 /// # Errors
-/// As [`read_message_header`]: the header is not one, or its length is out of bounds.
+/// As [`read_message_header`]: the header is malformed, or its length is out of bounds.
 pub fn next_block(
     framing: &Framing,
     bytes: &[u8],

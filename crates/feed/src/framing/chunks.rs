@@ -9,12 +9,13 @@ pub(super) struct Chunk<'a> {
     pub(super) count: u64,
     pub(super) number: u64,
     pub(super) bytes: &'a [u8],
-    /// Length that the preamble gives, where it is not that of `bytes`: of the whole message then.
+    /// Length in the preamble, if it is not that of `bytes`: then it is the length of the whole
+    /// message.
     pub(super) message_bytes: Option<u64>,
 }
 
 impl Chunk<'_> {
-    /// Checks that the chunk can be one.
+    /// Checks the numbers of the chunk.
     pub(super) const fn check(&self) -> Result<(), FramingErrorKind> {
         let Self { number, count, .. } = *self;
         if number == 0 || number > count {
@@ -32,18 +33,18 @@ struct Begun {
     arrived: u64,
 }
 
-/// Puts one message at a time together; chunks come in order.
+/// Reassembles one message at a time; chunks arrive in order.
 #[derive(Debug, Default)]
 pub(super) struct ChunkAssembly {
     begun: Option<Begun>,
     bytes: Vec<u8>,
-    /// Sequence number of the message completed last: a chunk of it that arrives again is not new.
+    /// Sequence number of the message completed last: a repeated chunk of it is not new.
     completed: Option<u64>,
 }
 
 impl ChunkAssembly {
-    /// Abandons the current message unless `next` may continue it; returns what is lost. Without
-    /// sequence numbers, a first chunk begins another message.
+    /// Abandons the current message unless `next` may continue it; returns the lost message.
+    /// Without sequence numbers, a first chunk begins another message.
     pub(super) fn abandon_unless_continued(
         &mut self,
         next: Option<&Chunk<'_>>,
@@ -61,8 +62,8 @@ impl ChunkAssembly {
         }
     }
 
-    /// Adds a chunk and returns the message's bytes if it was the last one; the next chunk
-    /// overwrites them.
+    /// Adds a chunk. Returns the message's bytes if it was the last one; the next chunk overwrites
+    /// them.
     pub(super) fn add(
         &mut self,
         chunk: &Chunk<'_>,
@@ -104,7 +105,7 @@ impl ChunkAssembly {
         }
     }
 
-    /// Forgets what was begun.
+    /// Forgets the message that has begun.
     pub(super) fn clear(&mut self) {
         self.begun = None;
         self.completed = None;

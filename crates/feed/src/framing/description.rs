@@ -12,14 +12,14 @@ pub const PREAMBLE_BYTES_MAX: usize = 1024;
 /// Widest number in a preamble, in bytes.
 const NUMBER_BYTES_MAX: usize = 8;
 
-/// When all dictionaries are reset, besides what messages themselves ask for.
+/// When all dictionaries are reset, besides the resets that messages themselves carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ResetPolicy {
-    /// Before every message, and where templates say.
+    /// Before every message, and as templates say.
     Message,
-    /// Never, not even where templates say.
+    /// Never; resets of templates are ignored too.
     Never,
-    /// Before every packet, and where templates say.
+    /// Before every packet, and as templates say.
     Packet,
     /// Before messages whose template has the reset attribute, and at the [reset
     /// template](Framing::reset_template).
@@ -39,7 +39,8 @@ impl NumberField {
     ///
     /// # Errors
     /// - [`FramingConfigError::FieldWidth`] for another width.
-    /// - [`FramingConfigError::FieldOutsidePreamble`] for an end behind every possible preamble.
+    /// - [`FramingConfigError::FieldOutsidePreamble`] if the number ends after the longest possible
+    ///   preamble.
     pub const fn new(
         offset: usize,
         width: usize,
@@ -75,13 +76,13 @@ impl NumberField {
         self.offset + self.width
     }
 
-    /// Returns the number in `preamble`, or `None` where the preamble is shorter.
+    /// Returns the number in `preamble`, or `None` if the preamble is shorter.
     pub fn number_in(self, preamble: &[u8]) -> Option<u64> {
         self.endian.number(preamble.get(self.offset..self.end())?)
     }
 }
 
-/// The numbers by which a message that was split over packets is reassembled.
+/// The numbers by which a message split over several packets is reassembled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ChunkFields {
     /// How many chunks the message has.
@@ -96,21 +97,21 @@ pub enum Envelope {
     /// The preamble, if any, and FAST bytes.
     #[default]
     Bare,
-    /// FIXT messages that carry blocks of FAST bytes in RawData (96), as long as RawDataLength (95)
-    /// says. A packet that does not start with `8=FIX` is one block without a FIXT message.
+    /// FIXT messages with blocks of FAST bytes in RawData (96), whose length is RawDataLength (95).
+    /// A packet that does not start with `8=FIX` is one block without a FIXT message.
     Step,
-    /// Packets behind their length in bytes, an integer of FAST, preamble included: how CME replays
-    /// packets over TCP.
+    /// Packets after their length in bytes, a FAST integer that includes the preamble: CME's format
+    /// for replaying packets over TCP.
     Counted,
 }
 
-/// Why a framing cannot be as asked for.
+/// Reason why a framing is impossible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FramingConfigError {
-    /// Chunks or a length are to be found in a preamble, but FIXT messages have none.
+    /// A preamble field for chunks or a length is set, but FIXT messages have no preamble.
     EnvelopeWithPreamble,
-    /// A number ends behind the end of the preamble.
+    /// A number ends after the end of the preamble.
     FieldOutsidePreamble {
         /// Offset of the end of the number.
         end: usize,
@@ -119,17 +120,17 @@ pub enum FramingConfigError {
     },
     /// A number has no bytes, or more than 8.
     FieldWidth {
-        /// The width asked for, in bytes.
+        /// The configured width in bytes.
         width: usize,
     },
-    /// A message header longer than [`HEADER_BYTES_MAX`].
+    /// A message header is longer than [`HEADER_BYTES_MAX`].
     HeaderTooLong {
-        /// The length asked for, in bytes or fields.
+        /// The configured length, in bytes or fields.
         len: usize,
     },
-    /// A preamble longer than [`PREAMBLE_BYTES_MAX`].
+    /// A preamble is longer than [`PREAMBLE_BYTES_MAX`].
     PreambleTooLong {
-        /// The length asked for, in bytes.
+        /// The configured length in bytes.
         len: usize,
     },
 }
@@ -163,8 +164,7 @@ impl Error for FramingConfigError {}
 
 /// How a feed frames its FAST messages. Every part is checked when it is set.
 ///
-/// The default, and [`Framing::new`], is FAST bytes with nothing around them, dictionaries reset
-/// where templates say.
+/// The default, and [`Framing::new`], is bare FAST bytes, with dictionaries reset as templates say.
 ///
 /// # Examples
 ///
@@ -224,7 +224,8 @@ impl Framing {
         self.checked()
     }
 
-    /// Sets where in the preamble the sequence number of the packet is; `None` for nowhere.
+    /// Sets the position of the packet's sequence number in the preamble; `None` if it is not
+    /// there.
     ///
     /// # Errors
     /// [`FramingConfigError::FieldOutsidePreamble`] if it does not fit the preamble.
@@ -250,7 +251,7 @@ impl Framing {
         self.checked()
     }
 
-    /// Sets by which numbers of the preamble messages are reassembled from chunks; `None` if no
+    /// Sets the preamble numbers by which messages are reassembled from chunks; `None` if no
     /// message is split.
     ///
     /// # Errors
@@ -264,7 +265,7 @@ impl Framing {
         self.checked()
     }
 
-    /// Sets what a packet is around its FAST bytes.
+    /// Sets the envelope of the FAST bytes.
     ///
     /// # Errors
     /// [`FramingConfigError::EnvelopeWithPreamble`] for [`Envelope::Step`] with a preamble.
@@ -273,7 +274,7 @@ impl Framing {
         self.checked()
     }
 
-    /// Sets what stands before each message, inside the FAST bytes.
+    /// Sets the header before each message, inside the FAST bytes.
     ///
     /// # Errors
     /// - [`FramingConfigError::HeaderTooLong`] above [`HEADER_BYTES_MAX`].
@@ -289,14 +290,15 @@ impl Framing {
         self
     }
 
-    /// Sets the template whose messages reset all dictionaries, whether the template file gives it
-    /// a reset attribute, or holds it at all, or not. `None` for no such template.
+    /// Sets the template whose messages reset all dictionaries, even if the template file does not
+    /// contain it or gives it no reset attribute. `None` for no such template.
     pub fn reset_template(mut self, template_id: impl Into<Option<u32>>) -> Self {
         self.reset_template = template_id.into();
         self
     }
 
-    /// Returns whether something stands around the messages of a packet, so that they are found from its start on alone.
+    /// Returns true if a packet has headers around its messages, so that messages can only be found
+    /// from its start.
     pub fn has_packet_headers(&self) -> bool {
         self.preamble_bytes > 0 || self.packet_envelope() != Envelope::Bare
     }
@@ -306,27 +308,27 @@ impl Framing {
         self.preamble_bytes
     }
 
-    /// Returns where the sequence number is.
+    /// Returns the position of the sequence number.
     pub const fn seq_num_field(&self) -> Option<NumberField> {
         self.seq_num
     }
 
-    /// Returns where the length of the FAST bytes is.
+    /// Returns the position of the length of the FAST bytes.
     pub const fn length_field(&self) -> Option<NumberField> {
         self.length
     }
 
-    /// Returns by which numbers chunks are reassembled.
+    /// Returns the numbers by which chunks are reassembled.
     pub const fn chunk_fields(&self) -> Option<ChunkFields> {
         self.chunks
     }
 
-    /// Returns what a packet is around its FAST bytes.
+    /// Returns the envelope of the FAST bytes.
     pub const fn packet_envelope(&self) -> Envelope {
         self.envelope
     }
 
-    /// Returns what stands before each message.
+    /// Returns the header before each message.
     pub const fn header_before_message(&self) -> MessageHeader {
         self.message_header
     }

@@ -1,4 +1,4 @@
-//! Why a packet could not be split.
+//! Errors of splitting a packet.
 
 use std::error::Error;
 use std::fmt;
@@ -22,35 +22,35 @@ pub enum FramingErrorKind {
     ChunkNumber {
         /// The number as sent.
         number: u64,
-        /// The count as sent.
+        /// The number of chunks as sent.
         count: u64,
     },
-    /// A chunk arrived whose predecessor did not.
+    /// A chunk arrived, but its predecessor did not.
     ChunkUnexpected {
         /// Its number, from 1.
         number: u64,
-        /// The chunks of its message.
+        /// Number of chunks of its message.
         count: u64,
     },
     /// A message was abandoned because another began before all of its chunks arrived.
     ChunksMissing {
-        /// The chunks that had arrived.
+        /// Number of chunks that had arrived.
         arrived: u64,
-        /// The chunks of the message.
+        /// Number of chunks of the message.
         count: u64,
     },
-    /// A FIXT field is not a tag, `=`, a value and a separator.
+    /// A FIXT field does not consist of a tag, `=`, a value and a separator.
     FixtSyntax,
     /// The packet ends inside a FIXT field.
     FixtTruncated,
-    /// The preamble promises more or fewer bytes than there are.
+    /// The length in the preamble differs from the number of bytes.
     Length {
         /// The length as sent.
         len: u64,
-        /// The bytes there are.
+        /// The actual number of bytes.
         found: usize,
     },
-    /// A message header that does not end within the limit.
+    /// A message header does not end within the limit.
     MessageHeaderTooLong {
         /// The limit in bytes.
         len_max: usize,
@@ -73,10 +73,10 @@ pub enum FramingErrorKind {
     PreambleTruncated {
         /// Length of the preamble.
         wanted: usize,
-        /// The bytes there are.
+        /// Length of the packet.
         found: usize,
     },
-    /// RawData (96) without a RawDataLength (95) before it, or of another length.
+    /// RawData (96) has no RawDataLength (95) before it, or another length.
     RawDataLength,
 }
 
@@ -102,7 +102,7 @@ impl FramingError {
 }
 
 impl FramingErrorKind {
-    /// True if chunks of a message are missing or out of order, so that copies of the other line
+    /// True if chunks of a message are missing or out of order, so that chunks of the other line
     /// may complete it.
     pub const fn is_of_chunks(&self) -> bool {
         matches!(self, Self::ChunkUnexpected { .. } | Self::ChunksMissing { .. })

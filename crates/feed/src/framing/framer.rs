@@ -13,8 +13,8 @@ use super::step_stream::StepStream;
 /// Longest message reassembled from chunks or held from a stream, in bytes, unless set otherwise.
 pub const MESSAGE_BYTES_MAX_DEFAULT: usize = 1 << 20;
 
-/// FAST bytes to be decoded together: one message or several, each behind its header if the
-/// framing has [message headers](super::MessageHeader).
+/// FAST bytes to be decoded together: one or several messages, each after its header if the framing
+/// has [message headers](super::MessageHeader).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment<'a> {
     /// The bytes before the FAST bytes, as the framing describes them. Empty in FIXT messages.
@@ -23,7 +23,7 @@ pub struct Segment<'a> {
     /// offset in its last chunk. In a stream: offset in all bytes given to
     /// [`split_stream`](Framer::split_stream).
     pub offset: usize,
-    /// The FAST bytes; empty where nothing follows the preamble.
+    /// The FAST bytes; empty if nothing follows the preamble.
     pub bytes: &'a [u8],
     /// The sequence number in the preamble, or MsgSeqNum (34) of the FIXT message.
     pub seq_num: Option<u64>,
@@ -32,7 +32,7 @@ pub struct Segment<'a> {
     pub reset_before: bool,
 }
 
-/// A segment found, by ranges.
+/// A found segment, as ranges.
 #[derive(Clone, Debug)]
 struct Found {
     preamble: Range<usize>,
@@ -44,7 +44,7 @@ struct Found {
     reset_before: bool,
 }
 
-/// Splits the packets of one feed. It keeps what chunks need from packet to packet.
+/// Splits the packets of one feed. It keeps chunks from packet to packet.
 ///
 /// # Examples
 ///
@@ -73,7 +73,7 @@ pub struct Framer {
 }
 
 impl Framer {
-    /// Creates a framer for a feed framed like this, with messages of chunks up to
+    /// Creates a framer with this framing, and messages of chunks up to
     /// [`MESSAGE_BYTES_MAX_DEFAULT`].
     pub fn new(framing: Framing) -> Self {
         Self {
@@ -99,8 +99,9 @@ impl Framer {
         &self.framing
     }
 
-    /// Forgets what waits for more bytes or chunks, as after a gap. In a stream whose packets are found by
-    /// the lengths in their preambles, nothing more is found: see [`is_lost`](Self::is_lost).
+    /// Forgets incomplete messages and packets, as after a gap. In a stream whose packets are found
+    /// by the lengths in their preambles, no further packet is found: see
+    /// [`is_lost`](Self::is_lost).
     pub fn clear(&mut self) {
         self.chunks.clear();
         self.stream.clear();
@@ -115,15 +116,15 @@ impl Framer {
         self.parts.is_lost()
     }
 
-    /// Bytes of the stream that wait for the rest of their packet or message.
+    /// Returns how many bytes of the stream wait for the rest of their packet or message.
     pub fn waiting_bytes(&self) -> usize {
         self.parts.waiting_bytes() + self.stream.waiting_bytes()
     }
 
     /// Splits one packet.
     ///
-    /// The segments and errors come in the order of their bytes. An error ends the packet, except
-    /// one that tells of a message lost before it.
+    /// Segments and errors are returned in the order of their bytes. An error ends the packet,
+    /// unless it reports a message lost before it.
     pub fn split<'a>(&'a mut self, packet: &'a [u8]) -> Segments<'a> {
         self.found.clear();
         self.joined.clear();
@@ -138,13 +139,18 @@ impl Framer {
 
     /// Splits the next piece of a byte stream that is cut anywhere, such as a TCP connection.
     ///
-    /// With [`Envelope::Step`], what is cut waits for the next piece, up to the longest message. It
-    /// starts with the first FIXT message it finds, and after an error with the next. Where the preamble
-    /// has a length, the stream starts with a preamble, and each begins a packet; so does each length with
-    /// [`Envelope::Counted`]. Other framings have
-    /// nothing to find packets by in a stream: each piece is split as a packet.
+    /// The packets of a stream are found as follows:
     ///
-    /// One framer serves one stream. Call [`clear`](Self::clear) where bytes of it were lost.
+    /// - [`Envelope::Step`]: FIXT messages. An incomplete one waits for the next piece, up to the
+    ///   longest message. Splitting starts at the first FIXT message found, and after an error at
+    ///   the next.
+    /// - A preamble with a length: the stream starts with a preamble, and each preamble begins a
+    ///   packet.
+    /// - [`Envelope::Counted`]: each length begins a packet.
+    /// - Other framings: packets cannot be found in a stream, so each piece is split as one packet.
+    ///
+    /// One framer serves one stream. Call [`clear`](Self::clear) when bytes of the stream were
+    /// lost.
     pub fn split_stream<'a>(&'a mut self, piece: &'a [u8]) -> Segments<'a> {
         match (self.framing.envelope, self.framing.length) {
             (Envelope::Bare, Some(length)) => {
@@ -161,7 +167,7 @@ impl Framer {
         }
     }
 
-    /// Splits the packets of a stream that are whole.
+    /// Splits the complete packets of a stream.
     fn split_parts(
         &mut self,
         piece: &[u8],
@@ -194,7 +200,7 @@ impl Framer {
         Segments { found: self.found.iter(), packet: self.parts.bytes(), joined: &self.joined }
     }
 
-    /// Splits the FIXT messages of a stream that are whole.
+    /// Splits the complete FIXT messages of a stream.
     fn split_fixt<'a>(&'a mut self, piece: &'a [u8]) -> Segments<'a> {
         self.found.clear();
         self.stream.append(piece);
@@ -225,7 +231,7 @@ impl Framer {
         }
     }
 
-    /// Splits packets behind their lengths, all of which have to be whole.
+    /// Splits packets after their lengths; all must be complete.
     fn split_counted(&mut self, packet: &[u8]) {
         let mut offset = 0;
         while offset < packet.len() {
@@ -265,7 +271,7 @@ impl Framer {
         }
     }
 
-    /// Splits one preamble and what belongs to it off `packet` and returns where that ends.
+    /// Splits one preamble and its FAST bytes off `packet`; returns where they end.
     fn split_part(&mut self, packet: &[u8], start: usize) -> Result<usize, FramingError> {
         let framing = self.framing;
         let rest = packet.get(start..).unwrap_or_default();
@@ -335,8 +341,8 @@ impl Framer {
         match self.framing.reset {
             ResetPolicy::Never | ResetPolicy::Template => false,
             ResetPolicy::Message => true,
-            // Other feeds send these as packets: here a block in a FIXT message, and in a stream
-            // the bytes after a preamble.
+            // The unit that other feeds send as a packet is here a block in a FIXT message, and in
+            // a stream the bytes after a preamble.
             ResetPolicy::Packet => {
                 self.framing.envelope != Envelope::Bare
                     || self.is_stream
@@ -358,7 +364,7 @@ fn chunk_numbers(fields: ChunkFields, preamble: &[u8]) -> Option<(u64, u64)> {
     Some((fields.count.number_in(preamble)?, fields.number.number_in(preamble)?))
 }
 
-/// The segments of one packet, and what is wrong with it.
+/// The segments and errors of one packet.
 #[derive(Debug)]
 pub struct Segments<'a> {
     found: slice::Iter<'a, Result<Found, FramingError>>,
@@ -394,7 +400,7 @@ mod tests {
     use super::super::preset::Preset;
     use super::*;
 
-    /// Result of a packet: sequence number and bytes, or the error.
+    /// Result for a packet: sequence number and bytes, or the error.
     type Outcome = Result<(Option<u64>, Vec<u8>), FramingErrorKind>;
 
     fn split(framer: &mut Framer, packet: &[u8]) -> Vec<Outcome> {
@@ -645,7 +651,7 @@ mod tests {
         let framing: Framing =
             "preamble=5,seq=0:4:be,envelope=counted,reset=packet".parse().unwrap();
         assert_eq!(framing.to_string(), "preamble=5,seq=0:4:be,envelope=counted,reset=packet");
-        // 133 bytes have a length of two.
+        // A packet of 133 bytes has a length of two bytes.
         let packets: [&[u8]; 3] = [&[0, 0, 0, 1, 9, 0xc0], &[0, 0, 0, 2, 9], &[7; 133]];
         let lengths: [&[u8]; 3] = [&[0x86], &[0x85], &[0x01, 0x85]];
         let stream: Vec<u8> = lengths
@@ -669,7 +675,7 @@ mod tests {
         assert_eq!(framer.split(&stream).map(told).collect::<Vec<_>>(), expected);
         let error = framer.split(&stream[..stream.len() - 1]).last().unwrap().unwrap_err();
         assert_eq!(error.kind, FramingErrorKind::Length { len: 133, found: 132 });
-        // A length without end is above any limit.
+        // A length without a stop bit is above any limit.
         let error = framer.split_stream(&[1; 12]).next().unwrap().unwrap_err();
         assert!(matches!(error.kind, FramingErrorKind::PacketTooLong { len: u64::MAX, .. }));
         assert!(framer.is_lost());

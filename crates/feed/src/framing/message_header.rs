@@ -15,11 +15,11 @@ const STOP_BIT: u8 = 0x80;
 /// The header before each message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MessageHeader {
-    /// Fields in FAST's stop-bit encoding, one of them the block length: the bytes of the message.
+    /// Fields in FAST's stop-bit encoding. One is the block length: the bytes of the message.
     Encoded {
         /// Fields before the block length.
         prefix_fields: usize,
-        /// Fields behind the block length.
+        /// Fields after the block length.
         suffix_fields: usize,
     },
     /// Bytes of fixed length, with a block length among them if it has a width.
@@ -30,7 +30,7 @@ pub enum MessageHeader {
         length_bytes: usize,
         /// Byte order of the block length.
         endian: Endian,
-        /// Bytes behind the block length.
+        /// Bytes after the block length.
         suffix_bytes: usize,
     },
     /// Nothing.
@@ -43,13 +43,13 @@ pub enum MessageHeader {
 pub struct MessageBounds {
     /// Length of the header in bytes.
     pub header_bytes: usize,
-    /// Length of the message behind the header, where the header says. It may be more than there is:
-    /// the rest is still to come, or was cut off.
+    /// Length of the message after the header, if the header has it. The available bytes may be
+    /// fewer: the rest is still to come, or was truncated.
     pub message_bytes: Option<usize>,
 }
 
 impl MessageHeader {
-    /// Returns whether anything stands before each message.
+    /// Returns true if messages have no header.
     pub const fn is_none(&self) -> bool {
         matches!(self, Self::None)
     }
@@ -74,7 +74,7 @@ impl MessageHeader {
     }
 }
 
-/// Reads the header of the message at `position` in `bytes`; `None` where the bytes end inside it.
+/// Reads the header of the message at `position` in `bytes`; `None` if the bytes end inside it.
 ///
 /// Offsets in errors count from the start of `bytes`.
 ///
@@ -122,19 +122,19 @@ fn check_length(offset: usize, len: u64) -> Result<usize, FramingError> {
     Err(FramingError { offset, kind })
 }
 
-/// A header being read; `read` bytes of it are.
+/// A header, of which `read` bytes have been read.
 struct Cursor<'a> {
     bytes: &'a [u8],
     position: usize,
     read: usize,
 }
 
-/// A number and where it stands.
+/// A number and its offset.
 type Placed = (usize, u64);
 
 impl Cursor<'_> {
-    /// Reads the whole header and returns its block length, if it has one. The outer `None` says
-    /// that bytes are missing.
+    /// Reads the whole header; returns its block length, if it has one. The outer `None` means that
+    /// bytes are missing.
     fn block_length(
         &mut self,
         header: MessageHeader,
@@ -170,7 +170,7 @@ impl Cursor<'_> {
         Some(endian.number(length).filter(|_| length_bytes > 0).map(|len| (offset, len)))
     }
 
-    /// Reads a byte; `None` where there is none.
+    /// Reads a byte; `None` at the end.
     fn byte(&mut self) -> Result<Option<u8>, FramingError> {
         if self.read >= HEADER_BYTES_MAX {
             let kind = FramingErrorKind::MessageHeaderTooLong { len_max: HEADER_BYTES_MAX };
@@ -181,7 +181,7 @@ impl Cursor<'_> {
         Ok(byte)
     }
 
-    /// Passes over `count` stop-bit encoded fields; `false` where bytes are missing.
+    /// Skips `count` stop-bit encoded fields; `false` if bytes are missing.
     fn skip_fields(&mut self, count: usize) -> Result<bool, FramingError> {
         let mut left = count;
         while left > 0 {
@@ -191,7 +191,7 @@ impl Cursor<'_> {
         Ok(true)
     }
 
-    /// Reads a stop-bit encoded number; `None` where bytes are missing.
+    /// Reads a stop-bit encoded number; `None` if bytes are missing.
     fn number(&mut self, offset: usize) -> Result<Option<u64>, FramingError> {
         let mut number = 0_u64;
         while let Some(byte) = self.byte()? {

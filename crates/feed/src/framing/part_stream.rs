@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// Bounds of a packet, from the start of its length or preamble.
 pub(super) struct Measured {
-    /// Bytes that are no part of it.
+    /// Bytes before it that are no part of it.
     pub skip: usize,
     /// Bytes of its preamble that the length does not count.
     pub preamble: usize,
@@ -13,11 +13,11 @@ pub(super) struct Measured {
     pub len: u64,
 }
 
-/// Longest integer of FAST that fits 64 bits.
+/// Longest FAST integer that fits 64 bits.
 const INTEGER_BYTES_MAX: usize = 10;
 
-/// Measures a packet behind its length, an integer of FAST; `None` where that is not whole yet. One without end
-/// is longer than any limit.
+/// Measures a packet after its length, a FAST integer; `None` if that is incomplete. A length
+/// without a stop bit counts as longer than any limit.
 pub(super) fn counted(bytes: &[u8]) -> Option<Measured> {
     let mut len = 0_u64;
     for (index, byte) in bytes.iter().take(INTEGER_BYTES_MAX).enumerate() {
@@ -34,7 +34,7 @@ pub(super) fn counted(bytes: &[u8]) -> Option<Measured> {
 #[derive(Debug, Default)]
 pub(super) struct PartStream {
     held: Vec<u8>,
-    /// Bytes held that were split.
+    /// Held bytes that were already split.
     split: usize,
     /// Offset of `held` in the stream.
     base: usize,
@@ -43,7 +43,7 @@ pub(super) struct PartStream {
 }
 
 impl PartStream {
-    /// Appends a piece; what was split before is gone.
+    /// Appends a piece, and drops the bytes that were split.
     pub(super) fn append(&mut self, piece: &[u8]) {
         self.held.drain(..self.split);
         self.base = self.base.wrapping_add(std::mem::take(&mut self.split));
@@ -52,11 +52,12 @@ impl PartStream {
         }
     }
 
-    /// Returns the range of the next whole packet in [`bytes`](Self::bytes), its preamble included. `measure`
-    /// examines what is there from where the packet begins, and says `None` where more is needed.
+    /// Returns the range of the next complete packet in [`bytes`](Self::bytes), preamble included.
+    /// `measure` examines the bytes from the start of the packet, and returns `None` if it needs
+    /// more.
     ///
     /// # Errors
-    /// [`FramingErrorKind::PacketTooLong`] above `len_max` bytes: the rest of the stream is lost.
+    /// [`FramingErrorKind::PacketTooLong`] above `len_max` bytes; the rest of the stream is lost.
     pub(super) fn next_packet(
         &mut self,
         measure: impl Fn(&[u8]) -> Option<Measured>,
@@ -81,38 +82,39 @@ impl PartStream {
         Ok(Some(start + skip..self.split))
     }
 
-    /// Takes out the bytes held, for [`restore`](Self::restore) to put back.
+    /// Takes the held bytes out; [`restore`](Self::restore) puts them back.
     pub(super) fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held)
     }
 
-    /// Puts back what was taken.
+    /// Puts back the bytes of [`take`](Self::take).
     pub(super) fn restore(&mut self, held: Vec<u8>) {
         self.held = held;
     }
 
-    /// Forgets what is not split, and all that arrives.
+    /// Drops the held bytes and all later ones.
     pub(super) fn lose(&mut self) {
         self.held.truncate(self.split);
         self.is_lost = true;
     }
 
-    /// True if nothing more is found.
+    /// True if no further packet can be found.
     pub(super) const fn is_lost(&self) -> bool {
         self.is_lost
     }
 
-    /// The bytes split last are at its start.
+    /// Returns the held bytes; those split last are at the start.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.held
     }
 
-    /// Offset in the stream of the first of [`bytes`](Self::bytes), until the place is lost.
+    /// Returns the offset in the stream of the first of [`bytes`](Self::bytes), until the position
+    /// is lost.
     pub(super) const fn base(&self) -> usize {
         self.base
     }
 
-    /// Bytes that wait for more.
+    /// Returns how many bytes wait for more.
     pub(super) fn waiting_bytes(&self) -> usize {
         self.held.len() - self.split
     }

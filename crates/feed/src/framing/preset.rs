@@ -23,9 +23,9 @@ pub enum Preset {
     MoexAsts,
     /// Moscow Exchange, derivatives up to about 2015.
     MoexForts,
-    /// Moscow Exchange, derivatives since.
+    /// Moscow Exchange, derivatives since then.
     MoexSpectra,
-    /// Nothing around the FAST bytes.
+    /// Bare FAST bytes.
     None,
     /// Shenzhen Stock Exchange, STEP.
     SzseStep,
@@ -164,7 +164,7 @@ const ENTRIES: [Entry; 9] = [
     },
 ];
 
-/// Heartbeat interval where no document says one.
+/// Heartbeat interval if no document gives one.
 const HEARTBEAT_NS: u64 = 60_000_000_000;
 
 impl Preset {
@@ -189,14 +189,14 @@ impl Preset {
         self.entry().aliases
     }
 
-    /// Returns, in words, where preamble, sequence number, chunks and reset are.
+    /// Returns a description of preamble, sequence number, chunks and reset, in words.
     pub fn description(self) -> &'static str {
         self.entry().description
     }
 
-    /// Returns the longest time between two packets of a channel in a session, in nanoseconds: 30 s for
-    /// CME, B3 and MOEX, 10 s for T7. These are defaults of ours, not checked against the exchanges'
-    /// documents. `None` where none is known.
+    /// Returns the longest time between two packets of a channel in a session, in nanoseconds: 30 s
+    /// for CME, B3 and MOEX, 10 s for T7. These are our own defaults, not checked against the
+    /// exchanges' documents. `None` if none is known.
     pub const fn heartbeat_ns(self) -> Option<u64> {
         match self {
             Self::B3Umdf | Self::Cme | Self::MoexAsts | Self::MoexForts | Self::MoexSpectra => {
@@ -212,8 +212,9 @@ impl Preset {
         text.split(',').next()?.trim().parse().ok()
     }
 
-    /// Returns the heartbeat interval of a feed, in nanoseconds: that of the preset which was named, however its
-    /// framing was changed, else what [`heartbeat_of`](Self::heartbeat_of) tells. 60 s where the preset has none.
+    /// Returns the heartbeat interval of a feed in nanoseconds: that of the named preset, even if
+    /// its framing was changed, else the result of [`heartbeat_of`](Self::heartbeat_of). 60 s if
+    /// the preset has none.
     pub fn heartbeat_for(named: Option<Self>, framing: &Framing) -> u64 {
         match named {
             Some(preset) => preset.heartbeat_ns().unwrap_or(HEARTBEAT_NS),
@@ -221,9 +222,9 @@ impl Preset {
         }
     }
 
-    /// Returns the heartbeat interval of a feed of which only the framing is known, in nanoseconds: the
-    /// longest of the presets with this framing. 60 s, a guess on the safe side, where one of them has
-    /// none or there is no such preset.
+    /// Returns the heartbeat interval of a feed of which only the framing is known, in nanoseconds:
+    /// the longest of all presets with this framing. 60 s, a guess on the safe side, if one of them
+    /// has none or no preset has this framing.
     pub fn heartbeat_of(framing: &Framing) -> u64 {
         let presets = Self::ALL.into_iter().filter(|preset| preset.framing() == *framing);
         let longest = presets.map(|preset| preset.heartbeat_ns().unwrap_or(HEARTBEAT_NS)).max();
@@ -265,7 +266,7 @@ impl Error for UnknownPreset {}
 impl FromStr for Preset {
     type Err = UnknownPreset;
 
-    /// Parses a name or an alias; upper and lower case, `-` and `_` are the same.
+    /// Parses a name or an alias. Case is ignored; `-` and `_` are the same.
     fn from_str(name: &str) -> Result<Self, UnknownPreset> {
         let wanted = name.to_ascii_lowercase().replace('_', "-");
         ENTRIES

@@ -4,12 +4,12 @@ use super::description::{Framing, FramingConfigError};
 use super::message_header::MessageHeader;
 use crate::endian::Endian;
 
-/// QuickFAST's header options, under its own names, as they stand on a command line.
+/// QuickFAST's header options, under their command-line names.
 ///
 /// A message header is of fixed size if `hfix` is given: `hprefix` bytes, a block length of `hfix`
-/// bytes, `hsuffix` bytes. Otherwise it is FAST-encoded if `hfast`, `hprefix` or `hsuffix` is given:
-/// `hprefix` fields, the block length, `hsuffix` fields. A packet header is `pprefix`, `pfix` and
-/// `psuffix` bytes, which are skipped.
+/// bytes, `hsuffix` bytes. Otherwise it is FAST-encoded if `hfast`, `hprefix` or `hsuffix` is
+/// given: `hprefix` fields, the block length, `hsuffix` fields. A packet header consists of
+/// `pprefix`, `pfix` and `psuffix` bytes, which are skipped.
 ///
 /// # Examples
 ///
@@ -30,7 +30,7 @@ pub struct QuickFast {
     pub hfast: bool,
     /// `-hprefix N`: bytes, or FAST-encoded fields, before the block length.
     pub hprefix: usize,
-    /// `-hsuffix N`: bytes, or FAST-encoded fields, behind the block length.
+    /// `-hsuffix N`: bytes, or FAST-encoded fields, after the block length.
     pub hsuffix: usize,
     /// `-hbig`: a block length of fixed size is big-endian; otherwise it is little-endian.
     pub hbig: bool,
@@ -38,12 +38,12 @@ pub struct QuickFast {
     pub pfix: usize,
     /// `-pprefix N`: N more bytes before them.
     pub pprefix: usize,
-    /// `-psuffix N`: N more bytes behind them.
+    /// `-psuffix N`: N more bytes after them.
     pub psuffix: usize,
 }
 
 impl QuickFast {
-    /// Puts what these options say into `framing`; what they do not mention stays.
+    /// Applies these options to `framing`; parts that they do not mention stay.
     ///
     /// # Errors
     /// Any [`FramingConfigError`], for headers that are impossible.

@@ -26,12 +26,12 @@ pub(super) struct Block {
     pub(super) seq_num: Option<u64>,
 }
 
-/// Returns whether `packet` starts with a FIXT message, not with a block alone.
+/// Returns true if `packet` starts with a FIXT message, not with a bare block.
 pub(super) fn is_fixt(packet: &[u8]) -> bool {
     packet.starts_with(FIXT_START)
 }
 
-/// Walks over the fields of FIXT messages.
+/// Reads the fields of FIXT messages one by one.
 #[derive(Debug, Default)]
 pub(super) struct FieldWalk {
     /// Offset of the next field.
@@ -48,8 +48,8 @@ impl FieldWalk {
 
     /// Reads one field of `bytes` and returns the block if it is RawData.
     ///
-    /// After [`FramingErrorKind::FixtTruncated`] nothing has changed: the field may be read again
-    /// when more bytes are there.
+    /// After [`FramingErrorKind::FixtTruncated`] nothing has changed: the field can be read again
+    /// once more bytes have arrived.
     pub(super) fn read_field(&mut self, bytes: &[u8]) -> Result<Option<Block>, FramingErrorKind> {
         let (tag, value_offset) = self.read_tag(bytes)?;
         if tag == RAW_DATA {
@@ -78,7 +78,7 @@ impl FieldWalk {
         Ok(None)
     }
 
-    /// Returns the tag of the field and where its value starts.
+    /// Returns the tag of the field and the offset of its value.
     fn read_tag(&self, bytes: &[u8]) -> Result<(u32, usize), FramingErrorKind> {
         let rest = bytes.get(self.offset..).unwrap_or_default();
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -111,7 +111,7 @@ impl FieldWalk {
     }
 }
 
-/// The blocks in the FIXT messages of a packet, in order. It ends behind the first error.
+/// The blocks in the FIXT messages of a packet, in order. It ends after the first error.
 pub(super) struct Blocks<'a> {
     packet: &'a [u8],
     walk: FieldWalk,
@@ -160,7 +160,7 @@ mod tests {
         text.replace('|', "\x01").into_bytes()
     }
 
-    /// A block's text and sequence number, or where and what is wrong.
+    /// A block's text and sequence number, or an error with its offset.
     type Found = Result<(String, Option<u64>), (usize, FramingErrorKind)>;
 
     fn blocks(text: &str) -> Vec<Found> {

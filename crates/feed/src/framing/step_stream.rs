@@ -19,35 +19,35 @@ impl StepStream {
         Self { held: Vec::new(), walk: FieldWalk::default(), base: 0, seeking: true }
     }
 
-    /// The bytes that the ranges of blocks point into.
+    /// Returns the bytes that the ranges of blocks point into.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.held
     }
 
-    /// Bytes of a message that is not whole.
+    /// Returns how many bytes of an incomplete message are held.
     pub(super) fn waiting_bytes(&self) -> usize {
         if self.seeking { 0 } else { self.held.len() - self.walk.offset }
     }
 
-    /// Offset in the stream of the first of [`bytes`](Self::bytes).
+    /// Returns the offset in the stream of the first of [`bytes`](Self::bytes).
     pub(super) const fn base(&self) -> usize {
         self.base
     }
 
-    /// Forgets what is held, and looks for the start of a message in what comes.
+    /// Drops the held bytes, and looks for the start of a message in the next ones.
     pub(super) fn clear(&mut self) {
         self.release(self.held.len());
         self.seeking = true;
     }
 
-    /// Appends a piece; the blocks returned before are gone.
+    /// Appends a piece, and drops the blocks returned before.
     pub(super) fn append(&mut self, piece: &[u8]) {
         self.release(self.walk.offset);
         self.held.extend_from_slice(piece);
     }
 
-    /// Returns the next block, or `None` where it needs more bytes. What waits for more is at most
-    /// `len_max` bytes long.
+    /// Returns the next block, or `None` if it needs more bytes. An incomplete message is held up
+    /// to `len_max` bytes.
     pub(super) fn next_block(&mut self, len_max: usize) -> Option<Result<Block, FramingError>> {
         if self.seeking && !self.seek() {
             return None;
@@ -72,7 +72,7 @@ impl StepStream {
         }
     }
 
-    /// Moves to the start of a message; `false` where none is in what is held.
+    /// Moves to the start of a message; `false` if the held bytes contain none.
     fn seek(&mut self) -> bool {
         let from = self.walk.offset;
         let rest = self.held.get(from..).unwrap_or_default();
@@ -83,7 +83,7 @@ impl StepStream {
         found.is_some()
     }
 
-    /// Lets go of the first `len` bytes held.
+    /// Drops the first `len` held bytes.
     fn release(&mut self, len: usize) {
         self.held.drain(..len.min(self.held.len()));
         self.base = self.base.wrapping_add(len);

@@ -63,7 +63,7 @@ pub enum ParseFramingErrorKind {
     Config(FramingConfigError),
     /// The item is not one of those there are.
     Key,
-    /// The text starts with a word that is no preset.
+    /// The item is unknown.
     Preset,
     /// The value does not have the form of its item.
     Value {
@@ -72,7 +72,7 @@ pub enum ParseFramingErrorKind {
     },
 }
 
-/// Why a text does not describe a framing.
+/// Reason why a text does not describe a framing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseFramingError {
     /// The item that is wrong.
@@ -111,8 +111,8 @@ type ItemResult<T> = Result<T, ParseFramingErrorKind>;
 impl FromStr for Framing {
     type Err = ParseFramingError;
 
-    /// Parses items separated by commas, set in their order. The first may be the name of a preset
-    /// to start from.
+    /// Parses items separated by commas, applied in order. The first may be the name of a preset to
+    /// start from.
     ///
     /// | item | value |
     /// |---|---|

@@ -1,4 +1,4 @@
-//! Segments in the order they come to segments in the order of their numbers, decoded.
+//! Puts segments into the order of their numbers, and decodes them.
 
 use super::chunk_pool::ChunkOrigin;
 use super::decoding::{Decoding, PacketOutcome};
@@ -16,11 +16,11 @@ use crate::framing::{FramingError, FramingErrorKind, Segment, next_block};
 use crate::market::Adapt;
 use crate::recovery::{Recovery, RecoveryOptions};
 
-/// A packet that could not be decoded, while a copy of it is waited for.
+/// A packet that could not be decoded, while another copy of it is expected.
 #[derive(Clone, Copy, Debug)]
 struct Rejected {
     seq_num: u64,
-    /// Messages of it that were decoded, and are not to be reported twice.
+    /// Messages of it that were decoded; they are not reported again.
     messages: u32,
     /// The first number that is lost if no better copy comes.
     lost: u64,
@@ -28,27 +28,27 @@ struct Rejected {
     last: Option<u64>,
 }
 
-/// Forgets that a packet was rejected, now that its copy is delivered; returns how many of its messages
-/// were delivered before.
+/// Forgets the rejected packet once its copy is delivered; returns how many of its messages were
+/// delivered before.
 fn take_rejected(rejected: &mut Option<Rejected>, seq_num: u64) -> u32 {
     rejected.take_if(|rejected| rejected.seq_num == seq_num).map_or(0, |r| r.messages)
 }
 
-/// A handler behind its framers.
+/// The part of a handler that follows its framers.
 #[derive(Debug)]
 pub(super) struct Channel<E, A> {
     pub(super) sequence: SequenceSource,
     hold_ns: u64,
-    /// How far a line may be behind.
+    /// How far one line may be behind the other, in nanoseconds.
     skew_ns: u64,
-    /// A gap of more numbers is one that later packets have confirmed.
+    /// A gap of more numbers than this was confirmed by later packets.
     reorder_max: u64,
     /// True if the state of the dictionaries persists across packets.
     pub(super) keeps_dictionaries: bool,
     pub(super) engine: E,
-    /// Lost packets that a replay service sends again, if there is one.
+    /// Lost packets to be sent again, if there is a replay service.
     pub(super) replays: Option<Replays<E>>,
-    /// Templates that wait for a reset.
+    /// New templates, which take effect at a reset.
     pub(super) staging: Staging<E, A>,
     pub(super) arbiter: Arbiter,
     unnumbered: Unnumbered,
@@ -93,7 +93,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         }
     }
 
-    /// Takes a segment of a packet of the incremental feed.
+    /// Handles a segment of a packet of the incremental feed.
     pub(super) fn handle_segment(
         &mut self,
         received_ns: u64,
@@ -116,7 +116,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         }
     }
 
-    /// Takes a segment of a packet of snapshots or definitions.
+    /// Handles a segment of a packet of snapshots or definitions.
     pub(super) fn handle_beside(
         &mut self,
         engine: &mut E,
@@ -139,7 +139,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         }
     }
 
-    /// Counts and tells of a packet that is not framed as it should be. A preamble alone is a sign of life.
+    /// Counts and reports a packet with wrong framing. A bare preamble counts as a sign of life.
     pub(super) fn handle_framing_error(
         &mut self,
         received_ns: u64,
@@ -171,7 +171,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         }
     }
 
-    /// A packet is delivered in order: nothing was lost in a silence before it.
+    /// Ends a silence after a packet was delivered in order: nothing was lost during the silence.
     fn end_silence(&mut self, now_ns: u64, sink: &mut impl Sink<E::Message>) {
         if self.silence.end() {
             self.decoding.handle_silence(false, sink);
@@ -179,13 +179,13 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         }
     }
 
-    /// Has lost packets come again, decoded by `engine`.
+    /// Adds recovery of lost packets by a replay service; `engine` decodes them.
     pub(super) fn add_replay(&mut self, engine: E) {
         self.replays = Some(Replays::new(engine, self.skew_ns));
         self.decoding.has_replay = true;
     }
 
-    /// The chunks that those of this line may be joined with now.
+    /// Returns the origin whose chunks may be joined with those of this line now.
     pub(super) fn chunk_origin(&self, line: Line) -> ChunkOrigin {
         let line_alone = (!self.arbiter.is_trusted(line)).then_some(line);
         ChunkOrigin { epoch: self.arbiter.epoch_of(line), line: line_alone }
@@ -258,27 +258,27 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         self.lose(outcome.lost, sink);
     }
 
-    /// The first number, if any, that a packet should have had and did not: the books are informed.
+    /// Reports to the books the first number of a loss, if there is one.
     fn lose(&mut self, first: Option<u64>, sink: &mut impl Sink<E::Message>) {
         if let Some(first) = first {
             self.decoding.handle_gap(Gap { first, count: 1 }, sink);
         }
     }
 
-    /// Takes a packet that the arbiter handed back at once, then everything that follows it.
+    /// Handles a packet that the arbiter returned at once, then everything that follows it.
     fn handle_next(&mut self, next: Option<Output<'_>>, sink: &mut impl Sink<E::Message>) {
         if let Some(Output::Deliver { seq_num, line, received_ns, out_of_sequence, packet }) = next
         {
             self.decoding.note_sequence(out_of_sequence, Some(seq_num), sink);
             let delivery = self.begin_delivery(seq_num, line, received_ns);
-            // The packet is the caller's: nothing of this channel is borrowed.
+            // The packet belongs to the caller: nothing of this channel is borrowed.
             let outcome = self.running().decode(packet.bytes(), delivery, sink);
             self.end_delivery(&delivery, &outcome, sink);
         }
         self.drain(sink);
     }
 
-    /// Takes everything that is in its turn.
+    /// Handles all output that is due.
     fn drain(&mut self, sink: &mut impl Sink<E::Message>) {
         while let Some(output) = self.arbiter.poll_output() {
             match output {
@@ -312,7 +312,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         Delivery { index, ..Delivery::of_packet(Some(seq_num), line, received_ns) }
     }
 
-    /// Acts on what a packet left to do.
+    /// Completes a delivery with the actions that its packet requires.
     fn end_delivery(
         &mut self,
         delivery: &Delivery,
@@ -320,7 +320,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         sink: &mut impl Sink<E::Message>,
     ) {
         let Some(seq_num) = delivery.seq_num else { return };
-        // Packets of a line that is put aside, or of numbers known, are no sign of life.
+        // Packets of a line that is put aside, and repeated numbers, are no sign of life.
         self.silence.note_packet(delivery.received_ns);
         self.end_silence(delivery.received_ns, sink);
         if self.is_better_copy_expected(seq_num, outcome) {
@@ -341,7 +341,8 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         }
     }
 
-    /// Replayed packets are compared with the time at which a packet was sent that is known to be whole.
+    /// Records the sending time of a packet that is known to be whole; replayed packets are
+    /// compared with it.
     fn note_sent(
         &mut self,
         delivery: &Delivery,
@@ -354,7 +355,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             return;
         };
         replays.note_sent(delivery.seq_num, sending_time);
-        // What waits may be of the session that a reset begins.
+        // Waiting packets may belong to the session that a reset begins.
         if replays.is_waiting() && outcome.reset_to.is_none() {
             self.release_replays(delivery.received_ns, sink);
         }
@@ -385,7 +386,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         self.begin_session(seq_num, sink);
     }
 
-    /// Books are forgotten, and templates that waited take effect.
+    /// Begins a session: books are forgotten, and waiting templates take effect.
     fn begin_session(&mut self, seq_num: u64, sink: &mut impl Sink<E::Message>) {
         self.running().switch();
         self.decoding.agreement = NumberAgreement::default();
@@ -406,9 +407,9 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         }
     }
 
-    /// Hands back a packet that was not decoded to its end, where a copy of it may do better: where
-    /// dictionaries are emptied before it, so that nothing of the bad one is left. Returns whether one
-    /// is waited for.
+    /// Rejects a packet that was not decoded to its end, if another copy may do better. It requires
+    /// that dictionaries are reset before each packet, so that no state of the bad one remains.
+    /// Returns true if a copy is expected.
     fn is_better_copy_expected(&mut self, seq_num: u64, outcome: &PacketOutcome) -> bool {
         let (Some(lost), None, false) = (outcome.lost, outcome.reset_to, self.keeps_dictionaries)
         else {
@@ -422,14 +423,14 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         is_expected
     }
 
-    /// Where messages have numbers, those up to the last one of a packet are done with.
+    /// On feeds that number messages, completes the numbers up to the last one of a packet.
     fn pass_numbers(&mut self, last: Option<u64>) {
         if let (SequenceSource::Message(_), Some(last)) = (&self.sequence, last) {
             self.arbiter.advance_to(last.saturating_add(1));
         }
     }
 
-    /// The packet delivered last carried a SequenceReset to `next`.
+    /// Handles a SequenceReset to `next` in the packet delivered last.
     fn begin_epoch(&mut self, next: u64, sink: &mut impl Sink<E::Message>) {
         if self.arbiter.next_seq_num() == Some(next) {
             self.begin_session(next, sink);

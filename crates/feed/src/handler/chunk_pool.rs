@@ -1,32 +1,34 @@
-//! Messages reassembled from chunks of both lines, by number, in any order.
+//! Messages reassembled from the chunks of both lines, in any order.
 //!
-//! Each line's framer joins the chunks that come on it in order. What only both lines together have, or
-//! one line out of order, is joined here.
+//! Each line's framer joins the chunks that it receives in order. The pool joins chunks that only
+//! both lines together have, or that one line sends out of order.
 
 use crate::arbiter::Line;
 use crate::framing::{ChunkFields, Framing, MESSAGE_BYTES_MAX_DEFAULT, NumberField};
 use std::collections::VecDeque;
 
-/// Messages that are reassembled at a time.
+/// Most messages that are reassembled at the same time.
 const MESSAGES_MAX: usize = 16;
-/// Chunks of a message.
+/// Most chunks of a message.
 const CHUNKS_MAX: u64 = 1024;
 
-/// Chunks of the lines of one feed.
+/// Chunks of both lines of one feed.
 #[derive(Debug)]
 pub(super) struct ChunkPool {
     fields: ChunkFields,
     seq_num: NumberField,
     length: Option<NumberField>,
     preamble_bytes: usize,
-    /// Longest time between the chunks of a message: a later one is of another session.
+    /// Longest time between the chunks of a message, in nanoseconds: a later chunk belongs to
+    /// another session.
     age_max_ns: u64,
-    /// In the order in which they were begun.
+    /// Messages in the order in which they were begun.
     messages: VecDeque<Begun>,
     joined: Vec<u8>,
 }
 
-/// Chunks are joined within one origin only: one epoch, and lines that agree; a line that does not agree is alone.
+/// Origin of chunks; only chunks of one origin are joined. An origin is one epoch, and all lines
+/// that agree; a line that does not agree is its own origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ChunkOrigin {
     pub(super) epoch: u64,
@@ -40,25 +42,25 @@ struct Begun {
     origin: ChunkOrigin,
     seq_num: u64,
     begun_ns: u64,
-    /// By number; `None` for those that have not come.
+    /// Chunks by number; `None` for those that have not arrived.
     chunks: Vec<Option<Box<[u8]>>>,
     bytes: usize,
     /// True if it was returned: copies of its chunks on the other line do not start a new message.
     is_done: bool,
 }
 
-/// A chunk in a packet that has nothing else.
+/// The only chunk of a packet.
 struct Chunk<'a> {
     seq_num: u64,
     count: u64,
     number: u64,
     bytes: &'a [u8],
-    /// Length of the whole message, where the preamble has it.
+    /// Length of the whole message, if the preamble has it.
     message_bytes: Option<u64>,
 }
 
 impl ChunkPool {
-    /// A pool for feeds with numbered chunks; `None` for others.
+    /// Returns a pool for feeds with numbered chunks; `None` for others.
     pub(super) fn of(framing: &Framing, age_max_ns: u64) -> Option<Self> {
         Some(Self {
             fields: framing.chunk_fields()?,
@@ -71,7 +73,8 @@ impl ChunkPool {
         })
     }
 
-    /// Adds the chunk of a packet of such an origin, if it is one. Returns the message that it completes: its number and bytes.
+    /// Adds the chunk of a packet of this origin, if it is one. Returns the message that it
+    /// completes: its number and bytes.
     pub(super) fn add(
         &mut self,
         now_ns: u64,
@@ -114,7 +117,7 @@ impl ChunkPool {
         }
         begun.is_done = true;
         self.joined.clear();
-        // The bytes are not needed again, the number is.
+        // The bytes are no longer needed; the number is.
         for bytes in begun.chunks.iter_mut().filter_map(Option::as_mut) {
             self.joined.extend_from_slice(&std::mem::take(bytes));
         }
@@ -122,7 +125,8 @@ impl ChunkPool {
         is_whole.then_some((seq_num, &self.joined))
     }
 
-    /// The chunk that a packet is; `None` where it is a whole message, or holds more than one.
+    /// Returns the chunk that a packet consists of; `None` if it is a whole message, or contains
+    /// more than one chunk.
     fn chunk<'p>(&self, packet: &'p [u8]) -> Option<Chunk<'p>> {
         let (preamble, bytes) = packet.split_at_checked(self.preamble_bytes)?;
         let (count, number) =

@@ -1,4 +1,4 @@
-//! Counters of a handler, in addition to those of arbiter and recovery.
+//! Counters of a handler, in addition to those of the arbiter and of recovery.
 
 use super::Source;
 

@@ -1,4 +1,4 @@
-//! The framings that are tried, without their reset policies.
+//! The candidate framings, without their reset policies.
 
 use std::sync::Arc;
 
@@ -15,30 +15,30 @@ use crate::endian::Endian;
 /// Template that resets dictionaries by convention, on Eurex and in Moscow.
 const RESET_TEMPLATE: u32 = 120;
 
-/// A framing to try, and the templates that it needs.
+/// A candidate framing, and the templates that it needs.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
-    /// The reset policy in it is not meant.
+    /// The framing; its reset policy is ignored.
     pub(super) framing: Framing,
     pub(super) program: Arc<Program>,
-    /// Tried before others that decode the same packets: it demands more of them.
+    /// Order among shapes that decode the same packets: the one that demands more is tried first.
     pub(super) rank: Rank,
 }
 
 impl Shape {
-    /// A framing to try with these templates; `None` if they do not compile.
+    /// Returns a candidate framing with these templates; `None` if they do not compile.
     pub(super) fn new(framing: Framing, set: &TemplateSet) -> Option<Self> {
         let program = Arc::new(Program::compile(set.clone()).ok()?);
         Some(Self { framing, program, rank: Rank::Lengths })
     }
 }
 
-/// How much a shape demands; the first in this order is preferred.
+/// How much a shape demands of the packets; the first in this order is preferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
-    /// Lengths must be right.
+    /// Lengths must be correct.
     Lengths,
-    /// So many bytes are skipped; fewer first, because skipped bytes may be messages.
+    /// Skips this many bytes; fewer are preferred, because skipped bytes may be messages.
     Preamble(usize),
     /// A reset template is added to the set.
     ResetTemplate,
@@ -84,7 +84,7 @@ fn headers() -> Vec<MessageHeader> {
     ]
 }
 
-/// No preamble, and template 120 resets although the set does not say so.
+/// Returns the shape without a preamble whose template 120 resets although the set does not say so.
 fn with_reset_template(set: &TemplateSet) -> Option<Shape> {
     let id = TemplateId(RESET_TEMPLATE);
     let declared = set.by_id(id).and_then(|index| set.templates().get(index));
@@ -96,19 +96,19 @@ fn with_reset_template(set: &TemplateSet) -> Option<Shape> {
     Some(Shape { framing, program: Arc::new(program), rank: Rank::ResetTemplate })
 }
 
-/// The preset with this framing, sequence number included.
+/// Returns the preset with this framing, sequence number included.
 pub(super) fn preset_of(framing: &Framing) -> Option<Preset> {
     Preset::ALL.into_iter().find(|preset| preset.framing() == *framing)
 }
 
-/// The presets of this shape, whatever their reset policy.
+/// Returns the presets of this shape, whatever their reset policy.
 pub(super) fn presets_like(framing: &Framing) -> impl Iterator<Item = Preset> {
     let bare = framing.packet_envelope() == Envelope::Bare;
     let policy = framing.reset_policy();
     let framing = *framing;
     Preset::ALL.into_iter().filter(move |preset| {
         let like = preset.framing().reset(policy);
-        // Without a preamble nothing tells exchanges apart: "none" stands for all of them.
+        // Without a preamble exchanges cannot be distinguished: "none" stands for all of them.
         like == framing
             && (!bare
                 || framing.preamble_bytes() > 0

@@ -6,36 +6,37 @@ use super::series::{Plausible, Series};
 use super::trial::Trial;
 use super::{Confidence, Detected, PACKETS_MIN, Undetected};
 
-/// Packets that candidates are sifted by.
+/// Packets of the first round, in which all candidates are tried.
 const SIFTED_PACKETS: usize = 100;
-/// Part of those packets that a candidate must decode to be tried on all.
+/// Fraction of those packets that a candidate must decode to be tried on all.
 const SIFTED_FIT_MIN: f64 = 0.3;
-/// Part of all packets that the answer must decode.
+/// Fraction of all packets that the chosen candidate must decode.
 const FIT_MIN: f64 = 0.6;
-/// Difference in that part below which two candidates count as equal.
+/// Difference of that fraction below which two candidates count as equal.
 const FIT_EQUAL: f64 = 0.05;
-/// Part of messages with the same bytes that speaks for a reset policy, and the difference that
-/// speaks against another.
+/// Fraction of messages with reproduced bytes that speaks for a reset policy, and the difference
+/// that speaks against another.
 const SAME_MIN: f64 = 0.6;
 const SAME_DIFFERENCE: f64 = 0.25;
 /// One message in this many may differ in its bytes between policies that count as equal.
 const SAME_TOLERANCE: usize = 200;
-/// Part of sequence numbers that follow each other in a right reading, and at most in a wrong one.
+/// Least fraction of consecutive sequence numbers in a correct reading, and largest in a wrong one.
 const CONSECUTIVE_MIN: f64 = 0.8;
 const CONSECUTIVE_FEW: f64 = 0.5;
-/// Part of the messages whose bytes come back that confirms values without sequence numbers.
+/// Fraction of messages with reproduced bytes that confirms values without sequence numbers.
 const CONFIRMED_MIN: f64 = 0.3;
-/// Smallest fit of a sure result.
+/// Least fraction of decoded packets of a sure result.
 const SURE_FIT: f64 = 0.95;
 const SURE_PACKETS: usize = 50;
-/// A narrower number may be the end of one whose first bytes were cut off.
+/// Least width of a sure number: a narrower one may be the end of a longer number whose first bytes
+/// were skipped.
 const SURE_NUMBER_BYTES: usize = 4;
 
 /// The order of preference among policies that give the same values.
 const POLICIES: [ResetPolicy; 4] =
     [ResetPolicy::Template, ResetPolicy::Packet, ResetPolicy::Message, ResetPolicy::Never];
 
-/// Chooses among the shapes, each with every reset policy.
+/// Chooses among the shapes, each tried with every reset policy.
 pub(super) fn choose(packets: &[&[u8]], shapes: &[Shape]) -> Result<Detected, Undetected> {
     let sifted = &packets[..packets.len().min(SIFTED_PACKETS)];
     let mut best_whole = 0;
@@ -74,12 +75,12 @@ fn best_fit(trials: &[Trial]) -> f64 {
     trials.iter().map(Trial::fit).fold(0.0, f64::max)
 }
 
-/// Chooses the reset policy; `trials` are of one shape, in the order of [`POLICIES`].
+/// Chooses the reset policy; `trials` are those of one shape, in the order of [`POLICIES`].
 pub(super) fn answer(trials: &[Trial]) -> Result<Detected, Undetected> {
     let best = best_fit(trials);
     let fitting: Vec<&Trial> =
         trials.iter().filter(|trial| trial.fit() >= best - FIT_EQUAL).collect();
-    // One for each reading of the values, the first in the order of preference.
+    // One trial for each reading of the values: the first in the order of preference.
     let mut readings: Vec<&Trial> = Vec::new();
     for trial in &fitting {
         if !readings.iter().any(|reading| reading.values == trial.values) {
@@ -90,7 +91,7 @@ pub(super) fn answer(trials: &[Trial]) -> Result<Detected, Undetected> {
     for other in &readings[1..] {
         chosen = better(chosen, other)?;
     }
-    // The winner has to beat those that another was compared with.
+    // The winner must also beat the readings that were compared with an earlier winner.
     for other in readings.iter().filter(|other| other.values != chosen.values) {
         if !std::ptr::eq(better(chosen, other)?, chosen) {
             return Err(ambiguous(chosen, other));
@@ -113,7 +114,7 @@ fn ambiguous(a: &Trial, b: &Trial) -> Undetected {
     Undetected::Ambiguous { first: Box::new(a.framing), second: Box::new(b.framing) }
 }
 
-/// The one of two readings that the packets speak for.
+/// Returns the one of two readings that the packets support.
 fn better<'t>(a: &'t Trial, b: &'t Trial) -> Result<&'t Trial, Undetected> {
     let consecutive = |trial: &Trial| trial.consecutive().unwrap_or(0.0);
     let (of_a, of_b) = (consecutive(a), consecutive(b));
@@ -138,7 +139,7 @@ fn better<'t>(a: &'t Trial, b: &'t Trial) -> Result<&'t Trial, Undetected> {
     }
 }
 
-/// How often a policy resets, in order.
+/// Returns the rank of a policy by how often it resets.
 fn resets(trial: &Trial) -> u8 {
     match trial.framing.reset_policy() {
         ResetPolicy::Never => 0,
@@ -148,7 +149,8 @@ fn resets(trial: &Trial) -> u8 {
     }
 }
 
-/// `same` are the policies that give these values, `likely` those of them that explain the bytes.
+/// Returns the result. `same` are the policies that give these values, `likely` those of them that
+/// explain the bytes.
 fn detected(
     chosen: &Trial,
     same: &[ResetPolicy],
@@ -179,7 +181,7 @@ fn detected(
     })
 }
 
-/// The framing by the name of a preset where one has it, with a policy that gives these values.
+/// Returns the framing with a policy that gives these values, under a preset's name if one has it.
 fn named(
     framing: Framing,
     same: &[ResetPolicy],

@@ -8,10 +8,10 @@ use super::super::description::Framing;
 use super::candidates::Shape;
 use super::{Detected, PACKETS_MAX, PACKETS_MIN, choice, detect};
 
-/// Part of the packets that a right framing decodes, at least.
+/// Least fraction of packets that a correct framing decodes.
 const FIT_MIN: f64 = 0.25;
 
-/// Why a framing is doubted.
+/// Reason to doubt a framing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Doubt {
     /// Few packets can be decoded.
@@ -20,10 +20,10 @@ pub enum Doubt {
         packets: usize,
         /// Those that the framing decodes to their last byte.
         whole: usize,
-        /// A framing that decodes most of them, where there is one.
+        /// A framing that decodes most of them, if there is one.
         instead: Option<Box<Detected>>,
     },
-    /// The packets decode, but another reset policy gives other values, and these are right.
+    /// The packets decode, but another reset policy gives other values, and those are correct.
     Reset {
         /// The framing with that policy.
         instead: Box<Detected>,
@@ -52,8 +52,8 @@ impl fmt::Display for Doubt {
     }
 }
 
-/// Looks for signs that these packets of one channel are not framed like this; `None` for none, and
-/// for fewer than [`PACKETS_MIN`] packets.
+/// Looks for signs that these packets of one channel have another framing. Returns `None` if there
+/// are none, or for fewer than [`PACKETS_MIN`] packets.
 pub fn doubt<P: AsRef<[u8]>>(packets: &[P], set: &TemplateSet, framing: &Framing) -> Option<Doubt> {
     let sample: Vec<&[u8]> =
         packets.iter().take(PACKETS_MAX).map(AsRef::as_ref).filter(|p| !p.is_empty()).collect();

@@ -34,14 +34,14 @@ use tickwire_fast::TemplateSet;
 use super::description::{Framing, ResetPolicy};
 use super::preset::Preset;
 
-/// Fewest packets with messages that an answer is given for.
+/// Fewest packets with messages for a result.
 pub const PACKETS_MIN: usize = 8;
-/// Packets of a sample that are examined; the rest is ignored.
+/// Most packets of a sample that are examined; the rest is ignored.
 pub const PACKETS_MAX: usize = 2000;
 /// Longest preamble tried, in bytes.
 pub const PREAMBLE_BYTES_TRIED: usize = 16;
 
-/// How well an answer is founded.
+/// How well the packets support a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
     /// Most packets fit; some do not, or there are few.
@@ -59,14 +59,14 @@ impl fmt::Display for Confidence {
     }
 }
 
-/// The framing of a feed, and what speaks for it.
+/// The framing of a feed, with the evidence for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Detected {
     /// The framing, with its reset policy.
     pub framing: Framing,
     /// The preset that has this framing.
     pub preset: Option<Preset>,
-    /// How well it is founded.
+    /// How well the packets support it.
     pub confidence: Confidence,
     /// Packets of the sample with FAST bytes.
     pub packets: usize,
@@ -74,16 +74,16 @@ pub struct Detected {
     pub whole: usize,
     /// Messages decoded.
     pub messages: usize,
-    /// Messages whose bytes an encoder writes again.
+    /// Messages whose bytes an encoder reproduces.
     pub same_bytes: usize,
     /// Other reset policies that give the same values in this sample.
     pub equivalent: Vec<ResetPolicy>,
-    /// Part of the messages with a sequence number whose number follows the one before.
+    /// Fraction of the messages with a sequence number whose number follows the previous one.
     pub consecutive: Option<f64>,
 }
 
 impl Detected {
-    /// Returns the options that name it on the command line.
+    /// Returns the command-line options that set this framing.
     pub fn options(&self) -> String {
         let reset = self.framing.reset_policy();
         match self.preset {
@@ -117,13 +117,13 @@ impl fmt::Display for Detected {
     }
 }
 
-/// Why no framing is named.
+/// Reason why no framing was found.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Undetected {
     /// The sample has too few packets with messages.
     TooFew {
-        /// How many it has.
+        /// Its number of packets with messages.
         packets: usize,
     },
     /// No candidate decodes most packets.
@@ -133,11 +133,12 @@ pub enum Undetected {
         /// Those that the best candidate decodes.
         whole: usize,
     },
-    /// Two candidates decode the packets to different values, and nothing tells which are right.
+    /// Two candidates decode the packets to different values, and nothing shows which values are
+    /// correct.
     Ambiguous {
-        /// One.
+        /// One candidate.
         first: Box<Framing>,
-        /// The other.
+        /// The other candidate.
         second: Box<Framing>,
     },
     /// One candidate decodes the packets, but neither their bytes nor their sequence numbers confirm
@@ -177,10 +178,10 @@ impl fmt::Display for Undetected {
 
 impl Error for Undetected {}
 
-/// Finds the framing of a feed from packets of one channel, in their order.
+/// Finds the framing of a feed from packets of one channel, in order.
 ///
 /// # Errors
-/// [`Undetected`] where the packets do not tell.
+/// [`Undetected`] if the packets do not determine a framing.
 ///
 /// # Examples
 ///

@@ -3,15 +3,15 @@
 use super::super::description::{Framing, NumberField};
 use crate::endian::Endian;
 
-/// Part of the numbers that must follow the next smaller one.
+/// Fraction of the numbers that must be consecutive.
 const CONSECUTIVE_MIN: f64 = 0.8;
-/// Packets that are too short for the preamble, as a part of all.
+/// Largest fraction of packets that are too short for the preamble.
 const SHORT_MAX: f64 = 0.25;
-/// Widths tried, the usual first.
+/// Widths tried, the most common first.
 const WIDTHS: [usize; 3] = [4, 8, 2];
 
-/// The framing with a preamble of `len` bytes, and its sequence number where one is found; `None`
-/// where many packets are shorter.
+/// Returns the framing with a preamble of `len` bytes, and its sequence number if one is found;
+/// `None` if many packets are shorter.
 pub(super) fn framing(packets: &[&[u8]], len: usize) -> Option<Framing> {
     let short = packets.iter().filter(|packet| packet.len() < len).count();
     if short as f64 > SHORT_MAX * packets.len() as f64 {
@@ -33,16 +33,17 @@ fn seq_num(packets: &[&[u8]], len: usize) -> Option<NumberField> {
         })
     });
     let found = fields.filter_map(|field| Some((consecutive(packets, field)?, field)));
-    // The low byte of a number with what stands behind it counts up as well, but for one packet in 256. Of a
-    // number of 8 bytes the last 4 count too: the widest is the number, if it is small enough to be one.
+    // The low byte of a number, together with the byte after it, also counts up except for one
+    // packet in 256. The last 4 bytes of an 8-byte number count up too. So the widest field wins,
+    // if its value is small enough for a sequence number.
     let best = found.max_by(|(part_a, a), (part_b, b)| {
         part_a.total_cmp(part_b).then(a.width().cmp(&b.width())).then(b.offset().cmp(&a.offset()))
     });
     best.map(|(_, field)| field)
 }
 
-/// Fraction of the numbers, sorted and without duplicates, that follow their predecessor; `None` if
-/// there are many gaps. Packets may be out of order or repeated.
+/// Returns the fraction of the numbers, sorted and without duplicates, that follow their
+/// predecessor; `None` if there are many gaps. Packets may be out of order or repeated.
 fn consecutive(packets: &[&[u8]], field: NumberField) -> Option<f64> {
     let mut numbers: Vec<u64> =
         packets.iter().filter_map(|packet| field.number_in(packet)).collect();
@@ -52,7 +53,7 @@ fn consecutive(packets: &[&[u8]], field: NumberField) -> Option<f64> {
     let following = numbers.windows(2).filter(|pair| pair[1] - pair[0] == 1).count();
     let pairs = numbers.len().checked_sub(1).filter(|pairs| *pairs > 0)?;
     let part = following as f64 / pairs as f64;
-    // Two copies of each packet are possible, more are not a sequence number.
+    // Each number may occur twice; a field with more repetitions is no sequence number.
     (3 * numbers.len() > count && part >= CONSECUTIVE_MIN).then_some(part)
 }
 
@@ -85,7 +86,7 @@ mod tests {
         assert_eq!(found(4, packet), "preamble=4,seq=0:4:be,reset=template");
     }
 
-    /// Of 2,000 numbers the low byte is full a few times.
+    /// Among 2,000 numbers the low byte overflows a few times.
     #[test]
     fn the_low_byte_of_a_number_is_not_taken_for_it() {
         for behind in [&[0, 0, 3, 0xE8][..], &[0; 8], &[0x80, 0x80, 0x81, 0x80, 0x83]] {

@@ -1,12 +1,12 @@
-//! Messages encoded again, to compare with the bytes they came from.
+//! Re-encodes decoded messages, to compare the result with the original bytes.
 
 use tickwire_fast::{Encoder, Message};
 
 const STOP_BIT: u8 = 0x80;
-/// First bit of a presence map: whether the template id is there.
+/// First bit of a presence map: the template id is present.
 const ID_BIT: u8 = 0x40;
 
-/// Encodes what was decoded, with dictionaries of its own.
+/// Encodes decoded messages with its own dictionaries.
 pub(super) struct Reencoder {
     encoder: Encoder,
     bytes: Vec<u8>,
@@ -17,7 +17,7 @@ impl Reencoder {
         Self { encoder, bytes: Vec::new() }
     }
 
-    /// A packet begins, or under a message policy a message.
+    /// Begins a packet; with the reset policy `message`, begins a message.
     pub(super) fn begin_packet(&mut self) {
         self.encoder.begin_packet();
     }
@@ -43,7 +43,7 @@ fn is_same(encoded: &[u8], original: &[u8]) -> bool {
     our_map.get(1..) == their_map.get(1..) && ours | ID_BIT == theirs && our_rest == their_rest
 }
 
-/// The length of the field at the front: up to the byte with a stop bit.
+/// Returns the length of the first field: up to the byte with a stop bit.
 fn field_len(bytes: &[u8]) -> usize {
     let end = bytes.iter().position(|byte| byte & STOP_BIT != 0);
     end.map_or(bytes.len(), |end| end + 1)

@@ -1,33 +1,33 @@
-//! Numbers of a field over the packets of a sample.
+//! Statistics of field values over the packets of a sample.
 
 use std::collections::HashMap;
 
 use tickwire_fast::{FieldHandle, FieldValue, Message, Record};
 
-/// Values by which a field is judged, at least.
+/// Fewest values from which a field is judged.
 const VALUES_MIN: usize = 20;
-/// How much larger values are in the last quarter than in the first where deltas add up without a
-/// reset: a row that grows evenly from 0 gives 7.
+/// Least growth, from the first to the last quarter, of deltas that are added up without resets: a
+/// series that grows evenly from 0 has growth 7.
 const GROWTH_MIN: f64 = 3.0;
-/// Growth of values that are what they were sent as.
+/// Largest growth of correctly decoded values.
 const STEADY_MAX: f64 = 1.5;
-/// Part of values below zero where deltas are taken for values.
+/// Least fraction of negative values if deltas are read as values.
 const NEGATIVE_MIN: f64 = 0.15;
-/// Part of values below zero in a field of prices, sizes or times.
+/// Largest fraction of negative values in a field of prices, sizes or times.
 const NEGATIVE_FEW: f64 = 0.02;
 
-/// The numbers of all fields.
+/// Statistics of all fields.
 #[derive(Debug, Default)]
 pub(super) struct Series {
     fields: HashMap<usize, Numbers>,
 }
 
-/// Statistics of the numbers of a field.
+/// Statistics of one field.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Numbers {
     count: usize,
     negative: usize,
-    /// By quarter of the sample: how many, and the sum of their absolute values.
+    /// For each quarter of the sample: the number of values, and the sum of their absolute values.
     quarters: [(usize, f64); 4],
 }
 
@@ -45,7 +45,7 @@ impl Numbers {
         self.negative as f64 / self.count.max(1) as f64
     }
 
-    /// The mean of the last quarter over the mean of the first.
+    /// Returns the mean of the last quarter divided by the mean of the first.
     fn growth(&self) -> f64 {
         let mean = |(count, sum): (usize, f64)| (sum + 1.0) / count.max(1) as f64;
         mean(self.quarters[3]) / mean(self.quarters[0])
@@ -64,7 +64,7 @@ pub(super) enum Plausible {
 }
 
 impl Series {
-    /// Adds the numbers of a message in this quarter of the sample, 0 to 3.
+    /// Adds the values of a message in this quarter of the sample, 0 to 3.
     pub(super) fn add(&mut self, quarter: usize, message: &Message) {
         self.add_record(quarter, message.root());
     }
@@ -91,7 +91,7 @@ impl Series {
         }
     }
 
-    /// Compares a reading with resets with one without, by the fields that differ.
+    /// Compares a reading with resets and one without, by the fields that differ.
     pub(super) fn compare(with_reset: &Self, without: &Self) -> Plausible {
         let (mut for_reset, mut against) = (0, 0);
         for (field, with) in &with_reset.fields {

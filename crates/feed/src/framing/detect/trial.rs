@@ -1,4 +1,4 @@
-//! A sample decoded under one framing and reset policy.
+//! Decodes a sample under one framing and reset policy.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::super::framer::{Framer, Segment};
 use super::reencode::Reencoder;
 use super::series::Series;
 
-/// FIX tag of MsgSeqNum, and names that other feeds give it.
+/// FIX tag of MsgSeqNum, and its names on other feeds.
 const MSG_SEQ_NUM: u32 = 34;
 const SEQ_NUM_NAMES: [&str; 3] = ["SequenceNumber", "MsgSeqNum", "PacketSeqNum"];
 /// Limits of a message in a trial: lower than the decoder's defaults, because many candidates
@@ -34,7 +34,8 @@ pub(super) struct Trial {
     pub(super) same_bytes: usize,
     /// A hash of the values of each packet.
     pub(super) values: Vec<u64>,
-    /// Sequence numbers of messages, and how many follow the one before or are it again.
+    /// Number of sequence numbers in messages, and how many of them follow or repeat the previous
+    /// one.
     numbers: usize,
     following: usize,
     pub(super) series: Series,
@@ -67,17 +68,18 @@ impl Trial {
         running.trial
     }
 
-    /// Part of the packets that were decoded whole.
+    /// Returns the fraction of packets that were decoded whole.
     pub(super) fn fit(&self) -> f64 {
         self.whole as f64 / self.packets.max(1) as f64
     }
 
-    /// Part of the messages that encode to their own bytes.
+    /// Returns the fraction of messages that encode to their own bytes.
     pub(super) fn same_part(&self) -> f64 {
         self.same_bytes as f64 / self.messages.max(1) as f64
     }
 
-    /// Part of the sequence numbers that follow the one before; `None` without numbers.
+    /// Returns the fraction of sequence numbers that follow the previous one; `None` without
+    /// numbers.
     pub(super) fn consecutive(&self) -> Option<f64> {
         let pairs = self.numbers.saturating_sub(1);
         (pairs > 0).then(|| self.following as f64 / pairs as f64)
@@ -122,7 +124,7 @@ impl Running {
         }
     }
 
-    /// Decodes a segment; returns whether it fits to its last byte.
+    /// Decodes a segment; returns true if it decodes to its last byte.
     fn segment(&mut self, segment: &Segment<'_>) -> bool {
         if segment.reset_before {
             self.decoder.begin_packet();
@@ -148,9 +150,10 @@ impl Running {
         true
     }
 
-    /// Bytes are lost: later messages cannot rely on dictionaries.
+    /// Handles lost bytes: later messages cannot rely on dictionaries.
     fn lose(&mut self) -> bool {
-        // No message is empty, so this fails, and a failure is what a decoder waits after.
+        // No message is empty, so this decoding fails; after a failure the decoder waits for a
+        // reset.
         let _ = self.decoder.decode(&[]);
         false
     }
@@ -178,7 +181,7 @@ impl Running {
     }
 }
 
-/// The sequence number of a message.
+/// Returns the sequence number of a message.
 fn seq_num(message: &Message) -> Option<u64> {
     let is_number =
         |name: &str, id: Option<u32>| id == Some(MSG_SEQ_NUM) || SEQ_NUM_NAMES.contains(&name);
