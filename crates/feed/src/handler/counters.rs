@@ -13,8 +13,8 @@ pub struct InputCounters {
     pub malformed: u64,
     /// Packets dropped because their sequence number could not be determined.
     pub no_seq_num: u64,
-    /// Packets whose messages have no sequence number, as a message that the feed is done; each is
-    /// delivered once.
+    /// Packets without a sequence number, such as the message that ends a feed; each is delivered
+    /// once.
     pub unnumbered: u64,
 }
 
@@ -23,17 +23,17 @@ pub struct InputCounters {
 pub struct MessageCounters {
     /// Messages decoded.
     pub decoded: u64,
-    /// Packets in which a message could not be decoded, those of unknown templates included, and packets whose number is
-    /// not that of their first message though it always is. What is
-    /// behind it is lost, unless a copy of the packet took its place: see
+    /// Packets in which a message could not be decoded, including messages of unknown templates,
+    /// and packets whose number differs from that of their first message although the two usually
+    /// agree. The rest of such a packet is lost, unless a copy of the packet replaced it: see
     /// [`LineCounters::replacement`](crate::arbiter::LineCounters::replacement).
     pub undecodable: u64,
-    /// Messages of templates that are unknown.
+    /// Messages of unknown templates.
     pub unknown_template: u64,
-    /// Messages about books that could not be understood.
+    /// Market-data messages that could not be interpreted.
     pub not_understood: u64,
-    /// Messages of updates whose own number their packet cannot have; the packet's number counts
-    /// instead.
+    /// Update messages whose own number is outside the range of their packet; the packet's number
+    /// is used.
     pub seq_num_not_trusted: u64,
 }
 
@@ -54,11 +54,13 @@ pub struct HandlerCounters {
     pub snapshots: MessageCounters,
     /// Lost messages that a replay service sent again.
     pub replays: MessageCounters,
-    /// Packets that a replay service sent and that are of no gap awaited, or arrived again or out of order: not used.
+    /// Packets of a replay service that were not used: they belong to no awaited gap, were
+    /// repeated, or were out of order.
     pub replays_not_awaited: u64,
-    /// Packets that a replay service sent and that may be of another session by their SendingTimes: not used.
+    /// Packets of a replay service that were not used because, by their SendingTimes, they may
+    /// belong to another session.
     pub replays_refused: u64,
-    /// Replacements of templates that took effect.
+    /// Replacements of templates that have taken effect.
     pub replacements: u64,
 }
 

@@ -10,16 +10,16 @@ use crate::market::Adapt;
 use crate::recovery::Recovery;
 use tickwire_fast::Packet;
 
-/// Why the rest of a packet was not decoded.
+/// Reason why the rest of a packet was not decoded.
 #[derive(Debug)]
 enum Failure<E> {
     /// A message was not decoded.
     Decode { offset: usize, error: E },
-    /// The header before a message is not one.
+    /// The header before a message is malformed.
     Header { offset: usize },
 }
 
-/// Remaining work after a packet of the incremental feed.
+/// Result of a packet of the incremental feed, for the arbiter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PacketOutcome {
     /// The highest number of its messages.
@@ -30,16 +30,16 @@ pub(super) struct PacketOutcome {
     pub(super) lost: Option<u64>,
     /// Messages decoded.
     pub(super) messages: u32,
-    /// SendingTime of the last message, where that is wanted.
+    /// SendingTime of the last message, if replays need it.
     pub(super) sending_time: Option<u64>,
 }
 
 /// Result of a replayed packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReplayedPacket {
-    /// All of it was decoded and understood; `last` is the highest number of its messages.
+    /// All of it was decoded and interpreted; `last` is the highest number of its messages.
     Whole { last: u64 },
-    /// Some of it was not decoded or not understood.
+    /// Part of it was not decoded or not interpreted.
     Faulty,
 }
 
@@ -51,14 +51,14 @@ struct MessagePlace {
 }
 
 impl MessagePlace {
-    /// The delivery of a message of this many bytes in a packet.
+    /// Returns the delivery of a message of `len` bytes in a packet.
     const fn delivery(self, packet: Delivery, len: usize) -> Delivery {
         let Self { index, offset } = self;
         Delivery { index, offset, len: len as u32, ..packet }
     }
 }
 
-/// Decodes the messages of a packet and shows each with its place.
+/// Decodes the messages of a packet and passes each on with its place.
 fn decode_packet<E: Engine>(
     engine: &mut E,
     framing: &Framing,
@@ -91,7 +91,7 @@ fn decode_packet<E: Engine>(
     Ok(())
 }
 
-/// Counts what was not decoded and tells the sink.
+/// Counts a failure and reports it to the sink.
 fn report<E: Engine>(
     failure: &Failure<E::Error>,
     seq_num: Option<u64>,
@@ -129,8 +129,8 @@ impl<A> Decoding<A> {
         matches!(self.framing.reset_policy(), ResetPolicy::Never | ResetPolicy::Template)
     }
 
-    /// A packet of the incremental feed, in its turn. Messages before `delivery.index` are decoded
-    /// and not reported: they are known from another copy.
+    /// Handles the next packet of the incremental feed. Messages before `delivery.index` are
+    /// decoded but not reported: another copy delivered them.
     pub(super) fn incremental<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -151,9 +151,10 @@ impl<A> Decoding<A> {
         if delivery.seq_num.is_some() {
             recovery.handle_progress(packet_seq_num);
         }
-        // A packet has no more messages than bytes: a number further off is not one of its own.
+        // A packet has no more messages than bytes: a number outside this range is not one of its
+        // own.
         let numbers = packet_seq_num..=packet_seq_num.saturating_add(bytes.len() as u64);
-        // Where nothing numbers packets, messages have the only numbers there are.
+        // Without numbers of packets, the numbers of messages are the only ones.
         let is_unnumbered = delivery.seq_num.is_none() && !*numbers_messages;
         let mut last_decoded = None;
         let mut damaged = None;
@@ -202,7 +203,7 @@ impl<A> Decoding<A> {
             tell_changes(recovery, sink);
         });
         if let Err(failure) = decoded {
-            // Where messages have numbers, the next one at least is among what is lost.
+            // If messages have numbers, at least the next one is lost.
             let next = |last: u64| last.saturating_add(1);
             outcome.lost = Some(last_decoded.map_or(packet_seq_num, next));
             report::<E>(&failure, delivery.seq_num, counters, sink);
@@ -218,7 +219,7 @@ impl<A> Decoding<A> {
         outcome
     }
 
-    /// A packet of the snapshot feed that arrived on this line.
+    /// Handles a packet of the snapshot feed that arrived on this line.
     pub(super) fn snapshot<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -256,7 +257,7 @@ impl<A> Decoding<A> {
         }
     }
 
-    /// A packet of the feed of definitions that arrived on this line.
+    /// Handles a packet of the definition feed that arrived on this line.
     pub(super) fn definitions<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -287,7 +288,8 @@ impl<A> Decoding<A> {
         }
     }
 
-    /// SendingTimes of the messages of a packet, as far as it can be decoded.
+    /// Returns the SendingTimes of the messages of a packet, up to the first that cannot be
+    /// decoded.
     pub(super) fn sending_times<E: Engine>(
         &self,
         engine: &mut E,
@@ -301,7 +303,7 @@ impl<A> Decoding<A> {
         }
         self.lose_dictionaries(engine);
         let mut times = None;
-        // Whoever applies the packet reports what cannot be decoded.
+        // Errors are reported when the packet is applied.
         let _ = decode_packet(engine, &self.framing, bytes, |_, decoded| {
             if let Some(time) = self.adapter.sending_time(decoded.message) {
                 times = Some(SendingTimes::extended(times, time));
@@ -318,7 +320,8 @@ impl<A> Decoding<A> {
         }
     }
 
-    /// A lost packet that a replay service sent again; messages before `packet.index` are known.
+    /// Handles a lost packet that a replay service sent again; messages before `packet.index` were
+    /// already delivered.
     pub(super) fn replayed<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -374,9 +377,10 @@ impl<A> Decoding<A> {
         self.settle(sink);
     }
 
-    /// Ends waits that are over.
+    /// Fires the timers that are due.
     pub(super) fn handle_timeout<M: ?Sized>(&mut self, now_ns: u64, sink: &mut impl Sink<M>) {
-        // Each at its own time: however late the timer is, books change at the same moments.
+        // Each timer fires with its own time: however late this call is, books change at the same
+        // moments.
         while let Some(due_ns) = self.recovery.poll_timeout().filter(|due_ns| now_ns >= *due_ns) {
             self.recovery.handle_timeout(due_ns);
             self.settle(sink);
@@ -386,7 +390,7 @@ impl<A> Decoding<A> {
         }
     }
 
-    /// Nothing more comes.
+    /// Handles the end of the input.
     pub(super) fn finish<M: ?Sized>(&mut self, sink: &mut impl Sink<M>) {
         self.recovery.finish();
         self.settle(sink);
@@ -404,8 +408,8 @@ impl<A> Decoding<A> {
         self.settle(sink);
     }
 
-    /// Reports to the books whether packets with unexpected sequence numbers have arrived that are
-    /// later than the next delivered packet, which has this number, if there is one.
+    /// Reports to the books whether packets with unexpected sequence numbers arrived after the next
+    /// delivered packet. `seq_num` is the number of that packet, if there is one.
     #[inline]
     pub(super) fn note_sequence<M: ?Sized>(
         &mut self,

@@ -4,30 +4,34 @@ use super::{Adapt, Engine, Handler, Sink, Source};
 
 /// A handler that a loop drives with packets and time, over sockets or captures.
 ///
-/// [`Handler`] is one; a feed with a codec or an order of lines of its own implements this to use
-/// the same loops. `S` takes what comes out. Times are nanoseconds of one clock and do not go back.
+/// [`Handler`] is one. A feed with its own codec or its own order of lines implements this trait to
+/// use the same loops. `S` receives the output. Times are nanoseconds of one clock and do not go
+/// back.
 pub trait PacketHandler<S: ?Sized> {
-    /// Takes a packet of `source` that was received at `received_ns`.
+    /// Handles a packet of `source` that was received at `received_ns`.
     fn handle_packet(&mut self, received_ns: u64, source: Source, packet: &[u8], sink: &mut S);
 
-    /// Acts on timers due at `now_ns`. All packets received before must have been handed in.
+    /// Fires the timers due at `now_ns`. All packets received before must have been passed in.
     fn handle_timeout(&mut self, now_ns: u64, sink: &mut S);
 
-    /// When to call [`handle_timeout`](Self::handle_timeout); `None` if no timer is set.
+    /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout); `None` if no
+    /// timer is set.
     fn poll_timeout(&self) -> Option<u64>;
 
-    /// When the next packet or snapshot that waits is let go; `None` if none waits. Other timers, such as those of silent
-    /// lines, are left out: the end of a capture is not silence.
+    /// Returns the time at which the next waiting packet or snapshot is released; `None` if none
+    /// waits. Other timers, such as those of silent lines, are left out: the end of a capture is
+    /// not silence.
     fn poll_waiting(&self) -> Option<u64> {
         None
     }
 
-    /// Acts on the timers that are due by `to_ns`, each at its time, so that what becomes of packets depends on when
-    /// they were received and not on when this is called. It was called up to `from_ns` before.
+    /// Fires the timers that are due by `to_ns`, each at its own time, so that results depend on
+    /// the times at which packets were received, not on the time of this call. The previous call
+    /// ended at `from_ns`.
     fn fire_due(&mut self, from_ns: u64, to_ns: u64, sink: &mut S) {
         let mut last_ns = None;
         while let Some(due_ns) = self.poll_timeout().filter(|due_ns| *due_ns <= to_ns) {
-            // A timer that does not move on is due at the end of the interval, once.
+            // A timer whose time does not advance fires once, at the end of the interval.
             let at_ns = if last_ns == Some(due_ns) { to_ns } else { due_ns.max(from_ns) };
             self.handle_timeout(at_ns, sink);
             if at_ns == to_ns && self.poll_timeout() == Some(due_ns) {

@@ -10,33 +10,33 @@ use tickwire_fast::{
 use super::SeqNumField;
 use crate::framing;
 
-/// A message, how many bytes it took, and its sequence number if it has one.
+/// A message, its length in bytes, and its sequence number if it has one.
 #[derive(Clone, Copy, Debug)]
 pub struct Decoded<'e, M: ?Sized> {
-    /// The message, good until the engine's next call.
+    /// The message, valid until the engine's next call.
     pub message: &'e M,
-    /// Bytes it took from the front of the input, at least 1.
+    /// Bytes consumed from the front of the input, at least 1.
     pub len: usize,
     /// Its sequence number, if the engine knows its field.
     pub seq_num: Option<u64>,
 }
 
-/// Decodes the messages of one feed, whose dictionaries it keeps.
+/// Decodes the messages of one feed and keeps its dictionaries.
 pub trait Engine {
     /// Type of decoded messages.
     type Message: ?Sized;
-    /// Why a message was not decoded.
+    /// Reason why a message was not decoded.
     type Error: Error + 'static;
 
-    /// Begins a packet, or a message under a message policy: resets the dictionaries if the feed
-    /// does so.
+    /// Begins a packet; with the reset policy `message`, begins a message. Resets the dictionaries
+    /// if the feed does so there.
     fn begin_packet(&mut self);
 
     /// Reports lost bytes: nothing is decoded until the next reset of the dictionaries.
     fn lose_dictionaries(&mut self);
 
-    /// Decodes the message at the front of what is left of a packet. Where the buffer continues behind it, a
-    /// decoder may look there, and needs no copy of short packets then.
+    /// Decodes the first message of the rest of a packet. If the memory behind the packet is
+    /// readable, a decoder may read there, and then need not copy short packets.
     ///
     /// # Errors
     /// The reason; the rest of the packet is then abandoned.
@@ -55,7 +55,7 @@ pub struct Dynamic {
 }
 
 impl Dynamic {
-    /// An engine around `decoder`, whose messages have their sequence number in `seq_num`.
+    /// Creates an engine around `decoder`, whose messages have their sequence number in `seq_num`.
     pub fn new(decoder: Decoder, seq_num: &SeqNumField) -> Self {
         let program = decoder.program();
         let slot = |(template, index): (&TemplateLayout, Option<usize>)| {
@@ -67,7 +67,7 @@ impl Dynamic {
     }
 }
 
-/// By template, where in the record the sequence number is.
+/// Returns by template the index of the sequence number in the record.
 pub(super) fn seq_num_indexes(program: &Program, seq_num: &SeqNumField) -> Vec<Option<usize>> {
     let index_in = |template: &TemplateLayout| {
         let mut fields = program.fields_of(template.segment).iter();
@@ -85,7 +85,8 @@ impl Engine for Dynamic {
     }
 
     fn lose_dictionaries(&mut self) {
-        // No message is empty, so this fails, and a failure is what a decoder waits after.
+        // No message is empty, so this decoding fails; after a failure the decoder waits for a
+        // reset.
         let _ = self.decoder.decode(&[]);
     }
 
@@ -103,7 +104,7 @@ impl Engine for Dynamic {
     }
 }
 
-/// The decoder's word for a framing's reset policy.
+/// Converts a framing's reset policy to the decoder's.
 impl From<framing::ResetPolicy> for tickwire_fast::ResetPolicy {
     fn from(policy: framing::ResetPolicy) -> Self {
         match policy {

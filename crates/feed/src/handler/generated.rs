@@ -9,24 +9,25 @@ use tickwire_fast::{Error, ErrorKind, Message, MessageBuilder, Program};
 use super::engine::seq_num_indexes;
 use super::{Decoded, Engine, SeqNumField};
 
-/// The decoder of a generated module. Templates that the module does not know, or that have changed
-/// since it was generated, are decoded by the dynamic decoder, with the same dictionaries.
+/// The decoder of a generated module. The dynamic decoder decodes templates that the module does
+/// not know, or that have changed since it was generated, with the same dictionaries.
 #[derive(Debug)]
 pub struct Generated<T: Templates> {
     latest: GeneratedMessage<T>,
-    /// By template, where in the record the sequence number is.
+    /// By template, the index of the sequence number in the record.
     seq_num_at: Vec<Option<usize>>,
 }
 
 impl<T: Templates> Generated<T> {
-    /// An engine around `decoder`, whose messages have their sequence number in `seq_num`.
-    /// [`generated::Decoder::adopting`] makes a decoder that runs whatever the templates are.
+    /// Creates an engine around `decoder`, whose messages have their sequence number in `seq_num`.
+    /// [`generated::Decoder::adopting`] creates a decoder that accepts any templates.
     pub fn new(decoder: generated::Decoder<T>, seq_num: &SeqNumField) -> Self {
         let seq_num_at = seq_num_indexes(decoder.program(), seq_num);
         Self { latest: GeneratedMessage { decoder, is_dynamic: false }, seq_num_at }
     }
 
-    /// The decoder, to see which templates run generated and how many messages did not.
+    /// Returns the decoder, which tells the templates that run generated code, and the number of
+    /// messages that did not.
     pub const fn decoder(&self) -> &generated::Decoder<T> {
         &self.latest.decoder
     }
@@ -40,7 +41,8 @@ pub struct GeneratedMessage<T: Templates> {
 }
 
 impl<T: Templates> GeneratedMessage<T> {
-    /// The message: the module's, or the dynamic decoder's where the module does not know it.
+    /// Returns the message: as a type of the module, or of the dynamic decoder if the module does
+    /// not know it.
     pub fn message(&self) -> generated::Message<'_, T> {
         match self.is_dynamic {
             true => generated::Message::Dynamic(self.decoder.dynamic_message()),
@@ -48,7 +50,8 @@ impl<T: Templates> GeneratedMessage<T> {
         }
     }
 
-    /// The message as one of the dynamic engine, copied into `builder` where generated code decoded it.
+    /// Returns the message as one of the dynamic engine; a message that generated code decoded is
+    /// copied into `builder`.
     ///
     /// # Errors
     /// Those of [`MessageBuilder`] for a message beyond its limits.
@@ -59,23 +62,23 @@ impl<T: Templates> GeneratedMessage<T> {
         }
     }
 
-    /// The program of the template set.
+    /// Returns the program of the template set.
     pub fn program(&self) -> &Arc<Program> {
         self.decoder.program()
     }
 
-    /// The index of the message's template in the set.
+    /// Returns the index of the message's template in the set.
     pub fn template_index(&self) -> usize {
         match self.message() {
             generated::Message::Dynamic(message) => message.template_index(),
-            // Before the first message there is none: the first template stands for it.
+            // Before the first message there is no template; the first one stands for it.
             generated::Message::Known(known) => {
                 self.decoder.template_index(T::number(known)).unwrap_or_default()
             }
         }
     }
 
-    /// The name of the message's template.
+    /// Returns the name of the message's template.
     pub fn template_name(&self) -> &str {
         let template = self.program().templates().get(self.template_index());
         template.map_or("", |template| &template.name.local)
@@ -91,7 +94,8 @@ impl<T: Templates> Engine for Generated<T> {
     }
 
     fn lose_dictionaries(&mut self) {
-        // No message is empty, so this fails, and a failure is what a decoder waits after.
+        // No message is empty, so this decoding fails; after a failure the decoder waits for a
+        // reset.
         let _ = self.latest.decoder.decode(&[]);
     }
 
@@ -110,7 +114,7 @@ impl<T: Templates> Engine for Generated<T> {
     }
 }
 
-/// The unsigned integer in the field at `index` of a message.
+/// Returns the unsigned integer in the field at `index` of a message.
 fn number_of<T: Templates>(message: &GeneratedMessage<T>, index: usize) -> Option<u64> {
     match message.message() {
         generated::Message::Dynamic(message) => match message.root().value(index) {

@@ -1,12 +1,13 @@
-//! Packets whose own number and that of their first message are equal, as a rule: one where they are not is damaged.
+//! Detects damaged packets on feeds where the packet's own number equals that of its first message.
 //!
-//! The rule ends, and is learnt again, where numbers part for good: packets and messages continue one by one, each in its own
-//! count, or two packets in a row are apart by as much. A reset and a long gap end it too.
+//! The rule ends, and is learnt again, if the numbers diverge permanently: packets and messages
+//! continue one by one, each in its own sequence, or two consecutive packets differ by the same
+//! amount. A reset and a long gap end it too.
 
-/// Packets in a row whose numbers are equal that make it the rule.
+/// Consecutive packets with equal numbers that establish the rule.
 const EQUAL_MIN: u32 = 16;
 
-/// Packets in a row whose numbers differ that make an end of the rule.
+/// Consecutive packets with different numbers that end the rule.
 const DIFFERING_MAX: u32 = 4;
 
 /// Compares the number of each packet with that of its first message.
@@ -14,16 +15,16 @@ const DIFFERING_MAX: u32 = 4;
 pub(super) struct NumberAgreement {
     equal: u32,
     differing: u32,
-    /// The number of the packet before.
+    /// The number of the previous packet.
     packet: u64,
-    /// The number of the last message of that.
+    /// The number of its last message.
     message: u64,
-    /// By how much the packet before was apart, if it broke the rule.
+    /// Difference of the numbers of the previous packet, if it broke the rule.
     apart: u64,
 }
 
 impl NumberAgreement {
-    /// Takes the numbers of a packet. Returns whether they break the rule.
+    /// Compares the numbers of a packet. Returns true if they break the rule.
     #[inline]
     pub(super) fn is_broken_by(&mut self, packet: u64, message: u64) -> bool {
         let is_broken = packet != message && self.note_differing(packet, message);
@@ -35,7 +36,7 @@ impl NumberAgreement {
         is_broken
     }
 
-    /// Takes the number of a further message of the packet.
+    /// Records the number of a further message of the packet.
     #[inline]
     pub(super) fn note_message(&mut self, message: u64) {
         self.message = message;
@@ -61,7 +62,7 @@ impl NumberAgreement {
 mod tests {
     use super::*;
 
-    /// After packets 1 to 17, whose numbers are those of their messages.
+    /// Returns the state after packets 1 to 17, whose numbers equal those of their messages.
     fn ruled() -> NumberAgreement {
         let mut agreement = NumberAgreement::default();
         assert!((1..18).all(|number| !agreement.is_broken_by(number, number)));
@@ -87,7 +88,7 @@ mod tests {
         assert_eq!(differing, [true, false, false, false]);
     }
 
-    /// The first packet with several messages: its own number is the next one, as is that of each message.
+    /// The first packet with several messages: packets and messages each count on by one.
     #[test]
     fn numbers_that_go_on_one_by_one_break_no_rule() {
         let mut agreement = ruled();

@@ -10,9 +10,9 @@
 //!
 //! Bad input never stops the handler. A packet without a sequence number, with an unexpected
 //! number, truncated or with unknown templates is counted and dropped. If every packet resets the
-//! dictionaries, a packet that cannot be decoded waits for the other line's copy; messages before
-//! the error are delivered once. Packets lost on both lines make books stale until updates or a
-//! snapshot prove them.
+//! dictionaries, a packet that cannot be decoded is replaced by the other line's copy if that
+//! arrives in time; messages before the error are delivered once. Packets lost on both lines make
+//! books stale until updates or a snapshot prove them fresh.
 //!
 //! # Examples
 //!
@@ -95,8 +95,8 @@ use chunk_pool::ChunkPool;
 /// Source of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// A line of the feed of instrument definitions. Lines are not arbitrated: what one has told already is
-    /// nothing new.
+    /// A line of the definition feed. Lines are not arbitrated: repeated definitions report nothing
+    /// new.
     Definitions(Line),
     /// A line of the incremental feed.
     Incremental(Line),
@@ -114,12 +114,12 @@ impl fmt::Display for Source {
     }
 }
 
-/// A feed beside the incremental one, both of its lines.
+/// A feed beside the incremental one, with both of its lines.
 #[derive(Debug)]
 struct Beside<E> {
     framers: [Framer; 2],
     engines: [E; 2],
-    /// The number of the next packet; `None` before the first, 0 where packets have none.
+    /// The number of the next packet; `None` before the first, 0 if packets have no numbers.
     next: [Option<u64>; 2],
 }
 
@@ -130,8 +130,8 @@ impl<E> Beside<E> {
     }
 }
 
-/// The segment, unless it is a preamble alone: truncated or a sign of life, it says nothing of the message that its
-/// number is for.
+/// Returns the segment unless it is only a preamble. A bare preamble is a truncated packet or a
+/// sign of life, so its number belongs to no message.
 #[inline]
 fn with_message(segment: Segment<'_>) -> Result<Segment<'_>, FramingError> {
     if segment.bytes.is_empty() && !segment.preamble.is_empty() {
@@ -157,8 +157,8 @@ pub struct Handler<E, A> {
 }
 
 impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
-    /// A handler before its first packet. `engine` is called for each feed that keeps dictionaries of
-    /// its own: the incremental one and both lines of snapshots and of definitions.
+    /// Creates a handler. `engine` is called for each feed that has its own dictionaries: the
+    /// incremental feed, and both lines of snapshots and of definitions.
     ///
     /// # Errors
     /// [`HandlerConfigError`] if the feed cannot be handled as described.
@@ -183,49 +183,50 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         &self.channel.counters
     }
 
-    /// Counters, arbiter and books.
+    /// Returns counters, arbiter and books.
     pub const fn view(&self) -> HandlerView<'_> {
         let Channel { counters, arbiter, decoding, staging, .. } = &self.channel;
         let is_replacement_waiting = staging.is_waiting();
         HandlerView { counters, arbiter, recovery: &decoding.recovery, is_replacement_waiting }
     }
 
-    /// The arbiter, for its counters.
+    /// Returns the arbiter, for its counters.
     pub const fn arbiter(&self) -> &Arbiter {
         &self.channel.arbiter
     }
 
-    /// The books.
+    /// Returns the books.
     pub const fn recovery(&self) -> &Recovery {
         &self.channel.decoding.recovery
     }
 
-    /// The books, to add instruments with books of their own depth.
+    /// Returns the books, for example to add instruments with their own depth.
     pub const fn recovery_mut(&mut self) -> &mut Recovery {
         &mut self.channel.decoding.recovery
     }
 
-    /// The engine of the incremental feed.
+    /// Returns the engine of the incremental feed.
     pub const fn engine(&self) -> &E {
         &self.channel.engine
     }
 
-    /// The same with an engine for lost packets that a replay service sends again: gaps then come from
-    /// [`poll_lost`](Self::poll_lost).
+    /// Adds an engine for lost packets that a replay service sends again;
+    /// [`poll_lost`](Self::poll_lost) then returns gaps.
     pub fn with_replay(mut self, engine: E) -> Self {
         self.channel.add_replay(engine);
         self
     }
 
-    /// The next gap to request from a replay service, or a reset. `None` without
+    /// Returns the next gap to request from a replay service, or a reset. `None` without
     /// [`with_replay`](Self::with_replay).
     pub fn poll_lost(&mut self) -> Option<Lost> {
         self.channel.replays.as_mut()?.poll()
     }
 
-    /// Takes the FAST bytes, without preamble, of a lost packet that arrived at `received_ns`. Packets of a
-    /// gap must come in ascending order. Its updates are applied to stale books that they follow, once the lines have shown that
-    /// its session is theirs.
+    /// Handles a lost packet of a replay service that arrived at `received_ns`; `bytes` are its
+    /// FAST bytes, without preamble. Pass the packets of a gap in ascending order. Updates are
+    /// applied to stale books that they continue, once the lines have shown that the packet belongs
+    /// to their session.
     pub fn handle_replayed(
         &mut self,
         received_ns: u64,
@@ -236,17 +237,18 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         self.channel.handle_replayed(received_ns, seq_num, bytes, sink);
     }
 
-    /// Nothing more comes of a gap. If all of it was replayed, books that were fresh before it are fresh
-    /// again.
+    /// Ends the replay of a gap. If all of it was replayed, books that were fresh before the gap
+    /// are fresh again.
     pub fn handle_replay_done(&mut self, gap: Gap, sink: &mut impl Sink<E::Message>) {
         self.channel.handle_replay_done(gap, sink);
     }
 
-    /// Takes new templates: at once if nothing was decoded yet, else they wait for a reset. A later
-    /// replacement takes the place of one that waits.
+    /// Replaces the templates: at once if nothing was decoded yet, else at the next reset. A later
+    /// replacement supersedes a waiting one.
     ///
     /// # Errors
-    /// [`HandlerConfigError`] if sequence numbers would be found elsewhere; nothing changes then.
+    /// [`HandlerConfigError`] if the new templates have their sequence numbers elsewhere; nothing
+    /// changes then.
     pub fn replace(
         &mut self,
         replacement: Replacement<E, A>,
@@ -254,7 +256,7 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         self.channel.replace(replacement).inspect(|_| self.take_engines())
     }
 
-    /// Takes over the engines of a replacement that took effect.
+    /// Installs the engines of a replacement that took effect.
     fn take_engines(&mut self) {
         if let Some(engines) = self.channel.staging.take_engines() {
             let [snapshots, definitions] = *engines;
@@ -263,7 +265,7 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         }
     }
 
-    /// Takes a packet that arrived at `received_ns`; time should not go back.
+    /// Handles a packet that arrived at `received_ns`; times should not go back.
     pub fn handle_packet(
         &mut self,
         received_ns: u64,
@@ -285,7 +287,8 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
                             is_whole = true;
                             channel.handle_segment(received_ns, line, &segment, sink);
                         }
-                        // Another order or the other line may have it yet; if not, its number is a gap.
+                        // The missing chunks may come out of order or on the other line; if not,
+                        // the number becomes a gap.
                         Err(error) if chunks.is_some() && error.kind.is_of_chunks() => {}
                         Err(error) => {
                             channel.handle_framing_error(received_ns, source, error, sink)
@@ -323,8 +326,8 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         }
     }
 
-    /// Declares lost what has been missing for too long at `now_ns`. All packets received before
-    /// must have been passed to the handler.
+    /// Fires the timers due at `now_ns`, which declare missing packets lost. All packets received
+    /// before must have been passed to the handler.
     pub fn handle_timeout(&mut self, now_ns: u64, sink: &mut impl Sink<E::Message>) {
         self.channel.handle_timeout(now_ns, sink);
         self.take_engines();
@@ -336,7 +339,8 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         self.channel.decoding.finish(sink);
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout); `None` while nothing is held.
+    /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout); `None` while
+    /// nothing is held.
     pub fn poll_timeout(&self) -> Option<u64> {
         self.channel.poll_timeout()
     }

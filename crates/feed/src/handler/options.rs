@@ -11,9 +11,9 @@ use crate::recovery::RecoveryOptions;
 /// Position of the sequence number of a packet.
 #[derive(Clone, Debug, Default)]
 pub enum SequenceSource {
-    /// Nowhere: packets of both lines are taken as they come, so only one line makes sense.
+    /// Nowhere: packets of both lines are used in order of arrival, so only one line makes sense.
     None,
-    /// In the first message that has one.
+    /// In the first message that has a number.
     Message(SeqNumPeek),
     /// In the preamble that the framing describes.
     #[default]
@@ -27,13 +27,14 @@ pub struct HandlerOptions {
     pub framing: Framing,
     /// Position of the sequence numbers. Default: in the preamble.
     pub sequence: SequenceSource,
-    /// How lines A and B become one.
+    /// How lines A and B are arbitrated.
     pub arbiter: ArbiterOptions,
     /// How books become fresh.
     pub recovery: RecoveryOptions,
-    /// How often the feed sends at least something, in nanoseconds: see
-    /// [`Preset::heartbeat_ns`](crate::framing::Preset::heartbeat_ns). A channel on which no line sends
-    /// anything for twice as long is silent, and its books are stale. `None` never is. Default 60 s.
+    /// Longest time between two packets of the feed, in nanoseconds: see
+    /// [`Preset::heartbeat_ns`](crate::framing::Preset::heartbeat_ns). A channel without packets on
+    /// any line for twice as long is silent, and its books are stale. With `None` it is never
+    /// silent. Default 60 s.
     pub heartbeat_ns: Option<u64>,
 }
 
@@ -49,19 +50,19 @@ impl Default for HandlerOptions {
     }
 }
 
-/// Why a feed cannot be handled as described.
+/// Reason why a feed cannot be handled as described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HandlerConfigError {
     /// A packet has several parts or a message several packets, and dictionaries live longer than a
-    /// message: what one part leaves behind would depend on which line sent it.
+    /// message. Their state would depend on the line that sent each part.
     PartsShareDictionaries,
-    /// The numbers are to be found in the preamble, and the framing does not say where.
+    /// Numbers are expected in the preamble, but the framing gives no position.
     PreambleWithoutSeqNum,
-    /// New templates would find sequence numbers in another place: preamble, messages or nowhere.
+    /// New templates have their sequence numbers elsewhere: preamble, messages or nowhere.
     SequenceSourceChanged,
-    /// The numbers are to be found in messages, and no template has the field in a place that can
-    /// be found without decoding.
+    /// Numbers are expected in messages, but no template has the field in a place that can be found
+    /// without decoding.
     SeqNumNotFound,
 }
 

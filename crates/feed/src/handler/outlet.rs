@@ -14,12 +14,12 @@ use crate::recovery::Recovery;
 enum Feed {
     Definitions,
     Incremental,
-    /// Lost packets, sent again.
+    /// Lost packets that were replayed.
     Replay,
     Snapshot,
 }
 
-/// Hands what a message says to the books and to the user's sink.
+/// Passes the content of a message to the books and to the user's sink.
 pub(super) struct Outlet<'a, M: ?Sized, S> {
     recovery: &'a mut Recovery,
     sink: &'a mut S,
@@ -36,7 +36,7 @@ impl<'a, M: ?Sized, S: Sink<M>> Outlet<'a, M, S> {
         Self { recovery, sink, delivery, feed, reset_to, had_snapshot, message }
     }
 
-    /// For a message of the incremental feed.
+    /// Creates the sink for a message of the incremental feed.
     #[inline]
     pub(super) fn incremental(
         recovery: &'a mut Recovery,
@@ -46,8 +46,8 @@ impl<'a, M: ?Sized, S: Sink<M>> Outlet<'a, M, S> {
         Self::new(recovery, sink, delivery, Feed::Incremental)
     }
 
-    /// For a message of the snapshot feed: updates, trades and resets there are none of the books'
-    /// business.
+    /// Creates the sink for a message of the snapshot feed: its updates, trades and resets do not
+    /// reach the books.
     pub(super) fn snapshot(
         recovery: &'a mut Recovery,
         sink: &'a mut S,
@@ -56,8 +56,8 @@ impl<'a, M: ?Sized, S: Sink<M>> Outlet<'a, M, S> {
         Self::new(recovery, sink, delivery, Feed::Snapshot)
     }
 
-    /// For a message of the feed of definitions: all but definitions and status is none of the books'
-    /// business.
+    /// Creates the sink for a message of the definition feed: only definitions and status reach the
+    /// books.
     pub(super) fn definitions(
         recovery: &'a mut Recovery,
         sink: &'a mut S,
@@ -66,7 +66,8 @@ impl<'a, M: ?Sized, S: Sink<M>> Outlet<'a, M, S> {
         Self::new(recovery, sink, delivery, Feed::Definitions)
     }
 
-    /// For a message of a lost packet: later ones were handled before it, so only its updates count.
+    /// Creates the sink for a message of a replayed packet: later messages were handled before it,
+    /// so only its updates count.
     pub(super) fn replay(recovery: &'a mut Recovery, sink: &'a mut S, delivery: Delivery) -> Self {
         Self::new(recovery, sink, delivery, Feed::Replay)
     }
@@ -154,7 +155,7 @@ impl<M: ?Sized, S: Sink<M>> MarketSink for Outlet<'_, M, S> {
 
     fn event(&mut self, event: &MarketEvent<'_>) {
         let is_new = match (event, self.feed) {
-            // Feeds of snapshots repeat the status in every round.
+            // Snapshot feeds repeat the status in every round.
             (_, Feed::Replay) => false,
             (MarketEvent::Status(status), feed) => {
                 self.recovery.handle_status(status) || feed == Feed::Incremental

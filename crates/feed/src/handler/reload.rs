@@ -1,15 +1,15 @@
 //! Templates that change while a channel runs.
 //!
-//! A [`Replacement`] is everything of a channel that depends on its templates: engines, the adapter
-//! that is bound to their records, and the place of the sequence number. It is made from the new
-//! template file beside the running one and handed to
+//! A [`Replacement`] is everything in a channel that depends on its templates: engines, the adapter
+//! that is bound to their records, and the position of the sequence number. It is created from the
+//! new template file while the old one runs, and passed to
 //! [`Handler::replace`](super::Handler::replace). It takes effect
 //!
-//! - at once, where the running templates have never decoded a message,
-//! - at the next reset of the channel (SequenceReset, or numbers that start again),
-//! - with the first packet whose template only the new set knows, where no reset was seen.
+//! - at once, if the running templates have never decoded a message,
+//! - at the next reset of the channel (SequenceReset, or numbers that restart),
+//! - with the first packet whose template only the new set knows, if no reset was seen.
 //!
-//! Until then the running set continues decoding. Books, gaps and sequence numbers stay.
+//! Until then the running set continues to decode. Books, gaps and sequence numbers are kept.
 
 use super::channel::Channel;
 use super::decoding::{Decoding, PacketOutcome};
@@ -30,8 +30,8 @@ pub struct Replacement<E, A> {
 }
 
 impl<E, A> Replacement<E, A> {
-    /// Creates a replacement. `engine` is called for each feed that keeps dictionaries of its own;
-    /// `adapter` is bound to the same templates, and `sequence` found in them.
+    /// Creates a replacement. `engine` is called for each feed that has its own dictionaries;
+    /// `adapter` is bound to the same templates, and `sequence` is found in them.
     pub fn new(mut engine: impl FnMut() -> E, adapter: A, sequence: SequenceSource) -> Self {
         let beside = Box::new([[engine(), engine()], [engine(), engine()]]);
         Self { engine: engine(), beside, replay_engine: engine(), adapter, sequence }
@@ -41,13 +41,13 @@ impl<E, A> Replacement<E, A> {
 /// When a replacement takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replaced {
-    /// It has: nothing was decoded before.
+    /// It has taken effect: nothing was decoded before.
     AtOnce,
-    /// At the next reset, or the first packet that only it can decode.
+    /// It takes effect at the next reset, or at the first packet that only it can decode.
     AtReset,
 }
 
-/// The parts of a channel that decode: all but the arbiter, which holds the packet.
+/// The decoding parts of a channel: all except the arbiter, which owns the packet.
 pub(super) struct Running<'c, E, A> {
     pub(super) engine: &'c mut E,
     pub(super) replays: &'c mut Option<Replays<E>>,
@@ -58,8 +58,8 @@ pub(super) struct Running<'c, E, A> {
 }
 
 impl<E: Engine, A: Adapt<E::Message>> Running<'_, E, A> {
-    /// Decodes a packet in its turn. One of a template that only the waiting templates know makes these
-    /// take effect: the exchange has changed over, and no reset was seen.
+    /// Decodes the next packet. If only the waiting templates know its template, they take effect:
+    /// the exchange has changed over, and no reset was seen.
     pub(super) fn decode(
         &mut self,
         bytes: &[u8],
@@ -73,13 +73,13 @@ impl<E: Engine, A: Adapt<E::Message>> Running<'_, E, A> {
             return outcome;
         }
         let framing = self.decoding.framing;
-        // Where dictionaries are never emptied, a second try would not find them as they were.
+        // If dictionaries are never reset, a second attempt would find them changed.
         if framing.reset_policy() == ResetPolicy::Never || !self.staging.can_decode(&framing, bytes)
         {
             return outcome;
         }
         self.switch();
-        // The packet is decoded after all.
+        // The packet is decoded after all, so the failed attempt does not count.
         self.counters.messages = before;
         self.decode_once(bytes, delivery, sink)
     }
@@ -94,7 +94,7 @@ impl<E: Engine, A: Adapt<E::Message>> Running<'_, E, A> {
         self.decoding.incremental(self.engine, bytes, delivery, counters, sink)
     }
 
-    /// Puts the waiting replacement, if there is one, in the place of what runs.
+    /// Installs the waiting replacement, if there is one.
     pub(super) fn switch(&mut self) {
         let Some(waiting) = self.staging.waiting.take() else { return };
         let Replacement { engine, beside, replay_engine, adapter, sequence } = *waiting;
@@ -110,8 +110,8 @@ impl<E: Engine, A: Adapt<E::Message>> Running<'_, E, A> {
     }
 }
 
-/// A replacement that waits, and engines of snapshots and definitions that the handler has not taken
-/// over yet.
+/// A waiting replacement, and engines of snapshots and definitions that the handler has not
+/// installed yet.
 #[derive(Debug)]
 pub(super) struct Staging<E, A> {
     waiting: Option<Box<Replacement<E, A>>>,
@@ -138,7 +138,7 @@ impl<E, A> Staging<E, A> {
         self.waiting.as_ref().map(|waiting| &waiting.sequence)
     }
 
-    /// Engines of snapshots and of definitions, once after a replacement took effect.
+    /// Returns the engines of snapshots and of definitions, once after a replacement took effect.
     #[inline]
     pub(super) fn take_engines(&mut self) -> Option<Box<[[E; 2]; 2]>> {
         self.beside.take()
@@ -176,7 +176,7 @@ fn decodes<E: Engine>(engine: &mut E, framing: &Framing, bytes: &[u8]) -> bool {
 }
 
 impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
-    /// Takes new templates, to take effect at once or at a reset.
+    /// Accepts new templates, which take effect at once or at a reset.
     pub(super) fn replace(
         &mut self,
         replacement: Replacement<E, A>,

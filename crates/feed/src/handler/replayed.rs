@@ -1,15 +1,15 @@
 //! Lost packets that a replay service sends again.
 //!
-//! The service may be in a session that the lines have left, or have not shown yet, whose numbers are those of the gap. The
-//! SendingTimes of a packet decide, before anything of it is applied:
+//! The service may be in a session that the lines have left or not yet reached, with the same
+//! numbers as the gap. The SendingTimes of a packet decide, before anything of it is applied:
 //!
-//! | its messages were sent | |
-//! |---|---|
-//! | before the last message of the session before, or, unless its number is lower, before any of this one | of a session before: refused |
-//! | no later than the message delivered last | of this session: applied |
-//! | later | of the next session, or stamped again by the service: waits until the lines show that time in this session. A reset in between shows that it is of no use. After twice the skew bound it is applied if the lines sent nothing that tells a time, and refused if they did: no clock is so far ahead |
+//! | messages sent | session | packet |
+//! |---|---|---|
+//! | before the last message of the previous session, or, unless the packet's number is lower than the first one of this session, earlier than every message of this session | previous | refused |
+//! | no later than the last delivered message | this one | applied |
+//! | later | the next one, or the service stamped the messages again | waits until the lines reach that time in this session; refused if a reset comes first. After twice the skew bound it is applied if the lines sent no message with a time, and refused if they did: clocks do not differ by that much |
 //!
-//! Packets that come behind a waiting one wait too, and so do the ends of gaps.
+//! Packets after a waiting one wait too, and so do the ends of gaps.
 
 use std::collections::VecDeque;
 
@@ -29,20 +29,20 @@ const AWAITED_MAX: usize = 4 * GAPS_MAX;
 /// Most packets that wait for the lines to show their session; further ones are refused.
 const WAITING_MAX: usize = 16_384;
 
-/// Losses to report to a replay service.
+/// A loss to report to a replay service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
     /// Numbers that no line sent.
     Gap(Gap),
-    /// Sequence numbers start again: gaps of before are of no use.
+    /// Sequence numbers restart: earlier gaps are obsolete.
     Reset,
 }
 
-/// Something to tell a replay service.
+/// A loss that is not yet reported to the replay service.
 #[derive(Clone, Copy, Debug)]
 struct Noted {
     lost: Lost,
-    /// Messages at the front of the first packet that were decoded when it arrived.
+    /// First messages of the first packet that were decoded when it arrived.
     known: u32,
 }
 
@@ -50,16 +50,16 @@ struct Noted {
 #[derive(Clone, Copy, Debug)]
 struct Awaited {
     gap: Gap,
-    /// Messages at the front of its first packet that are known.
+    /// First messages of its first packet that were already delivered.
     known: u32,
     /// The next number, if all before it were replayed.
     next: u64,
-    /// The number behind the last packet that was replayed: one below it comes again, or too late.
+    /// The number after the last replayed packet: a packet below it is repeated or late.
     end: u64,
 }
 
 impl Awaited {
-    /// Messages at the front of a packet that are known already.
+    /// Returns how many first messages of a packet were already delivered.
     fn known_of(&self, seq_num: u64) -> u32 {
         if seq_num == self.gap.first { self.known } else { 0 }
     }
@@ -70,19 +70,19 @@ impl Awaited {
 struct Replay {
     received_ns: u64,
     seq_num: u64,
-    /// Messages at its front that are known already.
+    /// First messages that were already delivered.
     known: u32,
     times: Option<SendingTimes>,
-    /// Messages of the lines with a SendingTime when it arrived.
+    /// Messages with a SendingTime on the lines when it arrived.
     told_before: u64,
     bytes: Vec<u8>,
 }
 
-/// Replayed packets that wait until the lines have shown their session.
+/// Replayed packets that wait until the lines show which session they belong to.
 #[derive(Clone, Debug)]
 enum Waiting {
     Packet(Replay),
-    /// Nothing more comes of a gap.
+    /// The replay of a gap ended.
     End(Gap),
 }
 
@@ -95,12 +95,12 @@ pub(super) struct Replays<E> {
     waiting: VecDeque<Waiting>,
     packets_waiting: usize,
     times: SessionTimes,
-    /// How long a packet waits at most.
+    /// Longest wait of a packet, in nanoseconds.
     wait_ns: u64,
 }
 
 impl<E> Replays<E> {
-    /// `skew_ns` is how far a line may be behind: the arbiter may wait for as long again.
+    /// `skew_ns` is how far one line may be behind; the arbiter may wait for as long again.
     pub(super) fn new(engine: E, skew_ns: u64) -> Self {
         Self {
             engine,
@@ -113,7 +113,7 @@ impl<E> Replays<E> {
         }
     }
 
-    /// Notes the SendingTime of a message that was delivered in the packet of this number.
+    /// Records the SendingTime of a message that was delivered in the packet with this number.
     pub(super) fn note_sent(&mut self, seq_num: Option<u64>, sending_time: u64) {
         self.times.note(seq_num, sending_time);
     }
@@ -134,13 +134,13 @@ impl<E> Replays<E> {
         true
     }
 
-    /// Forgets what waits, now that a session has begun; returns how many packets there were.
+    /// Drops the waiting packets when a session begins; returns how many there were.
     pub(super) fn refuse_waiting(&mut self) -> u64 {
         self.waiting.clear();
         std::mem::take(&mut self.packets_waiting) as u64
     }
 
-    /// The next gap to ask for, or a reset.
+    /// Returns the next gap to request, or a reset.
     pub(super) fn poll(&mut self) -> Option<Lost> {
         let Noted { lost, known } = self.lost.pop_front()?;
         if let Lost::Gap(gap) = lost {
@@ -152,13 +152,14 @@ impl<E> Replays<E> {
         Some(lost)
     }
 
-    /// The awaited gap that a packet is of, unless it or a later one of the gap was replayed already.
+    /// Returns the awaited gap that contains a packet, unless this packet or a later one of the gap
+    /// was already replayed.
     fn awaited_with(&mut self, seq_num: u64) -> Option<&mut Awaited> {
         let is_of = |of: &&mut Awaited| (of.gap.first..=of.gap.last()).contains(&seq_num);
         self.awaited.iter_mut().find(is_of).filter(|awaited| seq_num >= awaited.end)
     }
 
-    /// Notes what was replayed of the packet with this number.
+    /// Records the result of the packet with this number.
     fn advance(&mut self, seq_num: u64, replayed: ReplayedPacket) {
         let Some(awaited) = self.awaited_with(seq_num) else { return };
         awaited.end = seq_num.saturating_add(1);
@@ -170,7 +171,7 @@ impl<E> Replays<E> {
         }
     }
 
-    /// Nothing more comes of a gap; returns whether all of it was replayed.
+    /// Ends the replay of a gap; returns true if all of it was replayed.
     fn end(&mut self, gap: Gap) -> bool {
         let Some(index) = self.awaited.iter().position(|awaited| awaited.gap == gap) else {
             return false;
@@ -179,7 +180,7 @@ impl<E> Replays<E> {
         ended.is_some_and(|ended| ended.next > gap.last())
     }
 
-    /// Has a packet wait, unless too many do. Returns whether there was room.
+    /// Makes a packet wait, unless too many wait. Returns true if there was room.
     fn wait(&mut self, replay: Replay) -> bool {
         let has_room = self.packets_waiting < WAITING_MAX;
         if has_room {
@@ -189,7 +190,7 @@ impl<E> Replays<E> {
         has_room
     }
 
-    /// Takes the first of what waits, if its wait is over at `now_ns`.
+    /// Returns the first waiting packet or end, if its wait is over at `now_ns`.
     fn take_ready(&mut self, now_ns: u64) -> Option<Waiting> {
         let is_ready = match self.waiting.front()? {
             Waiting::End(_) => true,
@@ -206,7 +207,7 @@ impl<E> Replays<E> {
         Some(ready)
     }
 
-    /// True if the lines advanced while a packet waited and never reached its time.
+    /// True if the lines advanced while a packet waited, but did not reach its time.
     fn is_out_of_reach(&self, replay: &Replay) -> bool {
         self.times.told() > replay.told_before
             && self.times.session_of(replay.seq_num, replay.times) == ReplaySession::CurrentOrNext
@@ -218,7 +219,7 @@ impl<E> Replays<E> {
         !self.waiting.is_empty()
     }
 
-    /// When the wait of the first packet ends at the latest.
+    /// Returns the time at which the wait of the first packet ends at the latest.
     pub(super) fn due_ns(&self) -> Option<u64> {
         match self.waiting.front()? {
             Waiting::End(_) => None,
@@ -228,7 +229,7 @@ impl<E> Replays<E> {
 }
 
 impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
-    /// Takes the FAST bytes of a lost packet.
+    /// Handles the FAST bytes of a replayed packet.
     pub(super) fn handle_replayed(
         &mut self,
         received_ns: u64,
@@ -255,7 +256,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         counters.replays_refused += u64::from(is_refused);
     }
 
-    /// Nothing more comes of a gap.
+    /// Ends the replay of a gap.
     pub(super) fn handle_replay_done(&mut self, gap: Gap, sink: &mut impl Sink<E::Message>) {
         let Self { replays: Some(replays), .. } = self else { return };
         if replays.is_waiting() {
@@ -265,7 +266,8 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         }
     }
 
-    /// Applies the packets of which the lines have shown the session, or that waited for long enough.
+    /// Applies packets whose session the lines have shown, and packets that have waited for long
+    /// enough.
     pub(super) fn release_replays(&mut self, now_ns: u64, sink: &mut impl Sink<E::Message>) {
         while let Some(replays) = &mut self.replays
             && let Some(ready) = replays.take_ready(now_ns)

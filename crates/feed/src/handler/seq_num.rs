@@ -1,4 +1,4 @@
-//! Sequence numbers that stand inside messages, found without decoding.
+//! Finds sequence numbers inside messages without decoding them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use tickwire_fast::template::{
 /// FIX tag of MsgSeqNum.
 const MSG_SEQ_NUM: u32 = 34;
 const STOP_BIT: u8 = 0x80;
-/// First bit of a presence map: whether the template id is there.
+/// First bit of a presence map: the template id is present.
 const FIRST_BIT: u8 = 0x40;
 /// Bits of a presence map in one byte.
 const MAP_BITS: usize = 7;
@@ -41,7 +41,7 @@ impl SeqNumField {
     }
 }
 
-/// A number is a tag, everything else a name.
+/// Parses a number as a tag, everything else as a name.
 impl FromStr for SeqNumField {
     type Err = std::convert::Infallible;
 
@@ -66,7 +66,7 @@ pub enum Peeked {
     Number(u64),
     /// No message of the packet has one.
     Unnumbered,
-    /// Only decoding would tell, or these are not messages of the templates.
+    /// Only decoding can tell, or the bytes are not messages of these templates.
     Unknown,
 }
 
@@ -75,9 +75,9 @@ pub enum Peeked {
 enum Shape {
     /// No bytes.
     Nothing,
-    /// Bytes up to one with a stop bit.
+    /// Bytes up to the first with a stop bit.
     Stopped,
-    /// A length, nullable or not, and as many bytes.
+    /// A length, nullable or not, and that many bytes.
     Vector { nullable: bool },
 }
 
@@ -94,24 +94,23 @@ struct Step {
 enum End {
     /// The number is the next field.
     Number { has_bit: bool, nullable: bool, is_vector: bool },
-    /// The template has no number and ends here.
+    /// The template has no sequence number and ends here.
     Message,
     /// The following fields cannot be skipped simply.
     Unknown,
 }
 
-/// The way from the template id to the sequence number.
+/// The path from the template id to the sequence number.
 #[derive(Clone, Debug)]
 struct Way {
     steps: Vec<Step>,
     end: End,
 }
 
-/// Finds sequence numbers inside packets by passing over the few fields before them.
+/// Finds sequence numbers inside packets by skipping the few fields before them.
 ///
-/// It knows from the templates which fields those are. A number behind a group, a sequence or a
-/// decimal with operators of its parts is not found, and one whose value is not on the wire is not
-/// guessed.
+/// The templates tell which fields those are. A number after a group, a sequence or a decimal with
+/// separate operators is not found, and neither is a number whose value is not on the wire.
 #[derive(Clone, Debug)]
 pub struct SeqNumPeek {
     /// By template id, sorted.
@@ -119,7 +118,7 @@ pub struct SeqNumPeek {
 }
 
 impl SeqNumPeek {
-    /// Looks the field up in every template.
+    /// Finds the field in every template.
     pub fn new(set: &TemplateSet, field: &SeqNumField) -> Self {
         let mut ways: Vec<(u32, Way)> = set
             .templates()
@@ -140,7 +139,7 @@ impl SeqNumPeek {
         self.ways.iter().any(|(_, way)| matches!(way.end, End::Number { .. }))
     }
 
-    /// Looks into the FAST bytes of a packet.
+    /// Finds the sequence number in the FAST bytes of a packet.
     pub fn peek(&self, bytes: &[u8]) -> Peeked {
         let mut rest = bytes;
         let mut way = None;
@@ -154,7 +153,7 @@ impl SeqNumPeek {
         Peeked::Unnumbered
     }
 
-    /// The number of the message at the front, or what follows the message.
+    /// Returns the number of the first message, or the bytes after that message.
     fn message<'p, 'b>(
         &'p self,
         bytes: &'b [u8],
@@ -200,8 +199,8 @@ impl SeqNumPeek {
 }
 
 impl Way {
-    /// Adds instructions until the number or something that is not simple; returns whether the way
-    /// continues behind them.
+    /// Adds instructions up to the number or the first field that is not simple; returns true if
+    /// the path continues after them.
     fn add(
         &mut self,
         set: &TemplateSet,
@@ -245,7 +244,7 @@ impl Way {
     }
 }
 
-/// The operator of a field that has one for the whole of it.
+/// Returns the operator of a field that has a single one.
 fn operator_of(field: &Field) -> Option<&Operator> {
     match &field.operators {
         Operators::Whole(operator) => Some(operator),
@@ -253,7 +252,7 @@ fn operator_of(field: &Field) -> Option<&Operator> {
     }
 }
 
-/// How the number itself is read.
+/// Returns how the number itself is read.
 fn number_of(field: &Field) -> Option<End> {
     let is_vector = match field.field_type {
         FieldType::UInt(_) => false,
@@ -269,7 +268,7 @@ fn number_of(field: &Field) -> Option<End> {
     Some(End::Number { has_bit, nullable, is_vector })
 }
 
-/// How a field before the number is skipped; `None` if that is not simple.
+/// Returns how a field before the number is skipped; `None` if that is not simple.
 fn steps_of(field: &Field) -> Option<Vec<Step>> {
     let optional = field.presence == Presence::Optional;
     let kind = operator_of(field)?.kind;
@@ -324,7 +323,7 @@ impl Shape {
     }
 }
 
-/// Splits behind the first byte with a stop bit.
+/// Splits after the first byte with a stop bit.
 fn split_stopped(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = bytes.iter().position(|byte| byte & STOP_BIT != 0)?;
     bytes.split_at_checked(end + 1)
@@ -336,13 +335,13 @@ fn integer(bytes: &[u8]) -> Option<u64> {
     })
 }
 
-/// The integer at the front; `None` for a null.
+/// Returns the first integer; `None` for a null.
 fn whole(bytes: &[u8], nullable: bool) -> Option<u64> {
     let (number, _) = split_stopped(bytes)?;
     integer(number)?.checked_sub(u64::from(nullable))
 }
 
-/// The big-endian number in the byte vector at the front, of at most 8 bytes.
+/// Returns the big-endian number in the first byte vector, of at most 8 bytes.
 fn vector(bytes: &[u8], nullable: bool) -> Option<u64> {
     let (len, rest) = split_stopped(bytes)?;
     let len = integer(len)?.checked_sub(u64::from(nullable))?;
@@ -386,7 +385,7 @@ mod tests {
             <byteVector name="d" presence="optional"/><decimal name="e"/>
             <string name="f"><delta/></string>{NUMBER}"#
         );
-        // The bits of a and c, and neither.
+        // The presence bits of a and c, and neither.
         let all = [0xF0, 0x81, 0x85, 0x41, 0x80 | 0x42, 0x83, 9, 9, 0x81, 0x87, 0x80, 0xC1, 0x88];
         assert_eq!(peek(&fields, &all), Peeked::Number(8));
         assert_eq!(

@@ -9,10 +9,10 @@ use super::{SeqNumField, SeqNumPeek, SequenceSource};
 use crate::arbiter::ArbiterOptions;
 use crate::framing::Framing;
 
-/// Names of sequence number fields in feeds without MsgSeqNum (34), the usual one first.
+/// Names of sequence number fields in feeds without MsgSeqNum (34), the most common first.
 const SEQ_NUM_NAMES: [&str; 3] = ["SequenceNumber", "MsgSeqNum", "PacketSeqNum"];
 
-/// Where a feed's sequence numbers are, for its arbiter and for its engines.
+/// Position of a feed's sequence numbers, for its arbiter and for its engines.
 ///
 /// # Examples
 ///
@@ -33,15 +33,15 @@ const SEQ_NUM_NAMES: [&str; 3] = ["SequenceNumber", "MsgSeqNum", "PacketSeqNum"]
 pub struct Sequencing {
     /// Position of a packet's number, for the arbiter.
     pub source: SequenceSource,
-    /// The field of messages that holds a sequence number. The engine reports its value whether or
-    /// not packets are numbered by it.
+    /// The message field with a sequence number. The engine reports its value even if packets are
+    /// not numbered by it.
     pub field: SeqNumField,
 }
 
-/// No template has the field asked for in a place that can be found without decoding.
+/// No template has the named field in a place that can be found without decoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SequencingError {
-    /// The field asked for.
+    /// The named field.
     pub field: SeqNumField,
 }
 
@@ -55,11 +55,12 @@ impl fmt::Display for SequencingError {
 impl Error for SequencingError {}
 
 impl Sequencing {
-    /// Derives it: the field `named` by the user, else the preamble where the framing has a number
-    /// in it, else MsgSeqNum (34) or a field of a usual name, else nowhere.
+    /// Derives the position. The first of these applies: the field `named` by the user; the
+    /// preamble, if the framing has a number in it; MsgSeqNum (34) or a field with a common name;
+    /// nowhere.
     ///
     /// # Errors
-    /// [`SequencingError`] where `named` cannot be found.
+    /// [`SequencingError`] if `named` cannot be found.
     pub fn derive(
         framing: &Framing,
         set: &TemplateSet,
@@ -79,7 +80,7 @@ impl Sequencing {
         Ok(in_messages.unwrap_or_else(Self::none))
     }
 
-    /// No sequence numbers: packets are taken in the order in which they come.
+    /// Returns a feed without sequence numbers: packets are used in order of arrival.
     pub fn none() -> Self {
         Self { source: SequenceSource::None, field: SeqNumField::default() }
     }
@@ -95,7 +96,7 @@ impl Sequencing {
         !matches!(self.source, SequenceSource::None)
     }
 
-    /// Returns the options of an arbiter of packets or of messages, as the numbers are.
+    /// Returns arbiter options for numbered packets or for numbered messages.
     pub fn arbiter_options(&self) -> ArbiterOptions {
         match self.source {
             SequenceSource::Message(_) => ArbiterOptions::for_messages(),

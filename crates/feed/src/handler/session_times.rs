@@ -1,4 +1,4 @@
-//! SendingTimes of the session that the lines are in: they tell of which session a replayed packet is.
+//! SendingTimes of the current session, which show the session of a replayed packet.
 
 /// The earliest and the latest SendingTime of some messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,46 +12,48 @@ impl SendingTimes {
         Self { earliest: time, latest: time }
     }
 
-    /// Extends times, if there are any, by one more.
+    /// Extends the range, if there is one, by one more time.
     pub(super) fn extended(times: Option<Self>, time: u64) -> Self {
         let Self { earliest, latest } = times.unwrap_or(Self::at(time));
         Self { earliest: earliest.min(time), latest: latest.max(time) }
     }
 }
 
-/// The session of a replayed packet.
+/// Session of a replayed packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReplaySession {
-    /// One before that of the lines.
+    /// A session before that of the lines.
     Past,
-    /// That of the lines.
+    /// The session of the lines.
     Current,
-    /// The current or the next one: its time is later than the lines have shown.
+    /// The current or the next session: its time is later than any on the lines.
     CurrentOrNext,
 }
 
 /// SendingTimes of the messages delivered in the current session.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SessionTimes {
-    /// That of the last message of the session before.
+    /// SendingTime of the last message of the previous session.
     past: Option<u64>,
-    /// The number of the first packet delivered: what has lower ones may have been sent before it.
+    /// Number of the first delivered packet: packets with lower numbers may have been sent before
+    /// it.
     first: Option<u64>,
-    /// A lower bound: sender threads and damaged times may put the first message above later ones.
+    /// A lower bound: with several sender threads or damaged times, the first message may have a
+    /// later time than the following ones.
     earliest: Option<u64>,
-    /// That of the message delivered last, so that one damaged time does not last.
+    /// SendingTime of the message delivered last; a single damaged time is overwritten by the next.
     last: Option<u64>,
     /// Messages with a SendingTime, in all sessions.
     told: u64,
 }
 
 impl SessionTimes {
-    /// Messages with a SendingTime so far.
+    /// Returns the number of messages with a SendingTime so far.
     pub(super) const fn told(&self) -> u64 {
         self.told
     }
 
-    /// Notes a message that was delivered, and the number of its packet.
+    /// Records a delivered message and the number of its packet.
     pub(super) fn note(&mut self, seq_num: Option<u64>, time: u64) {
         self.first = self.first.or(seq_num);
         self.past = self.past.map(|past| past.min(time));
@@ -60,7 +62,7 @@ impl SessionTimes {
         self.told += 1;
     }
 
-    /// A session begins: what was sent before is of the past.
+    /// Begins a session: earlier times belong to the past.
     pub(super) const fn begin_session(&mut self) {
         *self = Self { past: self.last, first: None, earliest: None, ..*self };
     }

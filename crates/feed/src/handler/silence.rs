@@ -6,7 +6,7 @@ const INTERVALS: u64 = 2;
 /// Watches the time since the incremental feed continued.
 #[derive(Debug)]
 pub(super) struct Silence {
-    /// Silent after so long; `None` never.
+    /// Time without packets after which the channel is silent; `None` for never.
     after_ns: Option<u64>,
     last_ns: Option<u64>,
     is_silent: bool,
@@ -23,7 +23,7 @@ impl Silence {
         self.last_ns = self.last_ns.max(Some(now_ns));
     }
 
-    /// When the last packet arrived, if silence begins by `now_ns`.
+    /// Returns the arrival time of the last packet if silence begins by `now_ns`.
     pub(super) fn begin(&mut self, now_ns: u64) -> Option<u64> {
         let last_ns = self.last_ns.filter(|_| self.due_ns().is_some_and(|due_ns| now_ns >= due_ns));
         self.is_silent |= last_ns.is_some();
@@ -35,7 +35,7 @@ impl Silence {
         std::mem::take(&mut self.is_silent)
     }
 
-    /// When the channel has been silent for long enough.
+    /// Returns the time at which the channel becomes silent.
     pub(super) fn due_ns(&self) -> Option<u64> {
         let due_ns = self.last_ns?.saturating_add(self.after_ns?);
         Some(due_ns).filter(|_| !self.is_silent)

@@ -12,28 +12,28 @@ use crate::recovery::{BookChange, Recovery, SnapshotOutcome};
 /// How a message arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// Sequence number of its packet; `None` where the packet has none.
+    /// Sequence number of its packet; `None` if the packet has none.
     pub seq_num: Option<u64>,
     /// The line that sent the packet first.
     pub line: Line,
-    /// When it arrived, as passed to [`Handler::handle_packet`](super::Handler::handle_packet).
+    /// Arrival time, as passed to [`Handler::handle_packet`](super::Handler::handle_packet).
     pub received_ns: u64,
     /// Index of the message in its packet, from 0.
     pub index: u32,
-    /// Offset of the message in the FAST bytes of its packet, which begin behind its preamble.
+    /// Offset of the message in the FAST bytes of its packet, which begin after its preamble.
     pub offset: u32,
     /// Length of the message in bytes.
     pub len: u32,
 }
 
 impl Delivery {
-    /// A packet before its first message.
+    /// Returns the delivery of a packet before its first message.
     pub(super) const fn of_packet(seq_num: Option<u64>, line: Line, received_ns: u64) -> Self {
         Self { seq_num, line, received_ns, index: 0, offset: 0, len: 0 }
     }
 }
 
-/// Something that is wrong with what arrived. It is counted, and nothing of it is used.
+/// A fault of the input. It is counted, and the faulty part is not used.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Fault<'f> {
@@ -43,32 +43,32 @@ pub enum Fault<'f> {
         seq_num: Option<u64>,
         /// Offset of the message in the FAST bytes of its packet.
         offset: usize,
-        /// Why.
+        /// The error.
         error: &'f dyn Error,
     },
-    /// A packet is not framed as it should be.
+    /// The framing of a packet is wrong.
     Framing {
         /// Source of the packet.
         source: Source,
         /// The error.
         error: FramingError,
     },
-    /// A message about books cannot be understood.
+    /// A market-data message cannot be interpreted.
     MarketData {
         /// Sequence number of the packet.
         seq_num: Option<u64>,
-        /// Why.
+        /// The error.
         error: MarketDataError,
     },
-    /// A packet whose sequence number cannot be determined: it is dropped.
+    /// The sequence number of a packet cannot be determined; the packet is dropped.
     NoSeqNum {
         /// Source of the packet.
         source: Source,
         /// Its length in bytes.
         len: usize,
     },
-    /// A packet's number is not that of its first message, as it is otherwise: one of them is damaged, and the packet
-    /// is not used.
+    /// A packet's number differs from that of its first message, although the two usually agree.
+    /// One of them is damaged, and the packet is not used.
     Misnumbered {
         /// Sequence number of the packet.
         seq_num: u64,
@@ -109,22 +109,22 @@ impl fmt::Display for Fault<'_> {
     }
 }
 
-/// Takes what a handler makes of packets. Only [`handle_message`](Self::handle_message) must be
-/// written; the rest does nothing unless it is.
+/// Receives the output of a handler. Only [`handle_message`](Self::handle_message) is required; the
+/// other methods do nothing by default.
 pub trait Sink<M: ?Sized> {
     /// A message of the incremental feed, in order.
     fn handle_message(&mut self, delivery: &Delivery, message: &M);
 
-    /// A lost message that a replay service sent again: after the gap was reported, out of order; no line
-    /// sent it, whatever `delivery` says. Its updates go to the books; its trades are in the message
-    /// alone.
+    /// A lost message that a replay service sent again. It comes after its gap was reported, out of
+    /// order. No line sent it, whatever `delivery` says. Its updates are applied to the books; its
+    /// trades are reported only in this message.
     fn handle_replayed(&mut self, _delivery: &Delivery, _message: &M) {}
 
     /// A gap will be requested from a replay service; [`handle_replay_done`](Self::handle_replay_done) follows,
     /// unless the sequence numbers restart before.
     fn handle_replay_begun(&mut self, _gap: Gap) {}
 
-    /// Nothing more is replayed of a gap.
+    /// The replay of a gap ended.
     fn handle_replay_done(&mut self, _gap: Gap) {}
 
     /// Numbers that no line sent, or whose packet could not be decoded.
@@ -133,7 +133,7 @@ pub trait Sink<M: ?Sized> {
     /// The sequence numbers restarted; books are emptied.
     fn handle_reset(&mut self, _seq_num: u64) {}
 
-    /// A book changed, or became fresh or stale: told once a message and book, after
+    /// A book changed, or became fresh or stale. Called once per message and book, after
     /// [`handle_message`](Self::handle_message), and after gaps, resets and silence.
     fn handle_book(&mut self, _change: &BookChange, _recovery: &Recovery) {}
 
@@ -145,7 +145,7 @@ pub trait Sink<M: ?Sized> {
     /// A trade, a statistic, a status or a definition.
     fn handle_event(&mut self, _: &Delivery, _event: &MarketEvent<'_>, _recovery: &Recovery) {}
 
-    /// A snapshot, and what became of it.
+    /// A snapshot, and its result.
     fn handle_snapshot(
         &mut self,
         _snapshot: &Snapshot<'_>,
@@ -154,18 +154,18 @@ pub trait Sink<M: ?Sized> {
     ) {
     }
 
-    /// No line has sent anything since `since_ns`, for twice the heartbeat interval; or, with
-    /// `is_silent` false, a packet was delivered in order again. Books are stale in between.
+    /// With `is_silent`: no line has sent anything since `since_ns`, for twice the heartbeat
+    /// interval; books are stale. With `is_silent` false: a packet was delivered in order again.
     fn handle_silence(&mut self, _is_silent: bool, _since_ns: u64) {}
 
-    /// A line's copies differ, or it was put aside or taken back.
+    /// A line's copies differ, or the line was put aside or restored.
     fn handle_line(&mut self, _event: &LineEvent) {}
 
-    /// Something wrong, already counted.
+    /// A fault of the input, which is already counted.
     fn handle_fault(&mut self, _fault: &Fault<'_>) {}
 }
 
-/// A closure is a sink that takes messages alone.
+/// A closure is a sink that receives only messages.
 impl<M: ?Sized, F: FnMut(&Delivery, &M)> Sink<M> for F {
     fn handle_message(&mut self, delivery: &Delivery, message: &M) {
         self(delivery, message);

@@ -66,7 +66,7 @@ const TEMPLATES: &str = r#"<templates>
 
 type Tested = Handler<Dynamic, MarketDataAdapter>;
 
-/// A handler on which silence is not watched.
+/// A handler that does not watch for silence.
 fn handler_of(options: HandlerOptions) -> Tested {
     silent_handler_of(HandlerOptions { heartbeat_ns: None, ..options })
 }
@@ -98,7 +98,7 @@ fn cme() -> Tested {
     })
 }
 
-/// The same, where unexpected numbers are never followed.
+/// The same, but unexpected numbers are never followed.
 fn cme_that_keeps_numbers() -> Tested {
     let arbiter = ArbiterOptions { unexpected: UnexpectedPolicy::Drop, ..arbiter_options() };
     let recovery = RecoveryOptions { depth: Some(2), ..Default::default() };
@@ -106,7 +106,7 @@ fn cme_that_keeps_numbers() -> Tested {
     handler_of(HandlerOptions { framing, arbiter, recovery, ..Default::default() })
 }
 
-/// A feed with numbers inside messages, several to a packet.
+/// A feed with numbers inside messages, several per packet.
 fn numbered_inside() -> Tested {
     let set = TemplateSet::parse(TEMPLATES).unwrap();
     let peek = SeqNumPeek::new(&set, &SeqNumField::default());

@@ -1,7 +1,7 @@
 //! Packets without a number among numbered ones.
 //!
-//! Some feeds end with a message that has no sequence number, or send one to show that they live. It
-//! must not overtake the numbered packets before it, and of two lines it comes twice.
+//! Some feeds end with a message that has no sequence number, or send one as a sign of life. It
+//! must not overtake the numbered packets before it, and with two lines it arrives twice.
 
 use crate::arbiter::Line;
 
@@ -16,9 +16,9 @@ struct Waiting {
 #[derive(Debug, Default)]
 pub(super) struct Unnumbered {
     waiting: Option<Waiting>,
-    /// The one waiting, or delivered last.
+    /// The packet that waits or was delivered last.
     bytes: Vec<u8>,
-    /// True if one was delivered and no numbered packet since.
+    /// True if one was delivered, and no numbered packet since.
     is_last_delivered: bool,
 }
 
@@ -41,12 +41,12 @@ impl Unnumbered {
         self.is_last_delivered = false;
     }
 
-    /// When the waiting one arrived.
+    /// Returns the arrival time of the waiting packet.
     pub(super) fn received_ns(&self) -> Option<u64> {
         self.waiting.as_ref().map(|waiting| waiting.received_ns)
     }
 
-    /// Takes the waiting one: its line, time and bytes.
+    /// Takes the waiting packet: its line, time and bytes.
     pub(super) fn take(&mut self) -> Option<(Line, u64, &[u8])> {
         let Waiting { line, received_ns } = self.waiting.take()?;
         self.is_last_delivered = true;

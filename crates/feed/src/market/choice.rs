@@ -1,4 +1,4 @@
-//! The adapter that fits a template set.
+//! Chooses the adapter that fits a template set.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::recovery::Continuity;
 
-/// How books are to be made.
+/// How books are built.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BookChoice {
     /// As the templates suggest.
@@ -23,7 +23,7 @@ pub enum BookChoice {
     Price,
     /// By order.
     Order,
-    /// Not at all; trades, status and definitions are not reported either.
+    /// No books; trades, status and definitions are not reported either.
     None,
 }
 
@@ -43,15 +43,15 @@ impl BookChoice {
 pub enum BookAdapter {
     /// Messages with entries (269).
     MarketData(Box<MarketDataAdapter>),
-    /// Messages that tell one order each.
+    /// Messages with one order each.
     Orders(OrderAdapter),
-    /// Messages that say nothing about books.
+    /// Messages without book data.
     None,
 }
 
 impl BookAdapter {
-    /// Chooses by what templates have: entries with MDEntryType (269), else the templates of a feed
-    /// of orders. `key` are the FIX tags that name an instrument; empty finds them.
+    /// Chooses by the content of the templates: entries with MDEntryType (269), else the templates
+    /// of a feed of orders. `key` are the FIX tags that identify an instrument; empty detects them.
     pub fn new(program: &Arc<Program>, choice: BookChoice, key: &[u32]) -> Self {
         if choice == BookChoice::None {
             return Self::None;
@@ -64,13 +64,13 @@ impl BookAdapter {
         orders.map_or(Self::None, Self::Orders)
     }
 
-    /// True if the feed sends single orders in messages of their own. Such feeds have no snapshots,
-    /// and their books are empty before the first message.
+    /// True if each message carries a single order. Such feeds have no snapshots, and their books
+    /// are empty before the first message.
     pub const fn is_of_orders(&self) -> bool {
         matches!(self, Self::Orders(_))
     }
 
-    /// How the templates number updates: by RptSeq (83) where entries have it.
+    /// Returns how updates are numbered: by RptSeq (83) if entries have it.
     pub fn continuity(&self) -> Continuity {
         match self {
             Self::MarketData(adapter) if adapter.has_rpt_seq() => Continuity::RptSeq,

@@ -3,7 +3,7 @@
 use super::{Definition, Instrument};
 use crate::book::{Amount, OrderId, Side};
 
-/// When the exchange says something happened, as the feed sends it.
+/// Time of an event, as the exchange sent it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExchangeTime {
     /// MDEntryDate (272) or TradeDate (75), YYYYMMDD.
@@ -15,11 +15,11 @@ pub struct ExchangeTime {
 /// State of a trade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TradeAction {
-    /// It happened.
+    /// A new trade.
     New,
-    /// It was corrected.
+    /// A correction of a trade.
     Change,
-    /// It was cancelled.
+    /// A cancellation of a trade.
     Delete,
 }
 
@@ -38,16 +38,16 @@ pub struct Trade<'a> {
     pub time: ExchangeTime,
     /// MDEntryID (278) or TradeID (1003).
     pub id: Option<OrderId>,
-    /// AggressorSide (5797, 2446), or the side of the order that was hit where the feed tells that.
+    /// AggressorSide (5797, 2446), or the side of the resting order on feeds that send that.
     pub aggressor: Option<Side>,
     /// TradeCondition (277), empty if absent.
     pub conditions: &'a [u8],
 }
 
-/// A number about a day: opening price, high, volume and so on.
+/// A statistic of the day: opening price, high, volume and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistic {
-    /// About what.
+    /// Its instrument.
     pub instrument: Instrument,
     /// MDEntryType (269) as the feed sends it: 4 opening price, 6 settlement price, B volume.
     pub entry_type: u8,
@@ -59,7 +59,7 @@ pub struct Statistic {
     pub time: ExchangeTime,
 }
 
-/// Whom a status is about.
+/// Scope of a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusScope {
     /// One instrument: SecurityStatus, 35=f.
@@ -71,7 +71,7 @@ pub enum StatusScope {
 /// A change of trading status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// Whom it is about.
+    /// Scope of the status.
     pub scope: StatusScope,
     /// SecurityTradingStatus (326) or TradSesStatus (340).
     pub code: u64,
@@ -100,11 +100,11 @@ impl Status {
 pub enum MarketEvent<'a> {
     /// A trade.
     Trade(Trade<'a>),
-    /// A number about the day.
+    /// A statistic of the day.
     Statistic(Statistic),
     /// A trading status.
     Status(Status),
-    /// Something new about an instrument; all that is known is in
+    /// New data of an instrument; its whole definition is in
     /// [`Instruments::definition`](super::Instruments::definition).
     Definition(Instrument, &'a Definition),
 }

@@ -1,4 +1,4 @@
-//! Instruments of a channel: from the feed's own names to dense indexes.
+//! Instruments of a channel: maps the feed's keys to dense indexes.
 
 use std::collections::HashMap;
 
@@ -12,19 +12,19 @@ use crate::book::Amount;
 pub struct Instrument(pub(crate) u32);
 
 impl Instrument {
-    /// The index, from 0.
+    /// Returns the index, from 0.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Separates the fields of a key; names show `:` in its place. No FIX text has this byte.
+/// Separates the fields of a key; names show `:` instead. No FIX text has this byte.
 pub(crate) const SEPARATOR: u8 = 0x1F;
 
-/// How a message names an instrument.
+/// How a message identifies an instrument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstrumentKey<'a> {
-    /// A number, as SecurityID (48) mostly is.
+    /// A number, as SecurityID (48) usually is.
     Number(u64),
     /// A text, or the texts of several fields with the byte 0x1F between them. A decimal number
     /// without leading zeros is the same key as the number.
@@ -34,7 +34,7 @@ pub enum InstrumentKey<'a> {
 /// Properties of an instrument from its definitions. Members that no message contained are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Definition {
-    /// Symbol (55), or SecurityDesc (107) where that is what people call it.
+    /// Symbol (55), or SecurityDesc (107) if that has the common name.
     pub symbol: Option<Box<str>>,
     /// MinPriceIncrement (969).
     pub tick: Option<Amount>,
@@ -45,7 +45,7 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// Depth of the books of this kind.
+    /// Returns the depth of the books of this kind.
     pub const fn depth_of(&self, kind: BookKind) -> Option<u32> {
         match kind {
             BookKind::Outright => self.depth[0],
@@ -53,7 +53,7 @@ impl Definition {
         }
     }
 
-    /// Takes over what `newer` tells. Returns whether anything changed.
+    /// Takes over the properties of `newer`. Returns true if anything changed.
     pub fn merge(&mut self, newer: &Self) -> bool {
         let before = self.clone();
         self.symbol = newer.symbol.clone().or(self.symbol.take());
@@ -72,24 +72,24 @@ struct Known {
     definition: Option<Box<Definition>>,
 }
 
-/// Numbers that are found without asking the map: few instruments have most of the updates.
+/// Entries of the cache before the map: few instruments have most of the updates.
 const RECENT: usize = 256;
-/// 2^64 by the golden ratio, which spreads numbers that follow one another.
+/// 2^64 divided by the golden ratio; multiplying by it spreads consecutive numbers.
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// No index of an instrument: there are fewer.
+/// Index of no instrument, above all valid ones.
 const NOBODY: Instrument = Instrument(u32::MAX);
 
-/// Index of a number in the cache of recent look-ups.
+/// Returns the index of a number in the cache of recent look-ups.
 #[inline(always)]
 const fn recent_at(number: u64) -> usize {
     (number.wrapping_mul(SPREAD) >> (u64::BITS - RECENT.ilog2())) as usize % RECENT
 }
 
-/// The instruments of a channel, at most as many as it was told.
+/// The instruments of a channel, up to a limit.
 #[derive(Clone, Debug)]
 pub struct Instruments {
-    /// Numbers asked for lately, each where its hash says.
+    /// Recently requested numbers, indexed by hash.
     recent: Box<[(u64, Instrument); RECENT]>,
     numbers: HashMap<u64, Instrument, RandomState>,
     texts: HashMap<Box<[u8]>, Instrument, RandomState>,
@@ -97,7 +97,7 @@ pub struct Instruments {
     instruments_max: usize,
 }
 
-/// Returns the number that a text is the shortest decimal of.
+/// Returns the number if `text` is its shortest decimal form.
 fn canonical_number(text: &[u8]) -> Option<u64> {
     let is_canonical = match text {
         [b'0'] => true,
@@ -120,8 +120,7 @@ impl Instruments {
         }
     }
 
-    /// The instrument of a key; a new one where the key is new, `None` where there are as many as
-    /// there may be.
+    /// Returns the instrument of a key, adding it if it is new; `None` if the limit is reached.
     #[inline(always)]
     pub fn intern(&mut self, key: InstrumentKey<'_>) -> Option<Instrument> {
         match key {
@@ -133,7 +132,7 @@ impl Instruments {
         }
     }
 
-    /// The instrument of a number that was requested lately; of any other one that there is not.
+    /// Returns the instrument of a recently requested number, or `NOBODY` for any other.
     #[inline(always)]
     pub(crate) fn recent(&self, number: u64) -> Instrument {
         let (known, found) = self.recent[recent_at(number)];
@@ -147,7 +146,7 @@ impl Instruments {
         }
     }
 
-    /// The instrument of a key that is known.
+    /// Returns the instrument of a known key.
     pub fn find(&self, key: InstrumentKey<'_>) -> Option<Instrument> {
         match key {
             InstrumentKey::Number(number) => self.numbers.get(&number).copied(),
@@ -158,7 +157,7 @@ impl Instruments {
         }
     }
 
-    /// The instrument of this name, as [`name`](Self::name) gives it.
+    /// Returns the instrument with this name, in the form of [`name`](Self::name).
     pub fn named(&self, name: &str) -> Option<Instrument> {
         let index = self.known.iter().position(|known| &*known.name == name)?;
         Some(Instrument(u32::try_from(index).ok()?))
@@ -200,22 +199,22 @@ impl Instruments {
         Some(instrument)
     }
 
-    /// How many there are.
+    /// Returns the number of instruments.
     pub fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// True if there is none.
+    /// True if there are no instruments.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 
-    /// All instruments, in the order in which they arrived.
+    /// Returns all instruments, in order of their first appearance.
     pub fn iter(&self) -> impl Iterator<Item = Instrument> + use<> {
         (0..self.known.len() as u32).map(Instrument)
     }
 
-    /// The feed's name as text: SecurityID or Symbol; several fields with `:` between them.
+    /// Returns the feed's key as text: SecurityID or Symbol; several fields with `:` between them.
     pub fn name(&self, instrument: Instrument) -> &str {
         self.known.get(instrument.index()).map_or("", |known| &known.name)
     }
@@ -225,13 +224,13 @@ impl Instruments {
         self.known.get(instrument.index())?.definition.as_deref()
     }
 
-    /// Takes over what a definition tells. Returns whether that was new.
+    /// Takes over the properties of a definition. Returns true if any was new.
     pub fn define(&mut self, instrument: Instrument, definition: &Definition) -> bool {
         let Some(known) = self.known.get_mut(instrument.index()) else { return false };
         known.definition.get_or_insert_default().merge(definition)
     }
 
-    /// The instruments whose key has this text as its field at `index`.
+    /// Returns the instruments whose key has this text as its field at `index`.
     pub(crate) fn with_field(&self, index: usize, text: &[u8]) -> Vec<Instrument> {
         let has = |key: &[u8]| key.split(|byte| *byte == SEPARATOR).nth(index) == Some(text);
         let mut found: Vec<_> =

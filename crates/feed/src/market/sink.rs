@@ -6,25 +6,25 @@ use crate::book::{BookUpdate, Level, LevelChange, OrderId, Side};
 /// One update of one book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Update {
-    /// Whose book.
+    /// Instrument of the book.
     pub instrument: Instrument,
     /// Kind of the book.
     pub kind: BookKind,
     /// Sequence number of the packet or message the update arrived in.
     pub seq_num: u64,
-    /// The instrument's own count of updates (RptSeq), where the feed has one.
+    /// The instrument's own count of updates (RptSeq), if the feed has it.
     pub rpt_seq: Option<u64>,
-    /// MarketDepth (264) beside the update: the levels a side that the feed publishes.
+    /// MarketDepth (264) of the same entry: levels per side that the feed publishes.
     pub depth: Option<u32>,
     /// The change; [`BookUpdate::Other`] for an entry that changes no level but is counted.
     pub change: BookUpdate,
 }
 
-/// An [`Update`] of a level by position, in plain values. Nearly all updates of feeds by level have
+/// An [`Update`] of a level by position, as plain values. Nearly all updates of feeds by level have
 /// this form; it passes from the entry to the book in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LevelUpdate {
-    /// The number that names the instrument: [`InstrumentKey::Number`].
+    /// The number that identifies the instrument: [`InstrumentKey::Number`].
     pub number: u64,
     /// Kind of the book.
     pub kind: BookKind,
@@ -43,7 +43,7 @@ pub struct LevelUpdate {
 }
 
 impl LevelUpdate {
-    /// The same, of the instrument that its number names.
+    /// Returns the same change as an [`Update`] of `instrument`.
     pub fn of(&self, instrument: Instrument) -> Update {
         let Self { kind, seq_num, rpt_seq, side, level, change, content, .. } = *self;
         let change = BookUpdate::ByLevel { side, level, action: change.with(content) };
@@ -51,14 +51,14 @@ impl LevelUpdate {
     }
 }
 
-/// How a snapshot names a level.
+/// How a snapshot identifies a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LevelName {
     /// By MDPriceLevel (1023), from 1.
     Level(u32),
     /// By its price.
     Price,
-    /// It is one order.
+    /// The level is one order.
     Order(OrderId),
 }
 
@@ -69,7 +69,7 @@ pub struct SnapshotLevel {
     pub kind: BookKind,
     /// Side of the book.
     pub side: Side,
-    /// How it is named.
+    /// How it is identified.
     pub name: LevelName,
     /// Content of the level.
     pub content: Level,
@@ -86,14 +86,15 @@ pub enum Fragment {
     Last,
 }
 
-/// A whole book at one moment of the incremental feed, or a part of one.
+/// A whole book at one moment of the incremental feed, or a part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Snapshot<'a> {
-    /// Whose book.
+    /// Instrument of the book.
     pub instrument: Instrument,
-    /// LastMsgSeqNumProcessed (369): the last number of the incremental feed the snapshot includes.
+    /// LastMsgSeqNumProcessed (369): the last number of the incremental feed that the snapshot
+    /// includes.
     pub last_seq_num: u64,
-    /// The instrument's last update that the snapshot includes, where the feed counts them.
+    /// The instrument's last update that the snapshot includes, if the feed counts them.
     pub rpt_seq: Option<u64>,
     /// SendingTime (52) in the digits of the feed.
     pub sending_time: Option<u64>,
@@ -101,13 +102,13 @@ pub struct Snapshot<'a> {
     pub seq_num: Option<u64>,
     /// Position of this message in a fragmented snapshot.
     pub fragment: Fragment,
-    /// MarketDepth (264): levels a side that the feed publishes.
+    /// MarketDepth (264): levels per side that the feed publishes.
     pub depth: Option<u32>,
     /// Levels, each side of each kind best first.
     pub levels: &'a [SnapshotLevel],
 }
 
-/// Whose books an empty-book entry (MDEntryType J) is about.
+/// Instruments of an empty-book entry (MDEntryType J).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClearScope<'a> {
     /// Every instrument of the channel.
@@ -121,26 +122,26 @@ pub enum ClearScope<'a> {
     },
 }
 
-/// Books become empty, apart from one instrument's own [`BookUpdate::Clear`].
+/// Empties several books; a single instrument's book has [`BookUpdate::Clear`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clear<'a> {
-    /// Whose.
+    /// The instruments.
     pub scope: ClearScope<'a>,
     /// Sequence number of the packet or message.
     pub seq_num: u64,
 }
 
-/// Takes what messages say, in order. Methods but [`instrument`](Self::instrument) do nothing unless
-/// they are written.
+/// Receives the content of messages, in order. Only [`instrument`](Self::instrument) is required;
+/// the other methods do nothing by default.
 pub trait MarketSink {
-    /// The instrument of a key; `None` if there are too many: what is said of it is left out.
+    /// Returns the instrument of a key; `None` if there are too many, and its data is dropped.
     fn instrument(&mut self, key: InstrumentKey<'_>) -> Option<Instrument>;
 
     /// One update.
     fn update(&mut self, _update: &Update) {}
 
-    /// One update of a level by position. What a sink does with it is what it does with the [`Update`]
-    /// that says the same.
+    /// One update of a level by position. It must have the same effect as the equivalent
+    /// [`Update`].
     #[inline]
     fn level_update(&mut self, update: LevelUpdate) {
         if let Some(instrument) = self.instrument(InstrumentKey::Number(update.number)) {
@@ -170,20 +171,22 @@ pub trait MarketSink {
     /// SequenceReset (35=4): the channel the message arrived on restarts at `next_seq_num`.
     fn sequence_reset(&mut self, _next_seq_num: u64, _sending_time: Option<u64>) {}
 
-    /// A message that changes no book ends: a transaction continues if one does.
+    /// A message that changes no book ends. An open transaction continues.
     fn end_other_message(&mut self) {}
 
-    /// A message of changes or a snapshot ends. With `continues` the exchange's transaction continues in the next one
-    /// (LastFragment 893=0): books may be inconsistent until it ends.
+    /// A message with changes or a snapshot ends. With `continues`, the exchange's transaction
+    /// continues in the next one (LastFragment 893=0): books may be inconsistent until it ends.
     fn end_message(&mut self, _continues: bool) {}
 }
 
-/// Turns decoded messages into what they say about the market.
+/// Interprets decoded messages.
 pub trait Adapt<M: ?Sized> {
-    /// Pushes what a message says. `seq_num` is its number, or its packet's.
+    /// Pushes the content of a message into `sink`. `seq_num` is the number of the message or of
+    /// its packet.
     ///
     /// # Errors
-    /// [`MarketDataError`] if it cannot be understood. What was pushed before is right.
+    /// [`MarketDataError`] if the message cannot be interpreted. Content pushed before the error is
+    /// valid.
     fn adapt<S: MarketSink>(
         &mut self,
         message: &M,
@@ -196,13 +199,14 @@ pub trait Adapt<M: ?Sized> {
         false
     }
 
-    /// When a message was sent first: OrigSendingTime (122), else SendingTime (52); `None` where it has neither.
+    /// Returns the time at which a message was first sent: OrigSendingTime (122), else SendingTime
+    /// (52); `None` if it has neither.
     fn sending_time(&self, _message: &M) -> Option<u64> {
         None
     }
 }
 
-/// For feeds without books: no message says anything about them.
+/// Adapter of feeds without books: no message has book data.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoBooks;
 

@@ -1,4 +1,4 @@
-//! Packets that cannot be decoded or understood.
+//! Packets that cannot be decoded or interpreted.
 
 use super::*;
 
@@ -120,7 +120,7 @@ fn messages_with_numbers_are_told_once_whatever_copy_they_come_from() {
         for line in [A, B] {
             handler.handle_packet(0, line, &[0xE0, 0x84, 0x81], &mut words);
         }
-        // Numbers 2 to 4, and the copy of line A is cut behind 3.
+        // Numbers 2 to 4; the copy of line A is truncated after 3.
         let good = [0xE0, 0x84, 0x82, 0x80, 0x80];
         let bad = [0xE0, 0x84, 0x82, 0x80, 0x00];
         handler.handle_packet(10, A, &bad, &mut words);

@@ -21,7 +21,7 @@ fn chunks_are_put_together_by_number_from_both_lines() {
         handler.handle_packet(now_ns, source, packet, &mut words);
         words.take()
     };
-    // A message of template 4, whose number is 5: in three chunks of a byte each.
+    // A message of template 4 with number 5, in three chunks of one byte each.
     let message = [0xe0, 0x84, 0x85];
     let of =
         |seq_num, number: u16| chunk(seq_num, 3, number, &message[usize::from(number) - 1..][..1]);
@@ -32,11 +32,11 @@ fn chunks_are_put_together_by_number_from_both_lines() {
     assert_eq!(feed(2, A, &of(2, 3)), "");
     assert_eq!(feed(3, B, &of(2, 1)), "4:5@2b");
     assert_eq!(feed(4, B, &of(2, 2)), "");
-    // One line has them in another order.
+    // One line sends them in another order.
     assert_eq!(feed(5, A, &of(3, 3)), "");
     assert_eq!(feed(6, A, &of(3, 1)), "");
     assert_eq!(feed(7, A, &of(3, 2)), "4:5@3a");
-    // In order as before, and the other line's copy is nothing new.
+    // In order as before; the other line's copy is not delivered again.
     for (number, expected) in [(1, ""), (2, ""), (3, "4:5@4a")] {
         assert_eq!(feed(8, A, &of(4, number)), expected);
     }
@@ -75,12 +75,12 @@ fn chunks_of_a_line_that_is_put_aside_are_joined_with_none_of_the_other() {
     handler.handle_packet(1, B, &b3_chunk(30, 2, 1, &number(6)[..2]), &mut words);
     handler.handle_packet(1, A, &b3_chunk(30, 2, 2, &number(5)[2..]), &mut words);
     assert_eq!(words.take(), "");
-    // What one line sends out of order is still reassembled.
+    // Chunks that one line sends out of order are still joined.
     handler.handle_packet(1, A, &b3_chunk(30, 2, 1, &number(5)[..2]), &mut words);
     assert_eq!(words.take(), "4:5@30a");
 }
 
-/// Line B is still in the old epoch: its chunk of message 2 is not one of the new message 2.
+/// Line B is still in the old epoch: its chunk of message 2 does not belong to the new message 2.
 #[test]
 fn chunks_of_two_epochs_are_not_joined() {
     let (mut handler, mut words) = (b3(), Words::default());

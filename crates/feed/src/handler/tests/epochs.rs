@@ -1,4 +1,4 @@
-//! Resets, and numbers that follow nothing.
+//! Resets, and unexpected numbers.
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn a_new_numbering_forgets_the_books() {
     assert_eq!(words.take(), "3@2a R3", "the numbers go on");
 }
 
-/// Each packet tells something that the books never hear of.
+/// The content of each packet never reaches the books.
 #[test]
 fn books_are_stale_while_packets_come_whose_numbers_follow_nothing() {
     for (mut handler, number) in [(cme(), 120), (cme_that_keeps_numbers(), 7)] {
@@ -46,7 +46,7 @@ fn books_are_stale_while_packets_come_whose_numbers_follow_nothing() {
     }
 }
 
-/// True if the book was fresh, each time it was reported.
+/// Freshness of the book at each report.
 #[derive(Default)]
 struct Freshness(Vec<bool>);
 
@@ -58,7 +58,7 @@ impl Sink<Message> for Freshness {
     }
 }
 
-/// 103 arrived before a packet that follows nothing yet, and is delivered after it.
+/// 103 arrived before an unexpected packet, and is delivered after it.
 #[test]
 fn an_older_packet_makes_no_book_fresh_while_later_ones_follow_nothing() {
     let (mut handler, mut told) = (cme(), Freshness::default());
@@ -103,7 +103,7 @@ fn a_line_whose_first_packets_of_a_new_numbering_are_lost_goes_on_alone() {
         let (mut handler, mut words) = (cme(), Words::default());
         let (reset, other) = ([0xC0, 0x83, 0x81], [0xC0, 0x85]);
         handler.handle_packet(1, A, &framed(41, &reset), &mut words);
-        // A line B that never agreed on a packet counts when line A has been silent for long.
+        // A line B that never agreed on a packet is used once line A has been silent for long.
         let mut wait_ns = ArbiterOptions::default().silent_after_ns;
         if is_reset_on_b {
             handler.handle_packet(2, B, &framed(41, &reset), &mut words);
@@ -117,8 +117,8 @@ fn a_line_whose_first_packets_of_a_new_numbering_are_lost_goes_on_alone() {
     }
 }
 
-/// Packets of a line around a reset: numbers 1 to `last`, of which the last is a SequenceReset to
-/// 1, then 1 to 200 of the new session.
+/// Packets of a line around a reset: numbers 1 to `last`, the last being a SequenceReset to 1, then
+/// 1 to 200 of the new session.
 fn around_a_reset(last: u32) -> Vec<Vec<u8>> {
     let body = [0xC0, 0x85];
     let old = (1..last).map(move |number| framed(number, &body));

@@ -1,4 +1,4 @@
-//! Lines become one, and books follow.
+//! Lines are merged, and books follow.
 
 use super::*;
 

@@ -1,8 +1,8 @@
-//! Packets whose own number is not that of their first message.
+//! Packets whose own number differs from that of their first message.
 
 use super::*;
 
-/// Packet 20 of line A says that it is packet 21: line B sends both.
+/// Packet 20 of line A claims to be packet 21; line B sends both.
 #[test]
 fn a_packet_whose_number_is_not_that_of_its_message_comes_from_the_other_line() {
     let (mut handler, mut words) = (cme(), Words::default());
@@ -20,7 +20,8 @@ fn a_packet_whose_number_is_not_that_of_its_message_comes_from_the_other_line() 
     assert_eq!(handler.counters().messages.undecodable, 1);
 }
 
-/// Numbers of packets restart, or jump far ahead, several in a row: those of messages continue, and none is lost.
+/// Numbers of several consecutive packets restart or jump far ahead. Numbers of messages continue,
+/// and no message is lost.
 #[test]
 fn packets_whose_numbers_part_from_those_of_messages_where_they_begin_anew_are_told() {
     for first in [1, 100_000] {

@@ -1,4 +1,4 @@
-//! A channel on which nothing comes.
+//! A channel without packets.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn a_channel_on_which_nothing_comes_is_silent_until_a_packet_is_delivered() {
     handler.handle_timeout(1_010, &mut sink);
     assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
     assert_eq!((handler.poll_timeout(), &sink.0[..]), (None, &[(true, 10)][..]));
-    // A packet behind a gap proves nothing; the next in order does.
+    // A packet after a gap does not end the silence; the next one in order does.
     handler.handle_packet(5_000, A, &framed(3, &bid(4, 53)), &mut sink);
     assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
     handler.handle_packet(5_010, A, &framed(2, &bid(3, 52)), &mut sink);
@@ -41,7 +41,7 @@ fn a_channel_on_which_nothing_comes_is_silent_until_a_packet_is_delivered() {
     assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
 }
 
-/// A feed whose heartbeat is a preamble alone.
+/// A feed whose heartbeat is a bare preamble.
 #[test]
 fn a_channel_on_which_preambles_come_is_not_silent() {
     let mut handler = silent_handler_of(HandlerOptions {
@@ -60,7 +60,7 @@ fn a_channel_on_which_preambles_come_is_not_silent() {
         assert_eq!((best_bid(&handler), handler.poll_timeout()), (Ok(51), Some(now_ns + 1_000)));
     }
     assert_eq!(handler.counters().lines[0].malformed, 3);
-    // The snapshot feed's say nothing of the lines, and none ends a silence.
+    // Packets of the snapshot feed are no sign of life of the lines, and do not end a silence.
     handler.handle_packet(3_600, from, &framed(2, &[]), &mut words);
     handler.handle_timeout(3_700, &mut words);
     assert_eq!(best_bid(&handler), Err(StaleReason::Silence));

@@ -8,7 +8,7 @@ fn part(action: u8, side: u8, rpt_seq: u8, price: u8, is_last: bool) -> Vec<u8> 
     [&[0xC0, 0x87, 0x81], &entry[..], &[0x80 | u8::from(is_last)]].concat()
 }
 
-/// A transaction of the exchange that crosses the book on its way, in two packets.
+/// A transaction of the exchange that crosses the book temporarily, in two packets.
 #[test]
 fn a_transaction_may_go_on_in_the_next_packet() {
     let mut handler = cme();
@@ -16,7 +16,7 @@ fn a_transaction_may_go_on_in_the_next_packet() {
     handler.handle_packet(0, A, &framed(1, &part(0, b'0', 1, 50, true)), &mut words);
     handler.handle_packet(1, A, &framed(2, &part(0, b'1', 2, 52, true)), &mut words);
     handler.handle_packet(2, A, &framed(3, &part(1, b'0', 3, 54, false)), &mut words);
-    // A snapshot in between is no end of it.
+    // A snapshot in between does not end it.
     handler.handle_packet(
         3,
         Source::Snapshot(Line::A),

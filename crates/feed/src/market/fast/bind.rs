@@ -15,7 +15,7 @@ use super::tags::{PLACES, TAGS, tag};
 pub(super) enum Role {
     /// Entries with MDUpdateAction (279): 35=X.
     Incremental,
-    /// Entries without, and LastMsgSeqNumProcessed (369) or 35=W.
+    /// Entries without MDUpdateAction, and LastMsgSeqNumProcessed (369) or 35=W.
     Snapshot,
     /// NewSeqNo (36): 35=4.
     SequenceReset,
@@ -25,7 +25,7 @@ pub(super) enum Role {
     SecurityStatus,
     /// 35=h.
     SessionStatus,
-    /// Nothing about the market.
+    /// No market data.
     Other,
 }
 
@@ -38,12 +38,12 @@ pub(super) struct Shape {
     /// The sequence of entries: its index in the root, and its slot.
     pub(super) entries_at: usize,
     pub(super) entries: Option<Slot<Repeated>>,
-    /// Entries of the usual types, of an incremental message, where levels are named by position.
+    /// Slots of a common entry of an incremental message, if levels are named by position.
     pub(super) quick: Option<QuickEntry>,
-    /// FIX codes by wire value of MDEntryType and of MDUpdateAction, where these are enums (FAST 1.2);
-    /// empty where they are not.
+    /// FIX codes by wire value of MDEntryType and of MDUpdateAction, if these are enums (FAST 1.2);
+    /// otherwise empty.
     pub(super) codes: [Box<[u8]>; 2],
-    /// Fields of the key are in the entries.
+    /// True if fields of the key are in the entries.
     pub(super) has_own_key: bool,
     /// Sequence of a definition with MDFeedType (1022) and MarketDepth (264), and its fields.
     pub(super) feeds_at: usize,
@@ -107,7 +107,7 @@ impl Shape {
     }
 }
 
-/// Element names that exchanges give MDEntryType in place of its codes.
+/// Names of enum elements that exchanges use for MDEntryType instead of its codes.
 const ENTRY_TYPES: [(&str, u8); 8] = [
     ("bid", b'0'),
     ("buy", b'0'),
@@ -118,7 +118,7 @@ const ENTRY_TYPES: [(&str, u8); 8] = [
     ("emptybook", b'J'),
     ("empty book", b'J'),
 ];
-/// Element names that exchanges give MDUpdateAction in place of its codes.
+/// Names of enum elements that exchanges use for MDUpdateAction instead of its codes.
 const UPDATE_ACTIONS: [(&str, u8); 7] = [
     ("new", b'0'),
     ("change", b'1'),
@@ -131,8 +131,8 @@ const UPDATE_ACTIONS: [(&str, u8); 7] = [
 /// A code that is neither a side nor an action.
 const UNKNOWN_CODE: u8 = b'?';
 
-/// FIX codes by wire value of an enum: an element's id or name if that is one character, else what its
-/// name says. Empty if the field is no enum.
+/// Returns FIX codes by wire value of an enum: an element's id or name if it is one character, else
+/// the code that its name stands for. Empty if the field is no enum.
 fn codes(field: &FieldLayout, words: &[(&str, u8)]) -> Box<[u8]> {
     let Some(FieldType::Enum(enumeration)) = &field.field_type else { return Box::default() };
     let code = |element: &Element| match (element.id.as_bytes(), element.name.as_bytes()) {
@@ -146,8 +146,8 @@ fn codes(field: &FieldLayout, words: &[(&str, u8)]) -> Box<[u8]> {
     enumeration.elements.iter().map(code).collect()
 }
 
-/// The role of a template with these fields. `entries`: whether there are entries, and whether those
-/// have MDUpdateAction.
+/// Returns the role of a template with these fields. `entries` is `None` without entries, else true
+/// if they have MDUpdateAction.
 fn role(fields: &[FieldLayout], entries: Option<bool>) -> Role {
     let has = |tag| fields.iter().any(|field| field.id == Some(tag));
     let msg_type = fields.iter().find(|field| field.id == Some(tag::MSG_TYPE));
@@ -174,7 +174,7 @@ pub(super) fn missing() -> Box<Bounds> {
     Box::new([const { Bound::Missing }; PLACES])
 }
 
-/// The tag at a place.
+/// Returns the tag at a place.
 pub(super) fn tag_at(place: usize, key: &[u32]) -> Option<u32> {
     match place.checked_sub(TAGS.len()) {
         None => TAGS.get(place).copied(),

@@ -16,12 +16,12 @@ use crate::market::{
     StatusScope, Trade, TradeAction, Update,
 };
 
-/// Most levels that one snapshot message may have.
+/// Most levels of one snapshot message.
 const SNAPSHOT_LEVELS_MAX: usize = 1 << 18;
 
 type Result<T> = std::result::Result<T, MarketDataError>;
 
-/// One message being read.
+/// A message being read.
 pub(super) struct Reading<'a, S> {
     model: BookModel,
     key: &'a Key,
@@ -31,20 +31,21 @@ pub(super) struct Reading<'a, S> {
     text: &'a mut Vec<u8>,
     /// True if any update of this feed has a level position.
     has_positions: &'a mut bool,
-    /// The key that named `instrument`, where it is a number.
+    /// The key of `instrument`, if it is a number.
     number: Option<u64>,
-    /// The number that the last entry named its instrument by, if that was a usual one.
+    /// The number by which the last entry named its instrument, if that was a common entry.
     usual: Option<u64>,
-    /// The instrument of the root, or of the entry before; `None` where there are too many.
+    /// The instrument of the root or of the previous entry; `None` if there are too many
+    /// instruments.
     instrument: Option<Instrument>,
-    /// FIX codes by wire value of MDEntryType and of MDUpdateAction, where these are enums.
+    /// FIX codes by wire value of MDEntryType and of MDUpdateAction, if these are enums.
     codes: [&'a [u8]; 2],
-    /// True if an instrument was named so far.
+    /// True if the message has named an instrument so far.
     is_named: bool,
     trade_date: Option<u64>,
     /// True if entries that are not levels are only counted, because no sink uses their events.
     only_counts_events: bool,
-    /// Depth by kind, as parts of the message told.
+    /// Depth of each kind, from the parts of the message read so far.
     depth: [Option<u32>; 2],
     positions: Positions,
 }
@@ -94,25 +95,25 @@ impl<'a, S> Reading<'a, S> {
     }
 }
 
-/// How much of a key a record has.
+/// How much of the key a record has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Named {
-    /// All of it: the instrument is known now.
+    /// All of it: the instrument is known.
     Whole,
-    /// Nothing.
+    /// Nothing of it.
     Nothing,
-    /// The field at this index, but not all.
+    /// The field at this index, but not all fields.
     Partly(usize),
 }
 
 impl<'a, S: MarketSink> Reading<'a, S> {
-    /// Reads the root, ahead of entries.
+    /// Reads the root, before the entries.
     pub(super) fn begin<'m>(&mut self, shape: &'a Shape, root: impl Row<'m>) -> Result<()> {
         self.codes = [&shape.codes[0], &shape.codes[1]];
         let has_plain_events = shape.quick.as_ref().is_some_and(|quick| quick.has_plain_events);
         self.only_counts_events = has_plain_events && !self.sink.wants_events();
         match shape.role {
-            // The key of entries may be split between them and the root.
+            // The key may be split between the entries and the root.
             Role::Incremental if shape.has_own_key => {}
             Role::SequenceReset | Role::SessionStatus | Role::Other => {}
             _ => {
@@ -126,7 +127,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         Ok(())
     }
 
-    /// Finds the instrument that a record names.
+    /// Finds the instrument of a record.
     #[inline(always)]
     fn name<'m>(&mut self, row: impl Row<'m>) -> Result<Named> {
         if let [place] = self.key.places[..] {
@@ -172,14 +173,14 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         Ok(Named::Whole)
     }
 
-    /// MDEntryType of an entry.
+    /// Returns MDEntryType of an entry.
     #[inline(always)]
     fn entry_type<'m>(&self, row: impl Row<'m>) -> Result<u8> {
         let value = row.get::<{ tag::ENTRY_TYPE }>();
         required(coded(value, self.codes[0], tag::ENTRY_TYPE)?, tag::ENTRY_TYPE)
     }
 
-    /// MDUpdateAction of an entry.
+    /// Returns MDUpdateAction of an entry.
     #[inline(always)]
     fn update_action<'m>(&self, row: impl Row<'m>) -> Result<Option<u8>> {
         coded(row.get::<{ tag::UPDATE_ACTION }>(), self.codes[1], tag::UPDATE_ACTION)
@@ -202,15 +203,15 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         }
     }
 
-    /// Takes an entry of the usual types. Returns false for one that is to be read the long way.
+    /// Handles a common entry. Returns false if the entry needs the general path.
     #[inline(always)]
     pub(super) fn usual(&mut self, entry: Entry) -> bool {
         match entry {
             Entry::Level(level) => {
                 self.usual = Some(level.instrument);
                 *self.has_positions = true;
-                // Whether it is the instrument of the entry before is not asked: a branch that nothing
-                // foretells takes longer than to look it up.
+                // The previous instrument is not compared first: a branch that cannot be predicted
+                // takes longer than the look-up.
                 let UsualLevel { instrument, rpt_seq, kind, side, level, change, content } = level;
                 let (number, seq_num) = (instrument, self.seq_num);
                 self.sink.level_update(LevelUpdate {
@@ -230,7 +231,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         }
     }
 
-    /// Takes an entry that is no level and of which nobody wants to know more than that it is counted.
+    /// Counts an entry that is no level and whose content nobody uses.
     #[inline(never)]
     fn usual_other(&mut self, other: UsualOther) -> bool {
         if other.entry_type == b'J' || !self.only_counts_events {
@@ -245,7 +246,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         true
     }
 
-    /// Finds the instrument of a number: entries mostly continue with that of the one before.
+    /// Finds the instrument of a number. Usually it is that of the previous entry.
     #[inline(always)]
     fn name_by_number(&mut self, number: u64) {
         if self.number != Some(number) {
@@ -277,7 +278,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         Ok(())
     }
 
-    /// An entry that names no instrument: an empty book (J) is about all that it leaves open.
+    /// Handles an entry that names no instrument. Only an empty book (J) may do so.
     #[cold]
     fn unnamed_update(&mut self, named: Named, entry_type: u8) -> Result<()> {
         if entry_type != b'J' {
@@ -307,7 +308,8 @@ impl<'a, S: MarketSink> Reading<'a, S> {
             BookModel::ByLevel => {
                 let level = row.get::<{ tag::PRICE_LEVEL }>().unsigned(tag::PRICE_LEVEL)?;
                 let Some(level) = level else {
-                    // A feed that never names one has books of another form: theirs would be empty.
+                    // A feed that never sends a position has another book model: books by position
+                    // would stay empty.
                     let absent = MarketDataError::FieldAbsent { tag: tag::PRICE_LEVEL };
                     return if *self.has_positions { Ok(BookUpdate::Other) } else { Err(absent) };
                 };
@@ -321,7 +323,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         }
     }
 
-    /// Trades and statistics.
+    /// Reports trades and statistics.
     #[cold]
     fn entry_event<'m>(
         &mut self,
@@ -340,7 +342,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         };
         let event = match entry_type {
             b'0' | b'1' => return Ok(()),
-            // MOEX ASTS has z for the trades of all participants.
+            // MOEX ASTS uses z for the trades of all participants.
             b'2' | b'z' => MarketEvent::Trade(Trade {
                 instrument,
                 action: match self.update_action(row)? {
@@ -401,13 +403,14 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         Ok(())
     }
 
-    /// The position behind the last one of a side: the best levels come first.
+    /// Returns the position after the last one of a side: the best levels come first.
     fn next_position(&self, side: Side, kind: BookKind) -> u32 {
         let of_side = self.levels.iter().filter(|known| known.side == side && known.kind == kind);
         of_side.count() as u32 + 1
     }
 
-    /// Puts the levels of a snapshot in order. One with positions that some entries lack says too little.
+    /// Sorts the levels of a snapshot. A snapshot in which only some entries have positions is an
+    /// error.
     fn order_levels(&mut self) -> Result<()> {
         let position = |level: &SnapshotLevel| match level.name {
             LevelName::Level(position) => position,
@@ -420,12 +423,12 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         Ok(())
     }
 
-    /// Reads what a definition says of one of the instrument's feeds.
+    /// Reads the depth of one of the instrument's feeds from a definition.
     pub(super) fn feed<'m>(&mut self, row: impl Row<'m>) -> Result<()> {
         let depth = depth(row)?;
         let feed = row.get::<{ tag::MD_FEED_TYPE }>().text();
-        // CME: GBX is the outright book, GBI the implied one. Of several feeds of other exchanges,
-        // which channel this is cannot be determined.
+        // CME: GBX is the outright book, GBI the implied one. If another exchange lists several
+        // feeds, it is unknown which of them this channel is.
         let at = match feed {
             b"GBI" => 1,
             b"GBX" => 0,
@@ -437,7 +440,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         Ok(())
     }
 
-    /// Pushes what the whole message says.
+    /// Reports the content of the whole message.
     pub(super) fn end<'m>(&mut self, role: Role, root: impl Row<'m>) -> Result<()> {
         let last = root.get::<{ tag::LAST_FRAGMENT }>();
         let fragment = match last {
@@ -515,7 +518,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         let expiry = text(root.get::<{ tag::MATURITY_DATE }>());
         let own_depth = depth(root)?;
         let definition = Definition {
-            // At CME Symbol is "[N/A]" and SecurityDesc the name that people know.
+            // At CME Symbol is "[N/A]", and SecurityDesc has the common name.
             symbol: match root.get::<{ tag::SYMBOL }>() {
                 Scalar::Absent | Scalar::Text(b"[N/A]") => {
                     text(root.get::<{ tag::SECURITY_DESC }>())
@@ -531,7 +534,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
     }
 }
 
-/// A field of one character, or of an enum whose wire values have these codes.
+/// Reads a field of one character, or of an enum whose wire values have these codes.
 #[inline(always)]
 fn coded(value: Scalar<'_>, codes: &[u8], tag: u32) -> Result<Option<u8>> {
     match value {
@@ -543,8 +546,8 @@ fn coded(value: Scalar<'_>, codes: &[u8], tag: u32) -> Result<Option<u8>> {
     }
 }
 
-/// When a message was sent first, as a number: OrigSendingTime (122) where it is sent again, else SendingTime (52); `None` if
-/// it is absent or not in digits.
+/// Returns the time at which a message was first sent, as a number: OrigSendingTime (122) if it is
+/// sent again, else SendingTime (52). `None` if it is absent or not in digits.
 pub(super) fn sending_time<'m>(root: impl Row<'m>) -> Option<u64> {
     let original = root.get::<{ tag::ORIG_SENDING_TIME }>();
     let original = original.unsigned(tag::ORIG_SENDING_TIME).ok().flatten();
@@ -552,7 +555,7 @@ pub(super) fn sending_time<'m>(root: impl Row<'m>) -> Option<u64> {
     original.or_else(sent)
 }
 
-/// MarketDepth (264), where it says a number of levels.
+/// Returns MarketDepth (264) if it is a number of levels.
 #[inline(always)]
 fn depth<'m>(row: impl Row<'m>) -> Result<Option<u32>> {
     match row.get::<{ tag::MARKET_DEPTH }>() {

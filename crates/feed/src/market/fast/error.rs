@@ -1,21 +1,21 @@
-//! Why a message says nothing that can be used.
+//! Errors of interpreting messages.
 
 use std::error::Error;
 use std::fmt;
 
-/// Why a message says nothing that can be used. What it would have said is lost then: tell
-/// [`Recovery::handle_gap`](crate::recovery::Recovery::handle_gap) its number.
+/// Reason why a message cannot be interpreted. Its content is lost: report its number to
+/// [`Recovery::handle_gap`](crate::recovery::Recovery::handle_gap).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MarketDataError {
-    /// The message was decoded by another program than the adapter was made for.
+    /// The message was decoded by another program than the adapter's.
     OtherProgram,
-    /// A field that is needed is absent.
+    /// A required field is absent.
     FieldAbsent {
         /// Its FIX tag.
         tag: u32,
     },
-    /// A field has a value that its tag does not have, or is not of a fitting type.
+    /// A field has a value or a type that its tag does not allow.
     FieldValue {
         /// Its FIX tag.
         tag: u32,

@@ -1,4 +1,4 @@
-//! From a decoded message to what it says.
+//! Interprets decoded messages.
 
 use std::sync::Arc;
 
@@ -14,27 +14,28 @@ use super::{AdapterOptions, BookModel, MarketDataError};
 use crate::handler::GeneratedMessage;
 use crate::market::{Adapt, MarketSink, SnapshotLevel};
 
-/// Pushes what messages of FIX market data say: sequences with MDEntryType (269), definitions, status.
+/// Pushes the content of FIX market data messages: sequences with MDEntryType (269), definitions,
+/// status.
 ///
-/// With MDUpdateAction (279) in its entries a template is incremental; without it, and with
-/// LastMsgSeqNumProcessed (369) or 35=W, it is a snapshot. An entry that does not name its instrument
-/// belongs to the one of the entry before. Entries that are neither bid nor offer are updates that
-/// change no level, so that their RptSeq counts, and events: trades and statistics.
+/// A template with MDUpdateAction (279) in its entries is incremental. One without it, and with
+/// LastMsgSeqNumProcessed (369) or 35=W, is a snapshot. An entry that does not name its instrument
+/// belongs to the instrument of the previous entry. Entries that are neither bid nor offer are
+/// updates that change no level, so that their RptSeq counts, and events: trades and statistics.
 #[derive(Debug)]
 pub struct MarketDataAdapter {
     program: Arc<Program>,
     shapes: Vec<Shape>,
     model: BookModel,
     key: Key,
-    /// Room for the levels of a snapshot.
+    /// Buffer for the levels of a snapshot.
     levels: Vec<SnapshotLevel>,
-    /// Room for a key of several fields.
+    /// Buffer for a key of several fields.
     text: Vec<u8>,
     /// True if any update has a level position.
     has_positions: bool,
 }
 
-/// The fields that name an instrument.
+/// The fields that identify an instrument.
 #[derive(Clone, Debug)]
 pub(super) struct Key {
     pub(super) tags: Vec<u32>,
@@ -43,7 +44,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// Tags that are none of [`TAGS`] have the places behind them, in order.
+    /// Tags that are not in [`TAGS`] get the places after them, in order.
     fn new(tags: Vec<u32>) -> Self {
         let of = |(index, tag): (usize, &u32)| match place_of(*tag) {
             PLACES => TAGS.len() + index,
@@ -55,10 +56,10 @@ impl Key {
 }
 
 impl MarketDataAdapter {
-    /// Looks up the fields of every template.
+    /// Finds the fields of every template.
     ///
     /// # Panics
-    /// The key has more than [`KEY_FIELDS_MAX`](super::KEY_FIELDS_MAX) fields.
+    /// Panics if the key has more than [`KEY_FIELDS_MAX`](super::KEY_FIELDS_MAX) fields.
     pub fn new(program: Arc<Program>, options: &AdapterOptions) -> Self {
         let (model, key) = (options.model(&program), options.key(&program));
         let templates = program.templates().iter();
@@ -68,7 +69,7 @@ impl MarketDataAdapter {
         Self { program, shapes, model, key: Key::new(key), levels, text, has_positions }
     }
 
-    /// How the feed names levels.
+    /// Returns how the feed names levels.
     pub const fn model(&self) -> BookModel {
         self.model
     }
@@ -91,12 +92,12 @@ impl MarketDataAdapter {
         self.shapes.iter().any(is_bound)
     }
 
-    /// FIX tags of the fields that name an instrument.
+    /// Returns the FIX tags of the fields that identify an instrument.
     pub fn key(&self) -> &[u32] {
         &self.key.tags
     }
 
-    /// The message as the roles' code reads it, and the shape of its template.
+    /// Returns the reading of a message, and the shape of its template.
     fn reading<'a, S>(
         &'a mut self,
         program: &Arc<Program>,

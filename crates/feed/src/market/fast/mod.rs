@@ -1,8 +1,8 @@
-//! FAST messages of FIX market data to what they say about the market.
+//! Interprets FAST messages of FIX market data.
 //!
-//! [`MarketDataAdapter`] reads messages that carry entries with MDEntryType (269). Fields are found by
-//! FIX tag, once a template; a message is then read through typed slots (dynamic engine) or a visitor
-//! whose tags are constants (generated code).
+//! [`MarketDataAdapter`] reads messages that carry entries with MDEntryType (269). It finds fields
+//! by FIX tag once per template. It then reads each message through typed slots (dynamic engine) or
+//! through a visitor whose tags are constants (generated code).
 
 mod bind;
 mod entries;

@@ -1,17 +1,17 @@
-//! How a feed names instruments and levels.
+//! How a feed identifies instruments and levels.
 
 use tickwire_fast::{FieldLayout, Program, Storage};
 
 use super::tags::tag;
 
-/// How the feed names what stands in a book.
+/// How the feed identifies the levels of a book.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BookModel {
-    /// By MDPriceLevel (1023); entries without one change no level, once another one had one. Before, they are errors: a
-    /// feed that never sends it has books by price or by order.
+    /// By MDPriceLevel (1023). Once any entry had one, entries without one change no level. Before
+    /// that they are errors: a feed that never sends MDPriceLevel has books by price or by order.
     #[default]
     ByLevel,
-    /// By price; MDPriceLevel is not looked at.
+    /// By price; MDPriceLevel is ignored.
     ByPrice,
     /// By order: MDEntryID (278), else OrderID (37).
     ByOrder,
@@ -20,12 +20,11 @@ pub enum BookModel {
 /// How an adapter reads messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AdapterOptions {
-    /// How the feed names levels. `None` detects it: by level if any entry has MDPriceLevel, by order if any has an order's
-    /// id, else by price.
+    /// How the feed identifies levels. `None` detects it: by level if any entry has MDPriceLevel,
+    /// by order if any has an order's id, else by price.
     pub model: Option<BookModel>,
-    /// FIX tags of the fields that name an instrument, in order. Empty detects them:
-    /// SecurityID (48), else Symbol (55) with TradingSessionID (336), else Symbol. At most
-    /// [`KEY_FIELDS_MAX`].
+    /// FIX tags of the fields that identify an instrument, in order. Empty detects them: SecurityID
+    /// (48), else Symbol (55) with TradingSessionID (336), else Symbol. At most [`KEY_FIELDS_MAX`].
     pub key: Vec<u32>,
 }
 
@@ -43,7 +42,7 @@ impl AdapterOptions {
     }
 }
 
-/// The entries with MDEntryType (269) of every template, beside the template's own fields.
+/// Returns the entries with MDEntryType (269) of every template, with the template's own fields.
 fn entry_fields(program: &Program) -> impl Iterator<Item = (&[FieldLayout], &[FieldLayout])> {
     program.templates().iter().flat_map(move |template| {
         let root = program.fields_of(template.segment);
@@ -64,7 +63,8 @@ fn has(fields: &[FieldLayout], tag: u32) -> bool {
     fields.iter().any(|field| field.id == Some(tag))
 }
 
-/// By level if any entry has MDPriceLevel, by order if any has an order's id, else by price.
+/// Detects the book model: by level if any entry has MDPriceLevel, by order if any has an order's
+/// id, else by price.
 fn detect_model(program: &Program) -> BookModel {
     let any = |tag| entry_fields(program).any(|(_, entry)| has(entry, tag));
     if any(tag::PRICE_LEVEL) {
@@ -76,7 +76,7 @@ fn detect_model(program: &Program) -> BookModel {
     }
 }
 
-/// The first of the usual keys that some template with entries has.
+/// Returns the first of the common keys that some template with entries has.
 fn detect_key(program: &Program) -> Vec<u32> {
     let any = |tag| entry_fields(program).any(|(root, entry)| has(root, tag) || has(entry, tag));
     if any(tag::SECURITY_ID) {

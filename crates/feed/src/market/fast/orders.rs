@@ -1,4 +1,4 @@
-//! FAST feeds in which each message tells one order.
+//! FAST feeds with one order per message.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use crate::market::{Adapt, BookKind, InstrumentKey, MarketSink, Update};
 /// The templates and fields of a feed of orders, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderFields {
-    /// Template of an order that arrives.
+    /// Template of a new order.
     pub new: String,
     /// Template of an order whose price or size changes.
     pub change: String,
-    /// Template of an order that goes.
+    /// Template of an order that is removed.
     pub remove: String,
-    /// Field that names the order.
+    /// Field with the order's id.
     pub order_id: String,
-    /// Field that names the instrument.
+    /// Field with the instrument's key.
     pub instrument: String,
-    /// Field with the side: `B` and `S`, or the codes of FIX's Side (54), 1 and 2; as character, as
-    /// its code, or as number.
+    /// Field with the side: `B` and `S`, or the codes of FIX's Side (54), 1 and 2. Its type is a
+    /// character, the code of a character, or a number.
     pub side: String,
     /// Field with the price.
     pub price: String,
@@ -34,7 +34,7 @@ pub struct OrderFields {
 }
 
 impl Default for OrderFields {
-    /// The names of the Simple feed.
+    /// Returns the names of the Simple feed.
     fn default() -> Self {
         let of = str::to_owned;
         Self {
@@ -65,15 +65,15 @@ const PRICE: usize = 3;
 const SIZE: usize = 4;
 const PLACES: usize = 5;
 
-/// A template that tells an order: indexes of its fields.
+/// A template of orders: the indexes of its fields.
 #[derive(Clone, Debug)]
 struct Shape {
     kind: Kind,
     at: [Option<usize>; PLACES],
 }
 
-/// Pushes the orders of messages that tell one each, such as those of the Simple feed. These feeds
-/// number messages or packets alone, and have no snapshots.
+/// Pushes the orders of messages that carry one each, such as those of the Simple feed. These feeds
+/// number only messages or packets, and have no snapshots.
 #[derive(Debug)]
 pub struct OrderAdapter {
     program: Arc<Program>,
@@ -81,7 +81,7 @@ pub struct OrderAdapter {
 }
 
 impl OrderAdapter {
-    /// Looks up templates and fields; `None` if a template or a field that it needs is not there.
+    /// Finds templates and fields; `None` if a template or a required field is missing.
     pub fn new(program: Arc<Program>, fields: &OrderFields) -> Option<Self> {
         let names =
             [&fields.order_id, &fields.instrument, &fields.side, &fields.price, &fields.size];
@@ -115,7 +115,7 @@ impl OrderAdapter {
     }
 }
 
-/// The tags that errors name: what FIX calls these fields.
+/// The tags that errors name: those of the corresponding FIX fields.
 const TAGS: [u32; PLACES] = [37, 48, 54, 44, 38];
 
 fn push<S: MarketSink>(
@@ -183,7 +183,7 @@ impl Adapt<Message> for OrderAdapter {
     }
 }
 
-/// Collects the fields at some indexes.
+/// Collects the values of the fields at some indexes.
 struct Collect<'s, 'm> {
     at: &'s [Option<usize>; PLACES],
     values: [Scalar<'m>; PLACES],

@@ -1,8 +1,10 @@
-//! The usual entry of an incremental message: a level by position, in fields of known types.
+//! Fast path for the most common entry of an incremental message: a level by position, in fields of
+//! known types.
 //!
-//! Reading a field through [`Bound`](super::row::Bound) asks what it is bound to, each time; nine fields of
-//! an entry then cost as much as decoding it. Nearly all feeds with price levels have the same types, which
-//! [`QuickEntry`] reads from a record of the dynamic engine and [`Usual`] from a generated struct.
+//! Reading a field through [`Bound`](super::row::Bound) branches on its binding every time; nine
+//! fields of an entry then cost as much as decoding it. Nearly all feeds with price levels have the
+//! same types, which [`QuickEntry`] reads from a record of the dynamic engine and [`Usual`] from a
+//! generated struct.
 
 use tickwire_fast::{Decimal, GroupedRecord, GroupedSlot, Scaled, SlotGroup, Text, UInt};
 
@@ -11,7 +13,7 @@ use super::tags::{place_of, tag};
 use crate::book::{Amount, Level, LevelChange, Side};
 use crate::market::BookKind;
 
-/// An integer of either sign, read as its bits.
+/// An integer, signed or unsigned, read as its bits.
 #[derive(Clone, Copy, Debug)]
 struct Whole {
     slot: GroupedSlot<UInt>,
@@ -30,27 +32,27 @@ pub(super) struct QuickEntry {
     level: GroupedSlot<UInt>,
     price: GroupedSlot<Scaled>,
     size: GroupedSlot<UInt>,
-    /// Bits that no size has that is read here.
+    /// Bits that must be 0 in a size; a larger size takes the general path.
     size_excess: u64,
-    /// Any slot where the entry has no number of orders.
+    /// The number of orders; any slot if the entry has none.
     orders: GroupedSlot<UInt>,
     condition: Option<GroupedSlot<Text>>,
     presence: Presence,
-    /// True if an entry that is not a level can be counted without reading its other fields: none
-    /// of them has a type that could be invalid.
+    /// True if an entry that is not a level can be counted without reading its other fields,
+    /// because none of them has a type with invalid values.
     pub(super) has_plain_events: bool,
 }
 
-/// Presence of fields.
+/// Presence bits of fields.
 #[derive(Clone, Copy, Debug)]
 struct Presence {
     /// Fields that every such entry has.
     needed: u64,
-    /// Fields that an update of a level has, by its MDUpdateAction.
+    /// Fields that an update of a level has, by MDUpdateAction.
     of_level: [u64; CHANGES.len()],
     /// The number of orders.
     of_orders: u64,
-    /// The depth, which hardly an entry has: one that does is read the long way.
+    /// The depth, which is rare: an entry with it takes the general path.
     of_depth: u64,
 }
 
@@ -97,7 +99,7 @@ impl Finding<'_> {
         times.into_iter().chain(ids).all(|tag| is_plain(self.bound(tag)))
     }
 
-    /// A field that may be missing: `None` if it is there with another type.
+    /// Finds an optional field: `None` if it exists with another type.
     fn optional<T>(&self, tag: u32, find: impl Fn(&Self, u32) -> Option<T>) -> Option<Option<T>> {
         match self.bound(tag) {
             Bound::Missing => Some(None),
@@ -107,7 +109,7 @@ impl Finding<'_> {
 }
 
 impl QuickEntry {
-    /// The slots of an entry with these fields, if their types are the usual ones.
+    /// Returns the slots of an entry with these fields, if their types are the common ones.
     pub(super) fn new(entry: &Bounds) -> Option<Self> {
         let group = match entry.get(place_of(tag::ENTRY_TYPE))? {
             Bound::Text(slot) => SlotGroup::of(slot),
@@ -170,7 +172,8 @@ impl QuickEntry {
         };
         let (level, action) = (record.number(&self.level), record.number(&self.action));
         let (size, orders) = (record.number(&self.size), record.number(&self.orders));
-        // An absent number of orders may be any number: then the entry is read the long way for nothing.
+        // The slot of an absent number of orders may hold any value; a large one only sends the
+        // entry to the general path needlessly.
         let excess = size & self.size_excess | orders >> u32::BITS | level >> u32::BITS;
         let (0, Some(change)) = (excess, change(action)) else { return Entry::Odd };
         let has_all = has(self.presence.of_level[action as usize % CHANGES.len()]);
@@ -181,7 +184,7 @@ impl QuickEntry {
         if let Some(condition) = &self.condition
             && presence & condition.presence() != 0
         {
-            // Of several codes each would have to be looked at.
+            // A condition of several codes takes the general path.
             let Some(code) = record.character(condition) else { return Entry::Odd };
             kind = self::kind(Some(&[code]));
         }
@@ -196,14 +199,14 @@ impl QuickEntry {
 
 #[inline(always)]
 fn side(entry_type: u8) -> Option<Side> {
-    // One comparison, which mostly holds: no branch predictor knows the side.
+    // One comparison, which usually holds: a branch on the side cannot be predicted.
     match entry_type.wrapping_sub(b'0') {
         code @ 0..=1 => Some(if code == 0 { Side::Bid } else { Side::Offer }),
         _ => None,
     }
 }
 
-/// Actions on a level by the value of MDUpdateAction (279).
+/// Changes of a level by the value of MDUpdateAction (279).
 const CHANGES: [LevelChange; 6] = {
     use LevelChange::{Change, Delete, DeleteFrom, DeleteThru, New};
     [New, Change, Delete, DeleteThru, DeleteFrom, Change]
@@ -211,7 +214,7 @@ const CHANGES: [LevelChange; 6] = {
 
 #[inline(always)]
 fn change(action: u64) -> Option<LevelChange> {
-    // A table, because no branch predictor knows the action.
+    // A table, because a branch on the action cannot be predicted.
     CHANGES.get(usize::try_from(action).ok()?).copied()
 }
 
@@ -223,16 +226,16 @@ fn kind(condition: Option<&[u8]>) -> BookKind {
     }
 }
 
-/// MarketDepth (264), where it says a number of levels: 0 is the whole book.
+/// Returns MarketDepth (264) if it is a number of levels: 0 is the whole book.
 #[inline(always)]
 pub(super) fn named_depth(depth: u64) -> Option<u32> {
     u32::try_from(depth).ok().filter(|depth| *depth > 0)
 }
 
-/// The fields of such an entry of a generated message.
+/// The fields of a common entry of a generated message.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Usual {
-    /// A field has another type or is out of range: the entry is read the long way.
+    /// True if a field has another type or is out of range: the entry takes the general path.
     is_odd: bool,
     instrument: Option<u64>,
     rpt_seq: Option<u64>,
@@ -249,13 +252,13 @@ pub(super) struct Usual {
 pub(super) enum Entry {
     /// An update of a level by position.
     Level(UsualLevel),
-    /// Something of this MDEntryType, neither bid nor offer.
+    /// An entry of this MDEntryType, neither bid nor offer.
     Other(UsualOther),
-    /// To be read the long way.
+    /// An entry for the general path.
     Odd,
 }
 
-/// An update of a level by position, but for what its message says.
+/// An update of a level by position, without the parts that are in the message around it.
 #[derive(Clone, Copy)]
 pub(super) struct UsualLevel {
     pub(super) instrument: u64,
@@ -276,7 +279,7 @@ pub(super) struct UsualOther {
 }
 
 impl Usual {
-    /// An unsigned integer.
+    /// Reads an unsigned integer.
     #[inline(always)]
     fn uint(&mut self, value: Scalar<'_>) -> Option<u64> {
         let value = match value {

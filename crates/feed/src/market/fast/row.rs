@@ -1,4 +1,4 @@
-//! The fields of a record by tag, whatever engine decoded it.
+//! The fields of a record by tag, for any decoding engine.
 
 use tickwire_fast::generated::Value;
 use tickwire_fast::{Decimal, FieldValue, Int, Record, Scaled, Slot, Text, UInt};
@@ -21,7 +21,7 @@ pub(super) enum Scalar<'m> {
 /// How a field of a record of the dynamic engine is read.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Bound {
-    /// The segment has no such field.
+    /// The segment does not have the field.
     #[default]
     Missing,
     UInt(Slot<UInt>),
@@ -31,7 +31,7 @@ pub(super) enum Bound {
     /// A constant of the template.
     Number(u64),
     ConstantText(Box<[u8]>),
-    /// Anything else, by its index in the segment: an optional constant.
+    /// Any other field, by its index in the segment, such as an optional constant.
     Field(usize),
 }
 
@@ -40,10 +40,10 @@ pub(super) type Bounds = [Bound; PLACES];
 
 /// A record whose fields are requested by tag.
 pub(super) trait Row<'m>: Copy {
-    /// The value at a place of [`TAGS`](super::tags::TAGS), or of a key field behind them.
+    /// Returns the value at a place of [`TAGS`](super::tags::TAGS), or of a key field after them.
     fn at(self, place: usize) -> Scalar<'m>;
 
-    /// The value of a tag that is one of [`TAGS`](super::tags::TAGS).
+    /// Returns the value of a tag of [`TAGS`](super::tags::TAGS).
     #[inline(always)]
     fn get<const TAG: u32>(self) -> Scalar<'m> {
         self.at(const { place_of(TAG) })
@@ -64,7 +64,7 @@ impl<'m> From<FieldValue<'m>> for Scalar<'m> {
     }
 }
 
-/// A constant comes with its value; without it counts as absent.
+/// Converts a value; a constant without a value counts as absent.
 impl<'m> From<Value<'m>> for Scalar<'m> {
     #[inline(always)]
     fn from(value: Value<'m>) -> Self {
@@ -153,7 +153,7 @@ impl<'m> Scalar<'m> {
         }
     }
 
-    /// A field of one character, sent as a string or as a number below ten.
+    /// Reads a field of one character, sent as a string or as a number below ten.
     #[inline(always)]
     pub(super) fn character(self, tag: u32) -> Result<Option<u8>, MarketDataError> {
         match self {
@@ -165,7 +165,7 @@ impl<'m> Scalar<'m> {
         }
     }
 
-    /// The text, if it is one.
+    /// Returns the text; empty if the value is not text.
     pub(super) fn text(self) -> &'m [u8] {
         match self {
             Self::Text(text) => text,
@@ -173,12 +173,12 @@ impl<'m> Scalar<'m> {
         }
     }
 
-    /// An order's id.
+    /// Returns the id of an order.
     pub(super) fn order_id(self, tag: u32) -> Result<Option<OrderId>, MarketDataError> {
         match self {
             Self::Absent => Ok(None),
             Self::UInt(id) => Ok(Some(OrderId::number(id))),
-            // The bits: ids are compared, never ordered.
+            // Uses the bits: ids are compared for equality only.
             Self::Int(id) => Ok(Some(OrderId::number(id.cast_unsigned()))),
             Self::Text(text) => OrderId::text(text).map(Some).ok_or(invalid(tag)),
             Self::Decimal(_) => Err(invalid(tag)),
@@ -186,7 +186,7 @@ impl<'m> Scalar<'m> {
     }
 }
 
-/// The number that a text of digits is.
+/// Parses a text of digits as a number.
 fn digits(text: &[u8]) -> Option<u64> {
     if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
         return None;
@@ -194,7 +194,7 @@ fn digits(text: &[u8]) -> Option<u64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// True if this QuoteCondition (276), a list separated by spaces, marks an implied price.
+/// True if the QuoteCondition (276), a list separated by spaces, marks an implied price.
 #[inline(always)]
 pub(super) fn is_implied<'m>(row: impl Row<'m>) -> bool {
     match row.get::<{ tag::QUOTE_CONDITION }>() {

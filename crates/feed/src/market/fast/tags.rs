@@ -1,4 +1,4 @@
-//! The FIX tags that matter to books, and a dense index of each.
+//! The FIX tags that books use, and a dense index of each.
 
 /// FIX tags.
 pub(super) mod tag {
@@ -39,8 +39,8 @@ pub(super) mod tag {
     pub(in super::super) const AGGRESSOR_SIDE: u32 = 5797;
 }
 
-/// All tags that are bound. The index of a tag here is its place in arrays of fields; those that every
-/// update needs come first.
+/// All tags that are bound. The index of a tag in this list is its place in arrays of fields; tags
+/// that every update needs come first.
 pub(super) const TAGS: [u32; 35] = [
     tag::ENTRY_TYPE,
     tag::UPDATE_ACTION,
@@ -79,10 +79,10 @@ pub(super) const TAGS: [u32; 35] = [
     tag::MSG_TYPE,
 ];
 
-/// Places in arrays of fields: the tags of [`TAGS`], and room for key fields that are none of them.
+/// Places in arrays of fields: one per tag of [`TAGS`], and further ones for other key fields.
 pub(super) const PLACES: usize = TAGS.len() + super::options::KEY_FIELDS_MAX;
 
-/// The place of a tag; [`PLACES`] if it is none of them.
+/// Returns the place of a tag; [`PLACES`] if it is not in [`TAGS`].
 pub(super) const fn place_of(tag: u32) -> usize {
     let mut at = 0;
     while at < TAGS.len() {

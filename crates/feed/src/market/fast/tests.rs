@@ -12,7 +12,7 @@ use crate::market::{
 };
 use crate::recovery::{Continuity, Recovery, RecoveryOptions};
 
-/// Records its input, one line each; instruments by name.
+/// Records its input, one line each, with instruments by name.
 struct Lines {
     instruments: Instruments,
     lines: Vec<String>,
@@ -113,7 +113,7 @@ fn program(templates: &str) -> Arc<Program> {
     Arc::new(Program::compile(set).unwrap())
 }
 
-/// Decodes messages and returns what an adapter says of them.
+/// Decodes messages and returns the output of an adapter.
 fn say<A: Adapt<tickwire_fast::Message>>(
     program: &Arc<Program>,
     mut adapter: A,
@@ -134,7 +134,7 @@ fn say<A: Adapt<tickwire_fast::Message>>(
     (lines.lines, Ok(()))
 }
 
-/// As [`say`] with the default adapter, which must understand everything.
+/// As [`say`] with the default adapter; no message may be an error.
 fn said(templates: &str, messages: &[Vec<u8>]) -> Vec<String> {
     let program = program(templates);
     let adapter = MarketDataAdapter::new(program.clone(), &AdapterOptions::default());
@@ -232,7 +232,7 @@ fn a_key_may_be_chosen() {
     assert_eq!(lines, ["7:9 outright Bid price 5"]);
 }
 
-/// The last field counts as the first one does.
+/// The last field counts as much as the first one.
 #[test]
 fn a_key_has_as_many_fields_as_are_allowed() {
     let tags: Vec<u32> = (1300..).take(KEY_FIELDS_MAX).collect();
@@ -271,7 +271,7 @@ fn levels_are_named_as_entries_name_them() {
     }
 }
 
-/// Else the books of a feed that never sends it would be empty, and fresh.
+/// Otherwise the books of a feed that never sends positions would be empty, and fresh.
 #[test]
 fn a_level_without_a_position_is_an_error_until_one_had_one() {
     let templates = incremental(&format!(
@@ -508,7 +508,7 @@ fn enums_are_read_by_their_elements() {
     assert_eq!((book.len(Side::Bid), book.len(Side::Offer)), (1, 0));
 }
 
-/// A snapshot with positions of levels, which entries may lack.
+/// A snapshot whose entries may have positions of levels.
 const NUMBERED: &str = r#"<template name="W" id="2">
   <string name="M" id="35"><constant value="W"/></string>
   <uInt32 name="N" id="34"/><uInt32 name="P" id="369"/><uInt32 name="I" id="48"/>
@@ -516,7 +516,7 @@ const NUMBERED: &str = r#"<template name="W" id="2">
     <uInt32 name="A" id="279"/><uInt32 name="V" id="1023" presence="optional"/>
     <decimal name="X" id="270"/><uInt32 name="S" id="271"/></sequence></template>"#;
 
-/// The position and price of bids of a snapshot with these entries.
+/// Returns the position and price of the bids of a snapshot with these entries.
 fn bids(positions: [Wire<'_>; 2]) -> Result<Vec<(LevelName, String)>, MarketDataError> {
     struct Bids(Instruments, Vec<(LevelName, String)>);
     impl MarketSink for Bids {

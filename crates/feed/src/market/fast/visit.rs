@@ -39,7 +39,7 @@ impl<'k, 'm> Fields<'k, 'm> {
 }
 
 impl<'m> VisitTags<'m> for Fields<'_, 'm> {
-    /// The place of one of [`TAGS`] is a constant, that of another field of the key is searched for.
+    /// The place of a tag in [`TAGS`] is a constant; other fields of the key are searched for.
     #[inline(always)]
     fn value<const INDEX: usize, const TAG: u32>(&mut self, value: Value<'m>) {
         let place = const { place_of(TAG) };
@@ -106,7 +106,7 @@ impl<'m> VisitTags<'m> for Usual {
 pub(super) enum Part {
     /// Entries of a message of this role.
     Entries(Role),
-    /// Entries of the usual types, of an incremental message.
+    /// Entries of the common types, of an incremental message.
     UsualEntries,
     /// Feeds of an instrument.
     Feeds,
@@ -144,7 +144,7 @@ impl<'m, S: MarketSink> VisitTags<'m> for Entries<'_, '_, S> {
 
     #[inline(always)]
     fn entry<E: ShowTags>(&mut self, entry: &'m E, arena: &'m [u8]) {
-        // Entries after an invalid one are not trusted, as with the other engines.
+        // As in the other engines, entries after an invalid one are ignored.
         if self.result.is_err() {
             return;
         }
