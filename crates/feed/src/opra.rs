@@ -12,7 +12,7 @@
 //! the other side can still deliver packets of the old epoch. If both sides lost the reset,
 //! [`ArbiterOptions::unexpected`] controls how restarted numbers are handled.
 //!
-//! Lines are independent: distribute them over threads as you like.
+//! Lines are independent of each other and can be distributed over threads.
 //!
 //! # Examples
 //!
@@ -51,31 +51,31 @@ use tickwire_opra::{Decode, Error, Message, Summary, Version, bottom_up, peek};
 use crate::arbiter::{Arbiter, ArbiterOptions, Gap, Line, Output};
 use reset::{LineReset, Seen};
 
-/// Packets that repeat a number and wait to be polled.
+/// Most packets with a repeated number that wait to be polled.
 const REPEATS_HELD_MAX: usize = 64;
-/// Packets with the last number used whose bytes are remembered.
+/// Most packets with the last used number whose bytes are remembered.
 const SEEN_MAX: usize = 64;
 
 /// Output of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A packet was decoded; its messages have been shown. What is odd about it is in
-    /// [`Summary::warnings`]; after an error the rest of the packet is lost.
+    /// A packet was decoded, and its messages have been passed on. [`Summary::warnings`] has its
+    /// irregularities; after an error the rest of the packet is lost.
     Packet {
-        /// Number of its first message, by its header.
+        /// Number of its first message, from the packet header.
         seq_num: u64,
         /// Line of the first copy.
         line: Line,
-        /// When it arrived, as passed to [`LineHandler::handle_packet`].
+        /// Arrival time, as passed to [`LineHandler::handle_packet`].
         received_ns: u64,
-        /// Result of decoding it.
+        /// Result of decoding the packet.
         result: Result<Summary, Error>,
     },
     /// Messages that arrived on neither line in time.
     Gap(Gap),
     /// The sequence numbers restart.
     Reset {
-        /// The number that arrives next.
+        /// Number of the next message.
         seq_num: u64,
     },
 }
@@ -83,24 +83,25 @@ pub enum Event {
 /// Counters of a line, in addition to those of its arbiter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineHandlerCounters {
-    /// Packets whose number cannot be determined: no header, or one that is not decimal.
+    /// Packets whose number cannot be determined: the header is missing, or its number is not
+    /// decimal.
     pub unnumbered: u64,
-    /// Packets delivered that repeat the last sequence number used.
+    /// Delivered packets that repeat the last used sequence number.
     pub repeats: u64,
     /// Copies of such packets.
     pub repeats_dropped: u64,
-    /// Packets dropped because the one before them was not polled.
+    /// Packets dropped because the previous one was not polled.
     pub not_polled: u64,
-    /// Packets that could not be decoded and gave way to a copy, or waited for one.
+    /// Packets that could not be decoded, and were replaced by a copy or waited for one.
     pub rejected: u64,
 }
 
-/// A packet that could not be decoded, while its copy is waited for.
+/// A packet that could not be decoded, while a copy is expected.
 #[derive(Clone, Copy, Debug)]
 struct Rejected {
     packet: Delivered,
     error: Error,
-    /// Messages shown before the error.
+    /// Messages passed on before the error.
     shown: u32,
 }
 
@@ -111,7 +112,7 @@ struct Delivered {
     line: Line,
     received_ns: u64,
     digest: u64,
-    /// Messages, by its header.
+    /// Number of messages, from the packet header.
     count: Option<u32>,
 }
 
@@ -119,13 +120,13 @@ struct Delivered {
 struct Attempt {
     packet: Delivered,
     has_header: bool,
-    /// Messages that arrived before the error, or all.
+    /// Messages passed on: those before the error, or all.
     shown: u32,
     result: Result<Summary, Error>,
 }
 
 impl Attempt {
-    /// Decodes a packet; messages that a rejected copy of it has shown are not shown again.
+    /// Decodes a packet; messages that a rejected copy of it has passed on are skipped.
     fn new(
         decoder: &mut bottom_up::Decoder,
         (seq_num, line, received_ns): (u64, Line, u64),
@@ -162,13 +163,13 @@ struct Repeat {
 pub struct LineHandler {
     arbiter: Arbiter,
     decoder: bottom_up::Decoder,
-    /// The last number that a delivered packet used.
+    /// The last number used by a delivered packet.
     last_used: Option<u64>,
     /// Digests of the packets seen with that number.
     seen: Vec<u64>,
     repeats: VecDeque<Repeat>,
     rejected: Option<Rejected>,
-    /// Number, line and time of the packet in `next_bytes`, which is next in order.
+    /// Number, line and time of the packet in `next_bytes`, the next one in order.
     next: Option<(u64, Line, u64)>,
     next_bytes: Vec<u8>,
     reset: LineReset,
@@ -176,10 +177,12 @@ pub struct LineHandler {
 }
 
 impl LineHandler {
-    /// Creates a handler that has seen nothing. Limits that count sequence numbers count messages.
+    /// Creates a handler before its first packet. Options that count sequence numbers count
+    /// messages.
     pub fn new(options: ArbiterOptions) -> Self {
         Self {
-            // A line integrity message repeats a number with other content: lines do not disagree by it.
+            // A line integrity message repeats a number with other content; that is no disagreement
+            // of lines.
             arbiter: Arbiter::new(ArbiterOptions { differing_max: u32::MAX, ..options }),
             decoder: bottom_up::Decoder::new(),
             last_used: None,
@@ -193,7 +196,7 @@ impl LineHandler {
         }
     }
 
-    /// The arbiter, for its counters.
+    /// Returns the arbiter, for its counters.
     pub fn arbiter(&self) -> &Arbiter {
         &self.arbiter
     }
@@ -203,7 +206,8 @@ impl LineHandler {
         self.counters
     }
 
-    /// Takes a packet that arrived on `line` at `now_ns`. Poll until nothing comes before the next.
+    /// Handles a packet that arrived on `line` at `now_ns`. Poll until `None` before passing the
+    /// next packet.
     pub fn handle_packet(&mut self, now_ns: u64, line: Line, packet: &[u8]) {
         if let Some(next) = self.sort_packet(now_ns, line, packet) {
             self.next = Some(next);
@@ -212,7 +216,8 @@ impl LineHandler {
         }
     }
 
-    /// Takes a packet. If it is next in order, and nothing is left to poll, it is decoded from where it lies.
+    /// Handles a packet. If it is next in order, and no output is left to poll, it is decoded in
+    /// place.
     fn handle_packet_in_place(
         &mut self,
         now_ns: u64,
@@ -224,7 +229,7 @@ impl LineHandler {
         self.decode_next(source, packet, visit)
     }
 
-    /// Decodes the packet that is next in order.
+    /// Decodes the next packet in order.
     fn decode_next(
         &mut self,
         source: (u64, Line, u64),
@@ -237,7 +242,7 @@ impl LineHandler {
         self.end_attempt(attempt)
     }
 
-    /// Sorts a packet; returns its number, line and time if it is next in order.
+    /// Classifies a packet; returns its number, line and time if it is next in order.
     fn sort_packet(&mut self, now_ns: u64, line: Line, packet: &[u8]) -> Option<(u64, Line, u64)> {
         let Some(seq_num) = self.seq_num_of(packet) else {
             self.counters.unnumbered += 1;
@@ -280,18 +285,19 @@ impl LineHandler {
         next.map(|_| (seq_num, line, now_ns))
     }
 
-    /// Declares lost the numbers that have been missing for too long at `now_ns`.
+    /// Declares numbers lost whose hold time is over at `now_ns`.
     pub fn handle_timeout(&mut self, now_ns: u64) {
         self.arbiter.handle_timeout(now_ns);
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout); `None` while nothing is held.
+    /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout); `None` while
+    /// nothing is held.
     pub fn poll_timeout(&self) -> Option<u64> {
         self.arbiter.poll_timeout()
     }
 
-    /// The next event; the messages of a packet are shown to `visit` before. `None` when there is
-    /// nothing to do but wait.
+    /// Returns the next event, after passing the messages of a packet to `visit`. `None` if there
+    /// is nothing to do but wait.
     pub fn poll_event(&mut self, mut visit: impl FnMut(Message<'_>)) -> Option<Event> {
         if let Some(repeat) = self.repeats.pop_front() {
             let Repeat { seq_num, line, received_ns, bytes } = repeat;
@@ -336,7 +342,8 @@ impl LineHandler {
         }
     }
 
-    /// Hands a packet that was not decoded back to the arbiter; returns the event of any other.
+    /// Rejects a packet that could not be decoded, so that the arbiter may deliver a copy; returns
+    /// the event of any other packet.
     fn end_attempt(&mut self, attempt: Attempt) -> Option<Event> {
         let Attempt { packet, has_header, shown, result } = attempt;
         match result {
@@ -349,7 +356,7 @@ impl LineHandler {
         }
     }
 
-    /// Is done with a packet and the numbers of its messages.
+    /// Completes a packet and the numbers of its messages.
     fn end_packet(
         &mut self,
         packet: Delivered,
@@ -366,16 +373,16 @@ impl LineHandler {
         Event::Packet { seq_num, line, received_ns, result }
     }
 
-    /// The number of the first message of a packet.
+    /// Returns the number of the first message of a packet.
     fn seq_num_of(&mut self, packet: &[u8]) -> Option<u64> {
         match peek(packet)? {
             (Version::V2, Some(header)) => header.seq_num(),
-            // The old version says it in the messages only.
+            // In the old version only messages have the number.
             _ => self.decoder.decode_packet(packet, |_| {}).ok()?.first_seq_num,
         }
     }
 
-    /// Remembers a packet with the last number used; returns whether it is new.
+    /// Remembers a packet with the last used number; returns true if it is new.
     fn note_seen(&mut self, packet: &[u8]) -> bool {
         let digest = rapidhash_v3(packet);
         let is_new = !self.seen.contains(&digest);
@@ -394,19 +401,19 @@ pub struct Ports {
     pub first_a: u16,
     /// Port of the B side of the first line.
     pub first_b: u16,
-    /// How many lines there are.
+    /// Number of lines.
     pub lines: u16,
 }
 
 impl Default for Ports {
-    /// 24 lines at the ports of published configurations.
+    /// Returns the ports of published configurations, with 24 lines.
     fn default() -> Self {
         Self { first_a: 11_101, first_b: 12_101, lines: 24 }
     }
 }
 
 impl Ports {
-    /// The line, from 0, and the side of a port.
+    /// Returns the line, from 0, and the side of a port.
     pub fn side_of(&self, port: u16) -> Option<(usize, Line)> {
         let sides = [(self.first_a, Line::A), (self.first_b, Line::B)];
         sides.into_iter().find_map(|(first, line)| {
@@ -426,7 +433,7 @@ mod tests {
         generate::trace(Version::V2, 3, 2_000).expect("generates")
     }
 
-    /// A packet of line integrity: `minute` makes its bytes its own.
+    /// A line integrity packet; `minute` makes its bytes distinct.
     fn integrity(seq_num: u64, minute: u32) -> Vec<u8> {
         control(b'N', seq_num, minute)
     }
@@ -449,7 +456,7 @@ mod tests {
         encoder.finish().expect("finishes").to_vec()
     }
 
-    /// Sequence numbers of all messages and the counts of gaps.
+    /// Polls everything: the sequence numbers of all messages, and the counts of gaps.
     fn poll_all(handler: &mut LineHandler) -> (Vec<u64>, Vec<u64>) {
         let (mut seq_nums, mut gaps) = (Vec::new(), Vec::new());
         loop {
@@ -507,7 +514,8 @@ mod tests {
         assert_eq!(handler.arbiter().counters().gaps, 0);
     }
 
-    /// What a line gives whose A side is broken before B sends anything, with `pause_ns` between packets.
+    /// Returns the output of a line whose A side breaks before B sends anything, with `pause_ns`
+    /// between packets.
     fn messages_of_a_late_side(good: usize, pause_ns: u64) -> (Vec<u64>, Vec<u64>) {
         let packets = trace();
         let mut handler = LineHandler::new(ArbiterOptions::default());
@@ -564,8 +572,8 @@ mod tests {
         assert_eq!(handler.poll_timeout(), None);
     }
 
-    /// Line B is some packets behind. Of the packets that it sends, line A loses those that `lost` names by how far they
-    /// are behind the reset.
+    /// Line B is some packets behind. Line A loses those of them that `lost` names, by their
+    /// distance before the reset.
     fn assert_resets_once(lost: &[i64]) {
         let (before, after) = (trace(), generate::trace(Version::V2, 5, 500).expect("generates"));
         let first_of =
@@ -613,7 +621,7 @@ mod tests {
         assert_resets_once(&[-4, -2, -1]);
     }
 
-    /// Packets of the new epoch wait already.
+    /// Packets of the new epoch are already waiting.
     #[test]
     fn a_reset_that_one_line_has_lost_comes_from_the_other() {
         assert_resets_once(&[0]);
@@ -634,7 +642,7 @@ mod tests {
         assert_eq!(handler.arbiter().packets_held(), 0);
     }
 
-    /// A handler that was given packets 900 to 929 of both sides; those of B all differ.
+    /// A handler after packets 900 to 929 of both sides; all packets of B differ.
     fn with_side_b_put_aside() -> LineHandler {
         let mut handler = LineHandler::new(ArbiterOptions { hold_ns: 100, ..Default::default() });
         for seq_num in 900..930 {
@@ -678,7 +686,7 @@ mod tests {
         }
     }
 
-    /// As the first packet, next in order, twice in a row, and with a number used already.
+    /// A copy as the first packet, as the next in order, twice in a row, and with a used number.
     #[test]
     fn a_copy_of_a_reset_that_was_taken_in_order_resets_nothing() {
         let reset = |seq_num, minute| control(b'K', seq_num, minute);

@@ -1,7 +1,7 @@
 //! Processes items on several threads and returns the results in the order of the input.
 //!
-//! If every packet resets the dictionaries, packets are independent and any thread may take any of
-//! them. Otherwise the packets of a channel belong to one thread, which keeps the channel's
+//! If every packet resets the dictionaries, packets are independent and any thread may process any
+//! of them. Otherwise the packets of a channel belong to one thread, which keeps the channel's
 //! decoder. [`Lane`] makes this choice for each item.
 //!
 //! Items are distributed in rounds, one part of a round per thread. Only a few rounds are in
@@ -11,45 +11,46 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// Rounds returned before the oldest is waited for: one being taken, one being worked on, one
-/// ready to begin.
+/// Most rounds in progress: one whose results are being taken, one being processed, one ready to
+/// begin.
 const ROUNDS_MAX: usize = 3;
 
 /// Threads that may process an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
-    /// Any.
+    /// Any thread.
     Any,
-    /// The one that works on all items of this key, in their order.
+    /// The thread that processes all items of this key, in their order.
     Key(u64),
 }
 
-/// How work is spread.
+/// How work is distributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parallel {
-    /// Threads; 0 is taken as 1.
+    /// Threads; 0 counts as 1.
     pub threads: usize,
     /// Most items in a round.
     pub items_max: usize,
-    /// A round ends when its items weigh this much.
+    /// A round ends when the weight of its items reaches this limit.
     pub weight_max: usize,
 }
 
 impl Parallel {
-    /// Rounds of up to 4096 items and 4 MiB on so many threads.
+    /// Returns rounds of up to 4096 items and 4 MiB on `threads` threads.
     pub const fn new(threads: usize) -> Self {
         Self { threads, items_max: 4096, weight_max: 4 << 20 }
     }
 
-    /// Calls `work` for each item and `take` with each result, in the order of the items, and
-    /// returns what `end` makes of the state of each thread.
+    /// Calls `work` for each item and `take` with each result, in the order of the items. At the
+    /// end, `end` converts the state of each thread to an output; the outputs are returned.
     ///
-    /// `place` says which thread may have an item and what it weighs, in bytes; `state` makes what a
-    /// thread keeps from item to item, on that thread. `take` runs on the calling thread. With one
-    /// thread no other is started.
+    /// `place` returns the lane of an item, and its weight in bytes. `state` creates, on each
+    /// thread, the state that the thread keeps from item to item. `take` runs on the calling
+    /// thread. With one thread no other is started.
     ///
     /// # Errors
-    /// The first error of `take`; what was returned by then is worked on and dropped.
+    /// The first error of `take`. Items distributed by then are still processed, and their results
+    /// are dropped.
     ///
     /// # Panics
     /// A panic in `work` or `state` continues in the caller.
@@ -98,8 +99,8 @@ impl Parallel {
         })
     }
 
-    /// Calls `work` for each of `items`, which stand alone, and returns the results in their order.
-    /// Each thread gets items that lie together, all at once: nothing is handed over but the results.
+    /// Calls `work` for each of `items`, which are independent, and returns the results in order.
+    /// Each thread gets one contiguous part of the items.
     ///
     /// # Panics
     /// A panic in `work` or `state` continues in the caller.
@@ -158,8 +159,8 @@ impl Parallel {
         }
     }
 
-    /// Distributes one round and returns the thread of each of its items, none at the end of the
-    /// input; `None` where a thread is gone, because its work panicked.
+    /// Distributes one round. Returns the thread of each of its items; the list is empty at the end
+    /// of the input. `None` if a thread is gone because its work panicked.
     fn hand_out_round<I, T>(
         &self,
         items: &mut impl Iterator<Item = I>,
@@ -192,13 +193,13 @@ impl Parallel {
     }
 }
 
-/// The two ends of a thread.
+/// The caller's ends of the channels to a thread.
 struct Link<I, T> {
     parts: SyncSender<Vec<I>>,
     results: Receiver<Vec<T>>,
 }
 
-/// Loop of a thread, until there are no more parts or the results are no longer needed.
+/// Loop of a thread, until there are no more parts or the caller no longer needs results.
 fn serve<I, S, T>(
     mut state: S,
     work: &impl Fn(&mut S, I) -> T,
@@ -214,7 +215,7 @@ fn serve<I, S, T>(
     state
 }
 
-/// Takes the results of a round in the order of its items; `false` where a thread is gone.
+/// Takes the results of a round in the order of its items; `false` if a thread is gone.
 fn take_round<I, T, E>(
     owners: &[usize],
     links: &[Link<I, T>],

@@ -1,4 +1,4 @@
-//! Real captures, where they lie beside the project: every packet is read and framed.
+//! Real captures, if they lie beside the project: every packet is read and framed.
 
 use std::fs::File;
 

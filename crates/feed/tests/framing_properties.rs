@@ -1,11 +1,11 @@
-//! Framers on bytes that nobody meant for them.
+//! Framers on random bytes.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tickwire_feed::Endian;
 use tickwire_feed::framing::{Framer, Framing, MessageHeader, Preset, read_message_header};
 
-/// Splits packets and checks that segments lie in what was given.
+/// Splits packets and checks that segments lie within the input.
 fn split_all(framing: Framing, packets: &[Vec<u8>]) {
     let mut framer = Framer::new(framing).message_bytes_max(100);
     let longest = packets.iter().map(Vec::len).max().unwrap_or(0);
@@ -18,7 +18,8 @@ fn split_all(framing: Framing, packets: &[Vec<u8>]) {
     }
 }
 
-/// What a framer finds in a stream that comes in these pieces: segments with their offsets, and errors.
+/// Returns the output of a framer for a stream in these pieces: segments with their offsets, and
+/// errors.
 fn found<'p>(framing: Framing, pieces: impl Iterator<Item = &'p [u8]>) -> Vec<String> {
     let mut framer = Framer::new(framing).message_bytes_max(100);
     let mut found = Vec::new();
@@ -47,7 +48,7 @@ proptest! {
     ) {
         let mut stream = Vec::new();
         for (seq_num, count, number, wrong, bytes) in packets {
-            // Now and then a length that is not that of the bytes.
+            // Occasionally a length differs from the number of bytes.
             let len = if wrong == 0 { 3 } else { bytes.len() as u8 };
             stream.extend([0, 0, 0, seq_num, 0, count, 0, number, 0, len]);
             stream.extend(bytes);

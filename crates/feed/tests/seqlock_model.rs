@@ -1,5 +1,5 @@
-//! Every interleaving of a writer and a reader of the seqlock that readers of books rely on, as the memory
-//! model allows them, by the model checker loom.
+//! Checks the seqlock of published books with the model checker loom: every interleaving of a
+//! writer and a reader that the memory model allows.
 
 #[path = "../src/board/seqlock.rs"]
 mod seqlock;

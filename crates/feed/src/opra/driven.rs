@@ -5,12 +5,12 @@ use tickwire_opra::Message;
 use super::{Event, LineHandler};
 use crate::handler::{PacketHandler, Source};
 
-/// Takes the messages of an OPRA line, in order and once.
+/// Receives the messages of an OPRA line, in order and once.
 pub trait OpraSink {
     /// A message.
     fn handle_message(&mut self, message: &Message<'_>);
 
-    /// A packet whose messages have been shown, a gap or a reset.
+    /// A packet whose messages have been passed on, a gap or a reset.
     fn handle_event(&mut self, event: &Event);
 }
 
@@ -22,7 +22,7 @@ impl LineHandler {
     }
 }
 
-/// OPRA has no snapshot feed: a source names the A or the B side by its line.
+/// OPRA has no snapshot feed; a source selects the A or the B side by its line.
 impl<S: OpraSink> PacketHandler<S> for LineHandler {
     fn handle_packet(&mut self, received_ns: u64, source: Source, packet: &[u8], sink: &mut S) {
         let (Source::Definitions(side) | Source::Incremental(side) | Source::Snapshot(side)) =

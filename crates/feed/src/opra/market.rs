@@ -1,14 +1,14 @@
-//! OPRA messages in the words of market data.
+//! Converts OPRA messages to market data.
 //!
-//! | message | what it says |
+//! | message | market data |
 //! |---|---|
 //! | quote (`k`) | the best bid and offer of its series, as the BBO indicator tells them; a halt (type T), and its end |
 //! | last sale (`a`) | a trade with its type as condition; a cancelled one (types A, C, E, G) is deleted |
 //! | open interest (`d`), end of day (`f`) | statistics |
 //! | control (`H`) | K (numbers restart) and C (start of day) empty all books; C opens the session, H ends it |
 //!
-//! Quotes that are not the best of their series change nothing: OPRA says with each quote what the best ones
-//! are. Underlying values, foreign currency options and texts say nothing here.
+//! Quotes that are not the best of their series change nothing, because each quote says what the
+//! best ones are. Underlying values, foreign currency options and texts are ignored.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -43,10 +43,11 @@ enum Best {
     Is(Option<Level>),
 }
 
-/// Turns OPRA messages into updates of the best prices of each series, trades, statistics and status.
+/// Converts OPRA messages to updates of the best prices of each series, trades, statistics and
+/// status.
 ///
-/// Instruments are named by symbol, expiration and strike price: `IBM 120121C195.5`; in version 1.03, whose
-/// codes are not taken apart, `IBM A9 195.5`.
+/// Instruments are named by symbol, expiration and strike price: `IBM 120121C195.5`. In version
+/// 1.03, whose codes are not decoded, the name is `IBM A9 195.5`.
 #[derive(Clone, Debug, Default)]
 pub struct OpraAdapter {
     series: HashMap<Instrument, Series>,
@@ -54,7 +55,7 @@ pub struct OpraAdapter {
 }
 
 impl OpraAdapter {
-    /// An adapter before its first message.
+    /// Creates an adapter before its first message.
     pub fn new() -> Self {
         Self::default()
     }
@@ -191,13 +192,13 @@ fn best(quote: &Quote) -> [Best; 2] {
     [bid, offer]
 }
 
-/// `None` for a size of 0: nobody buys or sells there.
+/// Returns a level; `None` for a size of 0, which means that there are no buyers or sellers.
 fn level(price: Price, size: u32) -> Option<Level> {
     let size = (size > 0).then(|| Amount::integer(size.into()))?;
     Some(Level { price: amount(price)?, size, orders: None })
 }
 
-/// The price; `None` for a denominator that is no code of one.
+/// Returns the price; `None` if the denominator code is invalid.
 fn amount(price: Price) -> Option<Amount> {
     let decimal = price.decimal()?;
     let exponent = -i32::try_from(decimal.places).ok()?;
@@ -208,7 +209,7 @@ fn time(time: u32) -> ExchangeTime {
     ExchangeTime { date: None, time: Some(time.into()) }
 }
 
-/// The message type as a condition; none for a regular one.
+/// Returns the message type as a condition; `None` for a regular one.
 fn condition(message_type: u32) -> Option<u8> {
     u8::try_from(message_type).ok().filter(|code| *code != b' ')
 }
@@ -219,7 +220,7 @@ fn write_name(name: &mut Vec<u8>, option: &OptionKey) {
     let symbol = option.symbol.bytes();
     name.extend_from_slice(symbol.get(..option.symbol.len()).unwrap_or_default().trim_ascii_end());
     name.push(b' ');
-    // Writing to a vector does not fail.
+    // Writing to a vector never fails.
     let _ = match option.expiration_month.and_then(|code| u8::try_from(code).ok()) {
         // A to L are calls from January on, M to X puts.
         Some(code @ b'A'..=b'X') => {
@@ -246,7 +247,7 @@ mod tests {
     use crate::market::Instruments;
     use tickwire_opra::{BestBid, BestOffer, Chars, Preamble};
 
-    /// Writes down what is pushed.
+    /// Records the pushed data as text.
     #[derive(Debug)]
     struct Words {
         instruments: Instruments,

@@ -3,17 +3,18 @@
 use rapidhash::v3::rapidhash_v3;
 use tickwire_opra::{Category, Decode, Field, bottom_up};
 
-/// The category (H) and the type (K) as they stand side by side, each with its stop bit.
+/// The category (H) and the type (K), which are adjacent, each with its stop bit.
 const RESET: [u8; 2] = [b'H' | 0x80, b'K' | 0x80];
-/// In how many bytes of a packet they are looked for: behind its header and the presence map of its first message.
+/// Bytes of a packet in which they are searched: they lie after its header and the presence map of
+/// its first message.
 const HEAD_BYTES: usize = 64;
-/// How many such packets are remembered.
+/// Most reset packets that are remembered.
 const REMEMBERED: usize = 4;
 
 /// State of resets.
 #[derive(Debug, Default)]
 pub(super) struct LineReset {
-    /// Digests of the last such packets, whatever became of them: a copy resets nothing.
+    /// Digests of the last reset packets, whatever happened to them: a copy resets nothing.
     digests: [Option<u64>; REMEMBERED],
 }
 
@@ -39,7 +40,8 @@ impl LineReset {
         Some(Seen::First)
     }
 
-    /// Forgets the packet remembered last, which was not used: a copy of it is the first one then.
+    /// Forgets the packet remembered last, because it was not used: a copy of it then counts as the
+    /// first.
     pub(super) fn forget_last(&mut self) {
         self.digests[0] = None;
         self.digests.rotate_left(1);
@@ -51,7 +53,8 @@ impl LineReset {
 fn may_be_reset(packet: &[u8]) -> bool {
     let is_pair = |one: u8, other: u8| u8::from((one == RESET[0]) & (other == RESET[1]));
     let head = packet.first_chunk::<HEAD_BYTES>().map_or(packet, |head| head);
-    // All pairs, and not only up to the first that is one: so they are compared many at a time.
+    // Compares all pairs without stopping at the first match, so that the compiler vectorises the
+    // loop.
     let pairs = head.iter().zip(head.get(1..).unwrap_or_default());
     pairs.fold(0, |found, (one, other)| found | is_pair(*one, *other)) != 0
 }
@@ -59,7 +62,7 @@ fn may_be_reset(packet: &[u8]) -> bool {
 /// True if the first message of a packet resets the sequence numbers.
 fn is_reset(decoder: &mut bottom_up::Decoder, packet: &[u8]) -> bool {
     let mut first = None;
-    // An error behind the first message is for the delivery of the packet to tell.
+    // Errors after the first message are reported when the packet is delivered.
     let _ = decoder.decode_packet(packet, |message| {
         let message_type = message.number(Field::MessageType);
         first.get_or_insert((message.category(), message_type));

@@ -1,25 +1,26 @@
-//! Lines that are behind the snapshots for longer than they may be.
+//! Detects lines that stay behind the snapshots for too long.
 
 use super::Recovery;
 
 /// Delay of the lines, as snapshots show it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Behind {
-    /// The number that the lines have to reach, and by when: a snapshot includes all before it.
+    /// The number that the lines have to reach, because a snapshot includes all before it, and the
+    /// deadline for it.
     awaited: Option<(u64, u64)>,
-    /// True if that time is over: the lines may be down, and every book may lack updates.
+    /// True if the deadline has passed: the lines may be down, and every book may lack updates.
     pub(super) is_over: bool,
 }
 
 impl Recovery {
-    /// Notes that a snapshot includes numbers below `end`, which the lines have not sent.
+    /// Records that a snapshot includes numbers below `end` that the lines have not sent.
     pub(super) fn note_ahead(&mut self, end: u64) {
         let due_ns = self.now_ns.saturating_add(self.options.skew_ns);
         self.behind.awaited.get_or_insert((end, due_ns));
     }
 
-    /// Notes that the lines are not behind: they reached the number, or a later snapshot is not ahead of
-    /// them, so that the one before had a number that is none.
+    /// Records that the lines are not behind: they reached the number, or a later snapshot is not
+    /// ahead of them, which means that the earlier one had an invalid number.
     pub(super) fn note_caught_up(&mut self) {
         if std::mem::take(&mut self.behind).is_over {
             self.touch_all();
@@ -34,7 +35,7 @@ impl Recovery {
         }
     }
 
-    /// When the lines must have reached a snapshot.
+    /// Returns the time by which the lines must have reached a snapshot.
     pub(super) fn behind_due_ns(&self) -> Option<u64> {
         let (_, due_ns) = self.behind.awaited?;
         Some(due_ns).filter(|_| !self.behind.is_over)

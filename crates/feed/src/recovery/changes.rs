@@ -1,4 +1,4 @@
-//! Changes by a message, and the checks after it.
+//! Changes by messages, and the checks after each message.
 
 use super::instrument::{IMPLIED, Instrument, OUTRIGHT, Told};
 use super::{BookChange, Recovery, StaleReason};
@@ -7,11 +7,11 @@ use crate::market::{BookKind, Instrument as Id};
 /// Instruments that changed.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// The first `count` were touched by the messages since the last end of a transaction. There is room for
-    /// all instruments and one more.
+    /// The first `count` entries were touched by messages since the last end of a transaction.
+    /// There is room for all instruments and one more.
     touched: Vec<Id>,
     count: usize,
-    /// Checked, and to be reported from the one at `next` on.
+    /// Checked books; those from the index `next` on are still to be reported.
     ready: Vec<Ready>,
     next: usize,
 }
@@ -32,8 +32,8 @@ impl Changes {
         self.touched.resize(instruments + 1, Id(0));
     }
 
-    /// Notes that an instrument was touched, with what it remembers of that. No branch depends on whether it
-    /// was before, which nothing foretells.
+    /// Records that an instrument was touched; `is_touched` is its flag. The code does not branch
+    /// on the flag, because that branch cannot be predicted.
     #[inline(always)]
     pub(super) fn touch(&mut self, id: Id, is_touched: &mut bool) {
         self.touched[self.count] = id;
@@ -41,7 +41,7 @@ impl Changes {
         *is_touched = true;
     }
 
-    /// Notes the books of these kinds, a bit each, to be reported.
+    /// Queues the books of these kinds, one bit each, for the report.
     #[inline(always)]
     fn note(&mut self, told: Told, id: Id, instrument: &Instrument, kinds: u8, is_new_state: bool) {
         let is_fresh = told == Told::Fresh;
@@ -63,7 +63,7 @@ impl Recovery {
         self.settle();
     }
 
-    /// Checks and tells of what changed otherwise than by a message of the incremental feed, unless a
+    /// Checks and reports changes that no message of the incremental feed made, unless a
     /// transaction continues.
     #[inline]
     pub fn settle(&mut self) {
@@ -72,14 +72,14 @@ impl Recovery {
         }
     }
 
-    /// The next book that changed, or whose state did; to be requested after each message, until
-    /// `None`. The end of the next message forgets those that were not asked for.
+    /// Returns the next book whose levels or state changed. Call it after each message until it
+    /// returns `None`: the end of the next message discards the rest.
     #[inline(always)]
     pub fn next_change(&mut self) -> Option<BookChange> {
         let &Ready { instrument, kind, is_fresh, is_new_state } =
             self.changes.ready.get(self.changes.next)?;
         self.changes.next += 1;
-        // As it was when the message ended: nothing arrived since.
+        // The state is that at the end of the message, because nothing arrived since.
         let state = if is_fresh { Ok(()) } else { self.state(instrument) };
         Some(BookChange { instrument, kind, state, is_new_state })
     }
@@ -90,7 +90,7 @@ impl Recovery {
         }
     }
 
-    /// Touches all instruments: what is fresh by a change to be reported may be stale now.
+    /// Touches all instruments: a book with a queued change that was fresh may be stale now.
     pub(super) fn touch_all(&mut self) {
         self.changes.ready.iter_mut().for_each(|ready| ready.is_fresh = false);
         for id in self.ids.iter() {
@@ -99,7 +99,7 @@ impl Recovery {
     }
 
     fn check_touched(&mut self) {
-        // Changes that nobody asked for do not pile up.
+        // Changes that the caller did not request are discarded.
         self.changes.ready.clear();
         self.changes.next = 0;
         let is_current = self.is_current();
@@ -108,7 +108,7 @@ impl Recovery {
         }
     }
 
-    /// Checks an instrument's books that changed, and notes which are to be reported.
+    /// Checks an instrument's changed books, and queues those to be reported.
     #[inline(always)]
     fn check(&mut self, id: Id, is_current: bool) {
         let Some(instrument) = self.instruments.get_mut(id.index()) else { return };
@@ -127,7 +127,7 @@ impl Recovery {
         self.changes.note(Told::Fresh, id, instrument, kinds_changed, false);
     }
 
-    /// As [`check`](Self::check), where something may be wrong or new.
+    /// As [`check`](Self::check), if something may be wrong or new.
     #[inline(never)]
     fn check_closely(&mut self, id: Id, kinds_changed: u8) {
         let is_heard = !self.is_silent && !self.behind.is_over;
@@ -148,7 +148,7 @@ impl Recovery {
         }
     }
 
-    /// Publishes the books of these kinds, a bit each.
+    /// Publishes the books of these kinds, one bit each.
     pub(super) fn publish(&mut self, id: Id, kinds: u8) {
         let is_fresh = self.state(id).is_ok();
         let Self { board: Some(board), instruments, now_ns, .. } = self else { return };

@@ -5,13 +5,13 @@ use crate::market::{Fragment, Instrument, Snapshot, SnapshotLevel};
 /// Most levels of all fragments of a snapshot.
 const LEVELS_MAX: usize = 1 << 18;
 
-/// So many messages in a row that were sent before another show that the feed's clock went back.
+/// Consecutive messages with earlier times that prove that the feed's clock went back.
 const LATE_MAX: u32 = 256;
 
 /// Last message on a line of the snapshot feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Before {
-    /// Nothing that would help: the next message may be in the middle of a snapshot.
+    /// Nothing useful: the next message may be in the middle of a snapshot.
     Unknown,
     /// A whole message, or the last one of a snapshot; the number after it, if it had one.
     End(Option<u64>),
@@ -19,18 +19,18 @@ enum Before {
     Middle(Option<u64>),
 }
 
-/// Puts the fragments of one line together. Fragments of a snapshot follow one another on the feed,
-/// with consecutive numbers: what cannot be shown to be complete is not used.
+/// Reassembles the fragments of one line. Fragments of a snapshot follow one another on the feed,
+/// with consecutive numbers. A snapshot that cannot be proved complete is not used.
 #[derive(Debug)]
 pub(super) struct Assembly {
     before: Before,
-    /// Instrument, LastMsgSeqNumProcessed and RptSeq of the snapshot in hand.
+    /// Instrument, LastMsgSeqNumProcessed and RptSeq of the snapshot being assembled.
     of: Option<(Instrument, u64, Option<u64>)>,
     levels: Vec<SnapshotLevel>,
     depth: Option<u32>,
     /// True if this line has ever split a snapshot.
     splits: bool,
-    /// Latest SendingTime (52) of the line, and how many messages in a row were sent before it.
+    /// Latest SendingTime (52) of the line, and the number of consecutive messages sent before it.
     sent: Option<u64>,
     late: u32,
 }
@@ -38,13 +38,13 @@ pub(super) struct Assembly {
 /// Result of a snapshot message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Assembled {
-    /// The message is a snapshot by itself.
+    /// The message is a complete snapshot.
     Whole,
-    /// It completes the one whose levels are in [`Assembly::levels`].
+    /// The message completes the snapshot whose levels are in [`Assembly::levels`].
     Complete,
-    /// More is to come.
+    /// More fragments follow.
     Partial,
-    /// A message was lost: this one is of no use.
+    /// A message was lost, so this one is not used.
     Incomplete,
 }
 
@@ -69,24 +69,25 @@ impl Assembly {
         self.depth
     }
 
-    /// Notes a message that is no snapshot, and its number.
+    /// Records a message that is no snapshot, and its number.
     pub(super) fn note_other(&mut self, seq_num: Option<u64>) {
         self.of = None;
         self.before = match self.before {
-            // Where other messages come between fragments, the next one may be the rest of a snapshot.
+            // If other messages come between fragments, the next message may be the rest of a
+            // snapshot.
             Before::Middle(_) => Before::Unknown,
             _ => Before::End(seq_num.and_then(|seq_num| seq_num.checked_add(1))),
         };
     }
 
-    /// Notes that messages of the line were lost or could not be decoded.
+    /// Records that messages of the line were lost or could not be decoded.
     pub(super) fn note_loss(&mut self) {
         self.of = None;
         self.before = Before::Unknown;
     }
 
-    /// True if a message was overtaken. If numbers restart each round, its number may be the next
-    /// one by chance, and half a book would be accepted as a whole one.
+    /// True if a message was overtaken. If numbers restart in each round, its number may be the
+    /// next one by chance, and an incomplete book would be accepted as complete.
     fn is_late(&mut self, snapshot: &Snapshot<'_>) -> bool {
         let is_late = snapshot.sending_time.is_some() && snapshot.sending_time < self.sent;
         self.late = if is_late { self.late + 1 } else { 0 };
@@ -97,7 +98,7 @@ impl Assembly {
         false
     }
 
-    /// Takes a message.
+    /// Adds a message.
     pub(super) fn take(&mut self, snapshot: &Snapshot<'_>) -> Assembled {
         if snapshot.fragment != Fragment::Whole && self.is_late(snapshot) {
             return Assembled::Incomplete;
@@ -114,10 +115,11 @@ impl Assembly {
         let of = (snapshot.instrument, snapshot.last_seq_num, snapshot.rpt_seq);
         let is_next = |expected: Option<u64>| expected.is_some() && expected == snapshot.seq_num;
         let begins = match before {
-            // The first number of the feed, or of a round of it.
+            // The first number of the feed, or of a round.
             _ if snapshot.seq_num == Some(1) => true,
             Before::End(expected) => is_next(expected) || snapshot.seq_num.is_none(),
-            // Without numbers nothing tells a loss; where nothing was ever split nothing need.
+            // Without numbers a loss cannot be detected. On a line that never split a snapshot that
+            // is not needed.
             Before::Unknown => snapshot.seq_num.is_none() && !self.splits,
             Before::Middle(_) => false,
         };
@@ -215,14 +217,14 @@ mod tests {
             let message = message(Some(seq_num), 5, fragment);
             assembly.take(&Snapshot { sending_time: Some(sent), ..message })
         };
-        // The round before had three fragments; its third comes late.
+        // The previous round had three fragments; its third one arrives late.
         assert_eq!(take(1, 100, Middle), Partial);
         assert_eq!(take(2, 100, Middle), Partial);
         assert_eq!(take(1, 200, Last), Whole);
         assert_eq!(take(2, 201, Last), Whole);
         assert_eq!(take(3, 100, Last), Incomplete);
         assert_eq!(take(3, 202, Last), Whole);
-        // A clock that went back is followed in the end.
+        // A clock that went back is accepted eventually.
         let refused = (0..300).take_while(|_| take(1, 50, Last) == Incomplete).count();
         assert_eq!(refused, LATE_MAX as usize);
     }

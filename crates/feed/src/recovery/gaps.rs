@@ -1,11 +1,11 @@
-//! Gaps that replay may fill.
+//! Gaps that a replay may fill.
 
 use std::collections::VecDeque;
 
 use super::instrument::LastGap;
 use crate::arbiter::Gap;
 
-/// Most gaps that can be filled at a time; after older ones only snapshots recover books.
+/// Most gaps that can be filled at the same time; older gaps need snapshots.
 const OPEN_MAX: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
@@ -14,11 +14,11 @@ struct Open {
     last: LastGap,
 }
 
-/// The gaps of the channel that are not filled.
+/// The unfilled gaps of the channel.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OpenGaps {
     open: VecDeque<Open>,
-    /// The last gap that cannot be filled any more.
+    /// The last gap that can no longer be filled.
     floor: LastGap,
     /// Gaps opened in all.
     count: u64,
@@ -31,7 +31,7 @@ pub(super) struct Around {
     pub(super) own: LastGap,
 }
 
-/// Remaining parts of a gap after it was filled.
+/// The gaps around a gap that was filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Filled {
     /// The gap before it.
@@ -41,7 +41,7 @@ pub(super) struct Filled {
 }
 
 impl OpenGaps {
-    /// Notes a gap behind all others.
+    /// Records a gap after all others.
     pub(super) fn open(&mut self, gap: Gap) -> LastGap {
         self.count = self.count.saturating_add(1);
         let last = LastGap { end: gap.last().saturating_add(1), count: self.count };
@@ -54,20 +54,21 @@ impl OpenGaps {
         last
     }
 
-    /// Notes that what was sent before `first` is unknown, and cannot be filled.
+    /// Records that everything sent before `first` is unknown and cannot be filled.
     pub(super) fn begin(&mut self, first: u64) -> LastGap {
         self.count = self.count.saturating_add(1);
         self.floor = LastGap { end: first, count: self.count };
         self.floor
     }
 
-    /// Notes that an unknown number of packets around `first` is lost: no open gap can be filled any more.
+    /// Records that an unknown number of packets around `first` is lost: open gaps can no longer be
+    /// filled.
     pub(super) fn lose(&mut self, first: u64) -> LastGap {
         self.open.clear();
         self.begin(first)
     }
 
-    /// The open gap that has this number; `None` if none has it.
+    /// Returns the open gap that contains this number; `None` if there is none.
     pub(super) fn around(&self, seq_num: u64) -> Option<Around> {
         let has = |open: &Open| (open.gap.first..=open.gap.last()).contains(&seq_num);
         let index = self.open.iter().rposition(has)?;

@@ -1,4 +1,4 @@
-//! The books of one instrument, how far they are known, and the updates that wait for a snapshot.
+//! The books of one instrument, their state, and the updates held until a snapshot.
 
 use std::collections::VecDeque;
 
@@ -12,11 +12,11 @@ use crate::market::{BookKind, Instrument as Id, LevelUpdate, Snapshot, Update};
 /// Position of an update relative to a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Included already.
+    /// Already included.
     Old,
     /// The next one.
     Next,
-    /// Cannot be applied, and why.
+    /// Cannot be applied, for this reason.
     Unreachable(StaleReason),
 }
 
@@ -25,7 +25,7 @@ pub(super) enum Place {
 pub(super) struct LastGap {
     /// The number after the last one lost.
     pub(super) end: u64,
-    /// Gaps that moved the end, or reported the number before it once more.
+    /// Number of gaps so far; a gap that reports the number before `end` once more counts again.
     pub(super) count: u64,
 }
 
@@ -100,11 +100,11 @@ impl PartialEq for Books {
 pub(super) enum Told {
     Nothing,
     Fresh,
-    /// Stale, by the index of the reason.
+    /// Stale, with the index of the reason.
     Stale(u8),
 }
 
-/// An instrument of the channel. What every update reads lies together.
+/// An instrument of the channel. The fields that every update reads lie together.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Instrument {
@@ -112,27 +112,27 @@ pub(super) struct Instrument {
     pub(super) rpt_seq: u64,
     /// Numbers of the incremental feed below this are accounted for.
     pub(super) known_to: u64,
-    /// The gaps there were when the last update was taken: what arrived after it in its packet may yet
-    /// be lost. [`NONE_MATTERS`] where a snapshot accounts for all of it.
+    /// Number of gaps when the last update was handled: later updates of its packet may yet be
+    /// lost. [`NONE_MATTERS`] if a snapshot accounts for the whole packet.
     gaps_before: u64,
-    /// True if the book changed since changes were last reported, or its state may have.
+    /// True if the book, or possibly its state, changed since the last report.
     pub(super) is_touched: bool,
-    /// Kinds whose levels changed since then, a bit each.
+    /// Kinds whose levels changed since the last report, one bit each.
     pub(super) kinds_changed: u8,
     /// True if the last status of the instrument allows a crossed book; `None` before the first.
     pub(super) may_cross: Option<bool>,
     /// The state that was reported last.
     pub(super) told: Told,
-    /// Why the book is stale, gaps of the channel and silence apart.
+    /// Reason why the book is stale, apart from gaps of the channel and silence.
     pub(super) broken: Option<StaleReason>,
     pub(super) books: Books,
     pub(super) held: VecDeque<Update>,
-    /// Snapshots that end below this are from before the books were emptied by an entry that is no
-    /// update of the instrument: RptSeq does not tell them from later ones.
+    /// Snapshots that end below this number precede an entry that emptied the books without being
+    /// an update of the instrument. RptSeq does not distinguish them from later ones.
     pub(super) cleared_to: u64,
-    /// Numbers below this are in the book by the snapshot it began with.
+    /// Numbers below this are in the book, because its base snapshot includes them.
     pub(super) base_end: u64,
-    /// The last update that was to be held and is gone.
+    /// The last update that should have been held but was dropped.
     pub(super) dropped: Option<(u64, Option<u64>)>,
     pub(super) pending: Option<Box<Pending>>,
     natural: Option<Box<NaturalRefresh>>,
@@ -142,7 +142,7 @@ pub(super) struct Instrument {
 pub(super) const OUTRIGHT: u8 = 1 << BookKind::Outright as u8;
 pub(super) const IMPLIED: u8 = 1 << BookKind::Implied as u8;
 
-/// More gaps than there are.
+/// Larger than any number of gaps.
 const NONE_MATTERS: u64 = u64::MAX;
 
 impl Instrument {
@@ -166,13 +166,13 @@ impl Instrument {
         }
     }
 
-    /// Why the book is not to be trusted after the channel's last gap.
+    /// Returns the reason why the book is stale, given the channel's last gap.
     #[inline]
     pub(super) fn stale(&self, gap: LastGap) -> Option<StaleReason> {
         self.broken.or(if self.lacks_nothing_since(gap) { None } else { Some(StaleReason::Gap) })
     }
 
-    /// True if the book is reliable after the channel's last gap.
+    /// True if the book is reliable, given the channel's last gap.
     #[inline(always)]
     pub(super) fn is_fresh(&self, gap: LastGap) -> bool {
         self.broken.is_none() && self.lacks_nothing_since(gap)
@@ -183,7 +183,7 @@ impl Instrument {
         self.known_to > gap.end || self.known_to == gap.end && self.gaps_before >= gap.count
     }
 
-    /// Records that a snapshot proved the book, for everything below `end`.
+    /// Records that a snapshot proved the book correct, for everything below `end`.
     pub(super) fn note_proven(&mut self, end: u64) {
         if end >= self.known_to {
             self.known_to = end;
@@ -191,7 +191,7 @@ impl Instrument {
         }
     }
 
-    /// Forgets everything but depth. Returns how many updates were held.
+    /// Forgets everything except depth. Returns how many updates were held.
     pub(super) fn reset(&mut self) -> usize {
         let held = self.held.len();
         self.held.clear();
@@ -255,8 +255,8 @@ impl Instrument {
         }
     }
 
-    /// An instrument that is new begins with an empty book if it may: all that the feed ever sent has arrived, but
-    /// for gaps.
+    /// An instrument that is new begins with an empty book if allowed: then all its updates have
+    /// arrived, except for gaps.
     fn place_by_seq_num(&self, update: &Update, gap: LastGap, may_begin_empty: bool) -> Place {
         match self.stale(gap) {
             Some(StaleReason::NoSnapshot) if may_begin_empty && gap.count == 0 => Place::Next,
@@ -266,8 +266,8 @@ impl Instrument {
         }
     }
 
-    /// Applies an update that follows the last one and arrived after this many gaps. One that does not fit
-    /// changes nothing.
+    /// Applies an update that follows the last one and arrived after `gaps` gaps. An update that
+    /// does not fit changes nothing.
     #[inline]
     pub(super) fn follow(&mut self, update: &Update, gaps: u64) -> Result<(), BookFault> {
         self.change(update)?;
@@ -275,7 +275,7 @@ impl Instrument {
         Ok(())
     }
 
-    /// As [`follow`](Self::follow), for a level in plain values. Returns whether it fits.
+    /// As [`follow`](Self::follow), for a level as plain values. Returns true if it fits.
     #[inline(always)]
     pub(super) fn follow_level(&mut self, update: LevelUpdate, gaps: u64) -> bool {
         if let Some(book) = self.books.get_mut(update.kind) {
@@ -292,7 +292,7 @@ impl Instrument {
     #[inline(always)]
     fn note_applied(&mut self, rpt_seq: u64, seq_num: u64, gaps: u64) {
         self.rpt_seq = rpt_seq;
-        // Behind the last number of all there is nothing that a book could be known to.
+        // After the largest possible number, `known_to` cannot advance.
         let end = seq_num.wrapping_add(1);
         if end >= self.known_to {
             self.known_to = end;
@@ -300,7 +300,7 @@ impl Instrument {
         }
     }
 
-    /// Applies an update that is the next one and arrived after this many gaps. A fault breaks the book.
+    /// Applies the next update, which arrived after `gaps` gaps. A fault makes the book stale.
     #[inline]
     pub(super) fn apply(&mut self, update: &Update, gaps: u64) -> Result<(), StaleReason> {
         let reason = self.follow(update, gaps).err().map(StaleReason::Fault);
@@ -353,7 +353,7 @@ impl Instrument {
         None
     }
 
-    /// Publishes the books of these kinds, a bit each.
+    /// Publishes the books of these kinds, one bit each.
     #[inline]
     pub(super) fn publish(
         &mut self,
@@ -374,7 +374,7 @@ impl Instrument {
         }
     }
 
-    /// Takes over a depth that a message told: the deepest told so far counts.
+    /// Takes over a depth from a message: the deepest so far counts.
     #[inline]
     pub(super) fn learn_depth(&mut self, kind: BookKind, depth: u32) {
         if let Some(book) = self.books.get_mut(kind)
@@ -384,8 +384,8 @@ impl Instrument {
         }
     }
 
-    /// Lets go of the oldest held update, or of `update` itself if none is held; returns whether
-    /// there is now room for `update`.
+    /// Drops the oldest held update, or `update` itself if none is held; returns true if there is
+    /// now room for `update`.
     pub(super) fn drop_oldest(&mut self, update: &Update) -> bool {
         let oldest = self.held.pop_front();
         self.note_dropped(oldest.as_ref().unwrap_or(update));
@@ -420,7 +420,7 @@ impl Instrument {
         }
     }
 
-    /// True if a snapshot would make the book fresh: it covers the last gap, and the updates held
+    /// True if a snapshot would make the book fresh: it covers the last gap, and the held updates
     /// follow it.
     pub(super) fn recovers_by(
         &self,
@@ -444,8 +444,8 @@ impl Instrument {
         snapshot.last_seq_num.saturating_add(1) < self.cleared_to
     }
 
-    /// Begins anew with the snapshot's levels, which `books` holds, and applies what was held.
-    /// Returns how many held updates were applied.
+    /// Replaces the book by the snapshot's levels, which `books` contains, and applies held
+    /// updates. Returns how many were applied.
     pub(super) fn load(
         &mut self,
         books: &mut Books,
@@ -470,10 +470,11 @@ impl Instrument {
         while let Some(update) = self.held.front().copied() {
             match self.place(&update, by, LastGap::default(), false) {
                 Place::Old => {}
-                // Every gap may have arrived after it.
+                // Any gap may have arrived after it.
                 Place::Next if self.apply(&update, 0).is_ok() => applied += 1,
                 Place::Next => break,
-                // The snapshot includes its packet and has not heard of it: its count was nonsense.
+                // The snapshot includes the update's packet but not its RptSeq, so that RptSeq was
+                // invalid.
                 Place::Unreachable(_) if update.seq_num < self.base_end => {}
                 Place::Unreachable(reason) => {
                     self.broken = Some(reason);
@@ -485,7 +486,7 @@ impl Instrument {
         applied
     }
 
-    /// Shows an update to the natural refresh; returns whether the book is whole again by it.
+    /// Passes an update to the natural refresh; returns true if the book is now complete.
     pub(super) fn refresh(&mut self, update: &Update, by: Continuity, gap: LastGap) -> bool {
         let Some(depth) = self.books.outright.depth() else { return false };
         if update.kind != BookKind::Outright {
@@ -505,7 +506,8 @@ impl Instrument {
         true
     }
 
-    /// Empties the books by an order that is no update of its own: they are known from here on.
+    /// Empties the books by an entry that is no update of the instrument: from here on they are
+    /// known.
     pub(super) fn empty(&mut self, seq_num: u64, gaps: u64) -> usize {
         let held = self.held.len();
         self.held.clear();

@@ -102,8 +102,8 @@ pub struct Recovery {
     gap: LastGap,
     gaps: OpenGaps,
     sessions: Sessions,
-    /// The number after the last entry that emptied books of several instruments: those that are unknown
-    /// yet may be among them.
+    /// The number after the last entry that emptied books of several instruments, possibly
+    /// including instruments not seen yet.
     cleared_to: u64,
     now_ns: u64,
     is_silent: bool,
@@ -117,18 +117,20 @@ pub struct Recovery {
     /// True if the exchange's transaction continues in the next message: books are checked at its
     /// end.
     is_in_transaction: bool,
-    /// True if one entry of the exchange can empty the books of several instruments: RptSeq does
-    /// not reveal its loss.
+    /// True if one entry of the feed can empty the books of several instruments; RptSeq does not
+    /// reveal its loss.
     has_scoped_clears: bool,
     held_total: usize,
-    /// Instruments with a snapshot that waits for the lines, and the levels of these.
+    /// Instruments with a snapshot that waits for the lines, and the total of these snapshots'
+    /// levels.
     pending: Vec<Id>,
     pending_levels: usize,
-    /// Nothing that waits includes lower numbers only, was sent before this time, or is due before this moment.
+    /// Bounds over all waiting snapshots: the lowest last number, the earliest SendingTime, and the
+    /// earliest deadline.
     pending_first: u64,
     pending_sent: u64,
     pending_due_ns: u64,
-    /// Until when SendingTimes of the lines are wanted.
+    /// Time until which SendingTimes of the lines are read.
     times_until_ns: u64,
     /// By line of the snapshot feed.
     assemblies: [Assembly; 2],
@@ -141,7 +143,7 @@ pub struct Recovery {
 }
 
 impl Recovery {
-    /// Creates a channel without instruments: they come with the first message that names them.
+    /// Creates a channel without instruments; the first message that names an instrument adds it.
     pub fn new(options: RecoveryOptions) -> Self {
         Self {
             ids: Instruments::new(options.instruments_max),
@@ -174,7 +176,7 @@ impl Recovery {
         }
     }
 
-    /// The instrument of a key; `None` if there are too many.
+    /// Returns the instrument of a key; `None` if there are too many.
     #[inline(always)]
     pub fn instrument(&mut self, key: InstrumentKey<'_>) -> Option<Id> {
         let found = self.ids.intern(key);
@@ -196,32 +198,33 @@ impl Recovery {
         self.changes.reserve(self.instruments.len());
     }
 
-    /// Depth by kind: as set, else as defined.
+    /// Returns the depth by kind: the configured one, else that of the definition.
     fn known_depth(&self, definition: Option<&Definition>) -> [Option<u32>; 2] {
         BookKind::ALL.map(|kind| {
             self.options.depth.or_else(|| definition.and_then(|known| known.depth_of(kind)))
         })
     }
 
-    /// The instruments known, with their names.
+    /// Returns the known instruments, with their names.
     pub const fn instruments(&self) -> &Instruments {
         &self.ids
     }
 
-    /// The book of an instrument.
+    /// Returns the book of an instrument.
     ///
     /// # Errors
-    /// [`StaleReason`] while the book may not be trusted; an implied book is
-    /// [`StaleReason::NoSnapshot`] where these are not kept.
+    /// [`StaleReason`] while the book is stale; [`StaleReason::NoSnapshot`] for an implied book if
+    /// those are not kept.
     pub fn book(&self, instrument: Id, kind: BookKind) -> Result<&Book, StaleReason> {
         self.state(instrument)?;
         self.last_known_book(instrument, kind).ok_or(StaleReason::NoSnapshot)
     }
 
-    /// Outright and implied levels together; prices that both have with the sum of their sizes.
+    /// Returns outright and implied levels in one book; a price in both has the sum of both sizes.
     ///
     /// # Errors
-    /// As [`book`](Self::book); [`StaleReason::Inconsistent`] if sizes do not add up to a size.
+    /// As [`book`](Self::book); [`StaleReason::Inconsistent`] if a sum of sizes does not fit a
+    /// size.
     pub fn consolidated(&self, instrument: Id) -> Result<Book, StaleReason> {
         let outright = self.book(instrument, BookKind::Outright)?;
         let implied = self.book(instrument, BookKind::Implied)?;
@@ -253,13 +256,13 @@ impl Recovery {
         !self.behind.is_over && !self.is_silent && !self.is_out_of_sequence
     }
 
-    /// The book as it was last known, fresh or stale.
+    /// Returns the book as it was last known, fresh or stale.
     pub fn last_known_book(&self, instrument: Id, kind: BookKind) -> Option<&Book> {
         self.instruments.get(instrument.index())?.books.get(kind)
     }
 
-    /// Readers of the top levels on other threads. From the first call on every book that changes is
-    /// published after its message, with its state.
+    /// Returns a reader of the top levels for other threads. From the first call on, every changed
+    /// book is published after its message, with its state.
     pub fn reader(&mut self) -> BoardReader {
         if let Some(board) = &self.board {
             return board.reader();
@@ -271,22 +274,24 @@ impl Recovery {
         board
     }
 
-    /// Kinds of books that are kept.
+    /// Returns the kinds of books that are kept.
     pub const fn kinds(&self) -> BookKinds {
         self.options.kinds
     }
 
-    /// RptSeq of the last update in the book; 0 before the first and where the feed has none.
+    /// Returns the RptSeq of the last update in the book; 0 before the first, and on feeds without
+    /// RptSeq.
     pub fn rpt_seq(&self, instrument: Id) -> Option<u64> {
         self.instruments.get(instrument.index()).map(|known| known.rpt_seq)
     }
 
-    /// When the latest message or snapshot was received, in nanoseconds of the handler's clock.
+    /// Returns the time at which the latest message or snapshot was received, in nanoseconds of the
+    /// handler's clock.
     pub const fn now_ns(&self) -> u64 {
         self.now_ns
     }
 
-    /// Updates held for stale books.
+    /// Returns how many updates are held for stale books.
     pub fn updates_held(&self) -> usize {
         self.held_total
     }
@@ -296,7 +301,7 @@ impl Recovery {
         self.counters
     }
 
-    /// How many books are fresh, and how many are stale by reason, in the order of
+    /// Returns how many books are fresh, and how many are stale by reason, in the order of
     /// [`StaleReason::LABELS`].
     pub fn states(&self) -> (usize, [usize; StaleReason::LABELS.len()]) {
         let mut stale = [0; StaleReason::LABELS.len()];
@@ -316,7 +321,7 @@ impl Recovery {
         self.now_ns = self.now_ns.max(now_ns);
     }
 
-    /// Records that every number of the incremental feed below `next` has arrived or is lost: call
+    /// Records that every number of the incremental feed below `next` has arrived or is lost. Call
     /// it at the beginning of a packet and at its end.
     #[inline]
     pub fn handle_progress(&mut self, next: u64) {
@@ -330,7 +335,7 @@ impl Recovery {
         }
     }
 
-    /// The first number of a session: what was sent before it is unknown.
+    /// Records the first number of a session: everything sent before it is unknown.
     #[cold]
     fn begin_at(&mut self, first: u64) {
         self.sessions.advance(first);
@@ -352,8 +357,8 @@ impl Recovery {
         self.now_ns < self.times_until_ns && self.sessions.has_times()
     }
 
-    /// Notes the SendingTime of a message of the lines, in the order they send them: a snapshot that was sent
-    /// later may be of the next session.
+    /// Records the SendingTime of a message of the lines, in sending order: a snapshot that was
+    /// sent later may belong to the next session.
     pub fn note_sending_time(&mut self, sending_time: u64) {
         self.sessions.note_sent(sending_time);
     }
@@ -378,8 +383,8 @@ impl Recovery {
         self.sessions.note_reset_message(sending_time);
     }
 
-    /// Forgets every book: the exchange begins a new session. Not for the reset that begins each round
-    /// of a snapshot feed.
+    /// Forgets every book, because the exchange begins a new session. Do not call it for the reset
+    /// that begins each round of a snapshot feed.
     pub fn handle_reset(&mut self) {
         for instrument in &mut self.instruments {
             instrument.reset();
@@ -400,7 +405,7 @@ impl Recovery {
         self.touch_all();
     }
 
-    /// Sets whether the channel is silent for too long: every book is stale during a silence.
+    /// Sets whether the channel has been silent for too long: every book is stale during a silence.
     pub fn handle_silence(&mut self, is_silent: bool) {
         if self.is_silent != is_silent {
             self.is_silent = is_silent;
@@ -428,25 +433,26 @@ impl Recovery {
         true
     }
 
-    /// True if the lines send packets with unexpected sequence numbers, by the last report.
+    /// True if the lines send packets with unexpected sequence numbers, according to the last
+    /// report.
     #[inline]
     pub(crate) const fn is_out_of_sequence(&self) -> bool {
         self.is_out_of_sequence
     }
 
     /// Reports that a packet is next in order again, with this number, or that the lines agree on
-    /// the packets delivered last.
+    /// the last delivered packets.
     pub fn handle_in_sequence(&mut self, next: Option<u64>) {
         self.is_out_of_sequence = false;
         if std::mem::take(&mut self.hides_updates) {
-            // Only what includes this packet shows that nothing is missing.
+            // Only a snapshot that includes this packet shows that nothing is missing.
             let position = self.sessions.position();
             self.gap = self.gaps.lose(next.map_or(position, |_| position.saturating_add(1)));
         }
         self.touch_all();
     }
 
-    /// Takes what a definition tells. Returns whether that was new.
+    /// Takes over a definition. Returns true if it was new.
     pub fn define(&mut self, instrument: Id, definition: &Definition) -> bool {
         let is_new = self.ids.define(instrument, definition);
         let known = self.ids.definition(instrument);
@@ -461,8 +467,8 @@ impl Recovery {
         is_new
     }
 
-    /// Takes a trading status: of an instrument, or of all, which counts for each of them until its next own one.
-    /// Returns whether it changes whether books may be crossed.
+    /// Records a trading status of an instrument, or of all instruments; the latter counts for each
+    /// until its next own status. Returns true if it changes whether books may be crossed.
     pub fn handle_status(&mut self, status: &Status) -> bool {
         let may_cross = status.may_cross();
         match status.scope {
@@ -488,7 +494,8 @@ impl Recovery {
         }
     }
 
-    /// Has an instrument's books checked at the end of the message though none of them changed, if any is crossed.
+    /// Marks an instrument's books for a check at the end of the message, if any is crossed,
+    /// although none of them changed.
     fn look_again(&mut self, id: Id) {
         let Some(instrument) = self.instruments.get_mut(id.index()) else { return };
         if !instrument.is_plainly_right(u8::MAX) {
@@ -497,13 +504,15 @@ impl Recovery {
         }
     }
 
-    /// As [`handle_update`](Self::handle_update), for an update of a level by position in plain values. One
-    /// that follows, as nearly all do, goes to the book without becoming an [`Update`] in memory.
+    /// As [`handle_update`](Self::handle_update), for an update of a level by position, as plain
+    /// values. An update that follows the last one, as nearly all do, reaches the book without
+    /// becoming an [`Update`] in memory. It is inlined into the loop over entries: a call would
+    /// have to store all values and load them again.
     // Part of the loop over entries: a call would have to put all values in memory and take them out again.
     #[inline(always)]
     pub fn handle_level_update(&mut self, update: LevelUpdate) {
         if !self.follow_level(update) {
-            // With a copy of its content, the update itself is never in memory.
+            // With a copy of its content, the update itself never has to be in memory.
             self.take_level(&LevelUpdate { content: update.content.copied_here(), ..update });
         }
     }
@@ -516,8 +525,8 @@ impl Recovery {
         }
     }
 
-    /// Applies an update that its RptSeq shows to be the next one of a fresh book. Returns whether it did;
-    /// if not, nothing changed.
+    /// Applies an update whose RptSeq shows that it is the next one of a fresh book. Returns false
+    /// if it is not; then nothing changed.
     #[inline(always)]
     fn follow_level(&mut self, update: LevelUpdate) -> bool {
         let id = self.ids.recent(update.number);
@@ -537,18 +546,19 @@ impl Recovery {
         true
     }
 
-    /// Takes one update of the incremental feed, in the order the arbiter delivers.
+    /// Handles one update of the incremental feed, in the arbiter's order.
     #[inline]
     pub fn handle_update(&mut self, update: &Update) -> UpdateOutcome {
         match self.follow(update) {
             true => UpdateOutcome::Applied,
-            // By value, so that an update that follows never has to be in memory.
+            // Passed by value, so that an update that follows the last one never has to be in
+            // memory.
             false => self.take(*update),
         }
     }
 
-    /// Applies an update that its RptSeq shows to be the next one of a fresh book, as nearly all are.
-    /// Returns whether it did; if not, nothing but the depth changed.
+    /// Applies an update whose RptSeq shows that it is the next one of a fresh book, as nearly all
+    /// are. Returns false if it is not; then nothing but the depth changed.
     #[inline]
     fn follow(&mut self, update: &Update) -> bool {
         if !self.sessions.has_begun() {
@@ -573,11 +583,11 @@ impl Recovery {
         follows
     }
 
-    /// Takes any update.
+    /// Handles any update.
     #[inline(never)]
     fn take(&mut self, update: Update) -> UpdateOutcome {
         let outcome = self.place(&update);
-        // What is held changes nothing that is not told already.
+        // An update that is held changes nothing in the report unless the state is new.
         let is_as_told = match (outcome, self.instruments.get(update.instrument.index())) {
             (UpdateOutcome::Held(reason), Some(known)) => {
                 known.kinds_changed == 0 && known.told == Told::Stale(reason.index() as u8)
@@ -590,10 +600,10 @@ impl Recovery {
         outcome
     }
 
-    /// Applies an update, holds it, or leaves it out.
+    /// Applies an update, holds it, or drops it.
     fn place(&mut self, update: &Update) -> UpdateOutcome {
         let Some(instrument) = self.instruments.get_mut(update.instrument.index()) else {
-            // Only an index of another channel gets here.
+            // Only an index of another channel is unknown.
             return UpdateOutcome::Held(StaleReason::NoSnapshot);
         };
         let is_fresh = instrument.is_fresh(self.gap);
@@ -642,7 +652,7 @@ impl Recovery {
             let Some(instrument) = self.instruments.get_mut(id.index()) else { continue };
             self.held_total -= instrument.empty(clear.seq_num, self.gap.count);
             instrument.cleared_to = self.cleared_to;
-            // With a count of its own the next update shows where the instrument stands.
+            // With RptSeq, the next update shows the position of the instrument.
             let is_certain =
                 self.options.continuity == Continuity::SeqNum || instrument.broken.is_none();
             if is_certain {
@@ -652,7 +662,7 @@ impl Recovery {
         }
     }
 
-    /// Keeps an update that cannot be applied, unless it completes the book by itself.
+    /// Holds an update that cannot be applied, unless it completes the book by itself.
     #[cold]
     fn hold(&mut self, update: &Update, reason: StaleReason) -> UpdateOutcome {
         let instrument = &mut self.instruments[update.instrument.index()];
@@ -661,7 +671,7 @@ impl Recovery {
             instrument.broken = Some(reason);
         }
         if let StaleReason::RptSeqBack { .. } = reason {
-            // What was held was counted otherwise.
+            // The held updates belong to the old RptSeq count.
             self.held_total -= instrument.held.len();
             instrument.held.clear();
         }

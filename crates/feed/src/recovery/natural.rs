@@ -1,16 +1,16 @@
-//! Rebuilding a book from updates alone.
+//! Rebuilds a book from updates alone.
 
 use super::Continuity;
 use super::instrument::LastGap;
 use crate::book::{Book, BookUpdate, Level, LevelAction, Side};
 use crate::market::Update;
 
-/// The levels that updates have named since the book was lost. A level is known from the moment an
-/// update gives it whole; known levels move with those before them.
+/// The levels that updates have set since the book was lost. A level is known once an update sets
+/// all its fields; known levels move with those before them.
 #[derive(Clone, Debug)]
 pub(super) struct NaturalRefresh {
     sides: [Vec<Option<Level>>; 2],
-    /// The last update, and the last gap then.
+    /// RptSeq of the last update, and the last gap at that time.
     last: Option<(Option<u64>, LastGap)>,
 }
 
@@ -20,7 +20,7 @@ impl NaturalRefresh {
         Self { sides: [unknown(), unknown()], last: None }
     }
 
-    /// Takes an update; returns the book if it is whole by it.
+    /// Handles an update; returns the book if it is now complete.
     pub(super) fn take(&mut self, update: &Update, by: Continuity, gap: LastGap) -> Option<Book> {
         let is_counted = by == Continuity::SeqNum || update.rpt_seq.is_some();
         let follows = self.last.is_some_and(|(last, last_gap)| {
@@ -46,7 +46,7 @@ impl NaturalRefresh {
         }
     }
 
-    /// Takes an update; anything but updates by position leaves nothing known.
+    /// Records an update; any update that is not by position makes all levels unknown.
     fn observe(&mut self, update: &BookUpdate) {
         match *update {
             BookUpdate::ByLevel { side, level, action } => {
@@ -63,7 +63,7 @@ impl NaturalRefresh {
         }
     }
 
-    /// The book, if every level of both sides is known and the result can be a book.
+    /// Returns the book, if every level of both sides is known and the result is a valid book.
     fn complete(&self) -> Option<Book> {
         if self.sides.iter().flatten().any(Option::is_none) {
             return None;

@@ -6,46 +6,46 @@ use std::fmt;
 use crate::book::BookFault;
 use crate::market::{BookKind, Instrument};
 
-/// Why a book is not to be trusted at the moment.
+/// Reason why a book is stale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StaleReason {
     /// No snapshot has arrived yet.
     NoSnapshot,
-    /// Packets were lost, and nothing has shown since that none of them was about this book.
+    /// Packets were lost, and nothing since has shown that none of them affected this book.
     Gap,
     /// Updates of this instrument were lost.
     RptSeqGap {
-        /// The RptSeq that should have arrived.
+        /// The expected RptSeq.
         expected: u64,
-        /// The one that arrived.
+        /// The RptSeq that arrived.
         found: u64,
     },
-    /// RptSeq went back: the exchange counts anew, and nothing said so.
+    /// RptSeq went back: the exchange restarted its count without an announcement.
     RptSeqBack {
         /// The last RptSeq in the book.
         last: u64,
-        /// The one that arrived.
+        /// The RptSeq that arrived.
         found: u64,
     },
-    /// An update arrived without the RptSeq that [`Continuity::RptSeq`](super::Continuity::RptSeq)
-    /// counts on.
+    /// An update arrived without RptSeq, which [`Continuity::RptSeq`](super::Continuity::RptSeq)
+    /// requires.
     NoRptSeq,
     /// An update did not fit the book.
     Fault(BookFault),
-    /// A check after a message found what a book cannot be.
+    /// A check after a message found the book inconsistent.
     Inconsistent(BookFault),
     /// The exchange began a new session.
     Reset,
-    /// The only snapshot so far is ahead of what the lines have sent.
+    /// The only snapshot so far is ahead of the lines.
     Ahead,
-    /// Nothing has arrived on any line for longer than the feed is ever silent.
+    /// No line has sent anything for longer than the feed is ever silent.
     Silence,
-    /// A snapshot differs from the book, and may be of the next session.
+    /// A snapshot differs from the book, and may belong to the next session.
     Contradicted,
-    /// Packets come whose sequence numbers follow nothing, and none that is next in order.
+    /// All arriving packets have unexpected sequence numbers; none is next in order.
     OutOfSequence,
-    /// The exchange's transaction, which changed the book, has not ended.
+    /// The exchange's transaction that changed the book has not ended.
     Unfinished,
 }
 
@@ -67,7 +67,7 @@ impl StaleReason {
         "unfinished",
     ];
 
-    /// The place of this reason's label in [`LABELS`](Self::LABELS).
+    /// Returns the index of this reason's label in [`LABELS`](Self::LABELS).
     pub const fn index(&self) -> usize {
         match self {
             Self::NoSnapshot => 0,
@@ -86,7 +86,7 @@ impl StaleReason {
         }
     }
 
-    /// One word for metrics.
+    /// Returns one word for metrics.
     pub const fn label(&self) -> &'static str {
         Self::LABELS[self.index()]
     }
@@ -123,44 +123,44 @@ impl Error for StaleReason {}
 /// Result of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpdateOutcome {
-    /// The book was fresh, and is.
+    /// The book was fresh and still is.
     Applied,
-    /// This update made a stale book fresh: it followed what was there, or named the last level
-    /// that was unknown.
+    /// This update made a stale book fresh: it follows the last known update, or sets the last
+    /// unknown level.
     Recovered,
     /// The book is stale; the update waits for a snapshot.
     Held(StaleReason),
-    /// The book included it already.
+    /// The book already included it.
     Old,
 }
 
 /// Result of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SnapshotOutcome {
-    /// The fresh book stood at the same update and had the same levels.
+    /// The fresh book was at the same update and had the same levels.
     Verified,
-    /// The fresh book stood at the same update and was wrong; it is now the snapshot.
+    /// The fresh book was at the same update and differed; the snapshot has replaced it.
     Mismatch,
-    /// The book is fresh but stands at another update: nothing to compare.
+    /// The book is fresh but at another update, so they cannot be compared.
     NotNeeded,
     /// The stale book is now fresh.
     Recovered,
-    /// The snapshot was taken, but more is missing.
+    /// The snapshot replaced the book, but more is missing.
     Loaded(StaleReason),
-    /// The snapshot is from before what is missing, or updates after it are gone.
+    /// The snapshot precedes the missing updates, or updates after it were dropped.
     TooOld,
-    /// The snapshot is ahead of what the lines have sent, by number or by SendingTime. It is kept for a
-    /// while, in case they come up with it.
+    /// The snapshot is ahead of the lines, by number or by SendingTime. It is kept for a while, in
+    /// case they reach it.
     Ahead,
-    /// After a reset, nothing shows that the snapshot is of the new session.
+    /// After a reset, nothing shows that the snapshot belongs to the new session.
     OldSession,
-    /// More messages of this snapshot are to come.
+    /// More messages of this snapshot follow.
     Partial,
     /// A message of this snapshot was lost.
     Incomplete,
-    /// The snapshot itself is not a book.
+    /// The levels of the snapshot do not form a valid book.
     Faulty(BookFault),
-    /// The snapshot has no RptSeq where instruments are counted by it.
+    /// The snapshot has no RptSeq, but updates are counted by RptSeq.
     NoRptSeq,
 }
 
@@ -183,10 +183,10 @@ impl fmt::Display for SnapshotOutcome {
     }
 }
 
-/// A book that changed with a message, or whose state did.
+/// A book whose levels or state changed with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BookChange {
-    /// Whose book.
+    /// Instrument of the book.
     pub instrument: Instrument,
     /// Kind of the book.
     pub kind: BookKind,
@@ -199,33 +199,33 @@ pub struct BookChange {
 /// Counters of a recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecoveryCounters {
-    /// Updates applied to books, from the wire or after having been held.
+    /// Updates applied to books, at once or after they were held.
     pub applied: u64,
-    /// Updates that waited.
+    /// Updates that were held.
     pub held: u64,
-    /// Updates dropped because too many waited.
+    /// Updates dropped because too many were held.
     pub dropped: u64,
     /// Updates that were already in the book.
     pub old: u64,
-    /// Updates of lost packets that were replayed and applied, counted in `applied` too.
+    /// Updates of replayed packets that were applied; they are included in `applied`.
     pub replayed: u64,
-    /// Times an instrument was named beyond the limit.
+    /// How often a new instrument was refused because of the limit.
     pub too_many_instruments: u64,
     /// Gaps reported.
     pub gaps: u64,
-    /// Books that became stale by a fault or a hole in their own numbers.
+    /// Books that became stale by a fault or a gap in RptSeq.
     pub broken: u64,
     /// Books that became stale because a check found them inconsistent.
     pub inconsistent: u64,
     /// Books that became fresh.
     pub recovered: u64,
-    /// Snapshots equal to the fresh book they were compared with.
+    /// Snapshots equal to the fresh book at the same update.
     pub verified: u64,
-    /// Snapshots that showed a fresh book to be wrong.
+    /// Snapshots that differed from the fresh book at the same update.
     pub mismatches: u64,
-    /// Snapshots that are not a book.
+    /// Snapshots whose levels do not form a valid book.
     pub faulty_snapshots: u64,
-    /// Snapshots refused after a reset because they may be of the session before.
+    /// Snapshots refused after a reset because they may belong to the previous session.
     pub old_session_snapshots: u64,
     /// Snapshots that were ahead of the lines by number when they arrived.
     pub ahead_snapshots: u64,

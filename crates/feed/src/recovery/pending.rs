@@ -1,8 +1,8 @@
-//! Snapshots that are ahead of what the lines have sent, by number or by SendingTime.
+//! Snapshots that are ahead of the lines, by number or by SendingTime.
 
 use crate::market::{Fragment, Instrument, Snapshot, SnapshotLevel};
 
-/// Most levels of all snapshots that wait.
+/// Most levels of all waiting snapshots together.
 pub(super) const PENDING_LEVELS_MAX: usize = 1 << 20;
 
 /// A snapshot that waits for the lines.
@@ -13,7 +13,7 @@ pub(super) struct Pending {
     rpt_seq: Option<u64>,
     pub(super) sending_time: Option<u64>,
     depth: Option<u32>,
-    /// When the wait ends; `None` until the lines have sent anything.
+    /// End of the wait; `None` until the lines have sent anything.
     pub(super) deadline_ns: Option<u64>,
     /// True if the lines had not reached its numbers at the last check.
     pub(super) is_ahead: bool,

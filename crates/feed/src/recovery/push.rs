@@ -1,4 +1,4 @@
-//! A recovery as the place where an adapter pushes what messages say.
+//! A recovery as the sink of an adapter.
 
 use super::Recovery;
 use crate::market::{
@@ -6,8 +6,10 @@ use crate::market::{
     Update,
 };
 
-/// For books without a handler: messages in the order of their numbers, all of one feed. Tell
-/// [`handle_progress`](Recovery::handle_progress) how far the feed is, or snapshots wait. A SequenceReset is left to the caller, who knows when the next session begins.
+/// For books without a handler. Push the messages of one feed in the order of their numbers, and
+/// call [`handle_progress`](Recovery::handle_progress) with its position, or snapshots wait.
+/// SequenceReset is ignored: the caller must handle it, because it knows when the next session
+/// begins.
 impl MarketSink for Recovery {
     #[inline(always)]
     fn instrument(&mut self, key: InstrumentKey<'_>) -> Option<Instrument> {
@@ -24,7 +26,7 @@ impl MarketSink for Recovery {
         self.handle_level_update(update);
     }
 
-    /// Books are made of updates.
+    /// Books need only updates.
     #[inline]
     fn wants_events(&self) -> bool {
         false

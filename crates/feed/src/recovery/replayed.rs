@@ -1,10 +1,10 @@
 //! Updates of lost packets that a replay service sent again.
 //!
-//! A replayed update is applied to a stale book if it is the next one after what the book has: by
-//! RptSeq, or by the order of gaps where packets alone are numbered. A book that lacks nothing since the
-//! gap, because it was emptied or a snapshot arrived behind it, takes the count of an update and nothing else. Updates that
-//! arrived live after the gap follow from where they were held. A replayed update that does not fit is not used, and the book
-//! waits for a snapshot that includes it.
+//! A replayed update is applied to a stale book if it is the next one after the book's last update:
+//! by RptSeq, or by the order of gaps if only packets are numbered. A book that lacks nothing since
+//! the gap, because it was emptied or a later snapshot arrived, takes over only the RptSeq of the
+//! update. Updates that arrived live after the gap follow from the held ones. A replayed update
+//! that does not fit is not used, and the book waits for a snapshot that includes it.
 
 use super::gaps::Around;
 use super::instrument::{Instrument, LastGap, Place};
@@ -13,8 +13,8 @@ use crate::arbiter::Gap;
 use crate::market::{Clear, ClearScope, Update};
 
 impl Recovery {
-    /// Takes an update of a lost packet. Packets of a gap must come in ascending order of their
-    /// numbers, and gaps in the order in which they were declared.
+    /// Handles an update of a replayed packet. Pass the packets of a gap in ascending order, and
+    /// the gaps in the order in which they were declared.
     pub fn handle_replayed(&mut self, update: &Update) -> UpdateOutcome {
         let by = self.options.continuity;
         let around = self.gaps.around(update.seq_num);
@@ -25,7 +25,8 @@ impl Recovery {
             return UpdateOutcome::Old;
         };
         let was_stale = instrument.stale(self.gap).is_some();
-        // A clear of the same gap may still be missing: what arrived live waits until all of it was replayed.
+        // A clear in the same gap may still be missing: updates that arrived live wait until all of
+        // the gap was replayed.
         let is_alone = self.has_scoped_clears && !instrument.lacks_nothing_since(self.gap);
         let held = instrument.held.len();
         let may_begin_empty = !self.options.carries_over;
@@ -62,8 +63,8 @@ impl Recovery {
         outcome
     }
 
-    /// Takes an order of a lost packet to empty books: what arrived after it is unknown, so they wait for
-    /// snapshots, unless one from behind the gap is in the book already.
+    /// Handles a replayed clear. Updates that arrived after it are uncertain, so the books wait for
+    /// snapshots, unless they already contain one from after the gap.
     pub fn handle_replayed_clear(&mut self, clear: &Clear<'_>) {
         let Some(Around { own, .. }) = self.gaps.around(clear.seq_num) else { return };
         self.has_scoped_clears = true;
@@ -73,7 +74,7 @@ impl Recovery {
         };
         for id in cleared {
             let Some(instrument) = self.instruments.get_mut(id.index()) else { continue };
-            // Its RptSeq does not count this: updates behind the gap prove nothing.
+            // RptSeq does not count the clear: updates after the gap prove nothing.
             if instrument.base_end.max(instrument.cleared_to) < own.end {
                 instrument.broken = instrument.broken.or(Some(StaleReason::Gap));
                 self.touch(id);
@@ -81,8 +82,8 @@ impl Recovery {
         }
     }
 
-    /// Every packet of a gap was replayed: books that were fresh before it and took its updates are
-    /// fresh again.
+    /// Records that every packet of a gap was replayed: books that were fresh before it and took
+    /// its updates are fresh again.
     pub fn handle_gap_filled(&mut self, gap: Gap) {
         let stale_before = self.stale_count();
         let Some(filled) = self.gaps.fill(gap) else { return };
@@ -96,7 +97,7 @@ impl Recovery {
             }
             self.counters.applied += match self.options.continuity {
                 Continuity::SeqNum => instrument.apply_held_before(end),
-                // A book that one of them breaks says so itself.
+                // An update that does not follow marks its book as broken.
                 Continuity::RptSeq => instrument.apply_held_that_follow(end).unwrap_or(0),
             };
             self.held_total -= held - instrument.held.len();
@@ -125,7 +126,7 @@ impl Instrument {
             Continuity::SeqNum => self.stale(before).map_or(Place::Next, Place::Unreachable),
         };
         match place {
-            // Its count alone is of use.
+            // Only its RptSeq is used.
             Place::Next if by == Continuity::RptSeq => Place::Next,
             _ if self.lacks_nothing_since(own) => Place::Old,
             place => place,
@@ -152,8 +153,9 @@ impl Instrument {
         }
     }
 
-    /// Applies a replayed update that is the next one, and the held ones that follow it, unless it is to be
-    /// applied alone. Returns how many were applied. Any gap may have arrived after them.
+    /// Applies a replayed update that is the next one, and then the held ones that follow it,
+    /// unless it is to be applied alone. Returns how many were applied. Any gap may have arrived
+    /// after them.
     fn apply_replayed(
         &mut self,
         update: &Update,
@@ -175,13 +177,13 @@ impl Instrument {
         Ok(1 + self.apply_held_that_follow(u64::MAX)?)
     }
 
-    /// Applies held updates with numbers below `end` that follow by RptSeq. Returns how many; the book is broken where
-    /// one does not.
+    /// Applies held updates with numbers below `end` that follow by RptSeq. Returns how many; an
+    /// update that does not follow makes the book stale.
     fn apply_held_that_follow(&mut self, end: u64) -> Result<u64, StaleReason> {
         let mut applied = 0;
         while let Some(held) = self.held.front().copied() {
             if held.seq_num >= end {
-                // What it follows may be in the next gap.
+                // The updates before it may be in the next gap.
                 return Ok(applied);
             }
             match held.rpt_seq {
@@ -203,8 +205,8 @@ impl Instrument {
         Ok(applied)
     }
 
-    /// Applies held updates with numbers below `end`, of a feed that numbers packets alone. The book is broken if one
-    /// found no room, or was replayed too early.
+    /// Applies held updates with numbers below `end`, on a feed that numbers only packets. The book
+    /// becomes stale if an update was dropped for lack of room, or replayed too early.
     fn apply_held_before(&mut self, end: u64) -> u64 {
         if self.dropped.is_some_and(|(seq_num, _)| seq_num < end) {
             self.broken = Some(StaleReason::Gap);
@@ -221,7 +223,7 @@ impl Instrument {
         applied
     }
 
-    /// Only a snapshot that includes an update makes the book fresh again.
+    /// Records that only a snapshot that includes an update can make the book fresh again.
     fn need_snapshot_after(&mut self, update: &Update, reason: StaleReason) {
         self.note_dropped(update);
         if reason != StaleReason::Gap {

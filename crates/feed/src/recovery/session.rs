@@ -2,12 +2,12 @@
 
 use crate::market::Snapshot;
 
-/// How a session ended, as far as it was seen.
+/// End of a session, as far as it was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ended {
-    /// When the next session began, on the clock of the handler.
+    /// Start of the next session, on the clock of the handler.
     at_ns: u64,
-    /// Numbers that the session used while it was watched.
+    /// Numbers of the session that were seen: from `first` to before `end`.
     first: u64,
     end: u64,
     /// SendingTime of the SequenceReset, if one was seen.
@@ -25,7 +25,7 @@ pub(super) struct Sessions {
     /// SendingTime of a SequenceReset whose session has not begun yet.
     reset_sent: Option<u64>,
     has_times: bool,
-    /// The last SendingTime that the lines have shown in this session.
+    /// The last SendingTime of the lines in this session.
     sent: Option<u64>,
 }
 
@@ -39,26 +39,26 @@ impl Sessions {
         self.has_times
     }
 
-    /// Notes the SendingTime of a message of the lines. The last one counts, not the latest: a wrong one would
-    /// count for ever.
+    /// Records the SendingTime of a message of the lines. The last time counts, not the latest,
+    /// because a wrong late time would count for ever.
     pub(super) fn note_sent(&mut self, sending_time: u64) {
         self.sent = Some(sending_time);
     }
 
-    /// The last SendingTime that the lines have shown; 0 before the first.
+    /// Returns the last SendingTime of the lines; 0 before the first.
     #[inline]
     pub(super) fn sent(&self) -> u64 {
         self.sent.unwrap_or(0)
     }
 
-    /// True if something was sent before the lines, as far as known, had reached that point: a
-    /// reset that they have not shown may lie between.
+    /// True if a message was sent later than the last known time of the lines: a reset that the
+    /// lines have not shown may lie between.
     pub(super) fn is_later(&self, sending_time: Option<u64>) -> bool {
         self.has_times && sending_time.is_some_and(|time| self.sent.is_none_or(|sent| sent <= time))
     }
 
-    /// Notes that every number below `next` was delivered or declared lost. The first call of a session
-    /// tells where it begins, as far as it is seen.
+    /// Records that every number below `next` was delivered or declared lost. The first call of a
+    /// session gives its first seen number.
     #[inline]
     pub(super) fn advance(&mut self, next: u64) {
         match &mut self.next {
@@ -70,7 +70,7 @@ impl Sessions {
         }
     }
 
-    /// The number after the last one that counts as sent; 0 before the first.
+    /// Returns the number after the last one that counts as sent; 0 before the first.
     pub(super) fn position(&self) -> u64 {
         self.next.unwrap_or(0)
     }
@@ -97,7 +97,7 @@ impl Sessions {
         let sending_time = self.reset_sent.take();
         self.ended = match (self.next.take(), self.ended) {
             (Some(end), _) => Some(Ended { at_ns: now_ns, first: self.first, end, sending_time }),
-            // Two resets in a row: what was seen before the first may still arrive.
+            // Two resets in a row: snapshots from before the first may still arrive.
             (None, Some(ended)) => Some(Ended { at_ns: now_ns, sending_time, ..ended }),
             (None, None) => None,
         };
@@ -110,14 +110,16 @@ impl Sessions {
     /// proves it.
     pub(super) fn is_current(&self, snapshot: &Snapshot<'_>, now_ns: u64, skew_ns: u64) -> bool {
         let Some(ended) = self.ended else { return true };
-        // Lines that continue earlier than the reset show that its time says nothing.
+        // If the lines continue with earlier times than the reset, the time of the reset proves
+        // nothing.
         let reset = ended.sending_time.filter(|reset| self.sent.is_none_or(|sent| sent >= *reset));
         if let (Some(sent), Some(reset)) = (snapshot.sending_time, reset)
             && sent != reset
         {
             return sent > reset;
         }
-        // A snapshot may be older than the first number watched, but not by much more than was watched.
+        // A snapshot may be older than the first number seen, but not by much more than the range
+        // of seen numbers.
         let watched = ended.end.saturating_sub(ended.first);
         let first = ended.first.saturating_sub(watched);
         let was_used = (first..ended.end).contains(&snapshot.last_seq_num);

@@ -1,4 +1,4 @@
-//! Snapshots: whether they can be used, compared or have to wait.
+//! Snapshots: used, compared, or kept until the lines reach them.
 
 use super::fragments::Assembled;
 use super::instrument::is_wrong;
@@ -8,8 +8,8 @@ use crate::book::{BookFault, BookUpdate, LevelAction, OrderAction, PriceAction};
 use crate::market::{BookKind, Fragment, Instrument as Id, LevelName, Snapshot, SnapshotLevel};
 
 impl Recovery {
-    /// Takes a snapshot, or a part of one, that arrived on this line of the snapshot feed (0 or 1; more
-    /// are taken as 1). It may come at any time.
+    /// Handles a snapshot, or a part of one, that arrived on this line of the snapshot feed (0 or
+    /// 1; larger values count as 1). It may arrive at any time.
     pub fn handle_snapshot(&mut self, line: usize, snapshot: &Snapshot<'_>) -> SnapshotOutcome {
         let line = line.min(1);
         match self.assemblies[line].take(snapshot) {
@@ -34,12 +34,12 @@ impl Recovery {
         }
     }
 
-    /// Notes a message of the snapshot feed that is no snapshot, and its number there.
+    /// Records a message of the snapshot feed that is no snapshot, and its number there.
     pub fn note_other_on_snapshot_feed(&mut self, line: usize, seq_num: Option<u64>) {
         self.assemblies[line.min(1)].note_other(seq_num);
     }
 
-    /// Notes that a packet of the snapshot feed could not be decoded.
+    /// Records that a packet of the snapshot feed could not be decoded.
     pub fn note_loss_on_snapshot_feed(&mut self, line: usize) {
         self.assemblies[line.min(1)].note_loss();
     }
@@ -51,7 +51,7 @@ impl Recovery {
         if self.instruments.get(snapshot.instrument.index()).is_none() {
             return SnapshotOutcome::TooOld;
         }
-        // Those of the lines show whether that of a reset says anything.
+        // Times of the lines show whether the time of a reset proves anything.
         self.watch_times();
         if !self.sessions.is_current(snapshot, self.now_ns, self.options.skew_ns) {
             self.counters.old_session_snapshots += 1;
@@ -76,12 +76,12 @@ impl Recovery {
         }
     }
 
-    /// Has the SendingTimes of the lines read for a while: more snapshots will come.
+    /// Starts reading the SendingTimes of the lines for a while, because more snapshots will come.
     fn watch_times(&mut self) {
         self.times_until_ns = self.now_ns.saturating_add(self.options.skew_ns);
     }
 
-    /// Takes over the depth that a snapshot tells.
+    /// Takes over the depth in a snapshot.
     fn learn_depth_of(&mut self, snapshot: &Snapshot<'_>) {
         if let (Some(depth), None) = (snapshot.depth, self.options.depth) {
             let instrument = &mut self.instruments[snapshot.instrument.index()];
@@ -95,7 +95,7 @@ impl Recovery {
         self.options.is_numbered && (!self.sessions.has_begun() || end > self.sessions.position())
     }
 
-    /// Keeps a snapshot until the lines have sent what it includes, and shown its SendingTime.
+    /// Keeps a snapshot until the lines have reached its number and its SendingTime.
     fn wait(&mut self, snapshot: &Snapshot<'_>) -> SnapshotOutcome {
         let id = snapshot.instrument;
         if self.has_better_pending(id) {
@@ -118,8 +118,8 @@ impl Recovery {
         SnapshotOutcome::Ahead
     }
 
-    /// True if a pending snapshot only waits for its time and will make the book fresh: a later one
-    /// would have to wait longer.
+    /// True if a pending snapshot only waits for its time and will make the book fresh: a later
+    /// snapshot would have to wait longer.
     fn has_better_pending(&self, id: Id) -> bool {
         let instrument = &self.instruments[id.index()];
         instrument.pending.as_ref().is_some_and(|pending| {
@@ -128,7 +128,8 @@ impl Recovery {
         })
     }
 
-    /// Has a snapshot wait, until the number, the SendingTime or the deadline that it waits for.
+    /// Makes a snapshot wait, and lowers the thresholds of number, SendingTime and deadline to its
+    /// own.
     fn keep(&mut self, id: Id, mut pending: Box<Pending>) {
         pending.is_ahead = pending.last_seq_num >= self.sessions.position();
         if pending.is_ahead {
@@ -151,8 +152,9 @@ impl Recovery {
         }
     }
 
-    /// Uses the snapshots that the lines have caught up with, and lets go of those whose numbers they have not
-    /// sent in time. One that waited for the time alone is used then: no line is behind by more.
+    /// Uses the snapshots that the lines have reached, and drops those whose numbers the lines did
+    /// not reach in time. A snapshot that waited only for its SendingTime is used at its deadline:
+    /// no line is further behind.
     #[cold]
     pub(super) fn take_pending(&mut self) {
         let (now_ns, position) = (self.now_ns, self.sessions.position());
@@ -180,7 +182,7 @@ impl Recovery {
         }
     }
 
-    /// Forgets what snapshots wait for.
+    /// Resets the thresholds of the waiting snapshots.
     pub(super) fn forget_thresholds(&mut self) {
         self.pending_first = u64::MAX;
         self.pending_sent = u64::MAX;
@@ -188,13 +190,14 @@ impl Recovery {
         self.pending_levels = 0;
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout); `None` while no snapshot waits.
+    /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout); `None` while no
+    /// snapshot waits.
     pub fn poll_timeout(&self) -> Option<u64> {
         let pending = Some(self.pending_due_ns).filter(|due_ns| *due_ns < u64::MAX);
         [pending, self.behind_due_ns()].into_iter().flatten().min()
     }
 
-    /// Uses or lets go of snapshots that have waited for the lines for long enough.
+    /// Uses or drops snapshots that have waited for the lines for long enough.
     pub fn handle_timeout(&mut self, now_ns: u64) {
         self.set_time(now_ns);
         if self.now_ns >= self.pending_due_ns {
@@ -203,7 +206,7 @@ impl Recovery {
         self.check_behind();
     }
 
-    /// Nothing more comes: snapshots that wait for the time alone are used.
+    /// Ends the input: snapshots that wait only for their time are used.
     pub fn finish(&mut self) {
         let has_times = self.sessions.has_times();
         self.sessions.set_times(false);
@@ -228,8 +231,8 @@ impl Recovery {
         }
     }
 
-    /// Compares a fresh book with a snapshot at the same update. One that differs and may be of the next session
-    /// waits, and the book is stale meanwhile.
+    /// Compares a fresh book with a snapshot at the same update. A snapshot that differs and may
+    /// belong to the next session waits, and the book is stale meanwhile.
     fn verify(&mut self, snapshot: &Snapshot<'_>, is_later: bool) -> SnapshotOutcome {
         if !is_later {
             self.learn_depth_of(snapshot);
@@ -242,7 +245,8 @@ impl Recovery {
         let is_same_update =
             by == Continuity::SeqNum || snapshot.rpt_seq == Some(instrument.rpt_seq);
         let is_equal = instrument.books == self.scratch;
-        // Where levels may be missing because nothing says how deep the feed is, the rest is shown.
+        // If levels may be missing because the depth of the feed is unknown, only the known levels
+        // are compared.
         let is_equal_as_far_as_known =
             !instrument.books.is_complete() && instrument.books.is_prefix_of(&self.scratch);
         if is_same_update && is_equal {
@@ -271,7 +275,7 @@ impl Recovery {
         let by = self.options.continuity;
         let index = snapshot.instrument.index();
         self.learn_depth_of(snapshot);
-        // With such entries what was lost may have emptied the book.
+        // On feeds with such entries, the lost packets may have emptied the book.
         let is_before_gap = snapshot.last_seq_num.saturating_add(1) < self.gap.end;
         if self.instruments[index].is_too_old(snapshot, by, self.gap)
             || self.has_scoped_clears && is_before_gap
@@ -300,7 +304,7 @@ impl Recovery {
         SnapshotOutcome::Faulty(fault)
     }
 
-    /// Puts the snapshot's levels together in `scratch`.
+    /// Builds the snapshot's book in `scratch`.
     fn build(&mut self, snapshot: &Snapshot<'_>) -> Result<(), BookFault> {
         let instrument = &self.instruments[snapshot.instrument.index()];
         let may_cross = instrument.may_cross.unwrap_or(self.session_may_cross);
@@ -328,7 +332,7 @@ impl Recovery {
     }
 }
 
-/// The update that makes a level or order of a snapshot.
+/// Returns the update that creates a level or order of a snapshot.
 fn update_of(entry: &SnapshotLevel) -> BookUpdate {
     let SnapshotLevel { side, name, content: level, .. } = *entry;
     match name {

@@ -95,7 +95,7 @@ fn whole(last_seq_num: u64, rpt_seq: u64, levels: &[SnapshotLevel]) -> Snapshot<
     }
 }
 
-/// A snapshot with one bid, once the lines have sent all that it includes.
+/// A snapshot with one bid, after the lines have sent everything that it includes.
 fn snapshot(recovery: &mut Recovery, last: u64, rpt_seq: u64, price: i64) -> SnapshotOutcome {
     recovery.handle_progress(last + 1);
     early_snapshot(recovery, last, rpt_seq, price)

@@ -27,7 +27,7 @@ pub struct ReplayCounters {
     pub replayed: u64,
     /// Numbers abandoned.
     pub abandoned: u64,
-    /// Connections that failed: refused, broken, timed out, or against the protocol.
+    /// Connections that failed: refused, broken, timed out, or with a protocol error.
     pub failures: u64,
 }
 
@@ -35,7 +35,7 @@ pub struct ReplayCounters {
 #[derive(Clone, Copy, Debug)]
 struct Wanted {
     gap: Gap,
-    /// The first number that has not come.
+    /// The first number that has not arrived.
     next: u64,
 }
 
@@ -72,8 +72,8 @@ enum State {
     },
 }
 
-/// Asks a server for lost messages. `N` finds the sequence number in the FAST bytes of a packet. See
-/// the [module](super).
+/// Requests lost messages from a server. `N` finds the sequence number in the FAST bytes of a
+/// packet. See the [module](super).
 #[derive(Debug)]
 pub struct ReplayClient<N> {
     options: ReplayOptions,
@@ -84,13 +84,13 @@ pub struct ReplayClient<N> {
     session: Session,
     to_send: Vec<u8>,
     events: VecDeque<ReplayEvent>,
-    /// Requests of this day.
+    /// Requests made today.
     requests: u32,
-    /// The server's limit, as far as it is known.
+    /// The server's limit per request, as far as known.
     messages_max: u64,
-    /// Connections that failed since the last message arrived.
+    /// Failed connections since the last message arrived.
     failures: u32,
-    /// Why nothing more is requested today.
+    /// Reason why nothing more is requested today.
     closed: Option<ReplayFailure>,
     counters: ReplayCounters,
 }
@@ -120,15 +120,15 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
         self.counters
     }
 
-    /// Requests that are left today.
+    /// Returns how many requests are left today.
     pub const fn requests_left(&self) -> u32 {
         self.options.requests_max.saturating_sub(self.requests)
     }
 
-    /// Asks for the messages of a gap.
+    /// Requests the messages of a gap.
     ///
     /// # Errors
-    /// [`ReplayFailure`] if it is clear at once that they will not come.
+    /// [`ReplayFailure`] if it is clear at once that they cannot be replayed.
     pub fn request(&mut self, now_ns: u64, gap: Gap) -> Result<(), ReplayFailure> {
         if let Some(reason) = self.closed {
             return Err(reason);
@@ -151,13 +151,13 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
         Ok(())
     }
 
-    /// Allows the requests of a new day.
+    /// Begins a new day, with its own number of requests.
     pub const fn begin_day(&mut self) {
         self.requests = 0;
         self.closed = None;
     }
 
-    /// Forgets all gaps: sequence numbers start again.
+    /// Forgets all gaps, because sequence numbers restart.
     pub fn begin_epoch(&mut self) {
         self.wanted.clear();
         self.events.clear();
@@ -165,21 +165,21 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
         self.state = State::Idle;
     }
 
-    /// The next event, in the order in which to act.
+    /// Returns the next event; handle events in this order.
     pub fn poll_event(&mut self) -> Option<ReplayEvent> {
         self.events.pop_front()
     }
 
-    /// Bytes for the server, each once; empty when there are none.
+    /// Returns bytes to send to the server, each once; empty if there are none.
     pub fn take_bytes(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.to_send)
     }
 
-    /// The connection that [`ReplayEvent::Connect`] asked for is open. `unix_ns` is the time of day, for
-    /// SendingTime (52).
+    /// Reports that the connection requested by [`ReplayEvent::Connect`] is open. `unix_ns` is the
+    /// time of day, for SendingTime (52).
     pub fn handle_connected(&mut self, now_ns: u64, unix_ns: u64) {
         if !matches!(self.state, State::Connecting { .. }) {
-            // Nothing is requested any more.
+            // No gap is requested any more.
             self.events.push_back(ReplayEvent::Disconnect);
             return;
         }
@@ -189,7 +189,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
         self.state = State::LoggingOn { deadline_ns: self.deadline(now_ns) };
     }
 
-    /// The connection could not be opened, or was closed by the server.
+    /// Reports that the connection could not be opened, or that the server closed it.
     pub fn handle_disconnected(&mut self, now_ns: u64) {
         self.to_send.clear();
         match self.state {
@@ -199,7 +199,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
         }
     }
 
-    /// Takes bytes of the server.
+    /// Handles bytes of the server.
     pub fn handle_bytes(&mut self, now_ns: u64, unix_ns: u64, bytes: &[u8]) {
         if !self.is_connected() {
             return;
@@ -214,7 +214,8 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
         }
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout); `None` while nothing is requested.
+    /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout); `None` while
+    /// nothing is requested.
     pub const fn poll_timeout(&self) -> Option<u64> {
         match self.state {
             State::Idle => None,
@@ -226,7 +227,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
         }
     }
 
-    /// Acts on timers that are due at `now_ns`.
+    /// Fires the timers that are due at `now_ns`.
     pub fn handle_timeout(&mut self, now_ns: u64) {
         if self.poll_timeout().is_none_or(|due_ns| now_ns < due_ns) {
             return;
@@ -267,7 +268,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
             (State::Receiving { last, .. }, Item::Logout { status })
                 if status.is_none_or(|status| status == status::COMPLETE) =>
             {
-                // Numbers of the range that the server left out are not asked for again.
+                // Numbers of the range that the server left out are not requested again.
                 self.abandon_to(last.saturating_add(1), ReplayFailure::NotAvailable);
                 self.settle();
                 self.session.logout(&mut self.to_send, &self.options, unix_ns);
@@ -311,7 +312,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
         self.state = State::Receiving { last, deadline_ns: self.deadline(now_ns) };
     }
 
-    /// The server logged out before it sent the range.
+    /// Handles a Logout of the server before it sent the range.
     fn refused(&mut self, now_ns: u64, status: u64) {
         self.counters.failures += 1;
         self.state = State::Closing { deadline_ns: self.deadline(now_ns) };
@@ -330,7 +331,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
         }
     }
 
-    /// Numbers of the front gap before `next` do not come.
+    /// Abandons the numbers of the first gap below `next`.
     fn abandon_to(&mut self, next: u64, reason: ReplayFailure) {
         let Some(wanted) = self.wanted.front_mut() else { return };
         let next = next.min(wanted.gap.last().saturating_add(1));
@@ -349,7 +350,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
         self.failures = 0;
     }
 
-    /// Removes the front gap if nothing of it is left to come.
+    /// Removes the first gap if all of it was replayed or abandoned.
     fn settle(&mut self) {
         let front = self.wanted.front();
         if let Some(gap) = front.filter(|front| front.rest().count == 0).map(|front| front.gap) {
@@ -358,7 +359,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
         }
     }
 
-    /// Nothing more is requested today.
+    /// Abandons all gaps: nothing more is requested today.
     fn abandon_all(&mut self, reason: ReplayFailure) {
         self.closed = Some(reason);
         while !self.wanted.is_empty() {
@@ -366,7 +367,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
         }
     }
 
-    /// The connection was of no use: tries again later, or abandons the gap.
+    /// Handles a failed connection: retries later, or abandons the gap.
     fn fail(&mut self, now_ns: u64, reason: ReplayFailure) {
         if reason != ReplayFailure::Disconnected {
             self.close();
@@ -393,7 +394,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
         }
     }
 
-    /// The connection is closed as it should be: the next one, if anything is left to ask for.
+    /// After a regular close, opens the next connection if there is more to request.
     fn go_on(&mut self, now_ns: u64) {
         match self.wanted.is_empty() {
             true => self.state = State::Idle,

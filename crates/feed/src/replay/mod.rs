@@ -1,7 +1,7 @@
-//! TCP replay: asks the exchange to send lost messages again.
+//! TCP replay: requests lost messages from the exchange.
 //!
-//! [`ReplayClient`] follows the replay services of MOEX (SPECTRA "TCP Replay", ASTS "TCP Recovery"). It
-//! does no input or output and has no clock. The caller owns the TCP connection and the timer:
+//! [`ReplayClient`] follows the replay services of MOEX (SPECTRA "TCP Replay", ASTS "TCP
+//! Recovery"). It does no I/O and has no clock. The caller owns the TCP connection and the timer:
 //!
 //! | caller | client |
 //! |---|---|
@@ -13,9 +13,9 @@
 //!
 //! # The protocol
 //!
-//! One connection serves one request. FIX messages are tag=value; FAST messages come in frames of a
-//! length (u32, big-endian) and as many bytes, without the preamble of packets. The first byte tells
-//! them apart: `8` begins a FIX message, 0 a frame.
+//! One connection serves one request. FIX messages are tag=value; FAST messages come in frames: a
+//! length (u32, big-endian) and that many bytes, without the preamble of packets. The first byte
+//! distinguishes them: `8` begins a FIX message, 0 a frame.
 //!
 //! ```text
 //! client                                            server
@@ -28,10 +28,10 @@
 //!   |                                          closes  |
 //! ```
 //!
-//! A gap longer than the server's limit is requested in several requests. A connection that breaks or
-//! stalls is made again after a back-off, and asks for the rest alone. Each number of
-//! a gap comes as [`ReplayEvent::Replayed`] or is [`Abandoned`](ReplayEvent::Abandoned), with a reason:
-//! books then wait for snapshots. [`ReplayEvent::Done`] ends the gap.
+//! A gap longer than the server's limit takes several requests. A connection that breaks or stalls
+//! is opened again after a back-off, and requests only the rest. Each number of a gap is reported
+//! as [`ReplayEvent::Replayed`] or as [`Abandoned`](ReplayEvent::Abandoned), with a reason: books
+//! then wait for snapshots. [`ReplayEvent::Done`] ends the gap.
 
 mod client;
 mod options;
@@ -49,18 +49,18 @@ use crate::arbiter::Gap;
 /// Requests and reports of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplayEvent {
-    /// Numbers that did not come and will not be requested again.
+    /// Numbers that were not replayed and will not be requested again.
     Abandoned {
         /// The numbers.
         gap: Gap,
-        /// Why not.
+        /// The reason.
         reason: ReplayFailure,
     },
     /// Open a connection, then call [`ReplayClient::handle_connected`].
     Connect,
     /// Close the connection; [`ReplayClient::handle_disconnected`] need not be called.
     Disconnect,
-    /// Nothing more comes of a gap: each number was replayed or abandoned.
+    /// The replay of a gap ended: each number was replayed or abandoned.
     Done(Gap),
     /// A message of a gap, in ascending order.
     Replayed {
@@ -71,26 +71,26 @@ pub enum ReplayEvent {
     },
 }
 
-/// Why numbers are not replayed.
+/// Reason why numbers are not replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplayFailure {
-    /// Too many gaps wait already.
+    /// Too many gaps are waiting.
     Busy,
-    /// User or password are wrong; not tried again before the next day.
+    /// User or password is wrong; no further attempt before the next day.
     Credentials,
     /// The connection was refused or broke too often.
     Disconnected,
-    /// The server no longer has the numbers, or never had.
+    /// The server no longer has the numbers, or never had them.
     NotAvailable,
-    /// The server sent something that is not of the protocol.
+    /// The server violated the protocol.
     Protocol,
     /// The server logged out for another reason.
     Refused {
         /// SessionStatus (1409); 0 if it named none.
         status: u64,
     },
-    /// As many requests were made as a day allows.
+    /// The daily number of requests is used up.
     RequestLimit,
     /// The server did not answer in time.
     Timeout,
@@ -99,7 +99,7 @@ pub enum ReplayFailure {
 }
 
 impl ReplayFailure {
-    /// A name for metrics.
+    /// Returns a name for metrics.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Busy => "busy",

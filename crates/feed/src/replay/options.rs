@@ -1,4 +1,4 @@
-//! How a replay client logs on, and its limits.
+//! Login, limits and timers of a replay client.
 
 use std::fmt;
 
@@ -17,18 +17,18 @@ pub struct ReplayOptions {
     pub password: String,
     /// ApplID (1180), the name of the channel at the exchange. Default none.
     pub appl_id: Option<String>,
-    /// Most requests a day. Default 1,000.
+    /// Most requests per day. Default 1,000.
     pub requests_max: u32,
-    /// Most sequence numbers in one request, at least 1; halved when the server refuses it as too many.
-    /// Default 1,000.
+    /// Most sequence numbers in one request, at least 1. Halved if the server refuses a request as
+    /// too large. Default 1,000.
     pub messages_max: u64,
     /// Longest gap that is replayed, in sequence numbers. Default 10,000.
     pub gap_max: u64,
-    /// Most gaps that wait. Default 64.
+    /// Most waiting gaps. Default 64.
     pub gaps_max: usize,
     /// How long to wait for the next answer, in nanoseconds. Default 5 s.
     pub timeout_ns: u64,
-    /// Connections for one gap that may fail in a row, at least 1. Default 4.
+    /// Consecutive failed connections after which a gap is abandoned, at least 1. Default 4.
     pub attempts_max: u32,
     /// Back-off after the first failure, in nanoseconds; doubled after each further one. Default 100 ms.
     pub backoff_ns: u64,
@@ -57,7 +57,7 @@ impl Default for ReplayOptions {
     }
 }
 
-/// Without the password.
+/// Omits the password.
 impl fmt::Debug for ReplayOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReplayOptions")

@@ -13,7 +13,7 @@ fn options() -> ReplayOptions {
     }
 }
 
-/// Messages of the tests are their number as u32.
+/// A message of the tests is its number as a u32.
 fn number(bytes: &[u8]) -> Option<u64> {
     Some(u32::from_be_bytes(bytes.try_into().ok()?).into())
 }
@@ -93,7 +93,7 @@ fn a_gap_is_replayed_in_requests_of_the_servers_size() {
     let found = events(&mut client);
     assert_eq!(replayed(&found), (100..=109).collect::<Vec<_>>());
     assert_eq!(found.len(), 10, "the gap is not done");
-    // The client logs out; the server closes; the next connection asks for the rest.
+    // The client logs out, the server closes, and the next connection requests the rest.
     let bytes = client.take_bytes();
     assert_eq!(Reader::new().decode(&bytes).unwrap().msg_type(), b"5");
     client.handle_disconnected(3);
@@ -202,7 +202,7 @@ fn a_gap_that_ends_does_not_touch_the_next_one() {
     client.handle_disconnected(2);
     assert_eq!(log_on(&mut client, 3), (4, 5));
     client.handle_bytes(4, 0, &frames(4..=5));
-    // The server closes without a Logout: all is there.
+    // The server closes without a Logout after it has sent everything.
     client.handle_disconnected(5);
     let found = events(&mut client);
     assert_eq!(replayed(&found), [1, 2, 4, 5]);

@@ -11,7 +11,7 @@ const FIX_BYTES_MAX: usize = 4_096;
 pub const FRAME_BYTES_MAX: usize = 65_535;
 /// Bytes of a frame's length.
 const LENGTH_BYTES: usize = 4;
-/// HeartBtInt (108) asked for, in seconds: longer than a session takes.
+/// Requested HeartBtInt (108), in seconds: longer than a session takes.
 const HEARTBEAT_SECONDS: u64 = 30;
 
 const HEART_BT_INT: Tag = Tag(108);
@@ -31,7 +31,7 @@ pub(super) enum Item {
     TestRequest {
         id: Vec<u8>,
     },
-    /// A FIX message that asks for nothing.
+    /// A FIX message that needs no reaction.
     Other,
 }
 
@@ -39,8 +39,7 @@ pub(super) enum Item {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unexpected;
 
-/// Input from a server that is not consumed yet: less than one message, plus the bytes received
-/// last.
+/// Unconsumed input from a server: less than one message, plus the bytes received last.
 #[derive(Debug)]
 pub(super) struct Stream {
     received: Vec<u8>,
@@ -66,7 +65,7 @@ impl Stream {
         self.received.extend_from_slice(bytes);
     }
 
-    /// The next whole item; `None` if more bytes are needed.
+    /// Returns the next complete item; `None` if more bytes are needed.
     pub(super) fn next(&mut self) -> Result<Option<Item>, Unexpected> {
         let rest = &self.received[self.at..];
         match rest.first() {

@@ -1,4 +1,4 @@
-//! Capture files built by hand, byte by byte, and what the reader makes of them.
+//! Capture files built byte by byte, and the packets that the reader returns.
 
 mod build;
 #[cfg(feature = "compressed")]
@@ -39,7 +39,7 @@ impl From<Packet<'_>> for Seen {
     }
 }
 
-/// Reads a whole file: the packets, what was counted, and the error it ended with, if any.
+/// Reads a whole file: the packets, the counters, and the error at its end, if any.
 fn read_with(
     file: &[u8],
     options: CaptureOptions,

@@ -2,7 +2,7 @@ use tickwire_feed::capture::{CaptureOptions, CaptureReader};
 
 use super::build::{ETHERNET, datagram, ethernet, ipv4_with, pcap, segment, udp};
 
-/// Whether the place behind each packet can be read on from.
+/// For each packet, whether reading can resume after it.
 fn marks(frames: &[Vec<u8>]) -> Vec<bool> {
     let file = pcap(ETHERNET, frames);
     let mut reader = CaptureReader::open(&file[..], CaptureOptions::new()).unwrap();

@@ -1,4 +1,4 @@
-//! Captures beside the project, with the framing and reset that their README tells.
+//! Captures beside the project, with the framing and reset policy that their README states.
 
 use tickwire_testing::shared;
 
@@ -6,7 +6,7 @@ use tickwire_fast::TemplateSet;
 use tickwire_feed::capture::{CaptureOptions, CaptureReader};
 use tickwire_feed::framing::detect::{Detected, Undetected, detect};
 
-/// A capture and what is true of it.
+/// A capture and its true framing.
 #[derive(Clone, Copy)]
 pub struct Corpus {
     /// Name of the capture, without `.bin`.
@@ -17,7 +17,7 @@ pub struct Corpus {
     pub preamble_bytes: usize,
     /// The option that a preset gives.
     pub preset: &'static str,
-    /// Reset policies that are right.
+    /// Correct reset policies.
     pub resets: &'static [&'static str],
 }
 
@@ -46,7 +46,7 @@ pub const CORPORA: [Corpus; 10] = [
 ];
 
 impl Corpus {
-    /// Its packets and templates; `None`, and a line that says so, where it is not there.
+    /// Returns its packets and templates; `None`, with a printed note, if it is missing.
     pub fn read(&self) -> Option<(Vec<Vec<u8>>, TemplateSet)> {
         let folder = shared(&format!("corpus/{}", self.folder))?;
         let file = folder.join(format!("{}.bin", self.name));
@@ -60,7 +60,7 @@ impl Corpus {
         Some((packets, TemplateSet::parse_bytes(&xml).expect("templates")))
     }
 
-    /// What is wrong with an answer; `None` for a right one.
+    /// Returns the error of a result; `None` if it is correct.
     pub fn objection(&self, found: &Detected, preamble_bytes: usize) -> Option<String> {
         let reset = found.framing.reset_policy().name();
         let is_right = found.framing.preamble_bytes() == preamble_bytes

@@ -1,4 +1,4 @@
-//! Framings found in captures, whole and mutilated.
+//! Detection of framings in captures, intact and damaged.
 
 mod corpora;
 mod mutations;

@@ -1,4 +1,4 @@
-//! Captures damaged in many ways: the answer is right or "cannot tell", never another.
+//! Captures damaged in many ways: the result is correct or "cannot tell", never wrong.
 
 use fastrand::Rng;
 use tickwire_feed::framing::detect::{Confidence, detect};
@@ -14,13 +14,13 @@ fn bytes(random: &mut Rng, len: usize) -> Vec<u8> {
 
 type Packets = Vec<Vec<u8>>;
 
-/// What is true of damaged packets.
+/// The correct result for damaged packets.
 enum Truth {
     /// The framing of the capture, with a preamble of this many bytes.
     Preamble(usize),
-    /// The same, and these reset policies.
+    /// The same, with these reset policies.
     Reset(usize, &'static [&'static str]),
-    /// Nothing can be told.
+    /// No result is possible.
     Nothing,
 }
 
@@ -147,7 +147,7 @@ const MUTATIONS: [Mutation; 18] = [
         damage: |corpus, packets, _| {
             let joined = packets.chunks(2).map(|pair| pair.concat()).collect();
             match corpus.preamble_bytes {
-                // A reset in the middle of a packet can be told where packets were one message.
+                // A reset in the middle of a packet can be detected if each packet was one message.
                 0 if corpus.resets.contains(&"message") => {
                     let resets: &[&str] = match corpus.resets.contains(&"template") {
                         true => &["template", "message"],
@@ -158,7 +158,7 @@ const MUTATIONS: [Mutation; 18] = [
                 0 if corpus.resets.contains(&"template") => {
                     (joined, Truth::Reset(0, &["template", "never", "packet", "message"]))
                 }
-                // Templates without values that a reset would change.
+                // The templates have no values that a reset would change.
                 0 if corpus.name == "simple30000" => (joined, Truth::Preamble(0)),
                 _ => (joined, Truth::Nothing),
             }
@@ -209,7 +209,7 @@ fn damaged_captures_are_recognised_or_nothing_is_claimed() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What is left of the sequence number counts up like a shorter one.
+/// The remaining bytes of the sequence number count up like a shorter one.
 #[test]
 fn a_preamble_without_its_first_byte_is_not_sure() {
     for corpus in CORPORA.iter().filter(|corpus| corpus.preamble_bytes > 0) {

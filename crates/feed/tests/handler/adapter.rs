@@ -1,4 +1,4 @@
-//! FAST messages into updates, snapshots and resets.
+//! FAST messages to updates, snapshots and resets.
 
 use std::sync::Arc;
 
@@ -40,10 +40,10 @@ const TEMPLATES: &str = r#"<templates>
   <template name="Heartbeat" id="4"><uInt32 name="MsgSeqNum" id="34"/></template>
 </templates>"#;
 
-/// Bytes of mandatory or present integers below 63 are one byte; an optional one is sent one higher.
+/// A mandatory or present integer below 63 takes one byte; an optional one is sent one higher.
 const NULL: u8 = 0x80;
 
-/// What a message says.
+/// Content of a message.
 struct Said {
     instruments: Instruments,
     updates: Vec<Update>,
@@ -67,7 +67,7 @@ impl Said {
         }
     }
 
-    /// The instrument with SecurityID 20, which all messages here are about.
+    /// The instrument with SecurityID 20, which all messages here name.
     fn twenty(&self) -> Instrument {
         self.instruments.find(InstrumentKey::Number(20)).expect("a message named it")
     }
@@ -115,7 +115,7 @@ fn program() -> Arc<Program> {
     Arc::new(Program::compile(TemplateSet::parse_bytes(TEMPLATES.as_bytes()).unwrap()).unwrap())
 }
 
-/// Decodes one message of packet 99 and returns what it says.
+/// Decodes one message of packet 99 and returns its content.
 fn adapt(model: BookModel, body: &[u8]) -> (Said, Result<(), MarketDataError>) {
     let program = program();
     let options = DecoderOptions::default().reset(ResetPolicy::Packet);
@@ -135,7 +135,7 @@ fn level() -> Level {
     Level { price, size: Amount::integer(4), orders: None }
 }
 
-/// Sequence number 5, then a new bid of instrument 20 and a trade of the same.
+/// Sequence number 5, then a new bid of instrument 20 and a trade of the same instrument.
 const INCREMENTAL: [u8; 19] = [
     0x81,
     0x85,

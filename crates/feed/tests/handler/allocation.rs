@@ -1,4 +1,4 @@
-//! A warm arbiter and warm books allocate nothing.
+//! A warm arbiter and warm books do not allocate.
 
 use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, Line, Output};
 use tickwire_feed::book::{Amount, BookUpdate, Level, LevelAction, Side};
@@ -7,8 +7,8 @@ use tickwire_feed::market::{
 };
 use tickwire_feed::recovery::{Recovery, RecoveryOptions};
 
-/// Sends `count` numbers from `first`, every pair swapped and every tenth number on neither line, and
-/// asks for what changed after each. Returns how many changes there were.
+/// Sends `count` numbers from `first`, every pair swapped and every tenth number on neither line,
+/// and requests the changes after each. Returns how many changes there were.
 fn run(arbiter: &mut Arbiter, recovery: &mut Recovery, first: u64, count: u64) -> u64 {
     let content = Level { price: Amount::integer(5), size: Amount::integer(1), orders: None };
     let (kind, name) = (BookKind::Outright, LevelName::Level(1));

@@ -41,10 +41,10 @@ fn handler(program: &Arc<Program>, options: HandlerOptions) -> Forts {
     Handler::new(options, engine, adapter).unwrap()
 }
 
-/// What messages say, beside the books.
+/// Content of messages other than books.
 struct Watch {
     instruments: Instruments,
-    /// Instruments that updates arrived for.
+    /// Instruments with updates.
     updated: HashSet<Instrument>,
     /// LastMsgSeqNumProcessed of the last snapshot.
     last_seq_num: u64,
@@ -70,13 +70,13 @@ impl MarketSink for Watch {
     }
 }
 
-/// What came out. Fresh books must never be crossed or differ from snapshots.
+/// Output of the handler. Fresh books must never be crossed or differ from snapshots.
 struct Seen {
     adapter: MarketDataAdapter,
     watch: Watch,
     next: Option<u64>,
     gaps: u64,
-    /// By instrument, the snapshots that stood where the book stood: all were equal.
+    /// By instrument, the snapshots at the same update as the book; all were equal.
     equal: HashMap<String, usize>,
 }
 
@@ -215,15 +215,15 @@ impl Feeds {
             framing: Preset::MoexForts.framing(),
             sequence: SequenceSource::Message(self.peek.clone()),
             arbiter: ArbiterOptions { hold_ns, ..Default::default() },
-            // How deep the books are must be learnt from the feed.
+            // The depth of the books must be learnt from the feed.
             recovery: RecoveryOptions::default(),
-            // The end of the arrivals is no silence.
+            // The end of the arrivals does not count as silence.
             heartbeat_ns: None,
         };
         handler(&self.program, options)
     }
 
-    /// Handles the arrivals, one each microsecond, and every snapshot as soon as the packets that it
+    /// Handles the arrivals, one per microsecond, and every snapshot as soon as the packets that it
     /// includes have arrived.
     fn handle(&self, handler: &mut Forts, arrivals: &[Arrival]) -> Seen {
         let mut seen = Seen::new(&self.program);
@@ -246,9 +246,9 @@ impl Feeds {
     }
 }
 
-/// Nine instruments are updated: 6367 snapshots after their first stand at an update of line A. Two more
-/// instruments never change. The first snapshot of each waits for the next packet of the line, which shows a later
-/// SendingTime.
+/// Nine instruments are updated: 6367 snapshots after the first of each are at an update of line A.
+/// Two more instruments never change. The first snapshot of each waits for the next packet of the
+/// line, which has a later SendingTime.
 #[test]
 fn books_of_line_a_equal_every_later_snapshot() {
     let Some(feeds) = Feeds::load() else { return };
@@ -257,8 +257,8 @@ fn books_of_line_a_equal_every_later_snapshot() {
     let recovery = handler.recovery();
     let counters = recovery.counters();
     assert_eq!(seen.equal(), (6_367, 1_464));
-    // The last 24 snapshots include numbers after the last one of line A, so they prove nothing, though
-    // 18 of them stand at the RptSeq of the book.
+    // The last 24 snapshots include numbers after the last one of line A, so they prove nothing,
+    // although 18 of them are at the RptSeq of the book.
     assert_eq!((counters.verified, counters.recovered), (6_367 + 1_464 - 18, 11));
     assert_eq!(counters.ahead_snapshots, 24);
     assert_eq!((counters.broken, counters.gaps, counters.dropped), (0, 0, 0));
@@ -297,7 +297,7 @@ fn what_both_lines_lack_a_snapshot_recovers() {
     arrivals.retain(|(seq_num, ..)| seq_num % 97 != 0);
     let mut handler = feeds.handler(2_000);
     let seen = feeds.handle(&mut handler, &arrivals);
-    // The last snapshots are ahead of line A and wait for it: nothing more will come.
+    // The last snapshots are ahead of line A and wait for it, but nothing more arrives.
     handler.recovery_mut().handle_progress(u64::MAX);
     handler.recovery_mut().finish();
     let counters = handler.recovery().counters();
@@ -315,7 +315,7 @@ fn cme(hold_ns: u64, natural_refresh: bool) -> Option<(Forts, Seen)> {
         framing: Preset::Cme.framing(),
         arbiter: ArbiterOptions { hold_ns, ..Default::default() },
         recovery: RecoveryOptions { natural_refresh, depth: Some(10), ..Default::default() },
-        // The end of the capture is no silence.
+        // The end of the capture does not count as silence.
         heartbeat_ns: None,
         ..Default::default()
     };

@@ -1,4 +1,4 @@
-//! Input without sense: nothing panics, and what is held stays bounded.
+//! Random input: nothing panics, and memory stays bounded.
 
 use proptest::prelude::*;
 use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, Gap, Line, Output, UnexpectedPolicy};
@@ -39,7 +39,7 @@ fn arbiter_options() -> impl Strategy<Value = ArbiterOptions> {
     )
 }
 
-/// One thing done to an arbiter.
+/// One action on an arbiter.
 #[derive(Clone, Debug)]
 enum Step {
     Packet(u64, Line, u64, usize),
@@ -61,8 +61,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Takes an output; numbers must follow one another between resets. Packets of odd length are to be
-/// rejected. Returns whether this one is.
+/// Checks an output: numbers must be consecutive between resets. Packets of odd length are to be
+/// rejected; returns true for these.
 fn take(output: Output<'_>, expected: &mut Option<u64>) -> bool {
     let (first, count) = match output {
         Output::Deliver { seq_num, packet, .. } if packet.len() % 2 == 1 => {
@@ -85,7 +85,7 @@ fn take(output: Output<'_>, expected: &mut Option<u64>) -> bool {
     false
 }
 
-/// Rejects the packet taken last; where a copy is waited for its number comes once more.
+/// Rejects the last packet; if a copy is expected, its number comes once more.
 fn reject(arbiter: &mut Arbiter, expected: &mut Option<u64>) {
     if arbiter.reject() {
         *expected = expected.map(|next| next - 1);
@@ -191,7 +191,7 @@ fn change() -> impl Strategy<Value = BookUpdate> {
     ]
 }
 
-/// An update, apart from whose it is.
+/// An update without its instrument.
 #[derive(Clone, Debug)]
 struct Entry {
     kind: BookKind,
@@ -201,7 +201,7 @@ struct Entry {
     change: BookUpdate,
 }
 
-/// A snapshot that owns its levels, apart from whose it is.
+/// A snapshot that owns its levels, without its instrument.
 #[derive(Clone, Debug)]
 struct Taken {
     line: usize,
@@ -214,7 +214,7 @@ struct Taken {
     levels: Vec<SnapshotLevel>,
 }
 
-/// One thing told to a recovery; instruments are named by a number.
+/// One action on a recovery; instruments are named by a number.
 #[derive(Clone, Debug)]
 enum Told {
     Update(u64, Entry),

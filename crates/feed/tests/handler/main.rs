@@ -1,4 +1,4 @@
-//! Arbitration, books and recovery: simulated lines, and real captures where they lie beside the
+//! Arbitration, books and recovery: simulated lines, and real captures if they lie beside the
 //! project.
 
 mod adapter;

@@ -16,7 +16,7 @@ use tickwire_feed::recovery::RecoveryOptions;
 const A: Source = Source::Incremental(Line::A);
 const SNAPSHOTS: Source = Source::Snapshot(Line::A);
 
-/// Templates of a day: their ids begin with `tens`, and price and size change places.
+/// Templates of a day: their ids begin with `tens`; the order of price and size may be swapped.
 fn templates(tens: u32, is_size_first: bool) -> String {
     let price = r#"<decimal name="MDEntryPx" id="270"/>"#;
     let size = r#"<int32 name="MDEntrySize" id="271"/>"#;
@@ -42,7 +42,7 @@ fn templates(tens: u32, is_size_first: bool) -> String {
     {numbered}
   </template>
 </templates>"#,
-        // The number of a message moves too.
+        // The position of the message number changes too.
         numbered = match is_size_first {
             true => r#"<uInt32 name="x"/><uInt32 name="MsgSeqNum" id="34"/>"#,
             false => r#"<uInt32 name="MsgSeqNum" id="34"/><uInt32 name="x"/>"#,
@@ -144,7 +144,7 @@ fn handler(day: &Day, options: HandlerOptions) -> Tested {
     Handler::new(options, || day.engine(), day.adapter()).unwrap()
 }
 
-/// Ids of the templates of messages, and faults.
+/// Records ids of the templates of messages, and faults.
 #[derive(Default)]
 struct Words(Vec<String>);
 
@@ -181,12 +181,12 @@ fn before_the_first_message_new_templates_take_effect_at_once() {
     let (old, new) = (Day::first(), Day::second());
     let mut handler = handler(&old, options());
     let mut words = Words::default();
-    // What the old templates could not decode does not count as decoded.
+    // Messages that the old templates could not decode do not count as decoded.
     handler.handle_packet(0, A, &packet(1, &new.bid(1, 50)), &mut words);
     assert_eq!(handler.replace(new.replacement()).unwrap(), Replaced::AtOnce);
     assert!(!handler.view().is_replacement_waiting);
     handler.handle_packet(1, SNAPSHOTS, &packet(1, &new.snapshot(1, 1, 50)), &mut words);
-    // Line B's copy of packet 1 is waited for no longer.
+    // Line B's copy of packet 1 is no longer expected.
     handler.handle_packet(200, A, &packet(2, &new.bid(2, 51)), &mut words);
     assert_eq!(price(&handler), Some(51));
     assert_eq!(handler.counters().replacements, 1);
@@ -202,7 +202,7 @@ fn new_templates_wait_for_the_reset_and_the_old_ones_decode_until_then() {
     handler.handle_packet(1, A, &packet(2, &old.bid(2, 51)), &mut words);
     assert!(handler.view().is_replacement_waiting);
     assert_eq!(price(&handler), Some(51));
-    // The reset itself is still of the old templates.
+    // The reset itself still uses the old templates.
     handler.handle_packet(2, A, &packet(3, &old.sequence_reset(1)), &mut words);
     assert_eq!(words.take(), "11 11 13 R1");
     assert!(!handler.view().is_replacement_waiting);
@@ -251,7 +251,7 @@ fn a_template_that_only_the_new_set_knows_is_a_change_over() {
     let mut words = Words::default();
     handler.handle_packet(0, A, &packet(1, &old.bid(1, 50)), &mut words);
     handler.replace(new.replacement()).unwrap();
-    // Nobody knows template 77; neither do the new templates decode a message that is cut.
+    // No template set has template 77, and the new templates do not decode a truncated message.
     handler.handle_packet(1, A, &packet(2, &[0xC0, 0x80 | 77]), &mut words);
     let cut = &new.bid(2, 51)[..5];
     handler.handle_packet(200, A, &packet(3, cut), &mut words);

@@ -1,4 +1,4 @@
-//! Lost packets come again by replay and make books fresh, without a snapshot.
+//! Lost packets are replayed and make books fresh, without a snapshot.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ fn handler_with(templates: &str, recovery: RecoveryOptions, first_seq_num: Optio
     Handler::new(options, engine, adapter).unwrap().with_replay(engine())
 }
 
-/// The best bid of an instrument becomes a price, as its update number `rpt_seq`.
+/// Changes the best bid of an instrument to a price, as update number `rpt_seq`.
 fn bid(instrument: u8, rpt_seq: u8, price: u8) -> Vec<u8> {
     let action = if rpt_seq == 1 { 0x80 } else { 0x81 };
     let entry = [action, 0xB0, 0x80 | instrument, 0x80 | rpt_seq, 0x81, 0x80, 0x80 | price, 0x81];
@@ -103,7 +103,7 @@ fn bids(handler: &Tested, instrument: u64) -> Option<Vec<i64>> {
     Some(book.levels(Side::Bid).map(|level| level.price.mantissa).collect())
 }
 
-/// Packets 1 and 2 come, 3 and 4 are lost, 5 comes.
+/// Packets 1 and 2 arrive, 3 and 4 are lost, 5 arrives.
 fn with_a_gap(seen: &mut Seen) -> (Tested, Gap) {
     let mut handler = handler();
     handler.handle_packet(0, A, &packet(1, &bid(9, 1, 10)), seen);
@@ -129,7 +129,7 @@ fn a_replayed_gap_makes_all_books_fresh() {
     assert_eq!((price(&handler, 9), price(&handler, 8)), (Some(13), Some(20)));
     assert_eq!(seen.replayed, [3, 4]);
     assert_eq!(handler.counters().replays.decoded, 2);
-    // Live again.
+    // A live packet again.
     handler.handle_packet(3000, A, &packet(6, &bid(8, 2, 21)), &mut seen);
     assert_eq!(price(&handler, 8), Some(21));
 }
@@ -141,13 +141,13 @@ fn a_gap_that_was_replayed_in_part_proves_nothing_of_other_books() {
     handler.handle_replayed(2000, 4, &bid(9, 3, 12), &mut seen);
     handler.handle_replay_done(gap, &mut seen);
     assert_eq!((price(&handler, 9), price(&handler, 8)), (None, None));
-    // Its own count proves a book, as ever.
+    // As always, its own RptSeq proves a book complete.
     handler.handle_packet(3000, A, &packet(6, &bid(8, 2, 21)), &mut seen);
     assert_eq!((price(&handler, 9), price(&handler, 8)), (None, Some(21)));
 }
 
-/// Without RptSeq nothing in an update tells that it was applied: a service that answers twice, or out of order,
-/// would have made a wrong book.
+/// Without RptSeq nothing in an update shows whether it was already applied: a service that answers
+/// twice, or out of order, would make a wrong book.
 #[test]
 fn a_packet_is_replayed_once_and_in_order() {
     for (numbers, expected) in [
@@ -191,7 +191,8 @@ fn a_replayed_packet_that_cannot_be_decoded_leaves_the_gap_open() {
     assert_eq!(price(&handler, 8), None);
 }
 
-/// The first messages of packet 2 were decoded and told, the others when it arrived again, though line B brought fewer of them.
+/// The first messages of packet 2 were decoded and reported at its first arrival, the others at its
+/// second, although line B sent fewer of them.
 #[test]
 fn messages_known_from_copies_that_were_cut_are_not_applied_again() {
     let mut handler = handler_of(RecoveryOptions {
@@ -233,7 +234,7 @@ fn a_reset_is_told_and_ends_the_gaps() {
     assert_eq!((handler.counters().replays_not_awaited, seen.replayed.len()), (1, 0));
 }
 
-/// The 65th gap is requested while the first one is still answered.
+/// The 65th gap is requested while the first one is still being answered.
 #[test]
 fn an_answer_counts_however_many_gaps_are_awaited() {
     let mut seen = Seen::default();
@@ -252,12 +253,12 @@ fn an_answer_counts_however_many_gaps_are_awaited() {
     assert_eq!((seen.replayed, price(&handler, 9)), (vec![2], None));
 }
 
-/// A handler of messages that say when they were sent.
+/// A handler of messages that have a SendingTime.
 fn timed_handler() -> Tested {
     timed_handler_from(None)
 }
 
-/// As [`timed_handler`], of a feed whose first number may be known.
+/// As [`timed_handler`], for a feed whose first number may be known.
 fn timed_handler_from(first_seq_num: Option<u64>) -> Tested {
     let time = r#"<template name="Incremental" id="1"><uInt64 name="SendingTime" id="52"/>"#;
     let templates = TEMPLATES.replace(r#"<template name="Incremental" id="1">"#, time);
@@ -272,7 +273,7 @@ fn bid_at(sent: u8, rpt_seq: u8, price: u8) -> Vec<u8> {
     message
 }
 
-/// Packets 1 and 3 come, sent at 20 and 22; 2 is lost.
+/// Packets 1 and 3 arrive, sent at 20 and 22; packet 2 is lost.
 fn with_a_timed_gap(handler: &mut Tested, seen: &mut Seen) -> Gap {
     handler.handle_packet(0, A, &packet(1, &bid_at(20, 1, 10)), seen);
     handler.handle_packet(2, A, &packet(3, &bid_at(22, 3, 12)), seen);
@@ -282,7 +283,7 @@ fn with_a_timed_gap(handler: &mut Tested, seen: &mut Seen) -> Gap {
     gap
 }
 
-/// The service may be in the session before.
+/// The service may still be in the previous session.
 #[test]
 fn packets_of_a_past_session_fill_no_gap() {
     for (sent, is_of_gap) in [(19, false), (20, true), (21, true), (22, true)] {
@@ -297,8 +298,8 @@ fn packets_of_a_past_session_fill_no_gap() {
     }
 }
 
-/// What was sent before the first packet that arrived is of the session too, if its number is lower; not what was
-/// sent before the end of the session before.
+/// Packets with lower numbers that were sent before the first arrived packet belong to the session
+/// too, but not packets sent before the end of the previous session.
 #[test]
 fn the_first_packets_of_a_session_may_be_replayed() {
     let (mut seen, mut handler) = (Seen::default(), timed_handler_from(Some(1)));
@@ -320,7 +321,7 @@ fn the_first_packets_of_a_session_may_be_replayed() {
     assert_eq!((price(&handler, 9), handler.counters().replays_refused), (Some(13), 1));
 }
 
-/// The service may be in the next session already, which has packets of the same numbers.
+/// The service may already be in the next session, which has packets with the same numbers.
 #[test]
 fn packets_of_the_next_session_fill_no_gap() {
     let (mut seen, mut handler) = (Seen::default(), timed_handler());
@@ -334,7 +335,7 @@ fn packets_of_the_next_session_fill_no_gap() {
     assert_eq!(handler.counters().replays_refused, 1);
 }
 
-/// A service that stamps SendingTime anew, or sender threads whose clocks differ.
+/// A service that stamps SendingTime again, or sender threads whose clocks differ.
 #[test]
 fn a_packet_sent_later_than_the_lines_have_shown_counts_once_they_have() {
     let (mut seen, mut handler) = (Seen::default(), timed_handler());
@@ -346,7 +347,7 @@ fn a_packet_sent_later_than_the_lines_have_shown_counts_once_they_have() {
     assert_eq!((price(&handler, 9), seen.replayed, seen.done), (Some(13), vec![2], vec![gap]));
 }
 
-/// Times of day of yesterday's service may be later than all that the lines show today.
+/// Times of day of yesterday's service may be later than any time on the lines today.
 #[test]
 fn a_packet_of_a_time_that_the_lines_never_come_to_fills_no_gap() {
     let (mut seen, mut handler) = (Seen::default(), timed_handler());

@@ -1,7 +1,7 @@
-//! An arbiter against what the arrivals on two lines say should come out: each packet, gap and counter. Whole handlers and
-//! books are simulated by `tickwire-simulation`.
+//! Compares an arbiter with the output expected from the arrivals on two lines: each packet, gap
+//! and counter. `tickwire-simulation` simulates whole handlers and books.
 //!
-//! `TICKWIRE_SIM_SEED=7 cargo test -p tickwire-feed --test lines` runs one seed alone.
+//! `TICKWIRE_SIM_SEED=7 cargo test -p tickwire-feed --test lines` runs a single seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,10 +12,10 @@ use fastrand::Rng;
 const PACKETS: u64 = 500;
 /// Time between two packets.
 const SLOT_NS: u64 = 10_000;
-/// How many slots late a packet may come on its line, so how far it is out of order.
+/// Most slots by which a packet may be late on its line, and so be out of order.
 const DELAY_SLOTS_MAX: u64 = 8;
 
-/// One packet coming in.
+/// Arrival of one packet.
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     at_ns: u64,
@@ -23,7 +23,7 @@ struct Arrival {
     seq_num: u64,
 }
 
-/// How bad the lines of a seed are.
+/// Faults of the lines of a seed: rates in percent, and the skew.
 struct Weather {
     lost_percent: u64,
     duplicate_percent: u64,
@@ -31,7 +31,7 @@ struct Weather {
     skew_ns: u64,
 }
 
-/// Packets 1 to `packets` as the two lines bring them, in the order of time.
+/// Returns packets 1 to `packets` as they arrive on the two lines, in the order of time.
 fn arrivals(random: &mut Rng, packets: u64) -> Vec<Arrival> {
     let mut arrivals = Vec::new();
     for line in Line::ALL {
@@ -58,7 +58,7 @@ fn arrivals(random: &mut Rng, packets: u64) -> Vec<Arrival> {
     arrivals
 }
 
-/// Hands the arrivals to an arbiter with every timeout on time, and all that comes out to `take`.
+/// Passes the arrivals to an arbiter, with every timeout on time, and all output to `take`.
 fn drive(arbiter: &mut Arbiter, arrivals: &[Arrival], mut take: impl FnMut(u64, Output<'_>)) {
     let timeouts = |arbiter: &mut Arbiter, until_ns: u64, take: &mut dyn FnMut(u64, Output<'_>)| {
         while let Some(timeout_ns) = arbiter.poll_timeout().filter(|&ns| ns < until_ns) {
@@ -81,8 +81,8 @@ fn drive(arbiter: &mut Arbiter, arrivals: &[Arrival], mut take: impl FnMut(u64, 
     timeouts(arbiter, u64::MAX, &mut take);
 }
 
-/// For each number up to the highest that arrived, whether it is to be delivered: it is unless a packet
-/// behind it had been there for longer than the hold time.
+/// For each number up to the highest that arrived: true if it must be delivered, which it must
+/// unless a later packet had been waiting for longer than the hold time.
 fn expected(arrivals: &[Arrival], hold_ns: u64) -> BTreeMap<u64, bool> {
     let mut first_ns: BTreeMap<u64, u64> = BTreeMap::new();
     for arrival in arrivals {
@@ -112,7 +112,8 @@ fn what_arrives_in_time_is_delivered_once_in_order_and_the_rest_is_a_gap() {
 fn run(seed: u64) {
     let mut random = Rng::with_seed(seed);
     let arrivals = arrivals(&mut random, PACKETS);
-    // Odd, where arrivals are even: no packet comes at the very moment it is declared lost.
+    // Odd, while arrivals are even: no packet arrives at the very moment at which it is declared
+    // lost.
     let hold_ns = random.u64(..12) * SLOT_NS + 1;
     let is_small = random.u64(..100) < 70;
     let options = ArbiterOptions {
@@ -142,8 +143,8 @@ fn run(seed: u64) {
     check_counters(&arbiter, &arrivals, next);
 }
 
-/// What is in time is delivered; what never arrived is lost. What arrived later may be either: the wait restarts where a
-/// line continues below the packet that waits.
+/// A packet in time is delivered; one that never arrived is lost. A later one may be either: the
+/// wait restarts if a line continues below the waiting packet.
 fn check_fates(arrivals: &[Arrival], found: &BTreeMap<u64, bool>, expected: &BTreeMap<u64, bool>) {
     let came: BTreeSet<u64> = arrivals.iter().map(|arrival| arrival.seq_num).collect();
     assert_eq!(found.len(), expected.len());

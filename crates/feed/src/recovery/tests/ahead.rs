@@ -31,7 +31,7 @@ fn a_gap_brings_the_lines_up_to_a_snapshot_that_includes_it() {
     }
 }
 
-/// Before anything has arrived there is no telling how far ahead a snapshot is: it waits, however long.
+/// Before the first packet it is unknown how far ahead a snapshot is: it waits without a limit.
 #[test]
 fn a_snapshot_before_the_first_number_waits_for_it() {
     for mut recovery in [by_rpt_seq(), by_seq_num()] {
@@ -105,12 +105,12 @@ fn without_numbers_no_snapshot_is_ahead() {
     assert_eq!(price(&recovery), Ok(7));
 }
 
-/// Levels of waiting snapshots are bounded together: 1,048,576, here of three snapshots.
+/// The levels of waiting snapshots have a common limit: 1,048,576, here reached by three snapshots.
 #[test]
 fn snapshots_that_wait_hold_a_bounded_number_of_levels() {
     let mut recovery = by_rpt_seq();
     recovery.handle_progress(10);
-    // Of a book that is not kept, so that nothing is wrong with as many.
+    // Levels of a book that is not kept, so any number of them is valid.
     let half = vec![levels_of(BookKind::Implied, Side::Bid, &[1])[0]; 1 << 19];
     for number in 0..3 {
         let instrument = recovery.instrument(InstrumentKey::Number(number)).unwrap();
@@ -120,7 +120,7 @@ fn snapshots_that_wait_hold_a_bounded_number_of_levels() {
     assert_eq!((recovery.pending.len(), recovery.pending_levels), (2, 1 << 20));
 }
 
-/// Both lines die, and snapshots tell of updates that never come.
+/// Both lines die, and snapshots include updates that never arrive.
 #[test]
 fn books_are_stale_once_the_lines_are_behind_a_snapshot_for_too_long() {
     let mut recovery = by_rpt_seq();

@@ -111,7 +111,7 @@ fn kinds_are_told_apart() {
     assert_eq!(ended(&mut recovery, false), [change]);
 }
 
-/// A caller that never asks what changed must not make a recovery grow.
+/// A caller that never requests changes must not make a recovery grow.
 #[test]
 fn changes_that_nobody_asks_for_do_not_pile_up() {
     let mut recovery = fresh();

@@ -1,4 +1,4 @@
-//! Books that cannot be right after a message.
+//! Books that are inconsistent after a message.
 
 use super::*;
 use crate::book::BookFault;
@@ -224,7 +224,7 @@ fn a_book_that_a_transaction_changed_is_fresh_when_it_ends() {
     recovery.handle_update(&change(11, 101, 104));
     recovery.end_message(true);
     assert_eq!(price(&recovery), Err(StaleReason::Unfinished), "crossed for the moment");
-    // Such as a Heartbeat or the status of another instrument.
+    // For example a Heartbeat, or the status of another instrument.
     MarketSink::end_other_message(&mut recovery);
     assert_eq!(price(&recovery), Err(StaleReason::Unfinished));
     recovery.finish();

@@ -27,7 +27,7 @@ fn an_empty_book_needs_no_snapshot() {
     assert_eq!(recovery.handle_update(&new), UpdateOutcome::Applied);
 }
 
-/// An exchange that empties a book may begin its count anew.
+/// An exchange that empties a book may restart its RptSeq.
 #[test]
 fn an_empty_book_may_count_anew() {
     let mut recovery = by_rpt_seq();
@@ -57,7 +57,7 @@ fn where_packets_are_counted_an_empty_book_is_known_at_once() {
     assert_eq!(price(&recovery), Err(StaleReason::Gap));
 }
 
-/// Three instruments, of which two are of session S: each with one bid.
+/// Three instruments, of which two belong to session S, each with one bid.
 fn three(options: RecoveryOptions) -> (Recovery, [Id; 3]) {
     let mut recovery = Recovery::new(options);
     recovery.handle_progress(11);
@@ -97,7 +97,7 @@ fn emptying_a_channel_makes_stale_books_known_where_packets_are_counted() {
     recovery.handle_gap(gap);
     recovery.handle_clear(&clear);
     assert_eq!(ids.map(|id| is_empty(&recovery, id)), [Ok(true); 3]);
-    // With a count of its own the instrument's next update must still follow.
+    // With RptSeq the instrument's next update must still follow.
     let (mut recovery, [id, ..]) = three(RecoveryOptions::default());
     recovery.handle_gap(gap);
     recovery.handle_update(&Update { instrument: id, ..change(13, 105, 1) });
@@ -106,7 +106,8 @@ fn emptying_a_channel_makes_stale_books_known_where_packets_are_counted() {
     assert_eq!(is_empty(&recovery, id), Err(reason));
 }
 
-/// An empty channel has no RptSeq: a late snapshot from before it has the same one as the empty book.
+/// Emptying a channel has no RptSeq: a late snapshot from before it has the same RptSeq as the
+/// empty book.
 #[test]
 fn a_snapshot_from_before_a_channel_was_emptied_is_not_used() {
     let (mut recovery, [id, ..]) = three(RecoveryOptions::default());
@@ -116,7 +117,7 @@ fn a_snapshot_from_before_a_channel_was_emptied_is_not_used() {
     let old = Snapshot { instrument: id, ..whole(13, 100, &levels) };
     assert_eq!(recovery.handle_snapshot(0, &old), SnapshotOutcome::NotNeeded);
     assert_eq!(is_empty(&recovery, id), Ok(true));
-    // Nor where the book is stale, or the instrument was not known.
+    // Nor if the book is stale, or the instrument was unknown.
     recovery.handle_gap(Gap { first: 15, count: 1 });
     recovery.handle_update(&Update { instrument: id, ..change(16, 105, 1) });
     recovery.handle_progress(17);
@@ -129,7 +130,7 @@ fn a_snapshot_from_before_a_channel_was_emptied_is_not_used() {
     assert_eq!(recovery.handle_snapshot(0, &right), SnapshotOutcome::Recovered);
 }
 
-/// The count of an instrument does not tell that an entry for all of them was lost.
+/// The RptSeq of an instrument does not reveal that an entry for all instruments was lost.
 #[test]
 fn where_one_entry_empties_several_books_a_gap_needs_a_snapshot() {
     let (mut recovery, [one, ..]) = three(RecoveryOptions::default());
@@ -157,7 +158,7 @@ fn where_one_entry_empties_several_books_a_gap_needs_a_snapshot() {
     let empty = both_sides(&[], &[]);
     let after = Snapshot { instrument: one, ..whole(15, 102, &empty) };
     recovery.handle_snapshot(0, &after);
-    // Update 103 changes a level that the snapshot says is gone.
+    // Update 103 changes a level that does not exist in the snapshot.
     assert!(recovery.book(one, BookKind::Outright).is_err());
     recovery.handle_progress(17);
     let last = Snapshot { instrument: one, ..whole(16, 103, &levels) };

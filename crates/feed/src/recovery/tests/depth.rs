@@ -1,4 +1,4 @@
-//! How deep books are.
+//! Depth of books.
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn new(seq_num: u64, price: i64) -> Update {
     bid(seq_num, seq_num + 90, 1, LevelAction::New(level(price)))
 }
 
-/// The exchange publishes five levels and drops the sixth without a word.
+/// The exchange publishes five levels and drops the sixth without a message.
 #[test]
 fn levels_that_the_exchange_may_have_dropped_are_not_shown() {
     let mut recovery = five_deep(RecoveryOptions::default(), None);
@@ -30,7 +30,7 @@ fn levels_that_the_exchange_may_have_dropped_are_not_shown() {
         assert_eq!(bids(&recovery).len(), 5);
     }
     assert_eq!(bids(&recovery), [110, 109, 108, 107, 106]);
-    // Two levels go, and the exchange publishes what comes in at 4 and 5.
+    // Two levels are deleted, and the exchange publishes the new levels 4 and 5.
     for (seq_num, position, price) in
         [(16, 1, None), (17, 1, None), (18, 4, Some(90)), (19, 5, Some(89))]
     {

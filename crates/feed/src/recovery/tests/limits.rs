@@ -29,8 +29,8 @@ fn all_books_together_hold_no_more_than_they_may() {
     assert_eq!(recovery.updates_held(), 2);
 }
 
-/// Nothing of the instrument is held, so that only what is remembered of the lost update shows that
-/// the snapshot is too old.
+/// No update of the instrument is held: only the record of the dropped update shows that the
+/// snapshot is too old.
 #[test]
 fn an_update_that_found_no_room_makes_older_snapshots_useless() {
     for continuity in [Continuity::RptSeq, Continuity::SeqNum] {

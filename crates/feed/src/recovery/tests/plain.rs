@@ -1,9 +1,9 @@
-//! Updates of levels in plain values.
+//! Updates of levels as plain values.
 
 use super::*;
 use crate::book::LevelChange;
 
-/// Everything that a recovery shows of its instruments.
+/// Everything that a recovery returns about its instruments.
 fn shown(recovery: &mut Recovery) -> String {
     recovery.end_message(false);
     let changes: Vec<_> = std::iter::from_fn(|| recovery.next_change()).collect();
@@ -20,7 +20,8 @@ fn levels(book: &Book, side: Side) -> Vec<Level> {
     book.levels(side).copied().collect()
 }
 
-/// Right and wrong updates, gaps and resets: what comes in plain values does what the same update does.
+/// Correct and wrong updates, gaps and resets: plain values have the same effect as the equivalent
+/// update.
 #[test]
 fn plain_values_do_what_updates_do() {
     let mut random = fastrand::Rng::with_seed(3);

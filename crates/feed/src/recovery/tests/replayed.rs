@@ -34,13 +34,13 @@ fn a_book_without_updates_in_the_gap_is_fresh_when_all_of_it_was_replayed() {
         assert_eq!(price(&recovery), Err(StaleReason::Gap));
         recovery.handle_gap_filled(gap);
         assert_eq!(price(&recovery), Ok(100));
-        // Filled once, lost later: another gap is told from the first.
+        // Filled once, lost later: another gap is distinguished from the first.
         recovery.handle_gap(Gap { first: 13, count: 1 });
         assert_eq!(price(&recovery), Err(StaleReason::Gap));
     }
 }
 
-/// Where one entry may empty several books, updates behind a gap wait although their RptSeq follows.
+/// If one entry can empty several books, updates after a gap wait although their RptSeq follows.
 #[test]
 fn updates_that_waited_for_a_lost_clear_are_in_the_book_when_the_gap_was_replayed() {
     for has_update_in_gap in [false, true] {
@@ -66,7 +66,7 @@ fn updates_that_waited_for_a_lost_clear_are_in_the_book_when_the_gap_was_replaye
     }
 }
 
-/// The replayed update found no book to follow; the ones held before it find no room later.
+/// The replayed update found no book to follow; the updates held before it find no room later.
 #[test]
 fn a_snapshot_from_before_a_replayed_update_that_is_in_no_book_is_too_old() {
     let mut recovery = by_seq_num();
@@ -85,7 +85,7 @@ fn a_snapshot_from_before_a_replayed_update_that_is_in_no_book_is_too_old() {
     assert_eq!(price(&recovery), Ok(112));
 }
 
-/// A channel that has emptied books by one entry, with a fresh book at RptSeq 5.
+/// A channel in which one entry has emptied several books, with a fresh book at RptSeq 5.
 fn with_scoped_clears() -> Recovery {
     let mut recovery = by_rpt_seq();
     snapshot(&mut recovery, 10, 5, 100);
@@ -141,7 +141,7 @@ fn an_update_that_found_no_room_while_a_clear_was_lost_keeps_the_book_stale() {
     assert!(price(&recovery).is_err());
 }
 
-/// 12 was not replayed, and had the update with RptSeq 7.
+/// Packet 12 was not replayed; it had the update with RptSeq 7.
 #[test]
 fn a_hole_before_what_waited_for_a_clear_keeps_the_book_stale() {
     let mut recovery = with_scoped_clears();
@@ -161,11 +161,11 @@ fn a_hole_in_what_was_replayed_keeps_the_book_stale() {
     snapshot(&mut recovery, 10, 5, 100);
     gap(&mut recovery, 11, 3);
     recovery.handle_replayed(&change(11, 6, 106));
-    // 12 with RptSeq 7 was not available.
+    // Packet 12 with RptSeq 7 was not available.
     recovery.handle_replayed(&change(13, 8, 108));
     recovery.handle_update(&change(14, 9, 109));
     assert!(price(&recovery).is_err());
-    // A snapshot from before the update that was not used does not help, one with it does.
+    // A snapshot from before the unused update does not help; one that includes it does.
     assert_eq!(snapshot(&mut recovery, 12, 7, 107), SnapshotOutcome::TooOld);
     assert_eq!(snapshot(&mut recovery, 13, 8, 108), SnapshotOutcome::Recovered);
     assert_eq!(price(&recovery), Ok(109));
@@ -218,7 +218,7 @@ fn a_later_gap_is_of_no_use_while_an_earlier_one_is_open() {
     recovery.handle_replayed(&change(13, 0, 113));
     recovery.handle_gap_filled(second);
     assert_eq!(price(&recovery), Err(StaleReason::Gap));
-    // The update that was not used is in no book: a snapshot from before it is refused.
+    // The unused update is in no book: a snapshot from before it is refused.
     assert_eq!(snapshot(&mut recovery, 12, 0, 112), SnapshotOutcome::TooOld);
     assert_eq!(snapshot(&mut recovery, 13, 0, 113), SnapshotOutcome::Recovered);
     assert_eq!(price(&recovery), Ok(114));
@@ -256,7 +256,7 @@ fn an_emptied_book_of_a_lost_packet_waits_for_a_snapshot() {
     assert_eq!(snapshot(&mut recovery, 11, 5, 99), SnapshotOutcome::Recovered);
 }
 
-/// The books were emptied behind the gap: an update of before is in none of them.
+/// The books were emptied after the gap: updates from before that are in none of them.
 #[test]
 fn lost_updates_from_before_a_clear_do_not_change_the_emptied_book() {
     for mut recovery in [by_rpt_seq(), by_seq_num()] {
@@ -267,7 +267,7 @@ fn lost_updates_from_before_a_clear_do_not_change_the_emptied_book() {
         let new = |seq_num, rpt_seq, at| bid(seq_num, rpt_seq, 1, LevelAction::New(level(at)));
         recovery.handle_replayed(&new(11, 6, 106));
         assert_eq!(price(&recovery), Ok(0));
-        // Where there is a count it shows that something is missing, and it continues.
+        // With RptSeq, a missing update is detected, and the count continues.
         recovery.handle_update(&new(14, 8, 108));
         recovery.handle_replayed(&new(12, 7, 107));
         assert_eq!(price(&recovery), Ok(108));
@@ -276,7 +276,7 @@ fn lost_updates_from_before_a_clear_do_not_change_the_emptied_book() {
     }
 }
 
-/// As above, where the entry that empties the book is an update of its own.
+/// As above, if the entry that empties the book is an update of its own.
 #[test]
 fn lost_updates_from_before_an_empty_book_are_old() {
     let empty = |rpt_seq| Update { change: BookUpdate::Clear, ..change(12, rpt_seq, 0) };
@@ -289,7 +289,7 @@ fn lost_updates_from_before_an_empty_book_are_old() {
     }
 }
 
-/// A side of one level is known as a whole by the update that names it.
+/// On a side with one level, the update that sets this level makes the whole side known.
 #[test]
 fn lost_updates_from_before_a_natural_refresh_are_old() {
     let mut recovery = recovery(RecoveryOptions {
@@ -319,7 +319,8 @@ fn a_lost_clear_leaves_a_book_that_a_snapshot_has_proven_behind_it() {
     assert_eq!(price(&recovery), Ok(99));
 }
 
-/// That entries empty books of several instruments is known from the first one, lost or not.
+/// The first such entry, lost or not, shows that entries can empty the books of several
+/// instruments.
 #[test]
 fn behind_a_replayed_clear_updates_wait_until_gaps_are_filled() {
     let mut recovery = by_rpt_seq();
@@ -331,7 +332,7 @@ fn behind_a_replayed_clear_updates_wait_until_gaps_are_filled() {
     assert_eq!(price(&recovery), Err(StaleReason::Gap));
 }
 
-/// Of three updates behind the gap two are held.
+/// Of three updates after the gap, two are held.
 #[test]
 fn a_held_update_that_found_no_room_keeps_the_book_stale_where_packets_are_numbered() {
     let mut recovery = by_seq_num();
@@ -346,7 +347,7 @@ fn a_held_update_that_found_no_room_keeps_the_book_stale_where_packets_are_numbe
     assert_eq!(price(&recovery), Ok(115));
 }
 
-/// An update replayed before the gap in front of it was filled is in no book.
+/// An update that is replayed before an earlier gap was filled is in no book.
 #[test]
 fn an_update_that_was_replayed_too_early_keeps_the_book_stale() {
     let mut recovery = by_seq_num();

@@ -4,7 +4,7 @@ use super::*;
 
 const SKEW_NS: u64 = 1_000_000_000;
 
-/// A channel of which numbers 9 to 11 were seen, and reset at `SKEW_NS`.
+/// A channel in which numbers 9 to 11 were seen, reset at `SKEW_NS`.
 fn after_reset(mut recovery: Recovery, sending_time: Option<u64>) -> Recovery {
     recovery.set_time(SKEW_NS);
     recovery.handle_update(&change(9, 99, 6));
@@ -77,7 +77,7 @@ fn two_resets_in_a_row_do_not_forget_the_session_before_both() {
     assert_eq!(price(&recovery), Err(StaleReason::Reset));
 }
 
-/// Held updates are of the old session: none may follow a snapshot of the new one.
+/// Held updates belong to the old session: none may follow a snapshot of the new one.
 #[test]
 fn a_reset_forgets_what_was_held() {
     let mut recovery = by_rpt_seq();
@@ -89,7 +89,7 @@ fn a_reset_forgets_what_was_held() {
     assert_eq!(price(&recovery), Ok(5));
 }
 
-/// A snapshot that waits at a reset is of the old session.
+/// A snapshot that waits at a reset belongs to the old session.
 #[test]
 fn a_reset_forgets_what_was_pending() {
     let mut recovery = by_rpt_seq();

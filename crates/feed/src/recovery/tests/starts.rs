@@ -1,8 +1,8 @@
-//! Feeds that are seen from their first number.
+//! Feeds that are received from their first number.
 
 use super::*;
 
-/// Books that were carried over from the day before are not empty before number 1.
+/// Books with orders carried over from the previous day are not empty before number 1.
 #[test]
 fn a_feed_that_begins_with_number_1_does_not_make_books_empty_unless_it_is_said_so() {
     let first = Update { rpt_seq: None, ..bid(1, 0, 1, LevelAction::New(level(50))) };
@@ -19,7 +19,7 @@ fn a_feed_that_begins_with_number_1_does_not_make_books_empty_unless_it_is_said_
     assert_eq!(channel.state(ONE), Ok(()));
 }
 
-/// RptSeq may begin at 1 each day while orders of the day before are in the books.
+/// RptSeq may begin at 1 each day while the books contain orders of the previous day.
 #[test]
 fn rpt_seq_1_begins_no_book_that_is_said_to_hold_more() {
     let first = bid(1, 1, 1, LevelAction::New(level(50)));
@@ -37,7 +37,7 @@ fn rpt_seq_1_begins_no_book_that_is_said_to_hold_more() {
     }
 }
 
-/// What was sent between a snapshot and the first packet has not come.
+/// Updates sent between a snapshot and the first packet have not arrived.
 #[test]
 fn a_snapshot_from_before_the_first_packet_lacks_what_came_between() {
     for mut recovery in [by_rpt_seq(), by_seq_num()] {
@@ -53,7 +53,7 @@ fn a_snapshot_from_before_the_first_packet_lacks_what_came_between() {
     }
 }
 
-/// A packet has several messages: the books are those of the snapshot behind the last of them.
+/// A packet has several messages: the books equal the snapshot after the last of them.
 #[test]
 fn a_snapshot_that_includes_a_packet_is_used_behind_its_last_message() {
     for mut recovery in [by_rpt_seq(), by_seq_num()] {

@@ -1,10 +1,10 @@
-//! Snapshots that were sent later than anything the lines have shown.
+//! Snapshots that were sent later than anything on the lines.
 
 use super::*;
 
 const SKEW_NS: u64 = 1_000_000_000;
 
-/// A channel that reads times, whose lines stand behind number 10, sent at 500.
+/// A channel that reads times, with lines at number 10, sent at 500.
 fn at_500(mut recovery: Recovery) -> Recovery {
     recovery.set_line_times(true);
     recovery.handle_progress(10);
@@ -21,8 +21,8 @@ fn sent_at(recovery: &mut Recovery, sent: u64, last: u64, rpt_seq: u64) -> Snaps
     recovery.handle_snapshot(0, &snapshot)
 }
 
-/// Lines that are behind the snapshots across a reset send the number of a snapshot of the next session long
-/// before they show that session.
+/// Across a reset, lines that are behind the snapshots reach the number of a snapshot of the next
+/// session long before they show that session.
 #[test]
 fn a_snapshot_of_the_next_session_waits_for_the_reset_and_goes_with_it() {
     for recovery in [by_rpt_seq(), by_seq_num()] {
@@ -58,7 +58,7 @@ fn a_snapshot_is_used_when_the_lines_have_shown_a_later_time() {
     }
 }
 
-/// Where nothing is sent no line can be behind by more than they skew.
+/// On quiet lines, no line is behind by more than the skew bound.
 #[test]
 fn on_quiet_lines_a_snapshot_is_used_after_the_skew() {
     for recovery in [by_rpt_seq(), by_seq_num()] {
@@ -103,7 +103,7 @@ fn a_fresh_book_that_a_later_snapshot_contradicts_is_stale_until_it_is_clear_whi
     assert_eq!((price(&recovery), recovery.counters().mismatches), (Ok(9), 1));
 }
 
-/// Without times on the lines nothing is known of resets that they have not shown.
+/// Without times on the lines, resets that they have not shown cannot be detected.
 #[test]
 fn without_times_on_the_lines_no_snapshot_waits_for_them() {
     let mut recovery = at_500(by_rpt_seq());
@@ -111,7 +111,7 @@ fn without_times_on_the_lines_no_snapshot_waits_for_them() {
     assert_eq!(sent_at(&mut recovery, 900, 10, 100), SnapshotOutcome::Recovered);
 }
 
-/// Times of day restart, so the last session's are no measure.
+/// Times of day restart, so times of the last session cannot be compared.
 #[test]
 fn a_snapshot_of_the_next_session_waits_where_times_begin_anew_or_one_was_wrong() {
     for recovery in [by_rpt_seq(), by_seq_num()] {

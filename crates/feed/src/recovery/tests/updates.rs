@@ -140,8 +140,8 @@ fn an_update_that_does_not_fit_makes_the_book_stale_until_a_snapshot() {
     assert_eq!(price(&recovery), Ok(9));
 }
 
-/// The first update of message 11 is in the book, the second did not fit: a snapshot from before the
-/// message would lose the first.
+/// The first update of message 11 is in the book, the second one did not fit: a snapshot from
+/// before the message would lose the first.
 #[test]
 fn without_counts_a_message_half_applied_needs_a_snapshot_that_includes_it() {
     let mut recovery = by_seq_num();
@@ -179,7 +179,7 @@ fn a_count_that_goes_back_while_packets_go_on_makes_the_book_stale() {
     }
 }
 
-/// Updates held before the count went back belong to another count.
+/// Updates held before RptSeq went back belong to the old count.
 #[test]
 fn updates_held_before_the_count_went_back_are_not_applied() {
     let mut recovery = by_rpt_seq();
