@@ -10,7 +10,7 @@ use tickwire_feed::{arbiter::Line, board::BoardReader, book::Side, framing::Pres
 use tickwire_net::multicast::{Endpoint, Receiver, ReceiverOptions};
 use tickwire_net::{Stop, reception::Reception, reception::Wait};
 
-/// Receives until `stop` is set. `share` gets a reader of the books, for other threads.
+/// Receives until `stop` is set. `share` receives a reader of the books, for other threads.
 pub(crate) fn receive<S: Sink<Message>>(
     (templates, lines): (&str, [Endpoint; 2]),
     stop: &Stop,

@@ -1,4 +1,4 @@
-//! A channel of a feed file in the terms of handlers and sockets.
+//! Converts a channel of a feed file to settings of handlers and sockets.
 
 mod handling;
 
@@ -28,13 +28,13 @@ use crate::multicast::{Endpoint, UnknownInterface, interface_address};
 pub struct ChannelSettings {
     /// Name of the channel.
     pub name: String,
-    /// Template files that are one set together, one at least, relative to the working directory.
+    /// Template files that form one set, at least one, relative to the working directory.
     pub templates: Vec<PathBuf>,
     /// Framing of the packets.
     pub framing: Option<Framing>,
-    /// The preset that the framing is described by, if any.
+    /// The preset that describes the framing, if any.
     pub preset: Option<Preset>,
-    /// When dictionaries are reset, if not as the framing says.
+    /// When dictionaries are reset, if it differs from the framing.
     pub reset: Option<ResetPolicy>,
     /// Position of sequence numbers; derived from framing and templates if absent.
     pub seq_num: Option<SeqNumSource>,
@@ -48,23 +48,23 @@ pub struct ChannelSettings {
     pub instruments: Vec<Instrument>,
     /// Kind, depth and keys of books.
     pub books: Books,
-    /// Longest silence of a line that is alive.
+    /// Longest silence of a line that still counts as alive.
     pub heartbeat: Option<Duration>,
-    /// Longest wait for a missing packet that one line alone can bring.
+    /// Longest wait for a missing packet that only one line can deliver.
     pub single_line_hold: Option<Duration>,
     /// Silence after which books are stale.
     pub silence: Option<Duration>,
     settings: Settings,
 }
 
-/// Why a channel of a feed file cannot be used.
+/// Reason why a channel of a feed file cannot be used.
 #[derive(Debug)]
 pub enum ChannelError {
     /// The file has no channel of this name.
     Unknown {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The names there are.
+        /// Names of the file's channels.
         known: Vec<String>,
     },
     /// A line's interface does not exist on this host.
@@ -105,8 +105,7 @@ impl fmt::Display for ChannelError {
 
 impl Error for ChannelError {}
 
-/// Returns everything that `config` says of the channel `name`. Lines without an interface use
-/// loopback.
+/// Returns the settings of the channel `name` in `config`. Lines without an interface use loopback.
 ///
 /// # Errors
 /// [`ChannelError`] if there is no such channel, or an interface does not exist on this host.
@@ -174,7 +173,7 @@ fn sources(
 }
 
 impl ChannelSettings {
-    /// Login and limits of the TCP replay service, and its servers; `None` if the channel has none.
+    /// Returns login, limits and servers of the TCP replay service; `None` if the channel has none.
     ///
     /// # Errors
     /// [`ChannelError::NoPassword`] if the password is in an environment variable that is not set.
@@ -200,7 +199,7 @@ impl ChannelSettings {
         Ok(Some((options, replay.addresses.clone())))
     }
 
-    /// Puts the file's values into `options`.
+    /// Sets the file's values in `options`.
     pub fn apply_to_arbiter(&self, options: &mut ArbiterOptions) {
         let arbitration = &self.settings.arbitration;
         options.hold_ns = arbitration.hold.map_or(options.hold_ns, nanoseconds);
@@ -215,7 +214,7 @@ impl ChannelSettings {
         }
     }
 
-    /// Puts the file's values into `options`.
+    /// Sets the file's values in `options`.
     pub fn apply_to_recovery(&self, options: &mut RecoveryOptions) {
         let recovery = &self.settings.recovery;
         let count = |key: Option<u32>, default| key.map_or(default, |count| count as usize);
@@ -235,7 +234,7 @@ impl ChannelSettings {
         options.natural_refresh = recovery.natural_refresh.unwrap_or(options.natural_refresh);
         options.depth = self.books.depth.or(options.depth);
         let kinds = self.books.kinds.as_deref().unwrap_or_default();
-        // Consolidated books are made of both.
+        // Consolidated books need both kinds.
         if kinds.iter().any(|kind| *kind != BookKind::Outright) {
             options.kinds = BookKinds::OutrightAndImplied;
         }

@@ -1,10 +1,11 @@
-//! Watches files that belong together and prepares their new contents on a thread of its own.
+//! Watches files that belong together, and prepares their new contents on its own thread.
 //!
-//! A [`FileWatch`] examines the files' modification times and lengths at an interval, and at once when
-//! [`look_now`](FileWatch::look_now) is called, as a signal handler's flag would ask. A file that was
-//! changed is read once two looks in a row find the same time and length, so that one being written is
-//! left alone, and the others wait for it. One that is gone for 30 looks is reported, once. Content equal to the last is ignored. New contents are prepared by a
-//! function of the caller, on the watching thread: template files are parsed and compiled beside the running decoder.
+//! A [`FileWatch`] checks the files' modification times and lengths at an interval, and at once
+//! when [`look_now`](FileWatch::look_now) is called, for example after a signal. A changed file is
+//! read once two consecutive checks find the same time and length, so that a file being written is
+//! left alone; the other files wait for it. A file that is missing in 30 checks is reported, once.
+//! Unchanged content is ignored. A function of the caller prepares new contents on the watching
+//! thread: template files, for example, are parsed and compiled while the decoder runs.
 
 use std::fmt;
 use std::fs::File;
@@ -18,21 +19,22 @@ use std::time::{Duration, SystemTime};
 
 use crate::{Action, Error};
 
-/// Interval of looks unless another is chosen.
+/// Default interval between checks.
 pub const INTERVAL_DEFAULT: Duration = Duration::from_secs(1);
 
-/// Looks in a row that find no file before that is told: files are replaced by removing them first.
+/// Consecutive checks without the file before that is reported: programs replace files by removing
+/// them first.
 const MISSING_LOOKS: u32 = 30;
 
-/// Prepared contents that wait to be taken.
+/// Most prepared contents that wait to be taken.
 const PREPARED_MAX: usize = 4;
 
-/// Why new contents cannot be used.
+/// Reason why new contents cannot be used.
 #[derive(Debug)]
 pub enum WatchError<E> {
     /// A file cannot be read, or is longer than the limit.
     Read(io::Error),
-    /// The caller's function refused it.
+    /// The caller's function refused them.
     Refused(E),
 }
 
@@ -47,7 +49,7 @@ impl<E: fmt::Display> fmt::Display for WatchError<E> {
 
 impl<E: fmt::Debug + fmt::Display> std::error::Error for WatchError<E> {}
 
-/// Files under watch. Dropping it ends the thread.
+/// Watched files. Dropping this ends the thread.
 pub struct FileWatch<T, E> {
     looks: Option<SyncSender<()>>,
     prepared: Receiver<Result<T, WatchError<E>>>,
@@ -61,8 +63,8 @@ impl<T, E> fmt::Debug for FileWatch<T, E> {
 }
 
 impl<T: Send + 'static, E: Send + 'static> FileWatch<T, E> {
-    /// Watches these files, whose contents were as given. When any has changed, passes the contents
-    /// of all, of at most `bytes_max` bytes each, to `prepare` in this order.
+    /// Watches these files, with their present contents. When any has changed, passes the contents
+    /// of all, at most `bytes_max` bytes each, to `prepare` in this order.
     ///
     /// # Errors
     /// The operating system's error if the thread cannot be started.
@@ -77,7 +79,7 @@ impl<T: Send + 'static, E: Send + 'static> FileWatch<T, E> {
         let watched =
             |(path, content)| Watched { path, bytes_max, content, seen: None, missing: 0 };
         let files = files.into_iter().map(watched).collect();
-        // They may have changed since they were read: the first look compares.
+        // The files may have changed since they were read: the first check compares.
         let mut watched = WatchedSet { files, is_new: false };
         let run = move || {
             loop {
@@ -91,7 +93,7 @@ impl<T: Send + 'static, E: Send + 'static> FileWatch<T, E> {
                     Ok(Some(contents)) => prepare(&contents).map_err(WatchError::Refused),
                     Err(error) => Err(WatchError::Read(error)),
                 };
-                // Full: nobody takes them; the next change is another chance.
+                // The channel is full and nobody takes contents; the next change tries again.
                 if let Err(TrySendError::Disconnected(_)) = sender.try_send(result) {
                     return;
                 }
@@ -102,15 +104,15 @@ impl<T: Send + 'static, E: Send + 'static> FileWatch<T, E> {
         Ok(Self { looks: Some(looks), prepared, thread: Some(thread) })
     }
 
-    /// Looks at the files now, whatever their times say.
+    /// Checks the files now, whatever their times are.
     pub fn look_now(&self) {
         if let Some(looks) = &self.looks {
-            // Full: a look is due already.
+            // The channel is full, so a check is already due.
             let _ = looks.try_send(());
         }
     }
 
-    /// New contents, or why they cannot be used. Does not block.
+    /// Returns new contents, or the reason why they cannot be used. Does not block.
     pub fn poll(&self) -> Option<Result<T, WatchError<E>>> {
         self.prepared.try_recv().ok()
     }
@@ -140,12 +142,12 @@ type Stamp = (Option<SystemTime>, u64);
 
 struct WatchedSet {
     files: Vec<Watched>,
-    /// True if there is new content that was not passed on.
+    /// True if there is new content that was not yet passed on.
     is_new: bool,
 }
 
 impl WatchedSet {
-    /// The contents of all files, if any is new and none is being written.
+    /// Returns the contents of all files, if any is new and none is being written.
     fn look(&mut self, by_force: bool) -> io::Result<Option<Vec<&[u8]>>> {
         let mut is_moving = false;
         for file in &mut self.files {
@@ -165,9 +167,9 @@ impl WatchedSet {
 /// Result of checking a file.
 enum Look {
     Same,
-    /// It is being written, or not there.
+    /// It is being written or is missing.
     Moving,
-    /// New content, which stands still.
+    /// It has new content, and its time and length no longer change.
     New,
 }
 
@@ -178,12 +180,12 @@ struct Watched {
     content: Vec<u8>,
     /// State at the last check, and true if the content was read then.
     seen: Option<(Stamp, bool)>,
-    /// Looks in a row that did not find it.
+    /// Consecutive checks that did not find it.
     missing: u32,
 }
 
 impl Watched {
-    /// Looks for new content; by force without waiting until it stands still.
+    /// Checks for new content; with `by_force`, without waiting until it stops changing.
     fn look(&mut self, by_force: bool) -> io::Result<Look> {
         let stamp = match stamp(&self.path) {
             Ok(stamp) => stamp,

@@ -1,11 +1,11 @@
 //! Fault injection for lines: loss, duplication, reordering, delay, drift, late packets, silence,
 //! and a line that carries another channel.
 //!
-//! An [`Injector`] takes the packets of one line with their times and returns what to send and
-//! when. It has no I/O, and the same seed gives the same faults for the same packets. Each packet
-//! draws the same random numbers whatever the probabilities are, so changing one probability does
-//! not move the other faults. [`schedule()`] does this for several lines at once and merges the
-//! arrivals.
+//! An [`Injector`] takes the packets of one line with their times, and returns the packets to send
+//! with their times. It has no I/O, and the same seed gives the same faults for the same packets.
+//! Each packet draws the same random numbers whatever the probabilities are, so changing one
+//! probability does not move the other faults. [`schedule()`] does this for several lines at once
+//! and merges the arrivals.
 //!
 //! # Examples
 //!
@@ -32,7 +32,8 @@ use fastrand::Rng;
 /// Most packets that wait; a further one is counted and dropped.
 pub const PACKETS_WAITING_MAX: usize = 262_144;
 
-/// A packet overtaken: it leaves when others have passed it, or when it waited for long enough.
+/// An overtaken packet: it leaves when enough others have passed it, or when it has waited for long
+/// enough.
 #[derive(Debug)]
 struct Overtaken {
     /// Packets still to pass it.
@@ -41,8 +42,8 @@ struct Overtaken {
     packet: Vec<u8>,
 }
 
-/// The seed of a line among those that share `seed`, counted from 0. Lines with seeds that only lie
-/// near each other, or mirror each other, would have more or fewer losses in common than chance.
+/// Returns the seed of a line, counted from 0, among those that share `seed`. Seeds that are close
+/// to each other, or mirror each other, would give lines more or fewer common losses than chance.
 pub fn line_seed(seed: u64, line: usize) -> u64 {
     let mut random = Rng::with_seed(seed);
     let mut line_seed = random.u64(..);
@@ -57,11 +58,11 @@ pub fn line_seed(seed: u64, line: usize) -> u64 {
 pub struct Injector {
     faults: Faults,
     random: Rng,
-    /// Draws late packets: apart, so that the other faults stay where they were before there were any.
+    /// Draws late packets, separately, so that the other faults do not depend on them.
     random_late: Rng,
-    /// When the first packet was taken.
+    /// Time of the first packet.
     origin_ns: Option<u64>,
-    /// Packets by the time they are due, then in the order they arrived.
+    /// Packets by due time, then in order of arrival.
     delayed: BTreeMap<(u64, u64), Delayed>,
     overtaken: Vec<Overtaken>,
     arrivals: u64,
@@ -103,7 +104,8 @@ impl Draw {
 }
 
 impl Injector {
-    /// An injector of a line. Lines that belong together take their seeds from [`line_seed`].
+    /// Creates an injector for a line. Lines that belong together take their seeds from
+    /// [`line_seed`].
     pub fn new(faults: Faults, seed: u64) -> Self {
         let mut seeded = Rng::with_seed(seed);
         Self {
@@ -127,12 +129,12 @@ impl Injector {
         self.counters
     }
 
-    /// Packets that wait to be returned.
+    /// Returns how many packets wait to be returned.
     pub fn packets_waiting(&self) -> usize {
         self.delayed.len() + self.overtaken.len()
     }
 
-    /// Takes a packet at `now_ns`.
+    /// Accepts a packet at `now_ns`.
     pub fn handle_packet(&mut self, now_ns: u64, packet: &[u8]) {
         let since_ns = self.since(now_ns);
         let is_inside = |window: Option<Window>| window.is_some_and(|w| w.contains(since_ns));
@@ -140,7 +142,8 @@ impl Injector {
         self.take(now_ns, since_ns, is_silent, packet);
     }
 
-    /// Takes a packet of another channel at `now_ns`: it passes only while the line carries that one.
+    /// Accepts a packet of another channel at `now_ns`: it passes only while the line carries that
+    /// channel.
     pub fn handle_other(&mut self, now_ns: u64, packet: &[u8]) {
         let since_ns = self.since(now_ns);
         let is_inside = |window: Option<Window>| window.is_some_and(|w| w.contains(since_ns));
@@ -150,7 +153,7 @@ impl Injector {
         }
     }
 
-    /// Nanoseconds since the first packet.
+    /// Returns the nanoseconds since the first packet.
     fn since(&mut self, now_ns: u64) -> u64 {
         now_ns.saturating_sub(*self.origin_ns.get_or_insert(now_ns))
     }
@@ -187,7 +190,7 @@ impl Injector {
         self.arrivals += 1;
     }
 
-    /// When a packet is due: behind all before it, unless it is late.
+    /// Returns the due time of a packet: after all earlier ones, unless it is late.
     fn due_ns(&mut self, now_ns: u64, since_ns: u64, jitter: f64, is_late: bool) -> u64 {
         let jitter_ns = (jitter * self.faults.jitter_ns as f64) as u64;
         let drift_ns = self.faults.drift_at(since_ns);
@@ -198,7 +201,8 @@ impl Injector {
         self.latest_due_ns.saturating_add(late_ns)
     }
 
-    /// When the next packet is due; `None` while none waits. Packets taken or polled since change it.
+    /// Returns the due time of the next packet; `None` while none waits. It changes with each
+    /// packet accepted or polled.
     pub fn poll_timeout(&self) -> Option<u64> {
         if self.repeat || self.overtaken.iter().any(|waiting| waiting.left == 0) {
             return Some(0);
@@ -208,7 +212,8 @@ impl Injector {
         delayed.into_iter().chain(overtaken).min()
     }
 
-    /// The next packet to send at `now_ns`; `None` when none is due. It is good until the next call.
+    /// Returns the next packet to send at `now_ns`; `None` if none is due. It is valid until the
+    /// next call.
     pub fn poll_packet(&mut self, now_ns: u64) -> Option<&[u8]> {
         if self.repeat {
             self.repeat = false;
@@ -218,7 +223,7 @@ impl Injector {
             if let Some(index) =
                 self.overtaken.iter().position(|w| w.left == 0 || w.until_ns <= now_ns)
             {
-                // Not swapped with the last: those that waited longest leave first.
+                // Not `swap_remove`: packets that waited longest leave first.
                 let packet = self.overtaken.remove(index).packet;
                 self.become_current(packet);
                 return Some(self.hand_out());

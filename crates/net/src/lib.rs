@@ -1,13 +1,14 @@
 //! Multicast sockets, and the loops that drive feed handlers.
 //!
-//! Protocol logic is in cores without I/O, here and in `tickwire-feed`. This crate moves bytes and
-//! time between them and the operating system. Multicast stays on loopback unless an interface is
+//! Protocol logic has no I/O; it is here and in `tickwire-feed`. This crate moves bytes and time
+//! between that logic and the operating system. Multicast stays on loopback unless an interface is
 //! named.
 //!
 //! # Examples
 //!
-//! A packet to a multicast group and back, on the loopback interface. A [`Reception`](reception::Reception) drives the handlers of
-//! channels so; `examples/embed_feed.rs` in the repository is a whole one.
+//! A packet to a multicast group and back, on the loopback interface. In a program, a
+//! [`Reception`](reception::Reception) drives the handlers of channels; `examples/embed_feed.rs` in
+//! the repository is a complete example.
 //!
 //! ```
 //! use std::time::Duration;

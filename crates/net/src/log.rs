@@ -21,12 +21,12 @@ pub struct EventCounters {
     pub statuses: u64,
     /// Definitions of instruments.
     pub definitions: u64,
-    /// Events of kinds that have no counter of their own.
+    /// Events without their own counter.
     pub others: u64,
 }
 
 impl EventCounters {
-    /// Each count with the label that metrics have for it.
+    /// Returns each count with its label in metrics.
     pub const fn labelled(&self) -> [(&'static str, u64); 5] {
         [
             ("trade", self.trades),
@@ -48,12 +48,12 @@ impl EventCounters {
     }
 }
 
-/// How much of each kind is logged.
+/// How many messages of each kind are logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogLimit {
-    /// The first this many: the same on every run over the same captures.
+    /// The first this many: equal in every run over the same captures.
     First(u32),
-    /// One a second of the monotonic clock.
+    /// One per second of the monotonic clock.
     #[default]
     OneASecond,
 }
@@ -65,12 +65,12 @@ struct Kind {
     logged: u32,
 }
 
-/// A sink that passes everything on, counts market events and logs gaps, resets and faults.
+/// A sink that passes everything on, counts market events, and logs gaps, resets and faults.
 #[derive(Debug)]
 pub struct Logged<S> {
     inner: S,
     limit: LogLimit,
-    /// Name of the channel, in front of each text.
+    /// Name of the channel, as a prefix of each text.
     channel: Option<String>,
     gaps: Kind,
     resets: Kind,
@@ -80,41 +80,41 @@ pub struct Logged<S> {
 }
 
 impl<S> Logged<S> {
-    /// A sink around `inner`.
+    /// Creates a sink around `inner`.
     pub fn new(inner: S) -> Self {
         let (gaps, resets, faults, lines) = Default::default();
         let (limit, channel, events) = Default::default();
         Self { inner, limit, channel, gaps, resets, faults, lines, events }
     }
 
-    /// The same that logs so much.
+    /// Sets how much is logged.
     #[must_use]
     pub fn limit(self, limit: LogLimit) -> Self {
         Self { limit, ..self }
     }
 
-    /// The same with the name of a channel in front of each text.
+    /// Sets the name of the channel, a prefix of each text.
     #[must_use]
     pub fn channel(self, channel: Option<&str>) -> Self {
         Self { channel: channel.map(str::to_owned), ..self }
     }
 
-    /// Market events so far.
+    /// Returns the counters of market events.
     pub const fn events(&self) -> EventCounters {
         self.events
     }
 
-    /// The sink inside.
+    /// Returns the inner sink.
     pub const fn inner(&self) -> &S {
         &self.inner
     }
 
-    /// The sink inside.
+    /// Returns the inner sink.
     pub const fn inner_mut(&mut self) -> &mut S {
         &mut self.inner
     }
 
-    /// The sink inside.
+    /// Returns the inner sink.
     pub fn into_inner(self) -> S {
         self.inner
     }
@@ -145,10 +145,10 @@ impl<S> Logged<S> {
     }
 }
 
-/// Warns of lines whose copies of packets differ, at most once a second.
+/// Warns of lines whose copies of packets differ, at most once per second.
 #[derive(Clone, Debug, Default)]
 pub struct DifferingWatch {
-    /// Name of the channel, in front of the text.
+    /// Name of the channel, as a prefix of the text.
     channel: Option<String>,
     /// Count by line.
     seen: [u64; 2],
@@ -156,12 +156,12 @@ pub struct DifferingWatch {
 }
 
 impl DifferingWatch {
-    /// A watch that has seen nothing; where several channels are received it names its own.
+    /// Creates a watch. With several channels, `channel` names its own.
     pub fn new(channel: Option<&str>) -> Self {
         Self { channel: channel.map(str::to_owned), ..Self::default() }
     }
 
-    /// Looks at the counters of lines A and B, at most once a second, and logs what has changed.
+    /// Compares the counters of lines A and B, at most once per second, and logs changes.
     pub fn observe(&mut self, now_ns: u64, lines: impl FnOnce() -> [LineCounters; 2]) {
         if let Some(text) = self.poll(now_ns, lines) {
             let separator = if self.channel.is_some() { ": " } else { "" };
@@ -246,7 +246,7 @@ impl<M: ?Sized, S: Sink<M>> Sink<M> for Logged<S> {
     }
 
     fn handle_line(&mut self, event: &LineEvent) {
-        // Live, single copies that differ are counted and watched by `DifferingWatch`.
+        // Live, single differing copies are only counted; `DifferingWatch` reports them.
         let is_watched = self.limit == LogLimit::OneASecond;
         if !is_watched || !matches!(event, LineEvent::Differing { .. }) {
             self.warn(|log| &mut log.lines, event);

@@ -1,9 +1,9 @@
-//! Sends captures to multicast groups, on time, optionally with faults of the lines.
+//! Sends captures to multicast groups on schedule, optionally with injected faults.
 //!
-//! A [`Track`] is a capture with its [`Schedule`], or one that sends a packet after every N packets
-//! of another track. Its packets go to one or several [`PlaybackLine`]s, each an endpoint with its
-//! own [`Injector`]. [`Playback::run`] plays all tracks together and always sends the packet that
-//! is due first.
+//! A [`Track`] is a capture with its [`Schedule`], or a capture that sends one packet after every N
+//! packets of another track. Its packets go to one or several [`PlaybackLine`]s; each is an
+//! endpoint with its own [`Injector`]. [`Playback::run`] plays all tracks together and always sends
+//! the packet that is due first.
 
 use std::error;
 use std::fmt;
@@ -34,12 +34,12 @@ pub struct LineCounters {
     pub packets: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Packets not sent because the kernel had no room.
+    /// Packets not sent because the kernel's send buffer was full.
     pub no_room: u64,
 }
 
 impl PlaybackLine {
-    /// A line that sends what the injector lets through.
+    /// Creates a line; the injector decides what it sends.
     pub fn new(sender: Sender, injector: Injector) -> Self {
         Self { sender, injector, counters: LineCounters::default() }
     }
@@ -59,7 +59,7 @@ impl PlaybackLine {
         self.injector.counters()
     }
 
-    /// Sends what is due at `now_ns`.
+    /// Sends all packets that are due at `now_ns`.
     fn send_due(&mut self, now_ns: u64) -> Result<(), Error> {
         while let Some(packet) = self.injector.poll_packet(now_ns) {
             match self.sender.send(packet) {
@@ -82,14 +82,14 @@ fn is_no_room(error: &io::Error) -> bool {
 /// Timing of the packets of a track.
 #[derive(Clone, Copy, Debug)]
 enum Timing {
-    /// One after this many packets of the first track, and those left behind its last.
+    /// One packet after this many packets of the first track; the remaining ones after its last.
     Follows {
         every: u64,
     },
     Scheduled(Schedule),
 }
 
-/// A capture that is played back, and to which lines.
+/// A capture, its timing, and its lines.
 pub struct Track {
     reader: CaptureReader<Box<dyn Read>>,
     timing: Timing,
@@ -98,22 +98,22 @@ pub struct Track {
     counters: TrackCounters,
     /// The packet to be sent next.
     packet: Vec<u8>,
-    /// When it is to be sent, since the start; `None` behind the last. Of a track that follows,
-    /// whether it has one is all that counts.
+    /// Time at which it is to be sent, since the start; `None` after the last packet. For a track
+    /// that follows another, only whether it is `None` matters.
     due_ns: Option<u64>,
 }
 
 /// Counters of reading a track.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrackCounters {
-    /// Packets read and played.
+    /// Packets read and sent.
     pub packets: u64,
-    /// Packets skipped: pieces of TCP streams, and those the capture has truncated.
+    /// Packets skipped: pieces of TCP streams, and packets that the capture truncated.
     pub passed_over: u64,
 }
 
 impl Track {
-    /// A track that goes to the lines with these indexes.
+    /// Creates a track for the lines with these indexes.
     pub fn new(
         reader: CaptureReader<Box<dyn Read>>,
         schedule: Schedule,
@@ -122,8 +122,8 @@ impl Track {
         Self::with_timing(reader, Timing::Scheduled(schedule), lines.into())
     }
 
-    /// A track of which one packet is sent after every `every` packets of the first track, as
-    /// snapshots are between updates; what is left is sent behind the first track's last.
+    /// Creates a track that sends one packet after every `every` packets of the first track, like
+    /// snapshots between updates. The remaining packets are sent after the first track's last.
     pub fn following(
         reader: CaptureReader<Box<dyn Read>>,
         every: u32,
@@ -152,12 +152,12 @@ impl Track {
         self.counters
     }
 
-    /// Parts of the capture that cannot be played, one sentence each.
+    /// Returns the parts of the capture that cannot be played, one sentence each.
     pub fn missing(&self) -> impl Iterator<Item = String> + use<> {
         self.reader.statistics().missing()
     }
 
-    /// Reads the next packet; none is due after the last.
+    /// Reads the next packet; after the last one, none is due.
     fn advance(&mut self) -> Result<(), CaptureError> {
         self.due_ns = None;
         while let Some(packet) = self.reader.next_packet()? {
@@ -178,7 +178,7 @@ impl Track {
     }
 }
 
-/// Why a playback ended early.
+/// Reason why a playback ended early.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PlaybackError {
@@ -189,7 +189,7 @@ pub enum PlaybackError {
         /// The error of the capture.
         source: CaptureError,
     },
-    /// The capture is one stream of bytes: nothing says where packets begin.
+    /// The capture is one stream of bytes without packet boundaries.
     NoPackets {
         /// Index of its track.
         track: usize,
@@ -236,7 +236,7 @@ pub struct Playback {
 }
 
 impl Playback {
-    /// Tracks to play on lines; lines that a track names and that are not there are skipped.
+    /// Creates a playback of tracks on lines. Line indexes without a line are skipped.
     ///
     /// # Errors
     /// [`PlaybackError::NoPackets`] for a capture that is one stream of bytes.
@@ -247,30 +247,30 @@ impl Playback {
         Ok(Self { lines, tracks, lateness: histogram::latency(), start_ns: 0, end_ns: 0 })
     }
 
-    /// The lines.
+    /// Returns the lines.
     pub fn lines(&self) -> &[PlaybackLine] {
         &self.lines
     }
 
-    /// The tracks.
+    /// Returns the tracks.
     pub fn tracks(&self) -> &[Track] {
         &self.tracks
     }
 
-    /// Delay of packets behind their schedule, in nanoseconds.
+    /// Returns the delays of packets behind their schedule, in nanoseconds.
     pub const fn lateness(&self) -> &Histogram<u64> {
         &self.lateness
     }
 
-    /// How long it has been playing, in nanoseconds.
+    /// Returns how long the playback has run, in nanoseconds.
     pub const fn elapsed_ns(&self) -> u64 {
         self.end_ns.saturating_sub(self.start_ns)
     }
 
-    /// Plays to the end, or until told to stop; `observe` is called after each packet.
+    /// Plays to the end, or until it is stopped; `observe` is called after each packet.
     ///
     /// # Errors
-    /// A [`PlaybackError`]; what was due before has been sent, and the counters say what.
+    /// A [`PlaybackError`]. All packets due before it have been sent; the counters tell how many.
     pub fn run(
         &mut self,
         waiter: &Waiter,
@@ -303,26 +303,26 @@ impl Playback {
         playing.advance().map_err(|source| PlaybackError::Capture { track, source })
     }
 
-    /// When something is to be done next, on the monotonic clock.
+    /// Returns the time of the next action, on the monotonic clock.
     fn next_due_ns(&self) -> Option<u64> {
         let packets = self.tracks.iter().filter_map(|track| self.due_ns_of(track));
         let held = self.lines.iter().filter_map(|line| line.injector.poll_timeout());
         packets.chain(held).min()
     }
 
-    /// When the packet of a track is due, on the monotonic clock.
+    /// Returns the due time of a track's packet, on the monotonic clock.
     fn due_ns_of(&self, track: &Track) -> Option<u64> {
         let due_ns = self.start_ns.saturating_add(track.due_ns?);
         let Timing::Follows { every } = track.timing else { return Some(due_ns) };
         let Some(first) = self.tracks.first() else { return Some(due_ns) };
-        // Its counter is one ahead: it counts what was read, the one to be sent included.
+        // The counter is one ahead: it includes the packet that is to be sent next.
         let sent = first.counters.packets - u64::from(first.due_ns.is_some());
         let is_due = first.due_ns.is_none() || sent / every >= track.counters.packets;
-        // Before whatever else is due.
+        // 0: before everything else that is due.
         is_due.then_some(0)
     }
 
-    /// Passes the next packet to the lines, if it is due.
+    /// Passes the next packet to its lines, if it is due.
     fn play_first(&mut self, now_ns: u64) -> Result<(), PlaybackError> {
         let dues = self.tracks.iter().enumerate();
         let dues = dues.filter_map(|(index, track)| Some((self.due_ns_of(track)?, index)));

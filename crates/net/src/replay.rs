@@ -1,7 +1,8 @@
-//! When each packet of a replay is to be sent.
+//! Schedules of packets in a replay.
 //!
-//! A [`Schedule`] says it as time since the start of the replay, so a late packet does not delay
-//! those behind it: nothing drifts. It has no clock; [`Waiter`] has, and sleeps until a moment.
+//! A [`Schedule`] returns times since the start of the replay, so a late packet does not delay
+//! later ones, and the replay does not drift. It has no clock; a [`Waiter`] has one, and sleeps
+//! until a time.
 
 use std::time::Duration;
 
@@ -21,20 +22,20 @@ pub enum Pace {
     },
     /// As fast as they can be sent.
     Maximum,
-    /// The times of the capture, so many times as fast. Packets without a time, and those whose
-    /// time lies before that of an earlier one, go with the packet before them.
+    /// The times of the capture, divided by `speed`. Packets without a time, and packets whose time
+    /// is before that of an earlier one, are sent with the previous packet.
     Original {
         /// 1 is as captured, 10 is ten times as fast; positive.
         speed: f64,
     },
-    /// So many packets a second, evenly.
+    /// This many packets per second, evenly spaced.
     Rate {
-        /// Packets a second; 0 counts as 1.
+        /// Packets per second; 0 counts as 1.
         packets_per_second: u64,
     },
 }
 
-/// The moments of the packets of one replay, in their order.
+/// The times of the packets of one replay, in order.
 #[derive(Clone, Copy, Debug)]
 pub struct Schedule {
     pace: Pace,
@@ -44,15 +45,15 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// A schedule before its first packet. `origin_ns` is the capture's time that counts as the
-    /// start; `None` takes that of the first packet that has one. Replays that belong together, as
-    /// lines A and B, share one.
+    /// Creates a schedule. `origin_ns` is the capture's time that counts as the start; `None` takes
+    /// the time of the first packet that has one. Replays that belong together, such as lines A and
+    /// B, share one.
     pub const fn new(pace: Pace, origin_ns: Option<u64>) -> Self {
         Self { pace, origin_ns, packets: 0, due_ns: 0 }
     }
 
-    /// When the next packet is due, in nanoseconds since the start; never before the packet ahead of
-    /// it. `timestamp_ns` is its time in the capture.
+    /// Returns the due time of the next packet, in nanoseconds since the start; never before that
+    /// of the previous packet. `timestamp_ns` is the packet's time in the capture.
     pub fn next_due_ns(&mut self, timestamp_ns: Option<u64>) -> u64 {
         let index = self.packets;
         self.packets += 1;
@@ -73,15 +74,15 @@ impl Schedule {
         let Some(timestamp_ns) = timestamp_ns else { return 0 };
         let origin_ns = *self.origin_ns.get_or_insert(timestamp_ns);
         let since_ns = timestamp_ns.saturating_sub(origin_ns);
-        // A speed that is not positive would never end; the cast keeps within 64 bits.
+        // A replay at a speed that is not positive would never end. The cast saturates at 64 bits.
         if speed > 0.0 { (since_ns as f64 / speed) as u64 } else { 0 }
     }
 }
 
-/// Longest sleep in one piece, so that a stop is noticed.
+/// Longest single sleep, so that a stop is noticed.
 const SLEEP_MAX: Duration = Duration::from_millis(50);
 
-/// Sleeps until moments, precisely.
+/// Sleeps precisely until a time.
 #[derive(Clone, Debug)]
 pub struct Waiter {
     stop: Stop,
@@ -89,23 +90,23 @@ pub struct Waiter {
 }
 
 impl Waiter {
-    /// A waiter that ends when `stop` is set. The calling thread asks the kernel not to batch its
-    /// wake-ups with others.
+    /// Creates a waiter that ends when `stop` is set. The calling thread asks the kernel not to
+    /// batch its wake-ups with others.
     pub fn new(stop: Stop) -> Self {
-        // Refused at worst: then it wakes up to 50 microseconds later.
+        // If the kernel refuses, the thread wakes up to 50 microseconds later.
         let _ = nix::sys::prctl::set_timerslack(1);
         Self { stop, spin_ns: 0 }
     }
 
-    /// Sets how long before a moment to stop sleeping and spin instead: a CPU is spent to be exact
+    /// Sets how long before a time the thread stops sleeping and spins: it uses a CPU to be exact
     /// to less than a microsecond.
     pub fn spin(mut self, spin: Duration) -> Self {
         self.spin_ns = u64::try_from(spin.as_nanos()).unwrap_or(u64::MAX);
         self
     }
 
-    /// Waits until `moment_ns` on the clock of [`monotonic_ns`], and returns the time; earlier only
-    /// if it was told to stop.
+    /// Waits until `moment_ns` on the clock of [`monotonic_ns`], and returns the time. Returns
+    /// earlier only if it is stopped.
     pub fn wait_until(&self, moment_ns: u64) -> u64 {
         loop {
             let now_ns = monotonic_ns();
@@ -118,7 +119,7 @@ impl Waiter {
             }
             let piece_ns = now_ns.saturating_add(SLEEP_MAX.as_nanos() as u64);
             let until = Duration::from_nanos((moment_ns - self.spin_ns).min(piece_ns));
-            // A signal ends the sleep early; the loop examines the clock again.
+            // A signal ends the sleep early; the loop checks the clock again.
             let absolute = ClockNanosleepFlags::TIMER_ABSTIME;
             let _ = clock_nanosleep(ClockId::CLOCK_MONOTONIC, absolute, &TimeSpec::from(until));
         }

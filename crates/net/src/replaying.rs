@@ -1,48 +1,48 @@
-//! A feed handler whose gaps a TCP replay service fills.
+//! A feed handler whose gaps are filled by a TCP replay service.
 
 use tickwire_feed::handler::{Engine, Handler, Lost, PacketHandler, Sink, Source};
 use tickwire_feed::market::Adapt;
 
 use crate::tcp_replay::{Replayed, TcpReplay};
 
-/// Time between two checks of what was replayed, while gaps are open.
+/// Time between two polls of the replay service while gaps are open, in nanoseconds.
 const POLL_NS: u64 = 1_000_000;
 
 /// Most replayed messages handled at a time, so that packets of the lines do not wait.
 const MESSAGES_A_ROUND: usize = 256;
 
-/// A handler with its replay service, to be driven by a loop as a handler is.
+/// A handler with its replay service, driven by a loop like a plain handler.
 #[derive(Debug)]
 pub struct Replaying<E, A> {
     handler: Handler<E, A>,
     replay: TcpReplay,
-    /// Gaps that are requested.
+    /// Number of requested gaps.
     open: usize,
     now_ns: u64,
 }
 
 impl<E: Engine, A: Adapt<E::Message>> Replaying<E, A> {
-    /// Puts `replay` behind `handler`; `engine` decodes what is replayed.
+    /// Connects `replay` to `handler`; `engine` decodes replayed messages.
     pub fn new(handler: Handler<E, A>, engine: E, replay: TcpReplay) -> Self {
         Self { handler: handler.with_replay(engine), replay, open: 0, now_ns: 0 }
     }
 
-    /// The handler.
+    /// Returns the handler.
     pub const fn handler(&self) -> &Handler<E, A> {
         &self.handler
     }
 
-    /// The handler, to replace its templates.
+    /// Returns the handler, for example to replace its templates.
     pub const fn handler_mut(&mut self) -> &mut Handler<E, A> {
         &mut self.handler
     }
 
-    /// The replay service, for its counters and for new days.
+    /// Returns the replay service, for its counters and for new days.
     pub const fn replay(&self) -> &TcpReplay {
         &self.replay
     }
 
-    /// Gaps that are requested and not done.
+    /// Returns how many requested gaps are not done.
     pub const fn open_gaps(&self) -> usize {
         self.open
     }
@@ -60,7 +60,7 @@ impl<E: Engine, A: Adapt<E::Message>> Replaying<E, A> {
                 },
                 Lost::Reset => {
                     self.open = 0;
-                    // Where the queue is full the next request announces the epoch.
+                    // If the queue is full, the next request announces the epoch.
                     let _ = self.replay.begin_epoch();
                 }
             }
@@ -105,7 +105,7 @@ impl<E: Engine, A: Adapt<E::Message>, S: Sink<E::Message>> PacketHandler<S> for 
     }
 }
 
-/// A handler alone, or with a replay service behind it.
+/// A handler with or without a replay service.
 #[derive(Debug)]
 pub enum Driven<E, A> {
     /// No replay service.
@@ -115,7 +115,7 @@ pub enum Driven<E, A> {
 }
 
 impl<E: Engine, A: Adapt<E::Message>> Driven<E, A> {
-    /// The handler.
+    /// Returns the handler.
     pub const fn handler(&self) -> &Handler<E, A> {
         match self {
             Self::Alone(handler) => handler,
@@ -123,7 +123,7 @@ impl<E: Engine, A: Adapt<E::Message>> Driven<E, A> {
         }
     }
 
-    /// The handler, to tell it of instruments or templates.
+    /// Returns the handler, for example to add instruments or templates.
     pub const fn handler_mut(&mut self) -> &mut Handler<E, A> {
         match self {
             Self::Alone(handler) => handler,
@@ -131,7 +131,7 @@ impl<E: Engine, A: Adapt<E::Message>> Driven<E, A> {
         }
     }
 
-    /// The replay service, if there is one.
+    /// Returns the replay service, if there is one.
     pub const fn replay(&self) -> Option<&TcpReplay> {
         match self {
             Self::Alone(_) => None,

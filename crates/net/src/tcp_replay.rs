@@ -1,7 +1,7 @@
-//! A [`ReplayClient`] with its TCP connection, on a thread of its own.
+//! A [`ReplayClient`] with its TCP connection, on its own thread.
 //!
-//! The thread that drives a handler hands gaps to [`TcpReplay::request`] and takes what came from
-//! [`TcpReplay::poll`]; neither blocks. What is not taken yet is bounded: beyond
+//! The thread that drives a handler passes gaps to [`TcpReplay::request`] and receives the results
+//! from [`TcpReplay::poll`]; neither blocks. The results that wait are bounded: beyond
 //! [`EVENTS_MAX`] events the connection is not read, and the server waits.
 
 use std::collections::VecDeque;
@@ -24,7 +24,7 @@ use tickwire_feed::replay::{
 use crate::clock::{monotonic_ns, unix_ns};
 use crate::{Action, Error};
 
-/// Most events that wait to be taken.
+/// Most events that wait to be polled.
 pub const EVENTS_MAX: usize = 4096;
 /// Most commands that wait for the thread.
 const COMMANDS_MAX: usize = 256;
@@ -32,7 +32,7 @@ const COMMANDS_MAX: usize = 256;
 const READ_BYTES: usize = 64 << 10;
 /// Longest sleep of the thread.
 const SLEEP_MAX: Duration = Duration::from_millis(500);
-/// Sleep while events wait to be taken.
+/// Sleep while events wait to be polled.
 const SLEEP_FULL: Duration = Duration::from_millis(1);
 
 const WAKE: Token = Token(0);
@@ -41,16 +41,16 @@ const CONNECTION: Token = Token(1);
 /// Output of a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replayed {
-    /// Numbers that will not come.
+    /// Numbers that will not be replayed.
     Abandoned {
         /// The numbers.
         gap: Gap,
-        /// Why not.
+        /// The reason.
         reason: ReplayFailure,
     },
-    /// Nothing more comes of a gap.
+    /// The replay of a gap ended.
     Done(Gap),
-    /// A message that was lost.
+    /// A replayed message.
     Message {
         /// Its sequence number.
         seq_num: u64,
@@ -81,7 +81,7 @@ pub struct TcpReplay {
 #[derive(Default)]
 struct Shared {
     is_stopped: AtomicBool,
-    /// Gaps that were refused at once, for counters.
+    /// Gaps that were refused at once.
     refused: AtomicU64,
     counters: Mutex<ReplayCounters>,
 }
@@ -126,8 +126,8 @@ impl TcpReplay {
         Ok(Self { commands, events, waker, shared, epoch: 0, thread: Some(thread) })
     }
 
-    /// Asks for the messages of a gap. Gaps beyond what can wait are refused with
-    /// [`ReplayFailure::Busy`]; other refusals come from [`poll`](Self::poll).
+    /// Requests the messages of a gap. A gap for which there is no room is refused with
+    /// [`ReplayFailure::Busy`]; [`poll`](Self::poll) returns other refusals.
     ///
     /// # Errors
     /// [`ReplayFailure::Busy`], or [`ReplayFailure::Disconnected`] if the thread has ended.
@@ -135,7 +135,7 @@ impl TcpReplay {
         self.send(Command::Request(self.epoch, gap))
     }
 
-    /// Allows the requests of a new day.
+    /// Begins a new day, with its own number of requests.
     ///
     /// # Errors
     /// As [`request`](Self::request).
@@ -143,16 +143,16 @@ impl TcpReplay {
         self.send(Command::BeginDay)
     }
 
-    /// Forgets all gaps, and what came of them: sequence numbers start again.
+    /// Forgets all gaps and their results, because sequence numbers restart.
     ///
     /// # Errors
-    /// As [`request`](Self::request); what arrived is forgotten all the same.
+    /// As [`request`](Self::request); the results are forgotten even then.
     pub fn begin_epoch(&mut self) -> Result<(), ReplayFailure> {
         self.epoch = self.epoch.wrapping_add(1);
         self.send(Command::BeginEpoch(self.epoch))
     }
 
-    /// The next thing that arrived, if any. Does not block.
+    /// Returns the next event, if there is one. Does not block.
     pub fn poll(&self) -> Option<Replayed> {
         loop {
             let (epoch, event) = self.events.try_recv().ok()?;
@@ -167,7 +167,7 @@ impl TcpReplay {
         *self.shared.counters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gaps that were refused without a request to the server.
+    /// Returns how many gaps were refused without a request to the server.
     pub fn refused(&self) -> u64 {
         self.shared.refused.load(Ordering::Relaxed)
     }
@@ -180,7 +180,7 @@ impl TcpReplay {
         if sent.is_err() {
             self.shared.refused.fetch_add(1, Ordering::Relaxed);
         }
-        // A thread that is not woken looks after at most SLEEP_MAX.
+        // A thread that is not woken checks after at most SLEEP_MAX.
         let _ = self.waker.wake();
         sent
     }
@@ -208,13 +208,13 @@ struct Driver<N> {
     servers: Vec<String>,
     /// The server to connect to next.
     server: usize,
-    /// Failed connections when the last one was made.
+    /// Value of the failure counter when the last connection was made.
     failures: u64,
     poll: Poll,
     connection: Option<Connection>,
     commands: Receiver<Command>,
     events: SyncSender<Tagged>,
-    /// Events that found the channel full.
+    /// Events that did not fit into the channel.
     waiting: VecDeque<Tagged>,
     epoch: u64,
     shared: Arc<Shared>,
@@ -239,7 +239,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> Driver<N> {
         }
     }
 
-    /// Takes what was requested; returns false when nobody can ask any more.
+    /// Handles the queued commands; returns false once no more can come.
     fn take_commands(&mut self) -> bool {
         loop {
             match self.commands.try_recv() {
@@ -256,7 +256,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> Driver<N> {
                         self.deliver(Replayed::Done(gap));
                     }
                 }
-                // Its epoch could not be announced: the queue was full.
+                // Its epoch could not be announced because the queue was full.
                 Ok(Command::Request(epoch, _)) => {
                     self.epoch = epoch;
                     self.waiting.clear();
@@ -268,7 +268,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> Driver<N> {
         }
     }
 
-    /// Does all that can be done without waiting.
+    /// Does all work that needs no waiting.
     fn serve(&mut self, buffer: &mut [u8]) {
         loop {
             self.act();
@@ -287,7 +287,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> Driver<N> {
         }
     }
 
-    /// Acts on the client's events, as long as they can be delivered.
+    /// Handles the client's events, as long as they can be delivered.
     fn act(&mut self) {
         while let Some(event) = self.waiting.pop_front() {
             if let Err(TrySendError::Full(event)) = self.events.try_send(event) {
@@ -352,7 +352,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> Driver<N> {
         }
     }
 
-    /// Moves bytes in both directions; returns whether there may be more at once.
+    /// Moves bytes in both directions; returns true if there may be more at once.
     fn exchange(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
         let Some(connection) = &mut self.connection else { return Ok(false) };
         if !connection.is_connected {

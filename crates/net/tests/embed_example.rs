@@ -28,7 +28,7 @@ const TEMPLATES: &str = r#"<templates>
   </template>
 </templates>"#;
 
-/// Sends on the size of the best bid whenever a book changes.
+/// Sends the size of the best bid whenever a book changes.
 struct Sizes(mpsc::Sender<i64>);
 
 impl Sink<Message> for Sizes {
@@ -41,7 +41,7 @@ impl Sink<Message> for Sizes {
     }
 }
 
-/// Packet `number`, below 128, puts a bid of this size on top.
+/// Packet `number`, below 128, which adds a new best bid of this size.
 fn packet(number: u8) -> Vec<u8> {
     let head = [0, 0, 0, number, 0, 0xC0, 0x81, 0x81];
     let entry = [
@@ -72,12 +72,12 @@ fn the_example_shows_each_change_of_a_book_and_lets_other_threads_read_it() {
     });
     let [a, b] = lines.map(|line| Sender::open(line, SenderOptions::default()).unwrap());
     let patience = Duration::from_secs(20);
-    // The first change shows that both sockets are open: before, packets are lost.
+    // The first change shows that both sockets are open: packets sent before are lost.
     while sizes.recv_timeout(Duration::from_millis(20)) != Ok(1) {
         a.send(&packet(1)).unwrap();
     }
     for number in 2..=60 {
-        // Each is lost on one line, or on none.
+        // Each packet is lost on one line or on none.
         if number % 3 != 0 {
             a.send(&packet(number)).unwrap();
         }

@@ -1,4 +1,5 @@
-//! A feed with books over sockets, while unrelated senders use its groups: the books are the exchange's.
+//! A feed with books over sockets, while unrelated senders use its groups: the books equal the
+//! exchange's.
 
 mod support;
 
@@ -25,7 +26,7 @@ use tickwire_net::{Stop, clock};
 const HOLD_NS: u64 = 3_000_000_000;
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// Counts what arrived.
+/// Counts the output.
 #[derive(Default)]
 struct Counted {
     last: u64,
@@ -66,8 +67,8 @@ fn packets(generator: &mut Generator) -> Vec<Vec<u8>> {
     packets
 }
 
-/// Datagrams without sense, cut packets and whole packets of another feed, far from the numbers of
-/// ours: scattered, or one after the other.
+/// Random datagrams, truncated packets, and whole packets of another feed whose numbers are far
+/// from ours: scattered or consecutive.
 fn strange(rng: &mut Rng, is_scattered: bool) -> Vec<Vec<u8>> {
     let others = packets(&mut generator(99, 500));
     let mut strange = Vec::new();
@@ -78,7 +79,7 @@ fn strange(rng: &mut Rng, is_scattered: bool) -> Vec<Vec<u8>> {
         strange.push(unexpected);
         let len = rng.usize(..300);
         let mut junk: Vec<u8> = std::iter::repeat_with(|| rng.u8(..)).take(len).collect();
-        // A number that is our feed's next one could not be distinguished from it.
+        // A packet with our feed's next number could not be distinguished from it.
         if let Some(first) = junk.first_mut() {
             *first |= 0x80;
         }
@@ -97,7 +98,7 @@ fn send(datagrams: Vec<Vec<u8>>, ends: [Endpoint; 2]) -> thread::JoinHandle<()> 
     })
 }
 
-/// Receives our feed among unrelated senders and compares books.
+/// Receives our feed among unrelated senders, and compares books.
 fn run(unexpected: UnexpectedPolicy, is_scattered: bool) {
     let framing = Preset::Cme.framing();
     let mut generator = generator(1, 2_000);

@@ -1,5 +1,6 @@
-//! Lines A and B of a simulated exchange, each with faults, through the handler: every message that
-//! arrived on either line is delivered once and in order, the rest is declared, and books are the truth.
+//! Lines A and B of a simulated exchange, each with faults, through the handler. Every message that
+//! arrived on either line is delivered once and in order, the rest is declared lost, and books
+//! equal the true ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,19 +19,19 @@ use tickwire_feed::market::{
 use tickwire_feed::recovery::{BookChange, Recovery, RecoveryOptions, SnapshotOutcome};
 use tickwire_net::inject::{Faults, Injector, line_seed};
 
-/// Between packets: the reordering of the lines stays within the hold time.
+/// Time between packets, in nanoseconds: reordering of the lines stays within the hold time.
 const GAP_NS: u64 = 20_000;
-/// One snapshot of one book goes out every so many packets.
+/// One snapshot of one book is sent after every this many packets.
 const SNAPSHOT_EVERY: usize = 5;
 
-/// A packet with what is true once it was sent.
+/// A packet, and the true books after it was sent.
 struct Sent {
     bytes: Vec<u8>,
     messages: Vec<Draft>,
     changed: BTreeMap<u32, TrueBook>,
 }
 
-/// What the exchange sent, from number 1 on, and the books before that.
+/// The exchange's packets, from number 1 on, and the books before them.
 struct Feed {
     generator: Generator,
     before: BTreeMap<u32, TrueBook>,
@@ -67,7 +68,7 @@ impl Feed {
     }
 }
 
-/// Checks what comes out.
+/// Checks the output.
 struct Checked<'f> {
     feed: &'f Feed,
     next: u64,
@@ -143,7 +144,8 @@ fn tell_snapshot(recovery: &mut Recovery, book: &TrueBook, last_seq_num: u64) {
     );
 }
 
-/// Sends the feed on two lines and returns what was lost on both and how many books were compared.
+/// Sends the feed on two lines. Returns how many packets were lost on both, and how many books were
+/// compared.
 fn run(seed: u64, faults: Faults, messages: u64) -> (u64, u64) {
     let feed = Feed::new(seed, messages);
     let framing = Preset::Cme.framing();
@@ -158,7 +160,7 @@ fn run(seed: u64, faults: Faults, messages: u64) -> (u64, u64) {
     let arbiter = ArbiterOptions { first_seq_num: Some(1), ..Default::default() };
     let options = HandlerOptions { framing, arbiter, recovery, ..Default::default() };
     let mut handler = Handler::new(options, engine, adapter).unwrap();
-    // The first number is 1, so a snapshot that includes nothing is not ahead of the lines.
+    // The first number is 1, so a snapshot that includes no packet is not ahead of the lines.
     handler.recovery_mut().handle_progress(1);
     for book in feed.before.values() {
         tell_snapshot(handler.recovery_mut(), book, 0);
@@ -186,12 +188,12 @@ fn run(seed: u64, faults: Faults, messages: u64) -> (u64, u64) {
     for (line, injector) in Line::ALL.into_iter().zip(&mut lines) {
         while let Some(packet) = injector.poll_packet(end_ns) {
             arrived.insert(u32::from_be_bytes(*packet.first_chunk().unwrap()).into());
-            // The time of the feed continues: what was overtaken last is not late.
+            // The time of the feed continues, so the last overtaken packets are not late.
             let now_ns = feed.sent.len() as u64 * GAP_NS;
             handler.handle_packet(now_ns, Source::Incremental(line), packet, &mut sink);
         }
     }
-    // Long enough for every gap, and not so long that the feed counts as silent.
+    // Long enough for every gap, but short enough that the feed does not count as silent.
     handler.handle_timeout(feed.sent.len() as u64 * GAP_NS + 5_000_000_000, &mut sink);
     let last = sink.next - 1;
     for security in feed.before.keys() {

@@ -1,4 +1,4 @@
-//! A loop over more sockets than one wait took before, and its timers.
+//! A loop over many sockets, and its timers.
 
 mod support;
 
@@ -22,7 +22,7 @@ const SOURCES: [Source; 4] = [
     Source::Snapshot(Line::B),
 ];
 
-/// What a handler was told.
+/// Calls of a handler.
 #[derive(Debug, PartialEq, Eq)]
 enum Told {
     Packet { channel: usize, source: Source, bytes: Vec<u8> },
@@ -57,7 +57,7 @@ impl PacketHandler<Report<Told>> for Reporting {
     }
 }
 
-/// A loop over `sockets` sockets, four a channel, that runs on a thread of its own.
+/// A loop over `sockets` sockets, four per channel, on its own thread.
 struct Running {
     ends: Vec<Endpoint>,
     arrivals: Arrivals<Told>,
@@ -109,7 +109,7 @@ fn a_packet_on_the_twentieth_socket_wakes_the_loop_at_once() {
             assert_eq!(told, expected);
         }
         running.finish();
-        // A socket that is examined every 50 ms takes a second for these.
+        // If each socket were checked every 50 ms, these would take a second.
         assert!(waited < Duration::from_millis(400), "{wait:?}: {waited:?}");
     }
 }
@@ -132,7 +132,7 @@ fn every_socket_of_every_channel_is_received() {
                 timeout @ Told::Timeout { .. } => panic!("{timeout:?}"),
             }
         }
-        // Stable: the packets of a socket stay in order.
+        // The sort is stable, so the packets of a socket stay in order.
         let order = |(channel, source, _): &(usize, Source, Vec<u8>)| {
             (*channel, SOURCES.iter().position(|other| other == source))
         };
@@ -162,6 +162,6 @@ fn timers_are_due_on_time_while_the_loop_sleeps_and_while_others_are_busy() {
     }
     running.finish();
     late_ns.sort_unstable();
-    // A wait of 50 ms in one piece would make the median 47 ms.
+    // A single wait of 50 ms would make the median 47 ms.
     assert!(late_ns[10] < 20_000_000, "{late_ns:?}");
 }

@@ -19,7 +19,7 @@ use tickwire_net::multicast::{Receiver, ReceiverOptions, Sender, SenderOptions};
 use tickwire_net::reception::{Moment, Reception, Wait};
 use tickwire_net::{Stop, clock};
 
-/// Packets taken by one call.
+/// Packets received by one call.
 const BATCH: u8 = 32;
 
 fn handler() -> Handler<Dynamic, NoBooks> {
@@ -36,7 +36,8 @@ fn handler() -> Handler<Dynamic, NoBooks> {
 
 #[test]
 fn a_socket_found_empty_is_asked_again_before_a_packet_that_came_later() {
-    // Each core has its own queue before the sockets: only one keeps the order of sending.
+    // Each core has its own queue before the sockets: only with one core the order of sending is
+    // kept.
     assert!((0..1024).any(|cpu| pin_current_thread(cpu).is_ok()), "no core to run on");
     let _stamping = await_stamps_on_arrival();
     let ends = [endpoint(), endpoint()];
@@ -58,7 +59,7 @@ fn a_socket_found_empty_is_asked_again_before_a_packet_that_came_later() {
         let Some(FieldValue::UInt(n)) = message.root().field("n") else { panic!("a number") };
         seen.push((delivery.line, n));
         if n == 1 {
-            // B was found empty by now; A's next batch has a packet that arrived after B's.
+            // B was found empty before; A's next batch has a packet that arrived after B's.
             b.send(&packet(100)).unwrap();
             a.send(&packet(101)).unwrap();
         }

@@ -22,7 +22,7 @@ const TO: SocketAddrV4 = SocketAddrV4::new(GROUP, 13014);
 const FROM: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 77, 0, 9), 5000);
 const WANTED: Wanted = Wanted { group: GROUP, port: 13014, source: None };
 
-/// Takes datagrams until `count` have arrived, or nothing arrived for a second.
+/// Receives datagrams until `count` have arrived, or nothing arrived for a second.
 fn take(packets: &mut dyn Packets, count: usize) -> Vec<Vec<u8>> {
     let mut taken = Vec::new();
     let mut end = Instant::now() + Duration::from_secs(1);
@@ -47,7 +47,7 @@ fn every_datagram_of_the_endpoint_comes_once_and_in_order() {
         let options = RingOptions { block_bytes: 1 << 16, blocks: 4, ..RingOptions::default() };
         let mut ring = PacketRing::open(cable.far, WANTED, options).unwrap();
         let sender = FrameSender::open(cable.near).unwrap();
-        // Blocks fill up, are handed over early, and are used again.
+        // Blocks fill up, are handed over early, and are reused.
         for round in 0..40_u32 {
             let frames: Vec<Vec<u8>> = (0..50_u32)
                 .map(|n| {
@@ -97,7 +97,7 @@ fn what_is_for_others_is_kept_out_and_what_is_wrong_is_counted() {
     });
 }
 
-/// Takes packets for nobody.
+/// Ignores packets.
 struct Nobody;
 
 impl PacketHandler<()> for Nobody {

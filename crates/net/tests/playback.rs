@@ -25,14 +25,14 @@ fn reader(bytes: Vec<u8>, format: Format) -> CaptureReader<Box<dyn Read>> {
     CaptureReader::open(input, CaptureOptions::new().format(format)).unwrap()
 }
 
-/// A length-prefixed file of packets that hold their number.
+/// Returns a length-prefixed file of packets that contain their number.
 fn numbered(count: u32) -> Vec<u8> {
     let mut writer = PrefixedWriter::new(Vec::new(), Endian::Big);
     (0..count).for_each(|number| writer.write_packet(&number.to_be_bytes()).unwrap());
     writer.into_inner()
 }
 
-/// A line with these faults and the receiver at its other end.
+/// Returns a line with these faults, and its receiver.
 fn line(faults: Faults, seed: u64) -> (PlaybackLine, Receiver) {
     let endpoint = endpoint();
     let receiver = Receiver::open(endpoint, ReceiverOptions::default()).unwrap();

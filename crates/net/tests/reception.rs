@@ -38,7 +38,7 @@ fn file(packets: &[Vec<u8>]) -> CaptureReader<Box<dyn Read>> {
     CaptureReader::open(input, CaptureOptions::new().format(Format::U32Be)).unwrap()
 }
 
-/// Which packets get through a line with these faults.
+/// Returns the indexes of packets that get through a line with these faults.
 fn survivors(faults: Faults, seed: u64, count: usize) -> BTreeSet<usize> {
     let mut injector = Injector::new(faults, seed);
     let mut survivors = BTreeSet::new();
@@ -51,7 +51,7 @@ fn survivors(faults: Faults, seed: u64, count: usize) -> BTreeSet<usize> {
     survivors
 }
 
-/// Plays packets to both lines, from a thread of its own.
+/// Plays packets to both lines from its own thread.
 fn play(packets: &[Vec<u8>], ends: [Endpoint; 2], faults: Faults) -> thread::JoinHandle<()> {
     let packets = packets.to_vec();
     thread::spawn(move || {
@@ -81,7 +81,7 @@ fn reception(ends: [Endpoint; 2], wait: Wait, handler: Tested) -> Tests {
     reception
 }
 
-/// The numbers of messages, each message once and in order.
+/// Collects the numbers of messages; each message must come once and in order.
 #[derive(Default)]
 struct Counted {
     seq_nums: Vec<u64>,
@@ -107,7 +107,7 @@ impl Sink<Message> for Counted {
 
 type Tested = Handler<Dynamic, NoBooks>;
 
-/// Receives until the feed is done, or for half a minute.
+/// Receives until the feed has ended, at most for half a minute.
 fn receive(reception: &mut Tests) {
     let stop = Stop::new();
     let end_ns = clock::monotonic_ns() + 30 * clock::SECOND_NS;
@@ -138,7 +138,7 @@ fn handler(generator: &Generator, framing: Framing, sequence: SequenceSource) ->
     Handler::new(options, engine, NoBooks).unwrap()
 }
 
-/// Packets of a feed with numbers in preambles, all of the same number of messages.
+/// Packets of a feed with numbers in preambles; each has the same number of messages.
 fn numbered_packets(generator: &mut Generator) -> Vec<Vec<u8>> {
     let mut packets = Vec::new();
     while let Some(packet) = generator.next_packet().unwrap() {

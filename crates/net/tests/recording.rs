@@ -1,4 +1,4 @@
-//! Datagrams that are recorded while they are received are read back as they arrived.
+//! Datagrams that are recorded during reception are read back as they arrived.
 
 mod support;
 
@@ -46,7 +46,8 @@ fn a_record_holds_what_was_received_with_its_order_and_times() {
 
 #[test]
 fn a_record_from_packet_rings_holds_the_datagrams_of_each_line_in_order() {
-    // Without the privilege for rings this is the record of the sockets, which must hold the same.
+    // Without the privilege for rings, this is a recording of the sockets, which must have the same
+    // content.
     let (recorded, seen) = record(true);
     let of_line = |all: &Seen, channel, line| {
         let is_of = |(of, source, _): &&(usize, Source, Vec<u8>)| {
@@ -62,7 +63,8 @@ fn a_record_from_packet_rings_holds_the_datagrams_of_each_line_in_order() {
     }
 }
 
-/// Records two channels of two lines; returns what the files hold and what the handlers got.
+/// Records two channels of two lines; returns the content of the files and the input of the
+/// handlers.
 fn record(from_rings: bool) -> (Seen, Seen) {
     let directory = std::env::temp_dir()
         .join(format!("tickwire-recording-{}-{from_rings}", std::process::id()));

@@ -1,4 +1,4 @@
-//! The replay client against the simulated exchange's server, over TCP on loopback.
+//! The replay client against the server of the simulated exchange, over TCP on loopback.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -22,7 +22,7 @@ use tickwire_net::clock::unix_ns;
 use tickwire_net::replaying::Replaying;
 use tickwire_net::tcp_replay::{Replayed, TcpReplay};
 
-/// Messages of the tests are their number as u32, then padding.
+/// Messages of the tests are their number as a u32, then padding.
 fn number(bytes: &[u8]) -> Option<u64> {
     Some(u32::from_be_bytes(*bytes.first_chunk()?).into())
 }
@@ -31,7 +31,7 @@ fn message(seq_num: u32) -> Vec<u8> {
     [seq_num.to_be_bytes().as_slice(), &vec![7; seq_num as usize % 300]].concat()
 }
 
-/// A server process on a port of its own.
+/// A server process on its own port.
 struct Served {
     server: Arc<Mutex<ReplayServer>>,
     address: String,
@@ -97,7 +97,7 @@ fn options() -> ReplayOptions {
     }
 }
 
-/// Everything that arrives until a gap is done.
+/// Returns everything that arrives until a gap is done.
 fn drain(replay: &TcpReplay) -> Vec<Replayed> {
     let mut found = Vec::new();
     let begun = Instant::now();
@@ -135,7 +135,7 @@ fn a_gap_longer_than_a_request_and_the_queue_comes_whole_and_in_order() {
     let replay = TcpReplay::start(options, vec![server.address.clone()], number).unwrap();
     let gap = Gap { first: 101, count: 9_900 };
     replay.request(gap).unwrap();
-    // More than fits into the queue: the thread waits for the taker.
+    // More events than fit into the queue: the thread waits until they are polled.
     std::thread::sleep(Duration::from_millis(300));
     let found = drain(&replay);
     assert_eq!(numbers(&found), (101..=10_000).collect::<Vec<_>>());
@@ -158,7 +158,7 @@ fn connections_that_break_at_any_byte_lose_nothing() {
 #[test]
 fn the_next_server_is_tried_where_one_does_not_answer() {
     let server = Served::new(ReplayServerOptions::default(), 1..=10);
-    // Nobody listens at a port that was just freed.
+    // No server listens at a port that was just freed.
     let dead = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let replay = TcpReplay::start(options(), vec![dead, server.address.clone()], number).unwrap();
     replay.request(Gap { first: 3, count: 4 }).unwrap();
@@ -178,7 +178,7 @@ fn refusals_come_back_with_their_reasons() {
     replay.request(gap).unwrap();
     let reason = ReplayFailure::RequestLimit;
     assert_eq!(drain(&replay), [Replayed::Abandoned { gap, reason }, Replayed::Done(gap)]);
-    // Known by now: the server is not asked.
+    // The server's refusal is known, so it is not asked again.
     replay.request(gap).unwrap();
     assert_eq!(drain(&replay).len(), 2);
     assert_eq!((replay.refused(), replay.counters().requests), (1, 2));

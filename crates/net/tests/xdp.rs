@@ -28,7 +28,7 @@ fn options(mode: Option<Mode>) -> ReceiverOptions {
     ReceiverOptions { back_end, ..ReceiverOptions::default() }
 }
 
-/// Takes datagrams until `count` have arrived, or nothing arrived for a second.
+/// Receives datagrams until `count` have arrived, or nothing arrived for a second.
 fn take(receiver: &mut Receiver, count: usize) -> Vec<Vec<u8>> {
     let mut times = KernelTimes::new();
     let mut taken = Vec::new();
@@ -100,7 +100,7 @@ fn wrong_packets_are_refused_and_what_the_program_passes_comes_by_the_socket() {
         assert_eq!(take(&mut receiver, 1), [b"right"]);
         assert_eq!(receiver.counters().refused, 2);
 
-        // Two fragments of one datagram: the kernel puts them together, for the ordinary socket.
+        // Two fragments of one datagram, which the kernel reassembles for the ordinary socket.
         let whole = multicast_frame(FROM, TO, &[5; 64]);
         let fragments = [fragment(&whole, 0..40, 0x2000), fragment(&whole, 40..72, 5)];
         send(&sender, &fragments);
@@ -114,7 +114,7 @@ fn a_drain_takes_what_is_in_the_queue_and_what_is_in_the_socket() {
         let mut receiver = Receiver::open(endpoint(), options(None)).unwrap();
         let sender = FrameSender::open(cable.near).unwrap();
         let mut times = KernelTimes::new();
-        // Some looks that find nothing, as of a loop that spins.
+        // Some empty checks, as of a spinning loop.
         (0..5).for_each(|_| assert_eq!(receiver.fill(&mut times).unwrap(), 0));
         let whole = multicast_frame(FROM, TO, &[5; 64]);
         let few = (0..5).map(|number| multicast_frame(FROM, TO, &[number]));
@@ -131,17 +131,17 @@ fn a_drain_takes_what_is_in_the_queue_and_what_is_in_the_socket() {
                 break;
             }
         }
-        // The last look finds the queues and the socket empty.
+        // The last check finds the queues and the socket empty.
         receiver.fill(&mut times).unwrap();
         assert_eq!(taken, 6);
     });
 }
 
-/// A piece of the IP payload of a frame, with these flags and offset.
+/// Returns a fragment of a frame's IP payload, with these flags and offset.
 fn fragment(whole: &[u8], part: std::ops::Range<usize>, flags: u16) -> Vec<u8> {
     let mut frame = whole[..14 + 20].to_vec();
     frame[16..18].copy_from_slice(&((20 + part.len()) as u16).to_be_bytes());
-    // The identification, which fragments share.
+    // The identification, which all fragments share.
     frame[18..20].copy_from_slice(&[0, 9]);
     frame[20..22].copy_from_slice(&flags.to_be_bytes());
     frame[24..26].copy_from_slice(&[0, 0]);

@@ -1,4 +1,4 @@
-//! How a channel is handled: what its feed file says, else what framing and templates tell.
+//! Handling of a channel, from its feed file or else from framing and templates.
 
 use std::error::Error;
 use std::fmt;
@@ -18,8 +18,8 @@ use super::{ChannelSettings, nanoseconds};
 /// Separates the fields of an instrument's key; book lines and feed files show `:`.
 const SEPARATOR: u8 = 0x1F;
 
-/// Options of a channel's handler. `heartbeat_ns` is the interval of heartbeats unless `channel` says another, `lines`
-/// are those of the incremental feed that there are.
+/// Returns the options of a channel's handler. `heartbeat_ns` is the heartbeat interval unless
+/// `channel` has another; `lines` are the existing lines of the incremental feed.
 pub fn handler_options(
     channel: Option<&ChannelSettings>,
     (framing, heartbeat_ns): (Framing, u64),
@@ -44,17 +44,17 @@ pub fn handler_options(
     HandlerOptions { framing, sequence, arbiter, recovery, heartbeat_ns }
 }
 
-/// The interval of heartbeats behind which twice its length is the silence after which books are stale: nanoseconds. A
-/// line is silent after that interval, the channel after twice that.
+/// Returns the heartbeat interval in nanoseconds: half of `silence`, after which books are stale. A
+/// line is silent after one interval, the channel after two.
 pub fn heartbeat_of(silence: Option<Duration>, arbiter: &ArbiterOptions) -> u64 {
     silence.map_or(arbiter.silent_after_ns, |silence| nanoseconds(silence / 2))
 }
 
-/// Returns the position of the sequence numbers of a feed: in the named field, else as `channel`
-/// says, else as framing and templates do.
+/// Returns the position of the sequence numbers of a feed: in the named field, else from `channel`,
+/// else from framing and templates.
 ///
 /// # Errors
-/// The templates have no field of that name.
+/// An error if the templates have no field of that name.
 pub fn sequencing(
     framing: &Framing,
     set: &TemplateSet,
@@ -72,12 +72,12 @@ pub fn sequencing(
     }
 }
 
-/// Why the fields of an instrument's key cannot be used.
+/// Reason why the fields of an instrument's key cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyError {
     /// No template has a field of this name with an id.
     Unknown(String),
-    /// They are so many.
+    /// There are this many fields, which is too many.
     TooMany(usize),
 }
 
@@ -99,10 +99,11 @@ impl fmt::Display for KeyError {
 
 impl Error for KeyError {}
 
-/// The FIX tags of the fields that name an instrument: of one that is named, the id that the templates give it.
+/// Returns the FIX tags of the fields that identify an instrument. A field given by name has the id
+/// that the templates give it.
 ///
 /// # Errors
-/// [`KeyError`] where one is unknown, or they are too many.
+/// [`KeyError`] if a field is unknown, or there are too many.
 pub fn key_tags(key: &[KeyField], program: &Program) -> Result<Vec<u32>, KeyError> {
     if key.len() > KEY_FIELDS_MAX {
         return Err(KeyError::TooMany(key.len()));
@@ -120,7 +121,7 @@ fn tag_of(program: &Program, name: &str) -> Option<u32> {
     program.templates().iter().find_map(|template| tag_in(program, template.segment, name))
 }
 
-/// Looks in a record, then in its groups and sequences.
+/// Searches a record, then its groups and sequences.
 fn tag_in(program: &Program, segment: SegmentRef, name: &str) -> Option<u32> {
     let fields = program.fields_of(segment);
     let named = fields.iter().find(|field| *field.name.local == *name && field.id.is_some());
@@ -148,7 +149,7 @@ pub fn define(instruments: &[Instrument], recovery: &mut Recovery) {
     }
 }
 
-/// A plain decimal such as `0.25`.
+/// Parses a plain decimal such as `0.25`.
 fn amount(text: &str) -> Option<Amount> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let mantissa = format!("{whole}{fraction}").parse().ok()?;

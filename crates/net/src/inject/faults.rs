@@ -1,11 +1,11 @@
 //! Faults of the packets of a line.
 
-/// A span of time, in nanoseconds since the first packet that an injector took.
+/// A span of time, in nanoseconds since the first packet of an injector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// First nanosecond inside.
+    /// First nanosecond of the span.
     pub start_ns: u64,
-    /// First nanosecond behind; `u64::MAX` for never.
+    /// First nanosecond after the span; `u64::MAX` for never.
     pub end_ns: u64,
 }
 
@@ -13,7 +13,7 @@ impl Window {
     /// All the time.
     pub const ALWAYS: Self = Self { start_ns: 0, end_ns: u64::MAX };
 
-    /// True if a moment is inside.
+    /// True if `ns` is inside the span.
     pub const fn contains(&self, ns: u64) -> bool {
         self.start_ns <= ns && ns < self.end_ns
     }
@@ -24,32 +24,34 @@ impl Window {
 pub struct Faults {
     /// Chance that a packet is lost, 0 to 1.
     pub loss: f64,
-    /// Chance that a packet comes twice, 0 to 1.
+    /// Chance that a packet is sent twice, 0 to 1.
     pub duplicate: f64,
     /// Chance that a packet is overtaken by others, 0 to 1.
     pub reorder: f64,
-    /// How many packets may overtake it, from 1; as many as this, evenly drawn. Default 8.
+    /// Most packets that may overtake it; their number is drawn evenly from 1 to this. Default 8.
     pub reorder_max: u32,
-    /// How long it waits for them at most, in nanoseconds. Default 1 ms, half of what an arbiter
-    /// waits for a missing packet by default.
+    /// Longest wait for them, in nanoseconds. Default 1 ms, half of the default hold time of an
+    /// arbiter.
     pub reorder_wait_ns: u64,
-    /// How long every packet is held back, in nanoseconds: the skew of the line.
+    /// Delay of every packet, in nanoseconds: the skew of the line.
     pub delay_ns: u64,
-    /// Most that a packet is held back besides, evenly drawn, in nanoseconds. Packets stay in order.
+    /// Largest additional delay of a packet, drawn evenly, in nanoseconds. Packets stay in order.
     pub jitter_ns: u64,
-    /// Most that drift adds to the delay, in nanoseconds: it grows from 0 to this in half a
-    /// [`drift_period_ns`](Self::drift_period_ns) and falls back in the other half. Packets stay in order.
+    /// Largest additional delay by drift, in nanoseconds. It rises from 0 to this in one half of
+    /// [`drift_period_ns`](Self::drift_period_ns) and falls back in the other half. Packets stay in
+    /// order.
     pub drift_ns: u64,
-    /// Time from one smallest drift to the next, in nanoseconds. Default 60 s.
+    /// Time from one minimum of the drift to the next, in nanoseconds. Default 60 s.
     pub drift_period_ns: u64,
-    /// Chance that a packet is held back by [`late_ns`](Self::late_ns) while those behind it pass, 0 to 1.
+    /// Chance that a packet is delayed by [`late_ns`](Self::late_ns) while later packets pass it, 0
+    /// to 1.
     pub late: f64,
-    /// How long such a packet is held back besides, in nanoseconds. Default 1 s.
+    /// Additional delay of such a packet, in nanoseconds. Default 1 s.
     pub late_ns: u64,
-    /// When the line is silent: packets taken then are lost.
+    /// Time in which the line is silent: packets accepted then are lost.
     pub silence: Option<Window>,
-    /// When the line carries another channel: its own packets are lost then, and those given to
-    /// [`Injector::handle_other`](super::Injector::handle_other) take their place.
+    /// Time in which the line carries another channel: its own packets are lost then, and packets
+    /// of [`Injector::handle_other`](super::Injector::handle_other) replace them.
     pub wrong_line: Option<Window>,
 }
 
@@ -74,7 +76,7 @@ impl Default for Faults {
 }
 
 impl Faults {
-    /// Additional delay by drift at this time after the first packet.
+    /// Returns the additional delay by drift at this time after the first packet.
     pub(super) fn drift_at(&self, since_ns: u64) -> u64 {
         let half = (self.drift_period_ns / 2).max(1);
         let phase = since_ns % (2 * half);
@@ -86,7 +88,7 @@ impl Faults {
 /// Counters of an injector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultCounters {
-    /// Packets taken.
+    /// Packets accepted.
     pub taken: u64,
     /// Packets lost by chance.
     pub lost: u64,
@@ -96,9 +98,9 @@ pub struct FaultCounters {
     pub other: u64,
     /// Packets sent twice.
     pub duplicated: u64,
-    /// Packets that another overtook.
+    /// Packets that another packet overtook.
     pub reordered: u64,
-    /// Packets held back by [`Faults::late_ns`].
+    /// Packets delayed by [`Faults::late_ns`].
     pub late: u64,
     /// Packets, copies included, that were not sent because too many waited.
     pub overflowed: u64,

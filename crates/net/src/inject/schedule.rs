@@ -2,16 +2,16 @@
 
 use super::{Faults, Injector, line_seed};
 
-/// A packet as it was sent.
+/// A sent packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent<'p> {
-    /// When, in nanoseconds.
+    /// Sending time, in nanoseconds.
     pub sent_ns: u64,
-    /// What.
+    /// The packet.
     pub bytes: &'p [u8],
 }
 
-/// A line: what it carries, and what befalls it.
+/// A line: its packets and its faults.
 #[derive(Clone, Debug)]
 pub struct ScheduledLine<'p> {
     /// Its packets, ascending by time.
@@ -22,7 +22,8 @@ pub struct ScheduledLine<'p> {
     pub faults: Faults,
 }
 
-/// A step of the receiver's clock: from `at_ns` on it shows so much more, or less.
+/// A step of the receiver's clock: from `at_ns` on it is ahead by `by_ns` more, or behind if
+/// negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockStep {
     /// True time of the step, in nanoseconds.
@@ -44,8 +45,8 @@ pub struct Arrival {
     pub bytes: Vec<u8>,
 }
 
-/// Lets the packets of all lines pass their injectors. Arrivals are in the order of true time, those of lower lines
-/// first; line `i` takes its faults from [`line_seed`]`(seed, i)`.
+/// Passes the packets of all lines through their injectors. Arrivals are in the order of true time,
+/// those of lower lines first; line `i` takes its faults from [`line_seed`]`(seed, i)`.
 pub fn schedule(lines: &[ScheduledLine<'_>], steps: &[ClockStep], seed: u64) -> Vec<Arrival> {
     let mut arrivals = Vec::new();
     for (line, scheduled) in lines.iter().enumerate() {
@@ -65,7 +66,7 @@ pub fn schedule(lines: &[ScheduledLine<'_>], steps: &[ClockStep], seed: u64) -> 
                     pass.injector.handle_other(packet.sent_ns, packet.bytes);
                     next_other = other.next();
                 }
-                // Own packets without others match the first arm.
+                // A line's own packets without others match the first arm.
                 (_, None) => break,
             }
         }
@@ -89,11 +90,11 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// Takes out everything that is due until `now_ns`, each at its time.
+    /// Returns everything that is due by `now_ns`, each with its time.
     fn drain(&mut self, now_ns: u64) {
         let mut at_ns = 0;
         while let Some(due_ns) = self.injector.poll_timeout().filter(|due_ns| *due_ns <= now_ns) {
-            // 0 says at once: no earlier than the packet before.
+            // 0 means at once: no earlier than the previous packet.
             at_ns = due_ns.max(at_ns);
             while let Some(packet) = self.injector.poll_packet(at_ns) {
                 self.arrivals.push(Arrival {

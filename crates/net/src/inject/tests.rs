@@ -1,9 +1,9 @@
-//! Faults come as asked for, and only those.
+//! The requested faults occur, and no others.
 
 use super::*;
 use proptest::prelude::*;
 
-/// Sends packets 0 to `count`, one each `gap_ns`, and returns what came out with its time.
+/// Sends packets 0 to `count`, one per `gap_ns`, and returns the output with its times.
 fn run(faults: Faults, seed: u64, count: u32, gap_ns: u64) -> (Vec<(u64, u32)>, FaultCounters) {
     let mut injector = Injector::new(faults, seed);
     let mut out = Vec::new();
@@ -89,8 +89,8 @@ fn overtaken_packets_are_at_most_so_many_places_late() {
         highest = highest.max(number);
         furthest = furthest.max(highest - number);
     }
-    // Packets that overtake one another's places lie between: how far the numbers are apart is
-    // bounded by packets that passed and those overtaken among them.
+    // The distance of numbers is bounded by the packets that passed, plus the overtaken ones among
+    // them.
     assert!(counters.reordered > 5_000 && !numbers.is_sorted());
     assert!((8..=32).contains(&furthest), "{furthest}");
     let mut sorted = numbers.clone();

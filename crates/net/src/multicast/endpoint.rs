@@ -3,37 +3,37 @@
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-/// The group that is used unless another is named.
+/// Default group.
 pub const DEFAULT_GROUP: Ipv4Addr = Ipv4Addr::new(224, 1, 2, 133);
-/// The port that is used unless another is named.
+/// Default port.
 pub const DEFAULT_PORT: u16 = 13014;
 
-/// A group, a port, and the interface that leads there.
+/// A group, a port, and the local interface for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Endpoint {
     /// Multicast group, or the address of one host.
     pub group: Ipv4Addr,
     /// UDP port.
     pub port: u16,
-    /// Address of the interface of this host.
+    /// Address of this host's interface.
     pub interface: Ipv4Addr,
-    /// The only sender that a receiver listens to (source-specific multicast); `None` for any.
+    /// The only accepted sender (source-specific multicast); `None` for any.
     pub source: Option<Ipv4Addr>,
 }
 
 impl Endpoint {
-    /// A group and port on the loopback interface.
+    /// Returns a group and port on the loopback interface.
     pub const fn loopback(group: Ipv4Addr, port: u16) -> Self {
         Self { group, port, interface: Ipv4Addr::LOCALHOST, source: None }
     }
 
-    /// The address packets are sent to.
+    /// Returns the destination address of packets.
     pub const fn address(&self) -> SocketAddrV4 {
         SocketAddrV4::new(self.group, self.port)
     }
 }
 
-/// The default group and port on the loopback interface.
+/// Returns the default group and port on the loopback interface.
 impl Default for Endpoint {
     fn default() -> Self {
         Self::loopback(DEFAULT_GROUP, DEFAULT_PORT)

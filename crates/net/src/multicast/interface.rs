@@ -11,9 +11,9 @@ use nix::net::if_::if_nametoindex;
 /// No interface of this host has this name or address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownInterface {
-    /// As it was requested.
+    /// The requested name or address.
     pub wanted: String,
-    /// The interfaces there are, as `name address`.
+    /// The interfaces of this host, as `name address`.
     pub found: Vec<String>,
 }
 
@@ -26,7 +26,7 @@ impl fmt::Display for UnknownInterface {
 
 impl Error for UnknownInterface {}
 
-/// The IPv4 address of an interface given by name (`eth0`) or by that address.
+/// Returns the IPv4 address of an interface given by name (`eth0`) or by that address.
 ///
 /// # Errors
 /// [`UnknownInterface`] if there is none.
@@ -49,10 +49,11 @@ pub fn interface_address(wanted: &str) -> Result<Ipv4Addr, UnknownInterface> {
     }
 }
 
-/// The index of the interface that has this IPv4 address; any of 127.0.0.0/8 is that of loopback.
+/// Returns the index of the interface with this IPv4 address; any address of 127.0.0.0/8 means
+/// loopback.
 ///
 /// # Errors
-/// `NotFound` with the address, or what the system says.
+/// `NotFound` with the address, or the operating system's error.
 pub fn interface_index(address: Ipv4Addr) -> io::Result<u32> {
     let name = if address.is_loopback() {
         "lo".to_owned()

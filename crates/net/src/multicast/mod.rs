@@ -1,11 +1,13 @@
-//! UDP multicast, in and out.
+//! UDP multicast, sending and receiving.
 //!
-//! An [`Endpoint`] is a group, a port and the interface that both ends use: loopback unless another
-//! is named, where multicast works without any privilege. [`Sender`] sends to it; [`Receiver`] takes
-//! what comes in batches, each packet with the time that the kernel received it, and counts what
-//! the kernel dropped; [`BackEnd`] says where it takes them. A [`Poller`] waits for any number of receivers.
+//! An [`Endpoint`] is a group, a port and the interface that both ends use. The default interface
+//! is loopback, on which multicast works without privileges. [`Sender`] sends to it. [`Receiver`]
+//! receives packets in batches, each packet with the time at which the kernel received it, and
+//! counts packets that the kernel dropped; [`BackEnd`] selects how it receives. A [`Poller`] waits
+//! for any number of receivers.
 //!
-//! A group that is no multicast address is a plain host: the same code then speaks unicast UDP.
+//! A group that is no multicast address is a host: the same code then sends and receives unicast
+//! UDP.
 
 mod endpoint;
 mod interface;

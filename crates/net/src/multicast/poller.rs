@@ -8,24 +8,24 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 
 use crate::{Action, Error};
 
-/// Below this, milliseconds are too coarse: a hold time of 2 ms must not become 3.
+/// Waits below this need a finer unit than milliseconds: a hold time of 2 ms must not become 3.
 const COARSE_FROM: Duration = Duration::from_millis(10);
 
-/// Waits for sockets to become readable (epoll, level-triggered): what it costs depends on the
-/// sockets that are ready, not on those that are not.
+/// Waits for sockets to become readable (epoll, level-triggered). The cost depends on the number of
+/// ready sockets, not on the number of all sockets.
 #[derive(Debug)]
 pub struct Poller {
     epoll: Epoll,
-    /// Room for an event of each socket and one more: a socket that is not among the events of a wait
-    /// had nothing to read.
+    /// Room for one event per socket and one more: a socket without an event in a wait had nothing
+    /// to read.
     events: Vec<EpollEvent>,
 }
 
 impl Poller {
-    /// A poller without sockets.
+    /// Creates a poller without sockets.
     ///
     /// # Errors
-    /// [`Action::Open`] with what the system says.
+    /// [`Action::Open`] with the operating system's error.
     pub fn new() -> Result<Self, Error> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC);
         let epoll = epoll.map_err(|error| Error::of(Action::Open, error.into()))?;
@@ -35,7 +35,8 @@ impl Poller {
     /// Adds a socket, whose events carry `token`. Closing the socket removes it.
     ///
     /// # Errors
-    /// [`Action::Wait`] with what the system says, as for a socket that was added before.
+    /// [`Action::Wait`] with the operating system's error, for example if the socket was already
+    /// added.
     pub fn add(&mut self, socket: impl AsFd, token: u64) -> Result<(), Error> {
         let event = EpollEvent::new(EpollFlags::EPOLLIN, token);
         self.epoll.add(socket, event).map_err(failed)?;
@@ -43,16 +44,17 @@ impl Poller {
         Ok(())
     }
 
-    /// Waits for `timeout` at most, or not at all if it is zero, and returns the tokens of all sockets
-    /// that are readable; none if a signal arrived.
+    /// Waits for `timeout` at most, or not at all if it is zero. Returns the tokens of all readable
+    /// sockets; none if a signal arrived.
     ///
     /// # Errors
-    /// [`Action::Wait`] with what the system says.
+    /// [`Action::Wait`] with the operating system's error.
     pub fn wait(&mut self, timeout: Duration) -> Result<impl Iterator<Item = u64>, Error> {
         let millis = if timeout >= COARSE_FROM || timeout.is_zero() {
             PollTimeout::try_from(timeout).unwrap_or(PollTimeout::MAX)
         } else {
-            // epoll_wait counts milliseconds: this waits by nanoseconds until it has something to say.
+            // epoll_wait counts milliseconds, so this first waits, in nanoseconds, until epoll has
+            // an event.
             let mut descriptors = [PollFd::new(self.epoll.0.as_fd(), PollFlags::POLLIN)];
             match ppoll(&mut descriptors, Some(timeout.into()), None) {
                 Ok(_) | Err(nix::Error::EINTR) => PollTimeout::ZERO,

@@ -18,27 +18,28 @@ use crate::packets::xdp::{XdpOptions, XdpPackets};
 use crate::packets::{BATCH_MAX, Packets};
 use crate::{Action, Error};
 
-/// Longest packet received unless set otherwise, in bytes: a jumbo frame.
+/// Default length of the longest packet in bytes: a jumbo frame.
 pub const PACKET_BYTES_MAX_DEFAULT: usize = 9216;
 
-/// Receive buffer asked for unless set otherwise, in bytes. The kernel's own default, 208 KiB, loses
-/// packets at rates it could hold otherwise.
+/// Default size of the requested receive buffer, in bytes. The kernel's default, 208 KiB, loses
+/// packets at rates that a larger buffer can hold.
 pub const RECEIVE_BUFFER_BYTES_DEFAULT: usize = 4 << 20;
 
-/// One packet in this many is measured unless set otherwise.
+/// Default of [`ReceiverOptions::measure_every`]: one packet in this many is measured.
 pub const MEASURE_EVERY_DEFAULT: u32 = 64;
 
 /// How packets are received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverOptions {
-    /// Receive buffer asked for, in bytes. The kernel gives at most `net.core.rmem_max`.
+    /// Requested receive buffer, in bytes. The kernel gives at most `net.core.rmem_max`.
     pub receive_buffer_bytes: usize,
     /// Longest packet in bytes; a longer one is counted and dropped.
     pub packet_bytes_max: usize,
     /// [`Receiver::delays`] records one packet in this many; 1 records all, 0 none.
     pub measure_every: u32,
-    /// Asks the network card for its stamps. They count where the card gives any and its clock keeps the host's
-    /// time; the kernel's do else. [`ReceiverCounters::hardware_stamps`] tells which.
+    /// Requests time stamps of the network card. They are used if the card provides them and its
+    /// clock is synchronised with the host's time; otherwise the kernel's are used.
+    /// [`ReceiverCounters::hardware_stamps`] tells which.
     pub hardware_stamps: bool,
     /// Receive method.
     pub back_end: BackEnd,
@@ -51,7 +52,8 @@ pub enum BackEnd {
     /// A UDP socket.
     #[default]
     Socket,
-    /// AF_XDP at the interface: see [`crate::packets::xdp`], above all whom it takes packets from.
+    /// AF_XDP at the interface: see [`crate::packets::xdp`], especially which other sockets it
+    /// takes packets from.
     #[cfg(feature = "xdp")]
     Xdp(XdpOptions),
 }
@@ -68,13 +70,13 @@ impl Default for ReceiverOptions {
     }
 }
 
-/// One packet received.
+/// A received packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
     /// The packet.
     pub bytes: &'a [u8],
-    /// When the kernel received it, on the clock of [`monotonic_ns`]; when it was taken, if the
-    /// kernel did not say.
+    /// Time at which the kernel received it, on the clock of [`monotonic_ns`]. Without a kernel
+    /// time stamp, the time at which it was taken from the socket.
     pub received_ns: u64,
     /// The same in nanoseconds since 1970, as the kernel stamped it.
     pub received_unix_ns: u64,
@@ -83,7 +85,7 @@ pub struct Datagram<'a> {
 /// Counters of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiverCounters {
-    /// Calls that brought packets.
+    /// Calls that returned packets.
     pub batches: u64,
     /// Packets returned.
     pub packets: u64,
@@ -91,15 +93,17 @@ pub struct ReceiverCounters {
     pub bytes: u64,
     /// Packets dropped because they were longer than the limit.
     pub too_long: u64,
-    /// Packets the kernel dropped because the receive buffer was full, as far as it has said: it
-    /// does so with the next packet it delivers.
+    /// Packets that the kernel dropped because the receive buffer was full. The kernel reports them
+    /// only with the next packet that it delivers.
     pub dropped_by_kernel: u64,
-    /// Packets whose stamp could not be converted: the time of day was stepped more than once between
-    /// two batches, or the card's clock does not keep the host's time. Their time is that at which they were taken.
+    /// Packets whose time stamp could not be converted, because the time of day was stepped more
+    /// than once between two batches, or the card's clock is not synchronised with the host's. They
+    /// have the time at which they were taken from the socket.
     pub implausible_stamps: u64,
     /// Packets with a time stamp of the network card.
     pub hardware_stamps: u64,
-    /// Packets refused by a back end that checks what the kernel checks for sockets: lengths, checksums.
+    /// Packets refused by a back end that checks lengths and checksums itself, as the kernel does
+    /// for sockets.
     pub refused: u64,
 }
 
@@ -110,18 +114,18 @@ pub struct Receiver {
     packets: Box<dyn Packets>,
     receive_buffer_bytes: usize,
     counters: ReceiverCounters,
-    /// The kernel's own count of drops at the last packet.
+    /// The kernel's drop count at the last packet.
     dropped: u32,
-    /// Packets in the batch, and the one returned next.
+    /// Number of packets in the batch, and the index of the next one.
     count: usize,
     next: usize,
     may_have_more: bool,
-    /// When each packet of the batch arrived, on the monotonic clock.
+    /// Arrival time of each packet of the batch, on the monotonic clock.
     times_ns: [u64; BATCH_MAX],
-    /// When the socket was asked last, and when it was last found empty.
+    /// Time of the last read of the socket, and of the last read that found it empty.
     asked_ns: u64,
     empty_ns: u64,
-    /// When the batch was taken.
+    /// Time at which the batch was read.
     taken_ns: u64,
     last_packet_ns: u64,
     measure_every: u32,
@@ -133,7 +137,7 @@ impl Receiver {
     /// share an endpoint; each gets every multicast packet.
     ///
     /// # Errors
-    /// An [`Error`] whose action says what the system refused.
+    /// An [`Error`] whose action names the operation that the system refused.
     pub fn open(endpoint: Endpoint, options: ReceiverOptions) -> Result<Self, Error> {
         let socket = SocketPackets::open(endpoint, options)?;
         let given = socket.receive_buffer_bytes();
@@ -161,18 +165,18 @@ impl Receiver {
         })
     }
 
-    /// Returns the address that is received.
+    /// Returns the endpoint.
     pub const fn endpoint(&self) -> Endpoint {
         self.endpoint
     }
 
-    /// The receive buffer the kernel gave, in bytes, in the unit it was requested: the kernel keeps
-    /// as much again for its own bookkeeping.
+    /// Returns the size of the receive buffer that the kernel gave, in bytes, in the unit of the
+    /// request: the kernel reserves as much again for its own data.
     pub const fn receive_buffer_bytes(&self) -> usize {
         self.receive_buffer_bytes
     }
 
-    /// Packets returned so far.
+    /// Returns the number of packets so far.
     pub const fn packets(&self) -> u64 {
         self.counters.packets
     }
@@ -187,17 +191,17 @@ impl Receiver {
         }
     }
 
-    /// How long packets lay in the kernel: from its stamp to the call that took their batch, in
-    /// nanoseconds, of one packet in [`ReceiverOptions::measure_every`].
+    /// Returns the delays of packets in the kernel, in nanoseconds: from its time stamp to the call
+    /// that read their batch, for one packet in [`ReceiverOptions::measure_every`].
     pub const fn delays(&self) -> &Histogram<u64> {
         &self.delays
     }
 
-    /// Takes the packets that have arrived, without waiting, up to one batch, and returns how many
-    /// arrived: 0 if none had arrived. What is left of the batch before is gone.
+    /// Reads the packets that have arrived, without waiting, up to one batch. Returns their number:
+    /// 0 if none had arrived. The rest of the previous batch is dropped.
     ///
     /// # Errors
-    /// [`Action::Receive`] with what the system says.
+    /// [`Action::Receive`] with the operating system's error.
     pub fn fill(&mut self, times: &mut KernelTimes) -> Result<usize, Error> {
         self.next = 0;
         let asked_ns = monotonic_ns();
@@ -224,28 +228,31 @@ impl Receiver {
         Ok(self.count)
     }
 
-    /// When [`fill`](Self::fill) last looked everywhere that packets arrive, on the monotonic clock; 0 before the first
-    /// time.
+    /// Returns the time of the last [`fill`](Self::fill) that checked all sources of packets, on
+    /// the monotonic clock; 0 before the first.
     pub const fn asked_ns(&self) -> u64 {
         self.asked_ns
     }
 
-    /// When the last packet was received, on the monotonic clock; when the socket was opened before the first.
+    /// Returns the time at which the last packet was received, on the monotonic clock; before the
+    /// first packet, the time at which the socket was opened.
     pub const fn last_packet_ns(&self) -> u64 {
         self.last_packet_ns
     }
 
-    /// True if more packets may have arrived than the last batch took: call [`fill`](Self::fill) again.
+    /// True if more packets may have arrived than the last batch contains: call
+    /// [`fill`](Self::fill) again.
     pub const fn may_have_more(&self) -> bool {
         self.may_have_more
     }
 
-    /// When the kernel received the next packet of the batch; `None` after its last.
+    /// Returns the time at which the kernel received the next packet of the batch; `None` after its
+    /// last.
     pub fn front_ns(&self) -> Option<u64> {
         self.times_ns.get(..self.count)?.get(self.next).copied()
     }
 
-    /// Takes the next packet of the batch.
+    /// Returns the next packet of the batch.
     pub fn take(&mut self) -> Option<Datagram<'_>> {
         let received_ns = self.front_ns()?;
         let index = self.next;
@@ -255,7 +262,7 @@ impl Receiver {
         self.last_packet_ns = received_ns;
         self.counters.packets += 1;
         self.counters.bytes += meta.len as u64;
-        // A remainder by 0 there is none: such a receiver measures nothing.
+        // With 0 there is no remainder, and the receiver measures nothing.
         if self.counters.packets.checked_rem(self.measure_every.into()) == Some(0) {
             histogram::record(&mut self.delays, self.taken_ns.saturating_sub(received_ns));
         }
@@ -264,7 +271,7 @@ impl Receiver {
         Some(Datagram { bytes, received_ns, received_unix_ns })
     }
 
-    /// Converts the stamps of the batch and notes what the kernel has dropped.
+    /// Converts the time stamps of the batch, and records how many packets the kernel has dropped.
     fn time_batch(&mut self, times: &KernelTimes) {
         self.counters.batches += 1;
         let window = StampWindow { empty_ns: self.empty_ns, taken_ns: self.taken_ns };
@@ -283,7 +290,7 @@ impl Receiver {
         }
     }
 
-    /// Passes over packets that were cut.
+    /// Skips truncated packets.
     fn pass_cut(&mut self) {
         while self.packets.meta(self.next).is_some_and(|meta| meta.is_cut) {
             self.counters.too_long += 1;
@@ -314,11 +321,11 @@ fn is_nothing_there(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
-/// Waits until one of the receivers has a packet, for `timeout` at most. Returns whether one has;
-/// `false` early if a signal arrived. Loops keep a [`Poller`](super::Poller) instead.
+/// Waits until one of the receivers has a packet, for `timeout` at most. Returns true if one has;
+/// false early if a signal arrived. In a loop, keep a [`Poller`](super::Poller) instead.
 ///
 /// # Errors
-/// [`Action::Wait`] with what the system says.
+/// [`Action::Wait`] with the operating system's error.
 pub fn wait_readable(receivers: &[Receiver], timeout: Duration) -> Result<bool, Error> {
     let descriptor = |receiver| PollFd::new(Receiver::as_fd(receiver), PollFlags::POLLIN);
     let mut descriptors: Vec<PollFd<'_>> = receivers.iter().map(descriptor).collect();

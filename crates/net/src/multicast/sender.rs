@@ -10,9 +10,9 @@ use crate::{Action, Error};
 /// How packets are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SenderOptions {
-    /// Routers that multicast packets may pass. Default 1: they stay on the local network.
+    /// Routers that multicast packets may pass. Default 1: packets stay on the local network.
     pub hops_max: u32,
-    /// Send buffer in bytes; `None` leaves what the system gives.
+    /// Send buffer in bytes; `None` keeps the system's default.
     pub send_buffer_bytes: Option<usize>,
 }
 
@@ -33,8 +33,8 @@ impl Sender {
     /// Opens a socket that sends to `endpoint` through its interface.
     ///
     /// # Errors
-    /// [`Action::Open`] or [`Action::Configure`] with what the system says; an interface address
-    /// that this host does not have is one.
+    /// [`Action::Open`] or [`Action::Configure`] with the operating system's error, for example if
+    /// this host does not have the interface address.
     pub fn open(endpoint: Endpoint, options: SenderOptions) -> Result<Self, Error> {
         let address = endpoint.address();
         let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))
@@ -52,7 +52,8 @@ impl Sender {
     /// Sends one packet; waits while the send buffer is full.
     ///
     /// # Errors
-    /// [`Action::Send`] with what the system says, as for a packet longer than UDP allows.
+    /// [`Action::Send`] with the operating system's error, for example for a packet longer than UDP
+    /// allows.
     pub fn send(&self, packet: &[u8]) -> Result<(), Error> {
         let address = self.endpoint.address();
         match self.socket.send_to(packet, &address.into()) {
@@ -78,8 +79,8 @@ fn configure(socket: &Socket, endpoint: Endpoint, options: SenderOptions) -> std
     Ok(())
 }
 
-/// Refuses a host that packets from the endpoint's interface do not reach, as no other host is reached from
-/// loopback. Nothing is sent: connecting only looks up the route.
+/// Refuses a host that is unreachable from the endpoint's interface, such as any other host from
+/// loopback. Sends nothing: connecting only looks up the route.
 fn is_reached(endpoint: Endpoint) -> std::io::Result<()> {
     let probe = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
     probe.bind(&SocketAddrV4::new(endpoint.interface, 0).into())?;

@@ -1,4 +1,4 @@
-//! Many datagrams by one call: `recvmmsg`.
+//! Receives many datagrams in one call: `recvmmsg`.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -10,30 +10,32 @@ use std::ptr::{self, NonNull};
 use super::{BATCH_MAX, Meta};
 use crate::clock::SECOND_NS;
 
-/// Bytes behind the last slot that decoders may read ahead into. `tickwire_fast::Packet` uses as many
-/// at most.
+/// Bytes after the last slot that decoders may read ahead into: the maximum of
+/// `tickwire_fast::Packet`.
 const ROOM_BEHIND: usize = 1024;
 
-/// Room for the control messages of one datagram: a time stamp (16 bytes), three stamps of card and kernel (48)
-/// and a drop count (4), each behind a header of 16 bytes, with room to spare.
+/// Room for the control messages of one datagram: a time stamp (16 bytes), three time stamps of
+/// card and kernel (48) and a drop count (4), each after a header of 16 bytes, with room to spare.
 const CONTROL_BYTES: usize = 192;
 /// A `timespec`.
 const TIME_BYTES: usize = 16;
-/// Length, level and type in front of each control message, as 64-bit Linux has them.
+/// Length, level and type before each control message, in the layout of 64-bit Linux.
 const CONTROL_HEADER_BYTES: usize = size_of::<libc::cmsghdr>();
 
-/// Control messages, aligned as the kernel's headers in it are.
+/// Control messages, aligned like the kernel's headers in them.
 #[repr(C, align(8))]
 struct Control([u8; CONTROL_BYTES]);
 
-/// The arguments of `recvmmsg`. They point at each other and at the slots, so they stay where they are.
+/// The arguments of `recvmmsg`. They contain pointers to each other and to the slots, so they must
+/// not move.
 struct Arguments {
     headers: [libc::mmsghdr; BATCH_MAX],
     vectors: [libc::iovec; BATCH_MAX],
     controls: [Control; BATCH_MAX],
 }
 
-/// The memory of one batch, built once: `recvmmsg` arguments, and a slot for each datagram.
+/// The memory of one batch, allocated once: the arguments of `recvmmsg`, and a slot for each
+/// datagram.
 ///
 /// The kernel writes through the pointers inside `arguments`, so both allocations are held as raw
 /// pointers: a `Box` asserts unique access whenever it moves.
@@ -95,7 +97,7 @@ impl Ring {
         }
     }
 
-    /// Takes at most `limit` datagrams.
+    /// Receives at most `limit` datagrams.
     fn receive(&mut self, socket: BorrowedFd<'_>, limit: usize) -> io::Result<usize> {
         let limit = limit.min(BATCH_MAX);
         // SAFETY: `headers` holds BATCH_MAX headers, and `limit` is not above that. Each has its own vector, slot and control room with
@@ -138,7 +140,7 @@ impl Drop for Ring {
     }
 }
 
-/// Buffers for one batch.
+/// Buffers of one batch.
 pub(super) struct Batch {
     ring: Ring,
     slot_bytes: usize,
@@ -164,7 +166,8 @@ impl Batch {
         }
     }
 
-    /// Takes the datagrams that have arrived, at most `limit`, without waiting and returns how many.
+    /// Receives the datagrams that have arrived, at most `limit`, without waiting. Returns their
+    /// number.
     pub(super) fn receive(&mut self, socket: BorrowedFd<'_>, limit: usize) -> io::Result<usize> {
         self.ring.reset(mem::take(&mut self.received));
         self.received = self.ring.receive(socket, limit)?;
@@ -181,12 +184,13 @@ impl Batch {
         Ok(self.received)
     }
 
-    /// Metadata of a datagram of the last batch.
+    /// Returns the metadata of a datagram of the last batch.
     pub(super) fn meta(&self, index: usize) -> Option<&Meta> {
         self.metas.get(..self.received)?.get(index)
     }
 
-    /// A datagram of the last batch, and the buffer from its first byte on, which continues behind it.
+    /// Returns a datagram of the last batch, and the buffer from its first byte on, which continues
+    /// after it.
     pub(super) fn datagram(&self, index: usize) -> Option<(&Meta, &[u8])> {
         let start = index.checked_mul(self.slot_bytes)?;
         let end = start.checked_add(self.slot_bytes)?.checked_add(ROOM_BEHIND)?;
@@ -195,7 +199,7 @@ impl Batch {
 }
 
 impl Meta {
-    /// Takes what is known from control messages, one behind the other, each aligned to 8 bytes.
+    /// Reads consecutive control messages, each aligned to 8 bytes.
     fn read_controls(&mut self, mut rest: &[u8]) {
         while let Some((header, behind)) = rest.split_at_checked(CONTROL_HEADER_BYTES) {
             let Some(len) = number::<8>(header, 0).map(usize::from_ne_bytes) else { return };
@@ -205,11 +209,12 @@ impl Meta {
             let kind = number::<4>(header, 12).map(libc::c_int::from_ne_bytes);
             match (level, kind) {
                 (Some(libc::SOL_SOCKET), Some(libc::SO_TIMESTAMPNS)) => {
-                    // A stamp of the card, where there is one, is nearer to the cable.
+                    // A time stamp of the card, if there is one, is closer to the arrival on the
+                    // wire.
                     self.received_unix_ns = self.received_unix_ns.or(time_of(content));
                 }
                 (Some(libc::SOL_SOCKET), Some(libc::SO_TIMESTAMPING)) => {
-                    // Three times: the kernel's, one that is no longer used, the card's.
+                    // Three times: the kernel's, an obsolete one, the card's.
                     let of_card = content.get(2 * TIME_BYTES..).and_then(time_of);
                     if let Some(stamp) = of_card.filter(|stamp| *stamp != 0) {
                         self.received_unix_ns = Some(stamp);
@@ -231,7 +236,7 @@ fn number<const WIDTH: usize>(bytes: &[u8], offset: usize) -> Option<[u8; WIDTH]
     bytes.get(offset..)?.first_chunk().copied()
 }
 
-/// Nanoseconds of a `timespec`.
+/// Converts a `timespec` to nanoseconds.
 fn time_of(content: &[u8]) -> Option<u64> {
     let seconds = u64::try_from(i64::from_ne_bytes(number(content, 0)?)).ok()?;
     let nanoseconds = u64::try_from(i64::from_ne_bytes(number(content, 8)?)).ok()?;

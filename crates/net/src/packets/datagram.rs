@@ -1,7 +1,7 @@
 //! The UDP datagram inside an IP packet, with the checks that the kernel makes for sockets.
 //!
-//! Rings hand over packets before the kernel's IP and UDP layers have seen them. [`datagram`] checks what
-//! those layers would: version, lengths, fragments, checksums, and whom the packet is for.
+//! Rings return packets that have not passed the kernel's IP and UDP layers. [`datagram`] makes the
+//! checks of those layers: version, lengths, fragments, checksums, and the addressee.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -12,19 +12,19 @@ use crate::multicast::Endpoint;
 const IP_HEADER_BYTES: usize = 20;
 /// A UDP header, in bytes.
 const UDP_HEADER_BYTES: usize = 8;
-/// The protocol number of UDP.
+/// Protocol number of UDP.
 const PROTOCOL_UDP: u8 = 17;
 /// The more-fragments bit and the 13 bits of the fragment offset, in the word at byte 6 of the header.
 const FRAGMENT: u16 = 0x3FFF;
 
-/// The packets that are wanted.
+/// Selection of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// Multicast group, or the address of this host.
     pub group: Ipv4Addr,
     /// UDP port.
     pub port: u16,
-    /// The only sender; `None` for any.
+    /// The only accepted sender; `None` for any.
     pub source: Option<Ipv4Addr>,
 }
 
@@ -34,17 +34,17 @@ impl From<Endpoint> for Wanted {
     }
 }
 
-/// Why a packet holds no datagram that is wanted.
+/// Reason why a packet contains no selected datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refused {
-    /// A sum of IP header or UDP datagram is wrong.
+    /// A checksum of the IP header or the UDP datagram is wrong.
     Checksum,
-    /// A piece of a datagram.
+    /// The packet is a fragment of a datagram.
     Fragment,
     /// A length field contradicts another or the packet.
     Length,
-    /// For another address or port, from another sender, or no UDP over IPv4.
+    /// The packet has another address, port or sender, or is not UDP over IPv4.
     Other,
 }
 
@@ -62,9 +62,9 @@ impl fmt::Display for Refused {
 /// Checksums that were already verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verified {
-    /// Nobody has: all are computed here.
+    /// No: all checksums are computed here.
     No,
-    /// The network card or the kernel has, or the packet never left this host.
+    /// Yes: the network card or the kernel verified them, or the packet never left this host.
     Yes,
 }
 
@@ -72,7 +72,7 @@ pub enum Verified {
 /// of the link.
 ///
 /// # Errors
-/// [`Refused`], with the first reason of: not wanted, lengths, fragment, checksums.
+/// [`Refused`]: not selected, wrong lengths, a fragment, or wrong checksums.
 pub fn datagram<'p>(
     packet: &'p [u8],
     wanted: &Wanted,
@@ -88,10 +88,10 @@ pub fn datagram<'p>(
     if fixed[0] >> 4 != 4 || fixed[9] != PROTOCOL_UDP || group != wanted.group || !is_sender {
         return Err(Refused::Other);
     }
-    // The low half of the first byte counts words of four bytes.
+    // The low half of the first byte counts 4-byte words.
     let header_bytes = usize::from(fixed[0] & 0x0F) * 4;
     let total_bytes = usize::from(word(2));
-    // Behind the total length there may be padding to the shortest frame.
+    // After the total length there may be padding to the shortest frame.
     let packet = packet.get(..total_bytes).ok_or(Refused::Length)?;
     let header = packet.get(..header_bytes).ok_or(Refused::Length)?;
     if header_bytes < IP_HEADER_BYTES {
@@ -114,7 +114,7 @@ pub fn datagram<'p>(
     Ok(payload)
 }
 
-/// True if the checksum of a UDP datagram is right, absent (0), or the sum of the pseudo header
+/// True if the checksum of a UDP datagram is correct, absent (0), or the sum of the pseudo header
 /// only. The kernel leaves the last form in packets that stay on this host.
 fn is_udp_sum_right(ip: &[u8; IP_HEADER_BYTES], udp: &[u8]) -> bool {
     let Some((header, _)) = udp.split_first_chunk::<UDP_HEADER_BYTES>() else { return false };
@@ -124,17 +124,17 @@ fn is_udp_sum_right(ip: &[u8; IP_HEADER_BYTES], udp: &[u8]) -> bool {
     checksum == 0 || checksum == fold(pseudo) || is_sum_right(pseudo, udp)
 }
 
-/// Returns the checksum of an IP header whose own field is zero.
+/// Returns the checksum of an IP header whose checksum field is zero.
 pub fn ip_checksum(header: &[u8]) -> u16 {
     !fold(sum(0, header))
 }
 
-/// Returns the checksum of a UDP datagram whose own field is zero.
+/// Returns the checksum of a UDP datagram whose checksum field is zero.
 pub fn udp_checksum(from: Ipv4Addr, to: Ipv4Addr, udp: &[u8]) -> u16 {
     let pseudo = [from.octets(), to.octets()].concat();
     let len = (udp.len() as u16).to_be_bytes();
     let start = sum(sum(0, &pseudo), &[0, PROTOCOL_UDP, len[0], len[1]]);
-    // RFC 768: a sum of zero is sent as all ones, because zero says that there is none.
+    // RFC 768: a sum of zero is sent as all ones, because zero means that there is no checksum.
     match !fold(sum(start, udp)) {
         0 => u16::MAX,
         checksum => checksum,
@@ -146,8 +146,8 @@ fn is_sum_right(start: u64, bytes: &[u8]) -> bool {
     fold(sum(start, bytes)) == u16::MAX
 }
 
-/// Adds big-endian words of 16 bits, the last one padded with zero, without the end-around carries: 64 bits
-/// hold the sum of every packet there is.
+/// Adds big-endian words of 16 bits, the last one padded with zero, without end-around carries: 64
+/// bits hold the sum of any packet.
 fn sum(start: u64, bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<4>();
     // Two words at a time: 2^16 is 1 modulo 2^16 - 1, so the upper word counts like the lower.
@@ -159,7 +159,7 @@ fn sum(start: u64, bytes: &[u8]) -> u64 {
     sum + u64::from(u32::from_be_bytes(last))
 }
 
-/// Adds the carries back in, until 16 bits are left.
+/// Adds the carries until 16 bits are left.
 fn fold(mut sum: u64) -> u16 {
     while sum > u64::from(u16::MAX) {
         sum = (sum & u64::from(u16::MAX)) + (sum >> 16);
@@ -173,7 +173,7 @@ mod tests {
 
     const WANTED: Wanted = Wanted { group: Ipv4Addr::new(239, 1, 2, 3), port: 13014, source: None };
 
-    /// A packet with right sums, with `options` behind the fixed header.
+    /// Returns a packet with correct checksums, with `options` after the fixed header.
     fn packet(options: &[u8], payload: &[u8]) -> Vec<u8> {
         let header_bytes = IP_HEADER_BYTES + options.len();
         let total = header_bytes + UDP_HEADER_BYTES + payload.len();

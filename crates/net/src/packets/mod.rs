@@ -1,10 +1,10 @@
-//! Back ends of reception: sockets, packet rings and AF_XDP behind one trait.
+//! Back ends of reception: sockets, packet rings and AF_XDP, behind one trait.
 //!
-//! | back end | what it takes | what it needs |
+//! | back end | packets | needs |
 //! |---|---|---|
-//! | [`socket`] | datagrams of its own socket, 32 a call | nothing |
-//! | [`ring`] | copies of packets, block by block: least CPU, a millisecond late | `CAP_NET_RAW` |
-//! | `xdp` (feature `xdp`) | packets themselves, before the kernel's network stack | `CAP_NET_ADMIN`, `CAP_NET_RAW`, `CAP_BPF` |
+//! | [`socket`] | datagrams of its own socket, 32 per call | nothing |
+//! | [`ring`] | copies of packets, block by block: least CPU, up to a millisecond late | `CAP_NET_RAW` |
+//! | `xdp` (feature `xdp`) | the packets themselves, before the kernel's network stack | `CAP_NET_ADMIN`, `CAP_NET_RAW`, `CAP_BPF` |
 
 mod batch;
 pub mod datagram;
@@ -18,7 +18,7 @@ use std::fmt;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// Datagrams taken by one call at most.
+/// Most datagrams received by one call.
 pub const BATCH_MAX: usize = 32;
 
 /// Metadata of one datagram.
@@ -28,15 +28,16 @@ pub struct Meta {
     pub len: usize,
     /// True if the datagram was longer than the buffer.
     pub is_cut: bool,
-    /// When the kernel or the card received it, nanoseconds since 1970.
+    /// Time at which the kernel or the card received it, in nanoseconds since 1970.
     pub received_unix_ns: Option<u64>,
     /// True if that time stamp is the card's.
     pub is_hardware_stamp: bool,
-    /// Datagrams dropped so far for lack of buffer space, modulo 2^32; told only once some are.
+    /// Datagrams dropped so far for lack of buffer space, modulo 2^32; present only after the first
+    /// drop.
     pub dropped: Option<u32>,
 }
 
-/// Datagrams of one endpoint, taken in batches.
+/// Source of the datagrams of one endpoint, in batches.
 pub trait Packets: fmt::Debug + Send {
     /// Receives the datagrams that have arrived, at most [`BATCH_MAX`], without waiting, and
     /// returns their number. The previous batch is overwritten.
@@ -45,33 +46,35 @@ pub trait Packets: fmt::Debug + Send {
     /// The operating system's error; `WouldBlock` if nothing has arrived.
     fn receive(&mut self) -> io::Result<usize>;
 
-    /// Metadata of a datagram of the last batch.
+    /// Returns the metadata of a datagram of the last batch.
     fn meta(&self, index: usize) -> Option<&Meta>;
 
-    /// A datagram of the last batch, and the buffer from its first byte on, which may continue behind it.
+    /// Returns a datagram of the last batch, and the buffer from its first byte on, which may
+    /// continue after it.
     fn datagram(&self, index: usize) -> Option<(&Meta, &[u8])>;
 
-    /// Whether more may have arrived than the last call took, which was `count` datagrams.
+    /// True if more datagrams may have arrived than the last call returned, which was `count`.
     fn may_have_more(&self, count: usize) -> bool {
         count == BATCH_MAX
     }
 
-    /// Whether the last call looked everywhere that datagrams arrive: what it left had not arrived then.
+    /// True if the last call checked all sources of datagrams, so that nothing else had arrived
+    /// then.
     fn has_looked_everywhere(&self) -> bool {
         true
     }
 
-    /// Becomes readable when something has arrived.
+    /// Returns a descriptor that becomes readable when something has arrived.
     fn descriptor(&self) -> BorrowedFd<'_>;
 
-    /// Packets that were refused so far: wrong lengths, fragments, wrong checksums. The kernel counts those of
-    /// sockets.
+    /// Returns how many packets were refused so far: wrong lengths, fragments, wrong checksums. For
+    /// sockets the kernel counts them.
     fn refused(&self) -> u64 {
         0
     }
 
-    /// Datagrams dropped for lack of buffer space so far, where the back end is asked; `None` where it tells with a datagram
-    /// ([`Meta::dropped`]).
+    /// Returns how many datagrams were dropped so far for lack of buffer space; `None` if the back
+    /// end reports drops with a datagram ([`Meta::dropped`]).
     fn dropped(&self) -> Option<u64> {
         None
     }

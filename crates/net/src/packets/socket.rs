@@ -24,7 +24,7 @@ impl SocketPackets {
     /// Opens a socket for `endpoint` and joins the group on its interface.
     ///
     /// # Errors
-    /// An [`Error`] whose action says what the system refused.
+    /// An [`Error`] whose action names the operation that the system refused.
     pub fn open(endpoint: Endpoint, options: ReceiverOptions) -> Result<Self, Error> {
         let address = endpoint.address();
         let at = |action| move |source| Error::at(action, address, source);
@@ -37,14 +37,14 @@ impl SocketPackets {
         Ok(Self { socket, batch, batch_max: BATCH_MAX, receive_buffer_bytes: given })
     }
 
-    /// The same that takes at most this many datagrams by one call, at least one.
+    /// Sets the most datagrams per call, at least one.
     #[must_use]
     pub fn batch_max(self, batch_max: usize) -> Self {
         Self { batch_max: batch_max.clamp(1, BATCH_MAX), ..self }
     }
 
-    /// The receive buffer the kernel gave, in bytes, in the unit it was requested: the kernel keeps
-    /// as much again for its own bookkeeping.
+    /// Returns the size of the receive buffer that the kernel gave, in bytes, in the unit of the
+    /// request: the kernel reserves as much again for its own data.
     pub const fn receive_buffer_bytes(&self) -> usize {
         self.receive_buffer_bytes
     }
@@ -68,13 +68,13 @@ impl Packets for SocketPackets {
     }
 }
 
-/// Sets the options and returns the receive buffer given, without the kernel's doubling.
+/// Sets the options; returns the size of the receive buffer, without the kernel's doubling.
 fn configure(socket: &Socket, endpoint: Endpoint, options: ReceiverOptions) -> io::Result<usize> {
-    // Any number of sockets may receive a group. Of two that receive the port of a host one would get
-    // nothing, so the second is refused.
+    // Any number of sockets may receive a group. With two sockets on a port of a host, one would
+    // receive nothing, so the second is refused.
     socket.set_reuse_address(endpoint.group.is_multicast())?;
     socket.set_nonblocking(true)?;
-    // Without this a socket gets every group that any process of this host has joined.
+    // Without this option a socket receives every group that any process of this host has joined.
     socket.set_multicast_all_v4(false)?;
     setsockopt(socket, sockopt::ReceiveTimestampns, &true)?;
     if options.hardware_stamps {
@@ -87,7 +87,7 @@ fn configure(socket: &Socket, endpoint: Endpoint, options: ReceiverOptions) -> i
     Ok(socket.recv_buffer_size()? / 2)
 }
 
-/// Joins the group: for packets of one source where the endpoint names it (SSM), else of any.
+/// Joins the group: for packets of one source if the endpoint names it (SSM), else of any.
 fn join(socket: &Socket, endpoint: Endpoint) -> io::Result<()> {
     let Endpoint { group, interface, source, .. } = endpoint;
     match source {

@@ -6,7 +6,7 @@ use super::Taking;
 use crate::Error;
 use crate::multicast::Receiver;
 
-/// Most packets passed on before other channels, the stop and the observer have their turn.
+/// Most packets passed on before other channels, the stop flag and the observer are served.
 const PACKETS_A_TURN: usize = 1024;
 
 /// A handler with its sink and its sockets.
@@ -14,10 +14,10 @@ const PACKETS_A_TURN: usize = 1024;
 pub struct Channel<H, S> {
     /// The handler.
     pub handler: H,
-    /// Takes what comes out of the handler.
+    /// Receives the output of the handler.
     pub sink: S,
     sockets: Vec<Socket>,
-    /// The latest time that the handler was told.
+    /// The latest time passed to the handler.
     now_ns: u64,
 }
 
@@ -25,11 +25,11 @@ pub struct Channel<H, S> {
 struct Socket {
     source: Source,
     receiver: Receiver,
-    /// Index of the line among those of a record.
+    /// Index of the line among those of a recording.
     line: usize,
     /// True if the operating system reported packets that no batch contains yet.
     is_ready: bool,
-    /// All packets that arrived before this time have been taken, unless the last batch was full.
+    /// All packets that arrived before this time have been read, unless the last batch was full.
     asked_ns: u64,
 }
 
@@ -41,7 +41,7 @@ impl Socket {
         Ok(())
     }
 
-    /// The socket had nothing to read at `looked_ns`.
+    /// Records that the socket was empty at `looked_ns`.
     fn look(&mut self, looked_ns: u64) {
         self.asked_ns = self.asked_ns.max(looked_ns);
     }
@@ -57,7 +57,7 @@ impl Socket {
 }
 
 impl<H, S> Channel<H, S> {
-    /// The lines with their sockets.
+    /// Returns the lines with their receivers.
     pub fn inputs(&self) -> impl Iterator<Item = (Source, &Receiver)> {
         self.sockets.iter().map(|socket| (socket.source, &socket.receiver))
     }
@@ -90,8 +90,8 @@ impl<H: PacketHandler<S>, S> Channel<H, S> {
         self.sockets.iter_mut().for_each(|socket| socket.is_ready = true);
     }
 
-    /// Hands on what has arrived. Sockets that are not ready had nothing at `polled_ns`. Returns
-    /// whether all sockets were found empty.
+    /// Passes on the packets that have arrived. Sockets that are not ready were empty at
+    /// `polled_ns`. Returns true if all sockets were found empty.
     pub(super) fn hand_on(&mut self, taking: &mut Taking, polled_ns: u64) -> Result<bool, Error> {
         let is_all_taken = |socket: &Socket| !socket.is_ready && !socket.has_more();
         if self.sockets.iter().all(is_all_taken) {
@@ -104,7 +104,7 @@ impl<H: PacketHandler<S>, S> Channel<H, S> {
         self.fill_ready(taking, polled_ns)?;
         for _ in 0..PACKETS_A_TURN {
             if !self.hand_on_one(taking)? {
-                // Everything received before has been handed in.
+                // Everything received before has been passed to the handler.
                 let asked_ns = self.sockets.iter().map(|socket| socket.asked_ns).min();
                 self.handle_timeout(asked_ns.unwrap_or(polled_ns));
                 return Ok(true);
@@ -113,9 +113,9 @@ impl<H: PacketHandler<S>, S> Channel<H, S> {
         Ok(false)
     }
 
-    /// Takes a batch from every ready socket whose last is used up. The first packet of such a batch
-    /// arrived before the system looked which sockets are ready: the others had nothing then, and need
-    /// not be polled for what arrived before it.
+    /// Reads a batch from every ready socket whose last batch is used up. The first packet of such
+    /// a batch arrived before the system checked which sockets are ready. All other sockets were
+    /// empty then, and need not be polled for earlier packets.
     fn fill_ready(&mut self, taking: &mut Taking, polled_ns: u64) -> Result<(), Error> {
         let mut looked_ns = polled_ns;
         let is_to_fill = |socket: &&mut Socket| socket.is_ready && !socket.has_packet();
@@ -129,9 +129,9 @@ impl<H: PacketHandler<S>, S> Channel<H, S> {
         Ok(())
     }
 
-    /// Hands on the packet that arrived first, or asks a socket that may hold an earlier one: its batch is
-    /// used up and was full, or it was asked before the packet arrived. Returns whether there was
-    /// either.
+    /// Passes on the packet that arrived first. If another socket may hold an earlier one, because
+    /// its batch is used up and was full, or because it was read before the packet arrived, reads
+    /// that socket instead. Returns true if it did either.
     fn hand_on_one(&mut self, taking: &mut Taking) -> Result<bool, Error> {
         let fronts = self.sockets.iter().enumerate();
         let fronts =
@@ -157,7 +157,8 @@ impl<H: PacketHandler<S>, S> Channel<H, S> {
             }
             let received_ns = self.now_ns.max(datagram.received_ns);
             let Self { handler, sink, now_ns, .. } = self;
-            // As captures do: a record that is replayed gives what arrived live.
+            // Timers fire as in captures: replaying a recording gives the same output as live
+            // reception.
             handler.fire_due(*now_ns, received_ns, sink);
             *now_ns = received_ns;
             handler.handle_packet(received_ns, socket.source, datagram.bytes, sink);

@@ -1,10 +1,10 @@
 //! The loop that drives packet handlers from sockets.
 //!
-//! A [`Reception`] holds channels: each has a [`PacketHandler`] with its sink, and a [`Receiver`]
-//! per line. [`Reception::run`] passes the packets of a channel to its handler in the order in
-//! which the kernel received them, whatever the order of the reads. A line whose socket is read
-//! later is therefore not considered late. Any number of channels share a thread; to use more
-//! cores, run one reception per thread. [`Wait`] controls how the loop waits.
+//! A [`Reception`] has channels, each with a [`PacketHandler`], its sink, and a [`Receiver`] per
+//! line. [`Reception::run`] passes the packets of a channel to its handler in the order in which
+//! the kernel received them, whatever the order of the reads. A line whose socket is read later is
+//! therefore not considered late. Any number of channels share a thread; to use more cores, run one
+//! reception per thread. [`Wait`] controls how the loop waits.
 
 mod channel;
 
@@ -23,25 +23,25 @@ use crate::record::{
 };
 use crate::{Error, Stop};
 
-/// Longest wait in one piece, so that a stop is noticed.
+/// Longest single wait, so that a stop is noticed.
 const WAIT_MAX: Duration = Duration::from_millis(50);
 
-/// Least time between two looks of the observer while packets come.
+/// Least time between two calls of the observer while packets arrive, in nanoseconds.
 const OBSERVE_NS: u64 = 100_000_000;
 
-/// A spinning loop asks so many sockets one by one: cheaper than asking epoll first.
+/// Up to this many sockets, a spinning loop reads them one by one: that is cheaper than epoll.
 const SPIN_DIRECTLY_MAX: usize = 4;
 
-/// Channels that are received by one loop. See the [module](self).
+/// Channels received by one loop. See the [module](self).
 #[derive(Debug)]
 pub struct Reception<H, S> {
     channels: Vec<Channel<H, S>>,
-    /// Sockets of all channels.
+    /// Number of sockets of all channels.
     sockets: usize,
     poller: Poller,
     waiting: Waiting,
     taking: Taking,
-    /// Records beside the reception.
+    /// Records on a thread beside the reception.
     tap: Option<TapRecorder>,
     observed_ns: u64,
 }
@@ -55,7 +55,7 @@ struct Taking {
     packets: u64,
 }
 
-/// When an observer is called.
+/// State of the loop when an observer is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// The time on the monotonic clock.
@@ -65,10 +65,10 @@ pub struct Moment {
 }
 
 impl<H: PacketHandler<S>, S> Reception<H, S> {
-    /// A loop without channels.
+    /// Creates a loop without channels.
     ///
     /// # Errors
-    /// [`Action::Open`](crate::Action::Open) with what the system says.
+    /// [`Action::Open`](crate::Action::Open) with the operating system's error.
     pub fn new(wait: Wait) -> Result<Self, Error> {
         let taking = Taking { times: KernelTimes::new(), recorder: None, packets: 0 };
         let (channels, poller) = (Vec::new(), Poller::new()?);
@@ -76,8 +76,8 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
         Ok(Self { channels, sockets: 0, poller, waiting, taking, tap: None, observed_ns: 0 })
     }
 
-    /// Adds a channel and returns its index, from 0. Handlers that differ in type share a loop as
-    /// `Box<dyn PacketHandler<S>>`.
+    /// Adds a channel and returns its index, from 0. Handlers of different types can share a loop
+    /// as `Box<dyn PacketHandler<S>>`.
     ///
     /// # Errors
     /// [`Action::Wait`](crate::Action::Wait) if the system cannot wait for one more socket.
@@ -97,32 +97,33 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
         Ok(index)
     }
 
-    /// The channels, in the order in which they were added.
+    /// Returns the channels, in the order in which they were added.
     pub fn channels(&self) -> &[Channel<H, S>] {
         &self.channels
     }
 
-    /// The channels, to work with their handlers and sinks.
+    /// Returns the channels, for access to their handlers and sinks.
     pub fn channels_mut(&mut self) -> &mut [Channel<H, S>] {
         &mut self.channels
     }
 
-    /// The system time at which the monotonic clock was 0, in nanoseconds since 1970. A packet's time in
-    /// its handler plus this value is the kernel's time stamp, until the system clock is stepped.
+    /// Returns the system time at which the monotonic clock was 0, in nanoseconds since 1970. A
+    /// packet's time in its handler plus this value is the kernel's time stamp, until the system
+    /// clock is stepped.
     pub const fn epoch_ns(&self) -> u64 {
         self.taking.times.epoch_ns()
     }
 
-    /// Detected steps of the system clock; see [`KernelTimes`].
+    /// Returns how many steps of the system clock were detected; see [`KernelTimes`].
     pub const fn clock_steps(&self) -> u64 {
         self.taking.times.steps()
     }
 
-    /// Records every datagram from now on. The sockets of all channels that were added before are
-    /// interfaces of the record, named by the index of their channel and their source.
+    /// Records every datagram from now on. Each socket added before becomes an interface of the
+    /// recording, named by the index of its channel and its source.
     ///
     /// # Errors
-    /// [`RecordError`] if the first file cannot be made.
+    /// [`RecordError`] if the first file cannot be created.
     pub fn record(
         &mut self,
         options: &RecordOptions,
@@ -159,7 +160,8 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
         of_sockets.or_else(|| self.tap.as_ref().map(TapRecorder::counters))
     }
 
-    /// Ends the recording, if there is one: writes all that was received, and returns what was recorded.
+    /// Ends the recording, if there is one: writes all received datagrams, and returns the
+    /// counters.
     pub fn finish_recording(&mut self) -> Option<RecordCounters> {
         if let Some(recorder) = &mut self.taking.recorder {
             recorder.finish();
@@ -173,8 +175,8 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
     }
 
     /// Receives until `stop` is set. Calls `observe` whenever all packets that had arrived have
-    /// been processed, and every tenth of a second while packets arrive: to publish counters, or to
-    /// decide to stop.
+    /// been processed, and every tenth of a second while packets arrive, for example to publish
+    /// counters or to decide to stop.
     ///
     /// # Errors
     /// The operating system's error of a socket.
@@ -185,7 +187,7 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
     ) -> Result<(), Error> {
         let mut is_idle = false;
         while !stop.is_set() {
-            // Before the wait: what is not ready after it had nothing at this time.
+            // Taken before the wait: a socket that is not ready after it was empty at this time.
             let polled_ns = monotonic_ns();
             let timeout = if is_idle { self.timeout(polled_ns) } else { Duration::ZERO };
             self.poll(timeout)?;
@@ -206,7 +208,7 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
         Ok(())
     }
 
-    /// Waits and marks the sockets that are readable.
+    /// Waits, then marks the readable sockets.
     fn poll(&mut self, timeout: Duration) -> Result<(), Error> {
         let is_spinning = timeout.is_zero() && self.waiting.wait() != Wait::Block;
         if is_spinning && self.sockets <= SPIN_DIRECTLY_MAX {
@@ -231,7 +233,7 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
         Ok(is_idle)
     }
 
-    /// How long to wait for packets.
+    /// Returns how long to wait for packets.
     fn timeout(&mut self, now_ns: u64) -> Duration {
         if self.waiting.next(|| now_ns) == Step::Look {
             return Duration::ZERO;
@@ -242,14 +244,14 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
     }
 }
 
-/// Names a socket of a channel in events.
+/// Identifies a socket of a channel in events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Token {
     channel: usize,
     socket: usize,
 }
 
-/// Fewer than 2^32 sockets fit in a process.
+/// A process has fewer than 2^32 sockets.
 impl From<Token> for u64 {
     fn from(token: Token) -> Self {
         (token.channel as Self) << 32 | token.socket as Self

@@ -1,9 +1,9 @@
-//! Datagrams on their way to the writing thread.
+//! Buffers of datagrams on their way to the writing thread.
 
 /// Bytes of a chunk, unless one datagram needs more.
 pub(super) const CHUNK_BYTES: usize = 256 << 10;
 
-/// Datagrams one behind the other in one buffer.
+/// Consecutive datagrams in one buffer.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
     bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! The files that recordings go to.
+//! The files of recordings.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -23,13 +23,13 @@ impl RecordFile for File {
 
 /// Creates the files of a recording.
 pub trait RecordFiles {
-    /// A file.
+    /// Type of the files.
     type File: RecordFile + Send;
 
     /// Begins the next file.
     ///
     /// # Errors
-    /// Its path, and what the system says.
+    /// The path of the file, and the operating system's error.
     fn create(&mut self) -> Result<(PathBuf, Self::File), RecordError>;
 }
 
@@ -60,7 +60,7 @@ impl DirectoryFiles {
     }
 }
 
-/// The number of a file of this recording.
+/// Returns the number of a file of this recording.
 fn number_of(file_name: &str, name: &str) -> Option<u32> {
     file_name.strip_prefix(name)?.strip_prefix('-')?.strip_suffix(SUFFIX)?.parse().ok()
 }

@@ -1,23 +1,24 @@
-//! Recording: every datagram of every line as pcapng, with the times of the kernel.
+//! Records every datagram of every line as pcapng, with the kernel's times.
 //!
-//! The thread that receives copies datagrams into chunks ([`Recorder::record`]); a thread of its own writes
-//! them. Chunks are used again and bounded in number ([`RecordOptions::queue_bytes_max`]). When the
-//! disk is slower than the feed for so long that all are full, the receiver waits up to
-//! [`RecordOptions::wait_max`] for the writer, while the kernel's receive buffer takes what comes; then
-//! datagrams go unrecorded, and are counted, until a chunk is free. When a file cannot be written (a
-//! full disk) recording ends: the file is cut behind its last whole datagram, the error names it and the
-//! bytes written, every later datagram is counted as unrecorded, and receiving continues.
+//! The receiving thread copies datagrams into chunks ([`Recorder::record`]); another thread writes
+//! them. Chunks are reused, and their number is bounded ([`RecordOptions::queue_bytes_max`]). When
+//! the disk is slower than the feed until all chunks are full, the receiver waits up to
+//! [`RecordOptions::wait_max`] for the writer, while packets collect in the kernel's receive
+//! buffer. After that, datagrams are counted as unrecorded until a chunk is free. When a file
+//! cannot be written (a full disk), recording ends: the file is truncated after its last whole
+//! datagram, the error names it and the bytes written, every later datagram is counted as
+//! unrecorded, and receiving continues.
 //!
-//! Files are named `NAME-000001.pcapng` and so on. A file is closed and the next begun when it would exceed
-//! [`RecordOptions::rotate_bytes`], or when it spans [`RecordOptions::rotate_time`]. A file that exists
-//! is never overwritten: numbers continue behind the highest there is.
+//! Files are named `NAME-000001.pcapng` and so on. A file is closed and the next begun when it
+//! would exceed [`RecordOptions::rotate_bytes`], or when it spans [`RecordOptions::rotate_time`].
+//! Existing files are never overwritten: numbers continue after the highest one.
 //!
-//! With [`RecordOptions::from_rings`] a [`TapRecorder`] takes copies at the interfaces instead: the reception
-//! copies nothing, and the files have what the sockets lose, too.
+//! With [`RecordOptions::from_rings`] a [`TapRecorder`] copies packets at the interfaces instead.
+//! The reception then copies nothing, and the files also contain packets that the sockets lose.
 //!
 //! A datagram longer than its receiver's limit is not received, so it is not recorded; the receiver
-//! counts it. The sender's address is not asked of the kernel: frames carry the line's SSM source, or
-//! 0.0.0.0, and port 0.
+//! counts it. The kernel is not asked for the sender's address: frames have the line's SSM source,
+//! or 0.0.0.0, and port 0.
 
 mod chunk;
 mod files;
@@ -41,10 +42,10 @@ use crate::multicast::Endpoint;
 use chunk::{CHUNK_BYTES, Chunk};
 use writer::RecordWriter;
 
-/// Least time between two chunks that are passed on before they are full.
+/// Least time between two chunks that are passed on before they are full, in nanoseconds.
 const FLUSH_NS: u64 = 100_000_000;
 
-/// How to record.
+/// Options of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordOptions {
     /// Directory of the files. Created if it does not exist.
@@ -55,17 +56,17 @@ pub struct RecordOptions {
     pub rotate_bytes: u64,
     /// Longest time from the first datagram of a file to its last. Default 1 hour.
     pub rotate_time: Duration,
-    /// Most bytes between the receiving thread and the writing one. Default 64 MiB.
+    /// Most bytes queued between the receiving thread and the writing one. Default 64 MiB.
     pub queue_bytes_max: usize,
-    /// How long to wait when all of them are in use. Default 100 ms.
+    /// Longest wait for the writer when all of them are in use. Default 100 ms.
     pub wait_max: Duration,
-    /// Takes copies of packets at the interfaces ([`TapRecorder`]) in place of what the sockets receive. Default
-    /// false.
+    /// Copies packets at the interfaces ([`TapRecorder`]) instead of recording those that the
+    /// sockets receive. Default false.
     pub from_rings: bool,
 }
 
 impl RecordOptions {
-    /// The defaults, for files in `directory`.
+    /// Returns the defaults, for files in `directory`.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
@@ -79,7 +80,7 @@ impl RecordOptions {
     }
 }
 
-/// A line that is recorded: an interface of the files.
+/// A recorded line: an interface of the files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedLine {
     /// Name of the interface, such as `line A`.
@@ -88,12 +89,12 @@ pub struct RecordedLine {
     pub endpoint: Endpoint,
 }
 
-/// Why recording did not begin, or ended.
+/// Error that prevented or ended a recording.
 #[derive(Debug)]
 pub struct RecordError {
     /// The file or directory.
     pub path: PathBuf,
-    /// Bytes of the file that hold whole datagrams.
+    /// Bytes of the file that contain whole datagrams.
     pub written_bytes: u64,
     /// The operating system's error.
     pub source: io::Error,
@@ -117,17 +118,18 @@ impl error::Error for RecordError {
 pub struct RecordCounters {
     /// Datagrams in files.
     pub recorded: u64,
-    /// Datagrams that are in no file: the queue stayed full, or recording has ended.
+    /// Datagrams in no file, because the queue stayed full or recording has ended.
     pub unrecorded: u64,
-    /// Packets that a packet ring refused and that are in no file: fragments, wrong lengths, wrong checksums.
+    /// Packets in no file, because a packet ring refused them: fragments, wrong lengths, wrong
+    /// checksums.
     pub refused: u64,
     /// Bytes in files.
     pub bytes: u64,
     /// Files begun.
     pub files: u64,
-    /// Times that the receiver waited for the writer.
+    /// Waits of the receiver for the writer.
     pub waits: u64,
-    /// Nanoseconds it waited in all.
+    /// Total time of these waits, in nanoseconds.
     pub waited_ns: u64,
 }
 
@@ -135,7 +137,7 @@ pub struct RecordCounters {
 #[derive(Debug, Default)]
 struct Shared {
     recorded: AtomicU64,
-    /// By the writing thread.
+    /// Datagrams that the writing thread could not record.
     unrecorded: AtomicU64,
     bytes: AtomicU64,
     files: AtomicU64,
@@ -150,7 +152,7 @@ pub struct Recorder {
     chunk: Option<Chunk>,
     full: Option<SyncSender<Chunk>>,
     empty: Receiver<Chunk>,
-    /// The last wait was in vain: the next datagram does not wait again.
+    /// True if the last wait timed out: the next datagram does not wait again.
     is_behind: bool,
     flushed_ns: u64,
     /// `unrecorded`, `waits` and `waited_ns` of this thread.
@@ -169,10 +171,10 @@ impl Recorder {
         Self::start_with(options, lines, files)
     }
 
-    /// The same for files of any kind.
+    /// As [`start`](Self::start), for files of any kind.
     ///
     /// # Errors
-    /// [`RecordError`] if the first file cannot be made.
+    /// [`RecordError`] if the first file cannot be created.
     pub fn start_with<F: RecordFiles + Send + 'static>(
         options: &RecordOptions,
         lines: &[RecordedLine],
@@ -184,14 +186,14 @@ impl Recorder {
         let (full, to_write) = sync_channel::<Chunk>(chunks);
         let (written, empty) = sync_channel(chunks);
         for _ in 0..chunks {
-            // There is room for all chunks.
+            // The queue has room for all chunks.
             let _ = written.try_send(Chunk::default());
         }
         let write = move || {
             for mut chunk in to_write {
                 writer.write(&chunk);
                 chunk.clear();
-                // The receiver may have ended; a chunk that nobody takes back is dropped.
+                // The receiver may have ended; a chunk that nobody receives is dropped.
                 let _ = written.try_send(chunk);
             }
             writer.finish();
@@ -216,8 +218,8 @@ impl Recorder {
         })
     }
 
-    /// Records a datagram of a line, by its index among those that the recorder was started with, that
-    /// was received at `received_unix_ns` nanoseconds since 1970.
+    /// Records a datagram that was received at `received_unix_ns` nanoseconds since 1970. `line` is
+    /// the index of its line among those passed to [`start`](Self::start).
     pub fn record(&mut self, line: usize, received_unix_ns: u64, bytes: &[u8]) {
         if line >= self.lines {
             self.counters.unrecorded += 1;
@@ -235,7 +237,8 @@ impl Recorder {
         }
     }
 
-    /// Hands on what has been recorded, at most ten times a second; `now_ns` is on the monotonic clock.
+    /// Passes the recorded datagrams to the writer, at most ten times per second; `now_ns` is on
+    /// the monotonic clock.
     pub fn flush(&mut self, now_ns: u64) {
         if self.chunk.is_some() && now_ns.saturating_sub(self.flushed_ns) >= FLUSH_NS {
             self.flushed_ns = now_ns;
@@ -256,12 +259,12 @@ impl Recorder {
         }
     }
 
-    /// Returns why recording ended, once.
+    /// Returns the error that ended the recording, once.
     pub fn take_error(&self) -> Option<RecordError> {
         self.shared.error.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Writes all that has been recorded and closes the file.
+    /// Writes all recorded datagrams and closes the file.
     pub fn finish(&mut self) {
         self.send();
         self.full = None;
@@ -272,7 +275,7 @@ impl Recorder {
         }
     }
 
-    /// Hands the chunk to the writer. The queue has room for all chunks, so this does not wait.
+    /// Sends the chunk to the writer. The queue has room for all chunks, so this does not wait.
     fn send(&mut self) {
         let (Some(chunk), Some(full)) = (self.chunk.take(), &self.full) else { return };
         if let Err(TrySendError::Full(chunk) | TrySendError::Disconnected(chunk)) =
@@ -282,7 +285,7 @@ impl Recorder {
         }
     }
 
-    /// An empty chunk; waits for one unless the last wait was in vain.
+    /// Returns an empty chunk; waits for one unless the last wait timed out.
     fn take_empty(&mut self) -> Option<Chunk> {
         if let Ok(chunk) = self.empty.try_recv() {
             self.is_behind = false;

@@ -1,8 +1,9 @@
-//! Recording from packet rings, on a thread of its own beside the reception.
+//! Records from packet rings, on a thread beside the reception.
 //!
-//! Each line has a ring at its interface, into which the kernel copies the line's datagrams with their stamps.
-//! The recording has all that the interface got, also what the sockets lose while the reception is slow; the
-//! reception copies nothing. Datagrams that find no room in a ring are counted as unrecorded.
+//! Each line has a ring at its interface, into which the kernel copies the line's datagrams with
+//! their time stamps. The recording contains all packets that arrived at the interface, even those
+//! that the sockets lose while the reception is slow. The reception copies nothing. Datagrams that
+//! find no room in a ring are counted as unrecorded.
 
 use std::error;
 use std::fmt;
@@ -20,18 +21,18 @@ use crate::multicast::interface_index;
 use crate::packets::Packets;
 use crate::packets::ring::{PacketRing, RingOptions};
 
-/// Longest wait in one piece, so that the end is noticed.
+/// Longest single wait, so that the end is noticed.
 const WAIT_MAX: Duration = Duration::from_millis(50);
-/// How long after the end blocks are waited for that were not full: the kernel hands them over within some
-/// milliseconds.
+/// Wait after the end for blocks that were not full, in nanoseconds: the kernel hands them over
+/// within some milliseconds.
 const LAST_BLOCKS_NS: u64 = 20_000_000;
 
-/// Why recording from packet rings did not begin.
+/// Error that prevented recording from packet rings.
 #[derive(Debug)]
 pub enum TapError {
-    /// A file or directory cannot be made.
+    /// A file or directory cannot be created.
     Record(RecordError),
-    /// A ring cannot be opened, as without `CAP_NET_RAW`.
+    /// A ring cannot be opened, for example without `CAP_NET_RAW`.
     Ring(io::Error),
 }
 
@@ -46,7 +47,7 @@ impl fmt::Display for TapError {
 
 impl error::Error for TapError {}
 
-/// Records what comes at the interfaces of several lines.
+/// Records the packets that arrive at the interfaces of several lines.
 #[derive(Debug)]
 pub struct TapRecorder {
     over: Stop,
@@ -55,11 +56,11 @@ pub struct TapRecorder {
 }
 
 impl TapRecorder {
-    /// Opens a ring for each line, makes the directory and begins the first file. Somebody else has joined the
-    /// lines' groups, and stays joined.
+    /// Opens a ring for each line, creates the directory and begins the first file. Other sockets
+    /// must have joined the lines' groups, and must stay joined.
     ///
     /// # Errors
-    /// [`TapError`]; no file has been made if it is that of a ring.
+    /// [`TapError`]; after an error of a ring, no file was created.
     pub fn start(options: &RecordOptions, lines: &[RecordedLine]) -> Result<Self, TapError> {
         let open = |line: &RecordedLine| {
             let interface = interface_index(line.endpoint.interface)?;
@@ -76,12 +77,12 @@ impl TapRecorder {
         Ok(Self { over, counters, thread: Some(thread) })
     }
 
-    /// Counters up to the last time that the rings were empty.
+    /// Returns the counters up to the last time at which the rings were empty.
     pub fn counters(&self) -> RecordCounters {
         *self.counters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records what arrived until now and closes the file.
+    /// Records all packets that have arrived, and closes the file.
     pub fn finish(&mut self) {
         self.over.set();
         if let Some(thread) = self.thread.take()
@@ -129,7 +130,7 @@ impl Tap {
         self.publish();
     }
 
-    /// Records a batch of each ring; returns how many datagrams.
+    /// Records a batch of each ring; returns the number of datagrams.
     fn take(&mut self) -> usize {
         let mut taken = 0;
         for (line, ring) in self.rings.iter_mut().enumerate() {
@@ -156,7 +157,7 @@ impl Tap {
         let descriptors = self.rings.iter().map(|ring| ring.descriptor());
         let mut descriptors: Vec<_> =
             descriptors.map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN)).collect();
-        // A signal ends the wait early, and an error makes it none: the rings are examined either way.
+        // A signal ends the wait early, and an error skips it: the rings are checked either way.
         let _ = ppoll(&mut descriptors, Some(timeout.into()), None);
     }
 }

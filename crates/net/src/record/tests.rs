@@ -8,7 +8,7 @@ use tickwire_feed::capture::{CaptureOptions, CaptureReader};
 
 use super::*;
 
-/// An empty directory of this test alone.
+/// Creates an empty directory for one test.
 fn directory(name: &str) -> PathBuf {
     let directory =
         std::env::temp_dir().join(format!("tickwire-record-{name}-{}", std::process::id()));
@@ -62,7 +62,7 @@ fn all_datagrams_are_in_files_of_bounded_length_in_order() {
     let directory = directory("size");
     let options = RecordOptions { rotate_bytes: 4_000, ..RecordOptions::new(&directory) };
     let datagrams = datagrams(200);
-    // The second recording continues behind the first.
+    // The second recording continues the numbers of the first.
     for half in datagrams.chunks(100) {
         let mut recorder = Recorder::start(&options, &lines()).unwrap();
         half.iter().for_each(|(line, ns, bytes)| recorder.record(*line, *ns, bytes));
@@ -99,7 +99,7 @@ fn a_file_spans_so_much_time_at_most() {
     fs::remove_dir_all(directory).unwrap();
 }
 
-/// A file that takes this many bytes and not one more, as a full disk does.
+/// A file with room for this many bytes, like a full disk.
 struct Full {
     bytes: Arc<Mutex<Vec<u8>>>,
     room: usize,
@@ -159,7 +159,7 @@ fn a_full_disk_is_told_and_every_datagram_is_accounted_for() {
         );
         let text = error.to_string();
         assert!(text.contains(&format!("full.pcapng after {} bytes", written.len())), "{text}");
-        // What is in the file is whole, and the rest is counted.
+        // The file contains only whole datagrams; the rest is counted.
         let seen = read(&written);
         assert_eq!(seen, expected(&datagrams[..seen.len()]));
         assert_eq!(
@@ -170,7 +170,7 @@ fn a_full_disk_is_told_and_every_datagram_is_accounted_for() {
     }
 }
 
-/// The device that is always full.
+/// A file on the device that is always full.
 struct DevFull;
 
 impl RecordFiles for DevFull {
@@ -193,7 +193,7 @@ fn a_disk_that_is_full_at_the_start_is_an_error_of_the_start() {
     assert_eq!((error.written_bytes, error.source.kind()), (0, io::ErrorKind::StorageFull));
 }
 
-/// A file whose writes wait until the test lets them.
+/// A file whose writes wait for permits of the test.
 struct Slow {
     permits: mpsc::Receiver<()>,
     bytes: Arc<Mutex<Vec<u8>>>,
@@ -201,7 +201,8 @@ struct Slow {
 
 impl Write for Slow {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // The first write, the header, comes before the thread; the test sends a permit for it.
+        // The first write, of the header, comes before the thread starts; the test sends a permit
+        // for it.
         let _ = self.permits.recv();
         self.bytes.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -240,7 +241,7 @@ fn a_receiver_waits_for_a_slow_disk_for_so_long_and_counts_what_it_could_not_rec
     };
     permit.send(()).unwrap();
     let mut recorder = Recorder::start_with(&options, &lines(), files).unwrap();
-    // Two chunks hold about 2 x 2,100 datagrams; the disk stands still.
+    // Two chunks hold about 2 x 2,100 datagrams; the disk is blocked.
     let datagrams = datagrams(10_000);
     let begin = Instant::now();
     datagrams.iter().for_each(|(line, ns, bytes)| recorder.record(*line, *ns, bytes));

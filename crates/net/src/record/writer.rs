@@ -1,4 +1,4 @@
-//! Writing chunks to files that are rotated.
+//! Writes chunks to rotating files.
 
 use std::io;
 use std::mem;
@@ -24,21 +24,21 @@ pub(super) struct RecordWriter<F: RecordFiles> {
     lines: Vec<RecordedLine>,
     rotate_bytes: u64,
     rotate_ns: u64,
-    /// `None` after a failure: nothing is recorded any more.
+    /// `None` after a failure: recording has ended.
     open: Option<Open<F::File>>,
     shared: Arc<Shared>,
 }
 
-/// The file that is written.
+/// The current file.
 struct Open<F> {
     path: PathBuf,
     file: F,
     writer: PcapngWriter<Vec<u8>>,
     /// Bytes in the file.
     written_bytes: u64,
-    /// Datagrams that were collected since the last write.
+    /// Datagrams collected since the last write.
     collected: u64,
-    /// When the first datagram arrived.
+    /// Time of the first datagram.
     first_ns: Option<u64>,
 }
 
@@ -72,7 +72,7 @@ impl<F: RecordFiles> RecordWriter<F> {
         self.flush();
     }
 
-    /// Writes what is left.
+    /// Writes the remaining datagrams.
     pub(super) fn finish(&mut self) {
         self.flush();
         self.open = None;
@@ -86,8 +86,8 @@ impl<F: RecordFiles> RecordWriter<F> {
         }
     }
 
-    /// Collects a datagram, in the next file if the present one is complete. An error without a cause
-    /// says that the recording has failed before.
+    /// Collects a datagram, in the next file if the current one is complete. `Err(None)` means that
+    /// the recording has failed before.
     fn collect(&mut self, datagram: &Recorded<'_>) -> Result<(), Option<RecordError>> {
         let open = self.open.as_mut().ok_or(None)?;
         if open.is_over(datagram, self.rotate_bytes, self.rotate_ns) {
@@ -102,11 +102,11 @@ impl<F: RecordFiles> RecordWriter<F> {
         Ok(())
     }
 
-    /// Ends the recording: datagrams that were collected are lost, and told.
+    /// Ends the recording: the collected datagrams are lost, and counted.
     fn fail(&mut self, error: Option<RecordError>) {
         let (Some(mut open), Some(error)) = (self.open.take(), error) else { return };
         self.shared.unrecorded.fetch_add(open.collected, Ordering::Relaxed);
-        // Where this fails too, the last block of the file is truncated, which readers report.
+        // If this fails too, the last block of the file is truncated, which readers report.
         let _ = open.file.truncate(open.written_bytes);
         tracing::error!("{error}; reception continues without recording");
         *self.shared.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
@@ -161,7 +161,7 @@ impl<F: RecordFile> Open<F> {
         Ok(())
     }
 
-    /// Writes what was collected: whole blocks.
+    /// Writes the collected blocks, which are whole.
     fn write_collected(&mut self, shared: &Shared) -> Result<(), RecordError> {
         let collected = mem::take(self.writer.output_mut());
         if let Err(source) = self.file.write_all(&collected) {
@@ -170,7 +170,7 @@ impl<F: RecordFile> Open<F> {
         self.written_bytes += collected.len() as u64;
         shared.bytes.fetch_add(collected.len() as u64, Ordering::Relaxed);
         shared.recorded.fetch_add(mem::take(&mut self.collected), Ordering::Relaxed);
-        // The buffer is used again.
+        // The buffer is reused.
         *self.writer.output_mut() = collected;
         self.writer.output_mut().clear();
         Ok(())

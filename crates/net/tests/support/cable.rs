@@ -1,4 +1,4 @@
-//! A network namespace of the test's own, with a cable between two of its interfaces.
+//! A network namespace for one test, with a cable between two of its interfaces.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::net::Ipv4Addr;
@@ -11,7 +11,8 @@ use nix::sched::{CloneFlags, unshare};
 /// The address of the receiving interface.
 pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 
-/// The ends of the cable, as indexes of interfaces: frames sent from the first arrive at the second.
+/// The ends of the cable, as indexes of interfaces: frames sent from the first arrive at the
+/// second.
 #[derive(Clone, Copy, Debug)]
 pub struct Cable {
     pub near: u32,
@@ -23,8 +24,8 @@ fn ip(arguments: &str) -> bool {
     done.is_ok_and(|done| done.status.success())
 }
 
-/// Runs `test` on a thread with a namespace of its own, which goes with the thread. Says so and returns where
-/// this process may not make one.
+/// Runs `test` on a thread with its own namespace, which ends with the thread. Prints a note and
+/// returns if this process may not create one.
 pub fn with_cable(test: impl FnOnce(Cable) + Send) {
     let run = || {
         let made = unshare(CloneFlags::CLONE_NEWNET).is_ok()

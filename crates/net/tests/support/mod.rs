@@ -1,4 +1,4 @@
-//! What several tests need.
+//! Functions that several tests need.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::net::Ipv4Addr;
@@ -11,14 +11,14 @@ use tickwire_net::multicast::{
 
 static NEXT: AtomicU16 = AtomicU16::new(0);
 
-/// An endpoint on loopback that no other test, here or in a process beside this one, uses.
+/// Returns an endpoint on loopback that no other test uses, in this process or another.
 pub fn endpoint() -> Endpoint {
     let [high, low] = (std::process::id() as u16).to_be_bytes();
     let port = 20_000 + NEXT.fetch_add(1, Ordering::Relaxed);
     Endpoint::loopback(Ipv4Addr::new(239, 255, high, low), port)
 }
 
-/// Takes what has arrived, up to one batch, and returns how many arrived.
+/// Receives the packets that have arrived, up to one batch, and returns their number.
 pub fn receive(receiver: &mut Receiver, mut take: impl FnMut(Datagram<'_>)) -> usize {
     let count = receiver.fill(&mut KernelTimes::new()).unwrap();
     while let Some(datagram) = receiver.take() {
@@ -27,8 +27,9 @@ pub fn receive(receiver: &mut Receiver, mut take: impl FnMut(Datagram<'_>)) -> u
     count
 }
 
-/// Waits until the kernel stamps packets as they come. It begins some time after the first socket of the
-/// machine has asked for it, and stamps them as they are read until then; the socket returned keeps it going.
+/// Waits until the kernel stamps packets on arrival. It starts to do so some time after the first
+/// socket of the machine has requested it, and until then stamps packets when they are read. The
+/// returned socket keeps stamping enabled.
 pub fn await_stamps_on_arrival() -> Receiver {
     let endpoint = endpoint();
     let mut receiver = Receiver::open(endpoint, ReceiverOptions::default()).unwrap();

@@ -1,7 +1,7 @@
-//! Sending prepared Ethernet frames, many by one call.
+//! Sends prepared Ethernet frames, many per call.
 //!
-//! The frames pass the network stack of the sending side: what is measured at the other end of the cable is
-//! that end. It needs `CAP_NET_RAW`.
+//! The frames bypass the network stack of the sending side, so a measurement at the other end of
+//! the cable measures only that end. Needs `CAP_NET_RAW`.
 
 mod sys;
 
@@ -41,11 +41,11 @@ impl FrameSender {
     }
 }
 
-/// Returns a multicast frame with right checksums: `payload` from one address to a group.
+/// Returns a multicast frame with correct checksums: `payload` from one address to a group.
 pub fn multicast_frame(from: SocketAddrV4, to: SocketAddrV4, payload: &[u8]) -> Vec<u8> {
     let [_, group @ ..] = to.ip().octets();
     let mut frame = Vec::with_capacity(HEADERS_BYTES + payload.len());
-    // RFC 1112: the lower 23 bits of the group behind 01:00:5e.
+    // RFC 1112: 01:00:5e, then the lower 23 bits of the group.
     frame.extend([0x01, 0x00, 0x5E, group[0] & 0x7F, group[1], group[2]]);
     // A locally administered address, then the type of IPv4.
     frame.extend([0x02, 0, 0, 0, 0, 1, 0x08, 0x00]);

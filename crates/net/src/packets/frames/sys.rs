@@ -63,7 +63,7 @@ impl FrameSocket {
         // SAFETY: as above.
         let mut headers: [libc::mmsghdr; FRAMES_MAX] = unsafe { mem::zeroed() };
         for ((frame, vector), header) in frames.iter().zip(&mut vectors).zip(&mut headers) {
-            // The kernel reads frames that it sends.
+            // The kernel only reads frames that it sends.
             vector.iov_base = frame.as_ptr().cast_mut().cast();
             vector.iov_len = frame.len();
             header.msg_hdr.msg_iov = ptr::from_mut(vector);

@@ -1,4 +1,4 @@
-//! Layout of a block that the kernel writes: a header, then packets with a header each.
+//! Layout of a block that the kernel writes: a header, then packets, each with its own header.
 //!
 //! Offsets are those of `tpacket_block_desc` and `tpacket3_hdr` in `linux/if_packet.h`.
 
@@ -13,7 +13,7 @@ const FIRST_OFFSET: usize = STATUS_OFFSET + 8;
 /// Offset of the link address, after the packet's header.
 const ADDRESS_OFFSET: usize = size_of::<libc::tpacket3_hdr>().next_multiple_of(16);
 const TYPE_OFFSET: usize = ADDRESS_OFFSET + offset_of!(libc::sockaddr_ll, sll_pkttype);
-/// The packet is for another host: somebody else listens to all that passes.
+/// The packet is for another host: some program receives in promiscuous mode.
 const OTHER_HOST: u8 = 3;
 
 /// One packet of a block.
@@ -21,17 +21,17 @@ const OTHER_HOST: u8 = 3;
 pub(super) struct Entry {
     /// Offset of the packet's IP header.
     pub(super) packet: usize,
-    /// Bytes of it that are there.
+    /// Captured bytes of the packet.
     pub(super) captured_bytes: usize,
-    /// From this head to the next.
+    /// Distance from this header to the next, in bytes.
     pub(super) next_offset: usize,
     pub(super) received_unix_ns: u64,
-    /// The checksums are known to be right, or the packet has not left this host.
+    /// True if the checksums were verified, or the packet has not left this host.
     pub(super) is_verified: bool,
     pub(super) is_for_others: bool,
 }
 
-/// Returns where the first packet of a block is, and how many there are.
+/// Returns the offset of the first packet of a block, and the number of packets.
 pub(super) fn packets(block: &[u8]) -> (usize, u32) {
     match (word(block, FIRST_OFFSET), word(block, COUNT_OFFSET)) {
         (Some(first), Some(count)) => (first as usize, count),
@@ -39,7 +39,7 @@ pub(super) fn packets(block: &[u8]) -> (usize, u32) {
     }
 }
 
-/// Reads the head at `offset`; `None` if it does not fit in the block.
+/// Reads the header at `offset`; `None` if it does not fit in the block.
 pub(super) fn entry(block: &[u8], offset: usize) -> Option<Entry> {
     let head = block.get(offset..)?;
     let at = |field| word(head, field);

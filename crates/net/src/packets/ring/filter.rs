@@ -1,8 +1,8 @@
-//! The filter that keeps all but the wanted datagrams out of the ring, in classic BPF.
+//! The filter of the ring in classic BPF: it keeps only the selected datagrams.
 
 use super::super::datagram::Wanted;
 
-/// Operations of classic BPF (`linux/bpf_common.h`), by what they do.
+/// Operations of classic BPF (`linux/bpf_common.h`), named by their effect.
 mod op {
     use libc::{
         BPF_ABS, BPF_B, BPF_H, BPF_IND, BPF_JEQ, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_LDX,
@@ -19,7 +19,7 @@ mod op {
     pub(super) const LOAD_HALF_BEHIND_X: u32 = BPF_LD | BPF_H | BPF_IND;
     /// X = 4 times the low half of the byte at k: the length of an IP header.
     pub(super) const LOAD_IP_HEADER_LENGTH: u32 = BPF_LDX | BPF_B | BPF_MSH;
-    /// Goes on if A = k.
+    /// Continues if A = k.
     pub(super) const IF_EQUAL: u32 = BPF_JMP | BPF_JEQ | BPF_K;
     /// Jumps if A and k have a bit in common.
     pub(super) const IF_ANY_BIT: u32 = BPF_JMP | BPF_JSET | BPF_K;
@@ -27,15 +27,16 @@ mod op {
     pub(super) const KEEP: u32 = BPF_RET | BPF_K;
 }
 
-/// More than any packet has.
+/// Larger than any packet.
 const WHOLE: u32 = 1 << 18;
 
-/// Returns a filter that keeps UDP datagrams to the wanted group and port, from the wanted source. Fragments to
-/// the group are kept, so that they can be counted: but for the first they have no port.
+/// Returns a filter that keeps UDP datagrams to the selected group and port, from the selected
+/// source. Fragments to the group are kept, so that they can be counted: except for the first they
+/// have no port.
 ///
-/// The packet begins with its IP header. A load beyond its end drops it.
+/// The packet begins with its IP header. A load beyond its end drops the packet.
 pub(super) fn datagrams(wanted: &Wanted) -> Vec<libc::sock_filter> {
-    // Of comparisons, the drop is counted from the end once the length is known.
+    // Placeholder for the jump to the drop, which is filled in once the length is known.
     const DROP: u8 = u8::MAX;
     let mut program = vec![
         step(op::LOAD_BYTE, 9, 0, 0),    // the protocol
@@ -59,14 +60,15 @@ pub(super) fn datagrams(wanted: &Wanted) -> Vec<libc::sock_filter> {
     let drop = program.len() - 1;
     for (index, step) in program.iter_mut().enumerate() {
         if step.jf == DROP {
-            // A jump counts from the instruction behind it. Programs have fewer than 20.
+            // A jump counts from the next instruction. Programs have fewer than 20.
             step.jf = (drop - index - 1) as u8;
         }
     }
     program
 }
 
-/// An instruction: operation, operand, and how many to skip if a comparison holds and if not.
+/// Returns an instruction: operation, operand, and how many instructions to skip if a comparison
+/// holds and if not.
 const fn step(code: u32, k: u32, jt: u8, jf: u8) -> libc::sock_filter {
     libc::sock_filter { code: code as u16, jt, jf, k }
 }

@@ -1,13 +1,14 @@
 //! A packet ring (`AF_PACKET`, `TPACKET_V3`): copies of the datagrams of one endpoint, block by block.
 //!
-//! The kernel writes packets one behind the other into blocks of memory that it shares with the process, and
-//! hands over a block when it is full or [`RingOptions::retire`] old. A packet takes some 50 ns of the process,
-//! without a system call of its own, and is stamped by the kernel; in exchange it is up to that time late. The
-//! ring sees copies: sockets of the host get theirs as before. What the kernel checks for sockets is checked
-//! here ([`super::datagram`]); fragments are refused, because nobody has put them together yet.
+//! The kernel writes consecutive packets into blocks of memory that it shares with the process, and
+//! hands over a block when it is full or [`RingOptions::retire`] old. A packet costs the process
+//! about 50 ns, without a system call of its own, and the kernel stamps it; but it may be delayed
+//! by up to that time. The ring has copies: other sockets of the host still receive their packets.
+//! The checks that the kernel makes for sockets are made here ([`super::datagram`]); fragments are
+//! refused, because they are not yet reassembled.
 //!
-//! A ring joins no group and changes nothing at the interface: somebody, such as a
-//! [`Receiver`](crate::multicast::Receiver), must have joined. It needs `CAP_NET_RAW`.
+//! A ring joins no group and changes nothing at the interface: another socket, such as a
+//! [`Receiver`](crate::multicast::Receiver), must have joined. Needs `CAP_NET_RAW`.
 
 mod block;
 mod filter;
@@ -23,14 +24,14 @@ use super::{BATCH_MAX, Meta, Packets};
 use block::Entry;
 use sys::Mapping;
 
-/// How a ring is made.
+/// Options of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingOptions {
     /// Bytes of a block, a multiple of the page size. The longest packet must fit. Default 1 MiB.
     pub block_bytes: usize,
-    /// Blocks. Default 32.
+    /// Number of blocks. Default 32.
     pub blocks: usize,
-    /// When a block that is not full is handed over, in whole milliseconds. Default 1 ms.
+    /// Age at which a block that is not full is handed over, in whole milliseconds. Default 1 ms.
     pub retire: Duration,
 }
 
@@ -52,10 +53,10 @@ struct Place {
 pub struct PacketRing {
     mapping: Mapping,
     wanted: Wanted,
-    /// The block that is read, or will be handed over next.
+    /// The block that is being read, or will be handed over next.
     block: usize,
-    /// Position of the next packet of the block, and the number left; `None` while the kernel owns
-    /// it.
+    /// Position of the next packet of the block, and the number of packets left; `None` while the
+    /// kernel owns the block.
     reading: Option<Reading>,
     places: [Place; BATCH_MAX],
     count: usize,
@@ -89,7 +90,8 @@ impl PacketRing {
         })
     }
 
-    /// Begins to read the next block if the kernel has handed it over; gives back one that has been read.
+    /// Starts reading the next block if the kernel has handed it over, after returning a block that
+    /// has been read.
     fn begin_block(&mut self) -> bool {
         if let Some(Reading { left: 0, .. }) = self.reading {
             self.mapping.release(self.block);
@@ -105,13 +107,13 @@ impl PacketRing {
         self.reading.is_some()
     }
 
-    /// Takes what the block has, as far as the batch has room.
+    /// Adds packets of the block to the batch, as far as there is room.
     fn read_block(&mut self) {
         let Some(reading) = &mut self.reading else { return };
         let Some(bytes) = self.mapping.block(self.block) else { return };
         while reading.left > 0 && self.count < BATCH_MAX {
             let Some(entry) = block::entry(bytes, reading.offset) else {
-                // Never by the kernel's hand: what is left of the block cannot be found.
+                // The kernel never writes this; the rest of the block cannot be found.
                 self.refused += u64::from(reading.left);
                 reading.left = 0;
                 return;
@@ -129,7 +131,7 @@ impl PacketRing {
     }
 }
 
-/// Returns the position of a packet's datagram, if it is wanted and valid.
+/// Returns the position of a packet's datagram, if it is selected and valid.
 fn place(block: &[u8], entry: &Entry, wanted: &Wanted) -> Option<Place> {
     let packet = block.get(entry.packet..)?.get(..entry.captured_bytes)?;
     let verified = if entry.is_verified { Verified::Yes } else { Verified::No };
@@ -149,7 +151,7 @@ fn place(block: &[u8], entry: &Entry, wanted: &Wanted) -> Option<Place> {
 impl Packets for PacketRing {
     fn receive(&mut self) -> io::Result<usize> {
         self.count = 0;
-        // A block may hold none that is wanted.
+        // A block may contain no selected packets.
         while self.count == 0 && self.begin_block() {
             self.read_block();
         }
@@ -177,7 +179,7 @@ impl Packets for PacketRing {
     }
 
     fn dropped(&self) -> Option<u64> {
-        // The kernel forgets what it has told.
+        // The kernel resets its counter when it is read.
         let since = self.mapping.drops().ok()?;
         Some(self.dropped.fetch_add(since.into(), Ordering::Relaxed) + u64::from(since))
     }

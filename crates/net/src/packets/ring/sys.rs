@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering, fence};
 use super::RingOptions;
 use super::block::STATUS_OFFSET;
 
-/// The ring's memory, shared with the kernel: blocks one behind the other.
+/// The ring's memory, shared with the kernel: consecutive blocks.
 pub(super) struct Mapping {
     socket: OwnedFd,
     base: NonNull<u8>,
@@ -29,7 +29,8 @@ impl fmt::Debug for Mapping {
 }
 
 impl Mapping {
-    /// Opens the socket, maps its ring, and only then binds it to the interface: before that nothing comes.
+    /// Opens the socket and maps its ring before it binds the socket to the interface: before that
+    /// no packets arrive.
     pub(super) fn open(
         interface: u32,
         filter: &[libc::sock_filter],
@@ -45,7 +46,8 @@ impl Mapping {
         // SAFETY: the descriptor was just made and belongs to nobody else.
         let socket = unsafe { OwnedFd::from_raw_fd(socket) };
         set(&socket, libc::SOL_PACKET, libc::PACKET_VERSION, &libc::tpacket_versions::TPACKET_V3)?;
-        // What this host sends passes the interface too; over loopback each packet would come twice.
+        // Packets that this host sends pass the interface too; on loopback each packet would arrive
+        // twice.
         set(&socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1_i32)?;
         let program = libc::sock_fprog {
             len: u16::try_from(filter.len()).map_err(io::Error::other)?,
@@ -56,8 +58,8 @@ impl Mapping {
         let request = libc::tpacket_req3 {
             tp_block_size: u32::try_from(block_bytes).map_err(io::Error::other)?,
             tp_block_nr: u32::try_from(blocks).map_err(io::Error::other)?,
-            // Packets of any length lie one behind the other: a frame only has to fit a block a whole number
-            // of times.
+            // Packets of any length follow one another; the frame size only has to divide the block
+            // size.
             tp_frame_size: FRAME_BYTES,
             tp_frame_nr: u32::try_from(block_bytes.saturating_mul(blocks) / FRAME_BYTES as usize)
                 .map_err(io::Error::other)?,
@@ -90,7 +92,7 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Receives IPv4 packets of the interface from now on.
+    /// Starts receiving IPv4 packets of the interface.
     fn bind(&self, interface: u32) -> io::Result<()> {
         let address = libc::sockaddr_ll {
             sll_family: libc::AF_PACKET as u16,
@@ -116,13 +118,14 @@ impl Mapping {
         self.blocks
     }
 
-    /// The bytes of a block that the kernel has handed over; `None` while it owns the block.
+    /// Returns the bytes of a block that the kernel has handed over; `None` while the kernel owns
+    /// it.
     pub(super) fn block(&self, index: usize) -> Option<&[u8]> {
         let status = self.status(index)?;
         if status.load(Ordering::Relaxed) & libc::TP_STATUS_USER == 0 {
             return None;
         }
-        // The kernel writes packets before the status: with this fence they are seen behind it.
+        // The kernel writes packets before the status: the fence makes them visible after it.
         fence(Ordering::Acquire);
         // SAFETY: the block lies within the mapping (`status` has checked the index), which lives as long as
         // `self`. The kernel writes to a block only while it owns it; it owns this one again after `release`
@@ -138,12 +141,12 @@ impl Mapping {
     /// Returns a block to the kernel.
     pub(super) fn release(&mut self, index: usize) {
         if let Some(status) = self.status(index) {
-            // All reads of the block are done before the kernel may write to it.
+            // All reads of the block precede the kernel's next writes to it.
             status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
         }
     }
 
-    /// The word of a block that says who owns it.
+    /// Returns the status word of a block, which tells its owner.
     fn status(&self, index: usize) -> Option<&AtomicU32> {
         if index >= self.blocks {
             return None;
@@ -157,7 +160,7 @@ impl Mapping {
         })
     }
 
-    /// Packets that found no block since the last call.
+    /// Returns how many packets found no free block since the last call.
     pub(super) fn drops(&self) -> io::Result<u32> {
         let mut statistics =
             libc::tpacket_stats_v3 { tp_packets: 0, tp_drops: 0, tp_freeze_q_cnt: 0 };
@@ -205,7 +208,7 @@ fn set<T>(socket: &OwnedFd, level: i32, name: i32, value: &T) -> io::Result<()> 
     if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// A divisor of every page, which is all that is asked of it.
+/// Any divisor of a block suffices; this one divides every page size.
 const FRAME_BYTES: u32 = 2048;
 /// `PACKET_IGNORE_OUTGOING` of `linux/if_packet.h`.
 const PACKET_IGNORE_OUTGOING: i32 = 23;

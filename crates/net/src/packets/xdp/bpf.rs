@@ -1,4 +1,5 @@
-//! The three commands of `bpf` that are needed: a map of sockets, the program, and its link to an interface.
+//! The required `bpf` commands: create a map of sockets, load the program, and link it to an
+//! interface.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -21,9 +22,9 @@ const ATTACH_XDP: u32 = 37;
 /// Hook of the interface at which the program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// In the driver, before the kernel has made anything of the packet.
+    /// In the driver, before the kernel processes the packet.
     Driver,
-    /// In the kernel behind the driver, for drivers without support.
+    /// In the kernel after the driver, for drivers without support.
     Generic,
 }
 
@@ -80,7 +81,7 @@ struct LinkCreate {
     flags: u32,
 }
 
-/// Creates a map for the sockets of this many queues.
+/// Creates a map for the sockets of `queues` queues.
 pub(super) fn create_socket_map(queues: u32) -> io::Result<OwnedFd> {
     let arguments = MapCreate {
         map_type: TYPE_SOCKETS,
@@ -95,7 +96,7 @@ pub(super) fn create_socket_map(queues: u32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(map) })
 }
 
-/// Puts the socket of a queue into the map.
+/// Inserts the socket of a queue into the map.
 pub(super) fn add_socket(
     map: BorrowedFd<'_>,
     queue: u32,
@@ -134,8 +135,8 @@ pub(super) fn load(program: &[Instruction]) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(program) })
 }
 
-/// Attaches a program to an interface for as long as the returned descriptor is open: also after `kill -9`
-/// nothing stays behind.
+/// Attaches a program to an interface for as long as the returned descriptor is open. The kernel
+/// detaches it even after `kill -9`.
 pub(super) fn attach(program: BorrowedFd<'_>, interface: u32, mode: Mode) -> io::Result<OwnedFd> {
     let arguments = LinkCreate {
         prog_fd: program.as_raw_fd() as u32,

@@ -1,17 +1,19 @@
-//! AF_XDP: the datagrams of one endpoint before the kernel's network stack has seen them.
+//! AF_XDP: receives the datagrams of one endpoint before the kernel's network stack.
 //!
-//! A small program at the interface ([`program`]) hands the endpoint's packets to sockets that share their
-//! memory with the kernel. A packet takes the process some 170 ns, a fifth of a socket's. In exchange:
+//! A small program at the interface ([`program`]) redirects the endpoint's packets to sockets that
+//! share their memory with the kernel. A packet costs the process about 170 ns, a fifth of a
+//! socket's cost. In exchange:
 //!
-//! - **Every other socket of this host loses these packets**: a second subscriber of the same feed starves. A
-//!   packet ring ([`super::ring`]) copies instead.
-//! - There are no kernel stamps: a packet's time is that at which it was taken.
-//! - Checksums and lengths are checked here ([`super::datagram`]). Fragments, packets with IP options or a VLAN
-//!   tag continue through the kernel and reach the endpoint's ordinary socket, which stays open, keeps the group
-//!   joined and is read beside the rings.
-//! - An interface has one such receiver at a time.
+//! - **No other socket of this host receives these packets**, for example a second subscriber of
+//!   the same feed. A packet ring ([`super::ring`]) copies instead.
+//! - There are no kernel time stamps: a packet's time is that at which the process took it.
+//! - Checksums and lengths are checked here ([`super::datagram`]). Fragments, and packets with IP
+//!   options or a VLAN tag, continue through the kernel to the endpoint's ordinary socket. That
+//!   socket stays open, keeps the group joined, and is read beside the rings.
+//! - An interface can have only one such receiver at a time.
 //!
-//! It needs `CAP_NET_ADMIN`, `CAP_NET_RAW` and `CAP_BPF`. The program goes with the process.
+//! It needs `CAP_NET_ADMIN`, `CAP_NET_RAW` and `CAP_BPF`. The program is detached when the process
+//! ends.
 
 mod bpf;
 mod program;
@@ -32,16 +34,18 @@ use queue::Queue;
 const ETHERNET_BYTES: usize = 14;
 /// Most queues of an interface.
 const QUEUES_MAX: u32 = 64;
-/// The ordinary socket is asked once in this many looks that found nothing: a system call each time would slow
-/// down the spinning.
+/// The ordinary socket is read once per this many empty checks of the queues: a system call each
+/// time would slow down spinning.
 const LOOKS_A_SOCKET: u32 = 16;
 
-/// How AF_XDP receives.
+/// Options of AF_XDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct XdpOptions {
-    /// Frames of each queue, a power of two; packets that find none are lost. Default 32,768, 64 MiB.
+    /// Frames of each queue, a power of two; packets that find no free frame are lost. Default
+    /// 32,768, 64 MiB.
     pub frames: u32,
-    /// Bytes of a frame, 2048 or 4096: 256 of them are the kernel's. Default 2048, for packets of 1500 bytes.
+    /// Bytes of a frame, 2048 or 4096, of which the kernel uses 256. Default 2048, for packets of
+    /// 1500 bytes.
     pub frame_bytes: usize,
     /// Hook of the program; `None` uses the driver, or the generic mode if the driver does not
     /// support it.
@@ -62,7 +66,7 @@ struct Place {
     offset: usize,
 }
 
-/// Whom the last batch came from.
+/// Source of the last batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Batch {
     Queue(usize),
@@ -75,11 +79,11 @@ pub struct XdpPackets {
     /// Detaches the program when it is closed.
     _link: OwnedFd,
     queues: Vec<Queue>,
-    /// Keeps the group joined, and gets what the program passes on.
+    /// Keeps the group joined, and receives the packets that the program passes on.
     socket: Box<dyn Packets>,
     wanted: Wanted,
     mode: Mode,
-    /// Readable when a queue or the socket is.
+    /// Readable when a queue or the socket is readable.
     poller: Epoll,
     batch: Batch,
     places: [Place; BATCH_MAX],
@@ -93,8 +97,8 @@ impl XdpPackets {
     /// endpoint.
     ///
     /// # Errors
-    /// The operating system's error and the action that failed: no privilege, or another program at
-    /// the interface.
+    /// The operating system's error and the action that failed: for example no privilege, or
+    /// another program at the interface.
     pub fn open(
         interface: u32,
         wanted: Wanted,
@@ -116,7 +120,7 @@ impl XdpPackets {
             None => attach(Mode::Driver).or_else(|_| attach(Mode::Generic)),
         }
         .map_err(|error| told("attach the XDP program (is another one there?)", error))?;
-        // Until its queue's socket is in the map, a packet passes.
+        // Until its queue's socket is in the map, a packet continues to the ordinary socket.
         let queues = open_queues(interface, (frames, frame_bytes), mode)?;
         for (number, queue) in (0..).zip(&queues) {
             bpf::add_socket(map.as_fd(), number, queue.as_fd())
@@ -127,7 +131,7 @@ impl XdpPackets {
             poller.add(queue, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
         }
         poller.add(socket.descriptor(), EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
-        // Link, program and map hold each other: only the link has to stay open.
+        // Link, program and map keep each other alive: only the link has to stay open.
         Ok(Self {
             _link: link,
             queues,
@@ -148,7 +152,7 @@ impl XdpPackets {
         self.mode
     }
 
-    /// Takes a batch of one queue. Returns whether it had packets, refused ones included.
+    /// Takes a batch from one queue. Returns true if it had packets, refused ones included.
     fn receive_from(&mut self, number: usize) -> bool {
         let queue = &mut self.queues[number];
         let arrived = queue.receive();
@@ -189,7 +193,7 @@ fn place(queue: &Queue, index: usize, wanted: &Wanted) -> Option<Place> {
     Some(Place { meta, packet: index, offset })
 }
 
-/// Adds what was tried to what the system says.
+/// Adds the attempted action to the system's error.
 fn told(tried: &str, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot {tried}: {error}"))
 }
@@ -197,7 +201,7 @@ fn told(tried: &str, error: io::Error) -> io::Error {
 impl Packets for XdpPackets {
     fn receive(&mut self) -> io::Result<usize> {
         self.count = 0;
-        // Queues take turns: the search begins behind the one that was served last.
+        // Queues take turns: the search begins after the one that was served last.
         let first = match self.batch {
             Batch::Queue(number) => number + 1,
             Batch::Socket => 0,
@@ -206,7 +210,7 @@ impl Packets for XdpPackets {
             let number = (first + step) % self.queues.len();
             while self.count == 0 && self.receive_from(number) {}
             if self.count > 0 {
-                // The next look that finds the queues empty asks the socket.
+                // The next check that finds the queues empty also reads the socket.
                 self.looks = LOOKS_A_SOCKET - 1;
                 return Ok(self.count);
             }
@@ -236,7 +240,7 @@ impl Packets for XdpPackets {
 
     fn may_have_more(&self, count: usize) -> bool {
         match self.batch {
-            // The other queues and the socket were not looked at.
+            // The other queues and the socket were not checked.
             Batch::Queue(_) => count > 0,
             Batch::Socket => self.socket.may_have_more(count),
         }

@@ -1,12 +1,13 @@
-//! The program at the interface: it hands the datagrams of one endpoint to the sockets and passes all else.
+//! The program at the interface: it redirects the datagrams of one endpoint to the sockets and
+//! passes all other packets.
 //!
-//! Assembled here, instruction by instruction, because compiling it elsewhere would take a BPF toolchain. Only
-//! Ethernet frames with an IPv4 header without options, no VLAN tag and no fragment are redirected: the kernel
-//! knows better what to do with all others, and they reach the endpoint's ordinary socket.
+//! Assembled here, instruction by instruction, because compiling it would need a BPF toolchain.
+//! Only Ethernet frames with an IPv4 header without options, without a VLAN tag and not fragmented
+//! are redirected. The kernel handles all others, and they reach the endpoint's ordinary socket.
 
 use super::super::datagram::Wanted;
 
-/// One instruction as the kernel reads it.
+/// One instruction in the kernel's layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub(super) struct Instruction {
@@ -55,9 +56,10 @@ const XDP_PASS: i32 = 2;
 /// Bytes of the headers of Ethernet, IPv4 without options, and UDP.
 const HEADERS_BYTES: i32 = 14 + 20 + 8;
 
-/// Returns the program for the datagrams that are `wanted`, with the descriptor of the map of sockets by queue.
+/// Returns the program for the `wanted` datagrams; `sockets` is the descriptor of the map of
+/// sockets by queue.
 pub(super) fn redirect(wanted: &Wanted, sockets: i32) -> Vec<Instruction> {
-    // r1 context, r2 the packet, r3 its end, r4 and r5 what is compared.
+    // r1 context, r2 the packet, r3 its end, r4 and r5 compared values.
     let mut program = vec![
         load(op::LOAD_32, 2, 1, 0), // r2 = context.data
         load(op::LOAD_32, 3, 1, 4), // r3 = context.data_end
@@ -100,14 +102,14 @@ pub(super) fn redirect(wanted: &Wanted, sockets: i32) -> Vec<Instruction> {
     let pass = program.len() - 2;
     for (index, instruction) in program.iter_mut().enumerate() {
         if instruction.offset == TO_PASS {
-            // A jump counts from the instruction behind it.
+            // A jump counts from the next instruction.
             instruction.offset = (pass - index - 1) as i16;
         }
     }
     program
 }
 
-/// Stands for the distance to the pass until the length of the program is known.
+/// Placeholder for the jump distance to the pass, until the length of the program is known.
 const TO_PASS: i16 = i16::MAX;
 
 const fn load(code: u8, to: u8, from: u8, offset: i16) -> Instruction {
@@ -122,7 +124,7 @@ const fn unless(register: u8, operand: i32) -> Instruction {
     Instruction { code: op::JUMP_IF_NOT, registers: register, offset: TO_PASS, operand }
 }
 
-/// 16 bits as a load of them gives them: in the order of the network.
+/// Returns the 16 bits as a load reads them from the packet: in network byte order.
 const fn network_order_16(value: u16) -> i32 {
     value.to_be() as i32
 }

@@ -1,4 +1,4 @@
-//! The socket of one queue of an interface: the frames that it shares with the kernel, and their rings.
+//! The socket of one queue of an interface: its shared frames, and their rings.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::super::BATCH_MAX;
 use super::bpf::Mode;
 
-/// Memory that was mapped, and is unmapped with this value.
+/// Mapped memory, which is unmapped when this value is dropped.
 struct Mapped {
     base: NonNull<u8>,
     bytes: usize,
@@ -22,7 +22,7 @@ struct Mapped {
 unsafe impl Send for Mapped {}
 
 impl Mapped {
-    /// Maps `bytes` of `socket` at `offset`, or fresh memory without one.
+    /// Maps `bytes` of `socket` at `offset`, or anonymous memory without a socket.
     fn new(bytes: usize, socket: Option<(&OwnedFd, libc::off_t)>) -> io::Result<Self> {
         let (descriptor, offset) =
             socket.map_or((-1, 0), |(socket, offset)| (socket.as_raw_fd(), offset));
@@ -58,13 +58,13 @@ impl Drop for Mapped {
     }
 }
 
-/// A ring of `T` that kernel and process share: one of them produces, the other consumes. Both count without
-/// end; the place of a count is its remainder by the size, a power of two.
+/// A ring of `T` that kernel and process share: one produces, the other consumes. Both counts grow
+/// without end; the slot of a count is its remainder by the size, a power of two.
 struct Ring<T> {
     mapped: Mapped,
     offsets: libc::xdp_ring_offset,
     size: u32,
-    /// The count that this process moves: entries produced, or consumed.
+    /// The count that this process advances: entries produced, or consumed.
     count: u32,
     entries: std::marker::PhantomData<T>,
 }
@@ -95,7 +95,7 @@ impl<T: Copy> Ring<T> {
         self.word(self.offsets.consumer)
     }
 
-    /// The place of a count.
+    /// Returns the slot of a count.
     fn entry(&self, count: u32) -> *mut T {
         let index = (count & (self.size - 1)) as usize;
         // SAFETY: the remainder is below the size, and `map` has mapped as many entries behind `desc`.
@@ -103,24 +103,24 @@ impl<T: Copy> Ring<T> {
     }
 }
 
-/// How often and at what interval a queue is retried that another socket still has: the kernel closes one some
-/// time after its process is done with it.
+/// Attempts, and their interval, to bind a queue that another socket still holds: the kernel closes
+/// a socket some time after its process has ended.
 const BIND_ATTEMPTS: u32 = 50;
 const BIND_PAUSE: Duration = Duration::from_millis(10);
 
 /// The socket of a queue.
 pub(super) struct Queue {
-    // Fields are dropped in order: the socket goes before the memory that the kernel uses through it.
+    // Fields are dropped in order: the socket before the memory that the kernel uses through it.
     socket: OwnedFd,
-    /// Frames that the kernel may fill: this process produces.
+    /// Frames that the kernel may fill; this process produces.
     fill: Ring<u64>,
-    /// Frames that it has filled: this process consumes.
+    /// Frames that the kernel has filled; this process consumes.
     filled: Ring<libc::xdp_desc>,
     /// Required by the kernel; nothing is sent.
     _completed: Ring<u64>,
     frames: Mapped,
     frame_bytes: usize,
-    /// Frames taken by the last `receive`, which are given back by the next.
+    /// Frames taken by the last `receive`; the next call returns them.
     held: [libc::xdp_desc; BATCH_MAX],
     held_count: usize,
 }
@@ -195,7 +195,7 @@ impl Queue {
     fn bind(&self, interface: u32, queue: u32, mode: Mode) -> io::Result<()> {
         let address = libc::sockaddr_xdp {
             sxdp_family: libc::AF_XDP as u16,
-            // A generic program has no driver to fill frames without a copy.
+            // A generic program has no driver, which could fill frames without a copy.
             sxdp_flags: if mode == Mode::Generic { libc::XDP_COPY } else { 0 },
             sxdp_ifindex: interface,
             sxdp_queue_id: queue,
@@ -222,7 +222,7 @@ impl Queue {
             }
             self.publish_offers();
         }
-        // The kernel writes entries before it moves its count.
+        // The kernel writes entries before it advances its count.
         let arrived =
             self.filled.produced().load(Ordering::Acquire).wrapping_sub(self.filled.count);
         self.held_count = (arrived as usize).min(BATCH_MAX);
@@ -238,7 +238,7 @@ impl Queue {
         self.held_count
     }
 
-    /// A packet of the last batch.
+    /// Returns a packet of the last batch.
     pub(super) fn packet(&self, index: usize) -> Option<&[u8]> {
         let held = self.held.get(..self.held_count)?.get(index)?;
         let (offset, len) = (usize::try_from(held.addr).ok()?, held.len as usize);
@@ -251,7 +251,7 @@ impl Queue {
         Some(unsafe { std::slice::from_raw_parts(self.frames.base.as_ptr().add(offset), len) })
     }
 
-    /// Writes a frame into the fill ring. It never overflows: it has room for all frames there are.
+    /// Writes a frame into the fill ring. It never overflows, because it has room for all frames.
     fn offer(&mut self, frame: u64) {
         // SAFETY: `entry` points into the ring, and the kernel reads entries only below the produced count,
         // which is moved afterwards.
@@ -263,7 +263,7 @@ impl Queue {
         self.fill.produced().store(self.fill.count, Ordering::Release);
     }
 
-    /// Packets that found no frame or no room so far.
+    /// Returns how many packets found no frame or no room so far.
     pub(super) fn dropped(&self) -> io::Result<u64> {
         // SAFETY: a C struct of integers, for which all zeros is a value.
         let mut statistics: libc::xdp_statistics = unsafe { std::mem::zeroed() };
