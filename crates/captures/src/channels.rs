@@ -1,4 +1,4 @@
-//! The channels of a capture: datagrams to one address and port are one feed.
+//! The channels of a capture: datagrams to one address and port form one feed.
 
 use crate::recent::Recent;
 use std::net::SocketAddr;
@@ -7,7 +7,8 @@ use std::sync::Arc;
 use tickwire_fast::{Decoder, DecoderOptions, Findings, Program};
 use tickwire_feed::framing::{Framer, Framing};
 
-/// Channels followed at the same time; the one longest silent is dropped.
+/// Most channels followed at the same time; a further one replaces the channel that is silent
+/// longest.
 const CHANNELS_MAX: usize = 256;
 
 /// State of one channel between packets.
@@ -19,26 +20,26 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// A channel before its first packet.
+    /// Creates a channel before its first packet.
     pub fn new(program: Arc<Program>, options: DecoderOptions, framing: Framing) -> Self {
         let decoder = Decoder::with_options(program, options);
         Self { decoder, framer: Framer::new(framing) }
     }
 }
 
-/// The channels of a capture, by destination. Files that name none are one channel.
+/// The channels of a capture, by destination. In files without destinations there is one channel.
 pub struct Channels {
     program: Arc<Program>,
     options: DecoderOptions,
     framing: Framing,
     by_destination: Recent<Option<SocketAddr>, Channel>,
-    /// Those of the channels let go.
+    /// Findings of the dropped channels.
     findings: Findings,
     let_go: u64,
 }
 
 impl Channels {
-    /// No channel yet.
+    /// Creates an empty set of channels.
     pub fn new(program: Arc<Program>, options: DecoderOptions, framing: Framing) -> Self {
         Self {
             program,
@@ -50,8 +51,8 @@ impl Channels {
         }
     }
 
-    /// The channel of packets to this destination; `remark` is called the first time that another
-    /// has to be let go for it.
+    /// Returns the channel of packets to this destination; `remark` is called the first time that
+    /// another channel is dropped for it.
     pub fn channel(
         &mut self,
         destination: Option<SocketAddr>,
@@ -68,14 +69,14 @@ impl Channels {
             }
             let mut channel = Channel::new(program.clone(), *options, *framing);
             if *let_go > 0 {
-                // It may have been let go before: its dictionaries are unknown.
+                // The channel may have been dropped before, so its dictionaries are unknown.
                 lose_dictionaries(&mut channel.decoder);
             }
             channel
         })
     }
 
-    /// Findings of the decoders of all channels.
+    /// Returns the findings of the decoders of all channels.
     pub fn findings(&self) -> Findings {
         let channels = self.by_destination.values().map(|channel| *channel.decoder.findings());
         channels.fold(self.findings, Findings::add)
@@ -88,9 +89,9 @@ fn let_go_text(destination: SocketAddr) -> String {
     )
 }
 
-/// Makes a decoder wait for a reset, as after a failed message: bytes of its feed are lost.
+/// Makes a decoder wait for a reset, as after a failed message, because bytes of its feed are lost.
 pub fn lose_dictionaries(decoder: &mut Decoder) {
-    // No message is empty, so this fails, and a failure is what a decoder waits after.
+    // No message is empty, so this decoding fails; after a failure the decoder waits for a reset.
     let _ = decoder.decode(&[]);
 }
 

@@ -1,8 +1,9 @@
-//! Captures of feeds whose packets are whole datagrams, as OPRA's.
+//! Captures of feeds whose packets are whole datagrams, such as OPRA's.
 
 use tickwire_feed::capture::Packet;
 
-/// Why a packet is no whole datagram, if it is none. A raw file is one packet.
+/// Returns the reason why a packet is not a whole datagram; `None` if it is one. A raw file counts
+/// as one packet.
 pub fn not_a_datagram(packet: &Packet<'_>, is_raw: bool) -> Option<String> {
     match packet.stream {
         _ if packet.is_truncated() => {

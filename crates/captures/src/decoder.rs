@@ -1,4 +1,4 @@
-//! Packets of a capture to messages.
+//! Decodes the packets of a capture to messages.
 
 use crate::channels::Channels;
 use crate::sink::CaptureSink;
@@ -10,7 +10,7 @@ use tickwire_fast::{DecoderOptions, Findings, Program};
 use tickwire_feed::capture::{CaptureError, CaptureReader, Kind, Packet};
 use tickwire_feed::framing::Framing;
 
-/// Longest raw file that is taken as one packet.
+/// Longest raw file that is decoded as one packet, in bytes.
 const PACKET_BYTES_MAX: usize = 16 << 20;
 
 /// Decodes the packets of one capture, in their order.
@@ -23,7 +23,7 @@ pub struct CaptureDecoder {
 }
 
 impl CaptureDecoder {
-    /// A decoder before the first packet.
+    /// Creates a decoder before the first packet.
     pub fn new(program: Arc<Program>, options: DecoderOptions, framing: Framing) -> Self {
         Self {
             channels: Channels::new(program.clone(), options, framing),
@@ -33,13 +33,13 @@ impl CaptureDecoder {
         }
     }
 
-    /// The program that decodes.
+    /// Returns the program that decodes.
     pub const fn program(&self) -> &Arc<Program> {
         &self.setup.program
     }
 
-    /// The next packet of a capture; `None` at its end. Where packets have preambles without a length, a raw file is
-    /// one packet.
+    /// Returns the next packet of a capture; `None` at its end. If preambles have no length, a raw
+    /// file is one packet.
     ///
     /// # Errors
     /// As [`CaptureReader::next_packet`].
@@ -64,7 +64,7 @@ impl CaptureDecoder {
     /// Decodes a packet.
     ///
     /// # Errors
-    /// The sink's.
+    /// Errors of the sink.
     pub fn decode<S: CaptureSink>(
         &mut self,
         packet: &Packet<'_>,
@@ -77,15 +77,16 @@ impl CaptureDecoder {
         }
     }
 
-    /// Decodes what streams hold at the end of a capture, and reports what is not whole.
+    /// Decodes the data that streams still hold at the end of a capture, and reports incomplete
+    /// messages.
     ///
     /// # Errors
-    /// The sink's.
+    /// Errors of the sink.
     pub fn finish<S: CaptureSink>(&mut self, sink: &mut S) -> Result<(), S::Error> {
         self.streams.finish(&mut Work::new(&self.setup, sink))
     }
 
-    /// Findings of the decoders so far.
+    /// Returns the findings of the decoders so far.
     pub fn findings(&self) -> Findings {
         self.channels.findings() + self.streams.findings()
     }

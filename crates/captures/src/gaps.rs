@@ -1,42 +1,43 @@
-//! Sequence numbers that a capture lacks.
+//! Sequence numbers that are missing in a capture.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-/// Missing ranges kept of a channel: numbers that come late may be of one of them.
+/// Most missing ranges remembered per channel; late numbers may fill them.
 const RANGES_MAX: usize = 64;
-/// A number that is further behind than this restarts.
+/// A number further back than this restarts the sequence.
 const LATE_MAX: u64 = 10_000;
-/// Channels followed.
+/// Most channels followed.
 const CHANNELS_MAX: usize = 256;
 
 /// Counts the gaps in the sequence numbers of preambles, by destination.
 ///
-/// A number that was there already is a copy, one that is far behind restarts, and one of a gap that arrives late makes
-/// it smaller. Numbers may count packets or messages: one that is ahead by the messages of the packet before is a gap
-/// unless all packets of the channel are numbered so.
+/// A number that was there before is a copy; a number far behind restarts the sequence; a late
+/// number of a gap makes the gap smaller. Numbers may count packets or messages. A number that is
+/// ahead by the message count of the previous packet is a gap, unless all numbers of the channel
+/// advance in this way.
 #[derive(Default)]
 pub struct SequenceGaps {
     channels: HashMap<Option<SocketAddr>, Channel>,
-    /// The channel of the packet that arrived last.
+    /// The channel of the last packet.
     last: Option<Option<SocketAddr>>,
     is_numbered: bool,
 }
 
 #[derive(Default)]
 struct Channel {
-    /// The highest number, and the messages that arrived with it.
+    /// The highest number, and the number of messages in its packet.
     seq_num: u64,
     messages: u64,
     /// True if a packet of several messages was followed by the next number.
     counts_packets: bool,
     missing: Vec<Missing>,
-    /// Those that are no gaps where numbers count messages, and the others.
+    /// Jumps that are gaps only if numbers count packets, and the other gaps.
     by_messages: Tally,
     certain: Tally,
 }
 
-/// Numbers from the first to the last.
+/// A range of missing numbers, from the first to the last.
 struct Missing {
     first: u64,
     last: u64,
@@ -50,13 +51,13 @@ struct Tally {
 }
 
 impl SequenceGaps {
-    /// Notes the number of a packet, or of a part of it that has its own.
+    /// Records the number of a packet, or of a part of it that has its own.
     pub fn note(&mut self, destination: Option<SocketAddr>, seq_num: u64) {
         self.is_numbered = true;
         self.last = Some(destination);
         if let Some(channel) = self.channels.get_mut(&destination) {
             if !channel.note(seq_num) {
-                // The messages that follow are not of the highest number.
+                // The messages that follow do not belong to the highest number.
                 self.last = None;
             }
         } else if self.channels.len() < CHANNELS_MAX {
@@ -64,7 +65,7 @@ impl SequenceGaps {
         }
     }
 
-    /// Notes a message of the packet that arrived last.
+    /// Records a message of the last packet.
     pub fn note_message(&mut self) {
         if let Some(last) = &self.last
             && let Some(channel) = self.channels.get_mut(last)
@@ -73,12 +74,12 @@ impl SequenceGaps {
         }
     }
 
-    /// How many gaps there are; `None` if no packet had a number.
+    /// Returns the number of gaps; `None` if no packet had a number.
     pub fn gaps(&self) -> Option<u64> {
         self.is_numbered.then(|| self.tallies().map(|tally| tally.gaps).sum())
     }
 
-    /// How many numbers are missing in them; `None` if no packet had a number.
+    /// Returns how many numbers are missing; `None` if no packet had a number.
     pub fn missing(&self) -> Option<u64> {
         self.is_numbered
             .then(|| self.tallies().fold(0, |sum: u64, tally| sum.saturating_add(tally.numbers)))
@@ -93,7 +94,7 @@ impl SequenceGaps {
 }
 
 impl Channel {
-    /// Notes a number; whether it is the highest.
+    /// Records a number; returns true if it is the highest.
     fn note(&mut self, seq_num: u64) -> bool {
         let before = self.seq_num;
         if seq_num > before {

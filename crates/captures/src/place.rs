@@ -6,7 +6,7 @@ use tickwire_fast::{Error, Program};
 use tickwire_feed::capture::Packet;
 use tickwire_text::Header;
 
-/// A packet as errors and messages name it.
+/// Position of a packet in errors and messages.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketPlace {
     /// Index of the packet.
@@ -22,7 +22,7 @@ pub struct PacketPlace {
 }
 
 impl PacketPlace {
-    /// The place of a packet.
+    /// Returns the place of a packet.
     pub fn of(packet: &Packet<'_>) -> Self {
         Self {
             index: packet.index,
@@ -33,7 +33,8 @@ impl PacketPlace {
         }
     }
 
-    /// The header of a message of `len` bytes at `offset` of this packet or its stream, without preamble and number.
+    /// Returns the header of a message of `len` bytes at `offset` of this packet or its stream,
+    /// without preamble and number.
     pub fn header<'h>(&self, offset: u64, len: usize) -> Header<'h> {
         Header {
             packet: Some(self.index),
@@ -61,14 +62,14 @@ impl fmt::Display for PacketPlace {
 pub enum Origin {
     /// The start of the packet.
     Packet,
-    /// The start of the stream that the packet is a piece of.
+    /// The start of the stream that the packet belongs to.
     Stream,
 }
 
-/// A message as errors name it.
+/// Position of a message in errors.
 #[derive(Clone, Copy, Debug)]
 pub struct MessagePlace {
-    /// The packet it is in, or the piece of the stream that completed it.
+    /// The packet that contains it, or the piece of the stream that completed it.
     pub packet: PacketPlace,
     /// Base of its offset.
     pub origin: Origin,
@@ -77,10 +78,11 @@ pub struct MessagePlace {
 }
 
 impl MessagePlace {
-    /// An error in the message with its place; `error` counts from the start of the message.
+    /// Describes an error in the message, with its place; offsets in `error` count from the start
+    /// of the message.
     ///
-    /// An error counts in 32 bits, which is enough for a packet. Streams are longer: there the
-    /// offset of the message is named, and the error's byte counts from it.
+    /// An error's offset has 32 bits, which is enough for a packet. Streams are longer: there the
+    /// text has the message's offset, and the error's offset from it.
     pub fn describe(&self, error: &Error, program: &Program) -> String {
         let Self { packet, offset, .. } = self;
         match self.origin {

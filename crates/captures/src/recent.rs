@@ -1,4 +1,4 @@
-//! A map of bounded size that lets go of what was longest unused.
+//! A map of bounded size that drops the entry that was unused longest.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,13 @@ struct Entry<V> {
 }
 
 impl<K: Ord + Clone, V> Recent<K, V> {
-    /// An empty map that will hold up to `entries_max` values.
+    /// Creates an empty map for up to `entries_max` values.
     pub fn new(entries_max: usize) -> Self {
         Self { entries: BTreeMap::new(), entries_max, uses: 0 }
     }
 
-    /// Uses the value of `key`. Where none is held, `begin` makes it; it is given the entry that is
-    /// let go for it, if there was no room.
+    /// Returns the value of `key` and marks it as used. If there is none, `begin` creates it; if
+    /// the map is full, `begin` receives the entry that is dropped for it.
     pub fn find_or_begin(&mut self, key: K, begin: impl FnOnce(Option<(K, V)>) -> V) -> &mut V {
         self.uses += 1;
         let is_held = self.entries.contains_key(&key);
@@ -43,12 +43,12 @@ impl<K: Ord + Clone, V> Recent<K, V> {
         Some((key, entry.value))
     }
 
-    /// The values, by key.
+    /// Returns the values, by key.
     pub fn values(&self) -> impl Iterator<Item = &V> {
         self.entries.values().map(|entry| &entry.value)
     }
 
-    /// The entries, by key, without using them.
+    /// Returns the entries, by key, without marking them as used.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (&K, &mut V)> {
         self.entries.iter_mut().map(|(key, entry)| (key, &mut entry.value))
     }

@@ -1,4 +1,4 @@
-//! Packets of a capture to judge its framing by.
+//! Sample packets of a capture, for the detection of its framing.
 
 use std::net::SocketAddr;
 use tickwire_feed::capture::Packet;
@@ -13,12 +13,12 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// A sample of at most this many packets.
+    /// Creates a sample of at most `packets_max` packets.
     pub const fn new(packets_max: usize) -> Self {
         Self { packets: Vec::new(), packets_max, destination: None }
     }
 
-    /// Keeps a packet if it is whole and of the channel, and if there is room.
+    /// Adds a packet if it is whole, belongs to the channel, and there is room.
     pub fn add(&mut self, packet: &Packet<'_>) {
         let is_of_stream = packet.stream.is_some() && packet.source.is_none();
         if self.is_full() || packet.is_truncated() || is_of_stream {
@@ -34,7 +34,7 @@ impl Sample {
         self.packets.len() >= self.packets_max
     }
 
-    /// The packets.
+    /// Returns the packets.
     pub fn packets(&self) -> &[Vec<u8>] {
         &self.packets
     }

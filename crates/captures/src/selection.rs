@@ -4,10 +4,10 @@ use std::fmt;
 
 use tickwire_fast::{Message, Program, TemplateId};
 
-/// The templates whose messages are wanted.
+/// The templates whose messages are selected.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    /// By template index; `None` wants all.
+    /// By template index; `None` selects all.
     wanted: Option<Vec<bool>>,
 }
 
@@ -24,7 +24,7 @@ impl fmt::Display for UnknownTemplate {
 impl std::error::Error for UnknownTemplate {}
 
 impl Selection {
-    /// Finds templates by id or name; no names want all.
+    /// Finds templates by id or name; no names select all.
     ///
     /// # Errors
     /// [`UnknownTemplate`] for a name that no template has.
@@ -48,14 +48,14 @@ impl Selection {
         self.wanted.as_ref().is_none_or(|wanted| wanted[message.template_index()])
     }
 
-    /// Indexes of the templates wanted.
+    /// Returns the indexes of the selected templates.
     pub fn templates(&self, program: &Program) -> Vec<usize> {
         let all = 0..program.templates().len();
         all.filter(|&index| self.wanted.as_ref().is_none_or(|wanted| wanted[index])).collect()
     }
 }
 
-/// Templates of this id or name: exchanges give one name to several.
+/// Returns the templates with this id or name: some exchanges give several templates the same name.
 fn find(program: &Program, name: &str) -> Vec<usize> {
     let by_id = name.parse().ok().and_then(|id| program.template_index(TemplateId(id)));
     match by_id {

@@ -5,48 +5,51 @@ use std::fmt::Display;
 use tickwire_fast::{Decoded, Error, Program};
 use tickwire_text::Header;
 
-/// Extent of a loss when a message cannot be decoded.
+/// Extent of the loss when a message cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
-    /// The rest of its block: so many bytes.
+    /// The rest of its block, with this many bytes.
     Block(usize),
-    /// The rest of its packet or stream: so many bytes.
+    /// The rest of its packet or stream, with this many bytes.
     Rest(usize),
 }
 
-/// Takes the messages of a capture, and what is not decoded.
+/// Receives the messages of a capture, and reports of undecoded data.
 pub trait CaptureSink {
-    /// Why no more can be taken.
+    /// Error of the sink, which ends decoding.
     type Error;
 
-    /// Takes a message.
+    /// Handles a message.
     ///
     /// # Errors
-    /// The sink's error ends decoding.
+    /// The sink's error; it ends decoding.
     fn message(&mut self, header: &Header<'_>, decoded: &Decoded<'_>) -> Result<(), Self::Error>;
 
-    /// True if more messages are wanted; called before each.
+    /// Returns true if the sink wants more messages; called before each.
     fn wants_more(&self) -> bool {
         true
     }
 
-    /// A packet, or a part of it, whose preamble has this sequence number; called before its messages.
+    /// Handles the sequence number in the preamble of a packet or of a part of it; called before
+    /// its messages.
     fn numbered(&mut self, packet: PacketPlace, seq_num: u64) {
         let (_, _) = (packet, seq_num);
     }
 
-    /// A message that cannot be decoded, and the extent of the loss; `error` counts from its start.
+    /// Handles a message that cannot be decoded, with the extent of the loss; offsets in `error`
+    /// count from the start of the message.
     fn message_failed(&mut self, place: MessagePlace, error: &Error, program: &Program, lost: Lost);
 
-    /// A packet, or the rest of a stream, that is abandoned for another reason than a message in it.
+    /// Handles a packet, or the rest of a stream, that is abandoned for a reason other than a
+    /// message in it.
     fn packet_failed(&mut self, place: PacketPlace, why: &dyn Display);
 
-    /// A further error of a packet that was already abandoned.
+    /// Handles a further error of a packet that was already abandoned.
     fn packet_is_wrong_too(&mut self, place: PacketPlace, why: &dyn Display) {
         let (_, _) = (place, why);
     }
 
-    /// Something to know that makes nothing wrong.
+    /// Handles a remark that is no error.
     fn remark(&mut self, text: &str) {
         let _ = text;
     }

@@ -11,32 +11,33 @@ use tickwire_fast::{Decoder, Findings, MissingBytes, Step};
 use tickwire_feed::capture::{Packet, StreamPosition};
 use tickwire_feed::framing::{Envelope, Framer, next_block};
 
-/// Longest message that is waited for.
+/// Longest incomplete message that is held, in bytes.
 const HELD_BYTES_MAX: usize = 4 << 20;
-/// Streams followed at the same time; the one longest silent is let go.
+/// Most streams followed at the same time; a further one replaces the stream that is silent
+/// longest.
 const STREAMS_MAX: usize = 256;
 
-/// The streams of a capture, each with a decoder of its own.
+/// The streams of a capture, each with its own decoder.
 pub(crate) struct Streams {
     by_flow: Recent<u64, Stream>,
-    /// Those of the streams let go.
+    /// Findings of the dropped streams.
     findings: Findings,
 }
 
 struct Stream {
     decoder: Decoder,
-    /// Finds packets in the stream, where the framing has such.
+    /// Finds packets in the stream, if the framing has packets in streams.
     framer: Option<Framer>,
-    /// Bytes not decoded yet.
+    /// Bytes that are not decoded yet.
     held: Vec<u8>,
     /// Offset of the first of them in the stream.
     offset: u64,
     /// Start of the incomplete message in the buffer, and its missing bytes.
     cut: Option<(usize, MissingBytes)>,
-    /// Nothing more is decoded: the place of the next message is lost.
+    /// True if decoding has ended, because the position of the next message is unknown.
     is_abandoned: bool,
     last: PacketPlace,
-    /// The packet that messages are said to be of.
+    /// The packet that messages are attributed to.
     packet: u64,
 }
 
@@ -47,7 +48,7 @@ impl Default for Streams {
 }
 
 impl Streams {
-    /// Takes the next piece of a stream and decodes what is whole.
+    /// Adds the next piece of a stream and decodes the complete messages.
     pub(crate) fn piece<S: CaptureSink>(
         &mut self,
         work: &mut Work<'_, S>,
@@ -86,7 +87,8 @@ impl Streams {
         Ok(())
     }
 
-    /// Decodes what is held, and reports what ends inside a message.
+    /// Decodes the held bytes at the end of the capture, and reports streams that end inside a
+    /// message.
     pub(crate) fn finish<S: CaptureSink>(
         &mut self,
         work: &mut Work<'_, S>,
@@ -100,7 +102,7 @@ impl Streams {
         Ok(())
     }
 
-    /// Findings of the decoders of all streams.
+    /// Returns the findings of the decoders of all streams.
     pub(crate) fn findings(&self) -> Findings {
         let streams = self.by_flow.values().map(|stream| *stream.decoder.findings());
         streams.fold(self.findings, Findings::add)
@@ -113,7 +115,7 @@ impl Stream {
         place: PacketPlace,
         position: StreamPosition,
     ) -> Self {
-        // FIXT messages are found wherever a stream begins, and a piece is a packet without a length.
+        // FIXT messages are found wherever a stream begins; a packet without a length is one piece.
         let has_lengths = work.setup.framing.length_field().is_some()
             || work.setup.framing.packet_envelope() == Envelope::Counted;
         let is_found_anywhere = work.setup.framing.has_packet_headers() && !has_lengths;
@@ -139,7 +141,7 @@ impl Stream {
         }
     }
 
-    /// Bytes are missing: packets can be found again, messages cannot.
+    /// Handles missing bytes: packets can be found again afterwards, messages cannot.
     fn lose<S: CaptureSink>(&mut self, work: &mut Work<'_, S>, position: StreamPosition) {
         let StreamPosition { lost_bytes, flow, .. } = position;
         if let Some(framer) = &mut self.framer {
@@ -200,8 +202,8 @@ impl Stream {
         }
     }
 
-    /// Decodes the block at `at` and returns where the next one starts; `None` if it is not whole, or
-    /// failed and that is unknown.
+    /// Decodes the block at `at` and returns the start of the next one; `None` if the block is
+    /// incomplete, or if a message failed and the next start is unknown.
     fn block<S: CaptureSink>(
         &mut self,
         work: &mut Work<'_, S>,
@@ -218,7 +220,7 @@ impl Stream {
             }
         };
         if block.is_one_message && block.start == self.held.len() {
-            // Not a byte of the message is there yet: its header is read again when there is.
+            // No byte of the message has arrived: its header is read again then.
             return Ok(None);
         }
         let mut at = block.start;
@@ -262,7 +264,7 @@ impl Stream {
         work.packet_failed(self.last, why);
     }
 
-    /// Reports what is held and will not be decoded, as the stream is at its end.
+    /// Reports held bytes that will not be decoded, at the end of the stream.
     fn report_rest<S: CaptureSink>(&self, work: &mut Work<'_, S>, flow: u64) {
         if self.is_abandoned {
             return;

@@ -10,14 +10,14 @@ use tickwire_feed::capture::Packet;
 use tickwire_feed::framing::{Block, Framing, FramingError, Segment, Segments, next_block};
 use tickwire_text::Header;
 
-/// How a capture is decoded.
+/// Settings of decoding a capture.
 pub(crate) struct Setup {
     pub(crate) program: Arc<Program>,
     pub(crate) options: DecoderOptions,
     pub(crate) framing: Framing,
 }
 
-/// Decoding one packet.
+/// State of decoding one packet.
 pub(crate) struct Work<'w, S> {
     pub(crate) setup: &'w Setup,
     pub(crate) sink: &'w mut S,
@@ -30,13 +30,13 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         Self { setup, sink, is_abandoned: false }
     }
 
-    /// A message that is not decoded.
+    /// Handles a message that cannot be decoded.
     pub(crate) fn message_failed(&mut self, place: MessagePlace, error: &Error, lost: Lost) {
         self.is_abandoned |= matches!(lost, Lost::Rest(_));
         self.sink.message_failed(place, error, &self.setup.program, lost);
     }
 
-    /// A packet that is abandoned for another reason.
+    /// Handles a packet that is abandoned for another reason.
     pub(crate) fn packet_failed(&mut self, place: PacketPlace, why: impl Display) {
         self.is_abandoned = true;
         self.sink.packet_failed(place, &why);
@@ -57,7 +57,7 @@ impl<'w, S: CaptureSink> Work<'w, S> {
             lose_dictionaries(&mut channel.decoder);
             let missing = packet.missing_bytes;
             let why = format_args!("the capture truncated it by {missing} bytes");
-            // Its last message may have failed for that, and the packet is abandoned once.
+            // Its last message may have failed for this reason; the packet is reported only once.
             match self.is_abandoned {
                 true => self.sink.packet_is_wrong_too(place, &why),
                 false => self.packet_failed(place, why),
@@ -66,7 +66,8 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         Ok(())
     }
 
-    /// Decodes what a framer found in a packet, or in a stream that the packet is a piece of.
+    /// Decodes the segments that a framer found in a packet, or in a stream that the packet belongs
+    /// to.
     pub(crate) fn segments(
         &mut self,
         decoder: &mut Decoder,
@@ -126,8 +127,8 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         Ok(())
     }
 
-    /// Decodes the messages of a block and returns where the next one starts; `None` if a message
-    /// failed and that is unknown.
+    /// Decodes the messages of a block and returns the start of the next one; `None` if a message
+    /// failed and the next start is unknown.
     fn block(
         &mut self,
         decoder: &mut Decoder,

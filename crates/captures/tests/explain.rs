@@ -11,7 +11,8 @@ use tickwire_feed::framing::Framing;
 const XML: &str = r#"<templates><template name="T" id="1">
     <uInt32 name="Id"><increment/></uInt32><string name="Text"/></template></templates>"#;
 
-/// Explains a packet of a feed with the framing of CME; returns what `write` made, and whether all was decoded.
+/// Explains a packet of a feed with CME's framing; returns the output of `write`, and true if all
+/// was decoded.
 fn explained(
     packet: &[u8],
     messages_max: u64,

@@ -1,4 +1,4 @@
-//! Captures cut into splits: together they are the capture, whatever lies in the index.
+//! Captures divided into splits: together the splits are the capture, whatever the index contains.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -12,7 +12,7 @@ use tickwire_feed::framing::Framing;
 const END: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(239, 1, 2, 3), 9000);
 const PACKETS: u64 = 1000;
 
-/// A directory of its own for each test.
+/// Creates a directory for one test.
 fn directory(test: &str) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plan").join(test);
     let _ = fs::remove_dir_all(&directory);
@@ -81,7 +81,7 @@ fn whole(path: &Path) -> (Read, Option<String>) {
     drain(&mut CaptureReader::open(file, CaptureOptions::new()).expect("a capture"))
 }
 
-/// What all splits have, each after a way through bytes.
+/// Returns the packets of all splits, each encoded and decoded again.
 fn of_splits(splits: &[Split]) -> (Read, Option<String>) {
     let (mut all, mut errors) = (Vec::new(), Vec::new());
     for split in splits {
@@ -116,7 +116,7 @@ fn splits_are_the_capture() {
         check(&path, 1000, 80);
         check(&path, 50_000, 2);
         check(&path, 1 << 20, 1);
-        // Cut anywhere: the last split meets what a reader of the whole meets.
+        // Truncated anywhere: the last split reports the same error as a reader of the whole.
         for len in [bytes.len() - 1, bytes.len() / 2 + 7, 30_011] {
             fs::write(&path, &bytes[..len]).expect("written");
             check(&path, 1000, 20);
@@ -141,7 +141,7 @@ fn an_index_is_kept_and_read_while_it_is_of_the_file() {
     assert!(!planned(&path, 100).was_indexed, "its marks are too far apart");
     assert!(planned(&path, 1000).was_indexed);
 
-    // Another file under the name, as long and with the same time.
+    // Another file of the same name, length and time.
     let modified = fs::metadata(&path).expect("metadata").modified().expect("a time");
     fs::write(&path, pcap(7)).expect("written");
     let set_modified = |time: SystemTime| {

@@ -1,4 +1,4 @@
-//! Checks across the values of a feed.
+//! Checks that involve several values of a feed.
 
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
@@ -8,16 +8,16 @@ use crate::config::{
     Address, BookKind, BooksBy, Channel, FeedConfig, KeyField, SeqNumSource, Settings,
 };
 
-/// A problem: the path of the value that shows it, and a message.
+/// A problem: the path of the value to report, and a message.
 type Problem = (String, String);
 
-/// True if a word is a valid channel name.
+/// Returns true if a word is a valid channel name.
 pub(crate) fn is_name(word: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     !word.is_empty() && word.len() <= 64 && word.chars().all(is_allowed)
 }
 
-/// True if a text is `HOST:PORT`.
+/// Returns true if a text is `HOST:PORT`.
 pub(crate) fn is_server(text: &str) -> bool {
     let parts = text.rsplit_once(':');
     parts.is_some_and(|(host, port)| {
@@ -25,15 +25,15 @@ pub(crate) fn is_server(text: &str) -> bool {
     })
 }
 
-/// True if a text is a plain decimal above 0.
+/// Returns true if a text is a plain decimal above 0.
 pub(crate) fn is_decimal(text: &str) -> bool {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     is_digits(whole) && is_digits(fraction) && text.bytes().any(|b| (b'1'..=b'9').contains(&b))
 }
 
-/// Everything that contradicts itself. `exists` says whether a file is there, `mentions` whether the
-/// text has a value at a path, which then was an error by itself if the model lacks it.
+/// Returns all contradictions. `exists` tells whether a file exists. `mentions` tells whether the
+/// text has a value at a path; if the model lacks that value, it was already reported as an error.
 pub(crate) fn problems(
     config: &FeedConfig,
     exists: impl Fn(&Path) -> bool,
@@ -77,7 +77,7 @@ pub(crate) fn problems(
     problems
 }
 
-/// The lines of a channel with their paths below it.
+/// Returns the lines of a channel, with their paths below it.
 fn addresses(channel: &Channel) -> impl Iterator<Item = (&'static str, &Address)> {
     [
         ("lines.a", &channel.lines.a),
@@ -207,7 +207,7 @@ fn replay_problems(path: &str, channel: &Channel, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Lines that would receive each other's packets. Channels may share a definition feed.
+/// Reports lines that would receive each other's packets. Channels may share a definition feed.
 fn shared_addresses(config: &FeedConfig, problems: &mut Vec<Problem>) {
     let mut seen: HashMap<(Ipv4Addr, u16), (String, bool)> = HashMap::new();
     for channel in &config.channels {

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use tickwire_feed::framing::{Framing, ParseFramingError, ResetPolicy};
 
-/// The channels of a feed, with settings that are defaults of all channels.
+/// The channels of a feed, and default settings for all channels.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FeedConfig {
     /// One line about the feed.
     pub description: Option<String>,
-    /// Settings of every channel that does not have its own.
+    /// Settings of every channel that does not set its own.
     pub defaults: Settings,
     /// The channels in the order of the file; names are unique.
     pub channels: Vec<Channel>,
@@ -24,7 +24,7 @@ pub struct FeedConfig {
 /// A channel: one sequence of numbered packets on one or two lines.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Channel {
-    /// The name that `--channel` takes.
+    /// Name of the channel, as passed to `--channel`.
     pub name: String,
     /// One line about the channel.
     pub description: Option<String>,
@@ -76,11 +76,11 @@ pub struct Replay {
     pub addresses: Vec<String>,
     /// Name and password.
     pub login: Login,
-    /// Most requests a session; the exchange refuses more.
+    /// Most requests per session; the exchange refuses more.
     pub requests_max: Option<u32>,
-    /// Most messages a request.
+    /// Most messages per request.
     pub messages_max: Option<u32>,
-    /// How long to wait for an answer.
+    /// Longest wait for an answer.
     pub timeout: Option<Duration>,
 }
 
@@ -119,15 +119,15 @@ pub struct Instrument {
 /// How a channel is decoded, arbitrated and kept in books. Absent values take the program's defaults.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// Template files that are one set together, relative to the feed file; none if absent.
+    /// Template files that form one set, relative to the feed file; empty if not set.
     pub templates: Vec<PathBuf>,
     /// Framing of the packets.
     pub framing: Option<FramingText>,
-    /// When dictionaries are reset, if not as the framing says.
+    /// When dictionaries are reset, if it differs from the framing.
     pub reset: Option<ResetPolicy>,
     /// Position of sequence numbers; derived from framing and templates if absent.
     pub seq_num: Option<SeqNumSource>,
-    /// Name or address of the local interface of lines that do not name theirs.
+    /// Name or address of the local interface, for lines that do not set theirs.
     pub interface: Option<String>,
     /// Lines A and B.
     pub arbitration: Arbitration,
@@ -140,15 +140,15 @@ pub struct Settings {
 /// How lines A and B are arbitrated.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arbitration {
-    /// How long to wait for a missing packet.
+    /// Longest wait for a missing packet.
     pub hold: Option<Duration>,
     /// How far one line may be behind the other.
     pub skew: Option<Duration>,
-    /// Longest silence of a line that is alive.
+    /// Longest silence of a line that still counts as alive.
     pub heartbeat: Option<Duration>,
-    /// Sequence numbers held while one is missing.
+    /// Most sequence numbers held while one is missing.
     pub held: Option<u32>,
-    /// How long to wait for a missing packet that one line alone can bring.
+    /// Longest wait for a missing packet that only one line can deliver.
     pub single_line_hold: Option<Duration>,
     /// True if sequence numbers restart only after a SequenceReset message.
     pub keep_numbering: Option<bool>,
@@ -157,7 +157,7 @@ pub struct Arbitration {
 /// How books become fresh again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recovery {
-    /// Sequence that reveals missing updates.
+    /// The numbers that reveal missing updates.
     pub continuity: Option<Continuity>,
     /// True if updates alone may make a book fresh.
     pub natural_refresh: Option<bool>,
@@ -174,11 +174,11 @@ pub struct Recovery {
 pub struct Books {
     /// How books name their levels.
     pub by: Option<BooksBy>,
-    /// Levels a side.
+    /// Levels per side.
     pub depth: Option<u32>,
     /// Kinds of books that are kept.
     pub kinds: Option<Vec<BookKind>>,
-    /// Fields that name an instrument together.
+    /// Fields that together identify an instrument.
     pub key: Option<Vec<KeyField>>,
     /// True if books are checked after each message.
     pub checks: Option<bool>,
@@ -188,7 +188,7 @@ pub struct Books {
     pub instruments_max: Option<u32>,
 }
 
-/// The text of a framing and what it means.
+/// The text of a framing, with its parsed form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FramingText {
     text: String,
@@ -196,12 +196,12 @@ pub struct FramingText {
 }
 
 impl FramingText {
-    /// The text: a preset, or a description such as `preamble=5,seq=0:4:be,reset=packet`.
+    /// Returns the text: a preset, or a description such as `preamble=5,seq=0:4:be,reset=packet`.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The framing.
+    /// Returns the framing.
     pub const fn framing(&self) -> &Framing {
         &self.framing
     }
@@ -246,7 +246,7 @@ macro_rules! words {
             /// All values, in the order to list them.
             pub const ALL: &'static [Self] = &[$(Self::$value),*];
 
-            /// The word of the file.
+            /// Returns the word used in the file.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$value => $word,)* }
             }
@@ -255,7 +255,7 @@ macro_rules! words {
 }
 
 words! {
-    /// Sequence that reveals missing updates.
+    /// The numbers that reveal missing updates.
     Continuity {
         /// Numbers of packets or messages.
         MsgSeqNum = "msgseqnum",
@@ -281,7 +281,7 @@ words! {
 words! {
     /// A kind of book (QuoteCondition 276).
     BookKind {
-        /// Outright and implied together.
+        /// Outright and implied levels together.
         Consolidated = "consolidated",
         /// Implied.
         Implied = "implied",

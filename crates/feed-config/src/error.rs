@@ -1,24 +1,24 @@
-//! Errors of a file, with their places.
+//! Errors of a file, with their positions.
 
 use std::error::Error;
 use std::fmt;
 
-/// Most errors reported of one file; the rest are counted.
+/// Most errors reported for one file; the rest are counted.
 pub const ERRORS_MAX: usize = 64;
 
 /// One error of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// Line, from 1; 0 where the error has no place in the file.
+    /// Line, from 1; 0 if the error has no position in the file.
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
-    /// The error and the expected value.
+    /// The error, with the expected value.
     pub message: String,
 }
 
 impl ConfigError {
-    /// An error at a byte of a text.
+    /// Creates an error at a byte of a text.
     pub(crate) fn at(text: &str, offset: usize, message: String) -> Self {
         let before = text.get(..offset).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -40,17 +40,17 @@ impl fmt::Display for ConfigError {
 
 impl Error for ConfigError {}
 
-/// All errors of a file, in the order of their places. Never empty.
+/// All errors of a file, in the order of their positions. Never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Errors {
     /// The first [`ERRORS_MAX`] of them.
     pub errors: Vec<ConfigError>,
-    /// How many more there are.
+    /// How many more errors there are.
     pub omitted: usize,
 }
 
 impl Errors {
-    /// Sorts errors by place and drops those beyond the limit.
+    /// Sorts errors by position and drops those beyond the limit.
     pub(crate) fn new(mut errors: Vec<ConfigError>) -> Self {
         errors.sort_by_key(|error| (error.line, error.column));
         errors.dedup();

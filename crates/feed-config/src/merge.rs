@@ -1,9 +1,9 @@
-//! Settings of a channel over those of the feed.
+//! Merges the settings of a channel with those of the feed.
 
 use crate::config::{Arbitration, Books, Channel, FeedConfig, Recovery, Settings};
 use std::path::PathBuf;
 
-/// Takes each named field of `$own`, or of `$other` where it is absent.
+/// Takes each named field of `$own`, or of `$other` if absent.
 macro_rules! or {
     ($own:expr, $other:expr, $type:ident { $($field:ident),* }) => {
         $type { $($field: $own.$field.clone().or_else(|| $other.$field.clone())),* }
@@ -15,7 +15,7 @@ impl Settings {
         if self.templates.is_empty() { &defaults.templates } else { &self.templates }
     }
 
-    /// These settings, with absent ones taken from `defaults`.
+    /// Returns these settings, with absent ones taken from `defaults`.
     pub fn or(&self, defaults: &Self) -> Self {
         let (own, other) = (&self.arbitration, &defaults.arbitration);
         let arbitration = or!(
@@ -52,17 +52,17 @@ impl Settings {
 }
 
 impl FeedConfig {
-    /// The channel of this name.
+    /// Returns the channel with this name.
     pub fn channel(&self, name: &str) -> Option<&Channel> {
         self.channels.iter().find(|channel| channel.name == name)
     }
 
-    /// All settings of a channel: its own, and the feed's where it has none.
+    /// Returns all settings of a channel: its own, and the feed's for the others.
     pub fn settings(&self, channel: &Channel) -> Settings {
         channel.settings.or(&self.defaults)
     }
 
-    /// The template files of a channel, relative to the working directory.
+    /// Returns the template files of a channel, relative to the working directory.
     pub fn templates(&self, channel: &Channel) -> Vec<PathBuf> {
         let paths = channel.settings.templates_or(&self.defaults).iter();
         paths.map(|path| self.dir.join(path)).collect()

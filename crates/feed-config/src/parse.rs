@@ -1,4 +1,4 @@
-//! From TOML to the model.
+//! Parses TOML into the model.
 
 use std::error::Error;
 use std::fmt;
@@ -25,7 +25,7 @@ use crate::suggest::did_you_mean;
 pub const TEXT_BYTES_MAX: usize = 4 << 20;
 /// Most channels of a file.
 pub const CHANNELS_MAX: usize = 4096;
-/// Most instruments of a channel that a file names.
+/// Most instruments that a file may define for a channel.
 const INSTRUMENTS_MAX: usize = 65_536;
 /// Most servers of a replay service.
 const SERVERS_MAX: usize = 16;
@@ -40,19 +40,19 @@ pub const HOLD_MAX: Duration = Duration::from_secs(10);
 pub const SKEW_MAX: Duration = Duration::from_secs(30);
 /// Longest heartbeat interval and silence.
 pub const SILENCE_MAX: Duration = Duration::from_secs(24 * 3600);
-/// Most updates that can be held for stale books, for one or for all together.
+/// Most updates that can be held for stale books, for one book or for all together.
 pub const UPDATES_HELD_LIMIT: u32 = 1 << 24;
-/// Most instruments that the limit of a channel can be set to.
+/// Largest limit of a channel's instruments.
 pub const INSTRUMENTS_LIMIT: u32 = 1 << 24;
 const TIMEOUT_MAX: Duration = Duration::from_secs(600);
 const HELD_MAX: u32 = 1 << 20;
 const DEPTH_MAX: u32 = 10_000;
 
-/// Keys of settings, at the top of the file and in channels.
+/// Keys of settings, allowed at the top of the file and in channels.
 const SETTINGS: [&str; 8] =
     ["templates", "framing", "reset", "seq_num", "interface", "arbitration", "recovery", "books"];
 
-/// Why a feed file cannot be used.
+/// Reason why a feed file cannot be used.
 #[derive(Debug)]
 pub enum LoadError {
     /// It cannot be read.
@@ -79,10 +79,10 @@ impl fmt::Display for LoadError {
 impl Error for LoadError {}
 
 impl FeedConfig {
-    /// Parses a feed file. Files that it names are not looked for; [`load`](Self::load) does that.
+    /// Parses a feed file. Does not check that the files it names exist; [`load`](Self::load) does.
     ///
     /// # Errors
-    /// Everything that is wrong in the text, in the order of its places.
+    /// All errors in the text, in the order of their positions.
     pub fn parse(text: &str) -> Result<Self, Errors> {
         Self::parse_where(text, |_| true)
     }
@@ -90,7 +90,7 @@ impl FeedConfig {
     /// Reads and parses a feed file, and checks that the files it names exist.
     ///
     /// # Errors
-    /// [`LoadError`] if it cannot be read, or everything that is wrong in it.
+    /// [`LoadError`] if the file cannot be read, or all errors in it.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
         let mut bytes = Vec::new();
         let file = std::fs::File::open(path).map_err(LoadError::Read)?;
@@ -114,7 +114,7 @@ impl FeedConfig {
             findings.error(offset, error.message().trim_end().replace('\n', ", "));
         }
         let config = feed(&Table::root(document.get_ref()), &mut findings);
-        // What recovery leaves of a broken document would give errors that are none.
+        // The recovered parts of a document with syntax errors would cause misleading errors.
         if syntax_errors.is_empty() {
             let mentions = |path: &str| findings.mentions(path);
             for (path, message) in check::problems(&config, exists, mentions) {
@@ -302,7 +302,7 @@ fn settings(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Settings {
     }
 }
 
-/// One file, or an array of files that are one set together.
+/// Reads one file, or an array of files that form one set.
 fn template_files(item: &Item<'_, '_>, findings: &mut Findings<'_>) -> Vec<PathBuf> {
     let items = match item.is_array() {
         true => item.elements(TEMPLATE_FILES_MAX, findings).unwrap_or_default(),

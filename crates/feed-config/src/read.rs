@@ -1,4 +1,4 @@
-//! Reading a TOML document by hand: every value with its place, every error collected.
+//! Reads a TOML document by hand: keeps the position of every value and collects every error.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 use crate::error::ConfigError;
 use crate::suggest::did_you_mean;
 
-/// Findings so far.
+/// Errors and positions so far.
 pub(crate) struct Findings<'t> {
     text: &'t str,
     errors: Vec<ConfigError>,
@@ -24,12 +24,12 @@ impl<'t> Findings<'t> {
         Self { text, errors: Vec::new(), places: HashMap::new() }
     }
 
-    /// Notes an error at a byte of the text.
+    /// Records an error at a byte of the text.
     pub(crate) fn error(&mut self, offset: usize, message: String) {
         self.errors.push(ConfigError::at(self.text, offset, message));
     }
 
-    /// Notes an error at a value, or at the nearest table around it.
+    /// Records an error at a value, or at the nearest table around it.
     pub(crate) fn error_at(&mut self, path: &str, message: String) {
         let mut path = path;
         loop {
@@ -43,7 +43,7 @@ impl<'t> Findings<'t> {
         }
     }
 
-    /// True if the text has a value at this path that was read.
+    /// Returns true if the text has a value at this path that was read.
     pub(crate) fn mentions(&self, path: &str) -> bool {
         self.places.contains_key(path)
     }
@@ -84,14 +84,14 @@ impl<'d, 'i> Table<'d, 'i> {
         self.table.contains_key(key)
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub(crate) fn get(&self, key: &str, findings: &mut Findings<'_>) -> Option<Item<'d, 'i>> {
         let item = self.item(key, self.table.get(key)?);
         findings.places.insert(item.path.clone(), item.offset);
         Some(item)
     }
 
-    /// All keys with their values in the order of the file, and the offsets of the keys.
+    /// Returns all keys with their values in the order of the file, and the offsets of the keys.
     pub(crate) fn items(&self, findings: &mut Findings<'_>) -> Vec<(String, usize, Item<'d, 'i>)> {
         let mut items: Vec<_> = self
             .table
@@ -109,7 +109,7 @@ impl<'d, 'i> Table<'d, 'i> {
         items
     }
 
-    /// Notes keys that are not among `known`.
+    /// Records an error for each key that is not in `known`.
     pub(crate) fn refuse_unknown(&self, known: &[&str], findings: &mut Findings<'_>) {
         for key in self.table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())) {
             let name = key.get_ref();
@@ -144,7 +144,7 @@ impl<'d, 'i> Item<'d, 'i> {
         }
     }
 
-    /// A string that is neither empty nor of several lines.
+    /// Reads a string that is neither empty nor of several lines.
     pub(crate) fn line(&self, findings: &mut Findings<'_>) -> Option<String> {
         let text = self.text(findings)?;
         if text.is_empty() || text.contains(char::is_control) {
@@ -179,7 +179,7 @@ impl<'d, 'i> Item<'d, 'i> {
         })
     }
 
-    /// A string of another type's form.
+    /// Reads a string and parses it as another type; `form` describes that type.
     pub(crate) fn parsed<T: FromStr>(&self, form: &str, findings: &mut Findings<'_>) -> Option<T> {
         let text = self.text(findings)?;
         text.parse().ok().or_else(|| {
@@ -188,7 +188,7 @@ impl<'d, 'i> Item<'d, 'i> {
         })
     }
 
-    /// One of several words.
+    /// Reads one of several words.
     pub(crate) fn word<T: Copy>(
         &self,
         words: &[T],
@@ -205,7 +205,7 @@ impl<'d, 'i> Item<'d, 'i> {
         })
     }
 
-    /// A duration with its unit, such as `2ms`, within bounds.
+    /// Reads a duration with its unit, such as `2ms`, within bounds.
     pub(crate) fn duration(
         &self,
         range: RangeInclusive<Duration>,
@@ -230,7 +230,7 @@ impl<'d, 'i> Item<'d, 'i> {
         })
     }
 
-    /// The elements of an array, at most `len_max`.
+    /// Returns the elements of an array, at most `len_max`.
     pub(crate) fn elements(
         &self,
         len_max: usize,

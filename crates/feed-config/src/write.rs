@@ -1,4 +1,4 @@
-//! From the model to TOML that people read.
+//! Writes the model as readable TOML.
 
 use std::fmt::Display;
 use std::fmt::Write as _;
@@ -24,7 +24,7 @@ impl FeedConfig {
     }
 }
 
-/// A string in quotes.
+/// Returns a string in quotes.
 fn quoted(text: &str) -> String {
     Value::String(text.to_owned()).to_string()
 }
@@ -59,7 +59,7 @@ impl Document {
         self.text(key, text.as_deref());
     }
 
-    /// A table whose keys are written by `fill`; no heading if there are none.
+    /// Writes a table whose keys `fill` writes; omits the heading if there are none.
     fn table(&mut self, path: &str, fill: impl FnOnce(&mut Self)) {
         let mut body = Self::default();
         fill(&mut body);
@@ -92,7 +92,7 @@ impl Document {
         self.text("interface", settings.interface.as_deref());
     }
 
-    /// Settings with their tables; `prefix` is empty or ends with a dot.
+    /// Writes settings with their tables; `prefix` is empty or ends with a dot.
     fn settings(&mut self, prefix: &str, settings: &Settings) {
         self.settings_keys(settings);
         let arbitration = &settings.arbitration;

@@ -1,4 +1,4 @@
-//! Exchanges' configuration XML becomes feed files.
+//! Exchanges' configuration XML is converted to feed files.
 
 use std::path::Path;
 use tickwire_testing::shared;
@@ -13,7 +13,7 @@ const LIBTRADING: &str = include_str!("../testdata/libtrading.xml");
 
 fn imported(text: &str) -> Imported {
     let imported = import(text, Path::new("templates.xml")).unwrap();
-    // Every import is a feed file that can be read back.
+    // Every import gives a feed file that can be read back.
     let written = imported.config.to_toml();
     assert_eq!(FeedConfig::parse(&written).unwrap(), imported.config, "{written}");
     imported
@@ -31,7 +31,7 @@ fn names(imported: &Imported) -> Vec<&str> {
     imported.config.channels.iter().map(|channel| channel.name.as_str()).collect()
 }
 
-/// Lines in short: `source@group:port`.
+/// Returns lines in short form: `source@group:port`.
 fn short(lines: &Lines) -> [String; 2] {
     [&lines.a, &lines.b].map(|address| match address {
         None => String::new(),
@@ -153,7 +153,7 @@ fn errors_have_lines() {
     }
 }
 
-/// The reader's configuration beside the project: its captures become a channel.
+/// The configuration of libtrading's reader beside the project: its captures become a channel.
 #[test]
 fn a_readers_configuration_of_the_corpus() {
     let Some(path) = shared("corpus/moex_forts/moex_forts_2013.config.xml") else { return };

@@ -1,4 +1,4 @@
-//! Feed files: what they mean, every error with its place, and the round trip.
+//! Feed files: parsed values, every error with its position, and the round trip.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +13,7 @@ fn feed() -> FeedConfig {
     FeedConfig::parse(FULL).unwrap()
 }
 
-/// A channel that is complete, behind `head`.
+/// Returns `head` with a complete channel after it.
 fn with(head: &str) -> String {
     format!(
         "templates = \"t.xml\"\n{head}\n[channels.x.lines]\na = {{ group = \"233.252.0.1\", port = 9001 }}\n"
@@ -69,7 +69,7 @@ fn what_is_written_is_read_back() {
     let config = feed();
     let text = config.to_toml();
     assert_eq!(FeedConfig::parse(&text).unwrap(), config, "{text}");
-    // Written text is stable.
+    // The written text is stable.
     assert_eq!(FeedConfig::parse(&text).unwrap().to_toml(), text);
 }
 
@@ -243,7 +243,7 @@ fn passwords_are_not_in_debug_output() {
     assert!(config.to_toml().contains("geheim"));
 }
 
-/// The example of the reference page is a feed file without errors.
+/// The example in the reference page is a feed file without errors.
 #[test]
 fn the_documented_example_is_right() {
     let page = include_str!("../../../docs/feed-file.md");

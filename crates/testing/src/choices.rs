@@ -1,11 +1,12 @@
-//! Choices that a test makes: from a seed, or from a tape that property tests shrink.
+//! Choices of a test: from a seed, or from a tape that property tests shrink.
 
 use fastrand::Rng;
 
 /// Draws the choices of a test.
 ///
-/// A seed gives an endless sequence. A tape gives choices word by word: a property test draws the tape, so a failure shrinks to
-/// a short tape of small words, which means few, simple choices. Behind its end every choice is the first one.
+/// A seed gives an endless sequence. A tape gives choices word by word: a property test draws the
+/// tape, so a failure shrinks to a short tape of small words, which means few, simple choices.
+/// After its end, every choice is the first one.
 #[derive(Clone, Debug)]
 pub struct Choices {
     tape: std::vec::IntoIter<u16>,
@@ -13,22 +14,23 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// The choices of a seed, the same in every run.
+    /// Returns the choices of a seed, equal in every run.
     pub fn seeded(seed: u64) -> Self {
         Self::tape_then_seed(Vec::new(), seed)
     }
 
-    /// The choices of a tape; the first one behind its end.
+    /// Returns the choices of a tape; after its end, always the first one.
     pub fn tape(words: Vec<u16>) -> Self {
         Self { tape: words.into_iter(), then: None }
     }
 
-    /// The choices of a tape, then those of a seed: for runs that only end if something happens.
+    /// Returns the choices of a tape, then those of a seed: for runs that only end if something
+    /// happens.
     pub fn tape_then_seed(words: Vec<u16>, seed: u64) -> Self {
         Self { tape: words.into_iter(), then: Some(Rng::with_seed(seed)) }
     }
 
-    /// Any number; on a tape four words, the lowest first.
+    /// Returns any number; it takes four words of a tape, the lowest first.
     pub fn number(&mut self) -> u64 {
         if self.tape.as_slice().is_empty() {
             return self.then.as_mut().map_or(0, |random| random.u64(..));
@@ -36,7 +38,7 @@ impl Choices {
         self.tape.by_ref().take(4).enumerate().map(|(at, word)| u64::from(word) << (16 * at)).sum()
     }
 
-    /// A number below `count`.
+    /// Returns a number below `count`.
     ///
     /// # Panics
     /// If `count` is 0.
@@ -49,7 +51,7 @@ impl Choices {
         number % count
     }
 
-    /// An index below `len`.
+    /// Returns an index below `len`.
     ///
     /// # Panics
     /// If `len` is 0.
@@ -57,15 +59,15 @@ impl Choices {
         self.below(len as u64) as usize
     }
 
-    /// One of `values`.
+    /// Returns one of `values`.
     ///
     /// # Panics
-    /// If there is none.
+    /// If `values` is empty.
     pub fn of<T: Copy>(&mut self, values: &[T]) -> T {
         values[self.index(values.len())]
     }
 
-    /// True once in `times`; the first choice is false.
+    /// Returns true once in `times`; the first choice is false.
     pub fn once_in(&mut self, times: u64) -> bool {
         self.below(times) == times - 1
     }

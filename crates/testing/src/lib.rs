@@ -91,13 +91,15 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
-/// Returns the path of a file of conformance cases, one a line: `fast.jsonl` or `opra.jsonl` in this crate's folder `vectors`.
+/// Returns the path of a file of conformance cases, one per line: `fast.jsonl` or `opra.jsonl` in
+/// this crate's folder `vectors`.
 pub fn vectors(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors").join(file)
 }
 
-/// Returns the path of a capture that is public: `public` in the folder `captures`, which `.ci/fetch-captures` fills, or `beside` in
-/// `../shared`. Skips and returns `None` where neither exists.
+/// Returns the path of a public capture: `public` in the folder `captures`, which
+/// `.ci/fetch-captures` fills, or `beside` in `../shared`. Skips and returns `None` if neither
+/// exists.
 ///
 /// # Panics
 /// As [`skip`].

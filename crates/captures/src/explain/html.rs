@@ -6,8 +6,8 @@ use super::lines::{Emphasis, Line, TITLES, hex};
 use super::text::{rest, title};
 use super::{Explained, Part};
 
-/// A style sheet for what [`write_html`] writes, within an element of class `tickwire-explain`. Colours are distinguished on
-/// light and dark pages, and by those who see fewer of them.
+/// A style sheet for the output of [`write_html`], within an element of class `tickwire-explain`.
+/// Colours can be distinguished on light and dark pages, and by people with colour blindness.
 pub const STYLE: &str = "\
 .tickwire-explain table { border-collapse: collapse; margin: 0.3em 0 1em; }
 .tickwire-explain th, .tickwire-explain td { text-align: left; vertical-align: top; padding: 0 0.8em 0 0;
@@ -24,7 +24,7 @@ pub const STYLE: &str = "\
 /// Writes a part: a paragraph, or a heading and a table.
 ///
 /// # Errors
-/// Those of the output.
+/// Errors of the output.
 pub fn write_html(out: &mut dyn Write, part: &Part<'_>) -> io::Result<()> {
     match part {
         Part::Preamble { bytes, seq_num } => {
@@ -81,7 +81,7 @@ const fn class(emphasis: Emphasis) -> Option<&'static str> {
     }
 }
 
-/// A text in which nothing is markup.
+/// Escapes a text so that nothing in it is markup.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {

@@ -5,7 +5,7 @@ use super::rows::Row;
 
 /// Bytes of a field on one line.
 const BYTES_PER_LINE: usize = 8;
-/// Most lines of a field or presence map.
+/// Most lines for a field or presence map.
 const LINES_MAX: usize = 64;
 /// Bits of a presence map in a byte.
 const MAP_BITS: usize = 7;
@@ -42,7 +42,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// The lines of a row of a message.
+    /// Returns the lines of a row of a message.
     pub(super) fn of(message: &Explained<'_>, row: &Row) -> Vec<Self> {
         let at = row.bytes.start.saturating_sub(message.offset);
         let bytes = message.bytes.get(at..at + row.bytes.len()).unwrap_or_default();
@@ -52,7 +52,7 @@ impl Line {
         }
     }
 
-    /// A line for each byte of a presence map, with what its bits are for.
+    /// Returns a line for each byte of a presence map, with the purpose of its bits.
     fn map(row: &Row, bytes: &[u8], bits: &[String]) -> Vec<Self> {
         let line = |(index, byte): (usize, &u8)| {
             let names = bits.iter().skip(index * MAP_BITS).take(MAP_BITS);
@@ -70,7 +70,7 @@ impl Line {
         lines
     }
 
-    /// Returns the number of bytes that are not shown.
+    /// Returns a line with the number of bytes that are not shown.
     fn more(bytes: usize) -> Option<Self> {
         let mut line = Self::default();
         line.cells[1] = (format!("and {bytes} more"), Emphasis::Quiet);

@@ -1,8 +1,10 @@
-//! One packet explained byte by byte.
+//! Explains one packet byte by byte.
 //!
-//! An [`Explainer`] decodes a packet and hands each [`Part`] of it to a sink: the preamble, and for each message its
-//! presence map and what each bit is for, the template id, and for each field its offset, bytes, type, operator,
-//! presence-map bit, value, and the dictionary entry before and after. [`write_text`] and [`write_html`] show a part.
+//! An [`Explainer`] decodes a packet and passes each [`Part`] of it to a sink. The parts are the
+//! preamble and the messages. For each message they contain the presence map with the purpose of
+//! each bit, the template id, and for each field its offset, bytes, type, operator, presence-map
+//! bit, value, and the dictionary entry before and after. [`write_text`] and [`write_html`] print a
+//! part.
 
 mod html;
 mod lines;
@@ -24,7 +26,7 @@ pub use html::{STYLE, write_html};
 pub use lines::{Emphasis, Line, TITLES};
 pub use text::write_text;
 
-/// Longest packet explained: a raw file is one.
+/// Longest packet that is explained, in bytes; a raw file is one packet.
 const PACKET_BYTES_MAX: usize = 16 << 20;
 
 /// A piece of a packet.
@@ -32,18 +34,18 @@ const PACKET_BYTES_MAX: usize = 16 << 20;
 pub enum Part<'s> {
     /// Bytes before the FAST bytes.
     Preamble {
-        /// As they are in the packet; never empty.
+        /// The bytes as they are in the packet; never empty.
         bytes: &'s [u8],
         /// The sequence number in it.
         seq_num: Option<u64>,
     },
     /// A message.
     Message(Explained<'s>),
-    /// An error of the packet outside its messages.
+    /// An error in the packet outside its messages.
     Wrong(String),
 }
 
-/// A message, or what of it could be decoded.
+/// A message, or its decoded part.
 #[derive(Debug)]
 pub struct Explained<'s> {
     /// Offset in the packet.
@@ -54,13 +56,13 @@ pub struct Explained<'s> {
     pub len: Option<usize>,
     /// Steps beyond those in [`Explained::lines`].
     pub omitted: u64,
-    /// Why it cannot be decoded.
+    /// Position and text of the error, if it cannot be decoded.
     pub error: Option<Stopped>,
     rows: Vec<Row>,
 }
 
 impl Explained<'_> {
-    /// The table, a line at a time.
+    /// Returns the table, one line at a time.
     pub fn lines(&self) -> impl Iterator<Item = Line> {
         self.rows.iter().flat_map(|row| Line::of(self, row))
     }
@@ -69,7 +71,7 @@ impl Explained<'_> {
 /// Position at which decoding of a message failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stopped {
-    /// With template, field and offset in the packet.
+    /// The error, with template, field and offset in the packet.
     pub text: String,
     /// Offset in [`Explained::bytes`].
     pub at: usize,
@@ -84,15 +86,17 @@ pub struct Explainer<'p> {
 }
 
 impl<'p> Explainer<'p> {
-    /// An explainer of messages of a program; one that was compiled with constants shows those too.
+    /// Creates an explainer for messages of a program; if that was compiled with constants, they
+    /// are shown too.
     pub fn new(program: &'p Program, framing: Framing) -> Self {
         Self { program, outline: Outline::of(program), framing }
     }
 
-    /// Hands the parts of a packet to `sink`, at most `messages_max` messages. Returns whether all of it was decoded.
+    /// Passes the parts of a packet to `sink`, at most `messages_max` messages. Returns true if all
+    /// of it was decoded.
     ///
     /// # Errors
-    /// Those of `sink`.
+    /// Errors of `sink`.
     pub fn packet<E>(
         &self,
         channel: &mut Channel,
@@ -114,7 +118,7 @@ impl<'p> Explainer<'p> {
         Ok(is_right)
     }
 
-    /// Decodes a packet for its dictionaries alone.
+    /// Decodes a packet only to update the dictionaries.
     fn pass(&self, channel: &mut Channel, packet: &Packet<'_>) {
         for segment in channel.framer.split(packet.bytes).flatten() {
             if segment.reset_before {
@@ -147,12 +151,13 @@ impl<'p> Explainer<'p> {
         }
     }
 
-    /// Decodes the packets of a capture before one, so that dictionaries are as they were, and hands it to `found` with its
-    /// channel. `None` if the capture has no such packet; a raw file is one packet. `remark` is told what
-    /// [`Channels::channel`] tells.
+    /// Decodes the packets of a capture before `wanted`, so that dictionaries are in the right
+    /// state, and passes the packet at `wanted` to `found` with its channel. Returns `None` if the
+    /// capture has no such packet; a raw file is one packet. `remark` is called as by
+    /// [`Channels::channel`].
     ///
     /// # Errors
-    /// Those of the capture before the packet.
+    /// Errors of the capture before the packet.
     pub fn find<R: Read, T>(
         &self,
         reader: &mut CaptureReader<R>,
@@ -180,7 +185,7 @@ impl<'p> Explainer<'p> {
 /// A packet being explained.
 struct Explaining<'e, 'p, E> {
     explainer: &'e Explainer<'p>,
-    /// Messages that may follow.
+    /// Number of messages that may follow.
     left: u64,
     sink: &'e mut dyn FnMut(Part<'_>) -> Result<(), E>,
 }

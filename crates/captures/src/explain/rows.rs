@@ -1,4 +1,4 @@
-//! The steps of a decoding as rows of text.
+//! The steps of decoding as rows of text.
 
 use std::ops::Range;
 use tickwire_fast::template::{FieldType, Operator, Operators, Value};
@@ -16,11 +16,11 @@ const TEXT_MAX: usize = 2000;
 /// One line of an explanation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// How deep in groups and sequences.
+    /// Nesting depth in groups and sequences.
     pub depth: usize,
-    /// Its bytes in the packet; empty if nothing of it is there.
+    /// Its bytes in the packet; empty if it has none.
     pub bytes: Range<usize>,
-    /// Name of the field, or what else it is.
+    /// Name of the field, or a heading.
     pub name: String,
     /// True if `name` is not the name of a field.
     pub is_heading: bool,
@@ -34,20 +34,20 @@ pub struct Row {
     pub value: String,
     /// Dictionary entry, before and after.
     pub dictionary: String,
-    /// For a presence map, what each of its bits is for.
+    /// For a presence map, the purpose of each of its bits.
     pub map_bits: Option<Vec<String>>,
     /// True if the entry changed.
     pub changes_dictionary: bool,
 }
 
 impl Row {
-    /// The name, indented by depth.
+    /// Returns the name, indented by depth.
     pub fn indented_name(&self) -> String {
         format!("{}{}", "  ".repeat(self.depth), self.name)
     }
 }
 
-/// Turns events into rows.
+/// Converts events to rows.
 pub struct Rows<'p> {
     program: &'p Program,
     outline: &'p Outline<'p>,
@@ -57,13 +57,13 @@ pub struct Rows<'p> {
     rows: Vec<Row>,
     /// Rows beyond [`ROWS_MAX`].
     omitted: u64,
-    /// For each presence map the row of it and the bits used so far.
+    /// For each presence map, the index of its row and the purposes of the bits used so far.
     maps: Vec<(usize, Vec<String>)>,
     open_maps: Vec<Option<usize>>,
 }
 
 impl<'p> Rows<'p> {
-    /// No rows yet, of a message that stands at `base` in the packet.
+    /// Creates an empty list of rows, for a message at `base` in the packet.
     pub fn new(program: &'p Program, outline: &'p Outline<'p>, base: usize) -> Self {
         Self {
             program,
@@ -77,7 +77,7 @@ impl<'p> Rows<'p> {
         }
     }
 
-    /// The rows, and how many more there would be.
+    /// Returns the rows, and the number of omitted ones.
     pub fn finish(mut self) -> (Vec<Row>, u64) {
         for (row, bits) in self.maps {
             self.rows[row].map_bits = Some(bits);
@@ -85,7 +85,7 @@ impl<'p> Rows<'p> {
         (self.rows, self.omitted)
     }
 
-    /// Takes the next event.
+    /// Handles the next event.
     pub fn event(&mut self, event: &TraceEvent) {
         match event {
             TraceEvent::PresenceMap { bytes, owner } => self.map(bytes, *owner),
@@ -106,7 +106,7 @@ impl<'p> Rows<'p> {
         }
     }
 
-    /// The row of an optional group's presence is its heading.
+    /// The row of an optional group's presence serves as its heading.
     fn begin_group(&mut self, field: FieldRef) {
         if !self.program.field(field).optional {
             self.heading(self.name(field));
@@ -179,7 +179,7 @@ impl<'p> Rows<'p> {
         });
     }
 
-    /// Notes in the row of the innermost map what a bit is for.
+    /// Records the purpose of a bit in the row of the innermost map.
     fn use_bit(&mut self, bit: MapBit, name: &str) {
         if let Some(&Some(map)) = self.open_maps.last()
             && !self.is_full()
@@ -298,7 +298,7 @@ fn previous_text(previous: &PreviousValue) -> String {
     }
 }
 
-/// At most [`TEXT_MAX`] characters of a text, and how many more it has.
+/// Returns at most [`TEXT_MAX`] characters of a text, and the number of omitted ones.
 fn shortened(mut text: String) -> String {
     if let Some((end, _)) = text.char_indices().nth(TEXT_MAX) {
         let more = text[end..].chars().count();

@@ -1,4 +1,4 @@
-//! Parts of a packet as lines of text.
+//! Prints parts of a packet as lines of text.
 
 use std::io::{self, Write};
 
@@ -7,13 +7,13 @@ use super::{Explained, Part, Stopped};
 
 /// Widest value that the dictionary column makes room for.
 const VALUE_WIDTH_MAX: usize = 28;
-/// Bytes shown where decoding stopped.
+/// Bytes printed after the position at which decoding failed.
 const BYTES_SHOWN_MAX: usize = 24;
 
-/// Writes a part. `paint` gives a text the colours of its emphasis, or leaves it as it is.
+/// Writes a part. `paint` colours a text by its emphasis, or returns it unchanged.
 ///
 /// # Errors
-/// Those of the output.
+/// Errors of the output.
 pub fn write_text(
     out: &mut dyn Write,
     part: &Part<'_>,
@@ -73,9 +73,9 @@ pub(super) fn rest(message: &Explained<'_>, stopped: &Stopped) -> String {
 
 fn widths(message: &Explained<'_>) -> [usize; 8] {
     let mut widths = TITLES.map(str::len);
-    // Lines are made twice, so that not all of them have to be held.
+    // Lines are created twice, so that they need not all be held in memory.
     for line in message.lines() {
-        // The last two columns of a line may be long: they do not push others apart.
+        // The last two columns of a line may be long; they do not widen the columns.
         for (width, (text, _)) in widths.iter_mut().zip(&line.cells[..6]) {
             *width = text.chars().count().max(*width);
         }

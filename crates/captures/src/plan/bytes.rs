@@ -1,13 +1,14 @@
-//! Numbers and texts as bytes, for indexes and splits.
+//! Encodes numbers and texts for indexes and splits.
 
-/// FNV-1a of 64 bits: tells files apart that differ by chance, not by intent.
+/// Returns the 64-bit FNV-1a hash: it distinguishes files that differ by accident, not by intent.
 pub(super) fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, |digest, byte| {
         (digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3)
     })
 }
 
-/// Appends a number: seven bits a byte, the lowest first, the highest bit set where more follow.
+/// Appends a number, seven bits per byte, the lowest first; the highest bit is set if more bytes
+/// follow.
 pub(super) fn push(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -16,13 +17,13 @@ pub(super) fn push(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Appends bytes behind their number.
+/// Appends bytes after their count.
 pub(super) fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     push(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
-/// Takes a number; `None` where there is none.
+/// Takes a number; `None` if there is no valid one.
 pub(super) fn take(from: &mut &[u8]) -> Option<u64> {
     let mut number = 0_u64;
     for shift in (0..u64::BITS).step_by(7) {
@@ -40,7 +41,7 @@ pub(super) fn take(from: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Takes bytes behind their number.
+/// Takes bytes after their count.
 pub(super) fn take_bytes<'b>(from: &mut &'b [u8]) -> Option<&'b [u8]> {
     let len = usize::try_from(take(from)?).ok()?;
     let (bytes, rest) = from.split_at_checked(len)?;

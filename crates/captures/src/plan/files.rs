@@ -35,7 +35,7 @@ fn list(directory: &Path, captures: &mut Vec<PathBuf>) -> Result<(), PlanError> 
         if name.starts_with(['.', '_']) {
             continue;
         }
-        // Directories behind links are not followed: they may lead back.
+        // Links to directories are not followed, because they may form a cycle.
         if entry.file_type().map_err(wrong)?.is_dir() {
             list(&entry.path(), captures)?;
         } else if is_named_as_capture(&name) {

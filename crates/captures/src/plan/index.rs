@@ -1,4 +1,4 @@
-//! The index of a capture: marks in it, and which file it is of.
+//! The index of a capture: marks in it, and the identity of its file.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,26 +12,26 @@ use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, Mark};
 /// Suffix of an index, after the name of its capture.
 pub const INDEX_SUFFIX: &str = ".tickwire-index";
 
-/// Bytes between two marks, at most.
+/// Largest distance of two marks, in bytes.
 pub(super) const STEP_BYTES_MAX: u64 = 1 << 20;
 
 /// First bytes of an index, with the version of its layout.
 const MAGIC: &[u8; 8] = b"TWINDEX1";
 
-/// Bytes between two calls of the progress.
+/// Bytes between two calls of the progress function.
 const PROGRESS_BYTES: u64 = 16 << 20;
 
 /// Marks in a capture.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Index {
     identity: Identity,
-    /// When the file was changed last, nanoseconds since 1970-01-01 UTC.
+    /// Time of the file's last change, nanoseconds since 1970-01-01 UTC.
     modified_ns: u64,
-    /// As it was named.
+    /// The format that the caller named, if any.
     format: Option<Format>,
-    /// Bytes between two marks, at least.
+    /// Smallest distance of two marks, in bytes.
     pub(super) step_bytes: u64,
-    /// In the order of the file.
+    /// Marks in the order of the file.
     marks: Vec<Mark>,
     /// Packets of the capture.
     packets: u64,
@@ -42,8 +42,8 @@ pub(super) fn modified_ns(file: &File) -> io::Result<u64> {
     Ok(u64::try_from(modified.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Path of the index of a capture. In a directory for many captures its name distinguishes their
-/// directories.
+/// Returns the path of the index of a capture. In a directory for the indexes of many captures, its
+/// name includes the capture's directory.
 pub(super) fn place(path: &Path, directory: Option<&Path>) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(INDEX_SUFFIX);
@@ -56,7 +56,8 @@ pub(super) fn place(path: &Path, directory: Option<&Path>) -> PathBuf {
 }
 
 impl Index {
-    /// Reads a capture and marks it. What is broken in its middle ends the marks, and is in the last split.
+    /// Reads a capture and marks it. An error in its middle ends the marks; the rest is in the last
+    /// split.
     pub(super) fn scan(
         file: File,
         path: &Path,
@@ -74,7 +75,7 @@ impl Index {
         let mut reader = reader.map_err(|error| PlanError::new(path, error))?;
         let mut marks: Vec<Mark> = Vec::new();
         let (mut next, mut report) = (step_bytes, PROGRESS_BYTES);
-        // Of what is compressed or a stream nothing is marked.
+        // Compressed files and raw streams cannot be marked.
         let can_be_cut = reader.compression().is_none() && reader.format() != Format::Raw;
         while can_be_cut && let Ok(Some(_)) = reader.next_packet() {
             let position = reader.position();
@@ -104,7 +105,7 @@ impl Index {
         (self.identity, self.modified_ns, self.format) == (identity, modified_ns, format)
     }
 
-    /// Pieces of at least this many bytes, but for the last; none where there are no marks.
+    /// Returns splits of at least this many bytes, except for the last; none if there are no marks.
     pub(super) fn splits(&self, path: &Path, split_bytes: u64) -> Vec<Split> {
         let (mut splits, mut start): (Vec<Split>, Option<Mark>) = (Vec::new(), None);
         for mark in &self.marks {
@@ -122,7 +123,7 @@ impl Index {
         splits
     }
 
-    /// Reads an index; `None` where there is none that is whole.
+    /// Reads an index; `None` if it is missing or incomplete.
     pub(super) fn read(place: &Path) -> Option<Self> {
         let bytes = fs::read(place).ok()?;
         let (bytes, sum) = bytes.split_last_chunk::<8>()?;
@@ -152,7 +153,7 @@ impl Index {
         Some(Self { identity, modified_ns, format, step_bytes, marks, packets })
     }
 
-    /// Writes the index; it appears under its name when it is whole.
+    /// Writes the index; it appears under its name only when complete.
     pub(super) fn write(&self, place: &Path) -> io::Result<()> {
         let mut out = MAGIC.to_vec();
         let Self { identity, modified_ns, format, step_bytes, marks, packets } = self;
@@ -182,13 +183,13 @@ impl Index {
         let mut partial = place.as_os_str().to_owned();
         partial.push(format!(".{}.partial", std::process::id()));
         fs::write(&partial, &out).and_then(|()| fs::rename(&partial, place)).inspect_err(|_| {
-            // What is left of it, if anything, is in nobody's way.
+            // A leftover file does no harm.
             let _ = fs::remove_file(&partial);
         })
     }
 }
 
-/// The outer `None` where no format has the name, the inner one for none.
+/// Parses a format: the outer `None` for an unknown name, the inner one for no format.
 fn format_of(name: &[u8]) -> Option<Option<Format>> {
     match name {
         b"" => Some(None),

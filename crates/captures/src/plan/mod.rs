@@ -1,8 +1,9 @@
-//! Captures in pieces that can be decoded apart, on several threads or machines.
+//! Splits captures into pieces that can be decoded independently, on several threads or machines.
 //!
-//! A capture is one [`Split`] unless its packets stand alone ([`stands_alone`]) and it is not compressed: then it is
-//! several, between marks that one reading of the file finds. The reading goes through every record and decodes none;
-//! what it finds is kept in an index beside the capture.
+//! A capture is one [`Split`] unless its packets are independent ([`stands_alone`]) and it is not
+//! compressed. Then it is divided into several splits, between marks that a single pass over the
+//! file finds. The pass reads every record without decoding; its marks are kept in an index beside
+//! the capture.
 
 mod bytes;
 mod files;
@@ -22,17 +23,17 @@ use index::Index;
 use tickwire_feed::capture::{CaptureError, Format};
 use tickwire_feed::framing::{Framing, ResetPolicy};
 
-/// Bytes of a file that tell whether it is the one that was planned.
+/// First bytes of a file that show whether it is the planned one.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// How captures are cut.
+/// Options of splitting captures.
 #[derive(Clone, Debug)]
 pub struct PlanOptions {
-    /// Format of the files; found by default.
+    /// Format of the files; detected by default.
     pub format: Option<Format>,
     /// True if files may be split, because packets are independent.
     pub cuts: bool,
-    /// Bytes that a split has at least, but for the last one of a file.
+    /// Least number of bytes of a split, except for the last one of a file.
     pub split_bytes: u64,
     /// Directory of indexes, if they are not kept beside the captures.
     pub index_directory: Option<PathBuf>,
@@ -41,11 +42,11 @@ pub struct PlanOptions {
 /// Plan of one capture.
 #[derive(Debug)]
 pub struct Planned {
-    /// The splits, in the order of the capture; together they are all of it.
+    /// The splits, in the order of the capture; together they cover all of it.
     pub splits: Vec<Split>,
     /// True if an index existed, so that the capture was not read.
     pub was_indexed: bool,
-    /// Reason why the index could not be kept; the next plan reads the capture again.
+    /// Reason why the index could not be written; the next plan reads the capture again.
     pub not_kept: Option<PlanError>,
 }
 
@@ -63,11 +64,11 @@ pub struct PlanError {
 pub enum PlanErrorKind {
     /// It cannot be opened, listed, read or written.
     Io(io::Error),
-    /// It is no capture.
+    /// It is not a capture.
     Capture(CaptureError),
-    /// It is not as it was when it was planned.
+    /// It has changed since it was planned.
     Changed,
-    /// Whoever watches the progress has ended it.
+    /// The progress function ended the planning.
     Ended,
 }
 
@@ -113,7 +114,7 @@ impl std::error::Error for PlanError {
     }
 }
 
-/// True if no state persists from packet to packet, so that each can be decoded alone.
+/// Returns true if no state persists from packet to packet, so that each can be decoded alone.
 pub fn stands_alone(framing: &Framing) -> bool {
     let starts_empty = matches!(framing.reset_policy(), ResetPolicy::Packet | ResetPolicy::Message);
     starts_empty && framing.chunk_fields().is_none()
@@ -137,12 +138,12 @@ impl Identity {
     }
 }
 
-/// Plans a capture. `progress` gets the bytes that were read and those of the file, now and then, and returns whether
-/// to continue.
+/// Plans a capture. `progress` is called occasionally with the bytes read so far and the length of
+/// the file; it returns whether to continue.
 ///
 /// # Errors
-/// [`PlanError`] where the file cannot be read or is no capture. A capture that is cut or broken in its middle is
-/// planned: whoever decodes its last split meets the error.
+/// [`PlanError`] if the file cannot be read or is not a capture. A capture that is truncated or
+/// damaged in its middle is planned; decoding its last split reports the error.
 pub fn plan(
     path: &Path,
     options: &PlanOptions,

@@ -11,19 +11,19 @@ use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, Mark};
 /// Reads a split.
 pub type SplitReader = CaptureReader<Take<File>>;
 
-/// A piece of a capture that can be decoded by itself: all of it, or what is between two marks.
+/// A piece of a capture that can be decoded by itself: the whole, or the part between two marks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
     /// The capture.
     pub path: PathBuf,
-    /// Its format, where it is known.
+    /// Its format, if known.
     pub format: Option<Format>,
     identity: Identity,
     /// Start of the split; `None` for the start of the file.
     start: Option<Mark>,
     /// End of the split in the file.
     end: u64,
-    /// Packets of the capture before its end, where they were counted.
+    /// Number of packets of the capture before its end, if counted.
     packets: Option<u64>,
 }
 
@@ -33,7 +33,8 @@ impl Split {
         Self { path, format, identity, start: None, end, packets: None }
     }
 
-    /// From a mark, or the start, to an offset with so many packets of the capture before it.
+    /// Creates a split from a mark, or from the start, to an offset that has `packets` packets of
+    /// the capture before it.
     pub(super) fn between(
         path: &Path,
         identity: Identity,
@@ -45,26 +46,27 @@ impl Split {
         Self { path, format, identity, start, end, packets }
     }
 
-    /// Index of its first packet in the capture.
+    /// Returns the index of its first packet in the capture.
     pub fn first_packet(&self) -> u64 {
         self.start.as_ref().map_or(0, |mark| mark.packets)
     }
 
-    /// How many packets it has, where they were counted.
+    /// Returns its number of packets, if counted.
     pub fn packets(&self) -> Option<u64> {
         self.packets.map(|packets| packets - self.first_packet())
     }
 
-    /// The bytes of the file that it reads.
+    /// Returns the byte range of the file that it reads.
     pub fn bytes(&self) -> std::ops::Range<u64> {
         self.start.as_ref().map_or(0, |mark| mark.offset)..self.end
     }
 
-    /// Opens the file and reads it from the start of the split to its end. Packets have the index, time and offset that
-    /// they have in the capture.
+    /// Opens the file and reads it from the start of the split to its end. Packets have the same
+    /// index, time and offset as in the whole capture.
     ///
     /// # Errors
-    /// [`PlanError`] where the file cannot be read, is no capture, or is not the one that was planned.
+    /// [`PlanError`] if the file cannot be read, is not a capture, or is not the one that was
+    /// planned.
     pub fn open(&self) -> Result<SplitReader, PlanError> {
         let wrong = |kind: PlanErrorKind| PlanError::new(&self.path, kind);
         let mut file = File::open(&self.path).map_err(|error| wrong(error.into()))?;
@@ -85,10 +87,10 @@ impl Split {
         reader.map_err(|error| wrong(error.into()))
     }
 
-    /// Checks that a reader that is at its end has returned the packets that were planned.
+    /// Checks that a reader at its end has returned the planned packets.
     ///
     /// # Errors
-    /// [`PlanErrorKind::Changed`] where it has not.
+    /// [`PlanErrorKind::Changed`] if it has not.
     pub fn check_end(&self, reader: &SplitReader) -> Result<(), PlanError> {
         match self.packets {
             Some(packets) if reader.statistics().packets != packets => {
@@ -98,7 +100,7 @@ impl Split {
         }
     }
 
-    /// The split but for its path, for other processes of this version.
+    /// Encodes the split without its path, for other processes of this version.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         push(&mut out, self.identity.len);
@@ -116,7 +118,8 @@ impl Split {
         out
     }
 
-    /// The split of a path that [`to_bytes`](Self::to_bytes) gave; `None` where it did not.
+    /// Decodes a split for `path` from the output of [`to_bytes`](Self::to_bytes); `None` for other
+    /// bytes.
     pub fn from_bytes(path: PathBuf, mut from: &[u8]) -> Option<Self> {
         let from = &mut from;
         let identity = Identity { len: take(from)?, head: take(from)? };

@@ -1,4 +1,4 @@
-//! A stream decodes to the same messages however it is cut.
+//! A stream decodes to the same messages however it is divided.
 
 use super::*;
 use crate::CaptureDecoder;
@@ -24,7 +24,7 @@ const MESSAGES: [&[u8]; 4] = [
     &[0xc0, 0x81, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0xc8],
 ];
 
-/// Values, and lengths, of the messages, and whether something was lost.
+/// Values and lengths of the messages, and true if something was lost.
 #[derive(Default)]
 struct Seen {
     messages: Vec<String>,
@@ -51,7 +51,7 @@ impl CaptureSink for Seen {
     }
 }
 
-/// Decodes pieces of a stream; of a TCP stream where `is_tcp`.
+/// Decodes pieces of a stream; `is_tcp` selects a TCP stream.
 fn decoded(framing: &Framing, pieces: &[&[u8]], is_tcp: bool) -> (Vec<String>, bool) {
     let set = TemplateSet::parse(XML).expect("templates");
     let program = Arc::new(Program::compile(set).expect("a program"));
@@ -81,7 +81,7 @@ fn decoded(framing: &Framing, pieces: &[&[u8]], is_tcp: bool) -> (Vec<String>, b
     (seen.messages, seen.is_flawed)
 }
 
-/// A framing, and the header of a message that it asks for.
+/// A framing, and a function that writes its message header.
 type Framed = (&'static str, fn(&[u8]) -> Vec<u8>);
 
 const FRAMINGS: [Framed; 12] = [

@@ -1,4 +1,4 @@
-//! `<connection>` elements, which CME's and MOEX's files have in common.
+//! `<connection>` elements, which the files of CME and MOEX have in common.
 
 use std::net::Ipv4Addr;
 
@@ -28,23 +28,23 @@ pub(super) enum Line {
 #[derive(Debug)]
 pub(super) struct Connection<'d, 'i> {
     pub(super) node: Node<'d, 'i>,
-    /// `feed-type`, or nothing.
+    /// `feed-type`; empty if absent.
     pub(super) code: String,
     /// The text of `<type>`.
     pub(super) kind: String,
     pub(super) is_tcp: bool,
     line: Line,
-    /// `<ip>`: groups of UDP, servers of TCP.
+    /// `<ip>`: groups for UDP, servers for TCP.
     ips: Vec<Ipv4Addr>,
-    /// `<host-ip>`: senders of UDP, servers of TCP.
+    /// `<host-ip>`: senders for UDP, servers for TCP.
     hosts: Vec<Ipv4Addr>,
     /// `<src-ip>`.
     sources: Vec<Ipv4Addr>,
     port: u16,
 }
 
-/// The connections below `<connections>`, with an entry for each `<feed>` that has addresses of its
-/// own.
+/// Returns the connections below `<connections>`, with one entry for each `<feed>` that has its own
+/// addresses.
 pub(super) fn connections<'d, 'i>(
     node: Node<'d, 'i>,
     xml: &mut Xml<'d, 'i>,
@@ -64,7 +64,8 @@ pub(super) fn connections<'d, 'i>(
     found
 }
 
-/// A connection whose addresses are below `place`: the element itself, or a `<feed id="A">` of it.
+/// Reads a connection whose addresses are below `place`: the element itself, or a `<feed id="A">`
+/// in it.
 fn connection<'d, 'i>(
     element: Node<'d, 'i>,
     place: Node<'d, 'i>,
@@ -110,7 +111,7 @@ fn line(element: Node<'_, '_>, place: Node<'_, '_>, xml: &mut Xml<'_, '_>) -> Op
 }
 
 impl Connection<'_, '_> {
-    /// Name of the connection in remarks.
+    /// Returns the name of the connection, for remarks.
     fn name(&self) -> String {
         match (self.code.as_str(), self.kind.as_str()) {
             ("", kind) => format!("`{kind}`"),
@@ -125,7 +126,7 @@ impl Connection<'_, '_> {
         draft.notes.push(format!("line {line}: connection {} was left out: {why}", self.name()));
     }
 
-    /// Puts the connection into a channel.
+    /// Adds the connection to a channel.
     pub(super) fn add_to(
         &self,
         role: Role,
@@ -174,7 +175,7 @@ impl Connection<'_, '_> {
             self.leave_out("its channel already has such a line", xml, draft);
             return;
         }
-        // A group that several hosts send to cannot be filtered to one of them.
+        // If several hosts send to a group, it cannot be restricted to one source.
         let source = match self.sources.as_slice() {
             [source] => Some(*source),
             _ => None,

@@ -47,7 +47,7 @@ fn add(lines: &mut Lines, feed: Node<'_, '_>, xml: &mut Xml<'_, '_>) {
     }
 }
 
-/// The `value` attribute of a child element.
+/// Returns the `value` attribute of a child element.
 fn value<'d, 'i>(node: Node<'d, 'i>, name: &'static str) -> Option<(Node<'d, 'i>, &'d str)> {
     let child = child(node, name)?;
     let value = child.attribute("value")?.trim();
@@ -87,7 +87,7 @@ fn instrument(book: Node<'_, '_>, xml: &mut Xml<'_, '_>) -> Option<Instrument> {
     Some(Instrument { id: one_line(id), symbol, tick })
 }
 
-/// Mantissa and exponent as a plain decimal.
+/// Converts mantissa and exponent to a plain decimal.
 fn tick(mantissa: &str, exponent: &str) -> Option<String> {
     let mantissa: u64 = mantissa.parse().ok().filter(|mantissa| *mantissa > 0)?;
     let exponent: i32 = exponent.parse().ok()?;

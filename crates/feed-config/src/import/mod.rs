@@ -1,6 +1,6 @@
-//! Feed files from the configuration XML of exchanges.
+//! Creates feed files from the configuration XML of exchanges.
 //!
-//! [`import`] tells the format by the root element and its children:
+//! [`import`] recognises the format by the root element and its children:
 //!
 //! | root | children | format | channels |
 //! |---|---|---|---|
@@ -9,7 +9,7 @@
 //! | `configuration` | `channel` with feed types such as `OLR` | [`Format::MoexAsts`] | one for each pair of incremental and snapshot feeds |
 //! | `config` | `feeds` | [`Format::Libtrading`] | one, of captures or groups |
 //!
-//! None of these files names templates: the caller says where they are.
+//! None of these files names templates: the caller passes their path.
 
 mod cme;
 mod connection;
@@ -29,7 +29,7 @@ use xml::Xml;
 /// Longest XML file in bytes.
 pub const XML_BYTES_MAX: usize = 16 << 20;
 
-/// Whose configuration a file is.
+/// Source of a configuration file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// CME's `config.xml`.
@@ -53,18 +53,18 @@ impl fmt::Display for Format {
     }
 }
 
-/// A feed, and what the file left open.
+/// A feed, with remarks about its import.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
     /// The feed.
     pub config: FeedConfig,
-    /// Whose configuration it was.
+    /// Source of the file.
     pub format: Format,
-    /// Parts that were left out or must be added, one sentence each.
+    /// Parts of the file that were left out, or that must be added; one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Channels and remarks that a format's reader makes.
+/// Channels and remarks that the reader of a format creates.
 #[derive(Debug, Default)]
 struct Draft {
     channels: Vec<Channel>,
@@ -150,7 +150,7 @@ fn description(document: &roxmltree::Document<'_>, format: Format) -> String {
     label.map_or_else(|| format.to_string(), |label| format!("{format}, {label}"))
 }
 
-/// Settings of all channels of a format.
+/// Returns the settings of all channels of a format.
 fn defaults(format: Format) -> Settings {
     use crate::config::{Books, Continuity, KeyField, Recovery};
     let (framing, key) = match format {
@@ -168,13 +168,13 @@ fn defaults(format: Format) -> Settings {
     }
 }
 
-/// A text on one line, spaces single.
+/// Returns a text on one line, with single spaces.
 fn one_line(text: &str) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// A channel name from a label: lower case, `-` for everything that names cannot have.
+/// Returns a channel name from a label: lower case, with `-` for characters that names cannot have.
 fn slug(text: &str) -> String {
     let mut slug = String::new();
     for c in text.chars().take(64) {
@@ -189,7 +189,8 @@ fn slug(text: &str) -> String {
 }
 
 impl Draft {
-    /// Adds a channel under the first of `names` that is free, or the last with a number behind it.
+    /// Adds a channel under the first free name of `names`, or under the last one with a number
+    /// appended.
     fn add(&mut self, names: &[String], channel: Channel) {
         let is_free = |name: &String| !self.channels.iter().any(|channel| channel.name == **name);
         let last = names.last().map_or("channel", String::as_str);

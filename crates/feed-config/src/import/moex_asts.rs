@@ -1,4 +1,4 @@
-//! MOEX ASTS: channels of connections, named by codes such as OLR and OLS.
+//! MOEX ASTS: connections with codes such as OLR and OLS, which form channels.
 
 use super::connection::{Role, connections};
 use super::xml::{Xml, children};
@@ -36,7 +36,7 @@ pub(super) fn read(xml: &mut Xml<'_, '_>, draft: &mut Draft) {
     }
 }
 
-/// The stream of a connection, `None` for what all streams share, and its role there.
+/// Returns the stream of a connection, `None` if all streams share it, and its role there.
 fn role<'c>(code: &'c str, kind: &str, is_tcp: bool) -> Option<(Option<&'c str>, Role)> {
     let kind = kind.to_ascii_lowercase();
     match code {

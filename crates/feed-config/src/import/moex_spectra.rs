@@ -1,4 +1,4 @@
-//! MOEX SPECTRA (FORTS): groups of connections, each a stream of one kind of data.
+//! MOEX SPECTRA (FORTS): groups of connections; each group is a stream of one kind of data.
 
 use roxmltree::Node;
 
@@ -22,7 +22,7 @@ pub(super) fn read(xml: &mut Xml<'_, '_>, draft: &mut Draft) {
             connections.iter().any(|connection| role(&connection.kind) == Some(Role::Incremental));
         for connection in connections {
             match role(&connection.kind) {
-                // A stream of definitions or news alone is the incremental feed of its channel.
+                // A stream of only definitions or news is the incremental feed of its channel.
                 Some(Role::Definitions) if !has_incremental => {
                     connection.add_to(Role::Incremental, &mut channel, xml, draft);
                 }
@@ -38,8 +38,8 @@ pub(super) fn read(xml: &mut Xml<'_, '_>, draft: &mut Draft) {
     }
 }
 
-/// The role by the text of `<type>`: `Incremental`, `Snapshot`, `Instrument Replay`, `Instrument
-/// Incremental`, `Historical Replay`.
+/// Returns the role for the text of `<type>`: `Incremental`, `Snapshot`, `Instrument Replay`,
+/// `Instrument Incremental`, `Historical Replay`.
 fn role(kind: &str) -> Option<Role> {
     let kind = kind.to_ascii_lowercase();
     let has = |word: &str| kind.contains(word);
@@ -52,13 +52,14 @@ fn role(kind: &str) -> Option<Role> {
     })
 }
 
-/// Books by the feed's name: `FUT-BOOK-20` has 20 levels, `ORDERS-LOG` orders, others have none.
+/// Returns the books for a feed name: `FUT-BOOK-20` has 20 levels, `ORDERS-LOG` has orders, other
+/// feeds have no books.
 fn books(feed: &str, group: Node<'_, '_>, xml: &mut Xml<'_, '_>) -> Books {
     let upper = feed.to_ascii_uppercase();
     let by = match () {
         () if upper.contains("ORDERS") || upper.contains("ORDER-LOG") => BooksBy::Order,
         () if upper.contains("BOOK") || is_depth_feed(&upper) => BooksBy::Level,
-        // Trades, definitions, news: no books, but events.
+        // Trades, definitions, news: only events, no books.
         () => return Books::default(),
     };
     if by != BooksBy::Level {
@@ -79,7 +80,7 @@ fn books(feed: &str, group: Node<'_, '_>, xml: &mut Xml<'_, '_>) -> Books {
     Books { by: Some(by), depth, ..Books::default() }
 }
 
-/// Names of earlier years: `RTS-1`, `RTS-20`.
+/// Returns true for the names of earlier years: `RTS-1`, `RTS-20`.
 fn is_depth_feed(upper: &str) -> bool {
     upper.strip_prefix("RTS-").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
 }

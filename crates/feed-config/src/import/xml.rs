@@ -1,4 +1,4 @@
-//! Elements and their places.
+//! XML elements and their positions.
 
 use std::net::Ipv4Addr;
 
@@ -7,7 +7,7 @@ use roxmltree::{Document, Node};
 use super::one_line;
 use crate::error::ConfigError;
 
-/// A document with the errors found in it.
+/// A document, with the errors found in it.
 pub(super) struct Xml<'d, 'i> {
     document: &'d Document<'i>,
     errors: Vec<ConfigError>,
@@ -22,7 +22,7 @@ impl<'d, 'i> Xml<'d, 'i> {
         self.document.root_element()
     }
 
-    /// An error at the start of an element.
+    /// Creates an error at the start of an element.
     pub(super) fn at(&self, node: Node<'_, '_>, message: String) -> ConfigError {
         let position = self.document.text_pos_at(node.range().start);
         ConfigError { line: position.row, column: position.col, message }
@@ -44,7 +44,7 @@ impl<'d, 'i> Xml<'d, 'i> {
         self.errors
     }
 
-    /// The text of an element as an address.
+    /// Parses the text of an element as an address.
     pub(super) fn ip(&mut self, node: Node<'_, '_>, text: &str) -> Option<Ipv4Addr> {
         let ip = text.parse().ok();
         if ip.is_none() {
@@ -53,7 +53,7 @@ impl<'d, 'i> Xml<'d, 'i> {
         ip
     }
 
-    /// The text of an element as a port.
+    /// Parses the text of an element as a port.
     pub(super) fn port(&mut self, node: Node<'_, '_>, text: &str) -> Option<u16> {
         let port = text.parse().ok().filter(|port| *port > 0);
         if port.is_none() {
@@ -63,7 +63,7 @@ impl<'d, 'i> Xml<'d, 'i> {
     }
 }
 
-/// The child elements of a name.
+/// Returns the child elements with a name.
 pub(super) fn children<'d, 'i>(
     node: Node<'d, 'i>,
     name: &'static str,
@@ -71,12 +71,12 @@ pub(super) fn children<'d, 'i>(
     node.children().filter(move |child| child.has_tag_name(name))
 }
 
-/// The first child element of a name.
+/// Returns the first child element with a name.
 pub(super) fn child<'d, 'i>(node: Node<'d, 'i>, name: &'static str) -> Option<Node<'d, 'i>> {
     children(node, name).next()
 }
 
-/// The text of an element without the space around it.
+/// Returns the text of an element without surrounding white space.
 pub(super) fn text<'d>(node: Node<'d, '_>) -> &'d str {
     node.text().unwrap_or_default().trim()
 }

@@ -5,11 +5,11 @@ use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::str::FromStr;
 
-/// An address to serve at. A bare port is one of the loopback interface.
+/// Address of a server. A bare port means the loopback interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpAddress(pub SocketAddr);
 
-/// A text that is neither a port nor an address with one.
+/// A text that is neither a port nor an address with a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownAddress;
 

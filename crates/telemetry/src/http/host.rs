@@ -22,7 +22,7 @@ fn is_own(host: &str) -> bool {
     is_whole && (is_loopback || name.eq_ignore_ascii_case("localhost"))
 }
 
-/// Lets requests pass that name this machine, or nobody: a middleware for routes.
+/// Middleware that passes requests whose `Host` names this machine, or that have none.
 pub(super) async fn check(request: Request, next: Next) -> Response {
     let mut hosts = request.headers().get_all(header::HOST).iter();
     if hosts.all(|host| host.to_str().is_ok_and(is_own)) {

@@ -1,9 +1,10 @@
-//! The one HTTP server: what serves metrics, administration and whatever else is examined from outside.
+//! The one HTTP server of a process: it serves metrics, administration, and everything else that is
+//! viewed from outside.
 //!
-//! [`HttpServer`] runs on a thread of its own, which no feed and no session waits for. Addresses are of
-//! the loopback interface unless another one is given ([`HttpAddress`]); then only requests that name this machine are
-//! answered, so that no page of a browser can ask under a name of its own. What may change something asks for a
-//! [`Token`]. A connection is for one request.
+//! [`HttpServer`] runs on its own thread, and no feed or session waits for it. The default
+//! interface is loopback ([`HttpAddress`]); at another one, only requests that name this machine
+//! are answered, so that no web page can send requests under its own name. Routes that change
+//! something require a [`Token`]. A connection serves one request.
 
 mod address;
 mod host;
@@ -28,16 +29,16 @@ use tokio::task::AbortHandle;
 
 use tickwire_host::{Action, Error};
 
-/// Most connections at a time; one more closes the oldest.
+/// Most connections at the same time; a further one closes the oldest.
 const CONNECTIONS_MAX: usize = 64;
-/// How long the head of a request may take.
+/// Time limit for the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a connection may last.
+/// Time limit of a connection.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long to wait when there are no descriptors for connections.
+/// Wait when the process has no file descriptors left for connections.
 const RETRY: Duration = Duration::from_millis(100);
 
-/// A server on a thread of its own; it ends when this is dropped.
+/// A server on its own thread; dropping it ends the server.
 pub struct HttpServer {
     address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
@@ -51,10 +52,10 @@ impl std::fmt::Debug for HttpServer {
 }
 
 impl HttpServer {
-    /// Serves `routes` at `address`. Port 0 takes any that is free.
+    /// Serves `routes` at `address`. Port 0 selects any free port.
     ///
     /// # Errors
-    /// [`Action::Bind`] with what the system says.
+    /// [`Action::Bind`] with the operating system's error.
     pub fn serve(address: HttpAddress, routes: Router) -> Result<Self, Error> {
         let wanted = address.0;
         let failed = |error| Error::at(Action::Bind, wanted, error);
@@ -81,11 +82,12 @@ impl HttpServer {
                                 tracing::error!("HTTP at {address} ends: {error}");
                             }
                         }
-                        // Sent when the server is dropped, or never.
+                        // Sent when the server is dropped.
                         _ = stopped => {}
                     }
                 });
-                // Work beside the server, such as an explanation, does not hold up the end of the process.
+                // Unfinished work of the server, such as an explanation, does not delay the end of
+                // the process.
                 runtime.shutdown_background();
             })
             .map_err(failed)?;
@@ -98,7 +100,7 @@ impl HttpServer {
     }
 }
 
-/// Serves all who connect, a bounded number at a time, each for a bounded time.
+/// Accepts connections, a bounded number at a time, each for a bounded time.
 async fn accept(listener: TcpListener, routes: Router) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let mut open: VecDeque<AbortHandle> = VecDeque::new();
@@ -120,7 +122,7 @@ async fn accept(listener: TcpListener, routes: Router) -> io::Result<()> {
             oldest.abort();
         }
         let served = tokio::spawn(async move {
-            // A client that goes away or takes too long is no business of ours.
+            // A client that disconnects or takes too long is no error.
             let _ = tokio::time::timeout(CONNECTION_TIMEOUT, connection).await;
         });
         open.push_back(served.abort_handle());
@@ -130,11 +132,11 @@ async fn accept(listener: TcpListener, routes: Router) -> io::Result<()> {
 impl Drop for HttpServer {
     fn drop(&mut self) {
         if let Some(stop) = self.stop.take() {
-            // It has ended already at worst; that was logged.
+            // An error means that the thread has already ended, which was logged.
             let _ = stop.send(());
         }
         if let Some(thread) = self.thread.take() {
-            // It panicked at worst; that was printed.
+            // An error means that the thread panicked, which was printed.
             let _ = thread.join();
         }
     }
@@ -183,7 +185,7 @@ mod tests {
         }
         assert!(begun.elapsed() < HEAD_TIMEOUT, "{:?}", begun.elapsed());
         let ended = |stream: &mut TcpStream| {
-            // Closed or reset: either way it is over.
+            // Closed or reset: the connection has ended either way.
             !matches!(stream.read(&mut [0; 64]), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
         };
         idle.iter().for_each(|stream| stream.set_nonblocking(true).unwrap());

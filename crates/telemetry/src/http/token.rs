@@ -1,4 +1,4 @@
-//! The secret of those who may change something.
+//! The secret that authorises changes.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -13,11 +13,11 @@ use axum::response::{IntoResponse, Response};
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::json;
 
-/// Bits of a file's mode that are of its group and of everybody.
+/// Bits of a file's mode for its group and for others.
 const OTHERS: u32 = 0o077;
-/// Bytes of a token that is made.
+/// Random bytes of a new token.
 const LEN: usize = 24;
-/// Fewest characters of one that is read.
+/// Fewest characters of a token from a file.
 const CHARS_MIN: usize = 16;
 
 /// Secret of requests: `Authorization: Bearer TOKEN`. Not shown by `Debug`.
@@ -34,7 +34,7 @@ impl Token {
     /// Creates a random token.
     ///
     /// # Errors
-    /// The operating system has no random numbers.
+    /// The operating system provides no random numbers.
     pub fn random() -> io::Result<Self> {
         let mut bytes = [0; LEN];
         let failed = |_| io::Error::other("the operating system provides no random numbers");
@@ -42,12 +42,12 @@ impl Token {
         Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
-    /// Reads the token from a file, its first line; a file that does not exist is made, with a token at
-    /// random, for its owner alone to read.
+    /// Reads the token from the first line of a file. A file that does not exist is created with a
+    /// random token, readable only by its owner.
     ///
     /// # Errors
-    /// The file cannot be read or written, is open to others than its owner, or holds fewer than 16 characters, or some that are not printable
-    /// ASCII.
+    /// The file cannot be read or written, is accessible to others than its owner, or has fewer
+    /// than 16 characters, or characters that are not printable ASCII.
     pub fn of_file(path: &Path) -> io::Result<Self> {
         match std::fs::read_to_string(path) {
             Ok(text) => {
@@ -65,7 +65,7 @@ impl Token {
                 std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
                 let mut file = options.open(path)?;
                 if let Err(error) = writeln!(file, "{}", token.0) {
-                    // Else the next start finds a file without a token.
+                    // Otherwise the next start would find a file without a token.
                     let _ = std::fs::remove_file(path);
                     return Err(error);
                 }
@@ -93,7 +93,7 @@ impl Token {
     /// True if a request contains the token. The comparison time does not reveal where two tokens differ.
     fn is_shown(&self, headers: &HeaderMap) -> bool {
         let shown = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        // The scheme's case is of no matter (RFC 9110, section 11.1).
+        // The scheme is case-insensitive (RFC 9110, section 11.1).
         let of_bearer =
             |(scheme, shown): (&str, _)| scheme.eq_ignore_ascii_case("Bearer").then_some(shown);
         let shown = shown.and_then(|value| value.split_once(' ')).and_then(of_bearer);
@@ -103,7 +103,7 @@ impl Token {
         shown.len() == own.len() && std::hint::black_box(differing) == 0
     }
 
-    /// Lets requests pass that show the token: a middleware for routes.
+    /// Middleware that passes only requests with the token.
     pub async fn check(State(token): State<Self>, request: Request, next: Next) -> Response {
         if token.is_shown(request.headers()) {
             return next.run(request).await;

@@ -9,7 +9,7 @@ use prometheus_client::metrics::{MetricType, TypedMetric};
 
 use tickwire_host::histogram;
 
-/// Upper bounds of the buckets shown, in nanoseconds.
+/// Upper bounds of the exported buckets, in nanoseconds.
 const BOUNDS_NS: [u64; 25] = [
     100,
     250,
@@ -38,10 +38,10 @@ const BOUNDS_NS: [u64; 25] = [
     10_000_000_000,
 ];
 
-/// Labels of the exemplars that buckets do not have.
+/// Labels of exemplars; the buckets have none.
 type NoExemplar = [(&'static str, &'static str); 0];
 
-/// A distribution that others may read. Clones are the same one.
+/// A distribution that other threads can read. Clones share the same data.
 #[derive(Clone, Debug)]
 pub struct Distribution {
     times: Arc<Mutex<Histogram<u64>>>,
@@ -58,8 +58,9 @@ impl Distribution {
         self.times.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Publishes all that a thread has recorded so far, in nanoseconds, in place of what it published
-    /// before. While they are being read, it leaves that for the next time rather than wait.
+    /// Replaces the published times by all that a thread has recorded so far, in nanoseconds. Does
+    /// nothing while the distribution is being read, rather than wait; the next call publishes
+    /// then.
     pub fn publish(&self, times: &Histogram<u64>) {
         let mut shared = match self.times.try_lock() {
             Ok(shared) => shared,
@@ -67,16 +68,17 @@ impl Distribution {
             Err(TryLockError::WouldBlock) => return,
         };
         shared.reset();
-        // Histograms of other bounds do not fit; those of this crate have one kind of bounds.
+        // Fails only for histograms with other bounds; this crate uses a single kind.
         let _ = shared.add(times);
     }
 
-    /// Returns a copy of what was published last. A thread that publishes meanwhile leaves it for the next time.
+    /// Returns a copy of the times published last. A thread that publishes meanwhile skips this
+    /// publication.
     pub fn copy(&self) -> Histogram<u64> {
         self.lock().clone()
     }
 
-    /// Records one time, for those in no hurry.
+    /// Records one time; for threads that may wait for a lock.
     pub fn record(&self, time_ns: u64) {
         histogram::record(&mut self.lock(), time_ns);
     }

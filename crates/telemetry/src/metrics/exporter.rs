@@ -1,4 +1,4 @@
-//! Serving metrics over HTTP.
+//! Serves metrics over HTTP.
 
 use axum::Router;
 use axum::http::{StatusCode, header};
@@ -15,14 +15,14 @@ async fn elsewhere() -> (StatusCode, &'static str) {
 }
 
 impl Metrics {
-    /// Returns the route `/metrics`, which tells everything in the OpenMetrics format.
+    /// Returns the route `/metrics`, which returns all metrics in the OpenMetrics format.
     pub fn routes(&self) -> Router {
         let metrics = self.clone();
         let text = || async move { ([(header::CONTENT_TYPE, CONTENT_TYPE)], metrics.encode()) };
         Router::new().route("/metrics", get(text))
     }
 
-    /// Serves `/metrics` at an address until what is returned is dropped.
+    /// Serves `/metrics` at an address until the returned server is dropped.
     ///
     /// # Errors
     /// As [`HttpServer::serve`].

@@ -1,4 +1,4 @@
-//! Publication of the counters of a feed handler, its sockets and its loop.
+//! Publishes the counters of a feed handler, its sockets and its loop.
 
 use tickwire_feed::arbiter::{Arbiter, ArbiterCounters, Line, LineCounters};
 use tickwire_feed::handler::{HandlerCounters, HandlerView, InputCounters, PacketHandler, Source};
@@ -14,12 +14,13 @@ use tickwire_net::multicast::{Receiver, ReceiverCounters};
 use tickwire_net::reception::Reception;
 use tickwire_net::record::RecordCounters;
 
-/// Least time between two publications.
+/// Least time between two publications, in nanoseconds.
 const PUBLISH_NS: u64 = 250_000_000;
-/// Least time between two publications of distributions: each copies some 200 KiB, where counters are a few words.
+/// Least time between two publications of distributions, in nanoseconds: each copies about 200 KiB,
+/// whereas counters are a few words.
 const TIMES_NS: u64 = 1_000_000_000;
 
-/// A counter and where its count is found.
+/// A counter, and the function that reads its count.
 struct Counted<C> {
     counter: Counter,
     count: fn(&C) -> u64,
@@ -60,14 +61,14 @@ struct LineMetrics {
 struct ArbitratedMetrics {
     counters: Group<LineCounters>,
     lost: Gauge,
-    /// The furthest that a packet arrived behind a later one, in sequence numbers.
+    /// Largest distance, in sequence numbers, of a packet that arrived after a higher one.
     out_of_order_max: Gauge,
     /// 1 while the line is put aside.
     put_aside: Gauge,
 }
 
-/// Publishes the counters of a channel's sockets and its arbiter. Call [`publish`](Self::publish) when
-/// [`is_due`](Self::is_due) says so.
+/// Publishes the counters of a channel's sockets and its arbiter. Call [`publish`](Self::publish)
+/// when [`is_due`](Self::is_due) returns true.
 pub struct ArbitrationMetrics {
     lines: Vec<LineMetrics>,
     arbiter: Group<ArbiterCounters>,
@@ -78,7 +79,7 @@ pub struct ArbitrationMetrics {
 }
 
 /// Publishes the counters of a channel: of its sockets, its feed handler and its events. Call
-/// [`publish`](Self::publish) when [`is_due`](Self::is_due) says so.
+/// [`publish`](Self::publish) when [`is_due`](Self::is_due) returns true.
 pub struct FeedMetrics {
     arbitration: ArbitrationMetrics,
     inputs: Vec<(Source, Group<InputCounters>)>,
@@ -96,7 +97,7 @@ pub struct FeedMetrics {
 pub struct ReplayMetrics(Group<ReplayCounters>);
 
 impl ReplayMetrics {
-    /// Names the counters; with several channels in a process each is labelled.
+    /// Registers the counters. With several channels in a process, `channel` becomes a label.
     pub fn new(metrics: &Metrics, channel: Option<&str>) -> Self {
         let labels: Vec<(&str, &str)> = channel.map(|name| ("channel", name)).into_iter().collect();
         Self(Group::new(metrics, &REPLAY, &labels))
@@ -119,14 +120,15 @@ pub struct FeedCounts<'c> {
 }
 
 impl FeedMetrics {
-    /// Times from the kernel's stamp of a line's packets to their being taken; `None` if the line has no socket.
+    /// Returns the delays of a line's packets, from the kernel's time stamp to the read; `None` if
+    /// the line has no socket.
     pub fn delays(&self, source: Source) -> Option<Distribution> {
         let line = self.arbitration.lines.iter().find(|line| line.source == source)?;
         Some(line.delay.clone())
     }
 
-    /// Names all counters, for the lines that have a socket. With several channels in a process each has a
-    /// `channel`, which becomes a label.
+    /// Registers all counters, for the lines that have a socket. With several channels in a
+    /// process, `channel` becomes a label.
     pub fn new(
         metrics: &Metrics,
         channel: Option<&str>,
@@ -165,17 +167,19 @@ impl FeedMetrics {
         }
     }
 
-    /// True if a quarter of a second has passed since the last publication.
+    /// Returns true if a quarter of a second has passed since the last publication.
     pub const fn is_due(&self, now_ns: u64) -> bool {
         self.arbitration.is_due(now_ns)
     }
 
-    /// True if distributions are published with the next publication at `now_ns`: once a second.
+    /// Returns true if the next publication at `now_ns` includes distributions, which happens once
+    /// per second.
     pub const fn times_are_due(&self, now_ns: u64) -> bool {
         self.arbitration.times_are_due(now_ns)
     }
 
-    /// Publishes the counters at `now_ns`, the time on the monotonic clock, and distributions once a second.
+    /// Publishes the counters at `now_ns`, the time on the monotonic clock, and distributions once
+    /// per second.
     pub fn publish(&mut self, now_ns: u64, counts: &FeedCounts<'_>) {
         let FeedCounts { inputs, handler, events } = counts;
         self.arbitration.publish(now_ns, inputs, handler.arbiter);
@@ -198,8 +202,8 @@ impl FeedMetrics {
 }
 
 impl ArbitrationMetrics {
-    /// Names all counters, for the lines that have a socket. With several channels in a process each has a
-    /// `channel`, which becomes a label.
+    /// Registers all counters, for the lines that have a socket. With several channels in a
+    /// process, `channel` becomes a label.
     pub fn new(
         metrics: &Metrics,
         channel: Option<&str>,
@@ -220,17 +224,18 @@ impl ArbitrationMetrics {
         }
     }
 
-    /// True if a quarter of a second has passed since the last publication.
+    /// Returns true if a quarter of a second has passed since the last publication.
     pub const fn is_due(&self, now_ns: u64) -> bool {
         now_ns.saturating_sub(self.published_ns) >= PUBLISH_NS
     }
 
-    /// True if a second has passed since distributions were published.
+    /// Returns true if a second has passed since distributions were published.
     const fn times_are_due(&self, now_ns: u64) -> bool {
         now_ns.saturating_sub(self.times_published_ns) >= TIMES_NS
     }
 
-    /// Publishes the counters at `now_ns`, the time on the monotonic clock, and distributions once a second.
+    /// Publishes the counters at `now_ns`, the time on the monotonic clock, and distributions once
+    /// per second.
     pub fn publish(&mut self, now_ns: u64, inputs: &[(Source, &Receiver)], arbiter: &Arbiter) {
         self.published_ns = now_ns;
         let times_are_due = self.times_are_due(now_ns);
@@ -252,7 +257,7 @@ impl ArbitrationMetrics {
     }
 }
 
-/// The labels of a line: its channel, if that has a name, its feed and its letter.
+/// Returns the labels of a line: its channel, if that has a name, its feed and its letter.
 fn labels_of<'c>(channel: &[(&'c str, &'c str)], source: Source) -> Vec<(&'c str, &'c str)> {
     let (feed, line) = match source {
         Source::Definitions(line) => ("definitions", line),
@@ -306,7 +311,7 @@ impl LineMetrics {
     }
 }
 
-/// Publishes the counters of a loop: of its clock and its recorder.
+/// Publishes the counters of a loop: those of its clock and its recorder.
 pub struct LoopMetrics {
     clock_steps: Counter,
     recording: Group<RecordCounters>,
@@ -314,7 +319,7 @@ pub struct LoopMetrics {
 }
 
 impl LoopMetrics {
-    /// Names the counters. With several loops in a process each has a `thread`, which becomes a label.
+    /// Registers the counters. With several loops in a process, `thread` becomes a label.
     pub fn new(metrics: &Metrics, thread: Option<&str>) -> Self {
         let labels: Vec<(&str, &str)> = thread.map(|name| ("thread", name)).into_iter().collect();
         let steps = "Detected steps of the system clock";

@@ -1,9 +1,9 @@
-//! Counters and distributions of a running process, as the text that Prometheus reads.
+//! Counters and distributions of a running process, in the text format of Prometheus.
 //!
-//! [`Metrics`] holds what is measured by name and labels; names are `tickwire_<part>_<what>_<unit>`.
-//! Threads that are in a hurry count in plain integers and histograms of their own and publish them
-//! now and then: a [`Counter`] is set, a [`Distribution`] is copied. [`Metrics::serve`] serves the text over
-//! HTTP. With the feature `feed`, `FeedMetrics` publishes what a feed handler and its sockets count.
+//! [`Metrics`] holds metrics by name and labels; names are `tickwire_<part>_<what>_<unit>`. Threads
+//! on a hot path count in their own integers and histograms and publish them occasionally: a
+//! [`Counter`] is set, a [`Distribution`] is copied. [`Metrics::serve`] serves the text over HTTP.
+//! With the feature `feed`, `FeedMetrics` publishes the counts of a feed handler and its sockets.
 
 mod distribution;
 mod exporter;
@@ -41,12 +41,12 @@ type Distributions = Family<Labels, Distribution>;
 pub struct Counter(counter::Counter<u64, AtomicU64>);
 
 impl Counter {
-    /// Publishes the whole count.
+    /// Sets the total count.
     pub fn set(&self, count: u64) {
         self.0.inner().store(count, Ordering::Relaxed);
     }
 
-    /// Counts more, for those in no hurry.
+    /// Adds to the count; for threads off the hot path.
     pub fn add(&self, more: u64) {
         self.0.inc_by(more);
     }
@@ -57,7 +57,7 @@ impl Counter {
 pub struct Gauge(gauge::Gauge<i64, AtomicI64>);
 
 impl Gauge {
-    /// Publishes the number.
+    /// Sets the number.
     pub fn set(&self, number: u64) {
         self.0.set(i64::try_from(number).unwrap_or(i64::MAX));
     }
@@ -68,7 +68,7 @@ impl Gauge {
 pub struct SecondsGauge(gauge::Gauge<f64, AtomicU64>);
 
 impl SecondsGauge {
-    /// Publishes a time in nanoseconds.
+    /// Sets the time, in nanoseconds.
     pub fn set_ns(&self, ns: u64) {
         self.0.set(ns as f64 / 1e9);
     }
@@ -113,19 +113,20 @@ impl fmt::Debug for Metrics {
 }
 
 impl Metrics {
-    /// An empty set, but for the memory of the process.
+    /// Creates an empty set that has only the memory of the process.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Nothing that can fail half way happens while this is held.
+    /// Locks the set. No operation under the lock can fail half-way, so a poisoned lock is still
+    /// consistent.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The counter `tickwire_<name>_total` with these labels: the same one for the same name and
-    /// labels. `name` is part, what and unit, such as `feed_received_packets`; the first call's `help`
-    /// counts.
+    /// Returns the counter `tickwire_<name>_total` with these labels; the same name and labels give
+    /// the same counter. `name` is part, what and unit, such as `feed_received_packets`. The `help`
+    /// of the first call is used.
     pub fn counter(&self, name: &str, help: &str, labels: &[(&str, &str)]) -> Counter {
         let Inner { registry, counters, .. } = &mut *self.lock();
         let family = counters.entry(name.to_owned()).or_insert_with(|| {
@@ -136,7 +137,7 @@ impl Metrics {
         Counter(family.get_or_create(&owned(labels)).clone())
     }
 
-    /// The number `tickwire_<name>` with these labels.
+    /// Returns the gauge `tickwire_<name>` with these labels.
     pub fn gauge(&self, name: &str, help: &str, labels: &[(&str, &str)]) -> Gauge {
         let Inner { registry, gauges, .. } = &mut *self.lock();
         let family = gauges.entry(name.to_owned()).or_insert_with(|| {
@@ -147,7 +148,7 @@ impl Metrics {
         Gauge(family.get_or_create(&owned(labels)).clone())
     }
 
-    /// The time `tickwire_<name>_seconds` with these labels.
+    /// Returns the gauge `tickwire_<name>_seconds` with these labels.
     pub fn seconds(&self, name: &str, help: &str, labels: &[(&str, &str)]) -> SecondsGauge {
         let Inner { registry, seconds, .. } = &mut *self.lock();
         let family = seconds.entry(name.to_owned()).or_insert_with(|| {
@@ -158,7 +159,7 @@ impl Metrics {
         SecondsGauge(family.get_or_create(&owned(labels)).clone())
     }
 
-    /// The distribution `tickwire_<name>_seconds` with these labels.
+    /// Returns the distribution `tickwire_<name>_seconds` with these labels.
     pub fn distribution(&self, name: &str, help: &str, labels: &[(&str, &str)]) -> Distribution {
         let Inner { registry, distributions, .. } = &mut *self.lock();
         let family = distributions.entry(name.to_owned()).or_insert_with(|| {
@@ -169,7 +170,7 @@ impl Metrics {
         family.get_or_create(&owned(labels)).clone()
     }
 
-    /// Everything as text, in the OpenMetrics format.
+    /// Returns all metrics as text in the OpenMetrics format.
     pub fn encode(&self) -> String {
         let inner = self.lock();
         let memory = process::resident_bytes().and_then(|bytes| i64::try_from(bytes).ok());

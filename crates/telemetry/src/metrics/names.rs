@@ -9,7 +9,7 @@ use tickwire_net::log::EventCounters;
 use tickwire_net::multicast::ReceiverCounters;
 use tickwire_net::record::RecordCounters;
 
-/// A count of a line before or after arbitration, by its place in what is counted.
+/// A count with its name and help text, and the function that reads it from the counters.
 pub(super) struct Named<C> {
     pub(super) name: &'static str,
     pub(super) help: &'static str,
@@ -133,7 +133,7 @@ pub(super) const REPLAY: [Named<ReplayCounters>; 5] = named! {
     "replay_failed_connections", "Connections to the replay service that failed", |c| c.failures;
 };
 
-/// The count of one kind of events.
+/// Returns the count of one kind of events.
 pub(super) type EventCount = fn(&EventCounters) -> u64;
 
 /// Kinds of events.

@@ -1,17 +1,17 @@
-//! Every count of a feed is in what Prometheus reads.
+//! Every count of a feed is part of the Prometheus text.
 
 use super::*;
 use tickwire_feed::handler::MessageCounters;
 
-/// Prometheus text of a group with these counts.
+/// Returns the Prometheus text of a group with these counts.
 fn published<C: 'static>(named: &'static [Named<C>], counts: &C) -> String {
     let metrics = Metrics::new();
     Group::new(&metrics, named, &[]).publish(counts);
     metrics.encode()
 }
 
-/// Each of these counts must be the value of one metric. The structs are written in full here, so that a
-/// count that is added has to be published or left out with a reason.
+/// Asserts that each of these counts is the value of one metric. The structs are written in full
+/// here, so that a new count must be published, or omitted with a reason.
 fn assert_each_published<C: 'static>(named: &'static [Named<C>], counts: &C, expected: &[u64]) {
     let text = published(named, counts);
     let mut values: Vec<u64> = text
@@ -36,7 +36,7 @@ fn messages(first: u64) -> MessageCounters {
 #[test]
 fn every_count_of_a_line_and_of_arbitration_is_published() {
     let socket = ReceiverCounters {
-        // Calls of the system, not packets.
+        // Counts system calls, not packets.
         batches: 0,
         packets: 1,
         bytes: 2,
@@ -47,7 +47,7 @@ fn every_count_of_a_line_and_of_arbitration_is_published() {
         refused: 7,
     };
     assert_each_published(&SOCKET, &socket, &[1, 2, 3, 4, 5, 6, 7]);
-    // Packets and bytes are those of the socket.
+    // Packets and bytes are published from the socket.
     let input = InputCounters { packets: 0, bytes: 0, malformed: 1, no_seq_num: 2, unnumbered: 3 };
     assert_each_published(&INPUT, &input, &[1, 2, 3]);
     let line = LineCounters {
@@ -64,12 +64,12 @@ fn every_count_of_a_line_and_of_arbitration_is_published() {
         too_long: 9,
         not_polled: 10,
         out_of_order: 11,
-        // Gauges.
+        // Published as a gauge.
         out_of_order_by_max: 0,
         lost: 0,
     };
     assert_each_published(&LINE, &line, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
-    // The last is a gauge.
+    // The last one is published as a gauge.
     let arbiter =
         ArbiterCounters { delivered: 1, gaps: 2, gap_seq_nums: 3, resets: 4, held_peak: 0 };
     assert_each_published(&ARBITER, &arbiter, &[1, 2, 3, 4]);
@@ -83,7 +83,7 @@ fn every_count_of_messages_and_books_is_published() {
         definition_lines: Default::default(),
         snapshot_lines: Default::default(),
         messages: messages(10),
-        // Sequence numbers of these feeds' messages are not compared with packets'.
+        // On these feeds, numbers of messages are not compared with those of packets.
         definitions: MessageCounters { seq_num_not_trusted: 0, ..messages(20) },
         snapshots: MessageCounters { seq_num_not_trusted: 0, ..messages(30) },
         replays: MessageCounters { seq_num_not_trusted: 0, ..messages(40) },
@@ -101,7 +101,7 @@ fn every_count_of_messages_and_books_is_published() {
         old: 4,
         replayed: 5,
         too_many_instruments: 6,
-        // Those of arbitration.
+        // Published from the arbiter.
         gaps: 0,
         broken: 7,
         inconsistent: 8,
@@ -131,7 +131,7 @@ fn every_count_of_replay_recording_and_events_is_published() {
         bytes: 4,
         files: 5,
         waits: 6,
-        // A gauge.
+        // Published as a gauge.
         waited_ns: 0,
     };
     assert_each_published(&RECORD, &record, &[1, 2, 3, 4, 5, 6]);
