@@ -47,7 +47,7 @@ impl Program {
         actions: &ActionNames,
         limits: &Limits,
     ) -> Result<Self, ProgramErrors> {
-        let mut none = |_: &str| Err("no files are at hand here".to_owned());
+        let mut none = |_: &str| Err("files cannot be included here".to_owned());
         Self::parse_including(text, actions, limits, &mut none)
     }
 

@@ -117,25 +117,22 @@ impl fmt::Display for RunErrorKind {
             Self::CountPastEnd { count } => {
                 write!(f, "the count says {count} bytes, but fewer are left")
             }
-            Self::CountBelowZero => f.write_str("the count less its constant is below zero"),
+            Self::CountBelowZero => f.write_str("the count is below zero after its adjustment"),
             Self::CountRange => f.write_str("the count does not fit 64 bits"),
             Self::EmptyRounds => write!(
                 f,
-                "more than {} rounds took no byte: that is the limit of a run",
+                "more than {} rounds consumed no byte, the limit of a run",
                 crate::rt::EMPTY_ROUNDS_MAX
             ),
             Self::NoCase => f.write_str("no case has this number, and there is no DEFAULT"),
             Self::StreamTooLong { bytes_max } => {
-                write!(
-                    f,
-                    "more than {bytes_max} bytes have to be kept: that is the limit of the stream"
-                )
+                write!(f, "more than {bytes_max} bytes must be buffered, the limit of the stream")
             }
             Self::CountSyntax => f.write_str("expected a decimal count, found no digit"),
             Self::InputEnded => f.write_str("the packet ends where a byte is needed"),
             Self::Mismatch => f.write_str("the byte there does not fit"),
             Self::NotUsedUp => f.write_str(
-                "bytes are left in the count, and nothing in its body takes the next one",
+                "bytes are left in the count, and nothing in its body matches the next one",
             ),
             Self::PastCount => f.write_str("needs bytes beyond the count around it"),
         }

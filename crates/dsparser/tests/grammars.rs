@@ -384,7 +384,7 @@ fn a_stream_keeps_no_more_than_its_limit() {
     }
     let error = stream.push(&[0xff; 1100], &mut host).expect_err("too long");
     assert_eq!(error.kind, RunErrorKind::StreamTooLong { bytes_max: 1000 });
-    assert!(error.to_string().contains("more than 1000 bytes have to be kept"), "{error}");
+    assert!(error.to_string().contains("more than 1000 bytes must be buffered"), "{error}");
     assert_eq!(error.line, 9, "the count waits for its bytes");
 
     // A switch waits while a case could match more than the available bytes.
@@ -533,7 +533,7 @@ fn rounds_that_take_nothing_are_bounded_in_a_run() {
     assert_eq!(run(b"\x00\x01\x00\x00"), Ok(4));
     let error = run(b"\xff\xff\xff\xff").expect_err("too many");
     assert_eq!((error.kind, error.line), (RunErrorKind::EmptyRounds, 2));
-    assert!(error.to_string().contains("more than 65536 rounds took no byte"), "{error}");
+    assert!(error.to_string().contains("more than 65536 rounds consumed no byte"), "{error}");
 }
 
 /// Removes the difference between the end of the input and the end of a count that ends with it.

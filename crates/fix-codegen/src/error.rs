@@ -31,7 +31,7 @@ impl fmt::Display for Error {
             ),
             Self::TooLarge(name) => write!(
                 out,
-                "{name} has too many fields, or tags above {}: leave out what is not used",
+                "{name} has too many fields, or tags above {}: remove unused fields",
                 Layout::TAG_MAX
             ),
             Self::File(text) => out.write_str(text),

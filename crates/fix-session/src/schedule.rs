@@ -46,11 +46,14 @@ impl std::fmt::Display for ScheduleError {
         match self {
             Self::Time(text) => write!(out, "'{text}' is not a time; expected HH:MM:SS"),
             Self::Day(text) => {
-                write!(out, "'{text}' is not a day of the week; expected one as 'Monday' or 'mon'")
+                write!(
+                    out,
+                    "'{text}' is not a day of the week; expected one such as 'Monday' or 'mon'"
+                )
             }
             Self::TimeZone(text) => write!(
                 out,
-                "'{text}' is not a time zone; expected one as 'America/New_York', or 'UTC'"
+                "'{text}' is not a time zone; expected one such as 'America/New_York', or 'UTC'"
             ),
         }
     }

@@ -35,7 +35,9 @@ impl Streams {
             && !flows.contains_key(&flow)
             && let Some((flow, stream)) = flows.pop_first()
         {
-            stream.end(&mut |found| handle(&format!("stream {flow}, left for others"), found))?;
+            stream.end(&mut |found| {
+                handle(&format!("stream {flow}, dropped to make room for others"), found)
+            })?;
         }
         let (record, ends) = (packet.record, (packet.source, packet.destination));
         let place = match ends {

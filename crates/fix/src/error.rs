@@ -124,7 +124,9 @@ impl fmt::Display for Error {
             ErrorKind::BodyLength => "BodyLength is not the length of the body",
             ErrorKind::BufferFull => "the buffer is too small for the message",
             ErrorKind::CheckSum => "CheckSum is not the sum of the bytes, or not three digits",
-            ErrorKind::DataLength => "the data field is not as long as its length field says",
+            ErrorKind::DataLength => {
+                "the data field does not have the length that its length field gives"
+            }
             ErrorKind::EmptyValue => "the tag has no value",
             ErrorKind::FieldCount => "more fields than the limit allows",
             ErrorKind::FieldDelimiter => "a field without '='",
@@ -139,10 +141,12 @@ impl fmt::Display for Error {
             ErrorKind::RepeatedTag => "the tag appears more than once",
             ErrorKind::RequiredTag => "a required tag is missing",
             ErrorKind::TagNotInMessage => "the tag is not defined for this message type",
-            ErrorKind::TagOrder => "the tag is out of the order header, body, trailer",
+            ErrorKind::TagOrder => {
+                "the tag is out of order: header, body and trailer must follow each other"
+            }
             ErrorKind::TagSyntax => "a tag must be a positive number without leading zeros",
             ErrorKind::UndefinedTag => "the tag is not in the dictionary",
-            ErrorKind::ValueFormat => "the value is not written as its type demands",
+            ErrorKind::ValueFormat => "the value is malformed for its type",
             ErrorKind::ValueRange => "the value is not allowed here",
         };
         match self.tag {

@@ -43,7 +43,7 @@ impl fmt::Display for Action {
             Self::Connect => "connect to",
             Self::Join => "join",
             Self::Open => "open a socket for",
-            Self::Pin => "stay on that CPU, which is not there or not allowed",
+            Self::Pin => "pin the thread to that CPU, which does not exist or is not allowed",
             Self::Receive => "receive from",
             Self::Redirect => "redirect the packets of",
             Self::Send => "send to",

@@ -40,7 +40,7 @@ fn instructions(program: &Path, arguments: &[&str], passes: u64) -> Result<u64, 
         .map_err(|error| failed(&format!("valgrind does not start: {error}")))?;
     let text = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        return Err(failed(text.lines().last().unwrap_or("valgrind failed without a word")));
+        return Err(failed(text.lines().last().unwrap_or("valgrind failed without a message")));
     }
     collected(&text).ok_or_else(|| failed("valgrind printed no count"))
 }

@@ -52,12 +52,15 @@ impl fmt::Display for ConvertError {
         match self {
             Self::MsgType => out.write_str("the message has no field with id 35, MsgType"),
             Self::LengthTag { name, tag } => {
-                write!(out, "{name}: {tag} is no data field of FIX, so a byte vector has no length")
+                write!(
+                    out,
+                    "{name}: tag {tag} is not a data field of FIX, so a byte vector has no length field"
+                )
             }
             Self::EntryStart { name } => {
                 write!(out, "{name}: not every entry begins with the same field")
             }
-            Self::Value { name } => write!(out, "{name}: FIX has no such value"),
+            Self::Value { name } => write!(out, "{name}: FIX cannot represent the value"),
             Self::Fix(error) => error.fmt(out),
         }
     }

@@ -176,7 +176,7 @@ fn the_template_of_a_dynamic_reference_can_be_named() {
         (
             r##""#dyn.t": 3, "#dyn.t": 3, "#dyn.t": 3, "#dyn": {"b": 6}, "#dyn": {"b": 6}"##
                 .to_owned(),
-            "field #dyn.t: there is no \"#dyn\" that it belongs to",
+            "field #dyn.t: the object has no \"#dyn\" to which it belongs",
         ),
     ] {
         let (status, err, _) = encode(&members);

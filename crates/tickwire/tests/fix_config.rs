@@ -167,7 +167,10 @@ fn a_file_for_the_other_side_and_one_that_is_no_text_are_refused() {
     assert!(output.status.code() == Some(2) && said.contains("line 2: not UTF-8"), "{said}");
     let output = tickwire(&["server", "--port", "0", "--cpu", "9999"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.code() == Some(2) && said.contains("stay on that CPU"), "{said}");
+    assert!(
+        output.status.code() == Some(2) && said.contains("pin the thread to that CPU"),
+        "{said}"
+    );
 }
 
 #[test]

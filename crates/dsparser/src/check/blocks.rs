@@ -22,7 +22,7 @@ impl<'a> Checker<'a> {
             let definition = Definition { body, span: statement.span, is_called: false };
             if let Some(first) = self.blocks.get(name) {
                 let message =
-                    format!("the block `{name}` is there already, in line {}", first.span.line);
+                    format!("the block `{name}` is already defined in line {}", first.span.line);
                 let help = "take another name";
                 self.diagnostics.push(statement.span, DiagnosticKind::Syntax, message, help);
                 continue;

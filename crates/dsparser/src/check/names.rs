@@ -66,7 +66,7 @@ impl Names {
             Some(near) => format!("did you mean {near}?"),
             None => format!("put READ .. {name} before it"),
         };
-        let message = format!("nothing is read into `{name}` before");
+        let message = format!("no READ binds `{name}` before");
         diagnostics.push(span, DiagnosticKind::UnknownName, message, help);
         None
     }

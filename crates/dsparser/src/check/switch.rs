@@ -157,7 +157,7 @@ impl<'a> Checker<'a> {
         let body = self.block(&case.body).nodes;
         let CaseHead::Pattern(text) = &case.head else {
             let message = "this case has numbers, and its switch asks for bytes";
-            let help = "write a pattern, or name the number behind SWITCH";
+            let help = "write a pattern, or name the number after SWITCH";
             self.diagnostics.push(case.span, DiagnosticKind::Syntax, message, help);
             return None;
         };

@@ -110,7 +110,7 @@ pub(super) fn encode_generated<T: Templates>(options: &Options) -> Result<Pass, 
         Some(room)
     };
     let messages: Option<Vec<T::Messages>> = feed.messages().iter().map(filled).collect();
-    let messages = messages.ok_or("the feed has a template that the module has not")?;
+    let messages = messages.ok_or("the feed has a template that the module lacks")?;
     let mut encoder = generated::Encoder::<T>::with_options(feed.program.clone(), encoding())
         .map_err(|error| error.to_string())?;
     let mut out = Vec::new();

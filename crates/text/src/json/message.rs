@@ -159,8 +159,10 @@ impl Filler<'_> {
             }
         }
         match ids.next() {
-            Some(_) => Err(Mismatch::new(format!("there is no \"{DYNAMIC}\" that it belongs to"))
-                .inside(DYNAMIC_TEMPLATE)),
+            Some(_) => {
+                Err(Mismatch::new(format!("the object has no \"{DYNAMIC}\" to which it belongs"))
+                    .inside(DYNAMIC_TEMPLATE))
+            }
             None => Ok(()),
         }
     }
