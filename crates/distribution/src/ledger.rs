@@ -71,7 +71,8 @@ impl FromPublisher {
         self.samples.iter().sum()
     }
 
-    /// Samples that it wrote to all its topics by its own count, once it has ended.
+    /// Returns the number of samples that the publisher reported to have written to all its topics;
+    /// `None` until it has ended.
     pub fn written(&self) -> Option<u64> {
         match self.standing {
             Standing::Done { written } | Standing::Stopped { written } => Some(written),

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 /// machine with two 3.6 GHz CPUs; elsewhere they give the order of magnitude.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Write the findings to this file as JSON, not as text; - is standard output
+    /// Write the findings as JSON to this file instead of as text; - is standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Read proc and sys in this directory, for example copied from another machine

@@ -125,7 +125,7 @@ fn distinct_names(captures: &[PathBuf]) -> Result<Vec<String>, Failure> {
             name.ok_or_else(|| Failure::Usage(format!("{}: name a capture file", path.display())))?;
         if names.contains(&name) {
             return Err(Failure::Usage(format!(
-                "two captures are named {name}, and so would be their files: export them to two directories"
+                "two captures are named {name}, so their output files would have the same name: export them to separate directories"
             )));
         }
         names.push(name);

@@ -97,7 +97,7 @@ impl Beside {
         let [group_option, port_option] = self.options;
         let none = |what: &str, of_a: &dyn Display, option: &str| {
             let more = self.more;
-            Failure::Usage(format!("no {what} is {more} after {of_a}: name one with {option}"))
+            Failure::Usage(format!("{of_a} + {more} is not a valid {what}: name one with {option}"))
         };
         let behind_a = || {
             let group = u32::from(a.group).checked_add(self.more.into()).map(Ipv4Addr::from);
@@ -349,9 +349,9 @@ mod tests {
     #[test]
     fn where_nothing_lies_behind_line_a_that_is_said() {
         for (arguments, expected) in [
-            ("-p 65535 --line-b", "no port is 1 after 65535: name one with --port-b"),
+            ("-p 65535 --line-b", "65535 + 1 is not a valid port: name one with --port-b"),
             ("-p 65534 --snapshot-group 239.1.1.1", "name one with --snapshot-port"),
-            ("-a 239.255.255.255 --line-b", "no group is 1 after 239.255.255.255"),
+            ("-a 239.255.255.255 --line-b", "239.255.255.255 + 1 is not a valid group"),
             ("-a 255.255.255.255 --line-b", "name one with --group-b"),
         ] {
             let message = endpoints(arguments).unwrap_err();

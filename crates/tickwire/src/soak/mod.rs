@@ -56,7 +56,7 @@ struct FeedSoakArgs {
     /// Random seed of the days, faults and kills
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
-    /// Write the totals to this file as JSON, not as text; - is standard output
+    /// Write the totals as JSON to this file instead of as text; - is standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Replace the --json file if it exists

@@ -55,7 +55,7 @@ pub struct ReceiveArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 200_000)]
     #[arg(value_parser = clap::value_parser!(u32).range(10_000..=5_000_000))]
     packets: u32,
-    /// Write the figures to this file as JSON, not as a table; - is standard output
+    /// Write the figures as JSON to this file instead of as a table; - is standard output
     #[arg(long, value_name = "FILE")]
     json: Option<std::path::PathBuf>,
 }
