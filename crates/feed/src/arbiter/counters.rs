@@ -25,7 +25,7 @@ pub struct LineCounters {
     /// Packets that differ from the other line's, where this line is considered wrong. Each is also
     /// counted by its result, for example as a duplicate.
     pub differing: u64,
-    /// Packets longer than [`Options::packet_bytes_max`](super::Options::packet_bytes_max).
+    /// Packets longer than [`ArbiterOptions::packet_bytes_max`](super::ArbiterOptions::packet_bytes_max).
     pub too_long: u64,
     /// Packets dropped because earlier output was not polled.
     pub not_polled: u64,
