@@ -35,7 +35,7 @@ impl Server {
         (Self(child), port)
     }
 
-    /// Waits for its end; returns the status and its remaining output.
+    /// Waits for its end; returns the status and its standard error.
     fn end(mut self) -> (Option<i32>, String) {
         let mut told = String::new();
         let mut out = self.0.stderr.take().expect("piped");
