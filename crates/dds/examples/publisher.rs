@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sets = [TopicSet::of::<Quote>()];
     let mut publisher = Publisher::new(&place, &sets, &Delivery::default(), PATIENCE, || false)?;
     if !publisher.wait_matched(1, PATIENCE)? {
-        println!("Nobody subscribes: publishing all the same.");
+        println!("Nobody subscribes: publishing anyway.");
     }
     for sequence_number in 1..=1000 {
         let quote = Quote { sequence_number, price: 13_331, volume: 5, ..Quote::default() };

@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         })?;
         for publisher in subscriber.take_gone() {
-            println!("Publisher {publisher} has gone without a word.");
+            println!("Publisher {publisher} has disappeared.");
         }
     }
     let ledger = subscriber.ledger();

@@ -153,7 +153,7 @@ fn code_text(code: i32) -> &'static str {
         -10 => "timed out",
         -11 => "no data",
         -12 => "not possible on this entity",
-        _ => "unspecific failure, the log of the middleware says more",
+        _ => "unspecified failure: see the log of Cyclone DDS",
     }
 }
 

@@ -39,7 +39,7 @@ pub enum EncodeError {
 impl fmt::Display for EncodeError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
-            Self::TextWithNul => "a string of the sample has a NUL character inside",
+            Self::TextWithNul => "a string of the sample contains a NUL character",
             Self::TooLong => "the sample is too long",
         })
     }

@@ -172,7 +172,7 @@ impl FromStr for SecurityList {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let number = |text: &str| {
-            text.trim().parse::<u32>().map_err(|_| format!("{text} is no number of a security"))
+            text.trim().parse::<u32>().map_err(|_| format!("{text} is not a security id"))
         };
         let mut securities = Vec::new();
         for range in text.split(',') {

@@ -62,7 +62,7 @@ impl fmt::Display for Misshape {
         match self {
             Self::Dynamic { template, field } => write!(
                 out,
-                "template {template}: {field} is a reference to any template: leave it out of the fields"
+                "template {template}: {field} is a dynamic template reference: leave it out of the fields"
             ),
             Self::NoKey { field } => write!(out, "no template has a field {field} to be the key"),
             Self::NotKey { template, field } => write!(
@@ -71,7 +71,7 @@ impl fmt::Display for Misshape {
                  sequences"
             ),
             Self::SameName { template, name } => {
-                write!(out, "template {template}: the name {name} is there twice")
+                write!(out, "template {template}: the name {name} occurs twice")
             }
         }
     }
@@ -90,7 +90,7 @@ impl fmt::Display for UnfitValue {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             out,
-            "{}: the value of {} is no text without NUL, or too long",
+            "{}: the value of {} contains NUL or invalid text, or is too long",
             self.set, self.member
         )
     }

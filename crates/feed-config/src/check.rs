@@ -171,7 +171,7 @@ fn settings_problems(
     let mut kinds: Vec<BookKind> = Vec::new();
     for kind in books.kinds.iter().flatten() {
         match kinds.contains(kind) {
-            true => problem("books.kinds", &format!("`{}` is there twice", kind.name())),
+            true => problem("books.kinds", &format!("`{}` occurs twice", kind.name())),
             false => kinds.push(*kind),
         }
     }
@@ -184,12 +184,12 @@ fn settings_problems(
     }
     let key = key.unwrap_or_default();
     if key.iter().enumerate().any(|(index, field)| key[..index].contains(field)) {
-        problem("books.key", "a field is there twice");
+        problem("books.key", "a field occurs twice");
     }
     let mut ids: HashMap<&str, ()> = HashMap::new();
     for instrument in &channel.instruments {
         if ids.insert(&instrument.id, ()).is_some() {
-            problem("instruments", &format!("instrument {} is there twice", instrument.id));
+            problem("instruments", &format!("instrument {} occurs twice", instrument.id));
         }
     }
 }

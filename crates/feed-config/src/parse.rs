@@ -309,7 +309,7 @@ fn template_files(item: &Item<'_, '_>, findings: &mut Findings<'_>) -> Vec<PathB
         false => return item.line(findings).map(PathBuf::from).into_iter().collect(),
     };
     if items.is_empty() {
-        findings.error(item.offset, "an empty array names no template file".to_owned());
+        findings.error(item.offset, "the array of template files is empty".to_owned());
     }
     items.iter().filter_map(|item| item.line(findings)).map(PathBuf::from).collect()
 }

@@ -136,8 +136,8 @@ fn contradictions_are_errors() {
         ),
         (with("[arbitration]\nhold = \"2s\"\nskew = \"1s\""), "`skew` is below `hold`"),
         (with("[books]\nkey = []"), "at least one field"),
-        (with("[books]\nkey = [48, 48]"), "a field is there twice"),
-        (with("[books]\nkinds = [\"implied\", \"implied\"]"), "`implied` is there twice"),
+        (with("[books]\nkey = [48, 48]"), "a field occurs twice"),
+        (with("[books]\nkinds = [\"implied\", \"implied\"]"), "`implied` occurs twice"),
         (
             with("") + "[channels.x.snapshots]\n" + &line("233.252.0.1"),
             "line 6, column 5: 233.252.0.1:9001 is already the address of x.lines.a",
@@ -215,7 +215,7 @@ fn templates_may_be_in_several_files() {
 
     let none = with("").replace("\"t.xml\"", "[]");
     let errors = FeedConfig::parse(&none).unwrap_err().to_string();
-    assert_eq!(errors, "line 1, column 13: an empty array names no template file");
+    assert_eq!(errors, "line 1, column 13: the array of template files is empty");
 }
 
 #[test]

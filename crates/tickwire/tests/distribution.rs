@@ -328,7 +328,10 @@ fn a_publisher_that_is_gone_is_logged_and_its_loss_is_unknown() {
     std::thread::sleep(Duration::from_secs(1));
     publisher.kill();
     let until = Instant::now() + PATIENCE;
-    while !std::fs::read_to_string(&log).expect("a log").contains("gone without a word") {
+    while !std::fs::read_to_string(&log)
+        .expect("a log")
+        .contains("disappeared without announcing its end")
+    {
         assert!(Instant::now() < until, "it is not logged");
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -118,7 +118,7 @@ fn the_channels_of_another_user_are_subscribed_to_without_echoes() {
     subscriber.wait_line(&format!(
         "Subscribed over shared memory in {}{}, without echoes",
         channels.0,
-        if cfg!(feature = "dds") { " (publishers over DDS alone are not heard)" } else { "" }
+        if cfg!(feature = "dds") { " (publishers that use only DDS are not received)" } else { "" }
     ));
     subscriber.interrupt();
     assert_eq!(subscriber.finish(), 0);
@@ -138,7 +138,7 @@ fn waiting_for_any_number_of_subscribers_ends_with_patience() {
         u32::MAX
     ));
     assert_eq!(run.status, 0, "{}{}", run.out, run.err);
-    let told = "not 4294967295 subscribers on all topics after 100ms: publishing all the same";
+    let told = "not 4294967295 subscribers on all topics after 100ms: publishing anyway";
     assert!(run.err.contains(told), "{}", run.err);
     assert!(started.elapsed() < PATIENCE, "{:?}", started.elapsed());
 }
@@ -181,7 +181,10 @@ fn over_shared_memory_a_publisher_that_is_killed_leaves_an_unknown_loss_and_the_
     let killed = place.publish_lines(&templates, &format!("{at} --subscribers 1"));
     killed.kill();
     let until = Instant::now() + PATIENCE;
-    while !std::fs::read_to_string(&log).expect("a log").contains("gone without a word") {
+    while !std::fs::read_to_string(&log)
+        .expect("a log")
+        .contains("disappeared without announcing its end")
+    {
         assert!(Instant::now() < until, "it is told that the publisher has gone");
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -131,12 +131,12 @@ fn a_line_that_is_no_message_is_named_with_its_field() {
         ("{\"pkt\": \"x\", \"cat\": \"?\", \"def\": \"A\"}", "\"pkt\": expected a whole number"),
         ("{\"cat\": \"C\", \"text\": \"A\"}", "\"type\": value not set"),
         ("{\"type\": 32}", "\"cat\" is missing"),
-        ("{\"cat\": \"C\", \"time\": 1, \"time\": 2}", "\"time\" is there twice"),
-        ("{\"cat\": \"C\", \"pkt\": 1, \"pkt\": 2}", "\"pkt\" is there twice"),
+        ("{\"cat\": \"C\", \"time\": 1, \"time\": 2}", "\"time\" occurs twice"),
+        ("{\"cat\": \"C\", \"pkt\": 1, \"pkt\": 2}", "\"pkt\" occurs twice"),
         ("{\"cat\": \"k\", \"volume\": 5}", "\"volume\": such a message of category k has none"),
         (
             "{\"cat\": \"Y\", \"type\": 32, \"groups\": [{\"spot\": 1, \"spot\": 2}]}",
-            "\"groups\": \"spot\" is there twice",
+            "\"groups\": \"spot\" occurs twice",
         ),
     ];
     for (line, expected) in cases {

@@ -93,7 +93,7 @@ impl Default for Inner {
     fn default() -> Self {
         let mut registry = Registry::with_prefix("tickwire");
         let memory = gauge::Gauge::default();
-        let help = "Memory of the process that is in RAM";
+        let help = "Resident memory of the process";
         registry.register_with_unit("process_resident_memory", help, Unit::Bytes, memory.clone());
         Self {
             registry,

@@ -124,7 +124,7 @@ impl Feed {
         self.for_each(&mut self.decoder(), |message| {
             let (index, draft) = drafts.next().ok_or("more messages than were sent")?;
             if let Some(field) = self.binding.difference(message, draft) {
-                return Err(format!("message {index}: {field} is not as it was sent"));
+                return Err(format!("message {index}: {field} differs from the value sent"));
             }
             entries += entries_of(message.root());
             fix.write_message(&Header::default(), message).map_err(|error| error.to_string())

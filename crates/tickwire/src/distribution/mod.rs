@@ -26,7 +26,7 @@ pub fn refused(error: &impl std::error::Error) -> Failure {
 /// The failure of templates that cannot be mapped to types.
 pub fn misshapen(all: &[Misshape]) -> Failure {
     let told: Vec<String> = all.iter().map(|one| format!("  {one}")).collect();
-    Failure::Data(format!("the templates do not become types:\n{}", told.join("\n")))
+    Failure::Data(format!("the templates cannot be mapped to types:\n{}", told.join("\n")))
 }
 
 /// Prints progress: to standard output, or to standard error if standard output is for the report.

@@ -157,10 +157,10 @@ impl<P: Participant> Side<P> {
         self.has_failed = true;
         let name = self.name;
         tracing::error!(
-            "{name}: {error}; nothing more is published over {name}, the other transport goes on"
+            "{name}: {error}; publishing over {name} ends, the other transport continues"
         );
         if let Err(error) = self.publisher.finish(false, Duration::ZERO) {
-            tracing::error!("{name}: subscribers could not be told: {error}");
+            tracing::error!("{name}: subscribers were not told of the end: {error}");
         }
     }
 

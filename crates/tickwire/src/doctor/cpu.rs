@@ -48,7 +48,7 @@ fn idle(machine: &Machine) -> Finding {
         ),
         _ => Finding::unknown(
             name,
-            "no idle driver is told; a virtual CPU without one halts at once, which makes a wake-up 20 to 40 us",
+            "no idle driver is reported; a virtual CPU without one halts at once, which makes a wake-up 20 to 40 us",
             "--spin; in a virtual machine also the kernel's parameter cpuidle_haltpoll.force=1",
         ),
     }
@@ -126,7 +126,7 @@ fn isolation(machine: &Machine) -> Finding {
             "other tasks take turns with a pinned thread, milliseconds at a time; the timer interrupts it",
             "the kernel's parameters isolcpus=N nohz_full=N rcu_nocbs=N, and --cpu N",
         ),
-        None => Finding::unknown(name, "the kernel does not tell", ""),
+        None => Finding::unknown(name, "the kernel does not report it", ""),
     }
 }
 
@@ -141,10 +141,10 @@ fn clock_source(machine: &Machine) -> Finding {
         Some(source) => Finding::costs(
             name,
             source,
-            "each reading is a system call, 0.2 to 1 us, and there are several a packet",
-            format!("echo tsc > /{path}, if available_clocksource beside it has it"),
+            "each reading is a system call, 0.2 to 1 us, several per packet",
+            format!("echo tsc > /{path}, if available_clocksource lists tsc"),
         ),
-        None => Finding::unknown(name, "the kernel does not tell", ""),
+        None => Finding::unknown(name, "the kernel does not report it", ""),
     }
 }
 
@@ -153,7 +153,7 @@ fn transparent_huge_pages(machine: &Machine) -> Finding {
     let name = "transparent huge pages";
     let path = "sys/kernel/mm/transparent_hugepage/enabled";
     let Some(text) = machine.text(path) else {
-        return Finding::unknown(name, "the kernel does not tell", "");
+        return Finding::unknown(name, "the kernel does not report it", "");
     };
     // The active choice is in brackets.
     let chosen = text.split(['[', ']']).nth(1).unwrap_or_default().to_owned();
@@ -164,7 +164,7 @@ fn transparent_huge_pages(machine: &Machine) -> Finding {
             "the kernel compacts memory while it is in use: rare stalls of up to milliseconds",
             format!("echo madvise > /{path}"),
         ),
-        _ => Finding::good(name, chosen, "memory is compacted only for those who ask"),
+        _ => Finding::good(name, chosen, "memory is compacted only on request"),
     }
 }
 
@@ -176,14 +176,10 @@ fn huge_pages(machine: &Machine) -> Finding {
         Some(0) => Finding::good(
             name,
             "none reserved",
-            "nothing here asks for them; books and rings fit the caches of small pages",
+            "not used here; normal pages suffice for books and rings",
         ),
-        Some(pages) => Finding::good(
-            name,
-            format!("{pages} reserved"),
-            "no matter: nothing here asks for them",
-        ),
-        None => Finding::unknown(name, "the kernel does not tell", ""),
+        Some(pages) => Finding::good(name, format!("{pages} reserved"), "not used here"),
+        None => Finding::unknown(name, "the kernel does not report it", ""),
     }
 }
 
@@ -191,7 +187,7 @@ fn huge_pages(machine: &Machine) -> Finding {
 fn shared_cores(machine: &Machine) -> Option<Finding> {
     let name = "threads a core (SMT)";
     match machine.number(&format!("{CPU}/smt/active"))? {
-        0 => Some(Finding::good(name, "one", "no other thread takes part of a core")),
+        0 => Some(Finding::good(name, "one", "no two threads share a core")),
         _ => Some(Finding::costs(
             name,
             "two or more",
@@ -212,7 +208,7 @@ fn numa_balancing(machine: &Machine) -> Option<Finding> {
         Finding::costs(
             "NUMA balancing",
             format!("on, {nodes} nodes"),
-            "page faults on purpose, some microseconds each, to find out which node uses a page",
+            "deliberate page faults, some microseconds each, find out which node uses a page",
             "sysctl -w kernel.numa_balancing=0, and memory and threads of one node: numactl -N 0 -m 0",
         )
     })

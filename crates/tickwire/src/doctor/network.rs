@@ -28,7 +28,7 @@ pub fn examine(machine: &Machine) -> Vec<Finding> {
 fn receive_buffer_max(machine: &Machine) -> Finding {
     let name = "receive buffer, most";
     let Some(bytes) = machine.number(&format!("{CORE}/rmem_max")) else {
-        return Finding::unknown(name, "the kernel does not tell", "");
+        return Finding::unknown(name, "the kernel does not report it", "");
     };
     // The kernel doubles the requested size to account for its own structures.
     let packets = 2 * bytes.min(WANTED_BYTES) / SMALL_PACKET_BYTES;
@@ -53,9 +53,9 @@ fn receive_buffer_default(machine: &Machine) -> Finding {
         Some(bytes) => Finding::good(
             name,
             format!("rmem_default {bytes}"),
-            "no matter here: receivers ask for their own; programs that do not ask get this",
+            "not used here: receivers request their own size; other programs get this one",
         ),
-        None => Finding::unknown(name, "the kernel does not tell", ""),
+        None => Finding::unknown(name, "the kernel does not report it", ""),
     }
 }
 
@@ -88,7 +88,7 @@ fn interrupts(machine: &Machine, card: &str) -> Finding {
     cpus.sort();
     cpus.dedup();
     if cpus.is_empty() {
-        return Finding::unknown(name, "no interrupt of this card is told in /proc/irq", "");
+        return Finding::unknown(name, "/proc/irq lists no interrupt of this card", "");
     }
     let found = format!("CPU {}", cpus.join(", "));
     Finding::good(
@@ -144,7 +144,7 @@ fn coalescing(machine: &Machine, card: &str) -> Finding {
         Some(ns) => Finding::costs(
             name,
             format!("gro_flush_timeout {ns} ns"),
-            format!("packets wait up to {} us to be put together", ns.div_ceil(1000)),
+            format!("packets wait up to {} us to be coalesced", ns.div_ceil(1000)),
             format!("echo 0 > /sys/class/net/{card}/gro_flush_timeout"),
         ),
         None => Finding::unknown(name, "not in /sys", change),

@@ -271,7 +271,7 @@ impl ExportArgs {
     fn checked_file(&self) -> Result<&Path, Failure> {
         let [capture] = &self.captures[..] else {
             return Err(Failure::Usage(format!(
-                "{} has the rows of one capture, as packets are numbered in each: name a directory for several",
+                "{} can hold one capture only, because packets are numbered per capture: name a directory for several",
                 self.output.display()
             )));
         };
@@ -296,7 +296,7 @@ impl ExportArgs {
         let capture = self.checked_file()?;
         if tables != 1 {
             return Err(Failure::Usage(format!(
-                "{} has the rows of one {table}: name it with --template, or name a directory for a table of each",
+                "{} can hold one {table} only: select it with --template, or name a directory for all",
                 self.output.display()
             )));
         }

@@ -24,7 +24,7 @@ pub fn read(draft: &mut Draft, version: Version, line: &str) -> Result<Option<u6
     let is_field = |name: &str| name != GROUPS && !Place::NAMES.contains(&name);
     for (name, value) in members.iter().filter(|(name, _)| is_field(name)) {
         let field = Field::from_name(name).ok_or_else(|| {
-            format!("\"{name}\" is no field of OPRA: take the names that decode prints")
+            format!("\"{name}\" is not an OPRA field: use the names that decode prints")
         })?;
         set(draft, version, field, value).map_err(|text| format!("\"{name}\": {text}"))?;
     }
@@ -51,7 +51,7 @@ pub fn read(draft: &mut Draft, version: Version, line: &str) -> Result<Option<u6
 fn named_once(members: &[(String, Json)]) -> Result<(), String> {
     for (index, (name, _)) in members.iter().enumerate() {
         if members[..index].iter().any(|(other, _)| other == name) {
-            return Err(format!("\"{name}\" is there twice"));
+            return Err(format!("\"{name}\" occurs twice"));
         }
     }
     Ok(())

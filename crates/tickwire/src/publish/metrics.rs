@@ -28,7 +28,7 @@ impl PublishMetrics {
             written: sets.iter().map(written).collect(),
             dropped: counter(
                 "publish_dropped_samples",
-                "Samples abandoned: no subscriber made room",
+                "Samples dropped: a subscriber's buffer stayed full",
             ),
             stalled: counter("publish_stalled_writes", "Writes that had to wait for a subscriber"),
             refused: counter("publish_refused_messages", "Messages with values no sample can hold"),

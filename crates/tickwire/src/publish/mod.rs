@@ -156,8 +156,8 @@ fn join(
     let is_matched = outlets.wait(count, !args.of_templates(), patience, stop)?;
     if !is_matched && !stop.is_set() {
         tell!(
-            "tickwire: not {count} subscribers on all topics after {patience:?}: publishing all the \
-             same; both sides need the same --domain, --partition, --topics, --network and --transport"
+            "tickwire: not {count} subscribers on all topics after {patience:?}: publishing anyway; \
+             both sides need the same --domain, --partition, --topics, --network and --transport"
         );
     }
     let is_waited_for = count > 0 && is_matched;

@@ -99,7 +99,7 @@ impl Report<'_> {
         if let Some(first) = feed.first_seq_num {
             writeln!(
                 out,
-                "The first sequence number was {first}; nothing is known of those before."
+                "The first sequence number was {first}; earlier messages were not received."
             )?;
         }
         if !self.echoes.is_empty() {
@@ -123,11 +123,11 @@ impl Report<'_> {
         for name in self.failed() {
             writeln!(
                 out,
-                "{name} refused a sample: its subscribers have those before, and were told Stopped."
+                "{name} rejected a sample: its subscribers have the samples before it and received Stopped."
             )?;
         }
         if !self.is_acknowledged {
-            writeln!(out, "Not all subscribers said in --patience that they have everything.")?;
+            writeln!(out, "Not all subscribers acknowledged everything within --patience.")?;
         }
         if self.ended.end == End::Stopped {
             writeln!(out, "Stopped before the end.")?;

@@ -66,7 +66,7 @@ impl Bus {
             Outlets::new(&places, &args.delivery, &market_sets(), is_captured, patience, stop)?;
         let count = args.subscribers.unwrap_or(u32::from(is_captured));
         if !outlets.wait(count, false, patience, stop)? && !stop.is_set() {
-            tracing::warn!("not {count} subscribers after {patience:?}: publishing all the same");
+            tracing::warn!("not {count} subscribers after {patience:?}: publishing anyway");
         }
         Ok(Some(Self { outlets: Arc::new(Mutex::new(outlets)), args: args.clone() }))
     }
@@ -94,7 +94,7 @@ impl Bus {
         let (written, dropped) = (counters.written(), counters.dropped);
         tell!("tickwire: {written} samples published, {dropped} dropped");
         if !is_acknowledged {
-            tell!("tickwire: not all subscribers said in --patience that they have everything");
+            tell!("tickwire: not all subscribers acknowledged everything within --patience");
         }
         Ok(dropped > 0 || !is_acknowledged || !outlets.failed().is_empty())
     }

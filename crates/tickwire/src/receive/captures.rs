@@ -290,7 +290,8 @@ impl Lines {
         let is_bare = others.without_destination > 0 && others.by_destination.is_empty();
         if is_bare && can_choose && captures.can_reopen() && captures.capture.len() == 1 {
             let map = map(args, args.endpoints()?, 0).input(0, Source::Incremental(Line::A));
-            let remark = format!("line A is {}, which has no addresses", name_of(&[captures], 0));
+            let remark =
+                format!("line A is {}, whose packets have no addresses", name_of(&[captures], 0));
             return Ok(Self { map, remark: Some(remark) });
         }
         Err(Failure::Usage(no_packets(args, others)?))

@@ -25,7 +25,7 @@ impl SubscribeMetrics {
             let labels = [("kind", set.name.as_str())];
             all.counter("subscribe_received_samples", "Samples received", &labels)
         };
-        let help = "Samples that came again or out of order";
+        let help = "Samples repeated or out of order";
         Self {
             received: sets.iter().map(received).collect(),
             duplicates: all.counter("subscribe_duplicate_samples", help, &[]),

@@ -275,7 +275,7 @@ impl Subscription<'_> {
             }
             for id in subscriber.take_gone() {
                 tracing::warn!(
-                    "publisher {id} has gone without a word: what it wrote last may be lost"
+                    "publisher {id} disappeared without announcing its end: its last samples may be lost"
                 );
             }
             for (id, topics) in subscriber.take_others() {

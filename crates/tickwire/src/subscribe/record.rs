@@ -142,7 +142,7 @@ mod with_columns {
                 recorded.left_out.map_or(Ok(()), |(count, first)| {
                     let name = recorded.set.name;
                     Err(io::Error::other(format!(
-                        "{name}: {count} rows are left out, of the first of which {first}"
+                        "{name}: {count} rows are left out; the first: {first}"
                     )))
                 })
             });

@@ -112,21 +112,24 @@ impl Report {
                 let skipped = self.sum(|one| one.holes);
                 writeln!(out, "{skipped} samples or more were skipped (--max-rate).")?;
             }
-            (0, 0) if self.publishers.is_empty() => writeln!(out, "No publisher came.")?,
+            (0, 0) if self.publishers.is_empty() => writeln!(out, "There was no publisher.")?,
             (0, 0) => writeln!(out, "Nothing was lost.")?,
-            (lost, 0) => writeln!(out, "{lost} samples were written and did not come")?,
+            (lost, 0) => writeln!(out, "{lost} samples were written and not received")?,
             (lost, unknown) => writeln!(
                 out,
-                "What was lost is unknown, {lost} samples or more: of {unknown} of the publishers nobody knows \
-                 how much they wrote after we met"
+                "The number of lost samples is unknown, {lost} or more: of {unknown} of the publishers \
+                 it is not known how many samples they wrote after this subscriber matched"
             )?,
         }
         if self.publishers.len() > 1 {
             self.write_publishers(out)?;
         }
         let remarks = [
-            (self.sum(|one| one.last_values), "of them were last values, written before we met"),
-            (self.sum(|one| one.duplicates), "samples came again or out of order"),
+            (
+                self.sum(|one| one.last_values),
+                "of them were last values, written before this subscriber matched",
+            ),
+            (self.sum(|one| one.duplicates), "samples were repeated or out of order"),
             (self.not_utf8, "samples dropped: a string in them is not UTF-8"),
             (self.echoes_refused, "echoes dropped: the publisher made no room"),
         ];
@@ -145,13 +148,13 @@ impl Report {
         for (index, received) in self.publishers.iter().enumerate() {
             let seq_nums = match received.seq_nums {
                 Some((first, last)) => format!("sequence numbers {first} to {last}"),
-                None => "no sample but last values".to_owned(),
+                None => "only last values".to_owned(),
             };
             let standing = match received.standing {
-                Standing::Present => "did not say that it ended".to_owned(),
+                Standing::Present => "did not announce its end".to_owned(),
                 Standing::Done { written } => format!("done after {written} samples"),
                 Standing::Stopped { written } => format!("stopped after {written} samples"),
-                Standing::Gone => "went without a word".to_owned(),
+                Standing::Gone => "disappeared without announcing its end".to_owned(),
             };
             writeln!(out, "  publisher {}: {seq_nums}; {standing}", index + 1)?;
         }

@@ -47,12 +47,15 @@ impl fmt::Display for Chosen {
             Self::Dds { why: None } => f.write_str("over DDS"),
             #[cfg(feature = "dds")]
             Self::Dds { why: Some(why) } => {
-                write!(f, "over DDS ({why}; publishers over shared memory alone are not heard)")
+                write!(
+                    f,
+                    "over DDS ({why}; publishers that use only shared memory are not received)"
+                )
             }
             Self::Shm(place) => {
                 write!(f, "over shared memory in {}", place.directory.display())?;
                 match cfg!(feature = "dds") {
-                    true => f.write_str(" (publishers over DDS alone are not heard)"),
+                    true => f.write_str(" (publishers that use only DDS are not received)"),
                     false => Ok(()),
                 }
             }

@@ -106,7 +106,7 @@ impl<'c> Decoded<'c> {
             for message in &messages {
                 let of_again = again.decode(rest).map_err(failed)?;
                 if !is_same(message.root(), of_again.message.root()) {
-                    let why = "a message is another one when it was encoded and decoded";
+                    let why = "a message changes when it is encoded and decoded";
                     return Err(Failure::Data(format!("{}: {why}", corpus.name)));
                 }
                 rest = &rest[of_again.len..];

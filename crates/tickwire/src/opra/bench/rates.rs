@@ -56,7 +56,7 @@ pub fn check(trace: &Trace) -> Result<(), Failure> {
         let Some(mut decoder) = name.available() else { continue };
         if digest(&mut decoder, &trace.packets)? != (trace.messages, trace.digest) {
             return Err(Failure::Data(format!(
-                "{name} differs from the reference: a fault of ours"
+                "{name} differs from the reference: please report this error"
             )));
         }
     }
@@ -112,7 +112,7 @@ fn pass_on_threads(work: Work, packets: &[Vec<u8>], threads: usize) -> Result<Du
         let times = running.into_iter().filter_map(|thread| thread.join().ok());
         times
             .reduce(|(start, end), (s, e)| (start.min(s), end.max(e)))
-            .ok_or_else(|| Failure::Data("no thread came to its end".to_owned()))
+            .ok_or_else(|| Failure::Data("no thread finished".to_owned()))
     })?;
     Ok((end - start) / PASSES_OF_THREADS)
 }

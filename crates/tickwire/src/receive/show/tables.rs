@@ -117,7 +117,7 @@ mod with_columns {
             self.file.publish()?;
             self.left_out.map_or(Ok(()), |(count, first)| {
                 Err(io::Error::other(format!(
-                    "{}: {count} rows are left out, of the first of which {first}",
+                    "{}: {count} rows are left out; the first: {first}",
                     path.display()
                 )))
             })
