@@ -43,7 +43,7 @@ pub trait Host {
     /// Carries out `action` on exactly one stop-bit item: bytes without the top bit, then one with
     /// it. Engines call it where the grammar proves this form.
     ///
-    /// `integer` is the item as an unsigned integer, seven bits a byte, most significant first,
+    /// `integer` is the item as an unsigned integer, seven bits per byte, most significant first,
     /// modulo 2^64. Override this method to save a second walk over the bytes; the default calls
     /// [`execute`](Self::execute).
     ///

@@ -145,7 +145,7 @@ pub fn stop_bit(input: &[u8], pos: usize) -> Option<(usize, u64)> {
 
 /// As [`stop_bit`], for the rest of an item; `head` is the integer of its bytes before `pos`.
 ///
-/// One byte is by far the commonest length and has a branch of its own. The length of longer items
+/// One byte is by far the most common length and has a separate branch. The length of longer items
 /// is hard to predict, so items of up to eight bytes are decoded without a branch per byte: the
 /// lowest top bit that is set in the little-endian word gives the length, and `squeeze` joins the
 /// groups.

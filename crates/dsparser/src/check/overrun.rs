@@ -17,7 +17,8 @@ pub(super) enum Use {
 }
 
 impl Checker<'_> {
-    /// Warns of a pattern inside a loop whose longest match is known only far behind it.
+    /// Warns of a pattern inside a loop that must read far past its match to determine that it is
+    /// the longest.
     pub(super) fn warn_of_overrun(&mut self, pattern: &Pattern, span: Span, used: Use) {
         let reads_on = match used {
             Use::Match => pattern.dfa.reads_past_matches(),

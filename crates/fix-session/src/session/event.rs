@@ -57,7 +57,7 @@ pub enum SessionEvent {
         seq_num: u64,
         /// Why.
         reason: SessionRejectReason,
-        /// The field, where there is one.
+        /// The field, if there is one.
         tag: Option<Tag>,
     },
     /// Both sides are logged on.
@@ -80,7 +80,7 @@ pub enum SessionEvent {
         seq_num: u64,
         /// Why.
         reason: SessionRejectReason,
-        /// The field, where there is one.
+        /// The field, if there is one.
         tag: Option<Tag>,
     },
     /// Both sequence numbers were reset to 1.

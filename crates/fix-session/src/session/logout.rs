@@ -1,4 +1,4 @@
-//! Logout: messages that are still sent and awaited after one side has sent it.
+//! Logout: messages that are still sent and awaited after one side has sent its Logout.
 
 use super::core::{Core, PeerLogout};
 use super::event::DisconnectReason;

@@ -237,8 +237,8 @@ impl<'x> Loader<'x> {
                 continue;
             }
             let Some(value) = self.attribute(node, "enum") else { continue };
-            // QuickFIX's files of 5.0 and later have `f ` for QuoteCondition (276): no message could have that value, as spaces
-            // separate the values of such a field.
+            // QuickFIX's files of 5.0 and later list `f ` for QuoteCondition (276). No message can
+            // have that value, because spaces separate the values of such a field.
             let value = value.trim_end();
             let description = node.attribute("description").unwrap_or_default();
             values.push(EnumValue { value: value.into(), description: description.into() });

@@ -19,9 +19,9 @@ pub(super) struct Columns<'i> {
 impl<'i> Columns<'i> {
     /// Returns the columns as slices.
     pub(super) const fn lanes(&mut self) -> Lanes<'_> {
-        // SAFETY: `new` took the columns from an index that is borrowed for as long as this is,
-        // with this many numbers in each, and no other reference to them is alive while this one is
-        // borrowed.
+        // SAFETY: `new` took the columns, each with this many numbers, from an index that stays
+        // borrowed as long as `self` lives, and no other reference to them is alive while this one
+        // is borrowed.
         unsafe {
             Lanes {
                 tags: std::slice::from_raw_parts_mut(self.tags, self.capacity),
