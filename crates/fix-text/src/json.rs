@@ -96,7 +96,7 @@ fn push_value(out: &mut Vec<u8>, field: &Field<'_>, definition: Option<&FieldDef
     }
 }
 
-/// True if values of the type are numbers without names.
+/// True if values of the type are written as JSON numbers.
 fn is_number(field_type: FieldType) -> bool {
     use FieldType as T;
     matches!(

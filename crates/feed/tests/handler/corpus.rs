@@ -162,7 +162,7 @@ struct Feeds {
     snapshots: Vec<u8>,
 }
 
-/// A packet of a line, with its number.
+/// A packet with its sequence number and line.
 type Arrival = (u64, Line, Vec<u8>);
 
 impl Feeds {

@@ -355,7 +355,7 @@ impl Dictionary {
         self.messages.get(self.types.place(msg_type)?)
     }
 
-    /// Returns a group; `None` for most ids of another dictionary.
+    /// Returns the group with this id. An id of another dictionary gives `None` or a wrong group.
     #[inline]
     pub fn group(&self, id: GroupId) -> Option<&GroupDef> {
         self.groups.get(id.0 as usize)

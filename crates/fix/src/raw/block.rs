@@ -42,7 +42,7 @@ impl Block {
     }
 }
 
-/// Processes the bytes of a block that `keep` selects.
+/// Finds the delimiters and the sum of the bytes of a block that are selected by the mask `keep`.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn look(bytes: &[u8; BLOCK_LEN], keep: &[u8; BLOCK_LEN]) -> Block {
@@ -78,7 +78,7 @@ fn sse2(bytes: &[u8; BLOCK_LEN], keep: &[u8; BLOCK_LEN]) -> Block {
     Block { delimiters, sum }
 }
 
-/// Processes the bytes of a block that `keep` selects.
+/// Finds the delimiters and the sum of the bytes of a block that are selected by the mask `keep`.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 fn look(bytes: &[u8; BLOCK_LEN], keep: &[u8; BLOCK_LEN]) -> Block {

@@ -48,7 +48,7 @@ impl<T: Copy, const N: usize, const WORDS: usize> Column<T, N, WORDS> {
         Self { present: [0; WORDS], slots: [const { MaybeUninit::uninit() }; N] }
     }
 
-    /// Returns the value of a slot.
+    /// Returns the value of a slot; `None` if the slot is empty.
     #[inline(always)]
     pub(crate) const fn at(&self, slot: usize) -> Option<T> {
         if slot >= N || self.present[slot / 64] >> (slot & 63) & 1 == 0 {

@@ -1,5 +1,5 @@
-//! Access to the conformance cases, and to shared traces; tests report that they are skipped where
-//! these are missing.
+//! Access to the conformance cases and to shared traces. If these are missing, tests print that they are
+//! skipped.
 #![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 
 use serde_json::Value;
