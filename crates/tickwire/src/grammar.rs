@@ -133,7 +133,7 @@ fn value_of(text: &str) -> Result<(String, Reading), String> {
         "be" => Reading::BigEndian,
         "le" => Reading::LittleEndian,
         "decimal" => Reading::Decimal,
-        _ => return Err(format!("\"{how}\" is none of be, le and decimal")),
+        _ => return Err(format!("\"{how}\" is not be, le or decimal")),
     };
     Ok((action.to_owned(), reading))
 }
@@ -178,7 +178,7 @@ impl<'p> Print<'p> {
         let text = error.describe(self.program.statements());
         let RunErrorKind::ActionFailed { action, .. } = error.kind else { return text };
         let name = self.program.actions().get(usize::from(action.0)).map_or("", String::as_str);
-        format!("{text}: the bytes of `{name}` are not the number that --value says")
+        format!("{text}: the bytes of `{name}` are not a number in the form given by --value")
     }
 }
 
@@ -320,7 +320,7 @@ fn program(path: &Path) -> Result<Program, Failure> {
     let mut files = |name: &str| {
         let is_inside = !Path::new(name).is_absolute() && !name.split('/').any(|part| part == "..");
         if !is_inside {
-            return Err("it is not beside the grammar".to_owned());
+            return Err("it is not in the grammar's directory".to_owned());
         }
         text_of(&folder.join(name)).map_err(|failure| match failure {
             Failure::Data(text) | Failure::Usage(text) => text,

@@ -26,7 +26,7 @@ enum Old {
 }
 
 const ECHO: Old = Old::Refused(
-    "a copy of what is read: tickwire receive --record DIR keeps every packet, tickwire explain shows the bytes of messages",
+    "a copy of the input: tickwire receive --record DIR keeps every packet, tickwire explain shows the bytes of messages",
 );
 
 const OPTIONS: [(&str, Old); 43] = [
@@ -49,7 +49,7 @@ const OPTIONS: [(&str, Old); 43] = [
     ),
     (
         "-ofix",
-        Old::Refused("headers of what is written: name them with --framing, as for what is read"),
+        Old::Refused("headers of the output: describe them with --framing, as for the input"),
     ),
     ("-head", Old::Dash),
     ("-limit", Old::Is("--head")),

@@ -160,7 +160,7 @@ impl<P: Participant> Side<P> {
             "{name}: {error}; publishing over {name} ends, the other transport continues"
         );
         if let Err(error) = self.publisher.finish(false, Duration::ZERO) {
-            tracing::error!("{name}: subscribers were not told of the end: {error}");
+            tracing::error!("{name}: cannot announce the end to subscribers: {error}");
         }
     }
 

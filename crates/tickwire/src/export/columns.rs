@@ -203,7 +203,7 @@ impl ExportArgs {
         }
         match self.partition.iter().zip(is_found).find(|(_, is_found)| !is_found) {
             Some((name, _)) => Err(Failure::Usage(format!(
-                "--partition {name}: no table has that column: name a field by its path, name or id, date or security"
+                "--partition {name}: no table has this column: give date, security, or the path, name or id of a field"
             ))),
             None => Ok(()),
         }

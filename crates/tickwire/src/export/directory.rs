@@ -138,7 +138,7 @@ fn distinct_names(captures: &[PathBuf]) -> Result<Vec<String>, Failure> {
         };
         if let Some(other) = names.iter().find(parted) {
             return Err(Failure::Usage(format!(
-                "files of {name} could have the names of further files of {other}: export them to two directories"
+                "output files of {name} could have the names of further files of {other}: export them to separate directories"
             )));
         }
     }

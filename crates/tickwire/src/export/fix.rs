@@ -173,7 +173,7 @@ impl Tables<'_> {
                 String::from_utf8_lossy(expected),
             );
             let text = format!(
-                "a message of {found} among those of {expected}: name the --dictionary that has all"
+                "a message of {found} among those of {expected}: name a --dictionary that defines both"
             );
             return self.lose(place, &text);
         }

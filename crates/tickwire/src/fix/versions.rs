@@ -58,7 +58,7 @@ pub fn read(path: &Path, is_strict: bool) -> Result<Dictionary, Failure> {
         None if !path.exists() && !files::is_standard(path) => {
             let names: Vec<&str> = shipped::ALL.iter().map(|(name, _)| *name).collect();
             let (path, names) = (files::name_of(path), names.join(", "));
-            let text = format!("{path}: no such file, and none of the built-in {names}");
+            let text = format!("{path}: no such file, and not a built-in dictionary ({names})");
             return Err(Failure::Usage(text));
         }
         None => {

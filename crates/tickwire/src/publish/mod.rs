@@ -171,7 +171,7 @@ fn join(
 fn tell_stopped(publishing: &mut Publishing, patience: Duration) {
     let Some(publisher) = publishing.publisher_mut() else { return };
     if let Err(Failure::Data(why) | Failure::Usage(why)) = publisher.finish(false, patience) {
-        tracing::error!("subscribers could not be told that the feed is stopped: {why}");
+        tracing::error!("cannot announce to subscribers that the feed is stopped: {why}");
     }
 }
 

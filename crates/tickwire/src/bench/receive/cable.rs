@@ -93,7 +93,7 @@ fn enter(namespace: &str) -> Result<(), Failure> {
 fn ip(arguments: &[&str]) -> Result<(), Failure> {
     let said = |text: &str| {
         Failure::Usage(format!(
-            "cannot make a network namespace: ip {}: {text}. This takes root and the package iproute2",
+            "cannot create a network namespace: ip {}: {text}. This needs root and the package iproute2",
             arguments.join(" ")
         ))
     };

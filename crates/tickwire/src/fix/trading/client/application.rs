@@ -349,7 +349,7 @@ impl Application for Client {
             self.stop.set();
         } else if !self.plan.reliable {
             let text = match self.was_logged_on {
-                true => "the connection was lost; is the server running? (--reliable goes on)",
+                true => "the connection was lost; is the server running? (--reliable reconnects)",
                 false => {
                     "no Logon was received: either no server runs there, or it refused the Logon (see its event log)"
                 }
