@@ -89,7 +89,9 @@ fn files_are_included_from_beside_the_grammar_and_nowhere_else() {
         std::fs::write(folder.join("words.dsp"), format!("INCLUDE \"{name}\"\n"))
             .expect("writable");
         let check = grammar(&folder, &["check", "words.dsp"]);
-        assert!(String::from_utf8_lossy(&check.stderr).contains("it is not in the grammar's directory"));
+        assert!(
+            String::from_utf8_lossy(&check.stderr).contains("it is not in the grammar's directory")
+        );
     }
 }
 

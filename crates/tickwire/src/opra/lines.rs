@@ -112,7 +112,8 @@ impl Capture {
     fn open(input: &InputArgs, side: Line, progress: &Progress) -> Result<Self, Failure> {
         let reader = input.open(progress)?;
         if reader.kind() == Kind::Stream {
-            let text = "a raw file is one packet: lines need a capture of several packets".to_owned();
+            let text =
+                "a raw file is one packet: lines need a capture of several packets".to_owned();
             return Err(Failure::Usage(text));
         }
         Ok(Self { side, reader, next: None, taken: 0 })
