@@ -50,7 +50,7 @@ pub struct FromPublisher {
     pub duplicates: u64,
     /// Lowest and highest sequence number of the feed in its samples, not counting last values.
     pub seq_nums: Option<(u64, u64)>,
-    /// How it stands.
+    /// State of the publisher.
     pub standing: Standing,
     /// Samples missing between received ones.
     pub holes: u64,

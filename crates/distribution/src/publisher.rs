@@ -35,7 +35,7 @@ impl PublisherCounters {
 
 /// Destination of samples: a [`Publisher`], or several of them on different transports.
 pub trait Outlet {
-    /// Why it refuses.
+    /// Error of the transports.
     type Error;
 
     /// Writes a sample to the set with this index, which must have its type.

@@ -165,12 +165,12 @@ fn unix_ns() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What is read.
+/// The samples or echoes to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The echoes of samples that this process publishes.
     Echoes,
-    /// What publishers write.
+    /// The samples of publishers.
     Samples {
         /// True if each sample is echoed.
         echo: bool,

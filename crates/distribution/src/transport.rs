@@ -99,7 +99,7 @@ impl<S> DerefMut for Received<S> {
 pub struct RawSample<'r> {
     /// The members, or only those of the key if `info.has_data` is false.
     pub bytes: &'r [u8],
-    /// How they are encoded.
+    /// Encoding of the bytes.
     pub encoding: Encoding,
     /// Information about the sample.
     pub info: SampleInfo,
@@ -122,7 +122,7 @@ pub trait TransportError: std::error::Error + From<EncodeError> + Send + Sync + 
 
 /// Creates writers and readers on a transport. A clone is the same participant.
 pub trait Participant: Clone {
-    /// Why it refuses.
+    /// Error of the transport.
     type Error: TransportError;
     /// Writes bytes.
     type RawWriter: RawWriter<Error = Self::Error>;
@@ -224,7 +224,7 @@ pub trait Participant: Clone {
 
 /// Writes samples to one topic.
 pub trait RawWriter: Send {
-    /// Why it refuses.
+    /// Error of the transport.
     type Error: TransportError;
 
     /// Writes one sample in the writer's type and encoding. `source_timestamp_ns` is its time in nanoseconds
@@ -270,7 +270,7 @@ pub trait RawWriter: Send {
 
 /// Reads samples from one topic.
 pub trait RawReader: Send {
-    /// Why it refuses.
+    /// Error of the transport.
     type Error: TransportError;
 
     /// Takes the next sample; `None` if there is none. Does not wait; call it in a loop to poll.
@@ -318,7 +318,7 @@ pub trait RawReader: Send {
 
 /// A reader that passes samples to a function until dropped. Dropping waits for a call in progress.
 pub trait Listener: Send {
-    /// Why it refuses.
+    /// Error of the transport.
     type Error: TransportError;
 
     /// Waits until at least `count` writers match; false if `timeout` passed first.
@@ -336,7 +336,7 @@ pub trait Listener: Send {
 
 /// Waits for several readers at once.
 pub trait WaitSet<R>: Send {
-    /// Why it refuses.
+    /// Error of the transport.
     type Error: TransportError;
 
     /// Adds `reader` and returns the index, from 0, with which [`wait`](Self::wait) reports it.

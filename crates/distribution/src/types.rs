@@ -24,7 +24,7 @@ pub struct StructType {
 pub struct Member {
     /// Its name in the IDL.
     pub name: String,
-    /// What it holds.
+    /// Type of the member.
     pub of: MemberType,
     /// True if the member belongs to the key.
     pub is_key: bool,
@@ -191,7 +191,7 @@ impl StructType {
     }
 }
 
-/// Keeps a number.
+/// Visitor that stores a number.
 struct Number(Option<u64>);
 
 impl Visitor for Number {

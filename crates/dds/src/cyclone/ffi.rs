@@ -129,11 +129,11 @@ pub struct SampleInfo {
     pub sample_rank: u32,
     pub generation_rank: u32,
     pub absolute_generation_rank: u32,
-    /// Ours: patches/samples-know-number-and-participant.patch.
+    /// Added by patches/samples-know-number-and-participant.patch.
     pub writer_seq: u64,
-    /// Ours, as above.
+    /// Added by the same patch.
     pub history_end: u64,
-    /// Ours, as above.
+    /// Added by the same patch.
     pub participant: [u8; 16],
 }
 

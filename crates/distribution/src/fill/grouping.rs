@@ -20,7 +20,7 @@ pub(super) struct Grouping {
 pub(super) struct Group {
     /// Security.
     pub(super) security: u32,
-    /// Its entries.
+    /// Number of its entries.
     pub(super) entries: usize,
 }
 

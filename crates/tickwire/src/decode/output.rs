@@ -15,7 +15,7 @@ pub enum Output {
 }
 
 impl Output {
-    /// Takes one message.
+    /// Writes or counts one message.
     pub fn write_message(&mut self, header: &Header<'_>, message: &Message) -> io::Result<()> {
         match self {
             Self::Messages(writer) => writer.write_message(header, message),

@@ -29,7 +29,7 @@ impl Verdict {
 pub struct Finding {
     /// The setting.
     pub name: String,
-    /// Its value.
+    /// Value of the setting.
     pub found: String,
     /// Effect on latency.
     pub verdict: Verdict,
@@ -64,7 +64,7 @@ impl Finding {
         Self { name, found, verdict: Verdict::Unknown, cost, change: change.into() }
     }
 
-    /// As JSON.
+    /// Returns the finding as JSON.
     pub fn json(&self) -> Value {
         json!({
             "name": self.name,

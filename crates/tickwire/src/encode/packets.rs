@@ -23,7 +23,7 @@ pub enum PacketFormat {
 
 /// Writes packets.
 pub enum PacketWriter {
-    /// With length prefixes.
+    /// Packets with length prefixes.
     Prefixed(PrefixedWriter<Box<dyn Write>>),
     /// Without separators.
     Raw(Box<dyn Write>),

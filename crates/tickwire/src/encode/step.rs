@@ -29,7 +29,7 @@ impl Enveloped {
         }
     }
 
-    /// Ends the file.
+    /// Completes the file.
     pub fn finish(self) -> Result<(), Failure> {
         self.writer.finish()
     }

@@ -15,7 +15,7 @@ const NAME: &str = "manifest.json";
 /// How an export treats a directory that already has a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
-    /// Not at all.
+    /// It refuses the directory.
     Refused,
     /// Captures in the manifest are skipped.
     Resume,

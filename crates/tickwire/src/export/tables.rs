@@ -14,7 +14,7 @@ use tickwire_text::{Header, MessageWriter};
 /// Number of messages without a row that are reported one by one.
 const UNFIT_SHOWN_MAX: u64 = 20;
 
-/// What was written.
+/// Result of an export.
 pub struct Finished {
     pub written: Written,
     /// Messages that have a value that does not fit its column.
@@ -148,7 +148,7 @@ impl SharedTables {
         }
     }
 
-    /// Ends all files.
+    /// Completes all files.
     pub fn finish(&self) -> Result<Finished, Failure> {
         self.0.borrow_mut().finish()
     }

@@ -16,7 +16,7 @@ use tickwire_text::{Column, Csv, JsonLines, MessageWriter};
 /// Bytes buffered before they are written.
 const OUTPUT_BYTES: usize = 256 << 10;
 
-/// How text is written.
+/// Format of a text file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Text {
     Csv,

@@ -26,7 +26,7 @@ pub struct Published {
 }
 
 impl Published {
-    /// Names them.
+    /// Registers the metrics.
     pub fn new(metrics: &Metrics, feeds: &[Feed<'_>]) -> Self {
         let line = |feed: &Feed<'_>| {
             let name = feed.name.to_lowercase();

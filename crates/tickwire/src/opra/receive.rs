@@ -293,7 +293,7 @@ impl Output<'_> {
 
 /// Prints the messages of a line.
 struct LineSink<'r> {
-    /// From 1.
+    /// Number of the line, from 1.
     line: u16,
     output: Rc<RefCell<Output<'r>>>,
     /// Shows market events, if requested.

@@ -85,7 +85,7 @@ impl Market {
         Self { adapter: OpraAdapter::new(), taking }
     }
 
-    /// Takes a message.
+    /// Handles a message.
     pub fn message(&mut self, message: &Message<'_>) {
         let seq_num = message.seq_num().unwrap_or_default();
         let Self { adapter, taking } = self;

@@ -68,7 +68,7 @@ impl StyleArgs {
     }
 }
 
-/// How messages are written.
+/// Selection and format of messages, ready for use.
 #[derive(Clone, Debug)]
 pub struct Style {
     format: MessageFormat,

@@ -227,7 +227,7 @@ impl EndpointArgs {
         args
     }
 
-    /// As [`LineArgs::set_channel`].
+    /// Like [`LineArgs::set_channel`].
     pub fn set_channel(&mut self, channel: &ChannelSettings) -> Result<(), Failure> {
         self.lines.set_channel(channel)
     }

@@ -16,7 +16,7 @@ pub struct PublishMetrics {
 }
 
 impl PublishMetrics {
-    /// Names them all.
+    /// Registers the metrics.
     pub fn new(sets: &[TopicSet]) -> Self {
         let all = Metrics::new();
         let written = |set: &TopicSet| {

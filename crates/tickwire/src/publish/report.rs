@@ -17,7 +17,7 @@ pub struct Report<'r> {
     pub args: &'r PublishArgs,
     pub handler: &'r FeedHandler,
     pub publishing: &'r Publishing,
-    /// What it writes.
+    /// Topics that it writes.
     pub sets: &'r [TopicSet],
     /// Time from the first poll for a packet to the last.
     pub elapsed: Duration,

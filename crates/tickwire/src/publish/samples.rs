@@ -18,9 +18,9 @@ pub enum Samples {
     Filled(Filler, FilledTopics),
     /// Samples of types made from the templates; `done` is the index of the template that ends the feed.
     Templates {
-        /// What makes them.
+        /// Converter of messages to samples.
         samples: TemplateSamples,
-        /// Their bytes.
+        /// Buffer for the bytes of a sample.
         bytes: Vec<u8>,
         /// Index of the template that ends the feed.
         done: Option<usize>,

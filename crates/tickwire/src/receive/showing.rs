@@ -42,7 +42,7 @@ impl Showing {
         }
     }
 
-    /// Publishes too.
+    /// Also publishes books and events.
     pub fn publishing(mut self, publishing: Option<BusChannel>) -> Self {
         self.publishing = publishing;
         self

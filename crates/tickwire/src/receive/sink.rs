@@ -14,7 +14,7 @@ const DONE: &str = "Done";
 /// SendingTime.
 const SENDING_TIME: u32 = 52;
 
-/// How a reception ended.
+/// The reason why a reception ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The Done message arrived.
@@ -113,7 +113,7 @@ pub struct Counting {
 }
 
 impl Counting {
-    /// Nothing counted yet.
+    /// Creates a sink that has counted nothing yet.
     pub const fn new(ending: Ending) -> Self {
         Self { ending, is_done: false, has_ended: false, packets: 0 }
     }

@@ -8,7 +8,7 @@ use tickwire_exchange::day::{BookForm, DayChange, DayOptions, Heartbeats, Instru
 pub struct Features(DayOptions);
 
 impl Features {
-    /// Draws a feed.
+    /// Chooses a feed at random.
     pub fn draw(random: &mut Rng) -> Self {
         let books = match random.u8(0..5) {
             0 => BookForm::Levels { depths: vec![5, 10, 1, 3] },

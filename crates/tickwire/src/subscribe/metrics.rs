@@ -18,7 +18,7 @@ pub struct SubscribeMetrics {
 }
 
 impl SubscribeMetrics {
-    /// Names them all.
+    /// Registers the metrics.
     pub fn new(sets: &[TopicSet]) -> Self {
         let all = Metrics::new();
         let received = |set: &TopicSet| {
@@ -35,7 +35,7 @@ impl SubscribeMetrics {
         }
     }
 
-    /// The set.
+    /// Returns the set of metrics.
     pub fn all(&self) -> &Metrics {
         &self.all
     }

@@ -319,7 +319,7 @@ mod without_columns {
     use std::path::Path;
     use tickwire_distribution::{Arrival, TopicSet};
 
-    /// There is none.
+    /// Cannot be created in this build.
     pub struct Recorder(Infallible);
 
     impl Recorder {

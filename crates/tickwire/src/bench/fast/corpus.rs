@@ -29,7 +29,7 @@ pub struct Corpus {
     pub set: TemplateSet,
     /// The templates, compiled for all fields.
     pub program: Arc<Program>,
-    /// When dictionaries are emptied.
+    /// Reset policy of the dictionaries.
     pub reset: ResetPolicy,
     /// The FAST bytes of each packet.
     pub packets: Vec<Vec<u8>>,

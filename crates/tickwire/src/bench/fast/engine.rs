@@ -170,7 +170,7 @@ trait Work {
     ) -> Option<Pass<'c>>;
 }
 
-/// Nothing but decoding.
+/// Decoding without further processing.
 struct Alone;
 
 impl Work for Alone {

@@ -74,7 +74,7 @@ pub struct FastArgs {
 /// Seconds to measure a peer on a corpus: a virtual machine needs some to compile its code.
 const PEER_SECONDS: f64 = 3.0;
 
-/// One time.
+/// One measured time.
 struct Row<'c> {
     corpus: &'c Corpus,
     engine: &'static str,

@@ -21,7 +21,7 @@ pub struct Report {
     pub filled: u64,
     /// Filled so far.
     pub total: u64,
-    /// Not filled yet.
+    /// Quantity not filled yet.
     pub left: u64,
 }
 

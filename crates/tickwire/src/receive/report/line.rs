@@ -21,7 +21,7 @@ pub struct Line {
     pub source: Source,
     /// Packets.
     pub packets: u64,
-    /// Their bytes.
+    /// Bytes of the packets.
     pub bytes: u64,
     /// Packets that the capture truncated.
     pub truncated: u64,

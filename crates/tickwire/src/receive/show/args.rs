@@ -65,7 +65,7 @@ pub enum ShowFormat {
 pub struct ShowOptions {
     /// Selected kinds of output.
     pub shown: Vec<Shown>,
-    /// How.
+    /// Output format.
     pub format: ShowFormat,
     /// True if standard output is a terminal.
     pub is_terminal: bool,

@@ -174,7 +174,7 @@ mod without_columns {
     use std::io;
     use std::path::Path;
 
-    /// There is none.
+    /// Cannot be created in this build.
     pub struct ShownTables(Infallible);
 
     impl ShownTables {
@@ -187,12 +187,12 @@ mod without_columns {
             ))
         }
 
-        /// There is no table.
+        /// Never called.
         pub fn push(&mut self, _: Shown, _: &[Row]) -> io::Result<()> {
             match self.0 {}
         }
 
-        /// There is no table.
+        /// Never called.
         pub fn finish(self) -> io::Result<()> {
             match self.0 {}
         }
