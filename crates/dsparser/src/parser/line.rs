@@ -409,7 +409,7 @@ impl<'t> Cursor<'_, 't> {
         if self.next < self.pieces.len() {
             self.syntax(
                 format!("nothing more may follow {keyword} on this line"),
-                "write one statement a line, and # before a comment",
+                "write one statement per line, and # before a comment",
             );
         }
     }
