@@ -38,7 +38,7 @@ const CLOSING: [(u8, u8); 7] = [
 ];
 /// Maximum number of digits of a CheckSum.
 const SUM_DIGITS_MAX: usize = 9;
-/// Bytes of a line that are searched at a time, and the overlap between these pieces.
+/// Length of the pieces in which a line is searched, and of their overlap, in bytes.
 const LINE_PIECE: usize = 4096;
 const PIECE_OVERLAP: usize = 64;
 /// Longest BodyLength that is checked if a separator has several bytes, so that wrong ones cost

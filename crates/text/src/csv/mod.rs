@@ -14,7 +14,7 @@ use tickwire_fast::{
     Entries, FieldHandle, FieldRef, FieldValue, Message, Program, Record, SegmentRef, Storage,
 };
 
-/// Bytes of buffered rows from which on they are written; the buffer exceeds this by at most a row.
+/// Size at which the buffered rows are written, in bytes; the buffer exceeds it by at most one row.
 const ROWS_BYTES: usize = 64 << 10;
 
 /// A column that precedes the fields.
