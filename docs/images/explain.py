@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Draws the output of `tickwire explain` as an SVG in which its rows appear one after another.
+"""Draws the output of `tickwire explain` as an SVG whose rows appear one after another.
 
     tickwire demo --save feed
     tickwire explain feed/complex.bin -t feed/complex.xml --reset packet --packet 1 | docs/images/explain.py > docs/images/explain.svg
 
-Colours follow the reader's light or dark mode. The test `pictures` of `tickwire` compares the text with what the command prints.
+Colours follow the reader's light or dark mode. The test `pictures` of `tickwire` compares the text with the output of the command.
 """
 
 import sys
@@ -29,7 +29,7 @@ text { font: %dpx ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mo
 
 
 def spans(line, starts):
-    """The line as tspans, a class a column. A value that is wider than its column keeps its class."""
+    """Returns the line as tspans, one class per column. A value wider than its column keeps its class."""
     starts = [(start, kind) for start, kind in starts if start == 0 or line[start - 1 : start] == " "]
     if not starts:
         return escape(line)

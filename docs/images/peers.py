@@ -16,7 +16,7 @@ matplotlib.use("svg")
 from matplotlib import pyplot
 
 HERE = Path(__file__).parent
-# A colour a family, told apart by colour-blind eyes; ink and grid by the reader's mode.
+# One colour per family, safe for colour-blind readers; ink and grid follow the light or dark mode.
 MODES = {
     "light": {"ink": "#24292f", "grid": "#d0d7de", "peer": "#9aa4af", "tickwire": "#0969da"},
     "dark": {"ink": "#e6edf3", "grid": "#30363d", "peer": "#6e7681", "tickwire": "#4493f8"},

@@ -17,7 +17,7 @@ def decoded(split: tickwire.Split, template: str) -> pandas.DataFrame:
 
 
 def rows(captures: str, templates: str, framing: str, template: str) -> dask.dataframe.DataFrame:
-    # Captures are cut where each packet stands alone: reset says so, where the framing does not.
+    # Captures are split only if packets are independent, which reset states if the framing does not.
     splits = tickwire.plan(captures, templates, framing, reset="packet", split_bytes=1 << 20)
     columns = pyarrow.RecordBatchReader.from_stream(splits[0].batches(template)).schema
     return dask.dataframe.from_map(decoded, splits, template=template, meta=columns.empty_table().to_pandas())
@@ -25,7 +25,7 @@ def rows(captures: str, templates: str, framing: str, template: str) -> dask.dat
 
 def main(captures: str, templates: str, framing: str, template: str) -> None:
     data = rows(captures, templates, framing, template)
-    # With a dask.distributed.Client the same runs on its workers.
+    # With a dask.distributed.Client the same code runs on its workers.
     count, last = dask.compute(data.shape[0], data["pkt"].max(), scheduler="processes", num_workers=2)
     print(f"{count} rows, the last packet is {last}")
 

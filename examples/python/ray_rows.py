@@ -18,13 +18,13 @@ def decoded(split: tickwire.Split, template: str) -> pyarrow.Table:
 
 
 def rows(captures: str, templates: str, framing: str, template: str) -> "ray.data.Dataset":
-    # Captures are cut where each packet stands alone: reset says so, where the framing does not.
+    # Captures are split only if packets are independent, which reset states if the framing does not.
     splits = tickwire.plan(captures, templates, framing, reset="packet", split_bytes=1 << 20)
     return ray.data.from_arrow_refs([decoded.remote(split, template) for split in splits])
 
 
 def main(captures: str, templates: str, framing: str, template: str) -> None:
-    # On a cluster ray.init() takes its address. Here all is on this machine.
+    # For a cluster pass its address to ray.init(). Here everything runs on this machine.
     ray.init(num_cpus=2, include_dashboard=False, _node_ip_address="127.0.0.1", log_to_driver=False)
     data = rows(captures, templates, framing, template)
     print(f"{data.count()} rows, the last packet is {data.max('pkt')}")

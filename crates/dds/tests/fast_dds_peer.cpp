@@ -1,4 +1,4 @@
-// Echoes Quote, MarketData, Book and BookTop for a test, by Fast DDS: takes samples from the topics Quote/There,
+// Echoes Quote, MarketData, Book and BookTop for a test, with Fast DDS: takes samples from the topics Quote/There,
 // MarketData/There and so on, and writes each to Quote/Back, MarketData/Back and so on. The types are written by hand
 // from the IDL files, so that no code generator is needed.
 //
@@ -38,7 +38,7 @@ using eprosima::fastrtps::rtps::SerializedPayload_t;
 
 namespace {
 
-// Longest serialised sample that this peer allocates for.
+// Longest serialised sample that this peer supports.
 constexpr uint32_t kBytesMax = 1 << 18;
 
 struct Quote {
@@ -120,7 +120,7 @@ struct BookLevel {
   }
 };
 
-// What Book and BookTop have in common: the key, and the members behind it.
+// The members common to Book and BookTop: the key and the ones after it.
 struct BookHead {
   std::string source, channel, instrument, kind;
   uint64_t seq_num = 0, sending_time = 0, received_ns = 0;
@@ -225,7 +225,7 @@ template <class Sample> class Type : public TopicDataType {
   void *createData() override { return new Sample; }
   void deleteData(void *data) override { delete static_cast<Sample *>(data); }
 
-  // The key in big-endian form, filled up with zeros, or its MD5 where it may be longer than 16 bytes.
+  // The key in big-endian form, padded with zeros, or its MD5 if it can be longer than 16 bytes.
   // Spec: DDSI-RTPS 2.5 §9.6.4.8.
   bool getKey(void *data, InstanceHandle_t *handle, bool) override {
     if (!Sample::hasKey()) return false;
@@ -288,7 +288,7 @@ template <class Sample> class Echo : public DataReaderListener {
 
 DomainParticipant *join(uint32_t domain) {
   DomainParticipantQos qos = PARTICIPANT_QOS_DEFAULT;
-  // Loopback alone, over UDP as every vendor speaks it.
+  // Loopback only, over UDP, which every vendor supports.
   auto udp = std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>();
   udp->interfaceWhiteList.push_back("127.0.0.1");
   qos.transport().use_builtin_transports = false;

@@ -1,4 +1,4 @@
-// What hffix does with the order and the report of main.rs, called from there.
+// hffix's operations on the order and the report of main.rs, which calls them.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ std::size_t finish(message_writer &writer, const char *out) {
 
 } // namespace
 
-// BodyLength and CheckSum checked, every field's tag and value found.
+// Checks BodyLength and CheckSum, and finds tag and value of every field.
 extern "C" std::size_t hffix_parse(const char *bytes, std::size_t len) {
   message_reader reader(bytes, len);
   if (!reader.is_complete() || !reader.is_valid()) return 0;
@@ -26,7 +26,7 @@ extern "C" std::size_t hffix_parse(const char *bytes, std::size_t len) {
   return sum;
 }
 
-// The same, with every value of a type converted to it.
+// The same, and converts every value to its type.
 extern "C" std::size_t hffix_typed(const char *bytes, std::size_t len) {
   message_reader reader(bytes, len);
   if (!reader.is_complete() || !reader.is_valid()) return 0;

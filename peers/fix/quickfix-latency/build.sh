@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the program where QuickFIX is installed (libquickfix-dev).
+# Builds the program; needs QuickFIX (libquickfix-dev).
 set -e
 [ -f /usr/include/quickfix/Message.h ] || { echo "QuickFIX is not installed (libquickfix-dev)" >&2; exit 1; }
 mkdir -p target

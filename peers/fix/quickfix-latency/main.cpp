@@ -1,6 +1,6 @@
-// Measures QuickFIX from an order to its execution report: an acceptor and an initiator in this process, a thread
-// each on the CPUs of the arguments, over loopback, with stores in memory and without a dictionary. A line `run COUNT`
-// on standard input is answered with a line of as many nanoseconds.
+// Measures QuickFIX from an order to its execution report. An acceptor and an initiator run in this process, each in a
+// thread on one of the CPUs given as arguments, over loopback, with stores in memory and without a dictionary. The answer
+// to a line `run COUNT` on standard input is a line with this many times in nanoseconds.
 
 #include <quickfix/Application.h>
 #include <quickfix/MessageStore.h>
@@ -40,7 +40,7 @@ long now() {
   return duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
-// What neither side cares about. QuickFIX calls it on its own threads.
+// Callbacks that neither side needs. QuickFIX calls them on its own threads.
 class Quiet : public FIX::Application {
 public:
   void onCreate(const FIX::SessionID &) override {}
@@ -115,7 +115,7 @@ public:
   }
 
 private:
-  // The first of a round is sent by the main thread, the others by the thread that got the report.
+  // The main thread sends the first order of a round; the thread that receives a report sends the next one.
   void send() {
     char id[32];
     std::snprintf(id, sizeof id, "order-%08ld", ++orders);

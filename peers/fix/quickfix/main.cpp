@@ -1,4 +1,4 @@
-// Reads a message with QuickFIX, without a dictionary, and makes it again of its fields as text.
+// Reads a message with QuickFIX, without a dictionary, and encodes it again from its fields as text.
 
 #include <quickfix/Message.h>
 #include <quickfix/Values.h>

@@ -1,5 +1,5 @@
-/* What Cyclone DDS offers by macros, inline functions and structures passed by value, as plain functions: samples
-   in and out as the bytes of the wire, and topics of types that are described at run time. */
+/* Plain functions for features that Cyclone DDS offers as macros, inline functions and structures passed by value:
+   writing and taking samples as wire bytes, and topics with types that are described at run time. */
 
 #include <string.h>
 
@@ -8,8 +8,8 @@
 #include "dds/ddsi/ddsi_serdata.h"
 #include "dds/ddsi/ddsi_sertype.h"
 
-/* Writes the members of a sample, or with `dispose` those of its key alone. `xcdr2` tells the encoding. Little-endian
-   machines only, as the bytes are. */
+/* Writes the members of a sample, or with `dispose` only those of its key. `xcdr2` selects the encoding. The bytes are
+   little-endian, so this works on little-endian machines only. */
 int32_t tickwire_write (dds_entity_t writer, const struct ddsi_sertype *type, const void *bytes, size_t size,
                         bool xcdr2, bool dispose, int64_t timestamp_ns)
 {
@@ -35,7 +35,7 @@ void tickwire_lend (const struct ddsi_serdata *sample, const void **bytes, size_
 {
   ddsrt_iovec_t part;
   const uint32_t length = ddsi_serdata_size (sample);
-  /* The reference that this takes is the one that the caller holds already. */
+  /* This returns the reference that the caller already holds. */
   ddsi_serdata_to_ser_unref (ddsi_serdata_to_ser_ref (sample, 0, length, &part), &part);
   *bytes = part.iov_base;
   *size = part.iov_len;
@@ -46,7 +46,7 @@ void tickwire_release (struct ddsi_serdata *sample)
   ddsi_serdata_unref (sample);
 }
 
-/* A member: `kind` is one of dds_dynamic_type_kind_t; of a structure, `of` is its index. */
+/* A member: `kind` is one of dds_dynamic_type_kind_t; for a structure, `of` is its index. */
 struct tickwire_member {
   const char *name;
   uint32_t kind;
@@ -65,8 +65,8 @@ struct tickwire_struct {
 static dds_dynamic_type_t create_struct (dds_entity_t participant, const struct tickwire_struct *structs, uint32_t index,
                                          bool is_nested);
 
-/* The type of a member, for the structure that takes it over. It is created anew for each member: Cyclone replaces a type
-   that it knows already and frees what it was given, so that nothing may refer to it a second time. */
+/* Creates the type of a member; the structure takes ownership of it. Every member needs a new one: if Cyclone already
+   knows the type, it substitutes the known one and frees the argument, which must not be used again. */
 static dds_dynamic_type_spec_t spec_of (dds_entity_t participant, const struct tickwire_struct *structs,
                                         const struct tickwire_member *member)
 {
@@ -105,7 +105,7 @@ static dds_return_t add_member (dds_entity_t participant, const struct tickwire_
   return code;
 }
 
-/* Creates a structure; its `ret` tells whether that went well. */
+/* Creates a structure; its `ret` is the return code. */
 static dds_dynamic_type_t create_struct (dds_entity_t participant, const struct tickwire_struct *structs, uint32_t index,
                                          bool is_nested)
 {
@@ -128,7 +128,7 @@ static dds_dynamic_type_t create_struct (dds_entity_t participant, const struct 
   return type;
 }
 
-/* Creates a topic whose type is the last of `structs`, each of which uses only those before it. Returns the topic, or an
+/* Creates a topic whose type is the last of `structs`; each of them uses only earlier ones. Returns the topic or an
    error. */
 int32_t tickwire_create_topic (dds_entity_t participant, const struct tickwire_struct *structs, uint32_t count,
                                const char *name)

@@ -1,9 +1,9 @@
-// Loaded into the command before its own libraries. Notes its calls on regular files, and at one of them kills the process
-// or has the disk full from then on.
+// Preloaded into the command. Logs its calls on regular files, and at one of them kills the process or reports a full
+// disk from then on.
 //
-// FAULT_LOG    file that gets a line a call: write, fsync or rename
-// FAULT_CALL   the call that fails
-// FAULT_AT     which of these calls, from 1
+// FAULT_LOG    file with one line per call: write, fsync or rename
+// FAULT_CALL   the kind of call that fails
+// FAULT_AT     the number of this call, from 1
 // FAULT        kill, or full: no space left on device
 
 #define _GNU_SOURCE
@@ -20,7 +20,7 @@
 static _Atomic int calls;
 static _Atomic int is_full;
 
-// Whether the disk is full at this call.
+// Logs a call; returns 1 if the disk is full.
 static int fails(const char *name) {
     const char *log = getenv("FAULT_LOG"), *call = getenv("FAULT_CALL");
     if (log) {
@@ -52,7 +52,7 @@ ssize_t write(int fd, const void *bytes, size_t len) {
     return is_file(fd) && fails("write") ? -1 : syscall(SYS_write, fd, bytes, len);
 }
 
-// Nothing that a test reads needs to be on the disk.
+// Tests need no synced files.
 int fsync(int fd) {
     (void)fd;
     return fails("fsync") ? -1 : 0;

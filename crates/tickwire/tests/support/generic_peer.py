@@ -1,4 +1,5 @@
-"""Reads a topic of any type with the Python package cyclonedds, without an IDL file: the type is the publisher's.
+"""Reads a topic of any type with the Python package cyclonedds, without an IDL file: it obtains the type from
+the publisher.
 Prints samples as lines of JSON.
 
 Usage: generic_peer.py DOMAIN TOPIC
@@ -36,7 +37,7 @@ LOOPBACK = """<CycloneDDS><Domain Id="any"><General><Interfaces>
 
 
 def found(participant, topic):
-    """The type of what is published on a topic."""
+    """Returns the type of the samples on a topic."""
     publications = BuiltinDataReader(participant, BuiltinTopicDcpsPublication)
     until = time.monotonic() + 30
     while time.monotonic() < until:
@@ -69,14 +70,14 @@ def main(domain_id, topic):
         count = 0
         for sample in reader.take(1024):
             count += 1
-            # Others tell that an instance has no writer any more.
+            # Invalid samples report that an instance has no writer any more.
             if isinstance(sample, kind):
                 print(json.dumps(plain(sample)))
         if count == 0:
             if is_done:
                 break
             time.sleep(0.01)
-            # Looked for last: samples that came before are taken in the next turn.
+            # Checked last: earlier samples are taken in the next iteration.
             is_done = any(isinstance(one, Done) for one in done.take(8))
     sys.stdout.flush()
     del domain

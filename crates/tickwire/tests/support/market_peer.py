@@ -128,7 +128,7 @@ def main(domain_id):
     participant = DomainParticipant(domain_id)
     last = [Policy.Reliability.Reliable(duration(seconds=1)), Policy.Durability.TransientLocal]
     qos = Qos(*last, Policy.History.KeepAll)
-    # Readers of all topics that the publisher waits for.
+    # Readers of all topics for which the publisher waits.
     readers = {
         name: DataReader(participant, Topic(participant, name, kind), qos=qos)
         for name, kind in [("BookTop", BookTop), ("Trade", Trade), ("Done", Done)]
@@ -140,14 +140,14 @@ def main(domain_id):
         for name in ("BookTop", "Trade"):
             for sample in readers[name].take(1024):
                 count += 1
-                # Others tell that an instance has no writer any more.
+                # Invalid samples report that an instance has no writer any more.
                 if isinstance(sample, (BookTop, Trade)):
                     print(json.dumps(show(sample)))
         if count == 0:
             if is_done:
                 break
             time.sleep(0.01)
-            # Looked for last: samples that came before are taken in the next turn.
+            # Checked last: earlier samples are taken in the next iteration.
             is_done = any(isinstance(done, Done) for done in readers["Done"].take(8))
     sys.stdout.flush()
     del domain
