@@ -99,7 +99,7 @@ impl fmt::Display for Error {
             Self::EntriesMean { entries, entries_max } => {
                 write!(
                     f,
-                    "an average of {entries} entries a message: 1 to {entries_max} are possible"
+                    "an average of {entries} entries per message: 1 to {entries_max} are possible"
                 )
             }
             Self::NoSnapshots => f.write_str("only the cme feed has snapshots"),

@@ -140,8 +140,8 @@ fn options_that_cannot_be_are_refused_in_words() {
         (Options { packet_bytes_max: 70_000, ..simple() }, "a datagram has at most 65507"),
         (Options { first_seq_num: 4_294_967_290, ..simple() }, "do not fit 32 bits"),
         (Options { messages: u64::MAX, ..simple() }, "do not fit 32 bits"),
-        (complex(0), "average of 0 entries a message: 1 to 500"),
-        (complex(501), "average of 501 entries a message: 1 to 500"),
+        (complex(0), "average of 0 entries per message: 1 to 500"),
+        (complex(501), "average of 501 entries per message: 1 to 500"),
         (
             Options { framing: Some(Preset::Cqg.framing()), ..simple() },
             "no place for a sequence number: choose cme",

@@ -39,7 +39,7 @@ use crate::book::{Amount, Book, INLINE, Level, Side};
 use crate::market::{BookKind, Instrument};
 use seqlock::{Seqlock, Words};
 
-/// Most levels a side that are published.
+/// Most levels per side that are published.
 pub const TOP_LEVELS: usize = INLINE;
 
 /// Words of a level: mantissa of the price, mantissa of the size, both exponents, orders.

@@ -115,7 +115,7 @@ fn nothing_is_sent_to_another_host_from_loopback() {
     // An address for documentation (RFC 5737).
     let endpoint = Endpoint::loopback(Ipv4Addr::new(192, 0, 2, 1), 23_918);
     let error = Sender::open(endpoint, SenderOptions::default()).unwrap_err().to_string();
-    assert!(error.contains("192.0.2.1 is not reached from 127.0.0.1"), "{error}");
+    assert!(error.contains("192.0.2.1 cannot be reached from 127.0.0.1"), "{error}");
     assert!(error.contains("name the interface"), "{error}");
 }
 

@@ -210,7 +210,7 @@ impl<'s> Checker<'s> {
         let Some(truth) = self.true_book(name, kind) else {
             // No message was delivered yet, or the feed has no such books.
             if !book.is_empty() || self.position.is_some() && kind == BookKind::Outright {
-                self.fail(|| format!("{name} {kind:?} is fresh before anything came: {book:?}"));
+                self.fail(|| format!("{name} {kind:?} is fresh before any packet: {book:?}"));
             }
             return;
         };
@@ -259,14 +259,16 @@ impl<'s> Checker<'s> {
         let undelivered = self.without_deceptions(undelivered);
         if !undelivered.is_empty() {
             let (count, some) = (undelivered.len(), &undelivered[..undelivered.len().min(8)]);
-            self.fail(|| format!("{count} packets came in time and were not delivered: {some:?}"));
+            self.fail(|| {
+                format!("{count} packets arrived in time but were not delivered: {some:?}")
+            });
         }
         let never: Vec<_> = self.delivered.difference(&self.played.arrived).copied().collect();
         if !never.is_empty() {
             self.fail(|| format!("delivered and never arrived: {never:?}"));
         }
         if let Some(both) = self.lost.intersection(&self.delivered).next().copied() {
-            self.fail(|| format!("{both:?} was delivered and told as lost"));
+            self.fail(|| format!("{both:?} was delivered and reported lost"));
         }
     }
 
@@ -312,9 +314,9 @@ impl<'s> Checker<'s> {
         let differing =
             found.iter().zip(&expected).position(|(found, expected)| found != *expected);
         if let Some(at) = differing {
-            self.fail(|| format!("event {:?} in place of {:?}", found[at], expected[at]));
+            self.fail(|| format!("event {:?} instead of {:?}", found[at], expected[at]));
         } else if found.len() != expected.len() {
-            self.fail(|| format!("{} events told, {} happened", found.len(), expected.len()));
+            self.fail(|| format!("{} events reported, {} happened", found.len(), expected.len()));
         }
     }
 
@@ -506,7 +508,7 @@ impl<M: Decodable + ?Sized> Sink<M> for Checker<'_> {
         }
         self.check_book(change.instrument, change.kind, recovery);
         if change.state != state {
-            self.fail(|| format!("{change:?} is told, {state:?} is found"));
+            self.fail(|| format!("reported {change:?}, found {state:?}"));
         }
     }
 

@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     });
     let total = summary.total;
     println!(
-        "{} seeds: {} packets in, {} delivered, {} fresh books checked, {} recovered, {} packets replayed; {} seeds broke a promise",
+        "{} seeds: {} packets in, {} delivered, {} fresh books checked, {} recovered, {} packets replayed; {} seeds violated a guarantee",
         summary.seeds,
         total.packets,
         total.delivered,

@@ -22,7 +22,7 @@ fn fresh_books_are_true_and_what_comes_in_time_is_delivered_once() {
     let summary = run_seeds(seeds, SIZE, |violation| {
         println!("TICKWIRE_SEED={}: {violation}", violation.seed);
     });
-    assert!(summary.violations.is_empty(), "seeds that broke a promise are above");
+    assert!(summary.violations.is_empty(), "seeds that violated a guarantee are above");
     let total = summary.total;
     assert!(is_single || total.books_checked > total.delivered, "{total:?}");
     assert!(is_single || total.recovered > SEEDS, "{total:?}");

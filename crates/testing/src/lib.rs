@@ -87,7 +87,7 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     if full.exists() {
         return Some(full);
     }
-    skip(Need::Files, format_args!("../shared/{path} is not there"));
+    skip(Need::Files, format_args!("../shared/{path} does not exist"));
     None
 }
 
@@ -111,7 +111,7 @@ pub fn capture(public: &str, beside: &str) -> Option<PathBuf> {
     if found.is_none() {
         skip(
             Need::Files,
-            format_args!("captures/{public} is not there: .ci/fetch-captures fetches it"),
+            format_args!("captures/{public} does not exist: .ci/fetch-captures fetches it"),
         );
     }
     found

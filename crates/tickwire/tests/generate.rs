@@ -111,7 +111,7 @@ fn wrong_arguments_are_refused_in_words() {
             "simple --packet-size 20",
             "packets of 20 bytes are too small for this feed: allow at least ",
         ),
-        ("complex -seq 0", "average of 0 entries a message: 1 to 500"),
+        ("complex -seq 0", "average of 0 entries per message: 1 to 500"),
         ("simple --framing cqg", "no place for a sequence number: choose cme"),
         ("simple --framing nyse", "unknown framing: give one of cme"),
         ("simple --securities 0", "0 securities: 1 to 10000"),

@@ -232,7 +232,7 @@ impl DayOptions {
         }
         let needs_numbers = self.heartbeats == Heartbeats::Unnumbered;
         if needs_numbers && self.sequence != SequenceNumbers::Messages {
-            return Err(Error::DayOption("heartbeats without numbers need numbers of messages"));
+            return Err(Error::DayOption("unnumbered heartbeats need SequenceNumbers::Messages"));
         }
         if self.has_implied && self.books == BookForm::Orders {
             return Err(Error::DayOption("orders are never implied: choose levels or prices"));
@@ -241,7 +241,7 @@ impl DayOptions {
         let is_depth_wrong = depths.flatten().any(|depth| !(1..=100).contains(&depth));
         let has_no_depth = matches!(&self.books, BookForm::Levels { depths } if depths.is_empty());
         if is_depth_wrong || has_no_depth {
-            return Err(Error::DayOption("books have 1 to 100 levels a side"));
+            return Err(Error::DayOption("books have 1 to 100 levels per side"));
         }
         if self.fragment_entries_max == Some(0) {
             return Err(Error::DayOption("a fragment of a snapshot has at least one entry"));
@@ -250,11 +250,13 @@ impl DayOptions {
             return Err(Error::DayOption("a message of updates has at least one entry"));
         }
         if self.has_unused_fields && self.key != InstrumentKey::SecurityId {
-            return Err(Error::DayOption("with all fields instruments are named by SecurityID"));
+            return Err(Error::DayOption("has_unused_fields needs InstrumentKey::SecurityId"));
         }
         let is_gap_wrong = |ns: u64| ns == 0 || ns > GAP_NS_MAX;
         if is_gap_wrong(self.gap_ns) || is_gap_wrong(self.heartbeat_interval_ns) {
-            return Err(Error::DayOption("times between packets are above 0 and at most a day"));
+            return Err(Error::DayOption(
+                "gap_ns and heartbeat_interval_ns must be above 0 and at most a day",
+            ));
         }
         Ok(())
     }

@@ -93,7 +93,7 @@ impl fmt::Display for LineEvent {
                 let reason = match reason {
                     PutAsideReason::LeavesOut => "it skipped packets that the other line had",
                     PutAsideReason::Second => {
-                        "the other line delivered first, which of them is wrong is not known"
+                        "the other line delivered first; it is unknown which of them is wrong"
                     }
                     PutAsideReason::Undecodable => "its packets cannot be decoded",
                 };

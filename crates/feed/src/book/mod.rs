@@ -110,7 +110,7 @@ impl Book {
         self.ladder(side).iter()
     }
 
-    /// How many levels a side has.
+    /// How many levels per side has.
     pub fn len(&self, side: Side) -> usize {
         self.ladder(side).shown() as usize
     }

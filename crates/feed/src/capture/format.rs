@@ -95,7 +95,7 @@ impl fmt::Display for AmbiguousFormat {
             (true, false) => "u32be or raw",
             _ => "u32le or raw",
         };
-        write!(f, "the format of the capture may be {candidates}: name the one it is")
+        write!(f, "the format of the capture may be {candidates}: name it")
     }
 }
 

@@ -137,7 +137,7 @@ impl fmt::Display for FramingErrorKind {
             Self::NoMessage => f.write_str("the packet ends after its preamble"),
             Self::PacketTooLong { len, len_max } => write!(
                 f,
-                "a packet of {len} bytes in a stream: {len_max} are possible; nothing tells where the next begins"
+                "a packet of {len} bytes in a stream exceeds the limit of {len_max}; the position of the next packet is unknown"
             ),
             Self::MessageTooLong { len_max } => {
                 write!(f, "the chunks of the message exceed the limit of {len_max} bytes")

@@ -78,7 +78,7 @@ impl fmt::Display for HandlerConfigError {
                  name the field of the messages that has it"
             }
             Self::SequenceSourceChanged => {
-                "the new templates have sequence numbers in another place than the running ones"
+                "the new templates have their sequence numbers elsewhere than the running ones"
             }
             Self::SeqNumNotFound => {
                 "no template has this sequence number field at a position that can be found without decoding"

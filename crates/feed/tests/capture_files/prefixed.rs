@@ -90,7 +90,7 @@ fn an_empty_file_has_no_packets() {
 fn an_unclear_format_must_be_named() {
     let file = [0, 0, 0, 9, 1, 2, 3];
     let error = CaptureReader::open(&file[..], CaptureOptions::new()).err().unwrap();
-    assert!(error.to_string().contains("name the one it is"), "{error}");
+    assert!(error.to_string().contains(": name it"), "{error}");
     let options = CaptureOptions::new().file_name("day.raw");
     assert_eq!(CaptureReader::open(&file[..], options).unwrap().format(), Format::Raw);
 }

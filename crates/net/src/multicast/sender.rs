@@ -86,7 +86,8 @@ fn is_reached(endpoint: Endpoint) -> std::io::Result<()> {
     probe.bind(&SocketAddrV4::new(endpoint.interface, 0).into())?;
     probe.connect(&endpoint.address().into()).map_err(|error| {
         let (host, interface) = (endpoint.group, endpoint.interface);
-        let text = format!("{host} is not reached from {interface} ({error}): name the interface");
+        let text =
+            format!("{host} cannot be reached from {interface} ({error}): name the interface");
         std::io::Error::new(error.kind(), text)
     })
 }

@@ -54,7 +54,7 @@ impl fmt::Display for Refused {
             Self::Checksum => "a checksum is wrong",
             Self::Fragment => "a fragment",
             Self::Length => "lengths contradict each other",
-            Self::Other => "not the datagrams that are wanted",
+            Self::Other => "not the selected datagrams",
         })
     }
 }

@@ -28,7 +28,7 @@ pub(super) const SOCKET: [Named<ReceiverCounters>; 7] = named! {
     "net_dropped_packets", "Packets the kernel dropped: the receive buffer was full",
         |c| c.dropped_by_kernel;
     "net_too_long_packets", "Packets dropped because they were longer than the limit", |c| c.too_long;
-    "net_implausible_stamps", "Packets whose kernel time stamp fits no setting of the clock",
+    "net_implausible_stamps", "Packets whose time stamp could not be converted",
         |c| c.implausible_stamps;
     "net_hardware_stamps", "Packets with a time stamp of the network card", |c| c.hardware_stamps;
     "net_refused_packets", "Packets refused by AF_XDP: wrong lengths or checksums", |c| c.refused;
@@ -82,7 +82,7 @@ pub(super) const MESSAGES: [Named<HandlerCounters>; 14] = named! {
     "decode_failed_definition_packets",
         "Packets of the feed of definitions in which a message could not be decoded",
         |c| c.definitions.undecodable;
-    "decode_misunderstood_messages", "Messages about books that could not be understood",
+    "decode_misunderstood_messages", "Market-data messages that could not be interpreted",
         |c| {
             let beside = c.snapshots.not_understood + c.definitions.not_understood;
             c.messages.not_understood + beside + c.replays.not_understood

@@ -28,8 +28,8 @@ impl fmt::Display for MarketDataError {
             Self::OtherProgram => {
                 f.write_str("the message belongs to another program: make an adapter for that one")
             }
-            Self::FieldAbsent { tag } => write!(f, "field {tag} is needed and absent"),
-            Self::FieldValue { tag } => write!(f, "field {tag} has a value it cannot have"),
+            Self::FieldAbsent { tag } => write!(f, "the required field {tag} is absent"),
+            Self::FieldValue { tag } => write!(f, "field {tag} has an invalid value"),
         }
     }
 }
