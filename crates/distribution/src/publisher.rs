@@ -190,6 +190,31 @@ impl<P: Participant> Publisher<P> {
         &self.counters
     }
 
+    /// Returns the number of readers that match now, by topic set; of several topics that of the one that has most.
+    ///
+    /// # Errors
+    /// What the transport refuses.
+    pub fn matched(&self) -> Result<Vec<u32>, P::Error> {
+        let most = |set: &Writers<P::RawWriter>| {
+            set.all()
+                .try_fold(0, |most: u32, own| own.writer.matched().map(|count| count.max(most)))
+        };
+        self.sets.iter().map(most).collect()
+    }
+
+    /// Returns whether a reliable reader has not acknowledged all samples yet, by topic set.
+    ///
+    /// # Errors
+    /// What the transport refuses.
+    pub fn backlogs(&self) -> Result<Vec<bool>, P::Error> {
+        let has_backlog = |set: &Writers<P::RawWriter>| {
+            let mut all = set.all();
+            is_in_time(all.try_for_each(|own| own.writer.wait_acknowledged(Duration::ZERO)))
+                .map(|is_acknowledged| !is_acknowledged)
+        };
+        self.sets.iter().map(has_backlog).collect()
+    }
+
     /// Waits until every topic has `count` subscribers; false if `timeout` passed or the publisher must end
     /// first.
     ///

@@ -308,6 +308,20 @@ impl<P: Participant> Stations<P> {
         Ok(true)
     }
 
+    /// Returns the number of writers that match now, by topic set; of several topics that of the one that has most.
+    ///
+    /// # Errors
+    /// What the transport refuses.
+    pub fn matched(&self) -> Result<Vec<u32>, P::Error> {
+        let sets = self.stations.iter().map(|station| station.set + 1).max().unwrap_or(0);
+        let mut matched = vec![0; sets];
+        for station in &self.stations {
+            let most: &mut u32 = &mut matched[station.set];
+            *most = station.reader.matched()?.max(*most);
+        }
+        Ok(matched)
+    }
+
     /// Samples lost in transit, as far as the transport knows.
     ///
     /// # Errors

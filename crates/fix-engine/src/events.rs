@@ -65,52 +65,57 @@ impl EventLog {
 
     /// Logs a notice of a session.
     pub fn notice(&mut self, id: &SessionId, notice: &SessionEvent, now: Now) {
-        let (level, kind, text) = match notice {
-            SessionEvent::BeforeReset { seq_num } => {
-                let text = format!(
-                    "message {seq_num} ignored: the peer sent it before it received our reset"
-                );
-                (Level::WARN, "before_reset", text)
-            }
-            SessionEvent::Disconnect(why) => ended(why),
-            SessionEvent::Garbage { len } => {
-                (Level::WARN, "garbage", format!("{len} bytes are not a message"))
-            }
-            SessionEvent::Garbled => {
-                (Level::WARN, "garbled", "a garbled message was ignored".to_owned())
-            }
-            SessionEvent::Gap { begin, end } => {
-                (Level::WARN, "gap", format!("messages {begin} to {end} are missing"))
-            }
-            SessionEvent::Invalid { seq_num, reason, tag } => {
-                let text = format!("message {seq_num} is invalid: {}{}", reason.text(), of(*tag));
-                (Level::WARN, "invalid", text)
-            }
-            SessionEvent::LoggedOn => (Level::INFO, "logon", "logged on".to_owned()),
-            SessionEvent::RejectReceived { seq_num, text } => {
-                let text = format!("the peer rejects message {seq_num}: {text}");
-                (Level::WARN, "reject_received", text)
-            }
-            SessionEvent::Rejected { seq_num, reason, tag } => {
-                let text = format!("message {seq_num} rejected: {}{}", reason.text(), of(*tag));
-                (Level::WARN, "rejected", text)
-            }
-            SessionEvent::Reset => {
-                (Level::INFO, "reset", "both sequence numbers were reset to 1".to_owned())
-            }
-            SessionEvent::ResendRequested { begin, end } => {
-                let text = format!("the peer requests a resend of messages {begin} to {end}");
-                (Level::INFO, "resend", text)
-            }
-            SessionEvent::TooLong { len } => {
-                let text = format!("a message of {len} bytes exceeds the limit and was skipped");
-                (Level::WARN, "too_long", text)
-            }
-            SessionEvent::StoreFailed { text } => (Level::ERROR, "store", text.clone()),
-            _ => return,
-        };
-        self.note(level, kind, id, text, now);
+        if let Some((level, kind, text)) = session_event_text(notice) {
+            self.note(level, kind, id, text, now);
+        }
     }
+}
+
+/// Returns how important an event is, its kind in one word and its text; `None` for one of every message.
+pub fn session_event_text(notice: &SessionEvent) -> Option<(Level, &'static str, String)> {
+    Some(match notice {
+        SessionEvent::BeforeReset { seq_num } => {
+            let text =
+                format!("message {seq_num} ignored: the peer sent it before it received our reset");
+            (Level::WARN, "before_reset", text)
+        }
+        SessionEvent::Disconnect(why) => ended(why),
+        SessionEvent::Garbage { len } => {
+            (Level::WARN, "garbage", format!("{len} bytes are not a message"))
+        }
+        SessionEvent::Garbled => {
+            (Level::WARN, "garbled", "a garbled message was ignored".to_owned())
+        }
+        SessionEvent::Gap { begin, end } => {
+            (Level::WARN, "gap", format!("messages {begin} to {end} are missing"))
+        }
+        SessionEvent::Invalid { seq_num, reason, tag } => {
+            let text = format!("message {seq_num} is invalid: {}{}", reason.text(), of(*tag));
+            (Level::WARN, "invalid", text)
+        }
+        SessionEvent::LoggedOn => (Level::INFO, "logon", "logged on".to_owned()),
+        SessionEvent::RejectReceived { seq_num, text } => {
+            let text = format!("the peer rejects message {seq_num}: {text}");
+            (Level::WARN, "reject_received", text)
+        }
+        SessionEvent::Rejected { seq_num, reason, tag } => {
+            let text = format!("message {seq_num} rejected: {}{}", reason.text(), of(*tag));
+            (Level::WARN, "rejected", text)
+        }
+        SessionEvent::Reset => {
+            (Level::INFO, "reset", "both sequence numbers were reset to 1".to_owned())
+        }
+        SessionEvent::ResendRequested { begin, end } => {
+            let text = format!("the peer requests a resend of messages {begin} to {end}");
+            (Level::INFO, "resend", text)
+        }
+        SessionEvent::TooLong { len } => {
+            let text = format!("a message of {len} bytes exceeds the limit and was skipped");
+            (Level::WARN, "too_long", text)
+        }
+        SessionEvent::StoreFailed { text } => (Level::ERROR, "store", text.clone()),
+        _ => return None,
+    })
 }
 
 fn of(tag: Option<tickwire_fix::Tag>) -> String {

@@ -75,6 +75,7 @@ pub use admission::{Decision, LogonAttempt, Refused, Ticket};
 pub use application::Application;
 pub use configure::{ConfigureError, Configured, open_store};
 pub use engine::{Engine, EngineOptions};
+pub use events::session_event_text;
 pub use handle::{Answer, EngineHandle, HandleError};
 pub use initiator::{Backoff, InitiatorOptions};
 pub use manage::{NumbersError, SEQ_NUM_MAX};

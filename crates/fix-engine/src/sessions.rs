@@ -1,6 +1,6 @@
 //! The sessions of an engine.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -15,6 +15,9 @@ use super::admission::{Decision, Ticket};
 use super::initiator::InitiatorOptions;
 use super::message_log::MessageLog;
 use super::metrics::FixCounters;
+
+/// Bytes of a line that are kept in memory.
+const TAIL_LINE_BYTES_MAX: usize = 4096;
 
 /// A store of any kind.
 pub type BoxStore = Box<dyn Store + Send>;
@@ -67,6 +70,8 @@ pub(super) struct Slot {
     dirty: bool,
     /// The message log.
     log: Option<MessageLog>,
+    /// The last lines of the message log.
+    tail: VecDeque<Box<[u8]>>,
 }
 
 /// Returns an id without its qualifier, which a Logon cannot carry.
@@ -98,6 +103,8 @@ pub struct Sessions {
     dirty: Vec<SessionKey>,
     /// Connections refused, by reason.
     refusals: BTreeMap<Refusal, u64>,
+    /// Lines of message logs kept in memory, by session.
+    tail_max: usize,
     /// Decisions on Logons that the engine has not processed yet.
     decisions: Vec<(Ticket, Decision)>,
 }
@@ -140,6 +147,7 @@ impl Sessions {
             refusals: BTreeMap::new(),
             dirty: false,
             log: None,
+            tail: VecDeque::new(),
         };
         if index == self.slots.len() {
             self.slots.push(None);
@@ -350,11 +358,31 @@ impl Sessions {
         }
     }
 
+    /// Keeps the last `count` lines of each session's message log in memory too, each to 4 KiB.
+    pub const fn keep_tails(&mut self, count: usize) {
+        self.tail_max = count;
+    }
+
+    /// Returns the last lines of a session's message log, the oldest first; empty unless the session is configured to
+    /// make one and [`keep_tails`](Self::keep_tails) was called.
+    pub fn tail(&self, key: SessionKey) -> impl Iterator<Item = &[u8]> {
+        self.slot(key).into_iter().flat_map(|slot| slot.tail.iter().map(|line| &**line))
+    }
+
     /// Moves lines of the message log to its file.
     pub(super) fn write_log(&mut self, key: SessionKey) -> io::Result<()> {
-        let Some(Slot { session, log, .. }) = self.slot_mut(key) else { return Ok(()) };
+        let tail_max = self.tail_max;
+        let Some(Slot { session, log, tail, .. }) = self.slot_mut(key) else { return Ok(()) };
         let mut written = Ok(());
         session.take_log(|lines| {
+            if tail_max > 0 {
+                for line in lines.split_inclusive(|byte| *byte == b'\n') {
+                    if tail.len() == tail_max {
+                        tail.pop_front();
+                    }
+                    tail.push_back(line.get(..TAIL_LINE_BYTES_MAX).unwrap_or(line).into());
+                }
+            }
             if let Some(log) = log {
                 written = log.write(lines);
             }

@@ -12,7 +12,7 @@ const TOKEN = "0123456789abcdef";
 const file = (name) => readFileSync(fileURLToPath(new URL(`../page/${name}`, import.meta.url)));
 
 /** What the API answers; tests change it. */
-const api = { token: null, history: null, state: null, books: null, explanation: null };
+const api = { token: null, history: null, state: null, books: null, explanation: null, processes: [] };
 const asked = [];
 
 const times = (name, line) => ({ name, line, count: 0, p50_ns: 0, p99_ns: 0, p999_ns: 0, max_ns: 0, buckets: [] });
@@ -25,7 +25,7 @@ const channel = (more) => ({
 });
 const state = (more) => ({
   version: 1, at_ms: Date.now(), process: { command: "test", version: "0", pid: 1, uptime_ms: 1000, not_ready: [] },
-  channels: [channel()], fix: null, dds: null, ...more,
+  channels: [channel()], fix: null, bus: null, sender: null, ...more,
 });
 
 const server = createServer((request, response) => {
@@ -36,7 +36,8 @@ const server = createServer((request, response) => {
   const name = url.pathname === "/" ? "index.html" : url.pathname.replace("/assets/", "");
   if (url.pathname === "/" || url.pathname.startsWith("/assets/")) return send(200, KINDS[name.split(".").pop()], file(name));
   if (api.token && request.headers.authorization !== `Bearer ${api.token}`) return json(401, { error: "send the token" });
-  const path = url.pathname;
+  const path = url.pathname.replace(/^\/p\/[^/]*/, "");
+  if (path === "/api/v1/processes") return json(200, { processes: api.processes });
   if (path === "/api/v1/history") return url.searchParams.get("format") ? api.history(send, json) : json(200, { bounds_ns: [100], seconds: [] });
   if (path === "/api/v1/explain") return json(200, { explanation: api.explanation });
   if (path === "/api/v1/stream") {
@@ -63,7 +64,7 @@ async function open(path = "/") {
 }
 
 async function test(what, run) {
-  Object.assign(api, { token: null, history: null, state: state(), books: null, explanation: null });
+  Object.assign(api, { token: null, history: null, state: state(), books: null, explanation: null, processes: [] });
   asked.length = 0;
   await run();
   console.log(`ok  ${what}`);
@@ -106,15 +107,15 @@ try {
   });
 
   await test("events and trades that are alike are all shown", async () => {
-    const event = () => ({ at_ms: 5, kind: "silence", text: "all lines are silent", packet: null });
-    api.state = state({ channels: [channel({ events: [event(), event(), event()], dropped_events: 7 })] });
+    const event = (id) => ({ id, at_ms: 5, kind: "silence", text: "all lines are silent", packet: null });
+    api.state = state({ channels: [channel({ events: [event(3), event(2), event(1)], dropped_events: 7 })] });
     const page = await open();
     await page.waitForSelector("text=all lines are silent");
     assert.equal(await page.locator("td", { hasText: "all lines are silent" }).count(), 3);
     await page.waitForSelector("text=7 more were not kept");
     const best = { instrument: 0, name: "ES", status: "fresh", bid: null, offer: null, changed_ms: 5 };
-    const trade = () => ({ at_ms: 5, price: "1", size: "2", aggressor: null });
-    api.books = { channel: "feed", instruments: 1, matching: 1, is_ready: true, books: [best], ladders: [{ ...best, stale_text: null, kind: "outright", spread: null, bids: [], offers: [], trades: [trade(), trade()] }] };
+    const trade = (id) => ({ id, at_ms: 5, price: "1", size: "2", aggressor: null });
+    api.books = { channel: "feed", instruments: 1, matching: 1, is_ready: true, books: [best], ladders: [{ ...best, stale_text: null, kind: "outright", spread: null, bids: [], offers: [], trades: [trade(2), trade(1)] }] };
     await page.keyboard.press("2");
     await page.waitForSelector("[data-book]");
     assert.equal(await page.locator("[data-book] tbody tr td.mono:first-child").count(), 2);
@@ -142,6 +143,50 @@ try {
     await page.locator("textarea").first().fill("c0".repeat(200_000));
     await page.getByRole("button", { name: "Explain" }).click();
     await page.waitForSelector("text=No UDP packet is so long");
+    assert.deepEqual(page.faults, []);
+  });
+
+  await test("sessions show events and messages, topics their peers, senders their lines", async () => {
+    const counters = { received: 9, delivered: 1, sent: 2, resent: 5, rejected: 0, refused: 0, garbled: 0, resend_requests: 1, duplicates: 0, logons: 2 };
+    const session = {
+      name: "S", begin_string: "FIX.4.2", sender_comp_id: "A", target_comp_id: "B", qualifier: null, role: "acceptor", enabled: true, state: "logged_on", peer: "127.0.0.1:1",
+      next_sender: 3, next_target: 10, queued: 0, counters, received_per_second: 1.5, sent_per_second: 2, refused_connections: {},
+      events: [{ id: 2, at_ms: Date.now() - 1000, kind: "resend", text: "the peer asks for messages 1 to 5 again" }, { id: 1, at_ms: Date.now() - 5000, kind: "logon", text: "logged on" }],
+      messages: [{ time: "20240305-08:00:00.123456789", direction: "in", msg_type: "2", name: "ResendRequest", seq_num: "7", is_resent: true, fields: [[7, "BeginSeqNo", "3"]] }],
+    };
+    const topic = { name: "Quote", samples: 1234, samples_per_second: 5, matched: 2, has_backlog: true };
+    const publisher = { standing: "gone", received_samples: 5, written_samples: null, lost_samples: null, missing_samples: 1, last_values: 0, duplicate_samples: 0 };
+    const sent = { line: "A", group: "239.1.1.1:5000", sent_packets: 77, sent_bytes: 100, packets_per_second: 1, bytes_per_second: 2, no_room_packets: 0, lost_packets: 3, duplicated_packets: 0, overtaken_packets: 0 };
+    api.state = state({
+      fix: { sessions: [session], refused_connections: {} },
+      bus: { role: "publisher", transport: "DDS", status: "live", published_ms: 1, topics: [topic], late_joiners: 4, counts: { dropped_samples: 0 }, publishers: [publisher] },
+      sender: { published_ms: 1, lines: [sent], late: times("", null) },
+    });
+    const page = await open("/#fix");
+    await page.waitForSelector("text=the peer asks for messages 1 to 5 again");
+    await page.locator("summary").click();
+    await page.waitForSelector("text=BeginSeqNo");
+    await page.goto(`${address}/#topics`);
+    await page.waitForSelector('[data-topic=Quote] >> text="1,234"');
+    await page.waitForSelector("text=not all acknowledged");
+    await page.waitForSelector("text=went without a word");
+    assert.equal(await page.locator('[data-metric="bus.late_joiners"]').textContent(), "4");
+    await page.goto(`${address}/#feed`);
+    assert.equal(await page.locator('[data-sent=A] [data-metric="sent_packets"]').textContent(), "77");
+    assert.deepEqual(page.faults, []);
+  });
+
+  await test("one page is over several processes", async () => {
+    const up = { name: "feed-a", address: "127.0.0.1:1", error: null, command: "receive", version: "0", pid: 1, uptime_ms: 1000, not_ready: ["feed: 2 books are stale"], channels: [{ name: "feed", status: "live", messages_per_second: 5, declared_gaps: 1, missing_seq_nums: 1, fresh: 1, stale: 2 }], sessions: 0, logged_on: 0, bus: null };
+    api.processes = [up, { name: "orders", address: "127.0.0.1:2", error: "connection refused", not_ready: [], channels: [] }];
+    const page = await open();
+    await page.waitForSelector('[data-process="feed-a"] >> text="feed: 2 books are stale"');
+    await page.waitForSelector('[data-process="orders"] >> text="no answer"');
+    await page.getByRole("link", { name: "feed-a" }).click();
+    await page.waitForSelector("[data-channel=feed]");
+    assert.ok(asked.includes("/p/feed-a/api/v1/stream"), asked.join(" "));
+    await page.getByLabel("Process").selectOption("");
+    await page.waitForSelector('[data-process="orders"]');
     assert.deepEqual(page.faults, []);
   });
 } finally {

@@ -1,69 +1,14 @@
 // The API: requests, and streams that begin anew when they end.
 
-import { h, text } from "./dom.js";
+import { another, current, headers } from "./token.js";
 
 /** After so long without an event what is shown may be wrong. */
 const SILENT_MS = 1500;
 const RETRY_MS = 400;
 
-// The token comes behind the # of the address, which no browser sends to anybody.
-function given() {
-  const found = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (found) {
-    sessionStorage.setItem("token", found);
-    history.replaceState(null, "", location.pathname + location.search);
-  }
-  return sessionStorage.getItem("token");
-}
-let token = given();
-/** The question that is open; all streams wait for the same answer. */
-let question;
-
-/** The token that requests show now. */
-const current = () => token;
-
-/** Headers of a request, with the token if there is one. */
-const headers = (more) => (token ? { ...more, Authorization: `Bearer ${token}` } : { ...more });
-
-/** Waits until there is another token than `refused`. The user may cancel the dialog and open it again by the button. */
-function another(refused) {
-  if (token !== refused) return Promise.resolve();
-  question ??= new Promise((resolve) => {
-    const button = document.getElementById("token");
-    const show = () => ask(refused !== null, (given) => {
-      token = given;
-      sessionStorage.setItem("token", token);
-      question = undefined;
-      button.hidden = true;
-      resolve();
-    });
-    button.hidden = false;
-    button.onclick = show;
-    show();
-  });
-  return question;
-}
-
-function ask(isWrong, take) {
-  const input = h("input", { type: "password", autocomplete: "off", required: true });
-  const error = h("p", { class: "error", role: "alert" });
-  const dialog = h("dialog", { "aria-label": "Token of this monitor" },
-    h("form", { submit: (event) => {
-      event.preventDefault();
-      dialog.close();
-      take(input.value.trim());
-    } },
-    h("h2", {}, "This monitor needs its token"),
-    h("label", { class: "field" }, "Token", input),
-    error,
-    h("div", { class: "tools" },
-      h("button", { class: "action primary", type: "submit" }, "Show the monitor"),
-      h("button", { class: "action", type: "button", click: () => dialog.close() }, "Cancel"))));
-  if (isWrong) text(error, "The server did not take the token that was given.");
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
-}
+/** The process that is shown, if this page is over several. */
+export const process = new URLSearchParams(location.search).get("process");
+const base = process ? `/p/${encodeURIComponent(process)}` : "";
 
 async function answer(response) {
   const type = response.headers.get("content-type") ?? "";
@@ -72,12 +17,22 @@ async function answer(response) {
   return body;
 }
 
-export const get = async (path) => answer(await fetch(path, { headers: headers() }));
+export const get = async (path) => answer(await fetch(base + path, { headers: headers() }));
+
+/** The processes that this page is over; none if it is of one alone. Asks for the token if there is one. */
+export async function processes() {
+  for (;;) {
+    const shown = current();
+    const response = await fetch("/api/v1/processes", { headers: headers() });
+    if (response.status !== 401) return (await answer(response)).processes;
+    await another(shown);
+  }
+}
 
 /** Sends JSON; administration has a token of its own. */
 export const post = async (path, body, ofAdministration) =>
   answer(
-    await fetch(path, {
+    await fetch(base + path, {
       method: "POST",
       headers: {
         ...headers({ "Content-Type": "application/json" }),
@@ -89,7 +44,7 @@ export const post = async (path, body, ofAdministration) =>
 
 /** Downloads what the API answers as a file; an error of the API is thrown. */
 export async function download(path, name) {
-  const response = await fetch(path, { headers: headers() });
+  const response = await fetch(base + path, { headers: headers() });
   if (!response.ok) await answer(response);
   const link = document.createElement("a");
   link.href = URL.createObjectURL(await response.blob());
@@ -135,7 +90,7 @@ export function stream(path, take, tell) {
       let wait = RETRY_MS;
       try {
         const shown = current();
-        const response = await fetch(path(), { headers: headers(), signal: control.signal });
+        const response = await fetch(base + path(), { headers: headers(), signal: control.signal });
         if (response.status === 401) {
           await another(shown);
           continue;

@@ -1,13 +1,14 @@
 // The page: one stream of the state, and the view that the address names.
 
-import { download, get, stream } from "./api.js";
+import { download, get, process as chosen, processes, stream } from "./api.js";
 import { booksView } from "./books.js";
-import { ddsView } from "./dds.js";
+import { topicsView } from "./topics.js";
 import { className, h, text } from "./dom.js";
 import { feedView } from "./feed.js";
 import { fixView } from "./fix.js";
 import * as format from "./format.js";
 import { packetsView } from "./packets.js";
+import { chooser, overview } from "./processes.js";
 
 const SECONDS_MAX = 3600;
 const VIEWS = [
@@ -15,7 +16,7 @@ const VIEWS = [
   ["books", "Books", booksView],
   ["packets", "Packets", packetsView],
   ["fix", "FIX", fixView],
-  ["dds", "DDS", ddsView],
+  ["topics", "Topics", topicsView],
 ];
 
 const element = (id) => document.getElementById(id);
@@ -125,4 +126,20 @@ addEventListener("keydown", (event) => {
   }
 });
 
-stream(() => "/api/v1/stream?of=state", take, tell);
+/** Shows one process, or all of those that this page is over. */
+async function begin() {
+  // Without an answer the stream tells, and tries again.
+  const all = await processes().catch(() => []);
+  if (all.length) document.querySelector(".brand").after(chooser(all));
+  if (!all.length || chosen) {
+    stream(() => "/api/v1/stream?of=state", take, tell);
+    return;
+  }
+  element("tabs").hidden = true;
+  overview(root, (isLive, notReady) => {
+    tell(isLive);
+    text(element("ready"), notReady ? `${notReady} not ready` : "all ready");
+    className(element("ready"), notReady ? "pill warn" : "pill good");
+  });
+}
+begin();

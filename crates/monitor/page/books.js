@@ -2,7 +2,7 @@
 
 import { stream } from "./api.js";
 import { depth } from "./charts.js";
-import { className, distinct, h, keyed, table, text } from "./dom.js";
+import { className, h, keyed, table, text } from "./dom.js";
 import * as format from "./format.js";
 
 const PAGE = 60;
@@ -48,7 +48,7 @@ function ladder(close) {
       depth(chart, book.bids, book.offers);
       chart.setAttribute("aria-label", `Depth of ${book.name}: ${book.bids.length} bids, ${book.offers.length} offers`);
       trades.hidden = book.trades.length === 0;
-      keyed(trades.body, book.trades, distinct(book.trades, (trade) => `${trade.at_ms}/${trade.price}/${trade.size}`), (trade) =>
+      keyed(trades.body, book.trades, (trade) => trade.id, (trade) =>
         h("tr", {}, h("td", { class: "mono" }, format.clock(trade.at_ms)),
           h("td", { class: "num mono" }, trade.price ?? "–"), h("td", { class: "num mono" }, trade.size ?? "–")));
     };

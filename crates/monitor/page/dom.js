@@ -50,21 +50,6 @@ export function keyed(parent, items, key, make) {
   }
 }
 
-/**
- * A key for each of `items`, of which some may be alike: those are numbered from the last, so that they keep their keys
- * when others come before them.
- */
-export function distinct(items, key) {
-  const seen = new Map();
-  const keys = new Map();
-  for (const item of items.slice().reverse()) {
-    const id = key(item);
-    seen.set(id, (seen.get(id) ?? 0) + 1);
-    keys.set(item, `${id}#${seen.get(id)}`);
-  }
-  return (item) => keys.get(item);
-}
-
 /** A term and its value. `metric` names the member of the API that is shown. */
 export function figure(kind, label, metric) {
   const value = h("dd", { "data-metric": metric });

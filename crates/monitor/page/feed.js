@@ -1,9 +1,10 @@
 // The view of feeds: each channel with its lines, losses, books and times.
 
 import { spark } from "./charts.js";
-import { className, distinct, figure, h, keyed, table, text } from "./dom.js";
+import { className, figure, h, keyed, table, text } from "./dom.js";
 import * as format from "./format.js";
 import { latency } from "./latency.js";
+import { senderCard } from "./sender.js";
 import { timeline } from "./timeline.js";
 
 const LEVELS = { live: "good", alive: "good", waiting: "warn", put_aside: "warn", silent: "bad", stalled: "bad" };
@@ -198,7 +199,7 @@ function events(channel) {
     text(dropped, `${format.count(droppedCount)} more were not kept: they came too fast.`);
     none.hidden = events.length > 0;
     rows.hidden = events.length === 0;
-    keyed(rows.body, events, distinct(events, (event) => `${event.at_ms}${event.kind}${event.text}`), (event) =>
+    keyed(rows.body, events, (event) => event.id, (event) =>
       h(
         "tr",
         {},
@@ -296,10 +297,12 @@ function channel(app) {
 export function feedView(root, app) {
   const none = h("p", { class: "card empty" }, "This process receives no feed.");
   const list = h("div", { class: "stack" });
-  root.replaceChildren(none, list);
+  const senders = h("div", { class: "stack" });
+  root.replaceChildren(none, senders, list);
   return {
     update(state) {
-      none.hidden = state.channels.length > 0;
+      none.hidden = state.channels.length > 0 || state.sender !== null;
+      keyed(senders, state.sender ? [state.sender] : [], () => state.process.pid, senderCard);
       keyed(list, state.channels, (of) => of.name, channel(app));
     },
     close() {},

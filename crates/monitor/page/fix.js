@@ -1,7 +1,8 @@
 // The view of FIX sessions: state, numbers, queues and counters, and administration with its token.
 
 import { post } from "./api.js";
-import { className, figure, h, keyed, text } from "./dom.js";
+import { colour, prepare } from "./charts.js";
+import { className, figure, h, keyed, table, text } from "./dom.js";
 import * as format from "./format.js";
 
 const WORDS = { logged_on: "logged on", connected: "connected, not logged on", disconnected: "disconnected" };
@@ -25,6 +26,62 @@ const ACTS = [
   ["enable", "Enable", "The session connects or lets its peer in again."],
   ["numbers", "Set numbers", "Both sides must agree on them, or the session ends with its next message. It must be disconnected."],
 ];
+
+/** Kinds of events by how they are drawn: shape, colour and words. */
+const MARKS = {
+  logon: ["▲", "good", "logged on"],
+  gap: ["◆", "bad", "messages missing, asked for again"],
+  resend: ["●", "warn", "the peer asks for messages again"],
+  reset: ["×", "purple", "numbers reset"],
+  end: ["■", "quiet", "session ended"],
+  other: ["·", "warn", "anything else"],
+};
+const TIMELINE_MS = 600_000;
+const markOf = (kind) => MARKS[kind] ?? (kind.startsWith("end") ? MARKS.end : MARKS.other);
+
+/** The events of the last minutes on a line. */
+function timeline() {
+  const canvas = h("canvas", { class: "time", role: "img" });
+  canvas.style.height = "46px";
+  const element = h("div", {}, canvas,
+    h("p", { class: "legend" }, Object.values(MARKS).map(([shape, , words]) => h("span", {}, `${shape} ${words}`))));
+  element.update = (events, nowMs) => {
+    const drawing = prepare(canvas);
+    if (!drawing) return;
+    const { context, width, height } = drawing;
+    context.fillStyle = colour("grid");
+    context.fillRect(0, 8, width, height - 26);
+    const x = (ms) => width - 10 - ((nowMs - ms) / TIMELINE_MS) * (width - 20);
+    context.font = "14px system-ui, sans-serif";
+    context.textAlign = "center";
+    const shown = events.filter(({ at_ms }) => nowMs - at_ms < TIMELINE_MS);
+    for (const { kind, at_ms } of shown) {
+      const [shape, hue] = markOf(kind);
+      context.fillStyle = colour(hue);
+      context.fillText(shape, x(at_ms), (height - 18) / 2 + 9);
+    }
+    context.font = "11px system-ui, sans-serif";
+    context.fillStyle = colour("quiet");
+    for (let minutes = 8; minutes > 0; minutes -= 2) context.fillText(`-${minutes} min`, x(nowMs - minutes * 60_000), height - 3);
+    canvas.setAttribute("aria-label", `${shown.length} events in the last 10 minutes`);
+  };
+  return element;
+}
+
+const EVENT_LEVELS = { logon: "good", resend: "warn", reset: "warn", gap: "bad" };
+
+function eventRow({ at_ms, kind, text }) {
+  return h("tr", {}, h("td", { class: "mono" }, format.clock(at_ms)), h("td", {}, h("span", { class: `tag ${EVENT_LEVELS[kind] ?? ""}` }, format.words(kind))), h("td", {}, text));
+}
+
+/** A message as a line that opens into its fields. */
+function messageItem({ time, direction, msg_type, name, seq_num, is_resent, fields }) {
+  const rows = table(["#Tag", "Field", "Value"]);
+  rows.body.append(...fields.map(([tag, field, value]) => h("tr", {}, h("td", { class: "num mono" }, tag), h("td", {}, field), h("td", { class: "mono" }, value))));
+  return h("details", {}, h("summary", {},
+    h("span", { class: "mono" }, time.slice(9, 21)), " ", direction === "in" ? "← received" : "→ sent", " ",
+    h("strong", {}, name || `MsgType ${msg_type}`), ` ${seq_num} `, is_resent && h("span", { class: "tag warn" }, "sent again")), rows);
+}
 
 /** Asks whether to do something to a session, and does it. */
 function confirm(session, [act, label, consequence]) {
@@ -69,6 +126,13 @@ function card(session) {
   ].map(([label, member, level]) => Object.assign(figure("figure", label, `fix.${member}`), { member, level }));
   const counters = COUNTERS.map(([member, label, level]) =>
     Object.assign(figure("stat", label, `fix.counters.${member}`), { member, level }));
+  const rates = [["received/s", "received_per_second"], ["sent/s", "sent_per_second"]].map(([label, member]) =>
+    Object.assign(figure("figure", label, `fix.${member}`), { member }));
+  const line = timeline();
+  const events = table(["Time", "Kind", "What"]);
+  const noEvents = h("p", { class: "empty" }, "Nothing has happened yet.");
+  const messages = h("div", { class: "messages" });
+  const noMessages = h("p", { class: "empty" }, "No message is shown: none came yet, or the session keeps none for the monitor.");
   let latest = session;
   const acts = ACTS.map((act) => {
     const kind = act[0] === "reset" || act[0] === "numbers" ? "action danger" : "action";
@@ -81,8 +145,13 @@ function card(session) {
       h("h2", {}, `${session.sender_comp_id} → ${session.target_comp_id}`), badge,
       h("span", { class: "tag" }, session.begin_string), h("span", { class: "quiet" }, session.role), peer,
       h("span", { class: "push tools" }, acts)),
-    h("dl", { class: "figures" }, figures),
-    h("dl", { class: "stats" }, counters));
+    h("dl", { class: "figures" }, figures, rates),
+    h("dl", { class: "stats" }, counters),
+    h("section", { class: "panel" }, h("h3", {}, "Resends and resets"), line),
+    h("div", { class: "columns wide" },
+      h("section", { class: "panel" }, h("h3", {}, "Events"), noEvents,
+        h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Events" }, events)),
+      h("section", { class: "panel" }, h("h3", {}, "Last messages"), noMessages, messages)));
   element.update = (session) => {
     latest = session;
     text(badge, session.enabled ? WORDS[session.state] : "disabled");
@@ -96,6 +165,14 @@ function card(session) {
       const value = session.counters[item.member];
       item.set(format.count(value), value, item.level && value > 0 ? item.level : undefined);
     }
+    for (const item of rates) item.set(format.rate(session[item.member]), session[item.member]);
+    line.update(session.events, Date.now());
+    keyed(events.body, session.events, ({ id }) => id, eventRow);
+    noEvents.hidden = session.events.length > 0;
+    events.hidden = session.events.length === 0;
+    // A message sent again has its first number and another time.
+    keyed(messages, session.messages, ({ time, direction, seq_num }) => time + direction + seq_num, messageItem);
+    noMessages.hidden = session.messages.length > 0;
     for (const button of acts) {
       button.hidden = button.act === "enable" ? session.enabled : button.act === "disable" ? !session.enabled : false;
       button.disabled = button.act === "logout" && session.state !== "logged_on";

@@ -16,7 +16,7 @@ macro_rules! asset {
 }
 
 /// Name, content type and content.
-pub(crate) const ASSETS: [(&str, &str, &str); 15] = [
+pub(crate) const ASSETS: [(&str, &str, &str); 18] = [
     asset!("index.html", HTML),
     asset!("style.css", CSS),
     asset!("icon.svg", SVG),
@@ -31,7 +31,10 @@ pub(crate) const ASSETS: [(&str, &str, &str); 15] = [
     asset!("books.js", SCRIPT),
     asset!("packets.js", SCRIPT),
     asset!("fix.js", SCRIPT),
-    asset!("dds.js", SCRIPT),
+    asset!("topics.js", SCRIPT),
+    asset!("processes.js", SCRIPT),
+    asset!("sender.js", SCRIPT),
+    asset!("token.js", SCRIPT),
 ];
 
 fn find(wanted: &str) -> Response {

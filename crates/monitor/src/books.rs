@@ -64,6 +64,8 @@ pub struct BookState {
 /// A trade.
 #[derive(Clone, Debug, Serialize)]
 pub struct TradeState {
+    /// Grows from trade to trade of a channel.
+    pub id: u64,
     /// In milliseconds since 1970.
     pub at_ms: u64,
     /// Price.
@@ -181,8 +183,10 @@ impl Channel {
         let spread = top
             .as_ref()
             .and_then(|top| spread(top.best(Side::Bid)?.price, top.best(Side::Offer)?.price));
-        let trades = self.trades.iter().rev().filter(|trade| trade.instrument.index() == index);
-        let trades = trades.take(TRADES_MAX).map(|trade| TradeState {
+        let trades =
+            self.trades.iter().rev().filter(|(_, trade)| trade.instrument.index() == index);
+        let trades = trades.take(TRADES_MAX).map(|(id, trade)| TradeState {
+            id: *id,
             at_ms: self.description.epoch_ns.saturating_add(trade.at_ns) / 1_000_000,
             price: trade.price.map(|price| price.to_string()),
             size: trade.size.map(|size| size.to_string()),

@@ -79,9 +79,12 @@ pub(crate) struct Channel {
     second_mark: Option<Mark>,
     pub(crate) names: Vec<(Instrument, Box<str>)>,
     pub(crate) board: Option<BoardReader>,
-    pub(crate) trades: VecDeque<TradeCopy>,
+    /// The last trades, each with a number that grows.
+    pub(crate) trades: VecDeque<(u64, TradeCopy)>,
     pub(crate) packets: Packets,
     gaps: Gaps,
+    /// When the sequence numbers last began anew.
+    reset_ns: Option<u64>,
     events: VecDeque<EventState>,
     delays: Vec<Watched>,
     decode_times: Watched,
@@ -143,6 +146,7 @@ impl Channel {
             trades: VecDeque::new(),
             packets: Packets::new(framing),
             gaps: Gaps::default(),
+            reset_ns: None,
             events: VecDeque::new(),
             history: History::default(),
         }
@@ -169,7 +173,7 @@ impl Channel {
                 let why = copy.why.clone();
                 let id = self.packets.add(*copy);
                 match why {
-                    Why::Failed { .. } | Why::Recent => {}
+                    Why::Failed { .. } | Why::NearFailed | Why::Recent => {}
                     Why::Gap { first } => self.gaps.link(first, id),
                 }
             }
@@ -177,7 +181,8 @@ impl Channel {
                 if self.trades.len() == TRADES_MAX {
                     self.trades.pop_front();
                 }
-                self.trades.push_back(trade);
+                let id = self.trades.back().map_or(1, |(last, _)| last + 1);
+                self.trades.push_back((id, trade));
             }
         }
     }
@@ -189,8 +194,8 @@ impl Channel {
     fn event(&mut self, at_ns: u64, event: Event) {
         let mut packet = None;
         let (kind, text) = match event {
-            Event::Fault { text, seq_num } => {
-                packet = self.failed_packet(&text, seq_num);
+            Event::Fault { text, packet: key } => {
+                packet = key.and_then(|key| self.packets.failed(&key));
                 ("fault", text)
             }
             Event::Gap(gap) => {
@@ -206,10 +211,7 @@ impl Channel {
                 self.gaps.replay(gap, false);
                 ("replay", format!("done with {} from {}", gap.count, gap.first))
             }
-            Event::Reset { seq_num } => {
-                self.gaps.reset(at_ns);
-                ("reset", format!("sequence numbers restart at {seq_num}"))
-            }
+            Event::Reset { seq_num } => ("reset", format!("sequence numbers restart at {seq_num}")),
             Event::Silence { is_silent: true } => ("silence", "all lines are silent".to_owned()),
             Event::Silence { is_silent: false } => ("silence", "packets come again".to_owned()),
             Event::SnapshotRecovered(instrument) => {
@@ -221,20 +223,9 @@ impl Channel {
         if self.events.len() == EVENTS_MAX {
             self.events.pop_front();
         }
+        let id = self.events.back().map_or(1, |last| last.id + 1);
         let at_ms = self.at_ms(at_ns);
-        self.events.push_back(EventState { at_ms, kind, text, packet });
-    }
-
-    /// The packet that a fault is about. Without a number in both it is the newest: the fault came of handling it.
-    fn failed_packet(&mut self, text: &str, seq_num: Option<u64>) -> Option<u64> {
-        let summaries = self.packets.summaries(0);
-        let named = seq_num.map(|number| number.to_string());
-        let same = summaries.iter().find(|packet| named.is_some() && packet.seq_num == named);
-        let newest = summaries.iter().find(|packet| packet.kind != "recent");
-        let newest = newest.filter(|packet| named.is_none() || packet.seq_num.is_none());
-        let id = same.or(newest)?.id;
-        self.packets.fail(id, text);
-        Some(id)
+        self.events.push_back(EventState { id, at_ms, kind, text, packet });
     }
 
     /// The name of an instrument; its index if it has not been told.
@@ -245,6 +236,11 @@ impl Channel {
 
     fn count(&mut self, mut counts: Box<Counts>) {
         self.names.append(&mut counts.names);
+        if counts.reset_ns != self.reset_ns {
+            self.reset_ns = counts.reset_ns;
+            self.gaps.reset(counts.reset_ns.unwrap_or_default());
+        }
+        self.gaps.end_replays(&counts.replaying);
         let mark = Mark::new(&counts);
         let is_old = |mark: &Mark| counts.now_ns.saturating_sub(mark.now_ns) > RATE_NS;
         while self.marks.len() > 1 && self.marks.get(1).is_some_and(is_old) {

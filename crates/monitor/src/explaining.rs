@@ -1,7 +1,9 @@
 //! Packets explained byte by byte, as JSON.
 
 use std::convert::Infallible;
+use std::io::{self, Read};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use tickwire_captures::explain::{Emphasis, Explainer, Part};
@@ -12,8 +14,12 @@ use tickwire_feed::framing::{Framing, ResetPolicy};
 
 /// Most messages of a packet that are explained.
 const MESSAGES_MAX: u64 = 64;
+/// Most parts of an explanation.
+const PARTS_MAX: usize = 256;
 /// Most lines of an explanation.
 const LINES_MAX: usize = 5_000;
+/// Bytes of a capture that are read without a look at the clock.
+const READ_BYTES_MAX: usize = 64;
 
 /// How packets of a channel are decoded.
 #[derive(Clone, Debug)]
@@ -86,7 +92,20 @@ impl Explaining {
         decoding: DecoderOptions,
         framing: Framing,
     ) -> Result<Self, String> {
-        let options = CompileOptions::default().constants(true);
+        Self::compiled(set, decoding, framing, CompileOptions::default())
+    }
+
+    /// Explains by a template set as [`new`](Self::new), within limits of its own.
+    ///
+    /// # Errors
+    /// The set cannot be compiled, in words.
+    pub(crate) fn compiled(
+        set: TemplateSet,
+        decoding: DecoderOptions,
+        framing: Framing,
+        limits: CompileOptions,
+    ) -> Result<Self, String> {
+        let options = limits.constants(true);
         let program = Program::compile_with(set, &options).map_err(|error| error.to_string())?;
         // A packet or two are decoded at a time.
         let decoding = decoding.engine(Engine::Portable);
@@ -103,48 +122,114 @@ impl Explaining {
     }
 
     /// Explains a packet that is received alone.
-    pub(crate) fn packet(&self, bytes: &[u8]) -> Explanation {
+    ///
+    /// # Errors
+    /// The deadline passes, in words.
+    pub(crate) fn packet(&self, bytes: &[u8], deadline: Deadline) -> Result<Explanation, String> {
         let mut channel = Channel::new(self.program.clone(), self.decoding, self.framing);
-        let mut explanation = self.explain(&mut channel, bytes);
+        let mut explanation = self.explain(&self.explainer(deadline), &mut channel, bytes);
         if !self.stands_alone() {
             let text = "This feed keeps dictionaries from packet to packet. The packet is explained as if \
                         they were empty before it: values that refer to earlier packets differ or are errors.";
             explanation.remark = Some(text.to_owned());
         }
-        explanation
+        deadline.check().map(|()| explanation)
     }
 
     /// Explains packet `index` of a capture, with dictionaries as the packets before it left them.
     ///
     /// # Errors
-    /// The capture cannot be read, or has no such packet, in words.
-    pub(crate) fn capture(&self, capture: &[u8], index: u64) -> Result<Explanation, String> {
-        let explainer = Explainer::new(&self.program, self.framing);
+    /// The capture cannot be read or has no such packet, or the deadline passes, in words.
+    pub(crate) fn capture(
+        &self,
+        capture: &[u8],
+        index: u64,
+        deadline: Deadline,
+    ) -> Result<Explanation, String> {
+        let explainer = self.explainer(deadline);
         let mut channels = Channels::new(self.program.clone(), self.decoding, self.framing);
-        let read = |error: tickwire_feed::capture::CaptureError| error.to_string();
-        let mut reader = CaptureReader::open(capture, CaptureOptions::new()).map_err(read)?;
-        let found = explainer.find(
-            &mut reader,
-            &mut channels,
-            index,
-            |_| {},
-            |channel, packet| self.explain(channel, packet.bytes),
-        );
-        found.map_err(read)?.ok_or_else(|| format!("the capture has no packet {index}"))
+        let found =
+            CaptureReader::open(BoundedReader { rest: capture, deadline }, CaptureOptions::new());
+        let found = found.and_then(|mut reader| {
+            explainer.find(
+                &mut reader,
+                &mut channels,
+                index,
+                |_| {},
+                |channel, packet| self.explain(&explainer, channel, packet.bytes),
+            )
+        });
+        deadline.check()?;
+        let found = found.map_err(|error| error.to_string())?;
+        found.ok_or_else(|| format!("the capture has no packet {index}"))
     }
 
-    fn explain(&self, channel: &mut Channel, bytes: &[u8]) -> Explanation {
-        let explainer = Explainer::new(&self.program, self.framing);
+    fn explainer(&self, deadline: Deadline) -> Explainer<'_> {
+        Explainer::new(&self.program, self.framing).with_deadline(deadline.at)
+    }
+
+    fn explain(
+        &self,
+        explainer: &Explainer<'_>,
+        channel: &mut Channel,
+        bytes: &[u8],
+    ) -> Explanation {
         let hex = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut explanation = Explanation { hex, ..Explanation::default() };
-        let mut left = LINES_MAX;
+        let (mut left, mut omitted) = (LINES_MAX, 0_u64);
         let mut take = |part: Part<'_>| {
-            explanation.parts.push(PartState::new(part, &mut left));
+            match explanation.parts.len() < PARTS_MAX {
+                true => explanation.parts.push(PartState::new(part, &mut left)),
+                false => omitted += 1,
+            }
             Ok::<(), Infallible>(())
         };
         let Ok(is_right) = explainer.packet(channel, bytes, MESSAGES_MAX, &mut take);
         explanation.is_right = is_right;
+        if omitted > 0 {
+            let text = format!("and {omitted} more parts");
+            explanation.parts.push(PartState::Wrong { text });
+        }
         explanation
+    }
+}
+
+/// When work for a client ends, finished or not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline {
+    at: Instant,
+    after: Duration,
+}
+
+impl Deadline {
+    pub(crate) fn after(after: Duration) -> Self {
+        Self { at: Instant::now() + after, after }
+    }
+
+    /// Returns the error that a client is told once the deadline has passed.
+    pub(crate) fn check(self) -> Result<(), String> {
+        if Instant::now() < self.at {
+            return Ok(());
+        }
+        Err(format!(
+            "not explained within {:?}: ask for a smaller packet or an earlier one",
+            self.after
+        ))
+    }
+}
+
+/// A capture that cannot be read any more once the deadline has passed.
+struct BoundedReader<'c> {
+    rest: &'c [u8],
+    deadline: Deadline,
+}
+
+impl Read for BoundedReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let late = |text| io::Error::new(io::ErrorKind::TimedOut, text);
+        self.deadline.check().map_err(late)?;
+        let len = buffer.len().min(READ_BYTES_MAX);
+        self.rest.read(&mut buffer[..len])
     }
 }
 

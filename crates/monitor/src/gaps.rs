@@ -79,12 +79,25 @@ impl Gaps {
         }
     }
 
+    /// Ends the replays of all gaps but those that begin at these numbers.
+    pub(crate) fn end_replays(&mut self, replaying: &[u64]) {
+        let is_over = |known: &&mut Known| known.is_replaying && !replaying.contains(&known.first);
+        for known in self.open_ones().filter(is_over) {
+            known.state.status = "open";
+            known.is_replaying = false;
+            known.was_replayed = true;
+        }
+    }
+
     pub(crate) fn note_snapshot(&mut self) {
         self.open_ones().for_each(|known| known.had_snapshot = true);
     }
 
-    /// A new session: what was lost before is void.
+    /// A new session: what was lost before is void, and not replayed any more.
     pub(crate) fn reset(&mut self, now_ns: u64) {
+        for known in self.open_ones().filter(|known| known.at_ns < now_ns) {
+            known.is_replaying = false;
+        }
         self.fill(now_ns, |_| "reset");
     }
 
@@ -134,8 +147,18 @@ mod tests {
         gaps.books_are_whole(10_000_000);
         gaps.open(gap(40), 11_000_000, 0);
         gaps.reset(12_000_000);
+        gaps.open(gap(50), 13_000_000, 0);
+        gaps.replay(gap(50), true);
+        gaps.end_replays(&[50]);
+        assert_eq!(gaps.newest(1)[0].status, "replaying");
+        // The event of the end was dropped.
+        gaps.end_replays(&[]);
+        gaps.books_are_whole(14_000_000);
+        gaps.open(gap(60), 15_000_000, 0);
+        gaps.replay(gap(60), true);
+        gaps.reset(16_000_000);
         let by: Vec<_> = gaps.newest(9).iter().filter_map(|gap| gap.filled_by).collect();
-        assert_eq!(by, ["reset", "snapshots", "replay", "updates"]);
+        assert_eq!(by, ["reset", "replay", "reset", "snapshots", "replay", "updates"]);
         let first = gaps.newest(9).pop().unwrap();
         assert_eq!((first.packets, first.filled_after_ms), (vec![7], Some(4)));
     }

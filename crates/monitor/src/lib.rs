@@ -26,34 +26,48 @@
 
 mod assets;
 mod books;
+mod bus;
 mod channel;
+mod client;
 mod explaining;
+mod fleet;
 mod gaps;
 mod guard;
 mod history;
 mod latency;
 mod monitor;
 mod packets;
+mod pasted;
 mod published;
+mod rates;
 mod recent;
 mod requests;
 mod routes;
+mod sender;
 pub mod state;
 mod stream;
 mod tap;
 mod wishes;
+mod workshop;
 
 /// Routes beside the monitor's own.
 pub use axum::Router;
 pub use books::{BestState, BookList, BookState, LevelState, TradeState};
+pub use bus::{
+    BusDescription, BusFacts, BusRole, BusState, BusTap, PublisherState, TopicFacts, TopicState,
+};
 pub use channel::{ChannelDescription, LineDescription};
+pub use client::{MonitorTarget, Unanswered};
 pub use explaining::{Explaining, Explanation};
+pub use fleet::{FleetProcess, fleet_routes, read_fleet};
 pub use history::SECONDS_MAX;
 pub use latency::BOUNDS_NS;
 pub use monitor::{Monitor, MonitorBuilder, Panel};
 pub use packets::PacketSummary;
 pub use published::{EventCounts, Facts, SocketFacts};
+pub use rates::Rates;
 pub use routes::endpoints;
+pub use sender::{SenderState, SenderTap, SentFacts, SentState};
 pub use tap::{PUBLISH_NS, Tap};
 
 use tickwire_feed::arbiter::Line;

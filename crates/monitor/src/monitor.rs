@@ -7,13 +7,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use axum::Router;
 use tickwire_host::clock::monotonic_ns;
+use tickwire_telemetry::metrics::Distribution;
 use tokio::sync::watch;
 
+use crate::bus::{self, BusDescription, BusTap};
 use crate::channel::{Channel, ChannelDescription};
+use crate::sender::SenderTap;
 use crate::state::{ChannelState, Process, State};
 use crate::tap::Tap;
 use crate::wishes::Wishes;
+use crate::workshop::Workshop;
 
 /// Handovers of a channel that wait for the monitor.
 const QUEUE_MAX: usize = 4096;
@@ -32,7 +37,9 @@ pub struct MonitorBuilder {
     process: Process,
     channels: Vec<Channel>,
     fix: Option<Panel>,
-    dds: Option<Panel>,
+    bus: Option<BusTap>,
+    sender: Option<SenderTap>,
+    administration: Router,
 }
 
 impl fmt::Debug for MonitorBuilder {
@@ -51,7 +58,14 @@ impl MonitorBuilder {
             uptime_ms: 0,
             not_ready: Vec::new(),
         };
-        Self { process, channels: Vec::new(), fix: None, dds: None }
+        Self {
+            process,
+            channels: Vec::new(),
+            fix: None,
+            bus: None,
+            sender: None,
+            administration: Router::new(),
+        }
     }
 
     /// Adds a channel and returns what its handler's thread publishes with.
@@ -67,9 +81,20 @@ impl MonitorBuilder {
         self.fix = Some(panel);
     }
 
-    /// Tells of DDS topics.
-    pub fn set_dds(&mut self, panel: Panel) {
-        self.dds = Some(panel);
+    /// Serves routes that change something beside the monitor's. They ask for a token of their own; that of the monitor does
+    /// not open them.
+    pub fn set_administration(&mut self, routes: Router) {
+        self.administration = routes;
+    }
+
+    /// Adds the topics of a bus and returns what their thread publishes with.
+    pub fn set_bus(&mut self, description: BusDescription) -> BusTap {
+        self.bus.insert(BusTap::new(description)).clone()
+    }
+
+    /// Adds lines that are sent to, by name and group, and how late their packets are. Returns what their thread publishes with.
+    pub fn set_sender(&mut self, lines: Vec<(String, String)>, late: Distribution) -> SenderTap {
+        self.sender.insert(SenderTap::new(lines, late)).clone()
     }
 
     /// Starts the monitor's thread.
@@ -82,22 +107,25 @@ impl MonitorBuilder {
             begun: Instant::now(),
             channels: Mutex::new(self.channels),
             fix: self.fix,
-            dds: self.dds,
+            bus: self.bus,
+            sender: self.sender,
             version: watch::Sender::new(0),
             cached: Mutex::new((u64::MAX, Arc::from(""))),
+            workshop: Workshop::default(),
             packets_wanted_ns: AtomicU64::new(0),
         });
         let stop = Arc::new(AtomicBool::new(false));
         let (of_thread, stopped) = (shared.clone(), stop.clone());
         let run = move || collect(&of_thread, &stopped);
         let thread = thread::Builder::new().name("monitor".to_owned()).spawn(run)?;
-        Ok(Monitor { shared, stop, thread: Some(thread) })
+        Ok(Monitor { shared, administration: self.administration, stop, thread: Some(thread) })
     }
 }
 
 /// A running monitor; it ends when this is dropped.
 pub struct Monitor {
     pub(crate) shared: Arc<Shared>,
+    pub(crate) administration: Router,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -131,10 +159,12 @@ pub(crate) struct Shared {
     begun: Instant,
     channels: Mutex<Vec<Channel>>,
     fix: Option<Panel>,
-    dds: Option<Panel>,
+    bus: Option<BusTap>,
+    sender: Option<SenderTap>,
     pub(crate) version: watch::Sender<u64>,
     /// The state of a version as JSON, made once for all who want it.
     cached: Mutex<(u64, Arc<str>)>,
+    pub(crate) workshop: Workshop,
     /// Until when packets are wanted.
     packets_wanted_ns: AtomicU64,
 }
@@ -181,14 +211,17 @@ impl Shared {
         let channels: Vec<ChannelState> =
             self.channels().iter().map(|channel| channel.state(now_ns)).collect();
         let uptime_ms = self.begun.elapsed().as_millis() as u64;
-        let not_ready = channels.iter().filter_map(not_ready).collect();
+        let bus = self.bus.as_ref().map(|bus| bus.state(now_ns));
+        let mut not_ready: Vec<String> = channels.iter().filter_map(not_ready).collect();
+        not_ready.extend(bus.iter().flat_map(bus::not_ready));
         State {
             version,
             at_ms: unix_time().as_millis() as u64,
             process: Process { uptime_ms, not_ready, ..self.process.clone() },
             channels,
             fix: self.fix.as_ref().map(|panel| panel()),
-            dds: self.dds.as_ref().map(|panel| panel()),
+            bus,
+            sender: self.sender.as_ref().map(|sender| sender.state(now_ns)),
         }
     }
 

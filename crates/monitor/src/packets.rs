@@ -6,7 +6,7 @@ use serde::Serialize;
 use tickwire_feed::framing::{Framer, Framing};
 use tickwire_feed::handler::Source;
 
-use crate::published::{PacketCopy, Why};
+use crate::published::{PacketCopy, PacketKey, Why};
 
 /// Packets kept of the last ones.
 const RECENT_MAX: usize = 128;
@@ -20,7 +20,8 @@ pub(crate) struct Packet {
     pub(crate) received_ns: u64,
     pub(crate) source: Source,
     pub(crate) bytes: Box<[u8]>,
-    pub(crate) seq_num: Option<u64>,
+    /// Sequence numbers of its first and its last segment; most packets are one.
+    pub(crate) seq_nums: Option<(u64, u64)>,
     pub(crate) mark: Mark,
 }
 
@@ -73,12 +74,10 @@ impl Packets {
     /// Keeps a packet and returns its id: that of an equal one that is kept already, if there is one.
     pub(crate) fn add(&mut self, copy: PacketCopy) -> u64 {
         let PacketCopy { received_ns, source, bytes, why } = copy;
-        let seq_num = self.seq_num(&bytes);
+        let seq_nums = self.seq_nums(&bytes);
         let mark = match why {
-            Why::Failed { text, seq_num: failed } if failed.is_some() && failed == seq_num => {
-                Mark::Failed(text)
-            }
-            Why::Failed { .. } | Why::Gap { .. } => Mark::Around,
+            Why::Failed { text, seq_num } if is_within(seq_num, seq_nums) => Mark::Failed(text),
+            Why::Failed { .. } | Why::NearFailed | Why::Gap { .. } => Mark::Around,
             Why::Recent => Mark::Recent,
         };
         let is_same = |packet: &&mut Packet| {
@@ -102,15 +101,18 @@ impl Packets {
         }
         let id = self.next_id;
         self.next_id += 1;
-        packets.push_back(Packet { id, received_ns, source, bytes, seq_num, mark });
+        packets.push_back(Packet { id, received_ns, source, bytes, seq_nums, mark });
         id
     }
 
-    /// Marks the newest packet around a fault as the one that failed: nothing tells which it is.
-    pub(crate) fn fail(&mut self, id: u64, text: &str) {
-        if let Some(packet) = self.marked.iter_mut().find(|packet| packet.id == id) {
-            packet.mark = Mark::Failed(text.to_owned());
-        }
+    /// The packet that failed by this key, if it is kept.
+    pub(crate) fn failed(&self, key: &PacketKey) -> Option<u64> {
+        let is_meant = |packet: &&Packet| {
+            packet.source == key.source
+                && packet.received_ns == key.received_ns
+                && is_within(key.seq_num, packet.seq_nums)
+        };
+        self.marked.iter().rev().find(is_meant).map(|packet| packet.id)
     }
 
     pub(crate) fn get(&self, id: u64) -> Option<&Packet> {
@@ -123,11 +125,21 @@ impl Packets {
         packets.map(|packet| packet.summary(epoch_ns)).collect()
     }
 
-    /// The number in the preamble.
-    fn seq_num(&self, bytes: &[u8]) -> Option<u64> {
+    /// The numbers in the preambles.
+    fn seq_nums(&self, bytes: &[u8]) -> Option<(u64, u64)> {
         let mut framer = Framer::new(self.framing?);
-        let first = framer.split(bytes).next()?;
-        first.ok()?.seq_num
+        let segments = framer.split(bytes).map_while(Result::ok);
+        let mut numbers = segments.filter_map(|segment| segment.seq_num);
+        let first = numbers.next()?;
+        Some((first, numbers.last().unwrap_or(first)))
+    }
+}
+
+/// Whether a packet of these numbers may be that of `wanted`; `None` says nothing.
+fn is_within(wanted: Option<u64>, seq_nums: Option<(u64, u64)>) -> bool {
+    match (wanted, seq_nums) {
+        (Some(wanted), Some((first, last))) => (first..=last).contains(&wanted),
+        _ => true,
     }
 }
 
@@ -144,7 +156,7 @@ impl Packet {
             at_ms: (epoch_ns.saturating_add(self.received_ns) / 1_000) as f64 / 1e3,
             feed,
             line,
-            seq_num: self.seq_num.map(|number| number.to_string()),
+            seq_num: self.seq_nums.map(|(first, _)| first.to_string()),
             len: self.bytes.len(),
             kind,
             error,

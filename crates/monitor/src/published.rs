@@ -27,7 +27,8 @@ pub(crate) enum Published {
 pub(crate) enum Event {
     Fault {
         text: String,
-        seq_num: Option<u64>,
+        /// The packet that it is about, if a line brought it.
+        packet: Option<PacketKey>,
     },
     Gap(Gap),
     Line(String),
@@ -43,11 +44,21 @@ pub(crate) enum Event {
     SnapshotRecovered(Instrument),
 }
 
+/// Identifies a packet of a channel. The number tells packets apart that the kernel stamped alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PacketKey {
+    pub(crate) source: Source,
+    pub(crate) received_ns: u64,
+    pub(crate) seq_num: Option<u64>,
+}
+
 /// Why a packet was kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// A packet could not be decoded; where the number is known, only that packet is meant.
+    /// The fault is about this packet, if its number is that of the key.
     Failed { text: String, seq_num: Option<u64> },
+    /// It came near one that failed.
+    NearFailed,
     /// It came just before a gap was declared.
     Gap { first: u64 },
     /// It was among the last when somebody looked.
@@ -128,6 +139,10 @@ pub(crate) struct Counts {
     pub(crate) updates_held: u64,
     pub(crate) events: EventCounts,
     pub(crate) is_replacement_waiting: bool,
+    /// First numbers of the gaps that are being replayed.
+    pub(crate) replaying: Vec<u64>,
+    /// When the sequence numbers last began anew, in nanoseconds of the handler's clock.
+    pub(crate) reset_ns: Option<u64>,
     /// By index of the instrument: 0 is fresh, else 1 and the index of the reason.
     pub(crate) states: Vec<u8>,
     pub(crate) stale: Vec<(Instrument, StaleReason)>,
@@ -136,7 +151,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Takes the counters; names only of instruments from `names_from` on.
+    /// Takes the counters, and the names of instruments from `names_from` on. The tap adds what it knows of gaps.
     pub(crate) fn new(now_ns: u64, facts: &Facts<'_>, names_from: usize) -> Self {
         let HandlerView { counters, arbiter, recovery, is_replacement_waiting } = facts.view;
         let line = |socket: &SocketFacts| {
@@ -182,6 +197,8 @@ impl Counts {
             updates_held: recovery.updates_held() as u64,
             events: facts.events,
             is_replacement_waiting,
+            replaying: Vec::new(),
+            reset_ns: None,
             states,
             stale,
             names: instruments.iter().skip(names_from).take(NAMES_MAX).map(name).collect(),

@@ -55,6 +55,11 @@ impl Recent {
         self.kept
     }
 
+    /// Packets that can be had.
+    pub(crate) fn len(&self) -> usize {
+        self.kept.min(PACKETS as u64) as usize
+    }
+
     /// The last packets, at most so many, the oldest first.
     pub(crate) fn last(&self, count: usize) -> impl Iterator<Item = Kept<'_>> {
         let count = count.min(PACKETS);

@@ -1,6 +1,6 @@
 //! What is asked for, and the answers.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
@@ -8,12 +8,8 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::json;
-use tickwire_fast::{DecoderOptions, TemplateId, TemplateSet};
-use tickwire_feed::framing::{Framing, ResetPolicy};
 use tickwire_feed::market::BookKind;
-use tokio::sync::Semaphore;
 
-use crate::explaining::{Explaining, Explanation};
 use crate::history::{SECONDS_MAX, csv};
 use crate::latency::BOUNDS_NS;
 use crate::monitor::{Shared, to_json};
@@ -23,8 +19,6 @@ use crate::stream::stream;
 const LADDERS_MAX: usize = 16;
 /// Instruments in one answer unless another number is asked for.
 const LIMIT: usize = 60;
-/// Packets of a capture that are read before the one that is explained.
-const CAPTURE_PACKETS_MAX: u64 = 100_000;
 
 type Context = State<Arc<Shared>>;
 
@@ -32,7 +26,7 @@ fn json_of(text: impl Into<axum::body::Body>) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], text.into()).into_response()
 }
 
-fn refused(status: StatusCode, error: impl Into<String>) -> Response {
+pub(crate) fn refused(status: StatusCode, error: impl Into<String>) -> Response {
     (status, Json(json!({"error": error.into()}))).into_response()
 }
 
@@ -43,6 +37,11 @@ fn no_channel() -> Response {
 /// `GET /api/v1/state`.
 pub(crate) async fn state(State(shared): Context) -> Response {
     json_of(shared.state_json().to_string())
+}
+
+/// `GET /api/v1/processes`: those that this monitor reads; it is of one alone.
+pub(crate) async fn processes() -> Response {
+    Json(json!({"processes": []})).into_response()
 }
 
 /// `GET /api/v1/openapi.json`.
@@ -212,101 +211,11 @@ pub(crate) async fn packet(
     let Some(explaining) = explaining else {
         return refused(StatusCode::NOT_FOUND, "packets of this channel cannot be explained");
     };
-    beside(move || Ok(json!({"packet": summary, "explanation": explaining.packet(&bytes)}))).await
-}
-
-/// Bytes to explain. Nothing of it is kept.
-#[derive(Debug, Deserialize)]
-pub(crate) struct ExplainRequest {
-    /// A template file.
-    templates: String,
-    /// What is around messages: a preset or a description, `none` if absent.
-    framing: Option<String>,
-    /// When dictionaries are emptied: `packet`, `message`, `template` or `never`; the framing says so if absent.
-    reset: Option<String>,
-    /// A packet, or a capture file, in hexadecimal; spaces and line ends are passed over.
-    hex: String,
-    /// Whether it is a capture file.
-    #[serde(default)]
-    is_capture: bool,
-    /// Which packet of the capture, from 0.
-    #[serde(default)]
-    packet: u64,
-}
-
-impl ExplainRequest {
-    fn explain(self) -> Result<Explanation, String> {
-        let set =
-            TemplateSet::parse(&self.templates).map_err(|error| format!("templates: {error}"))?;
-        let framing = self.framing.as_deref().map(str::trim).filter(|text| !text.is_empty());
-        let framing: Framing = framing
-            .map_or(Ok(Framing::default()), str::parse)
-            .map_err(|error| format!("framing: {error}"))?;
-        let reset = self.reset.as_deref().map(str::trim).filter(|text| !text.is_empty());
-        let reset: Option<ResetPolicy> =
-            reset.map(str::parse).transpose().map_err(|error| format!("reset: {error}"))?;
-        let framing = reset.map_or(framing, |reset| framing.reset(reset));
-        let decoding = DecoderOptions::default().reset(framing.reset_policy().into());
-        let set = match framing.reset_template_id() {
-            Some(id) => set.with_reset_template(TemplateId(id)),
-            None => set,
-        };
-        let bytes = bytes_of(&self.hex)?;
-        let explaining = Explaining::new(set, decoding, framing)?;
-        match self.is_capture {
-            true if self.packet >= CAPTURE_PACKETS_MAX => {
-                Err(format!("packet: at most {} can be asked for", CAPTURE_PACKETS_MAX - 1))
-            }
-            true => explaining.capture(&bytes, self.packet),
-            false => Ok(explaining.packet(&bytes)),
-        }
-    }
-}
-
-/// The bytes of hexadecimal digits, among which white space is passed over.
-fn bytes_of(hex: &str) -> Result<Vec<u8>, String> {
-    let digit = |(at, character): (usize, char)| {
-        let digit = character.to_digit(16);
-        digit
-            .map(|digit| digit as u8)
-            .ok_or_else(|| format!("hex: character {at} is no hexadecimal digit"))
+    let explain = move |deadline| {
+        let explanation = explaining.packet(&bytes, deadline)?;
+        Ok(json!({"packet": summary, "explanation": explanation}))
     };
-    let digits = hex.char_indices().filter(|(_, character)| !character.is_whitespace());
-    let digits: Vec<u8> = digits.map(digit).collect::<Result<_, _>>()?;
-    let pairs = digits.chunks_exact(2);
-    match pairs.remainder() {
-        [] => Ok(pairs.map(|pair| pair[0] << 4 | pair[1]).collect()),
-        _ => Err("hex: the last byte has one digit".to_owned()),
-    }
-}
-
-/// `POST /api/v1/explain`.
-pub(crate) async fn explain(Json(request): Json<ExplainRequest>) -> Response {
-    beside(move || request.explain().map(|explanation| json!({"explanation": explanation}))).await
-}
-
-/// One explanation at a time: the threads of handlers have the CPUs.
-static EXPLAINING: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(1)));
-
-/// Does work beside the server's thread.
-async fn beside(
-    work: impl FnOnce() -> Result<serde_json::Value, String> + Send + 'static,
-) -> Response {
-    let Ok(permit) = EXPLAINING.clone().acquire_owned().await else {
-        return refused(StatusCode::SERVICE_UNAVAILABLE, "the server ends");
-    };
-    let permitted = move || {
-        // The work goes on when the request is gone, so the permit is the work's.
-        let _permit = permit;
-        work()
-    };
-    match tokio::task::spawn_blocking(permitted).await {
-        Ok(Ok(value)) => Json(value).into_response(),
-        Ok(Err(error)) => refused(StatusCode::UNPROCESSABLE_ENTITY, error),
-        Err(_) => {
-            refused(StatusCode::INTERNAL_SERVER_ERROR, "the explanation failed; please report it")
-        }
-    }
+    shared.workshop.explain(explain).await
 }
 
 /// `GET /api/v1/stream`: what a GET would answer, again after each change.
@@ -323,17 +232,5 @@ pub(crate) async fn events(State(shared): Context, Query(query): Query<BooksQuer
             stream(shared, "packets", move |shared| packets.tell(shared).map(Into::into))
         }
         Some(_) => refused(StatusCode::BAD_REQUEST, "of is state, books or packets"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hexadecimal_may_have_white_space_and_nothing_else() {
-        assert_eq!(bytes_of("c0 81\n85"), Ok(vec![0xC0, 0x81, 0x85]));
-        assert_eq!(bytes_of(""), Ok(Vec::new()));
-        assert!(bytes_of("c08").is_err() && bytes_of("0xc0").unwrap_err().contains("character 1"));
     }
 }

@@ -11,7 +11,7 @@ use tickwire_telemetry::http::Token;
 use crate::assets;
 use crate::guard::{BODY_BYTES_MAX, add_headers, check_length, check_site};
 use crate::monitor::{Monitor, Shared};
-use crate::requests;
+use crate::{pasted, requests};
 
 /// A route of the API.
 struct Endpoint {
@@ -25,11 +25,12 @@ fn table() -> Vec<Endpoint> {
     vec![
         get_of("/api/v1/books", get(requests::books)),
         get_of("/api/v1/books/{instrument}", get(requests::book)),
-        Endpoint { method: "post", path: "/api/v1/explain", handler: post(requests::explain) },
+        Endpoint { method: "post", path: "/api/v1/explain", handler: post(pasted::explain) },
         get_of("/api/v1/history", get(requests::history)),
         get_of("/api/v1/openapi.json", get(requests::openapi)),
         get_of("/api/v1/packets", get(requests::packets)),
         get_of("/api/v1/packets/{id}", get(requests::packet)),
+        get_of("/api/v1/processes", get(requests::processes)),
         get_of("/api/v1/state", get(requests::state)),
         get_of("/api/v1/stream", get(requests::events)),
         get_of("/build", get(requests::build)),
@@ -46,6 +47,7 @@ pub fn endpoints() -> Vec<(&'static str, &'static str)> {
 impl Monitor {
     /// Returns the page and the API. With a token, whatever tells something of the process asks for it; the files of the page
     /// are the same everywhere and tell nothing. `others` are routes that are guarded alike, such as those of metrics.
+    /// Routes of [`set_administration`](crate::MonitorBuilder::set_administration) check their own token alone.
     pub fn routes(&self, token: Option<Token>, others: Router) -> Router {
         let api = table()
             .into_iter()
@@ -55,7 +57,8 @@ impl Monitor {
             Some(token) => api.route_layer(from_fn_with_state(token, Token::check)),
             None => api,
         };
-        api.route_layer(from_fn(check_length))
+        api.merge(self.administration.clone())
+            .route_layer(from_fn(check_length))
             .route_layer(from_fn(check_site))
             .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
             .route("/", get(assets::page))

@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::bus::BusState;
+use crate::sender::SenderState;
+
 /// Everything but books and packets, at one moment.
 #[derive(Debug, Serialize)]
 pub struct State {
@@ -20,8 +23,10 @@ pub struct State {
     pub channels: Vec<ChannelState>,
     /// FIX sessions; null where the process has none.
     pub fix: Option<serde_json::Value>,
-    /// DDS topics; null where the process has none.
-    pub dds: Option<serde_json::Value>,
+    /// Topics of DDS or shared memory; null where the process has none.
+    pub bus: Option<BusState>,
+    /// What the process sends to multicast groups; null where it sends nothing.
+    pub sender: Option<SenderState>,
 }
 
 /// The process that is looked at.
@@ -204,6 +209,8 @@ pub struct GapState {
 /// Something that happened.
 #[derive(Clone, Debug, Serialize)]
 pub struct EventState {
+    /// Grows from event to event of a channel.
+    pub id: u64,
     /// In milliseconds since 1970.
     pub at_ms: u64,
     /// `fault`, `gap`, `line`, `replay`, `reset`, `silence` or `snapshot`.

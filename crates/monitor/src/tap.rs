@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
 use tickwire_feed::arbiter::{Gap, LineEvent};
-use tickwire_feed::handler::{Fault, Source};
+use tickwire_feed::handler::{Fault, PacketOrigin, Source};
 use tickwire_feed::market::{Instrument, MarketEvent};
 use tickwire_feed::recovery::{Recovery, SnapshotOutcome};
 
-use crate::published::{Counts, Event, Facts, PacketCopy, Published, TradeCopy, Why};
+use crate::published::{Counts, Event, Facts, PacketCopy, PacketKey, Published, TradeCopy, Why};
 use crate::recent::{Kept, Recent};
 use crate::wishes::Wishes;
 
@@ -20,6 +20,8 @@ const AROUND: usize = 8;
 const TOLD_MAX: u32 = 4;
 /// Other events between two publications that are handed over.
 const EVENTS_MAX: u32 = 64;
+/// Most gaps that are known to be replayed at a time; a replay service is asked for no more.
+const REPLAYING_MAX: usize = 256;
 /// Packets handed over with a publication while somebody looks at them.
 const LOOKED_AT: u64 = 16;
 
@@ -37,6 +39,10 @@ pub struct Tap {
     told: u32,
     events: u32,
     looked_at: u64,
+    /// First numbers of the gaps that are being replayed. Published with the counters: events may be dropped, and the end of a
+    /// replay must not be missed.
+    replaying: Vec<u64>,
+    reset_ns: Option<u64>,
 }
 
 impl Tap {
@@ -52,6 +58,8 @@ impl Tap {
             told: 0,
             events: 0,
             looked_at: 0,
+            replaying: Vec::new(),
+            reset_ns: None,
         }
     }
 
@@ -79,14 +87,26 @@ impl Tap {
         self.send(Published::Event { at_ns: self.now_ns, event });
     }
 
-    /// Hands over the last packets, unless that was done too often since the last publication.
-    fn around(&mut self, why: &Why) {
-        if self.told >= TOLD_MAX {
-            return;
-        }
-        self.told += 1;
-        for kept in self.recent.last(AROUND) {
-            self.copy(&kept, why.clone());
+    /// Whether packets may be handed over: not too often between two publications.
+    fn may_tell(&mut self) -> bool {
+        let may_tell = self.told < TOLD_MAX;
+        self.told += u32::from(may_tell);
+        may_tell
+    }
+
+    /// Hands over the packet that a fault is about, and the last ones.
+    fn around_failed(&self, text: &str, key: &PacketKey) {
+        let is_meant =
+            |kept: &Kept<'_>| kept.source == key.source && kept.received_ns == key.received_ns;
+        let failed = || Why::Failed { text: text.to_owned(), seq_num: key.seq_num };
+        // A packet that waited for others may have come long before.
+        let count = self.recent.len();
+        for (index, kept) in self.recent.last(count).enumerate() {
+            match () {
+                () if is_meant(&kept) => self.copy(&kept, failed()),
+                () if index + AROUND >= count => self.copy(&kept, Why::NearFailed),
+                () => {}
+            }
         }
     }
 
@@ -99,11 +119,18 @@ impl Tap {
     /// Numbers are lost on both lines.
     pub fn gap(&mut self, gap: Gap) {
         self.event(Event::Gap(gap));
-        self.around(&Why::Gap { first: gap.first });
+        if self.may_tell() {
+            for kept in self.recent.last(AROUND) {
+                self.copy(&kept, Why::Gap { first: gap.first });
+            }
+        }
     }
 
     /// The numbering began anew.
     pub fn reset(&mut self, seq_num: u64) {
+        self.reset_ns = Some(self.now_ns);
+        // Gaps of before are asked for no longer.
+        self.replaying.clear();
         self.event(Event::Reset { seq_num });
     }
 
@@ -119,11 +146,15 @@ impl Tap {
 
     /// A replay service is asked for a gap.
     pub fn replay_begun(&mut self, gap: Gap) {
+        if self.replaying.len() < REPLAYING_MAX {
+            self.replaying.push(gap.first);
+        }
         self.event(Event::ReplayBegun(gap));
     }
 
     /// Nothing more is replayed of a gap.
     pub fn replay_done(&mut self, gap: Gap) {
+        self.replaying.retain(|first| *first != gap.first);
         self.event(Event::ReplayDone(gap));
     }
 
@@ -140,16 +171,30 @@ impl Tap {
             self.wishes.count_dropped();
             return;
         }
-        let seq_num = match *fault {
-            Fault::Decode { seq_num, .. }
-            | Fault::MarketData { seq_num, .. }
-            | Fault::MessageHeader { seq_num, .. } => seq_num,
-            Fault::Misnumbered { seq_num, .. } => Some(seq_num),
-            _ => None,
-        };
+        let key = self.key_of(fault);
         let text = fault.to_string();
-        self.around(&Why::Failed { text: text.clone(), seq_num });
-        self.event(Event::Fault { text, seq_num });
+        if let Some(key) = &key
+            && self.may_tell()
+        {
+            self.around_failed(&text, key);
+        }
+        self.event(Event::Fault { text, packet: key });
+    }
+
+    /// The packet that a fault is about; `None` if a replay service brought it.
+    fn key_of(&self, fault: &Fault<'_>) -> Option<PacketKey> {
+        let (PacketOrigin { source, received_ns }, seq_num) = match *fault {
+            Fault::Decode { seq_num, packet, .. }
+            | Fault::MarketData { seq_num, packet, .. }
+            | Fault::MessageHeader { seq_num, packet, .. } => (packet, seq_num),
+            Fault::Misnumbered { seq_num, packet, .. } => (packet, Some(seq_num)),
+            // Found when the packet came.
+            Fault::Framing { source, .. } | Fault::NoSeqNum { source, .. } => {
+                (PacketOrigin { source: Some(source), received_ns: self.now_ns }, None)
+            }
+            _ => return None,
+        };
+        Some(PacketKey { source: source?, received_ns, seq_num })
     }
 
     /// Hands over trades while somebody looks at books.
@@ -179,7 +224,9 @@ impl Tap {
         self.published_ns = Some(now_ns);
         self.now_ns = now_ns;
         (self.told, self.events) = (0, 0);
-        let counts = Counts::new(now_ns, facts, self.names);
+        let mut counts = Counts::new(now_ns, facts, self.names);
+        counts.replaying.clone_from(&self.replaying);
+        counts.reset_ns = self.reset_ns;
         let names = counts.names.len();
         if self.send(Published::Counts(Box::new(counts))) {
             self.names += names;

@@ -12,6 +12,8 @@ use crate::feed::FeedArgs;
 use crate::fix::FixArgs;
 use crate::generate::GenerateArgs;
 use crate::grammar::GrammarArgs;
+use crate::logs::LogFormat;
+use crate::monitor::MonitorCommandArgs;
 use crate::multicast::MulticastArgs;
 use crate::opra::OpraArgs;
 use crate::publish::PublishArgs;
@@ -20,6 +22,8 @@ use crate::shell::{CompletionsArgs, ManArgs};
 use crate::soak::SoakArgs;
 use crate::subscribe::SubscribeArgs;
 use crate::templates::TemplatesArgs;
+#[cfg(feature = "top")]
+use crate::top::TopArgs;
 use crate::vectors::VectorsArgs;
 use clap::{Parser, Subcommand};
 
@@ -35,6 +39,16 @@ pub struct CommandLine {
     /// warn,tickwire_net=debug. Default: the environment variable TICKWIRE_LOG, else warn.
     #[arg(long, global = true, value_name = "LEVEL", help_heading = "Logs")]
     pub log: Option<String>,
+    /// Form of logs: text, or json, one object per line, for journald and log collectors.
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "FORM",
+        default_value = "text",
+        help_heading = "Logs"
+    )]
+    pub log_format: LogFormat,
     /// The command to run.
     #[command(subcommand)]
     pub command: Command,
@@ -57,6 +71,7 @@ pub enum Command {
     Generate(GenerateArgs),
     Grammar(GrammarArgs),
     Man(ManArgs),
+    Monitor(MonitorCommandArgs),
     Multicast(Box<MulticastArgs>),
     Opra(OpraArgs),
     Publish(Box<PublishArgs>),
@@ -64,5 +79,7 @@ pub enum Command {
     Soak(SoakArgs),
     Subscribe(Box<SubscribeArgs>),
     Templates(TemplatesArgs),
+    #[cfg(feature = "top")]
+    Top(TopArgs),
     Vectors(VectorsArgs),
 }

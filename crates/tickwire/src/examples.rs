@@ -209,6 +209,14 @@ tickwire man ~/.local/share/man/man1
 man tickwire-receive",
     ),
     (
+        "monitor",
+        "\
+# One page over a handler and a FIX server:
+tickwire receive --feed feed.toml --monitor 9101
+tickwire fix server --monitor 9102
+tickwire monitor --config processes.toml",
+    ),
+    (
         "multicast",
         "\
 # Lines A and B on loopback, each losing 1 %:
@@ -289,6 +297,13 @@ tickwire subscribe --spin --cpu 1",
     ("templates generate", "tickwire templates generate templates.xml -o src/templates.rs"),
     ("templates show", "tickwire templates show templates.xml --template MDIncrementalRefresh"),
     ("templates signature", "tickwire templates signature templates.xml"),
+    (
+        "top",
+        "\
+tickwire top 9100
+# A process on another host, through ssh:
+ssh -fNL 9100:127.0.0.1:9100 host && tickwire top",
+    ),
     ("vectors", "tickwire vectors cases.jsonl"),
 ];
 
@@ -342,6 +357,7 @@ mod tests {
     fn every_example_is_a_command_line_that_is_accepted() {
         let left_out = |path: &str| {
             path == "export" && !cfg!(feature = "columns")
+                || path == "top" && !cfg!(feature = "top")
                 || path.split(' ').any(|word| word == "bench") && !cfg!(feature = "bench")
         };
         let built = EXAMPLES.iter().filter(|(path, _)| !left_out(path)).count();

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use std::env;
 use std::io::{self, IsTerminal};
+use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -13,9 +14,18 @@ pub const VARIABLE: &str = "TICKWIRE_LOG";
 /// Common prefix of the crates of the machine-code compiler.
 const COMPILER: &str = "cranelift";
 
+/// How logs are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// Lines for people.
+    Text,
+    /// A JSON object a line.
+    Json,
+}
+
 /// Writes logs to standard error, filtered by `filter`, else by the environment variable, else warnings and
 /// errors only.
-pub fn begin(filter: Option<&str>) -> Result<(), Failure> {
+pub fn begin(filter: Option<&str>, format: LogFormat) -> Result<(), Failure> {
     let (from, text) = match (filter, env::var(VARIABLE)) {
         (Some(text), _) => ("--log", text.to_owned()),
         (None, Ok(text)) => (VARIABLE, text),
@@ -35,8 +45,11 @@ pub fn begin(filter: Option<&str>) -> Result<(), Failure> {
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(io::stderr)
         // Otherwise a log line that cannot be written, as on a full disk, would panic the logging thread.
-        .log_internal_errors(false)
-        .with_ansi(io::stderr().is_terminal());
+        .log_internal_errors(false);
+    let layer = match format {
+        LogFormat::Text => layer.with_ansi(io::stderr().is_terminal()).boxed(),
+        LogFormat::Json => layer.json().flatten_event(true).boxed(),
+    };
     // If another subscriber is already set, logs go there.
     let _ = tracing_subscriber::registry().with(layer).with(targets).try_init();
     Ok(())

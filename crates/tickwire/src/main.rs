@@ -23,6 +23,7 @@ mod fix;
 mod generate;
 mod grammar;
 mod logs;
+mod monitor;
 mod multicast;
 mod old_options;
 #[cfg(test)]
@@ -39,6 +40,8 @@ mod soak;
 mod subscribe;
 mod table;
 mod templates;
+#[cfg(feature = "top")]
+mod top;
 mod units;
 mod vectors;
 
@@ -58,7 +61,7 @@ fn main() -> ExitCode {
     };
     let matches = examples::command_line().get_matches_from(arguments);
     let command_line = CommandLine::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let begun = logs::begin(command_line.log.as_deref());
+    let begun = logs::begin(command_line.log.as_deref(), command_line.log_format);
     match begun.and_then(|()| run(command_line.command)) {
         Ok(outcome) => outcome.into(),
         Err(failure) => {
@@ -86,6 +89,7 @@ fn run(command: Command) -> Result<Outcome, Failure> {
         Command::Generate(args) => generate::run(&args),
         Command::Grammar(args) => grammar::run(&args),
         Command::Man(args) => shell::man(&args),
+        Command::Monitor(args) => monitor::run(&args),
         Command::Multicast(args) => multicast::run(&args),
         Command::Opra(args) => opra::run(&args),
         Command::Publish(args) => publish::run(&args),
@@ -93,6 +97,8 @@ fn run(command: Command) -> Result<Outcome, Failure> {
         Command::Soak(args) => soak::run(&args),
         Command::Subscribe(args) => subscribe::run(&args),
         Command::Templates(args) => templates::run(&args),
+        #[cfg(feature = "top")]
+        Command::Top(args) => top::run(&args),
         Command::Vectors(args) => vectors::run(&args),
     }
 }

@@ -135,3 +135,59 @@ fn sessions_are_listed_logged_out_and_reset_by_those_with_the_token() {
     drop((client, server));
     std::fs::remove_dir_all(folder).expect("removed");
 }
+
+#[test]
+fn the_token_of_viewers_does_not_administer() {
+    let folder = std::env::temp_dir().join(format!("tickwire-viewers-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let [viewing, administering] = ["viewing", "administering"].map(|name| folder.join(name));
+    let arguments = |admin: &std::path::Path| {
+        let [viewing, admin] = [&viewing, admin].map(|path| path.display().to_string());
+        [
+            "server",
+            "--port",
+            "0",
+            "--monitor",
+            "0",
+            "--monitor-token",
+            &viewing,
+            "--admin-token",
+            &admin,
+        ]
+        .map(str::to_owned)
+    };
+    let start = |admin| {
+        let arguments = arguments(admin);
+        Process::start(&arguments.each_ref().map(String::as_str))
+    };
+    let mut server = start(&administering);
+    let address = server.after("monitor at http://");
+    let [viewer, administrator] = [&viewing, &administering]
+        .map(|path| std::fs::read_to_string(path).expect("made").trim().to_owned());
+    assert_ne!(viewer, administrator);
+    let status = |token: &str, request: &str| ask(&address, token, request, "").0;
+    assert_eq!(status(&viewer, "GET /api/v1/state"), 200);
+    assert_eq!(status(&administrator, "GET /api/v1/state"), 401);
+    for request in ["GET /sessions", "POST /sessions/X/logout", "POST /sessions/X/reset"] {
+        assert_eq!(status(&viewer, request), 401, "{request}");
+    }
+    assert_eq!(status(&administrator, "GET /sessions"), 200);
+    assert_eq!(status(&administrator, "POST /sessions/X/reset"), 404);
+    drop(server);
+    // One token for both would give viewers the rights of administrators.
+    let mut server = start(&viewing);
+    server.after("--monitor-token and --admin-token are the same");
+    drop(server);
+    let mut server = Process::start(&["server", "--port", "0", "--admin-token", "x"]);
+    server.after("--admin-token is for --admin or --monitor");
+    std::fs::remove_dir_all(folder).expect("removed");
+}
+
+#[test]
+fn logs_are_objects_where_that_is_asked_for() {
+    let mut server = Process::start(&["server", "--port", "0", "--log-format", "json"]);
+    let address = server.after("listening on ");
+    let _client = Process::start(&["client", &address, "--orders", "1"]);
+    let rest = server.after("{\"timestamp\":");
+    assert!(rest.contains("\"level\":\"") && rest.contains("\"message\":\""), "{rest}");
+}

@@ -13,6 +13,7 @@ mod text;
 
 use std::io::Read;
 use std::ops::Range;
+use std::time::Instant;
 
 use tickwire_fast::{Decoder, Program};
 use tickwire_feed::capture::{CaptureError, CaptureReader, Kind, Packet};
@@ -83,13 +84,25 @@ pub struct Explainer<'p> {
     program: &'p Program,
     outline: Outline<'p>,
     framing: Framing,
+    deadline: Option<Instant>,
 }
 
 impl<'p> Explainer<'p> {
     /// Creates an explainer for messages of a program; if that was compiled with constants, they
     /// are shown too.
     pub fn new(program: &'p Program, framing: Framing) -> Self {
-        Self { program, outline: Outline::of(program), framing }
+        Self { program, outline: Outline::of(program), framing, deadline: None }
+    }
+
+    /// Stops between two messages once `deadline` has passed.
+    #[must_use]
+    pub const fn with_deadline(mut self, deadline: Instant) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// Passes the parts of a packet to `sink`, at most `messages_max` messages. Returns true if all
@@ -139,6 +152,9 @@ impl<'p> Explainer<'p> {
             };
             at = block.start;
             while at < block.end {
+                if self.is_late() {
+                    return;
+                }
                 at = match decoder.decode(&bytes[at..block.end]) {
                     Ok(decoded) => at + decoded.len,
                     Err(_) if block.has_length => block.end,
@@ -153,7 +169,7 @@ impl<'p> Explainer<'p> {
 
     /// Decodes the packets of a capture before `wanted`, so that dictionaries are in the right
     /// state, and passes the packet at `wanted` to `found` with its channel. Returns `None` if the
-    /// capture has no such packet; a raw file is one packet. `remark` is called as by
+    /// capture has no such packet, or the deadline passes before it is found; a raw file is one packet. `remark` is called as by
     /// [`Channels::channel`].
     ///
     /// # Errors
@@ -172,7 +188,7 @@ impl<'p> Explainer<'p> {
                 true => Some(reader.read_whole(PACKET_BYTES_MAX)?),
                 false => reader.next_packet()?,
             };
-            let Some(packet) = packet else { return Ok(None) };
+            let Some(packet) = packet.filter(|_| !self.is_late()) else { return Ok(None) };
             let channel = channels.channel(packet.destination, &remark);
             if is_whole || packet.index >= wanted {
                 return Ok(Some(found(channel, &packet)));
@@ -218,6 +234,11 @@ impl<E> Explaining<'_, '_, E> {
             };
             at = block.start;
             while at < block.end && self.left > 0 {
+                if self.explainer.is_late() {
+                    let offset = segment.offset + at;
+                    (self.sink)(Part::Wrong(format!("offset {offset}: the time for it is over")))?;
+                    return Ok(false);
+                }
                 let len = self.message(decoder, segment, at..block.end)?;
                 self.left -= 1;
                 is_right &= len.is_some();

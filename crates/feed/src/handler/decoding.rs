@@ -3,7 +3,7 @@
 use super::misnumbered::NumberAgreement;
 use super::outlet::Outlet;
 use super::session_times::SendingTimes;
-use super::{Decoded, Delivery, Engine, Fault, MessageCounters, Sink};
+use super::{Decoded, Delivery, Engine, Fault, MessageCounters, PacketOrigin, Sink, Source};
 use crate::arbiter::{Gap, OutOfSequence};
 use crate::framing::{Framing, ResetPolicy, next_block};
 use crate::market::Adapt;
@@ -91,10 +91,16 @@ fn decode_packet<E: Engine>(
     Ok(())
 }
 
+/// Identifies the packet of a delivery that a line brought.
+const fn origin(source: Source, delivery: &Delivery) -> PacketOrigin {
+    PacketOrigin { source: Some(source), received_ns: delivery.received_ns }
+}
+
 /// Counts a failure and reports it to the sink.
 fn report<E: Engine>(
     failure: &Failure<E::Error>,
     seq_num: Option<u64>,
+    packet: PacketOrigin,
     counters: &mut MessageCounters,
     sink: &mut impl Sink<E::Message>,
 ) {
@@ -102,10 +108,10 @@ fn report<E: Engine>(
     match failure {
         Failure::Decode { offset, error } => {
             counters.unknown_template += u64::from(E::is_unknown_template(error));
-            sink.handle_fault(&Fault::Decode { seq_num, offset: *offset, error });
+            sink.handle_fault(&Fault::Decode { seq_num, packet, offset: *offset, error });
         }
         Failure::Header { offset } => {
-            sink.handle_fault(&Fault::MessageHeader { seq_num, offset: *offset });
+            sink.handle_fault(&Fault::MessageHeader { seq_num, packet, offset: *offset });
         }
     }
 }
@@ -147,6 +153,7 @@ impl<A> Decoding<A> {
         let messages = delivery.index;
         let mut outcome =
             PacketOutcome { seq_num: delivery.seq_num, messages, ..Default::default() };
+        let packet = origin(Source::Incremental(delivery.line), &delivery);
         let packet_seq_num = delivery.seq_num.unwrap_or(0);
         if delivery.seq_num.is_some() {
             recovery.handle_progress(packet_seq_num);
@@ -198,7 +205,7 @@ impl<A> Decoding<A> {
                 counters.not_understood += 1;
                 recovery.handle_gap(Gap { first: counted.unwrap_or(packet_seq_num), count: 1 });
                 recovery.end_message(false);
-                sink.handle_fault(&Fault::MarketData { seq_num: delivery.seq_num, error });
+                sink.handle_fault(&Fault::MarketData { seq_num: delivery.seq_num, packet, error });
             }
             tell_changes(recovery, sink);
         });
@@ -206,11 +213,11 @@ impl<A> Decoding<A> {
             // If messages have numbers, at least the next one is lost.
             let next = |last: u64| last.saturating_add(1);
             outcome.lost = Some(last_decoded.map_or(packet_seq_num, next));
-            report::<E>(&failure, delivery.seq_num, counters, sink);
+            report::<E>(&failure, delivery.seq_num, packet, counters, sink);
         } else if let Some(own) = damaged {
             outcome.lost = Some(packet_seq_num);
             counters.undecodable += 1;
-            sink.handle_fault(&Fault::Misnumbered { seq_num: packet_seq_num, own });
+            sink.handle_fault(&Fault::Misnumbered { seq_num: packet_seq_num, packet, own });
         }
         if let Some(seq_num) = outcome.seq_num {
             self.recovery.handle_progress(seq_num.saturating_add(1));
@@ -233,6 +240,7 @@ impl<A> Decoding<A> {
         let Self { framing, adapter, recovery, .. } = self;
         recovery.set_time(delivery.received_ns);
         let seq_num = delivery.seq_num;
+        let packet = origin(Source::Snapshot(delivery.line), &delivery);
         let decoded = decode_packet(engine, framing, bytes, |place, decoded| {
             counters.decoded += 1;
             let own = decoded.seq_num.or(seq_num);
@@ -245,7 +253,7 @@ impl<A> Decoding<A> {
             if let Err(error) = adapted {
                 counters.not_understood += 1;
                 recovery.note_loss_on_snapshot_feed(line);
-                sink.handle_fault(&Fault::MarketData { seq_num, error });
+                sink.handle_fault(&Fault::MarketData { seq_num, packet, error });
             } else if !had_snapshot {
                 recovery.note_other_on_snapshot_feed(line, own);
             }
@@ -253,7 +261,7 @@ impl<A> Decoding<A> {
         });
         if let Err(failure) = decoded {
             self.recovery.note_loss_on_snapshot_feed(delivery.line.index());
-            report::<E>(&failure, seq_num, counters, sink);
+            report::<E>(&failure, seq_num, packet, counters, sink);
         }
     }
 
@@ -271,6 +279,7 @@ impl<A> Decoding<A> {
         let Self { framing, adapter, recovery, .. } = self;
         recovery.set_time(delivery.received_ns);
         let seq_num = delivery.seq_num;
+        let packet = origin(Source::Definitions(delivery.line), &delivery);
         let decoded = decode_packet(engine, framing, bytes, |place, decoded| {
             counters.decoded += 1;
             let own = decoded.seq_num.or(seq_num);
@@ -279,12 +288,12 @@ impl<A> Decoding<A> {
             let mut outlet = Outlet::definitions(recovery, sink, delivery);
             if let Err(error) = adapter.adapt(decoded.message, own.unwrap_or(0), &mut outlet) {
                 counters.not_understood += 1;
-                sink.handle_fault(&Fault::MarketData { seq_num, error });
+                sink.handle_fault(&Fault::MarketData { seq_num, packet, error });
             }
             tell_changes(recovery, sink);
         });
         if let Err(failure) = decoded {
-            report::<E>(&failure, seq_num, counters, sink);
+            report::<E>(&failure, seq_num, packet, counters, sink);
         }
     }
 
@@ -356,12 +365,17 @@ impl<A> Decoding<A> {
                 counters.not_understood += 1;
                 is_understood = false;
                 recovery.end_message(false);
-                sink.handle_fault(&Fault::MarketData { seq_num: packet.seq_num, error });
+                let (seq_num, packet) = (
+                    packet.seq_num,
+                    PacketOrigin { source: None, received_ns: packet.received_ns },
+                );
+                sink.handle_fault(&Fault::MarketData { seq_num, packet, error });
             }
             tell_changes(recovery, sink);
         });
         if let Err(failure) = &decoded {
-            report::<E>(failure, packet.seq_num, counters, sink);
+            let origin = PacketOrigin { source: None, received_ns: packet.received_ns };
+            report::<E>(failure, packet.seq_num, origin, counters, sink);
         }
         self.settle(sink);
         if decoded.is_ok() && is_understood {

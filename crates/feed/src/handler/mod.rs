@@ -78,7 +78,7 @@ pub use reload::{Replaced, Replacement};
 pub use replayed::Lost;
 pub use seq_num::{Peeked, SeqNumField, SeqNumPeek};
 pub use sequencing::{Sequencing, SequencingError};
-pub use sink::{Delivery, Fault, Sink};
+pub use sink::{Delivery, Fault, PacketOrigin, Sink};
 /// Input of engines.
 pub use tickwire_fast::Packet;
 pub use view::HandlerView;

@@ -33,6 +33,16 @@ impl Delivery {
     }
 }
 
+/// Identifies the packet that a [`Fault`] is about among those told to
+/// [`Handler::handle_packet`](super::Handler::handle_packet).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketOrigin {
+    /// The line that brought it; `None` if a replay service did.
+    pub source: Option<Source>,
+    /// When it came, in nanoseconds of the handler's clock.
+    pub received_ns: u64,
+}
+
 /// A fault of the input. It is counted, and the faulty part is not used.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -41,6 +51,8 @@ pub enum Fault<'f> {
     Decode {
         /// Sequence number of the packet.
         seq_num: Option<u64>,
+        /// The packet.
+        packet: PacketOrigin,
         /// Offset of the message in the FAST bytes of its packet.
         offset: usize,
         /// The error.
@@ -57,6 +69,8 @@ pub enum Fault<'f> {
     MarketData {
         /// Sequence number of the packet.
         seq_num: Option<u64>,
+        /// The packet.
+        packet: PacketOrigin,
         /// The error.
         error: MarketDataError,
     },
@@ -72,6 +86,8 @@ pub enum Fault<'f> {
     Misnumbered {
         /// Sequence number of the packet.
         seq_num: u64,
+        /// The packet.
+        packet: PacketOrigin,
         /// Sequence number of its first message.
         own: u64,
     },
@@ -79,6 +95,8 @@ pub enum Fault<'f> {
     MessageHeader {
         /// Sequence number of the packet.
         seq_num: Option<u64>,
+        /// The packet.
+        packet: PacketOrigin,
         /// Offset in the FAST bytes of the packet.
         offset: usize,
     },
@@ -91,18 +109,18 @@ impl fmt::Display for Fault<'_> {
             None => "a packet without number".to_owned(),
         };
         match self {
-            Self::Decode { seq_num, offset, error } => {
+            Self::Decode { seq_num, offset, error, .. } => {
                 write!(f, "{}: message at {offset}: {error}", of(seq_num))
             }
             Self::Framing { source, error } => write!(f, "{source}: {error}"),
-            Self::MarketData { seq_num, error } => write!(f, "{}: {error}", of(seq_num)),
+            Self::MarketData { seq_num, error, .. } => write!(f, "{}: {error}", of(seq_num)),
             Self::NoSeqNum { source, len } => {
                 write!(f, "{source}: {len} bytes without a sequence number, dropped")
             }
-            Self::Misnumbered { seq_num, own } => {
+            Self::Misnumbered { seq_num, own, .. } => {
                 write!(f, "packet {seq_num}: its first message has the sequence number {own}")
             }
-            Self::MessageHeader { seq_num, offset } => {
+            Self::MessageHeader { seq_num, offset, .. } => {
                 write!(f, "{}: no message header at {offset}", of(seq_num))
             }
         }

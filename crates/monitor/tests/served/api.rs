@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::common::{TEMPLATES, feed, get, message, post, wait, wait_while};
 use serde_json::{Value, json};
-use tickwire_feed::arbiter::Line;
+use tickwire_feed::arbiter::{Gap, Line};
 use tickwire_monitor::endpoints;
 
 fn document() -> Value {
@@ -197,6 +197,49 @@ fn a_packet_that_failed_is_found_by_its_number() {
     assert_eq!(answer["explanation"]["is_right"], false);
     let error = answer["explanation"]["parts"][1]["error"].as_str().unwrap();
     assert!(error.contains("D9"), "{error}");
+}
+
+#[test]
+fn the_packet_of_a_fault_is_that_of_its_line_and_time() {
+    let (mut feed, served) = feed();
+    let address = served.server.address();
+    // Line B brings 5 first, which waits for 4; that of line A is a copy and comes later.
+    feed.receive(Line::B, 5, &[0xC0, 0x8F]);
+    feed.receive(Line::A, 5, &[0xC0, 0x8F]);
+    feed.receive(Line::A, 4, &message(4));
+    feed.publish();
+    let is_failed = |state: &Value| state["channels"][0]["failed_packets"] == 1;
+    let state = wait(address, is_failed);
+    let events = state["channels"][0]["events"].as_array().unwrap();
+    let id = &events.iter().find(|event| event["kind"] == "fault").unwrap()["packet"];
+    let answer = get(address, &format!("/api/v1/packets/{id}")).json();
+    let packet = &answer["packet"];
+    assert_eq!((&packet["seq_num"], &packet["line"]), (&json!("5"), &json!("b")), "{packet}");
+    assert_eq!(packet["kind"], "failed");
+    let packets = get(address, "/api/v1/packets").json();
+    let failed = packets["packets"].as_array().unwrap().iter().filter(|of| of["kind"] == "failed");
+    assert_eq!(failed.count(), 1);
+}
+
+#[test]
+fn a_replay_ends_though_its_event_is_dropped() {
+    let (mut feed, served) = feed();
+    let address = served.server.address();
+    let gap = Gap { first: 4, count: 1 };
+    feed.tap.gap(gap);
+    feed.tap.replay_begun(gap);
+    feed.publish();
+    wait(address, |state| state["channels"][0]["gaps"][0]["status"] == "replaying");
+    (0..200).for_each(|number| feed.tap.silence(number % 2 == 0));
+    feed.tap.replay_done(gap);
+    feed.publish();
+    let state = wait(address, |state| state["channels"][0]["dropped_events"].as_u64() > Some(100));
+    wait(address, |state| state["channels"][0]["gaps"][0]["status"] == "open");
+    // Events that are alike are told apart.
+    let events = state["channels"][0]["events"].as_array().unwrap();
+    let ids: std::collections::BTreeSet<u64> =
+        events.iter().filter_map(|event| event["id"].as_u64()).collect();
+    assert_eq!(ids.len(), events.len());
 }
 
 #[test]

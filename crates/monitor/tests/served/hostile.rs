@@ -142,6 +142,44 @@ fn templates_that_would_grow_without_bound_are_refused() {
     assert!(begun.elapsed() < Duration::from_secs(5));
 }
 
+#[test]
+fn bodies_of_many_clients_are_bounded_together() {
+    let (_feed, served) = feed();
+    let address = served.server.address();
+    // Each announces 20 MiB and is slow to send it.
+    let open = |_| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let head = format!(
+            "POST /api/v1/explain HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\n\r\n{{",
+            20 << 20
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream
+    };
+    let mut large: Vec<_> = (0..8).map(open).collect();
+    let begun = Instant::now();
+    std::thread::sleep(Duration::from_millis(200));
+    // A small one is not kept waiting.
+    let body = json!({"templates": TEMPLATES, "hex": "c08185"}).to_string();
+    let answer = post(address, "/api/v1/explain", "Content-Type: application/json\r\n", &body);
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    // Two are read, and end when they take too long; the others are refused.
+    let mut statuses: Vec<String> = large
+        .iter_mut()
+        .map(|stream| {
+            let mut line = String::new();
+            BufReader::new(stream).read_line(&mut line).unwrap();
+            line.split(' ').nth(1).unwrap_or_default().to_owned()
+        })
+        .collect();
+    statuses.sort();
+    assert_eq!(statuses, ["408", "408", "503", "503", "503", "503", "503", "503"]);
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+}
+
 /// Opens a stream and returns what reads it, behind the head.
 fn stream(address: std::net::SocketAddr, of: &str) -> BufReader<TcpStream> {
     let mut stream = TcpStream::connect(address).unwrap();

@@ -8,9 +8,11 @@
 
 mod address;
 mod host;
+mod tls;
 mod token;
 
 pub use address::{HttpAddress, UnknownAddress};
+pub use tls::HttpTls;
 pub use token::Token;
 
 use std::collections::VecDeque;
@@ -24,8 +26,10 @@ use axum::middleware::from_fn;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
+use tokio::time::timeout;
 
 use tickwire_host::{Action, Error};
 
@@ -57,6 +61,22 @@ impl HttpServer {
     /// # Errors
     /// [`Action::Bind`] with the operating system's error.
     pub fn serve(address: HttpAddress, routes: Router) -> Result<Self, Error> {
+        Self::serve_over(address, routes, None)
+    }
+
+    /// As [`serve`](Self::serve), over TLS.
+    ///
+    /// # Errors
+    /// As those of `serve`.
+    pub fn serve_tls(address: HttpAddress, routes: Router, tls: HttpTls) -> Result<Self, Error> {
+        Self::serve_over(address, routes, Some(tls))
+    }
+
+    fn serve_over(
+        address: HttpAddress,
+        routes: Router,
+        tls: Option<HttpTls>,
+    ) -> Result<Self, Error> {
         let wanted = address.0;
         let failed = |error| Error::at(Action::Bind, wanted, error);
         let listener = TcpListener::bind(wanted).map_err(failed)?;
@@ -77,7 +97,7 @@ impl HttpServer {
             .spawn(move || {
                 runtime.block_on(async {
                     tokio::select! {
-                        served = accept(listener, routes) => {
+                        served = accept(listener, routes, tls) => {
                             if let Err(error) = served {
                                 tracing::error!("HTTP at {address} ends: {error}");
                             }
@@ -101,7 +121,7 @@ impl HttpServer {
 }
 
 /// Accepts connections, a bounded number at a time, each for a bounded time.
-async fn accept(listener: TcpListener, routes: Router) -> io::Result<()> {
+async fn accept(listener: TcpListener, routes: Router, tls: Option<HttpTls>) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let mut open: VecDeque<AbortHandle> = VecDeque::new();
     loop {
@@ -109,24 +129,40 @@ async fn accept(listener: TcpListener, routes: Router) -> io::Result<()> {
             tokio::time::sleep(RETRY).await;
             continue;
         };
-        let service = TowerToHyperService::new(routes.clone());
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .keep_alive(false)
-            .header_read_timeout(HEAD_TIMEOUT)
-            .serve_connection(TokioIo::new(stream), service);
         open.retain(|connection| !connection.is_finished());
         if open.len() == CONNECTIONS_MAX
             && let Some(oldest) = open.pop_front()
         {
             oldest.abort();
         }
+        let (routes, tls) = (routes.clone(), tls.clone());
         let served = tokio::spawn(async move {
-            // A client that disconnects or takes too long is no error.
-            let _ = tokio::time::timeout(CONNECTION_TIMEOUT, connection).await;
+            match tls {
+                None => serve_connection(stream, routes).await,
+                Some(HttpTls(acceptor)) => {
+                    // A client without the right certificate is no error either.
+                    if let Ok(Ok(stream)) = timeout(HEAD_TIMEOUT, acceptor.accept(stream)).await {
+                        serve_connection(stream, routes).await;
+                    }
+                }
+            }
         });
         open.push_back(served.abort_handle());
     }
+}
+
+/// Serves the one request of a connection.
+async fn serve_connection(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    routes: Router,
+) {
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .keep_alive(false)
+        .header_read_timeout(HEAD_TIMEOUT)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
+    // A client that disconnects or takes too long is no error.
+    let _ = timeout(CONNECTION_TIMEOUT, connection).await;
 }
 
 impl Drop for HttpServer {
@@ -194,6 +230,73 @@ mod tests {
         idle.iter().for_each(|stream| stream.set_nonblocking(false).unwrap());
         idle.iter_mut().for_each(|stream| assert!(ended(stream)));
         assert!(begun.elapsed() < HEAD_TIMEOUT + Duration::from_secs(5), "{:?}", begun.elapsed());
+    }
+
+    #[test]
+    fn over_tls_only_clients_with_a_certificate_are_answered() {
+        use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
+        use rustls::pki_types::{PrivateKeyDer, ServerName};
+        use rustls::{ClientConfig, ClientConnection, RootCertStore, Stream};
+        use std::sync::Arc;
+
+        let folder = std::env::temp_dir().join(format!("tickwire-tls-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let write = |name: &str, text: String| {
+            let path = folder.join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let authority_key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let authority = params.self_signed(&authority_key).unwrap();
+        let signed = || {
+            let key = KeyPair::generate().unwrap();
+            let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+            (params.signed_by(&key, &authority, &authority_key).unwrap(), key)
+        };
+        let (own, own_key) = signed();
+        let (of_client, client_key) = signed();
+        let [own, own_key, authorities] = [
+            write("own.pem", own.pem()),
+            write("own.key", own_key.serialize_pem()),
+            write("authorities.pem", authority.pem()),
+        ];
+        let tls = HttpTls::from_files(&own, &own_key, Some(&authorities)).unwrap();
+        assert!(HttpTls::from_files(&own_key, &own_key, None).is_err());
+        std::fs::remove_dir_all(&folder).unwrap();
+        let routes = Router::new().route("/", get(|| async { "here" }));
+        let server = HttpServer::serve_tls("0".parse().unwrap(), routes, tls).unwrap();
+
+        let mut roots = RootCertStore::empty();
+        roots.add(authority.der().clone()).unwrap();
+        let builder = || {
+            let provider = Arc::new(rustls::crypto::ring::default_provider());
+            let builder = ClientConfig::builder_with_provider(provider);
+            let builder = builder.with_safe_default_protocol_versions().unwrap();
+            builder.with_root_certificates(roots.clone())
+        };
+        let key = PrivateKeyDer::try_from(client_key.serialize_der()).unwrap();
+        let with = builder().with_client_auth_cert(vec![of_client.der().clone()], key).unwrap();
+        let without = builder().with_no_client_auth();
+        let ask = |config: ClientConfig| {
+            let name = ServerName::try_from("localhost").unwrap();
+            let mut session = ClientConnection::new(Arc::new(config), name).unwrap();
+            let mut stream = TcpStream::connect(server.address()).unwrap();
+            let mut stream = Stream::new(&mut session, &mut stream);
+            let mut text = Vec::new();
+            let _ = write!(stream, "GET / HTTP/1.0\r\n\r\n");
+            let _ = stream.read_to_end(&mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        };
+        assert!(ask(with).ends_with("here"));
+        assert_eq!(ask(without), "");
+        // Nor is one that speaks no TLS.
+        let mut plain = TcpStream::connect(server.address()).unwrap();
+        let _ = write!(plain, "GET / HTTP/1.0\r\n\r\n");
+        let mut text = Vec::new();
+        let _ = plain.read_to_end(&mut text);
+        assert!(!String::from_utf8_lossy(&text).contains("here"));
     }
 
     #[test]

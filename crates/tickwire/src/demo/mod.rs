@@ -3,6 +3,7 @@
 mod live;
 mod measure;
 mod monitored;
+mod sessions;
 
 use crate::failure::{Failure, Outcome};
 use crate::files;

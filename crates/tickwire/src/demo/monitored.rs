@@ -1,5 +1,7 @@
-//! `tickwire demo --monitor`: receives a feed whose lines lose packets and shows it in a monitor.
+//! `tickwire demo --monitor`: receives a feed whose lines lose packets and shows it in a monitor, beside a FIX session in
+//! another.
 
+use super::sessions::DemoSessions;
 use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::receive::{self, ReceiveArgs};
@@ -49,34 +51,35 @@ impl Drop for Directory {
     }
 }
 
-/// Sends the feed repeatedly until dropped.
-struct Feed {
+/// A process that is started again when it ends, until this is dropped.
+pub struct RestartedProcess {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Feed {
-    fn start(program: PathBuf, arguments: Vec<String>) -> Self {
+impl RestartedProcess {
+    /// Starts it.
+    pub fn start(program: PathBuf, arguments: Vec<String>) -> Self {
         let (stop, stopped) = channel::<()>();
         let thread = thread::spawn(move || {
-            let mut sender = None;
+            let mut child = None;
             // The loop ends when the other end of the channel is dropped.
             while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
-                if !is_running(&mut sender) {
-                    sender = start(&program, &arguments);
+                if !is_running(&mut child) {
+                    child = start(&program, &arguments);
                 }
             }
-            if let Some(mut sender) = sender {
+            if let Some(mut child) = child {
                 // Fails only if the process has already ended.
-                let _ = sender.kill();
-                let _ = sender.wait();
+                let _ = child.kill();
+                let _ = child.wait();
             }
         });
         Self { stop: Some(stop), thread: Some(thread) }
     }
 }
 
-impl Drop for Feed {
+impl Drop for RestartedProcess {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
@@ -93,14 +96,16 @@ fn is_running(child: &mut Option<Child>) -> bool {
 fn start(program: &Path, arguments: &[String]) -> Option<Child> {
     let mut command = Command::new(program);
     let started = command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
-    started.inspect_err(|error| tell!("tickwire: the multicaster does not start: {error}")).ok()
+    started.inspect_err(|error| tell!("tickwire: {} does not start: {error}", arguments[0])).ok()
 }
 
-fn words(line: &str) -> Vec<String> {
+/// The words of a command line.
+pub fn words(line: &str) -> Vec<String> {
     line.split(' ').map(str::to_owned).collect()
 }
 
-/// Generates a feed, sends it on loopback and receives it with a monitor at `port` until the user stops it.
+/// Generates a feed, sends it on loopback and receives it with a monitor at `port`, beside a FIX
+/// session, until the user stops it.
 pub fn run(port: u16, seed: u64) -> Result<Outcome, Failure> {
     let failed = |error: std::io::Error| Failure::Usage(format!("demo: {error}"));
     let program = std::env::current_exe().map_err(failed)?;
@@ -129,13 +134,14 @@ pub fn run(port: u16, seed: u64) -> Result<Outcome, Failure> {
     );
     let receive = ReceiveLine::try_parse_from(words(&receive))
         .map_err(|error| Failure::Usage(format!("demo: {error}")))?;
-    let _feed = Feed::start(
-        program,
+    let _feed = RestartedProcess::start(
+        program.clone(),
         words(&format!(
             "multicast -f {feed} --snapshots {snapshots} {lines} --rate {RATE} --loss {LOSS} \
              --duplicate 1 --reorder 1 --seed {seed} --json -"
         )),
     );
+    let _sessions = DemoSessions::start(&program, &directory.0, seed)?;
     tell!(
         "A feed of {RATE} packets a second on lines A and B, of which {LOSS} percent are lost. Ctrl-C ends it."
     );

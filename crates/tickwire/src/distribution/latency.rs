@@ -4,7 +4,7 @@ use crate::table::{Align, Table};
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use tickwire_net::histogram::{Summary, latency, record};
-use tickwire_telemetry::metrics::Metrics;
+use tickwire_telemetry::metrics::{Distribution, Metrics};
 
 /// Distributions of times, in the order in which they were added.
 #[derive(Debug, Default)]
@@ -54,11 +54,15 @@ impl DistributionMetrics {
         Self { metrics: metrics.clone(), name: format!("{part}_time") }
     }
 
+    /// The distribution of a row.
+    pub fn of(&self, row: &str) -> Distribution {
+        self.metrics.distribution(&self.name, "Time taken", &[("what", row)])
+    }
+
     /// Publishes all times recorded so far.
     pub fn publish(&self, latencies: &Latencies) {
         for (row, histogram) in latencies.all() {
-            let labels = [("what", row)];
-            self.metrics.distribution(&self.name, "Time taken", &labels).publish(histogram);
+            self.of(row).publish(histogram);
         }
     }
 }

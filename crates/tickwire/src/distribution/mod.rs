@@ -2,11 +2,13 @@
 
 mod args;
 mod latency;
+mod monitor;
 mod parent;
 mod transport;
 
 pub use args::DeliveryArgs;
 pub use latency::{DistributionMetrics, Latencies, Row, rows_json, table_of};
+pub use monitor::BusMonitor;
 pub use parent::{ParentArgs, stop_on_signals};
 pub use transport::{OutletError, Outlets, Places, PublishTransport, ShmPlace};
 

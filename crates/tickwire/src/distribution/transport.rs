@@ -301,6 +301,43 @@ impl Outlets {
         ])
     }
 
+    /// What the monitor calls the transports.
+    pub fn name(&self) -> &'static str {
+        #[cfg(feature = "dds")]
+        match (&self.shm, &self.dds) {
+            (Some(_), Some(_)) => return "DDS and shared memory",
+            (None, _) => return "DDS",
+            (Some(_), None) => {}
+        }
+        "shared memory"
+    }
+
+    /// Readers that match now, by topic set, over all transports together.
+    pub fn matched(&self) -> Result<Vec<u32>, Failure> {
+        let of_shm = self.shm.as_ref().map(|side| side.publisher.matched());
+        let all = of_shm.transpose().map_err(|error| refused(&error))?.unwrap_or_default();
+        #[cfg(feature = "dds")]
+        let all = match self.dds.as_ref().map(|side| side.publisher.matched()) {
+            None => all,
+            Some(of_dds) => {
+                let of_dds = of_dds.map_err(|error| refused(&error))?;
+                let of_shm = all.into_iter().chain(std::iter::repeat(0));
+                of_dds.into_iter().zip(of_shm).map(|(dds, shm)| dds + shm).collect()
+            }
+        };
+        Ok(all)
+    }
+
+    /// Whether a reader has not acknowledged all samples, by topic set; empty without DDS, as none acknowledges over shared
+    /// memory.
+    pub fn backlogs(&self) -> Result<Vec<bool>, Failure> {
+        #[cfg(feature = "dds")]
+        if let Some(dds) = &self.dds {
+            return dds.publisher.backlogs().map_err(|error| refused(&error));
+        }
+        Ok(Vec::new())
+    }
+
     /// Tells the subscribers that the samples are complete, or that publishing was stopped early. Returns
     /// whether all subscribers acknowledged everything within `patience`; over shared memory none
     /// acknowledges. Both transports are ended even if one fails.

@@ -34,7 +34,7 @@ enum Action {
     Decode(decode::DecodeArgs),
     Generate(generate::GenerateArgs),
     Log(log::LogArgs),
-    Server(trading::server::ServerArgs),
+    Server(Box<trading::server::ServerArgs>),
     Store(store::StoreArgs),
     Soak(trading::soak::SoakArgs),
     Validate(validate::ValidateArgs),

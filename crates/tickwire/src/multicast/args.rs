@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::options::{
-    ChannelArgs, EndpointArgs, Endpoints, FaultArgs, MetricsArgs, SnapshotFaultArgs,
+    ChannelArgs, EndpointArgs, Endpoints, FaultArgs, MetricsArgs, MonitorArgs, SnapshotFaultArgs,
 };
 use crate::output;
 use crate::units::Span;
@@ -91,6 +91,8 @@ pub struct MulticastArgs {
 
     #[command(flatten)]
     metrics: MetricsArgs,
+    #[command(flatten)]
+    monitor: MonitorArgs,
     /// Write the counters to this file as JSON; with - to standard output, without the table.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -141,6 +143,11 @@ impl MulticastArgs {
         ];
         let inputs: Vec<&Path> = inputs.into_iter().flatten().collect();
         output::check_all(&[self.json.as_deref()], self.force, &inputs)
+    }
+
+    /// Options that serve the monitor.
+    pub const fn monitor(&self) -> &MonitorArgs {
+        &self.monitor
     }
 
     /// Options that serve metrics.

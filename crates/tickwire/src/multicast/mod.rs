@@ -44,8 +44,13 @@ pub fn run(args: &MulticastArgs) -> Result<Outcome, Failure> {
     let metrics = Metrics::new();
     let mut published = Published::new(&metrics, &feeds);
     let exporter = args.metrics().serve(&metrics)?;
+    let mut builder = args.monitor().builder("multicast");
+    if let Some(builder) = &mut builder {
+        published.tell_monitor(builder, &feeds);
+    }
+    let monitor = args.monitor().serve(builder, metrics.routes())?;
     let played = playback.run(&waiter, &stop, |playback| published.publish(playback));
-    drop(exporter);
+    drop((exporter, monitor));
     drop(progress);
     Report::of(&feeds, &playback, stop.is_set()).write(args.json.as_deref())?;
     played.map_err(|error| failure(&feeds, &error))?;

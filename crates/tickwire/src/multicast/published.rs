@@ -1,8 +1,9 @@
-//! Metrics of the sender.
+//! Metrics of the sender, and what the monitor shows of it.
 
 use super::Feed;
+use tickwire_monitor::{MonitorBuilder, SenderTap, SentFacts};
 use tickwire_net::clock::monotonic_ns;
-use tickwire_net::playback::Playback;
+use tickwire_net::playback::{Playback, PlaybackLine};
 use tickwire_telemetry::metrics::{Counter, Distribution, Metrics};
 
 /// Minimum time between two publications, in nanoseconds.
@@ -23,6 +24,7 @@ pub struct Published {
     lines: Vec<Line>,
     late: Distribution,
     published_ns: u64,
+    monitor: Option<SenderTap>,
 }
 
 impl Published {
@@ -55,7 +57,15 @@ impl Published {
             lines: feeds.iter().map(line).collect(),
             late: metrics.distribution("multicast_late", help, &[]),
             published_ns: 0,
+            monitor: None,
         }
+    }
+
+    /// Tells a monitor of the lines from now on.
+    pub fn tell_monitor(&mut self, builder: &mut MonitorBuilder, feeds: &[Feed<'_>]) {
+        let line = |feed: &Feed<'_>| (feed.name.to_owned(), feed.endpoint.address().to_string());
+        self.monitor =
+            Some(builder.set_sender(feeds.iter().map(line).collect(), self.late.clone()));
     }
 
     /// Publishes the metrics, unless less than [`PUBLISH_NS`] has passed since the last time.
@@ -65,15 +75,30 @@ impl Published {
             return;
         }
         self.published_ns = now_ns;
-        for (line, sent) in self.lines.iter().zip(playback.lines()) {
-            let (counters, faults) = (sent.counters(), sent.faults());
-            line.packets.set(counters.packets);
-            line.bytes.set(counters.bytes);
-            line.no_room.set(counters.no_room + faults.overflowed);
-            line.lost.set(faults.lost);
-            line.duplicated.set(faults.duplicated);
-            line.overtaken.set(faults.reordered);
+        let facts: Vec<SentFacts> = playback.lines().iter().map(facts).collect();
+        for (line, sent) in self.lines.iter().zip(&facts) {
+            line.packets.set(sent.packets);
+            line.bytes.set(sent.bytes);
+            line.no_room.set(sent.no_room);
+            line.lost.set(sent.lost);
+            line.duplicated.set(sent.duplicated);
+            line.overtaken.set(sent.overtaken);
         }
         self.late.publish(playback.lateness());
+        if let Some(monitor) = &self.monitor {
+            monitor.publish(now_ns, facts);
+        }
+    }
+}
+
+fn facts(line: &PlaybackLine) -> SentFacts {
+    let (counters, faults) = (line.counters(), line.faults());
+    SentFacts {
+        packets: counters.packets,
+        bytes: counters.bytes,
+        no_room: counters.no_room + faults.overflowed,
+        lost: faults.lost,
+        duplicated: faults.duplicated,
+        overtaken: faults.reordered,
     }
 }

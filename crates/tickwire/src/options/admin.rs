@@ -15,31 +15,66 @@ pub struct AdminArgs {
     /// token: Authorization: Bearer TOKEN
     #[arg(long, value_name = "PORT")]
     admin: Option<HttpAddress>,
-    /// File with the token, created if it does not exist. Default: a new token is printed at each
-    /// start
-    #[arg(long, value_name = "FILE", requires = "admin")]
+    /// File with the token for --admin and for administration in the monitor's page, created if it does not exist.
+    /// Default: a new token is printed at each start
+    #[arg(long, value_name = "FILE")]
     admin_token: Option<PathBuf>,
 }
 
+/// The token of those who change something, and where it is found.
+pub struct AdminToken {
+    token: Token,
+    file: Option<PathBuf>,
+}
+
+impl AdminToken {
+    /// The token.
+    pub const fn token(&self) -> &Token {
+        &self.token
+    }
+
+    /// Where the user finds it, behind the words for what it opens.
+    pub fn place(&self) -> String {
+        match &self.file {
+            Some(path) => format!("token in {}", path.display()),
+            None => format!("token {}", self.token.expose()),
+        }
+    }
+}
+
 impl AdminArgs {
-    /// Serves the administration, if requested, until the returned value is dropped.
-    pub fn serve(&self, handle: &EngineHandle) -> Result<Option<HttpServer>, Failure> {
-        let Some(address) = self.admin else { return Ok(None) };
+    /// The token of the file, else a new one; `None` if nothing is administered, with --admin or in the monitor.
+    pub fn token(&self, is_monitored: bool) -> Result<Option<AdminToken>, Failure> {
+        if self.admin.is_none() && !is_monitored {
+            return match self.admin_token {
+                Some(_) => Err(Failure::Usage(
+                    "--admin-token is for --admin or --monitor: name one of them".to_owned(),
+                )),
+                None => Ok(None),
+            };
+        }
         let token = match &self.admin_token {
             Some(path) => Token::of_file(path)
                 .map_err(|error| Failure::file("use the token of", path.display(), &error))?,
-            None => Token::random().map_err(|error| Failure::Usage(format!("--admin: {error}")))?,
+            None => Token::random()
+                .map_err(|error| Failure::Usage(format!("the token of administration: {error}")))?,
         };
+        Ok(Some(AdminToken { token, file: self.admin_token.clone() }))
+    }
+
+    /// Begins to serve, if that is wanted, until what is returned is dropped.
+    pub fn serve(
+        &self,
+        handle: &EngineHandle,
+        token: Option<&AdminToken>,
+    ) -> Result<Option<HttpServer>, Failure> {
+        let (Some(address), Some(token)) = (self.admin, token) else { return Ok(None) };
         if !address.0.ip().is_loopback() {
             tracing::warn!("--admin {}: the token is sent in plain text", address.0);
         }
-        let server = HttpServer::serve(address, handle.admin_routes(token.clone()))
+        let server = HttpServer::serve(address, handle.admin_routes(token.token().clone()))
             .map_err(|error| Failure::Usage(format!("--admin: {error}")))?;
-        let place = format!("administration at http://{}/sessions", server.address());
-        match &self.admin_token {
-            Some(path) => tell!("{place}, token in {}", path.display()),
-            None => tell!("{place}, token {}", token.expose()),
-        }
+        tell!("administration at http://{}/sessions, {}", server.address(), token.place());
         Ok(Some(server))
     }
 }

@@ -18,7 +18,7 @@ mod templates;
 mod tier_up;
 mod wait;
 
-pub use admin::AdminArgs;
+pub use admin::{AdminArgs, AdminToken};
 pub use channel::ChannelArgs;
 pub use channels::ChannelsArgs;
 pub use decoder::{DecoderArgs, Reset};

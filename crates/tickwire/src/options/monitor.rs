@@ -2,9 +2,11 @@
 
 use crate::console::tell;
 use crate::failure::Failure;
+use crate::options::AdminToken;
+use std::fmt::Display;
 use std::path::PathBuf;
-use tickwire_monitor::{Monitor, MonitorBuilder, Router};
-use tickwire_telemetry::http::{HttpAddress, HttpServer, Token};
+use tickwire_monitor::{FleetProcess, Monitor, MonitorBuilder, Router, fleet_routes};
+use tickwire_telemetry::http::{HttpAddress, HttpServer, HttpTls, Token};
 
 /// The monitor server.
 #[derive(Clone, Debug, clap::Args)]
@@ -13,9 +15,19 @@ pub struct MonitorArgs {
     /// interface, or on ADDRESS:PORT. An address outside loopback needs --monitor-token.
     #[arg(long, value_name = "PORT", help_heading = "Monitor")]
     monitor: Option<HttpAddress>,
-    /// Answer only requests with the token in this file, which is created if it does not exist.
+    /// Answer only requests with the token in this file, which is created if it does not exist. Its holder can read everything;
+    /// FIX sessions are administered with --admin-token.
     #[arg(long, value_name = "FILE", requires = "monitor", help_heading = "Monitor")]
     monitor_token: Option<PathBuf>,
+    /// Serve over TLS with this certificate chain (PEM).
+    #[arg(long, value_name = "FILE", requires_all = ["monitor", "monitor_tls_key"], help_heading = "Monitor")]
+    monitor_tls_cert: Option<PathBuf>,
+    /// Private key of --monitor-tls-cert (PEM).
+    #[arg(long, value_name = "FILE", requires = "monitor_tls_cert", help_heading = "Monitor")]
+    monitor_tls_key: Option<PathBuf>,
+    /// Answer only clients with a certificate from these authorities (PEM). No token is needed then.
+    #[arg(long, value_name = "FILE", requires = "monitor_tls_cert", help_heading = "Monitor")]
+    monitor_tls_clients: Option<PathBuf>,
 }
 
 /// A served monitor; dropping this value ends it.
@@ -31,6 +43,11 @@ impl MonitorArgs {
         self.monitor.map(|_| MonitorBuilder::new(command, env!("CARGO_PKG_VERSION")))
     }
 
+    /// Whether there will be a monitor.
+    pub const fn is_wanted(&self) -> bool {
+        self.monitor.is_some()
+    }
+
     /// Reads the token of the file, if one is named.
     fn token(&self) -> Result<Option<Token>, Failure> {
         let of_file = |path: &PathBuf| {
@@ -40,15 +57,21 @@ impl MonitorArgs {
         self.monitor_token.as_ref().map(of_file).transpose()
     }
 
-    /// The token for changes through the monitor: that of the file, else a new one, which is printed.
-    pub fn administration_token(&self) -> Result<Token, Failure> {
-        if let Some(token) = self.token()? {
-            return Ok(token);
+    /// Adds routes that change something, which `token` opens. The token of viewers must be another one.
+    pub fn administer(
+        &self,
+        builder: &mut MonitorBuilder,
+        routes: Router,
+        token: &AdminToken,
+    ) -> Result<(), Failure> {
+        let viewing = self.token()?;
+        if viewing.is_some_and(|viewing| viewing.expose() == token.token().expose()) {
+            let text = "--monitor-token and --admin-token are the same: whoever may look could change sessions";
+            return Err(Failure::Usage(text.to_owned()));
         }
-        let token =
-            Token::random().map_err(|error| Failure::Usage(format!("--monitor: {error}")))?;
-        tell!("administration in the monitor: token {}", token.expose());
-        Ok(token)
+        builder.set_administration(routes);
+        tell!("administration in the monitor: {}", token.place());
+        Ok(())
     }
 
     /// Starts the monitor and serves it together with `others`, such as the metrics.
@@ -58,26 +81,61 @@ impl MonitorArgs {
         others: Router,
     ) -> Result<Option<ServedMonitor>, Failure> {
         let (Some(address), Some(builder)) = (self.monitor, builder) else { return Ok(None) };
-        let failed = |text: String| Failure::Usage(format!("--monitor {}: {text}", address.0));
-        let token = match self.token()? {
-            Some(token) => Some(token),
-            None if address.0.ip().is_loopback() => None,
-            None => {
-                return Err(failed(
-                    "the address is reachable from other hosts: protect it with --monitor-token FILE"
-                        .to_owned(),
-                ));
-            }
-        };
-        if !address.0.ip().is_loopback() {
-            tracing::warn!("--monitor {}: the token is sent in plain text", address.0);
-        }
-        let fragment = if token.is_some() { "#token=TOKEN" } else { "" };
-        let monitor = builder.start().map_err(|error| failed(error.to_string()))?;
-        let routes = monitor.routes(token, others);
-        let server =
-            HttpServer::serve(address, routes).map_err(|error| failed(error.to_string()))?;
-        tell!("monitor at http://{}/{fragment}", server.address());
+        let token = self.token_for(address)?;
+        let monitor = builder.start().map_err(|error| failed(address, &error))?;
+        let server = self.serve_at(address, token.is_some(), monitor.routes(token, others))?;
         Ok(Some(ServedMonitor { _server: server, _monitor: monitor }))
     }
+
+    /// Begins to serve the page over several processes, at `default` where no address is named.
+    pub fn serve_fleet(
+        &self,
+        default: HttpAddress,
+        processes: Vec<FleetProcess>,
+    ) -> Result<HttpServer, Failure> {
+        let address = self.monitor.unwrap_or(default);
+        let token = self.token_for(address)?;
+        self.serve_at(address, token.is_some(), fleet_routes(processes, token))
+    }
+
+    /// The token of viewers; an address that others than this machine reach needs one, or certificates of clients.
+    fn token_for(&self, address: HttpAddress) -> Result<Option<Token>, Failure> {
+        let token = self.token()?;
+        let is_open = token.is_none() && self.monitor_tls_clients.is_none();
+        if is_open && !address.0.ip().is_loopback() {
+            let text = "the address is reachable from other hosts: protect it with --monitor-token FILE or \
+                        --monitor-tls-clients FILE";
+            return Err(failed(address, &text));
+        }
+        Ok(token)
+    }
+
+    /// Begins to serve, and says where.
+    fn serve_at(
+        &self,
+        address: HttpAddress,
+        has_token: bool,
+        routes: Router,
+    ) -> Result<HttpServer, Failure> {
+        let files = self.monitor_tls_cert.as_ref().zip(self.monitor_tls_key.as_ref());
+        let clients = self.monitor_tls_clients.as_deref();
+        let tls = files.map(|(own, key)| HttpTls::from_files(own, key, clients)).transpose();
+        let tls = tls.map_err(|text| failed(address, &text))?;
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        if tls.is_none() && !address.0.ip().is_loopback() {
+            tracing::warn!("--monitor {}: the token is sent in plain text", address.0);
+        }
+        let served = match tls {
+            Some(tls) => HttpServer::serve_tls(address, routes, tls),
+            None => HttpServer::serve(address, routes),
+        };
+        let server = served.map_err(|error| failed(address, &error))?;
+        let fragment = if has_token { "#token=TOKEN" } else { "" };
+        tell!("monitor at {scheme}://{}/{fragment}", server.address());
+        Ok(server)
+    }
+}
+
+fn failed(address: HttpAddress, error: &dyn Display) -> Failure {
+    Failure::Usage(format!("--monitor {}: {error}", address.0))
 }

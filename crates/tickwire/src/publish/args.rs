@@ -5,8 +5,8 @@ use crate::distribution::{DeliveryArgs, ParentArgs, PublishTransport};
 use crate::failure::Failure;
 use crate::files;
 use crate::options::{
-    ChannelArgs, DecoderArgs, Endpoints, FramingArgs, LineArgs, MetricsArgs, TemplateArgs,
-    sequencing,
+    ChannelArgs, DecoderArgs, Endpoints, FramingArgs, LineArgs, MetricsArgs, MonitorArgs,
+    TemplateArgs, sequencing,
 };
 use crate::output;
 use crate::units::{Size, Span, hold, span_in};
@@ -99,6 +99,8 @@ pub struct PublishArgs {
     pub cpu: Option<usize>,
     #[command(flatten)]
     pub metrics: MetricsArgs,
+    #[command(flatten)]
+    pub monitor: MonitorArgs,
     /// Write counters and times to this file as JSON; with - to standard output, without the table.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

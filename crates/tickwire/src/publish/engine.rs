@@ -6,9 +6,10 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Instant;
 use tickwire_fast::Message;
-use tickwire_feed::arbiter::Gap;
+use tickwire_feed::arbiter::{Gap, LineEvent};
 use tickwire_feed::handler::{Decoded, Delivery, Engine, Fault, Packet, Sink};
 use tickwire_host::Throttle;
+use tickwire_monitor::Tap;
 use tickwire_net::Stop;
 use tickwire_net::clock::monotonic_ns;
 
@@ -95,6 +96,8 @@ pub struct Publishing {
     is_done: bool,
     failure: Option<OutletError>,
     over: Stop,
+    /// Hands over to the monitor, if there is one.
+    tap: Option<Tap>,
 }
 
 /// Indexes of the distributions.
@@ -124,6 +127,23 @@ impl Publishing {
             is_done: false,
             failure: None,
             over: Stop::new(),
+            tap: None,
+        }
+    }
+
+    /// Tells a monitor of the feed from now on.
+    pub fn set_tap(&mut self, tap: Tap) {
+        self.tap = Some(tap);
+    }
+
+    /// The end that hands over to the monitor.
+    pub const fn tap_mut(&mut self) -> Option<&mut Tap> {
+        self.tap.as_mut()
+    }
+
+    fn tap(&mut self, hand_over: impl FnOnce(&mut Tap)) {
+        if let Some(tap) = &mut self.tap {
+            hand_over(tap);
         }
     }
 
@@ -213,9 +233,23 @@ impl Sink<Message> for Publishing {
 
     fn handle_gap(&mut self, gap: Gap) {
         self.counters.gaps = self.counters.gaps.saturating_add(gap.count);
+        self.tap(|tap| tap.gap(gap));
     }
 
-    fn handle_fault(&mut self, _fault: &Fault<'_>) {
+    fn handle_reset(&mut self, seq_num: u64) {
+        self.tap(|tap| tap.reset(seq_num));
+    }
+
+    fn handle_silence(&mut self, is_silent: bool, _since_ns: u64) {
+        self.tap(|tap| tap.silence(is_silent));
+    }
+
+    fn handle_line(&mut self, event: &LineEvent) {
+        self.tap(|tap| tap.line(event));
+    }
+
+    fn handle_fault(&mut self, fault: &Fault<'_>) {
         self.counters.faults += 1;
+        self.tap(|tap| tap.fault(fault));
     }
 }

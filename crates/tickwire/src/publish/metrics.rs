@@ -1,9 +1,10 @@
-//! Prometheus metrics of a publisher.
+//! What a publisher counts, for Prometheus and the monitor.
 
 use super::engine::Publishing;
-use crate::distribution::DistributionMetrics;
+use crate::distribution::{BusMonitor, DistributionMetrics};
 use tickwire_distribution::TopicSet;
-use tickwire_telemetry::metrics::{Counter, Metrics};
+use tickwire_monitor::{BusFacts, BusRole, MonitorBuilder, TopicFacts};
+use tickwire_telemetry::metrics::{Counter, Distribution, Metrics};
 
 /// Counters and distributions of a publisher, beside those of its feed.
 pub struct PublishMetrics {
@@ -13,6 +14,7 @@ pub struct PublishMetrics {
     stalled: Counter,
     refused: Counter,
     times: DistributionMetrics,
+    monitor: Option<BusMonitor>,
 }
 
 impl PublishMetrics {
@@ -33,6 +35,7 @@ impl PublishMetrics {
             stalled: counter("publish_stalled_writes", "Writes that had to wait for a subscriber"),
             refused: counter("publish_refused_messages", "Messages with values no sample can hold"),
             times: DistributionMetrics::new(&all, "publish"),
+            monitor: None,
             all,
         }
     }
@@ -42,9 +45,25 @@ impl PublishMetrics {
         &self.all
     }
 
+    /// Times to decode a message.
+    pub fn decode_times(&self) -> Distribution {
+        self.times.of("decode")
+    }
+
+    /// Tells a monitor of the topics from now on.
+    pub fn tell_monitor(
+        &mut self,
+        builder: &mut MonitorBuilder,
+        transport: &str,
+        sets: &[TopicSet],
+    ) {
+        self.monitor = Some(BusMonitor::new(builder, BusRole::Publisher, transport, sets));
+    }
+
     /// Publishes the current counts.
-    pub fn publish(&self, publishing: &Publishing) {
-        self.refused.set(publishing.counters().refused);
+    pub fn publish(&mut self, publishing: &Publishing) {
+        let refused = publishing.counters().refused;
+        self.refused.set(refused);
         if let Some(publisher) = publishing.publisher() {
             let counters = publisher.counters();
             for (counter, count) in self.written.iter().zip(&counters.written) {
@@ -52,6 +71,26 @@ impl PublishMetrics {
             }
             self.dropped.set(counters.dropped);
             self.stalled.set(counters.stalls);
+            if let Some(monitor) = &mut self.monitor {
+                // Without an answer of the middleware the last one stays.
+                monitor.look(|| Some((publisher.matched().ok()?, publisher.backlogs().ok()?)));
+                let topic = |(index, samples): (usize, &u64)| TopicFacts {
+                    samples: *samples,
+                    matched: monitor.matched(index),
+                    has_backlog: monitor.has_backlog(index),
+                };
+                let facts = BusFacts {
+                    topics: counters.written.iter().enumerate().map(topic).collect(),
+                    counts: vec![
+                        ("dropped_samples", counters.dropped),
+                        ("stalled_writes", counters.stalls),
+                        ("refused_messages", refused),
+                        ("unlisted_samples", counters.unlisted),
+                    ],
+                    publishers: Vec::new(),
+                };
+                monitor.publish(facts);
+            }
         }
         self.times.publish(publishing.latencies());
     }

@@ -20,6 +20,7 @@ use engine::{Publishing, Stamped, Times};
 use metrics::PublishMetrics;
 use report::Report;
 use samples::Samples;
+use sources::Monitored;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,6 +29,7 @@ use tickwire_fast::Decoder;
 use tickwire_feed::handler::{Dynamic, Handler, HandlerOptions};
 use tickwire_feed::market::NoBooks;
 use tickwire_feed::recovery::RecoveryOptions;
+use tickwire_monitor::Explaining;
 use tickwire_net::log::Logged;
 use tickwire_net::{Stop, affinity};
 
@@ -82,10 +84,10 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     }
 
     let times = Rc::new(Times::default());
-    let options =
+    let decoding =
         args.decoder.checked_options(reset_policy(&framing), &program)?.tier_up(args.tier_up());
     let engine = || {
-        let decoder = Decoder::with_options(program.clone(), options);
+        let decoder = Decoder::with_options(program.clone(), decoding);
         Stamped::new(Dynamic::new(decoder, &sequencing.field), times.clone())
     };
     let arbiter = args.arbiter(&sequencing, &framing);
@@ -106,10 +108,21 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
         false => join(args, &sets, &stop)?,
     };
     let mut publishing = Logged::new(Publishing::new(samples, publisher, times));
-    let metrics = PublishMetrics::new(&sets);
+    let mut metrics = PublishMetrics::new(&sets);
     let exporter = args.metrics.serve(metrics.all())?;
+    let monitored = match args.monitor.builder("publish") {
+        Some(mut builder) => {
+            let transport = publishing.inner().publisher().map_or("nothing", Outlets::name);
+            metrics.tell_monitor(&mut builder, transport, &sets);
+            let explaining = Explaining::new(program.set().clone(), decoding, framing);
+            let explaining = explaining.map_err(Failure::Usage)?;
+            Some(Monitored { builder, explaining, silent_after_ns: arbiter.silent_after_ns })
+        }
+        None => None,
+    };
     let started = Instant::now();
-    let ended = sources::run(args, file, &mut handler, &mut publishing, &metrics, &stop);
+    let ended =
+        sources::run(args, file, &mut handler, &mut publishing, &mut metrics, monitored, &stop);
     let elapsed = started.elapsed();
     let mut publishing = publishing.into_inner();
     let refusal = publishing.failure().map(refused);

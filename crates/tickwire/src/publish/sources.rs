@@ -7,10 +7,12 @@ use crate::distribution;
 use crate::failure::Failure;
 use crate::files;
 use crate::options;
+use crate::receive::{line, socket_facts};
 use std::io::Read;
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::capture::CaptureReader;
 use tickwire_feed::handler::{PacketHandler, Source};
+use tickwire_monitor::{ChannelDescription, Explaining, Facts, MonitorBuilder, Tap};
 use tickwire_net::Stop;
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::multicast::{Receiver, ReceiverOptions};
@@ -19,6 +21,16 @@ use tickwire_telemetry::metrics::{FeedCounts, FeedMetrics};
 
 /// Minimum time between two publications of metrics while a file is read.
 const PUBLISH_NS: u64 = 250_000_000;
+
+/// A monitor before it is served, and what it needs of the feed.
+pub struct Monitored {
+    /// The monitor.
+    pub builder: MonitorBuilder,
+    /// How packets are explained.
+    pub explaining: Explaining,
+    /// Silence after which a line is called silent, in nanoseconds.
+    pub silent_after_ns: u64,
+}
 
 /// Packets of a file.
 pub type Capture = CaptureReader<Box<dyn Read>>;
@@ -30,15 +42,19 @@ pub fn run(
     capture: Option<Capture>,
     handler: &mut FeedHandler,
     sink: &mut FeedSink,
-    metrics: &PublishMetrics,
+    metrics: &mut PublishMetrics,
+    monitored: Option<Monitored>,
     stop: &Stop,
 ) -> Result<Ended, Failure> {
     match capture {
         Some(capture) => {
+            // A file has no lines to show.
+            let builder = monitored.map(|of| of.builder);
+            let _monitor = args.monitor.serve(builder, metrics.all().routes())?;
             let end = file(args, capture, handler, sink, metrics, stop)?;
             Ok(Ended { end, dropped_by_kernel: 0, too_long: 0 })
         }
-        None => lines(args, handler, sink, metrics, stop),
+        None => lines(args, handler, sink, metrics, monitored, stop),
     }
 }
 
@@ -47,7 +63,7 @@ fn file(
     mut capture: Capture,
     handler: &mut FeedHandler,
     sink: &mut FeedSink,
-    metrics: &PublishMetrics,
+    metrics: &mut PublishMetrics,
     stop: &Stop,
 ) -> Result<End, Failure> {
     let mut published_ns = 0;
@@ -72,7 +88,8 @@ fn lines(
     args: &PublishArgs,
     handler: &mut FeedHandler,
     sink: &mut FeedSink,
-    metrics: &PublishMetrics,
+    metrics: &mut PublishMetrics,
+    monitored: Option<Monitored>,
     stop: &Stop,
 ) -> Result<Ended, Failure> {
     let options = ReceiverOptions {
@@ -93,13 +110,31 @@ fn lines(
     let observed = over.clone();
     let sources = inputs.iter().map(|(source, _)| *source);
     let mut feed = FeedMetrics::new(metrics.all(), None, sources);
+    let builder = monitored.map(|mut of| {
+        sink.inner_mut().set_tap(of.builder.add_channel(ChannelDescription {
+            name: "feed".to_owned(),
+            epoch_ns: reception.epoch_ns(),
+            silent_after_ns: of.silent_after_ns,
+            lines: inputs.iter().map(|input| line(input, &feed)).collect(),
+            decode_times: metrics.decode_times(),
+            explaining: Some(of.explaining),
+        }));
+        of.builder
+    });
+    let _monitor = args.monitor.serve(builder, metrics.all().routes())?;
     reception.add_channel(Borrowed { handler, sink }, (), inputs).map_err(fail)?;
     let run = reception.run(&over, |reception: &mut Reception<Borrowed<'_>, ()>, moment| {
         if stop.is_set() {
             observed.set();
         }
-        let [channel] = reception.channels() else { return };
-        if feed.is_due(moment.now_ns) {
+        let [channel] = reception.channels_mut() else { return };
+        let is_due = |tap: &mut Tap| tap.is_due(moment.now_ns);
+        let is_monitor_due = channel.handler.sink.inner_mut().tap_mut().is_some_and(is_due);
+        if is_monitor_due {
+            tell_monitor(channel, moment.now_ns);
+        }
+        // What is monitored is published with the metrics, so that both tell the same.
+        if is_monitor_due || feed.is_due(moment.now_ns) {
             let Borrowed { handler, sink } = &channel.handler;
             let (inputs, handler) = (channel.inputs().collect(), handler.view());
             feed.publish(moment.now_ns, &FeedCounts { inputs, handler, events: sink.events() });
@@ -118,6 +153,16 @@ fn lines(
     })
 }
 
+/// Publishes to the monitor what the feed has counted.
+fn tell_monitor(channel: &mut Channel<Borrowed<'_>, ()>, now_ns: u64) {
+    let sockets = channel.inputs().map(socket_facts).collect();
+    let Borrowed { handler, sink } = &mut channel.handler;
+    let events = sink.events().labelled();
+    if let Some(tap) = sink.inner_mut().tap_mut() {
+        tap.publish(now_ns, &Facts { sockets, view: handler.view(), events });
+    }
+}
+
 /// The handler and its sink, which outlive the sockets.
 struct Borrowed<'a> {
     handler: &'a mut FeedHandler,
@@ -126,6 +171,9 @@ struct Borrowed<'a> {
 
 impl PacketHandler<()> for Borrowed<'_> {
     fn handle_packet(&mut self, received_ns: u64, source: Source, packet: &[u8], (): &mut ()) {
+        if let Some(tap) = self.sink.inner_mut().tap_mut() {
+            tap.packet(received_ns, source, packet);
+        }
         self.handler.handle_packet(received_ns, source, packet, self.sink);
     }
 

@@ -19,6 +19,7 @@ mod sink;
 mod timed;
 
 pub use args::ReceiveArgs;
+pub use monitoring::{line, socket_facts};
 
 use crate::failure::{Failure, Outcome};
 use crate::files;

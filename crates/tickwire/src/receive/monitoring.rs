@@ -22,36 +22,42 @@ pub fn add_channel(
     decode_times: &Distribution,
     epoch_ns: u64,
 ) -> Result<Tap, Failure> {
-    let line = |(source, receiver): &(Source, Receiver)| LineDescription {
-        source: *source,
-        group: receiver.endpoint().to_string(),
-        delays: metrics.delays(*source).unwrap_or_default(),
-    };
     let (set, options) = (described.program.set().clone(), &described.options);
     let explaining = Explaining::new(set, described.decoding, options.framing);
     Ok(monitor.add_channel(ChannelDescription {
         name: described.args.label().unwrap_or("feed").to_owned(),
         epoch_ns,
         silent_after_ns: options.arbiter.silent_after_ns,
-        lines: inputs.iter().map(line).collect(),
+        lines: inputs.iter().map(|input| line(input, metrics)).collect(),
         decode_times: decode_times.clone(),
         explaining: Some(explaining.map_err(Failure::Usage)?),
     }))
 }
 
+/// A line as the monitor is told of it.
+pub fn line((source, receiver): &(Source, Receiver), metrics: &FeedMetrics) -> LineDescription {
+    LineDescription {
+        source: *source,
+        group: receiver.endpoint().to_string(),
+        delays: metrics.delays(*source).unwrap_or_default(),
+    }
+}
+
+/// What a socket has counted.
+pub fn socket_facts((source, receiver): (Source, &Receiver)) -> SocketFacts {
+    let counters = receiver.counters();
+    SocketFacts {
+        source,
+        packets: counters.packets,
+        bytes: counters.bytes,
+        dropped: counters.dropped_by_kernel,
+        last_packet_ns: receiver.last_packet_ns(),
+    }
+}
+
 /// Publishes the counters of a channel, on its handler's thread.
 pub fn publish(now_ns: u64, channel: &mut FeedChannel) {
-    let socket = |(source, receiver): (Source, &Receiver)| {
-        let counters = receiver.counters();
-        SocketFacts {
-            source,
-            packets: counters.packets,
-            bytes: counters.bytes,
-            dropped: counters.dropped_by_kernel,
-            last_packet_ns: receiver.last_packet_ns(),
-        }
-    };
-    let sockets = channel.inputs().map(socket).collect();
+    let sockets = channel.inputs().map(socket_facts).collect();
     let events = channel.sink.events().labelled();
     let FeedChannel { handler, sink, .. } = channel;
     let Some(tap) = sink.inner_mut().tap_mut() else { return };

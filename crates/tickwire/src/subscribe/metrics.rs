@@ -1,8 +1,9 @@
-//! Prometheus metrics of a subscriber.
+//! What a subscriber counts, for Prometheus and the monitor.
 
-use crate::distribution::{DistributionMetrics, Latencies};
+use crate::distribution::{BusMonitor, DistributionMetrics, Latencies};
 use std::time::{Duration, Instant};
-use tickwire_distribution::{Ledger, TopicSet};
+use tickwire_distribution::{FromPublisher, Participant, Standing, Subscriber, TopicSet};
+use tickwire_monitor::{BusFacts, BusRole, MonitorBuilder, PublisherState, TopicFacts};
 use tickwire_telemetry::metrics::{Counter, Metrics};
 
 /// Minimum time between two publications.
@@ -15,6 +16,7 @@ pub struct SubscribeMetrics {
     duplicates: Counter,
     times: DistributionMetrics,
     published: Instant,
+    monitor: Option<BusMonitor>,
 }
 
 impl SubscribeMetrics {
@@ -31,6 +33,7 @@ impl SubscribeMetrics {
             duplicates: all.counter("subscribe_duplicate_samples", help, &[]),
             times: DistributionMetrics::new(&all, "subscribe"),
             published: Instant::now(),
+            monitor: None,
             all,
         }
     }
@@ -40,17 +43,66 @@ impl SubscribeMetrics {
         &self.all
     }
 
+    /// Tells a monitor of the topics from now on.
+    pub fn tell_monitor(
+        &mut self,
+        builder: &mut MonitorBuilder,
+        transport: &str,
+        sets: &[TopicSet],
+    ) {
+        self.monitor = Some(BusMonitor::new(builder, BusRole::Subscriber, transport, sets));
+    }
+
     /// Publishes the counts, unless less than [`PUBLISH_EVERY`] has passed since the last time.
-    pub fn publish(&mut self, ledger: &Ledger, latencies: &Latencies) {
+    pub fn publish<P: Participant>(&mut self, subscriber: &Subscriber<P>, latencies: &Latencies) {
         if self.published.elapsed() < PUBLISH_EVERY {
             return;
         }
         self.published = Instant::now();
-        let publishers = ledger.publishers();
-        for (set, counter) in self.received.iter().enumerate() {
-            counter.set(publishers.iter().map(|one| one.samples[set]).sum());
+        let publishers = subscriber.ledger().publishers();
+        let received = |set: usize| publishers.iter().map(|one| one.samples[set]).sum::<u64>();
+        let received: Vec<u64> = (0..self.received.len()).map(received).collect();
+        for (counter, count) in self.received.iter().zip(&received) {
+            counter.set(*count);
         }
-        self.duplicates.set(publishers.iter().map(|one| one.duplicates).sum());
+        let duplicates = publishers.iter().map(|one| one.duplicates).sum();
+        self.duplicates.set(duplicates);
         self.times.publish(latencies);
+        let Some(monitor) = &mut self.monitor else { return };
+        // Without an answer of the middleware the last one stays.
+        monitor.look(|| Some((subscriber.stations().matched().ok()?, Vec::new())));
+        let topic = |(index, samples): (usize, u64)| TopicFacts {
+            samples,
+            matched: monitor.matched(index),
+            has_backlog: None,
+        };
+        let stations = subscriber.stations();
+        let facts = BusFacts {
+            topics: received.into_iter().enumerate().map(topic).collect(),
+            counts: vec![
+                ("duplicate_samples", duplicates),
+                ("unreadable_samples", stations.unreadable()),
+                ("refused_echoes", stations.echoes_refused()),
+            ],
+            publishers: publishers.iter().map(publisher_state).collect(),
+        };
+        monitor.publish(facts);
+    }
+}
+
+fn publisher_state(publisher: &FromPublisher) -> PublisherState {
+    PublisherState {
+        standing: match publisher.standing {
+            Standing::Present => "present",
+            Standing::Done { .. } => "done",
+            Standing::Stopped { .. } => "stopped",
+            Standing::Gone => "gone",
+        },
+        received_samples: publisher.received(),
+        written_samples: publisher.written(),
+        lost_samples: publisher.lost,
+        missing_samples: publisher.holes,
+        last_values: publisher.last_values,
+        duplicate_samples: publisher.duplicates,
     }
 }

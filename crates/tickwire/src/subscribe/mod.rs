@@ -10,7 +10,7 @@ use crate::console::tell;
 use crate::distribution::{DeliveryArgs, Latencies, refused};
 use crate::failure::{Failure, Outcome};
 use crate::files;
-use crate::options::{self, MetricsArgs, TemplateArgs};
+use crate::options::{self, MetricsArgs, MonitorArgs, TemplateArgs};
 use crate::output;
 use crate::units::Span;
 use metrics::SubscribeMetrics;
@@ -94,6 +94,8 @@ pub struct SubscribeArgs {
     cpu: Option<usize>,
     #[command(flatten)]
     metrics: MetricsArgs,
+    #[command(flatten)]
+    monitor: MonitorArgs,
     /// Write counters and times to this file as JSON; with - to standard output, without the table.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -162,6 +164,11 @@ pub fn run(args: &SubscribeArgs) -> Result<Outcome, Failure> {
     };
     let exporter = args.metrics.serve(subscription.metrics.all())?;
     let chosen = transport::choose(args.transport, &args.delivery, &subscription.sets)?;
+    let mut builder = args.monitor.builder("subscribe");
+    if let Some(builder) = &mut builder {
+        subscription.metrics.tell_monitor(builder, chosen.name(), &subscription.sets);
+    }
+    let monitor = args.monitor.serve(builder, subscription.metrics.all().routes())?;
     let is_echoing = !args.no_echo && !chosen.is_of_another_user();
     let text = match is_echoing || args.no_echo {
         true => format!("Subscribed {chosen}; waiting for samples."),
@@ -180,7 +187,7 @@ pub fn run(args: &SubscribeArgs) -> Result<Outcome, Failure> {
         }
     };
     report.write(args.json.as_deref(), args.show)?;
-    drop(exporter);
+    drop((exporter, monitor));
     recorded?;
     Ok(Outcome::flawed_if(report.is_flawed()))
 }
@@ -290,7 +297,7 @@ impl Subscription<'_> {
             for why in subscriber.take_refusals() {
                 tracing::warn!("{why}");
             }
-            self.metrics.publish(subscriber.ledger(), &self.latencies);
+            self.metrics.publish(subscriber, &self.latencies);
             let is_over = subscriber.is_over() && !self.args.stay && count == 0;
             if self.stop.is_set() || is_over {
                 break;

@@ -30,6 +30,15 @@ pub enum Chosen {
 }
 
 impl Chosen {
+    /// What the monitor calls it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            #[cfg(feature = "dds")]
+            Self::Dds { .. } => "DDS",
+            Self::Shm(_) => "shared memory",
+        }
+    }
+
     /// True if the channels belong to another user, in whose directory this process cannot write.
     pub fn is_of_another_user(&self) -> bool {
         match self {

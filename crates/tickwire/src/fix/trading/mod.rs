@@ -12,3 +12,4 @@ pub mod server;
 mod sessions;
 pub mod soak;
 mod times;
+mod watch;

@@ -4,15 +4,14 @@ use super::order::OrderRoom;
 use super::report::{Ids, reports};
 use super::sessions::SessionArgs;
 use super::times::Codec;
+use super::watch::{MESSAGES_MAX, SessionMonitor};
 use crate::failure::{Failure, Outcome};
-use crate::options::{AdminArgs, MonitorArgs, ServedMonitor};
+use crate::options::{AdminArgs, AdminToken, MonitorArgs, ServedMonitor};
 use clap::Args;
 use hdrhistogram::Histogram;
-use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
 use tickwire_fix::BusinessRejectReason;
 use tickwire_fix_engine::{
     AcceptorOptions, Access, Application, BoxStore, Engine, FixMetrics, Rate, Refused, SessionKey,
@@ -78,8 +77,8 @@ pub struct Server {
     answers: Histogram<u64>,
     answer_times: Distribution,
     all_metrics: Metrics,
-    /// Session states for the monitor, if there is one.
-    shown: Option<Arc<Mutex<Value>>>,
+    /// Tells the monitor of the sessions, if there is one.
+    watch: Option<SessionMonitor>,
     /// Serves metrics until dropped.
     _exporter: Option<HttpServer>,
 }
@@ -115,7 +114,10 @@ impl Application for Server {
         histogram::record(&mut self.answers, monotonic_ns().saturating_sub(started));
     }
 
-    fn handle_session_event(&mut self, _: SessionKey, notice: &SessionEvent) {
+    fn handle_session_event(&mut self, key: SessionKey, notice: &SessionEvent) {
+        if let Some(watch) = &mut self.watch {
+            watch.event(key, notice);
+        }
         match (notice, &self.once) {
             (SessionEvent::Disconnect(DisconnectReason::LoggedOut { .. }), Some(stop)) => {
                 stop.set()
@@ -146,9 +148,8 @@ impl Application for Server {
     fn handle_turn(&mut self, sessions: &mut Sessions, now: Now) -> Option<u64> {
         if self.metrics.publish(sessions, now.steady_ns) {
             self.answer_times.publish(&self.answers);
-            // While the monitor reads the states, they are not updated.
-            if let Some(mut shown) = self.shown.as_ref().and_then(|shown| shown.try_lock().ok()) {
-                *shown = sessions.to_json();
+            if let Some(watch) = &mut self.watch {
+                watch.publish(sessions, now.steady_ns);
             }
         }
         None
@@ -237,7 +238,7 @@ impl Server {
             answers: histogram::latency(),
             answer_times: metrics.distribution("fix_answer", help, &[]),
             all_metrics: metrics.clone(),
-            shown: None,
+            watch: None,
             _exporter: session.metrics.serve(&metrics)?,
         };
         Engine::new(session.engine_options(), server)
@@ -257,15 +258,19 @@ impl Server {
 fn monitor(
     args: &MonitorArgs,
     engine: &mut Engine<Server>,
+    token: Option<&AdminToken>,
 ) -> Result<Option<ServedMonitor>, Failure> {
-    let Some(mut builder) = args.builder("fix server") else { return Ok(None) };
-    let administration = engine.handle().admin_routes(args.administration_token()?);
+    let Some((mut builder, token)) = args.builder("fix server").zip(token) else {
+        return Ok(None);
+    };
+    let administration = engine.handle().admin_routes(token.token().clone());
+    args.administer(&mut builder, administration, token)?;
+    engine.sessions_mut().keep_tails(MESSAGES_MAX);
     let server = engine.application_mut();
-    let shown = Arc::new(Mutex::new(json!({"sessions": [], "refused_connections": {}})));
-    server.shown = Some(shown.clone());
-    builder.set_fix(Box::new(move || shown.lock().unwrap_or_else(PoisonError::into_inner).clone()));
-    let others = server.all_metrics.routes().merge(administration);
-    args.serve(Some(builder), others)
+    let watch = server.watch.insert(SessionMonitor::default());
+    builder.set_fix(watch.panel());
+    let metrics = server.all_metrics.routes();
+    args.serve(Some(builder), metrics)
 }
 
 /// Runs `tickwire fix server`.
@@ -279,14 +284,15 @@ pub fn run(args: &ServerArgs) -> Result<Outcome, Failure> {
         kept_max: None,
     };
     let once = args.once.then(|| stop.clone());
+    let session = &SessionArgs { is_watched: args.monitor.is_wanted(), ..args.session.clone() };
     let (mut engine, addresses) = match &args.config {
         None => {
-            let (engine, address) = Server::listen(&plan, &args.session, once)?;
+            let (engine, address) = Server::listen(&plan, session, once)?;
             (engine, vec![address])
         }
         Some(path) => {
-            let mut engine = Server::engine(args.seed, &args.session, once)?;
-            let addresses = args.session.configure(&mut engine, path, Role::Acceptor)?.addresses;
+            let mut engine = Server::engine(args.seed, session, once)?;
+            let addresses = session.configure(&mut engine, path, Role::Acceptor)?.addresses;
             (engine, addresses)
         }
     };
@@ -295,8 +301,9 @@ pub fn run(args: &ServerArgs) -> Result<Outcome, Failure> {
         writeln!(out, "listening on {address}")?;
     }
     out.flush()?;
-    let _administration = args.admin.serve(&engine.handle())?;
-    let _monitor = monitor(&args.monitor, &mut engine)?;
+    let token = args.admin.token(args.monitor.is_wanted())?;
+    let _administration = args.admin.serve(&engine.handle(), token.as_ref())?;
+    let _monitor = monitor(&args.monitor, &mut engine, token.as_ref())?;
     engine.run(&stop).map_err(|error| Failure::Usage(error.to_string()))?;
     let mut codec = Codec::default();
     for session in engine.sessions().keys().filter_map(|key| engine.sessions().session(key)) {

@@ -37,6 +37,9 @@ pub struct SessionArgs {
     /// Heartbeat interval (HeartBtInt), in whole seconds
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = whole_seconds)]
     pub heartbeat: u32,
+    /// Whether the last messages are kept for the monitor.
+    #[arg(skip)]
+    pub is_watched: bool,
 }
 
 /// When a commit waits for the disk.
@@ -62,6 +65,7 @@ impl SessionArgs {
         config.heartbeat_s = self.heartbeat;
         config.reset_on_logon = self.store.is_none();
         config.codec_clock = Some(monotonic_ns);
+        config.log_messages = self.is_watched;
         if self.validate {
             config.dictionaries = Some(dictionaries::shipped(BeginString::Fix42)?);
         }

@@ -1,0 +1,62 @@
+// The token of a monitor that has one: from the address or a dialog, kept for this tab.
+
+import { h, text } from "./dom.js";
+
+// It comes behind the # of the address, which no browser sends to anybody.
+function given() {
+  const found = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (found) {
+    sessionStorage.setItem("token", found);
+    history.replaceState(null, "", location.pathname + location.search);
+  }
+  return sessionStorage.getItem("token");
+}
+let token = given();
+/** The question that is open; all streams wait for the same answer. */
+let question;
+
+/** The token that requests show now. */
+export const current = () => token;
+
+/** Headers of a request, with the token if there is one. */
+export const headers = (more) => (token ? { ...more, Authorization: `Bearer ${token}` } : { ...more });
+
+/** Waits until there is another token than `refused`. The user may cancel the dialog and open it again by the button. */
+export function another(refused) {
+  if (token !== refused) return Promise.resolve();
+  question ??= new Promise((resolve) => {
+    const button = document.getElementById("token");
+    const ask = () => open(refused !== null, (given) => {
+      token = given;
+      sessionStorage.setItem("token", token);
+      question = undefined;
+      button.hidden = true;
+      resolve();
+    });
+    button.hidden = false;
+    button.onclick = ask;
+    ask();
+  });
+  return question;
+}
+
+function open(isWrong, take) {
+  const input = h("input", { type: "password", autocomplete: "off", required: true });
+  const error = h("p", { class: "error", role: "alert" });
+  const dialog = h("dialog", { "aria-label": "Token of this monitor" },
+    h("form", { submit: (event) => {
+      event.preventDefault();
+      dialog.close();
+      take(input.value.trim());
+    } },
+    h("h2", {}, "This monitor needs its token"),
+    h("label", { class: "field" }, "Token", input),
+    error,
+    h("div", { class: "tools" },
+      h("button", { class: "action primary", type: "submit" }, "Show the monitor"),
+      h("button", { class: "action", type: "button", click: () => dialog.close() }, "Cancel"))));
+  if (isWrong) text(error, "The server did not take the token that was given.");
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}

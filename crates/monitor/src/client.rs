@@ -1,0 +1,122 @@
+//! Requests to the API of a running monitor.
+
+use std::error::Error;
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::body::{Body, to_bytes};
+use axum::http::request::Builder;
+use axum::http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tickwire_telemetry::http::Token;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// Longest answer that is read whole.
+const ANSWER_BYTES_MAX: usize = 32 << 20;
+/// How long a connection, and the head of an answer, may take.
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Where a monitor serves.
+#[derive(Clone, Debug)]
+pub struct MonitorTarget {
+    /// Its address.
+    pub address: SocketAddr,
+    /// The token that requests show.
+    pub token: Option<Token>,
+}
+
+/// Why a monitor did not answer, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unanswered(String);
+
+impl fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for Unanswered {}
+
+impl MonitorTarget {
+    /// Returns the JSON of `path`.
+    ///
+    /// # Errors
+    /// The monitor cannot be reached, refuses, or answers something else than JSON of at most 32 MiB.
+    pub async fn get(&self, path: &str) -> Result<Value, Unanswered> {
+        self.ask(Request::get(path), Body::empty()).await
+    }
+
+    /// Sends JSON to `path` and returns the JSON of the answer.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub async fn post(&self, path: &str, body: &Value) -> Result<Value, Unanswered> {
+        let request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
+        self.ask(request, Body::from(body.to_string())).await
+    }
+
+    async fn ask(&self, request: Builder, body: Body) -> Result<Value, Unanswered> {
+        let failed = |text: String| Unanswered(format!("{}: {text}", self.address));
+        let request = request.body(body).map_err(|error| failed(error.to_string()))?;
+        let path = request.uri().to_string();
+        let failed = |text: String| Unanswered(format!("{}{path}: {text}", self.address));
+        let response = self.send(request).await?;
+        let status = response.status();
+        let body = timeout(TIMEOUT, to_bytes(response.into_body(), ANSWER_BYTES_MAX)).await;
+        let body = body.map_err(|_| failed(format!("no whole answer within {TIMEOUT:?}")))?;
+        let body = body.map_err(|error| failed(error.to_string()))?;
+        let value: Result<Value, _> = serde_json::from_slice(&body);
+        match (status, value) {
+            (StatusCode::OK, Ok(value)) => Ok(value),
+            (StatusCode::OK, Err(error)) => Err(failed(format!("no JSON: {error}"))),
+            (status, value) => {
+                let value = value.unwrap_or_default();
+                let text = value["error"].as_str().unwrap_or_default();
+                Err(failed(format!("{status}: {text}")))
+            }
+        }
+    }
+
+    /// Sends a request as it is, but for `Host` and, unless it shows one, the token. Returns the answer, whose body is read
+    /// as its reader asks for it.
+    ///
+    /// # Errors
+    /// The monitor cannot be reached, or does not answer in time.
+    pub(crate) async fn send(
+        &self,
+        mut request: Request<Body>,
+    ) -> Result<Response<Body>, Unanswered> {
+        let failed = |text: String| Unanswered(format!("{}: {text}", self.address));
+        let headers = request.headers_mut();
+        let host = HeaderValue::from_str(&self.address.to_string());
+        headers.insert(header::HOST, host.map_err(|error| failed(error.to_string()))?);
+        if let (Some(token), false) = (&self.token, headers.contains_key(header::AUTHORIZATION)) {
+            let shown = HeaderValue::from_str(&format!("Bearer {}", token.expose()));
+            headers
+                .insert(header::AUTHORIZATION, shown.map_err(|error| failed(error.to_string()))?);
+        }
+        // A body is sent at its client's pace; the server that reads it bounds that.
+        let is_short = request.method() == Method::GET;
+        let answered = async {
+            let stream =
+                TcpStream::connect(self.address).await.map_err(|error| error.to_string())?;
+            let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+                .await
+                .map_err(|error: hyper::Error| error.to_string())?;
+            // It ends with the answer.
+            tokio::spawn(connection);
+            sender.send_request(request).await.map_err(|error| error.to_string())
+        };
+        let answered = match is_short {
+            true => timeout(TIMEOUT, answered)
+                .await
+                .unwrap_or_else(|_| Err(format!("no answer within {TIMEOUT:?}"))),
+            false => answered.await,
+        };
+        answered.map(|response| response.map(Body::new)).map_err(failed)
+    }
+}

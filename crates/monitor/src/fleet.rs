@@ -1,0 +1,280 @@
+//! Several processes on one page: their APIs are read and passed on.
+
+use std::fmt::Display;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::extract::{Path as PathPiece, Request, State};
+use axum::http::{HeaderName, StatusCode, Uri, header};
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any, get};
+use axum::{Json, Router};
+use futures_util::future::join_all;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tickwire_telemetry::http::Token;
+use tokio::sync::Mutex;
+
+use crate::assets;
+use crate::client::MonitorTarget;
+use crate::guard::{add_headers, check_site};
+use crate::requests::refused;
+
+/// Most processes of a file.
+const PROCESSES_MAX: usize = 64;
+/// How long what processes said counts as new.
+const FRESH: Duration = Duration::from_millis(500);
+/// What is passed on, by the start of the path.
+const PASSED_ON: [&str; 6] = ["/api/v1/", "/metrics", "/health", "/ready", "/build", "/sessions"];
+/// What is passed on to be administered: the process checks the token of the request itself.
+const ADMINISTRATION: &str = "/sessions";
+/// Headers that are passed on.
+const HEADERS: [HeaderName; 2] = [header::CONTENT_TYPE, header::CONTENT_LENGTH];
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ConfigFile {
+    process: Vec<ConfigProcess>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ConfigProcess {
+    name: String,
+    address: SocketAddr,
+    token_file: Option<PathBuf>,
+}
+
+/// A process with a monitor of its own.
+#[derive(Clone, Debug)]
+pub struct FleetProcess {
+    /// What it is called on the page.
+    pub name: String,
+    /// Where its monitor serves.
+    pub target: MonitorTarget,
+}
+
+/// Reads a configuration, whose token files are relative to `directory`.
+///
+/// # Errors
+/// What is wrong with it, in words, with the line where there is one.
+pub fn read_fleet(text: &str, directory: &Path) -> Result<Vec<FleetProcess>, String> {
+    let file: ConfigFile = toml::from_str(text).map_err(|error| error.to_string())?;
+    if file.process.is_empty() || file.process.len() > PROCESSES_MAX {
+        return Err(format!("there must be 1 to {PROCESSES_MAX} [[process]] tables"));
+    }
+    let mut processes: Vec<FleetProcess> = Vec::new();
+    for ConfigProcess { name, address, token_file } in file.process {
+        let failed = |text: &dyn Display| format!("process \"{name}\": {text}");
+        let is_plain =
+            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+        if name.is_empty() || !name.bytes().all(is_plain) || name.starts_with('.') {
+            return Err(failed(
+                &"a name has letters, digits, - _ and . alone, and begins with no .",
+            ));
+        }
+        if processes.iter().any(|known| known.name == name) {
+            return Err(failed(&"the name is there twice"));
+        }
+        let token = token_file.map(|path| Token::of_file(&directory.join(path)));
+        let token = token.transpose().map_err(|error| failed(&error))?;
+        if !address.ip().is_loopback() && token.is_some() {
+            tracing::warn!("process {name}: its token travels in plain text to {address}");
+        }
+        processes.push(FleetProcess { name, target: MonitorTarget { address, token } });
+    }
+    Ok(processes)
+}
+
+/// What processes said at a moment.
+type FleetSummary = Option<(Instant, Arc<Value>)>;
+
+struct Fleet {
+    processes: Vec<FleetProcess>,
+    summary: Mutex<FleetSummary>,
+}
+
+impl Fleet {
+    /// What all processes say, asked for together; kept for a moment, so that many clients ask once.
+    async fn summary(&self) -> Arc<Value> {
+        let mut known = self.summary.lock().await;
+        if let Some((at, summary)) = &*known
+            && at.elapsed() < FRESH
+        {
+            return summary.clone();
+        }
+        let ask = |process: &FleetProcess| {
+            let FleetProcess { name, target } = process.clone();
+            async move { summary_of(&name, &target).await }
+        };
+        let processes = join_all(self.processes.iter().map(ask)).await;
+        let summary = Arc::new(json!({ "processes": processes }));
+        *known = Some((Instant::now(), summary.clone()));
+        summary
+    }
+}
+
+/// What a process says, in short.
+async fn summary_of(name: &str, target: &MonitorTarget) -> Value {
+    let address = target.address.to_string();
+    match target.get("/api/v1/state").await {
+        Ok(state) => {
+            let channel = |channel: &Value| {
+                let stale = channel["books"]["stale"].as_object();
+                let stale: u64 =
+                    stale.into_iter().flat_map(|of| of.values()).filter_map(Value::as_u64).sum();
+                json!({
+                    "name": channel["name"],
+                    "status": channel["status"],
+                    "messages_per_second": channel["messages_per_second"],
+                    "declared_gaps": channel["declared_gaps"],
+                    "missing_seq_nums": channel["missing_seq_nums"],
+                    "fresh": channel["books"]["fresh"],
+                    "stale": stale,
+                })
+            };
+            let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+            let sessions = list(&state["fix"]["sessions"]);
+            let logged_on = sessions.iter().filter(|of| of["state"] == "logged_on").count();
+            json!({
+                "name": name,
+                "address": address,
+                "error": null,
+                "command": state["process"]["command"],
+                "version": state["process"]["version"],
+                "pid": state["process"]["pid"],
+                "uptime_ms": state["process"]["uptime_ms"],
+                "not_ready": state["process"]["not_ready"],
+                "channels": list(&state["channels"]).iter().map(channel).collect::<Vec<_>>(),
+                "sessions": sessions.len(),
+                "logged_on": logged_on,
+                "bus": state["bus"]["role"],
+            })
+        }
+        Err(error) => {
+            json!({"name": name, "address": address, "error": error.to_string(), "not_ready": [], "channels": []})
+        }
+    }
+}
+
+type FleetContext = State<Arc<Fleet>>;
+
+/// `GET /api/v1/processes`.
+async fn processes(State(fleet): FleetContext) -> Json<Value> {
+    Json((*fleet.summary().await).clone())
+}
+
+/// `GET /ready`: whether all processes answer and are ready.
+async fn ready(State(fleet): FleetContext) -> Response {
+    let summary = fleet.summary().await;
+    let mut reasons = Vec::new();
+    for process in summary["processes"].as_array().into_iter().flatten() {
+        let name = process["name"].as_str().unwrap_or_default();
+        let own = process["not_ready"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let texts = process["error"].as_str().into_iter().chain(own);
+        reasons.extend(texts.map(|text| format!("{name}: {text}")));
+    }
+    let status = if reasons.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, Json(json!({"ready": reasons.is_empty(), "reasons": reasons}))).into_response()
+}
+
+/// `GET /health`: this process runs; of the others `/ready` tells.
+async fn health() -> Json<Value> {
+    Json(json!({"healthy": true, "reasons": []}))
+}
+
+/// Passes a request for a process on to it, and its answer back.
+async fn pass_on(
+    State(fleet): FleetContext,
+    PathPiece((name, _)): PathPiece<(String, String)>,
+    request: Request,
+) -> Response {
+    let Some(process) = fleet.processes.iter().find(|process| process.name == name) else {
+        return refused(StatusCode::NOT_FOUND, "no such process: see /api/v1/processes");
+    };
+    let (parts, body) = request.into_parts();
+    // As it was written: what is decoded here may not be what the process decodes.
+    let whole = parts.uri.path_and_query().map_or("", |whole| whole.as_str());
+    let rest = whole.strip_prefix("/p/").and_then(|rest| rest.split_once('/'));
+    let path = rest.map(|(_, path)| format!("/{path}")).unwrap_or_default();
+    let is_passed_on = PASSED_ON.iter().any(|start| path.starts_with(start));
+    let uri = path.parse::<Uri>().ok().filter(|_| is_passed_on && !path.contains(".."));
+    let Some(uri) = uri else {
+        return refused(StatusCode::NOT_FOUND, "the API of a process is behind /p/NAME/api/v1/");
+    };
+    let mut sent = Request::new(body);
+    *sent.uri_mut() = uri;
+    *sent.method_mut() = parts.method;
+    for name in HEADERS {
+        if let Some(value) = parts.headers.get(&name) {
+            sent.headers_mut().insert(name, value.clone());
+        }
+    }
+    if path.starts_with(ADMINISTRATION)
+        && let Some(token) = parts.headers.get(header::AUTHORIZATION)
+    {
+        sent.headers_mut().insert(header::AUTHORIZATION, token.clone());
+    }
+    match process.target.send(sent).await {
+        Ok(answer) => {
+            let kind = answer.headers().get(header::CONTENT_TYPE).cloned();
+            let mut response = (answer.status(), answer.into_body()).into_response();
+            if let Some(kind) = kind {
+                response.headers_mut().insert(header::CONTENT_TYPE, kind);
+            }
+            response
+        }
+        Err(error) => refused(StatusCode::BAD_GATEWAY, error.to_string()),
+    }
+}
+
+/// Returns the page over several processes. With a token, whatever tells something of them asks for it; FIX administration
+/// asks for that of the process.
+pub fn fleet_routes(processes: Vec<FleetProcess>, token: Option<Token>) -> Router {
+    let fleet = Arc::new(Fleet { processes, summary: Mutex::new(None) });
+    let told = Router::new()
+        .route("/api/v1/processes", get(self::processes))
+        .route("/ready", get(ready))
+        .route("/health", get(health))
+        .route("/p/{name}/{*path}", any(pass_on));
+    let told = match token {
+        Some(token) => told.route_layer(from_fn_with_state(token, Token::check)),
+        None => told,
+    };
+    // The process itself asks for the token.
+    let administration = Router::new().route("/p/{name}/sessions/{*path}", any(pass_on));
+    told.merge(administration)
+        .with_state(fleet)
+        .route_layer(from_fn(check_site))
+        .route("/", get(assets::page))
+        .route("/assets/{name}", get(assets::asset))
+        .layer(from_fn(add_headers))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_names_processes_and_what_is_wrong() {
+        let read = |text: &str| read_fleet(text, Path::new("."));
+        let good = "[[process]]\nname = \"feed-a\"\naddress = \"127.0.0.1:9100\"\n";
+        let processes = read(good).unwrap();
+        assert_eq!((processes.len(), processes[0].target.address.port()), (1, 9100));
+        for (text, wanted) in [
+            ("", "process"),
+            ("[[process]]\nname = \"a\"\n", "address"),
+            ("[[process]]\nname = \"a\"\naddress = \"nowhere\"\n", "line 3"),
+            ("[[process]]\nname = \"a/b\"\naddress = \"127.0.0.1:1\"\n", "letters"),
+            ("[[process]]\nname = \"..\"\naddress = \"127.0.0.1:1\"\n", "letters"),
+            ("[[process]]\nname = \"a\"\naddress = \"127.0.0.1:1\"\ntoken = \"x\"\n", "token"),
+            (format!("{good}{good}").as_str(), "twice"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(wanted), "{error}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What the monitor is told of FIX sessions: rates, events on a time line, and the last messages by name.
+
+use serde_json::{Value, json};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+use tickwire_fix::Tag;
+use tickwire_fix_engine::{SessionKey, Sessions, session_event_text};
+use tickwire_fix_session::SessionEvent;
+use tickwire_fix_text::Versions;
+use tickwire_monitor::{Panel, Rates};
+
+/// Events kept of a session.
+const EVENTS_MAX: usize = 64;
+/// Sessions whose events are kept.
+const SESSIONS_MAX: usize = 1_000;
+/// Messages shown of a session.
+pub const MESSAGES_MAX: usize = 16;
+/// Sessions whose messages are shown.
+const SHOWN_MAX: usize = 16;
+/// The delimiter of fields.
+const SOH: u8 = 1;
+/// Time and direction at the start of a line of the message log.
+const DIRECTION_AT: usize = 28;
+
+/// The last lines of the message logs, by the name of the session.
+type LogTails = HashMap<String, Vec<Box<[u8]>>>;
+
+/// What the engine's thread hands over.
+#[derive(Default)]
+struct PanelFacts {
+    sessions: Value,
+    lines: LogTails,
+}
+
+#[derive(Default)]
+struct SessionActivity {
+    rates: Rates,
+    events: VecDeque<Value>,
+}
+
+/// Watches the sessions of an engine, on its thread.
+#[derive(Default)]
+pub struct SessionMonitor {
+    shown: Arc<Mutex<PanelFacts>>,
+    sessions: HashMap<SessionKey, SessionActivity>,
+    events: u64,
+}
+
+fn unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl SessionMonitor {
+    /// What tells the monitor.
+    pub fn panel(&self) -> Panel {
+        let shown = self.shown.clone();
+        let decoder = Mutex::new(TailDecoder::default());
+        Box::new(move || {
+            let shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut decoder = decoder.lock().unwrap_or_else(PoisonError::into_inner);
+            decoder.decoded(&shown)
+        })
+    }
+
+    /// Keeps an event.
+    pub fn event(&mut self, key: SessionKey, event: &SessionEvent) {
+        let Some((_, kind, text)) = session_event_text(event) else { return };
+        if self.sessions.len() >= SESSIONS_MAX && !self.sessions.contains_key(&key) {
+            return;
+        }
+        self.events += 1;
+        let events = &mut self.sessions.entry(key).or_default().events;
+        if events.len() == EVENTS_MAX {
+            events.pop_front();
+        }
+        events
+            .push_back(json!({"id": self.events, "at_ms": unix_ms(), "kind": kind, "text": text}));
+    }
+
+    /// Hands over the sessions as they are at `now_ns` of the steady clock. While the monitor reads, it keeps what it has.
+    pub fn publish(&mut self, sessions: &Sessions, now_ns: u64) {
+        let Ok(mut shown) = self.shown.try_lock() else { return };
+        let mut value = sessions.to_json();
+        let all = value["sessions"].as_array_mut().into_iter().flatten();
+        let keys = sessions.keys().filter(|key| sessions.session(*key).is_some());
+        shown.lines.clear();
+        for (object, key) in all.zip(keys) {
+            let watched = self.sessions.entry(key).or_default();
+            let count = |name: &str| object["counters"][name].as_u64().unwrap_or(0);
+            watched.rates.note(now_ns, vec![count("received"), count("sent")]);
+            object["received_per_second"] = watched.rates.of(0).into();
+            object["sent_per_second"] = watched.rates.of(1).into();
+            object["events"] = watched.events.iter().rev().cloned().collect();
+            if shown.lines.len() < SHOWN_MAX {
+                let name = object["name"].as_str().unwrap_or_default().to_owned();
+                shown.lines.insert(name, sessions.tail(key).map(Into::into).collect());
+            }
+        }
+        self.sessions.retain(|key, _| sessions.session(*key).is_some());
+        shown.sessions = value;
+    }
+}
+
+/// Decodes messages by name, each once.
+#[derive(Default)]
+struct TailDecoder {
+    versions: Versions,
+    known: HashMap<Box<[u8]>, Value>,
+}
+
+impl TailDecoder {
+    fn decoded(&mut self, shown: &PanelFacts) -> Value {
+        let mut sessions = shown.sessions.clone();
+        if sessions.is_null() {
+            return json!({"sessions": [], "refused_connections": {}});
+        }
+        let mut known = HashMap::new();
+        for object in sessions["sessions"].as_array_mut().into_iter().flatten() {
+            let lines = object["name"].as_str().and_then(|name| shown.lines.get(name));
+            let messages = lines.into_iter().flatten().rev().map(|line| {
+                let decoded = self.known.remove(line);
+                let decoded = decoded.unwrap_or_else(|| decode_line(&self.versions, line));
+                known.insert(line.clone(), decoded.clone());
+                decoded
+            });
+            object["messages"] = messages.collect();
+        }
+        self.known = known;
+        sessions
+    }
+}
+
+/// A line of the message log with the names of its fields.
+fn decode_line(versions: &Versions, line: &[u8]) -> Value {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let time = text(line.get(..DIRECTION_AT - 1).unwrap_or_default());
+    let is_received = line.get(DIRECTION_AT) == Some(&b'<');
+    let message = line.get(DIRECTION_AT + 2..).unwrap_or_default();
+    let message = message.strip_suffix(b"\n").unwrap_or(message);
+    let fields: Vec<(u32, &[u8])> = message
+        .split(|byte| *byte == SOH)
+        .filter_map(|field| {
+            let at = field.iter().position(|byte| *byte == b'=')?;
+            let tag = std::str::from_utf8(&field[..at]).ok()?.parse().ok()?;
+            Some((tag, &field[at + 1..]))
+        })
+        .collect();
+    let value_of = |wanted: u32| {
+        fields.iter().find(|(tag, _)| *tag == wanted).map_or(&[][..], |(_, value)| *value)
+    };
+    let names = versions.names_of(value_of(8), None);
+    let msg_type = value_of(35);
+    let named = |(tag, value): &(u32, &[u8])| {
+        let name = names.field(Tag(*tag)).map_or("", |field| field.name());
+        json!([tag, name, text(value)])
+    };
+    json!({
+        "time": time,
+        "direction": if is_received { "in" } else { "out" },
+        "msg_type": text(msg_type),
+        "name": names.message(msg_type).map_or("", |message| message.name()),
+        "seq_num": text(value_of(34)),
+        "is_resent": value_of(43) == b"Y",
+        "fields": fields.iter().map(named).collect::<Vec<_>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_log_is_decoded_by_name() {
+        let line = b"20240305-08:00:00.123456789 < 8=FIX.4.2\x019=5\x0135=2\x0134=7\x0143=Y\x017=3\x0116=0\x0110=000\x01\n";
+        let decoded = decode_line(&Versions::default(), line);
+        assert_eq!(
+            (&decoded["time"], &decoded["direction"], &decoded["name"], &decoded["seq_num"]),
+            (
+                &json!("20240305-08:00:00.123456789"),
+                &json!("in"),
+                &json!("ResendRequest"),
+                &json!("7")
+            )
+        );
+        assert_eq!(decoded["is_resent"], true);
+        assert_eq!(decoded["fields"][5], json!([7, "BeginSeqNo", "3"]));
+        // What is cut short or no message is shown as far as it goes.
+        assert_eq!(decode_line(&Versions::default(), b"")["fields"], json!([]));
+    }
+}

@@ -1,0 +1,341 @@
+//! The state of the screen.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+use serde_json::Value;
+
+use crate::fields::{list, span, text};
+use crate::views;
+
+/// Lines by which a page moves.
+const PAGE: usize = 10;
+
+/// What is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// Channels with their lines, gaps, times and events.
+    Feed,
+    /// Instruments with best prices, and the ladder of one.
+    Books,
+    /// The last packets, and one explained.
+    Packets,
+    /// FIX sessions.
+    Fix,
+    /// Topics.
+    Topics,
+}
+
+impl View {
+    const ALL: [Self; 5] = [Self::Feed, Self::Books, Self::Packets, Self::Fix, Self::Topics];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Feed => "Feed",
+            Self::Books => "Books",
+            Self::Packets => "Packets",
+            Self::Fix => "FIX",
+            Self::Topics => "Topics",
+        }
+    }
+}
+
+/// A key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keystroke {
+    /// A character.
+    Character(char),
+    /// Removes the last character of a search.
+    Backspace,
+    /// One line up.
+    Up,
+    /// One line down.
+    Down,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+    /// The next view.
+    Next,
+    /// The view before.
+    Previous,
+    /// Opens what is chosen.
+    Enter,
+    /// Closes what is open.
+    Escape,
+    /// Leaves.
+    Quit,
+}
+
+/// What is asked for beside the state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ApiQuery {
+    /// A path of the API.
+    pub(crate) detail: Option<String>,
+}
+
+/// What the API said.
+#[derive(Debug)]
+pub(crate) enum ApiAnswer {
+    State(Result<Value, String>),
+    Detail { path: String, answer: Result<Value, String> },
+}
+
+/// The state of the screen.
+#[derive(Debug)]
+pub struct App {
+    address: String,
+    pub(crate) view: View,
+    pub(crate) state: Value,
+    /// Books, packets or a packet explained, as the view wants.
+    pub(crate) detail: Value,
+    /// Why there is no answer.
+    error: Option<String>,
+    /// The line that is chosen.
+    pub(crate) chosen: usize,
+    /// The channel that books and packets are of.
+    pub(crate) channel: usize,
+    pub(crate) search: String,
+    is_typing: bool,
+    /// The packet that is explained.
+    pub(crate) packet: Option<u64>,
+    is_over: bool,
+}
+
+impl App {
+    /// An empty screen of the process at an address.
+    pub fn new(address: String) -> Self {
+        Self {
+            address,
+            view: View::Feed,
+            state: Value::Null,
+            detail: Value::Null,
+            error: None,
+            chosen: 0,
+            channel: 0,
+            search: String::new(),
+            is_typing: false,
+            packet: None,
+            is_over: false,
+        }
+    }
+
+    /// Whether the user left.
+    pub const fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Shows this state from now on.
+    pub fn set_state(&mut self, state: Value) {
+        self.take(ApiAnswer::State(Ok(state)));
+    }
+
+    /// Shows what the API answered to the path that the view asks for.
+    pub fn set_detail(&mut self, detail: Value) {
+        self.detail = detail;
+    }
+
+    /// The path that the view asks for beside the state.
+    pub fn detail_path(&self) -> Option<String> {
+        let channel = &list(&self.state["channels"]).get(self.channel)?["name"];
+        let channel = encoded(channel.as_str()?);
+        match self.view {
+            View::Feed | View::Fix | View::Topics => None,
+            View::Books => {
+                let search = encoded(&self.search);
+                let watch = self.chosen_instrument().map(|index| format!("&watch={index}"));
+                let watch = watch.unwrap_or_default();
+                Some(format!("/api/v1/books?channel={channel}&search={search}&limit=200{watch}"))
+            }
+            View::Packets => Some(match self.packet {
+                Some(id) => format!("/api/v1/packets/{id}?channel={channel}"),
+                None => format!("/api/v1/packets?channel={channel}"),
+            }),
+        }
+    }
+
+    pub(crate) fn wanted(&self) -> ApiQuery {
+        ApiQuery { detail: self.detail_path() }
+    }
+
+    fn chosen_instrument(&self) -> Option<u64> {
+        list(&self.detail["books"]).get(self.chosen)?["instrument"].as_u64()
+    }
+
+    pub(crate) fn take(&mut self, answer: ApiAnswer) {
+        match answer {
+            ApiAnswer::State(Ok(state)) => (self.state, self.error) = (state, None),
+            ApiAnswer::State(Err(error)) => self.error = Some(error),
+            // One of a view that was left is of no use.
+            ApiAnswer::Detail { path, .. } if Some(&path) != self.detail_path().as_ref() => {}
+            ApiAnswer::Detail { answer: Ok(detail), .. } => self.detail = detail,
+            ApiAnswer::Detail { answer: Err(error), .. } => {
+                self.detail = serde_json::json!({ "error": error });
+            }
+        }
+        self.chosen = self.chosen.min(self.lines().saturating_sub(1));
+    }
+
+    /// Lines of the view's list.
+    fn lines(&self) -> usize {
+        match self.view {
+            View::Feed => list(&self.state["channels"]).len(),
+            View::Books => list(&self.detail["books"]).len(),
+            View::Packets if self.packet.is_some() => views::explained_lines(&self.detail),
+            View::Packets => list(&self.detail["packets"]).len(),
+            View::Fix => list(&self.state["fix"]["sessions"]).len(),
+            View::Topics => list(&self.state["bus"]["topics"]).len(),
+        }
+    }
+
+    fn show(&mut self, view: View) {
+        if self.view != view {
+            (self.view, self.chosen, self.packet, self.detail) = (view, 0, None, Value::Null);
+        }
+    }
+
+    /// Takes a key.
+    pub fn press(&mut self, key: Keystroke) {
+        if self.is_typing {
+            return self.search_by(key);
+        }
+        let at = View::ALL.iter().position(|view| *view == self.view).unwrap_or(0);
+        let count = View::ALL.len();
+        let last = self.lines().saturating_sub(1);
+        match key {
+            Keystroke::Quit | Keystroke::Character('q') => self.is_over = true,
+            Keystroke::Character(digit @ '1'..='5') => {
+                let at = digit.to_digit(10).unwrap_or(1) as usize - 1;
+                self.show(View::ALL[at]);
+            }
+            Keystroke::Next => self.show(View::ALL[(at + 1) % count]),
+            Keystroke::Previous => self.show(View::ALL[(at + count - 1) % count]),
+            Keystroke::Up | Keystroke::Character('k') => {
+                self.chosen = self.chosen.saturating_sub(1)
+            }
+            Keystroke::Down | Keystroke::Character('j') => {
+                self.chosen = (self.chosen + 1).min(last)
+            }
+            Keystroke::PageUp => self.chosen = self.chosen.saturating_sub(PAGE),
+            Keystroke::PageDown => self.chosen = (self.chosen + PAGE).min(last),
+            Keystroke::Character('c') => {
+                let channels = list(&self.state["channels"]).len().max(1);
+                self.channel = (self.channel + 1) % channels;
+                (self.chosen, self.packet, self.detail) = (0, None, Value::Null);
+            }
+            Keystroke::Character('/') => {
+                self.show(View::Books);
+                self.is_typing = true;
+            }
+            Keystroke::Enter if self.view == View::Packets && self.packet.is_none() => {
+                let packet = list(&self.detail["packets"]).get(self.chosen);
+                self.packet = packet.and_then(|packet| packet["id"].as_u64());
+                if self.packet.is_some() {
+                    (self.chosen, self.detail) = (0, Value::Null);
+                }
+            }
+            Keystroke::Escape if self.packet.is_some() => {
+                (self.packet, self.chosen, self.detail) = (None, 0, Value::Null);
+            }
+            Keystroke::Character(_)
+            | Keystroke::Backspace
+            | Keystroke::Enter
+            | Keystroke::Escape => {}
+        }
+    }
+
+    fn search_by(&mut self, key: Keystroke) {
+        match key {
+            Keystroke::Character(character) => self.search.push(character),
+            Keystroke::Backspace => drop(self.search.pop()),
+            Keystroke::Escape => (self.search, self.is_typing) = (String::new(), false),
+            Keystroke::Quit => self.is_over = true,
+            _ => self.is_typing = false,
+        }
+        self.chosen = 0;
+    }
+
+    /// Draws the screen.
+    pub fn draw(&self, frame: &mut Frame<'_>) {
+        let rows = [
+            Constraint::Length(1),
+            Constraint::Length(1),
+            Constraint::Min(1),
+            Constraint::Length(1),
+        ];
+        let [tabs, status, body, help] = Layout::vertical(rows).areas(frame.area());
+        frame.render_widget(Paragraph::new(self.tabs()), tabs);
+        frame.render_widget(Paragraph::new(self.status()), status);
+        views::draw(self, frame, body);
+        frame.render_widget(Paragraph::new(self.help()).style(views::quiet()), help);
+    }
+
+    fn tabs(&self) -> Line<'static> {
+        let tab = |(index, view): (usize, &View)| {
+            let style = match *view == self.view {
+                true => Style::new().add_modifier(Modifier::REVERSED),
+                false => Style::new(),
+            };
+            Span::styled(format!(" {} {} ", index + 1, view.name()), style)
+        };
+        let name = Span::styled("Tickwire ", Style::new().add_modifier(Modifier::BOLD));
+        std::iter::once(name).chain(View::ALL.iter().enumerate().map(tab)).collect()
+    }
+
+    fn status(&self) -> Line<'static> {
+        if let Some(error) = &self.error {
+            return Line::styled(format!("no answer: {error}"), Color::Red);
+        }
+        let process = &self.state["process"];
+        if process.is_null() {
+            return Line::raw(format!("asking {} ...", self.address));
+        }
+        let about = format!(
+            "{} {} at {}, process {}, up {}  ",
+            text(&process["command"]),
+            text(&process["version"]),
+            self.address,
+            process["pid"],
+            span(&process["uptime_ms"]),
+        );
+        let reasons: Vec<&str> =
+            list(&process["not_ready"]).iter().filter_map(Value::as_str).collect();
+        let ready = match reasons.is_empty() {
+            true => Span::styled("ready", Color::Green),
+            false => Span::styled(format!("not ready: {}", reasons.join("; ")), Color::Yellow),
+        };
+        Line::from_iter([Span::raw(about), ready])
+    }
+
+    fn help(&self) -> String {
+        match self.view {
+            _ if self.is_typing => format!("search: {}_  Enter: done, Esc: all", self.search),
+            View::Books => {
+                "1-5: view  up/down: instrument  /: search  c: channel  q: quit".to_owned()
+            }
+            View::Packets if self.packet.is_some() => {
+                "up/down: scroll  Esc: back to the list  q: quit".to_owned()
+            }
+            View::Packets => "1-5: view  up/down  Enter: explain  c: channel  q: quit".to_owned(),
+            View::Feed | View::Fix | View::Topics => {
+                "1-5, Tab: view  up/down: choose  q: quit".to_owned()
+            }
+        }
+    }
+}
+
+/// A text as a value of a query.
+fn encoded(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
+                out.push(char::from(byte))
+            }
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}

@@ -1,0 +1,69 @@
+//! The monitor's views in a terminal.
+//!
+//! [`run`] asks the JSON API of a process that runs with `--monitor` and draws what it says until the user leaves. [`App`]
+//! is the state of the screen: it takes answers and keys, says what to ask for next, and [draws](App::draw) itself on any
+//! backend.
+#![forbid(unsafe_code)]
+
+mod app;
+mod asking;
+mod fields;
+mod views;
+
+pub use app::{App, Keystroke, View};
+
+use std::io;
+use std::time::Duration;
+
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
+use tickwire_monitor::MonitorTarget;
+
+/// How long keys are waited for before answers are looked for.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Shows the process at `target` on this terminal until the user leaves.
+///
+/// # Errors
+/// The terminal cannot be used, or the system makes no thread.
+pub fn run(target: MonitorTarget) -> io::Result<()> {
+    let mut app = App::new(target.address.to_string());
+    let asking = asking::Asking::start(target, app.wanted())?;
+    let mut terminal = ratatui::try_init()?;
+    let outcome = (|| -> io::Result<()> {
+        while !app.is_over() {
+            while let Some(answer) = asking.answer() {
+                app.take(answer);
+            }
+            asking.want(app.wanted());
+            terminal.draw(|frame| app.draw(frame))?;
+            if event::poll(TICK)?
+                && let Event::Key(pressed) = event::read()?
+                && pressed.kind == KeyEventKind::Press
+                && let Some(key) = key_of(pressed.code, pressed.modifiers)
+            {
+                app.press(key);
+            }
+        }
+        Ok(())
+    })();
+    // The terminal is the user's again whatever happened.
+    ratatui::try_restore()?;
+    outcome
+}
+
+const fn key_of(code: KeyCode, modifiers: KeyModifiers) -> Option<Keystroke> {
+    Some(match code {
+        KeyCode::Char('c') if modifiers.contains(KeyModifiers::CONTROL) => Keystroke::Quit,
+        KeyCode::Char(character) => Keystroke::Character(character),
+        KeyCode::Up => Keystroke::Up,
+        KeyCode::Down => Keystroke::Down,
+        KeyCode::PageUp => Keystroke::PageUp,
+        KeyCode::PageDown => Keystroke::PageDown,
+        KeyCode::Tab | KeyCode::Right => Keystroke::Next,
+        KeyCode::BackTab | KeyCode::Left => Keystroke::Previous,
+        KeyCode::Enter => Keystroke::Enter,
+        KeyCode::Esc => Keystroke::Escape,
+        KeyCode::Backspace => Keystroke::Backspace,
+        _ => return None,
+    })
+}
