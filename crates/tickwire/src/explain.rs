@@ -111,7 +111,7 @@ impl<W: Write> Explaining<'_, W> {
             explainer.find(&mut reader, &mut channels, wanted, remark, |channel, packet| {
                 if packet.stream.is_some() && !is_whole && framing.has_packet_headers() {
                     return Err(Failure::Usage(format!(
-                        "{name}: packet {} is a piece of a TCP stream; streams of packets cannot be explained: extract a message and pass it with --hex",
+                        "{name}: packet {} is a segment of a TCP stream; streams of packets cannot be explained: extract a message and pass it with --hex",
                         packet.index
                     )));
                 }

@@ -84,7 +84,7 @@ fn measure(round_trips: u32) {
         stop(child);
         print(title, times);
     }
-    stream("one datagram a sample", 1);
+    stream("one datagram per sample", 1);
     stream("up to 50 samples a datagram", 50);
 }
 
@@ -168,7 +168,7 @@ fn stream(title: &str, flush_every: u32) {
     let received = route.receive(PATIENCE).expect("the other process counts").number;
     let rate = f64::from(received) / started.elapsed().as_secs_f64();
     stop(child);
-    println!("Quote, reliable, {title}: {rate:.0} samples a second, {received} of {STREAMED}");
+    println!("Quote, reliable, {title}: {rate:.0} samples/s, {received} of {STREAMED}");
 }
 
 fn sink(meeting: &str) {

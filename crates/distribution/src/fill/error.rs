@@ -44,7 +44,7 @@ impl fmt::Display for Misfit {
             }
             Self::NoTemplate { found } => write!(
                 f,
-                "no template becomes a sample: expected one named {}; found {}",
+                "no template has the name of a sample: expected {}; found {}",
                 super::TEMPLATE_NAMES.join(", "),
                 if found.is_empty() { "none".to_owned() } else { found.join(", ") }
             ),

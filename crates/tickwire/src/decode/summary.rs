@@ -86,7 +86,7 @@ impl<W: Write> Summary<W> {
         if let Some(time) = time.filter(|time| total.messages > 0 && !time.is_zero()) {
             writeln!(
                 self.out,
-                "decoded and counted in {:.1} ms: {:.0} ns a message, {:.0} MB/s",
+                "decoded and counted in {:.1} ms: {:.0} ns/message, {:.0} MB/s",
                 time.as_secs_f64() * 1e3,
                 time.as_nanos() as f64 / total.messages as f64,
                 total.bytes as f64 / time.as_secs_f64() / 1e6

@@ -130,7 +130,7 @@ impl Feed {
             fix.write_message(&Header::default(), message).map_err(|error| error.to_string())
         })?;
         if let Some((index, _)) = drafts.next() {
-            return Err(format!("message {index} did not come back"));
+            return Err(format!("message {index} was not decoded"));
         }
         let drafts = self.packets.iter().map(|packet| packet.messages.len() as u64);
         let messages = drafts.sum();

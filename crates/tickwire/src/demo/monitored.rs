@@ -143,7 +143,7 @@ pub fn run(port: u16, seed: u64) -> Result<Outcome, Failure> {
     );
     let _sessions = DemoSessions::start(&program, &directory.0, seed)?;
     tell!(
-        "A feed of {RATE} packets a second on lines A and B, of which {LOSS} percent are lost. Ctrl-C ends it."
+        "A feed of {RATE} packets/s on lines A and B, of which {LOSS} percent are lost. Ctrl-C ends it."
     );
     // The losses are intended, so they are no errors of this command.
     receive::run(&receive.args).map(|_| Outcome::Clean)

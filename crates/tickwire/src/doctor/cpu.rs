@@ -96,7 +96,7 @@ fn governors(machine: &Machine) -> Finding {
     match governors.as_slice() {
         [] => Finding::unknown(
             name,
-            "frequencies are the firmware's or the hypervisor's",
+            "the firmware or the hypervisor sets the frequencies",
             "in a virtual machine, ask who runs the host",
         ),
         [governor] if governor == "performance" => {
@@ -185,7 +185,7 @@ fn huge_pages(machine: &Machine) -> Finding {
 
 /// Examines whether two threads share a core.
 fn shared_cores(machine: &Machine) -> Option<Finding> {
-    let name = "threads a core (SMT)";
+    let name = "threads per core (SMT)";
     match machine.number(&format!("{CPU}/smt/active"))? {
         0 => Some(Finding::good(name, "one", "no two threads share a core")),
         _ => Some(Finding::costs(

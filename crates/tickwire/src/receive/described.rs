@@ -59,11 +59,11 @@ impl Described {
             .tier_up(args.tier_up());
         if decoding.implied_template.is_some() && args.engine == EngineChoice::Generated {
             return Err(Failure::Usage(
-                "--template-id is for the dynamic engine: leave --engine generated out".to_owned(),
+                "--template-id is for the dynamic engine: omit --engine generated".to_owned(),
             ));
         }
         if args.bus.publish && args.engine == EngineChoice::Generated {
-            let text = "--publish is for the dynamic engine: leave --engine generated out";
+            let text = "--publish is for the dynamic engine: omit --engine generated";
             return Err(Failure::Usage(text.to_owned()));
         }
         let instrument_key = key_tags(&args.instrument_key, &program)

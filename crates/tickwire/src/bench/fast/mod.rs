@@ -310,7 +310,7 @@ fn picture(rows: &[Row<'_>]) -> Bars {
     }
     Bars {
         title: "FAST: time to decode a message, one thread".to_owned(),
-        axis: "nanoseconds a message, less is better".to_owned(),
+        axis: "nanoseconds per message, less is better".to_owned(),
         groups,
     }
 }

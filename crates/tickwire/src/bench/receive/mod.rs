@@ -90,7 +90,7 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
                     if application == Application::Handler && !kind.has_handler() {
                         continue;
                     }
-                    tell!("{kind}, {application}: {messages} messages a packet, {lines} lines");
+                    tell!("{kind}, {application}: {messages} messages per packet, {lines} lines");
                     let case = Case {
                         cables: &cables,
                         feed: &feed,

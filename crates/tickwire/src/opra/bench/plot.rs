@@ -55,7 +55,7 @@ fn by_decoder(
     chart
         .configure_mesh()
         .disable_x_mesh()
-        .y_desc("million messages a second")
+        .y_desc("million messages/s")
         .x_labels(2 * count + 1)
         .x_label_formatter(&name)
         .x_label_style((FONT, 10))
@@ -92,7 +92,7 @@ fn by_threads(
         .configure_mesh()
         .disable_x_mesh()
         .x_desc("threads")
-        .y_desc("million messages a second")
+        .y_desc("million messages/s")
         .x_labels(threads_max.min(16) + 1)
         .x_label_formatter(&name)
         .draw()
