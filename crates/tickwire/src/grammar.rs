@@ -280,7 +280,9 @@ fn run_stream(
                 if read.map_err(|error| Failure::file("read", &name, &error))? == 0 {
                     break Ok(());
                 }
-                let text = format!("{name}: the grammar ends at offset {used}, before the end of the stream");
+                let text = format!(
+                    "{name}: the grammar ends at offset {used}, before the end of the stream"
+                );
                 return Err(Failure::Data(text));
             }
             Err(error) => break Err(error),

@@ -110,7 +110,7 @@ impl Report<'_> {
             (self.ended.too_long, "packets dropped because they are too long"),
             (feed.faults, "packets or parts of packets could not be decoded"),
             (feed.refused, "messages have values that no sample can hold"),
-            (feed.passed_over, "messages are of templates without sample"),
+            (feed.passed_over, "messages of templates without a sample"),
             (outlet.dropped, "samples dropped: no subscriber made room in --patience"),
             (outlet.unlisted, "samples of securities without topic: name them with --securities"),
             (outlet.stalls, "writes had to wait for a slow subscriber"),

@@ -77,7 +77,7 @@ impl FromStr for LineFile {
             "definitions-b" => Source::Definitions(Line::B),
             _ => {
                 return Err(format!(
-                    "no line \"{line}\": a, b, snapshots, snapshots-b, definitions or definitions-b"
+                    "\"{line}\" is not a line: use a, b, snapshots, snapshots-b, definitions or definitions-b"
                 ));
             }
         };

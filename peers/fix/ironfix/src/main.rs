@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         encoder.finish()
     };
     if encode()[..] != message[..] {
-        return Err("it does not write what it has read".into());
+        return Err("the encoded message differs from the one read".into());
     }
     let parse = timing::least(time, || {
         let decoded = Decoder::new(black_box(&message)).decode();

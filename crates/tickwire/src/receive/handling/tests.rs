@@ -159,7 +159,8 @@ fn a_wait_for_one_line_is_no_longer_than_that_for_either() {
             other => panic!("{key}, {flags}: {other:?}"),
         }
     }
-    options("holds", "", "--hold 100us").expect("the default wait for one line is limited to the hold");
+    options("holds", "", "--hold 100us")
+        .expect("the default wait for one line is limited to the hold");
 }
 
 #[test]
