@@ -203,7 +203,8 @@ pub trait Participant: Clone {
     ///
     /// `on_sample` delays everything received later, including acknowledgements for this participant's
     /// writers. It may therefore write to a writer that keeps the last samples, but not to one that keeps
-    /// all, which could deadlock. It must not drop its own listener, and a panic in it ends the process.
+    /// all, which would wait for acknowledgements that cannot arrive meanwhile. It must not drop its own
+    /// listener, and a panic in it ends the process.
     ///
     /// # Errors
     /// The transport refuses the topic or the QoS.

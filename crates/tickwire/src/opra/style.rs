@@ -43,7 +43,7 @@ impl StyleArgs {
     /// Returns the requested style; `suffix` is the format that the output's suffix stands for, if any.
     ///
     /// # Errors
-    /// The ASCII form does not support a selection of fields.
+    /// The ASCII form does not support `--names`, `--prices` and `--fields`.
     pub fn style(&self, suffix: Option<MessageFormat>) -> Result<Style, Failure> {
         let format = self.format.or(suffix).unwrap_or(MessageFormat::Jsonl);
         if format == MessageFormat::Ascii && (self.names || self.prices || !self.fields.is_empty())

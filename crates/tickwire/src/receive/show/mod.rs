@@ -42,7 +42,7 @@ pub struct Printer {
     channel: Option<String>,
     out: Output,
     messages: Option<Messages>,
-    /// Output of messages and their reordering, if lost messages are replayed.
+    /// Buffer of messages before reordering, and the reordering, if lost messages are replayed.
     order: Option<(Output, Order)>,
     /// Buffer for converting a message of generated code.
     copy: MessageBuilder,
