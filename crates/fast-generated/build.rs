@@ -1,5 +1,5 @@
-//! Generates modules of captures beside the project, where these are: their templates are not ours to
-//! keep here. With the feature `captures` only; says nothing where there are none.
+//! Generates modules of captures beside the project, if there are any: their templates may not be
+//! part of the project. Only with the feature `captures`; without captures it does nothing.
 
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(has_cme_2012, has_moex_forts)");
@@ -15,8 +15,8 @@ mod captures {
     use tickwire_fast::template::{ParseLimits, Template};
     use tickwire_fast_codegen::{Options, generate_set};
 
-    /// Captures, and the ids of the templates that their messages have: a whole exchange's templates
-    /// would take minutes to compile.
+    /// Captures, and the template ids of their messages: compiling all templates of an exchange
+    /// would take minutes.
     const CAPTURES: [(&str, &[u32]); 2] =
         [("cme_2012", &[83, 84, 99, 103, 109]), ("moex_forts", &[49, 66, 74, 75, 120])];
 

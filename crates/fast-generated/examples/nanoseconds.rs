@@ -1,5 +1,5 @@
-//! Prints nanoseconds a message and an entry of the generated decoders and encoders, beside the
-//! dynamic engine, on the captures beside the project.
+//! Prints nanoseconds per message and per entry of the generated decoders and encoders, beside
+//! those of the dynamic engine, on the captures beside the project.
 //!
 //! `cargo run --release -p tickwire-fast-generated --example nanoseconds [CORPUS]`
 
@@ -14,7 +14,7 @@ use tickwire_fast::{
 };
 use tickwire_fast_generated::{cme_like, complex, simple};
 
-/// Seconds for each figure.
+/// Seconds per measurement.
 const SECONDS: f64 = 1.0;
 
 struct Corpus {
@@ -51,7 +51,7 @@ fn main() {
     }
 }
 
-/// The least time of a pass, in nanoseconds.
+/// Returns the least time of a pass, in nanoseconds.
 fn least(mut pass: impl FnMut()) -> f64 {
     let started = Instant::now();
     let mut least = f64::MAX;
@@ -138,7 +138,7 @@ impl Corpus {
         println!("   left over: {}", decoder.left_over());
     }
 
-    /// Times of encoding what was decoded, packet by packet.
+    /// Returns the times of encoding the decoded messages, packet by packet.
     fn encoding<T: Templates>(&self) -> (f64, f64) {
         let options = EncoderOptions::default().reset(self.reset);
         let Ok(mut encoder) = generated::Encoder::<T>::with_options(self.program.clone(), options)
@@ -153,7 +153,7 @@ impl Corpus {
             T::TEMPLATES.iter().position(|template| template.id == id)
         };
         let mut decoder = Decoder::with_options(self.program.clone(), self.options());
-        // A few messages are enough: each takes the room of one of every template.
+        // A few messages suffice: each takes the room of one message of every template.
         for packet in self.packets.iter().take(2_000) {
             decoder.begin_packet();
             let mut rest = &packet[..];

@@ -1,21 +1,22 @@
-//! Generated decoders and encoders of the feeds that Tickwire measures itself by.
+//! Generated decoders and encoders of the feeds in Tickwire's benchmarks, and of the simulated trading day.
 //!
-//! Each module is what `tickwire templates generate` writes for a template file in this project; its
-//! head names the command. [`simple`], [`random_cme`] and those whose names
-//! begin with `exchange_` are the simulated exchange's,
-//! [`complex`] and [`cme_like`] lie in `templates`.
+//! Each module is the output of `tickwire templates generate` for a template file in this project; its
+//! first lines have the command. The template files of [`simple`], [`random_cme`] and all modules
+//! `exchange_..` are those of the simulated exchange; those of [`complex`] and [`cme_like`] are in
+//! `templates`.
 //!
-//! The feature `measured` has the modules that only benchmarks use, `day` that of simulated trading days; both are on by default.
+//! The feature `measured` contains the modules that only benchmarks use, the feature `day` the module of
+//! simulated trading days. Both are on by default.
 //!
-//! All run the same way, by [`tickwire_fast::generated::Decoder`] and [`Encoder`](tickwire_fast::generated::Encoder)
-//! of their `Templates`: code that measures or compares them is generic over
-//! [`tickwire_fast::generated::Templates`]. A decoder accepts any template file with the signature of the
-//! module's, wherever it comes from; [`complex`], [`simple`] and [`cme_like`] are written so that they
-//! have the signatures of captures that Tickwire is measured on but that are not part of it.
+//! All modules are used through [`tickwire_fast::generated::Decoder`] and
+//! [`Encoder`](tickwire_fast::generated::Encoder) with their `Templates`: code that measures or compares them
+//! is generic over [`tickwire_fast::generated::Templates`]. A decoder accepts any template file with the same
+//! signature as the module's. [`complex`], [`simple`] and [`cme_like`] have the signatures of benchmark
+//! captures that are not part of the project.
 //!
 //! # Examples
 //!
-//! One function for any set: generic where speed matters, else by a [`MessageDecoder`](tickwire_fast::MessageDecoder).
+//! One function for any template set: generic if speed matters, otherwise with a [`MessageDecoder`](tickwire_fast::MessageDecoder).
 //!
 //! ```
 //! use std::sync::Arc;
@@ -23,7 +24,7 @@
 //! use tickwire_fast::{MessageDecoder, Program, TemplateSet};
 //! use tickwire_fast_generated::{exchange_complex, simple};
 //!
-//! /// The name of the template of the message at the start of `packet`, as generated code says it.
+//! /// Returns the template name of the first message of `packet`, if generated code knows the template.
 //! fn name_of<T: Templates>(decoder: &mut Decoder<T>, packet: &[u8]) -> Option<&'static str> {
 //!     match decoder.decode(packet).ok()?.message {
 //!         Message::Known(message) => Some(T::TEMPLATES[T::number(message)].name),
@@ -55,11 +56,11 @@
 use tickwire_fast::generated::Templates;
 use tickwire_fast::template::Signature;
 
-/// Incremental refreshes as CME sent them in FAST.
+/// Incremental refreshes in the format of CME's FAST feeds.
 #[cfg(feature = "measured")]
 #[rustfmt::skip]
 pub mod cme_like;
-/// Market data and quote requests, many securities, several entries a message.
+/// Market data and quote requests of many securities, with several entries per message.
 #[cfg(feature = "measured")]
 #[rustfmt::skip]
 pub mod complex;
@@ -81,8 +82,8 @@ pub mod exchange_cme;
 /// The complex feed of the simulated exchange.
 #[rustfmt::skip]
 pub mod exchange_complex;
-/// A trading day of the simulated exchange, with every field that one may have. Not measured, so not found by
-/// [`with_module`].
+/// A trading day of the simulated exchange, with every field that a day can have. It is in no
+/// benchmark, so [`with_module`] does not find it.
 #[cfg(feature = "day")]
 #[rustfmt::skip]
 pub mod exchange_day;
@@ -98,7 +99,7 @@ pub mod exchange_mcx;
 #[cfg(feature = "measured")]
 #[rustfmt::skip]
 pub mod exchange_szse;
-/// Market data of unpredictable lengths of the simulated exchange.
+/// Market data of the simulated exchange whose values have unpredictable lengths.
 #[cfg(feature = "measured")]
 #[rustfmt::skip]
 pub mod random_cme;
@@ -106,16 +107,16 @@ pub mod random_cme;
 #[rustfmt::skip]
 pub mod simple;
 
-/// What is done with a module that is found by its signature: see [`with_module`].
+/// An action on the module that [`with_module`] finds by its signature.
 pub trait WithModule {
-    /// What comes of it.
+    /// Result of the action.
     type Output;
-    /// Does it.
+    /// Performs the action with a module.
     fn with<T: Templates>(self) -> Self::Output;
 }
 
-/// Does `work` with the module that was generated from the template set of this signature; `None` if
-/// there is no such module here.
+/// Performs `work` with the module that was generated from the template set with this signature;
+/// `None` if there is no such module here.
 pub fn with_module<W: WithModule>(signature: &Signature, work: W) -> Option<W::Output> {
     let is = |of: &[u8; 32]| signature.as_bytes() == of;
     Some(match () {
@@ -146,16 +147,17 @@ pub fn with_module<W: WithModule>(signature: &Signature, work: W) -> Option<W::O
     })
 }
 
-/// What is tried with modules until one gives something: see [`first_capture`].
+/// An action that [`first_capture`] tries with one module after the other, until one gives a
+/// result.
 pub trait TryModule {
-    /// What comes of it.
+    /// Result of the action.
     type Output;
-    /// Tries a module.
+    /// Tries the action with a module; `None` tries the next one.
     fn try_module<T: Templates>(&mut self) -> Option<Self::Output>;
 }
 
-/// Tries the modules that were generated, when this was built with the feature `captures`, of captures
-/// beside the project: of the templates that their messages have.
+/// Tries `work` with the modules of captures beside the project, which the feature `captures`
+/// generates for the templates of their messages.
 #[allow(unused_variables, reason = "there may be none")]
 pub fn first_capture<W: TryModule>(work: &mut W) -> Option<W::Output> {
     #[cfg(has_cme_2012)]

@@ -1,4 +1,4 @@
-//! Generated sets and the dynamic engine by one interface.
+//! Generated modules and the dynamic engine through one interface.
 
 use std::sync::Arc;
 use tickwire_fast::generated::{self, Templates};
@@ -48,7 +48,8 @@ fn requests(builder: &mut MessageBuilder, number: u64) {
     builder.end().unwrap();
 }
 
-/// Names and values of what decoders of one set make of messages: of the dynamic engine and of the module.
+/// Compares the names and values of messages from two decoders of one template set: the dynamic
+/// engine and the module.
 fn check<T: Templates>(
     xml: &str,
     template: &str,
@@ -73,7 +74,7 @@ fn check<T: Templates>(
         assert!(decoder.program().template_index(TemplateId(99)).is_some());
         let cut = decoder.decode_message(&messages[1][..1]).unwrap_err();
         assert_eq!(cut.kind(), ErrorKind::Truncated);
-        // Where the template does not reset, nothing is trusted after a failure.
+        // If the template does not reset, nothing is decoded after a failure.
         texts
             .push(format!("{:?}", decoder.decode_message(&messages[0]).map(|decoded| decoded.len)));
         decoder.reset();
