@@ -42,13 +42,13 @@ pub struct MessageCounters {
 pub struct HandlerCounters {
     /// Lines A and B of the incremental feed.
     pub lines: [InputCounters; 2],
-    /// Lines A and B of the feed of definitions.
+    /// Lines A and B of the definition feed.
     pub definition_lines: [InputCounters; 2],
     /// Lines A and B of the snapshot feed.
     pub snapshot_lines: [InputCounters; 2],
     /// Messages of the incremental feed.
     pub messages: MessageCounters,
-    /// Messages of the feed of definitions.
+    /// Messages of the definition feed.
     pub definitions: MessageCounters,
     /// Messages of the snapshot feed.
     pub snapshots: MessageCounters,

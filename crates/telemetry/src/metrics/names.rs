@@ -77,10 +77,10 @@ pub(super) const MESSAGES: [Named<HandlerCounters>; 14] = named! {
     "decode_failed_snapshot_packets",
         "Packets of the snapshot feed in which a message could not be decoded",
         |c| c.snapshots.undecodable;
-    "decode_definition_messages", "Messages of the feed of definitions decoded",
+    "decode_definition_messages", "Messages of the definition feed decoded",
         |c| c.definitions.decoded;
     "decode_failed_definition_packets",
-        "Packets of the feed of definitions in which a message could not be decoded",
+        "Packets of the definition feed in which a message could not be decoded",
         |c| c.definitions.undecodable;
     "decode_misunderstood_messages", "Market-data messages that could not be interpreted",
         |c| {
@@ -121,7 +121,7 @@ pub(super) const RECOVERY: [Named<RecoveryCounters>; 15] = named! {
     "book_ahead_snapshots", "Snapshots ahead of the lines", |c| c.ahead_snapshots;
     "book_incomplete_snapshots", "Snapshots with a lost message",
         |c| c.incomplete_snapshots;
-    "book_refused_instruments", "Times that an instrument beyond the limit was named",
+    "book_refused_instruments", "Times that a new instrument was refused because of the limit",
         |c| c.too_many_instruments;
 };
 
