@@ -188,9 +188,19 @@ pub(super) fn read(
     for key in WITHOUT_EFFECT {
         keys.take(key);
     }
-    for (key, value) in keys.values.values() {
+    for (name, (key, value)) in &keys.values {
+        let line = value.line;
+        let is_guard = name.starts_with("required") || name.starts_with("allowed");
+        if is_guard && role == Role::Acceptor {
+            let text = format!(
+                "'{key}' is not known; an unknown key that begins with Required or Allowed is an \
+                 error, because it would restrict nothing"
+            );
+            keys.errors.push(Finding { line, text });
+            continue;
+        }
         let text = format!("'{key}' is not known and has no effect");
-        warnings.push(Finding { line: value.line, text });
+        warnings.push(Finding { line, text });
     }
     if !keys.errors.is_empty() {
         return Err(keys.errors);

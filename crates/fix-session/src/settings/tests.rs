@@ -518,6 +518,10 @@ fn guards_without_a_value_let_nobody_in() {
         let said = refused(&format!("{key}="));
         assert!(said.contains("line 7") && said.contains("admit everyone"), "{key}: {said}");
     }
+    for key in ["RequiredPasword", "requireduser", "AllowedAddresses"] {
+        let said = refused(&format!("{key}=1"));
+        assert!(said.contains("line 7") && said.contains("not known"), "{key}: {said}");
+    }
     for key in [
         "MaxConnections",
         "MaxPendingConnections",
