@@ -119,7 +119,7 @@ tickwire fix acceptance --port 0",
         "fix client",
         "\
 # 1000 orders to `tickwire fix server`; nothing is lost if either side restarts:
-tickwire fix client --orders 1000 --store client-store --reliable
+tickwire fix client --orders 1000 --store client-store --journal reports --reliable
 # Single round trips:
 tickwire fix client --orders 1000 --window 1",
     ),
@@ -266,7 +266,8 @@ tickwire publish -f feed/simple.bin -t feed/simple.xml --reset packet
 # From lines A and B on loopback:
 tickwire publish -t feed/simple.xml --reset packet --line-b --subscribers 1
 # Over shared memory, for subscribers on this host:
-tickwire publish -t feed/simple.xml --reset packet --line-b --transport shm",
+tickwire subscribe --transport shm &
+tickwire publish -f feed/simple.bin -t feed/simple.xml --reset packet --transport shm",
     ),
     (
         "receive",

@@ -46,7 +46,8 @@ pub struct ServerArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Use the sessions of a settings file in QuickFIX's format; replaces --port, --address and
-    /// --sender. Orders and reports are FIX 4.2 in every session
+    /// --sender. Reports are FIX 4.2 in every session: a client of another BeginString needs
+    /// UseDataDictionary=N
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Exit when the first counterparty has logged out

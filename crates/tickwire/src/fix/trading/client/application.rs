@@ -330,6 +330,17 @@ impl Application for Client {
             SessionEvent::RejectReceived { text, seq_num } => {
                 self.fail(format!("the server rejected message {seq_num}: {text}"));
             }
+            SessionEvent::Rejected { seq_num, reason, .. } => {
+                let reason = reason.text();
+                self.fail(format!("message {seq_num} of the server was rejected: {reason}"));
+            }
+            SessionEvent::Disconnect(DisconnectReason::SeqNum) if !self.plan.reliable => {
+                // The cause of a disconnection may be reported after the disconnection.
+                let text = "the server's MsgSeqNum is not the expected one; if one side was reset, \
+                            reset the other too";
+                self.failure = Some(Failure::Data(text.to_owned()));
+                self.stop.set();
+            }
             SessionEvent::Disconnect(DisconnectReason::Store(text))
             | SessionEvent::StoreFailed { text } => {
                 // The cause of a disconnection may be reported after the disconnection.
@@ -349,9 +360,10 @@ impl Application for Client {
             self.stop.set();
         } else if !self.plan.reliable {
             let text = match self.was_logged_on {
+                _ if self.stop.is_set() => "stopped by a signal",
                 true => "the connection was lost; is the server running? (--reliable reconnects)",
                 false => {
-                    "no Logon was received: either no server runs there, or it refused the Logon (see its event log)"
+                    "no Logon was received: either no server runs there, or it refused the Logon (the server's standard error has the reason)"
                 }
             };
             self.fail(text.to_owned());

@@ -37,11 +37,12 @@ pub struct ClientArgs {
     #[arg(long, value_name = "ID", default_value = "TEX_DLD")]
     target: String,
     /// Use the first session of a settings file in QuickFIX's format; replaces address, --sender
-    /// and --target
+    /// and --target. Orders are FIX 4.2 in every session: with another BeginString, set
+    /// UseDataDictionary=N
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Send this many orders, wait for all reports, log out and exit, without a menu. With --store,
-    /// orders of earlier runs are included in the count
+    /// Send this many orders, wait for all reports, log out and exit, without a menu. Orders of
+    /// earlier runs in the same store are included in the count; this needs --journal in each run
     #[arg(long, value_name = "N")]
     orders: Option<u64>,
     /// Encode this many orders before connecting
@@ -110,6 +111,14 @@ pub fn run(args: &ClientArgs) -> Result<Outcome, Failure> {
         Some(session) => last_order(session.store_mut())?,
         None => 0,
     };
+    if args.orders.is_some() && args.journal.is_none() && last > 0 {
+        let text = format!(
+            "--orders: the store has orders of earlier runs, up to number {last}, and without \
+             --journal it is unknown which of them are complete; use another store, or --journal \
+             FILE from the first run on"
+        );
+        return Err(Failure::Usage(text));
+    }
     engine.application_mut().begin(key, last);
     engine.run(&stop).map_err(failed)?;
     let mut codec = Codec::default();
