@@ -20,7 +20,7 @@ pub struct LogArgs {
     /// Log files
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Only messages of these types, for example D,8
+    /// Only messages of these types: values of MsgType (35), for example D,8
     #[arg(long = "type", value_name = "TYPES", value_delimiter = ',')]
     types: Vec<String>,
     /// One line per message, with | as separator
@@ -46,6 +46,7 @@ pub fn run(args: &LogArgs) -> Result<Outcome, Failure> {
         empty,
         reader: Reader::new(),
         flaws: 0,
+        wanted: 0,
     };
     for path in &args.files {
         printer.file(path)?;
@@ -62,6 +63,8 @@ struct Printer<'a, W> {
     empty: Dictionary,
     reader: Reader,
     flaws: u64,
+    /// Messages of the wanted types.
+    wanted: u64,
 }
 
 impl<W: Write> Printer<'_, W> {
@@ -71,6 +74,7 @@ impl<W: Write> Printer<'_, W> {
         let mut input = BufReader::new(file);
         let (mut line, mut number) = (Vec::new(), 0_u64);
         let (mut messages, mut others) = (0_u64, 0_u64);
+        let wanted_before = self.wanted;
         loop {
             let read = (&mut input).take(LINE_MAX).read_until(b'\n', &mut line);
             let read = read.map_err(|e| Failure::file("read", &name, &e))?;
@@ -103,6 +107,10 @@ impl<W: Write> Printer<'_, W> {
             let text = "no message found: is it a log of tickwire? for others: tickwire fix decode";
             return Err(Failure::Data(format!("{name}: {text}")));
         }
+        if self.wanted == wanted_before && !self.args.types.is_empty() {
+            let types = self.args.types.join(",");
+            tell!("{name}: no message of type {types}; types are values of MsgType (35): D, 8");
+        }
         Ok(())
     }
 
@@ -123,6 +131,7 @@ impl<W: Write> Printer<'_, W> {
         if !is_wanted {
             return Ok(());
         }
+        self.wanted += 1;
         let known = self.versions.of(&message);
         if let Some(fault) = message.fault() {
             self.flaws += 1;

@@ -33,7 +33,11 @@ pub fn run(args: &ValidateArgs) -> Result<Outcome, Failure> {
         let wrong = match examined(&mut reader, found) {
             Err(text) => Some(text),
             Ok((message, frame)) if frame.is_empty() => wrong(&mut validator, &versions, &message),
-            Ok((_, frame)) => Some(format!("garbled, to be ignored: {}", frame.join("; "))),
+            Ok((message, frame)) => {
+                let garbled = format!("garbled, to be ignored: {}", frame.join("; "));
+                let fields = wrong(&mut validator, &versions, &message);
+                Some(fields.map_or(garbled.clone(), |fields| format!("{garbled}; {fields}")))
+            }
         };
         if let Some(wrong) = wrong {
             errors += 1;
