@@ -40,9 +40,13 @@ impl EventLog {
     /// Logs a connection that was refused.
     pub fn refused(&mut self, refused: &Refused<'_>, now: Now) {
         let Some(more) = self.pass(refused.refusal.as_str(), now) else { return };
-        let (peer, refusal, text) = (refused.peer, refused.refusal, shown(refused.text));
+        let (peer, refusal) = (refused.peer, refused.refusal);
+        let text = match refused.text {
+            "" => String::new(),
+            text => format!(": {}", shown(text)),
+        };
         let session = refused.id.map(shown).unwrap_or_default();
-        tracing::warn!(target: TARGET, session, "{peer} refused: {refusal} {text}{more}");
+        tracing::warn!(target: TARGET, session, "{peer} refused: {refusal}{text}{more}");
     }
 
     /// Logs an event that is not a notice of a session.
