@@ -20,7 +20,7 @@ fn bit_to(word: u64, to: usize) -> Option<usize> {
     (masked != 0).then(|| 63 - masked.leading_zeros() as usize)
 }
 
-/// The first bit set in `words` at or behind bit `from`.
+/// The first bit set in `words` at or after bit `from`.
 fn first_from(words: &[u64], from: usize) -> Option<usize> {
     let start = from / 64;
     let found = bit_from(*words.get(start)?, from % 64).map(|bit| start * 64 + bit);
@@ -55,7 +55,7 @@ impl Occupancy {
         }
     }
 
-    /// The first taken slot at or behind `slot`, without wrapping round.
+    /// The first taken slot at or after `slot`, without wrapping round.
     pub(super) fn next(&self, slot: usize) -> Option<usize> {
         let word = slot / 64;
         if let Some(bit) = bit_from(self.words[word], slot % 64) {
