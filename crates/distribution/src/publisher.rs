@@ -190,10 +190,11 @@ impl<P: Participant> Publisher<P> {
         &self.counters
     }
 
-    /// Returns the number of readers that match now, by topic set; of several topics that of the one that has most.
+    /// Returns the number of readers that match now, by topic set; for a set with several topics, the largest
+    /// number of a topic.
     ///
     /// # Errors
-    /// What the transport refuses.
+    /// Errors of the transport.
     pub fn matched(&self) -> Result<Vec<u32>, P::Error> {
         let most = |set: &Writers<P::RawWriter>| {
             set.all()
@@ -205,7 +206,7 @@ impl<P: Participant> Publisher<P> {
     /// Returns whether a reliable reader has not acknowledged all samples yet, by topic set.
     ///
     /// # Errors
-    /// What the transport refuses.
+    /// Errors of the transport.
     pub fn backlogs(&self) -> Result<Vec<bool>, P::Error> {
         let has_backlog = |set: &Writers<P::RawWriter>| {
             let mut all = set.all();

@@ -308,10 +308,11 @@ impl<P: Participant> Stations<P> {
         Ok(true)
     }
 
-    /// Returns the number of writers that match now, by topic set; of several topics that of the one that has most.
+    /// Returns the number of writers that match now, by topic set; for a set with several topics, the largest
+    /// number of a topic.
     ///
     /// # Errors
-    /// What the transport refuses.
+    /// Errors of the transport.
     pub fn matched(&self) -> Result<Vec<u32>, P::Error> {
         let sets = self.stations.iter().map(|station| station.set + 1).max().unwrap_or(0);
         let mut matched = vec![0; sets];

@@ -14,12 +14,12 @@ pub const VARIABLE: &str = "TICKWIRE_LOG";
 /// Common prefix of the crates of the machine-code compiler.
 const COMPILER: &str = "cranelift";
 
-/// How logs are written.
+/// Format of logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogFormat {
     /// Lines for people.
     Text,
-    /// A JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 

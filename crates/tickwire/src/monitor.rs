@@ -9,16 +9,16 @@ use tickwire_monitor::read_fleet;
 use tickwire_net::Stop;
 use tickwire_telemetry::http::HttpAddress;
 
-/// How often it is looked whether the user stopped the command.
+/// Interval at which the command checks whether the user stopped it.
 const TICK: Duration = Duration::from_millis(100);
-/// The port where no other is named.
+/// Default port.
 const PORT: u16 = 9_100;
 
 /// Show several processes on one page.
 ///
-/// Reads the APIs of processes that run with --monitor, and serves one page over all of them: an overview, and the
-/// views of each process. The file has a [[process]] table for each: name, address, and token_file where the process
-/// needs a token.
+/// Reads the APIs of processes that run with --monitor, and serves one page for all of them: an overview, and
+/// the views of each process. The file has a [[process]] table for each process: name, address, and
+/// token_file if the process needs a token.
 #[derive(Debug, clap::Args)]
 pub struct MonitorCommandArgs {
     /// File with the processes (TOML).

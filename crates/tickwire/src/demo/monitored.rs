@@ -1,5 +1,5 @@
-//! `tickwire demo --monitor`: receives a feed whose lines lose packets and shows it in a monitor, beside a FIX session in
-//! another.
+//! `tickwire demo --monitor`: receives a feed whose lines lose packets and shows it in a monitor. A second
+//! monitor shows a FIX session.
 
 use super::sessions::DemoSessions;
 use crate::console::tell;
@@ -51,14 +51,14 @@ impl Drop for Directory {
     }
 }
 
-/// A process that is started again when it ends, until this is dropped.
+/// A process that is restarted when it ends, until this value is dropped.
 pub struct RestartedProcess {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl RestartedProcess {
-    /// Starts it.
+    /// Starts the process.
     pub fn start(program: PathBuf, arguments: Vec<String>) -> Self {
         let (stop, stopped) = channel::<()>();
         let thread = thread::spawn(move || {
@@ -99,7 +99,7 @@ fn start(program: &Path, arguments: &[String]) -> Option<Child> {
     started.inspect_err(|error| tell!("tickwire: {} does not start: {error}", arguments[0])).ok()
 }
 
-/// The words of a command line.
+/// Splits a command line into words.
 pub fn words(line: &str) -> Vec<String> {
     line.split(' ').map(str::to_owned).collect()
 }

@@ -1,4 +1,5 @@
-//! The FIX session of the monitored demo: orders and reports, and now and then messages that are lost and sent again.
+//! The FIX session of the monitored demo: orders and reports, and at intervals messages that are lost and
+//! resent.
 
 use super::monitored::{RestartedProcess, words};
 use crate::console::tell;
@@ -12,30 +13,30 @@ use std::time::Duration;
 use tickwire_monitor::MonitorTarget;
 use tickwire_telemetry::http::Token;
 
-/// Orders a second.
+/// Orders per second.
 const RATE: u32 = 20;
-/// How often messages are lost.
+/// Interval between losses.
 const LOSS_EVERY: Duration = Duration::from_secs(20);
-/// Messages lost at a time.
+/// Number of messages lost at a time.
 const LOST: u64 = 5;
-/// How long a session takes to end.
+/// Time limit for a session to end.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A server and a client, which run until this is dropped.
+/// A server and a client, which run until this value is dropped.
 pub struct DemoSessions {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
     _processes: [RestartedProcess; 2],
 }
 
-/// An address of the loopback interface that is free now.
+/// Returns an address of the loopback interface that is free now.
 fn free() -> Result<SocketAddr, Failure> {
     let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|bound| bound.local_addr());
     bound.map_err(|error| Failure::Usage(format!("demo: no port is free: {error}")))
 }
 
 impl DemoSessions {
-    /// Starts both, with their files in `directory`.
+    /// Starts both processes, with their files in `directory`.
     pub fn start(program: &Path, directory: &Path, seed: u64) -> Result<Self, Failure> {
         let (orders, monitor) = (free()?, free()?);
         let file = |name: &str| directory.join(name).display().to_string();
@@ -56,7 +57,7 @@ impl DemoSessions {
         tell!("A FIX session that loses messages and sends them again: http://{monitor}/#fix");
         let (stop, stopped) = channel::<()>();
         let thread = thread::spawn(move || {
-            // Dropping the other end ends it.
+            // The loop ends when the other end of the channel is dropped.
             while stopped.recv_timeout(LOSS_EVERY) == Err(RecvTimeoutError::Timeout) {
                 if let Err(error) = lose(monitor, &token) {
                     tracing::debug!("demo: {error}");
@@ -71,13 +72,14 @@ impl Drop for DemoSessions {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // It panicked at worst; that was printed.
+            // Fails only if the thread panicked, which has been printed.
             let _ = thread.join();
         }
     }
 }
 
-/// Has the server expect messages that it had already, as if they had been lost: it asks for them again.
+/// Makes the server expect messages that it already had, as if they had been lost, so that it requests a
+/// resend.
 fn lose(monitor: SocketAddr, token: &Path) -> Result<(), String> {
     let token = Token::of_file(token).map_err(|error| error.to_string())?;
     let target = MonitorTarget { address: monitor, token: Some(token) };
@@ -97,7 +99,7 @@ fn lose(monitor: SocketAddr, token: &Path) -> Result<(), String> {
         let next = all["sessions"][0]["next_target"].as_u64().unwrap_or(1);
         let numbers = json!({"next_target": next.saturating_sub(LOST).max(1)});
         let is_set = act("numbers", numbers).await;
-        // Whatever came of that, the session goes on.
+        // The session continues whatever the result.
         act("enable", json!({})).await?;
         is_set.map(|_| ())
     })

@@ -54,7 +54,7 @@ impl DistributionMetrics {
         Self { metrics: metrics.clone(), name: format!("{part}_time") }
     }
 
-    /// The distribution of a row.
+    /// Returns the distribution of a row.
     pub fn of(&self, row: &str) -> Distribution {
         self.metrics.distribution(&self.name, "Time taken", &[("what", row)])
     }

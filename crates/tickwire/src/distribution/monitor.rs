@@ -1,13 +1,13 @@
-//! Topics as the monitor is told of them.
+//! Topics in the monitor.
 
 use tickwire_distribution::TopicSet;
 use tickwire_host::clock::monotonic_ns;
 use tickwire_monitor::{BusDescription, BusFacts, BusRole, BusTap, MonitorBuilder};
 
-/// How often the middleware is asked who is there, in nanoseconds.
+/// Interval at which the middleware is queried for matched peers, in nanoseconds.
 const LOOK_NS: u64 = 1_000_000_000;
 
-/// The end that publishes to the monitor, and what the middleware said last.
+/// The connection to the monitor, and the middleware's last answer.
 pub struct BusMonitor {
     tap: BusTap,
     looked_ns: Option<u64>,
@@ -29,7 +29,7 @@ impl BusMonitor {
         Self { tap, looked_ns: None, matched: Vec::new(), backlogs: Vec::new() }
     }
 
-    /// Asks the middleware for matched peers and backlogs by topic set, unless that was done a moment ago.
+    /// Queries the middleware for matched peers and backlogs by topic set, at most once per [`LOOK_NS`].
     pub fn look(&mut self, ask: impl FnOnce() -> Option<(Vec<u32>, Vec<bool>)>) {
         let now_ns = monotonic_ns();
         if self.looked_ns.is_some_and(|at_ns| now_ns.saturating_sub(at_ns) < LOOK_NS) {
@@ -41,12 +41,12 @@ impl BusMonitor {
         }
     }
 
-    /// Peers of a topic set.
+    /// Number of matched peers of a topic set.
     pub fn matched(&self, set: usize) -> u32 {
         self.matched.get(set).copied().unwrap_or(0)
     }
 
-    /// Whether samples of a topic set are not acknowledged; `None` if that is unknown.
+    /// True if samples of a topic set are not acknowledged; `None` if unknown.
     pub fn has_backlog(&self, set: usize) -> Option<bool> {
         self.backlogs.get(set).copied()
     }

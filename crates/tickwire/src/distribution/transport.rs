@@ -301,7 +301,7 @@ impl Outlets {
         ])
     }
 
-    /// What the monitor calls the transports.
+    /// Name of the transports in the monitor.
     pub fn name(&self) -> &'static str {
         #[cfg(feature = "dds")]
         match (&self.shm, &self.dds) {
@@ -312,7 +312,7 @@ impl Outlets {
         "shared memory"
     }
 
-    /// Readers that match now, by topic set, over all transports together.
+    /// Number of matched readers by topic set, over all transports together.
     pub fn matched(&self) -> Result<Vec<u32>, Failure> {
         let of_shm = self.shm.as_ref().map(|side| side.publisher.matched());
         let all = of_shm.transpose().map_err(|error| refused(&error))?.unwrap_or_default();
@@ -328,8 +328,8 @@ impl Outlets {
         Ok(all)
     }
 
-    /// Whether a reader has not acknowledged all samples, by topic set; empty without DDS, as none acknowledges over shared
-    /// memory.
+    /// Whether a reader has not acknowledged all samples, by topic set. Empty without DDS, because shared
+    /// memory has no acknowledgements.
     pub fn backlogs(&self) -> Result<Vec<bool>, Failure> {
         #[cfg(feature = "dds")]
         if let Some(dds) = &self.dds {

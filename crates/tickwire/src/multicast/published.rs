@@ -1,4 +1,4 @@
-//! Metrics of the sender, and what the monitor shows of it.
+//! Metrics of the sender, for Prometheus and the monitor.
 
 use super::Feed;
 use tickwire_monitor::{MonitorBuilder, SenderTap, SentFacts};
@@ -61,7 +61,7 @@ impl Published {
         }
     }
 
-    /// Tells a monitor of the lines from now on.
+    /// Publishes the lines to a monitor from now on.
     pub fn tell_monitor(&mut self, builder: &mut MonitorBuilder, feeds: &[Feed<'_>]) {
         let line = |feed: &Feed<'_>| (feed.name.to_owned(), feed.endpoint.address().to_string());
         self.monitor =

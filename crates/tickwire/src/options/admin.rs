@@ -21,7 +21,7 @@ pub struct AdminArgs {
     admin_token: Option<PathBuf>,
 }
 
-/// The token of those who change something, and where it is found.
+/// The token for changes, and the file that it is from.
 pub struct AdminToken {
     token: Token,
     file: Option<PathBuf>,
@@ -33,7 +33,7 @@ impl AdminToken {
         &self.token
     }
 
-    /// Where the user finds it, behind the words for what it opens.
+    /// Returns a text that tells the user where the token is, or the token itself if it is in no file.
     pub fn place(&self) -> String {
         match &self.file {
             Some(path) => format!("token in {}", path.display()),
@@ -43,7 +43,7 @@ impl AdminToken {
 }
 
 impl AdminArgs {
-    /// The token of the file, else a new one; `None` if nothing is administered, with --admin or in the monitor.
+    /// The token of the file, else a new one; `None` if neither --admin nor the monitor administers sessions.
     pub fn token(&self, is_monitored: bool) -> Result<Option<AdminToken>, Failure> {
         if self.admin.is_none() && !is_monitored {
             return match self.admin_token {
@@ -62,7 +62,7 @@ impl AdminArgs {
         Ok(Some(AdminToken { token, file: self.admin_token.clone() }))
     }
 
-    /// Begins to serve, if that is wanted, until what is returned is dropped.
+    /// Serves the administration, if requested, until the returned value is dropped.
     pub fn serve(
         &self,
         handle: &EngineHandle,

@@ -43,7 +43,7 @@ impl MonitorArgs {
         self.monitor.map(|_| MonitorBuilder::new(command, env!("CARGO_PKG_VERSION")))
     }
 
-    /// Whether there will be a monitor.
+    /// True if a monitor is requested.
     pub const fn is_wanted(&self) -> bool {
         self.monitor.is_some()
     }
@@ -57,7 +57,7 @@ impl MonitorArgs {
         self.monitor_token.as_ref().map(of_file).transpose()
     }
 
-    /// Adds routes that change something, which `token` opens. The token of viewers must be another one.
+    /// Adds routes that make changes and require `token`, which must differ from the token of viewers.
     pub fn administer(
         &self,
         builder: &mut MonitorBuilder,
@@ -87,7 +87,7 @@ impl MonitorArgs {
         Ok(Some(ServedMonitor { _server: server, _monitor: monitor }))
     }
 
-    /// Begins to serve the page over several processes, at `default` where no address is named.
+    /// Serves the page for several processes, at `default` if no address is named.
     pub fn serve_fleet(
         &self,
         default: HttpAddress,
@@ -98,7 +98,7 @@ impl MonitorArgs {
         self.serve_at(address, token.is_some(), fleet_routes(processes, token))
     }
 
-    /// The token of viewers; an address that others than this machine reach needs one, or certificates of clients.
+    /// The token of viewers. An address that other machines can reach needs one, or client certificates.
     fn token_for(&self, address: HttpAddress) -> Result<Option<Token>, Failure> {
         let token = self.token()?;
         let is_open = token.is_none() && self.monitor_tls_clients.is_none();
@@ -110,7 +110,7 @@ impl MonitorArgs {
         Ok(token)
     }
 
-    /// Begins to serve, and says where.
+    /// Starts to serve and prints the address.
     fn serve_at(
         &self,
         address: HttpAddress,

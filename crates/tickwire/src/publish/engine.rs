@@ -96,7 +96,7 @@ pub struct Publishing {
     is_done: bool,
     failure: Option<OutletError>,
     over: Stop,
-    /// Hands over to the monitor, if there is one.
+    /// Connection to the monitor, if there is one.
     tap: Option<Tap>,
 }
 
@@ -131,12 +131,12 @@ impl Publishing {
         }
     }
 
-    /// Tells a monitor of the feed from now on.
+    /// Publishes the feed to a monitor from now on.
     pub fn set_tap(&mut self, tap: Tap) {
         self.tap = Some(tap);
     }
 
-    /// The end that hands over to the monitor.
+    /// Returns the connection to the monitor.
     pub const fn tap_mut(&mut self) -> Option<&mut Tap> {
         self.tap.as_mut()
     }

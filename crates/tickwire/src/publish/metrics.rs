@@ -1,4 +1,4 @@
-//! What a publisher counts, for Prometheus and the monitor.
+//! Metrics of a publisher, for Prometheus and the monitor.
 
 use super::engine::Publishing;
 use crate::distribution::{BusMonitor, DistributionMetrics};
@@ -45,12 +45,12 @@ impl PublishMetrics {
         &self.all
     }
 
-    /// Times to decode a message.
+    /// Decoding times per message.
     pub fn decode_times(&self) -> Distribution {
         self.times.of("decode")
     }
 
-    /// Tells a monitor of the topics from now on.
+    /// Adds the topics to a monitor.
     pub fn tell_monitor(
         &mut self,
         builder: &mut MonitorBuilder,
@@ -72,7 +72,7 @@ impl PublishMetrics {
             self.dropped.set(counters.dropped);
             self.stalled.set(counters.stalls);
             if let Some(monitor) = &mut self.monitor {
-                // Without an answer of the middleware the last one stays.
+                // If the middleware does not answer, its last answer stays.
                 monitor.look(|| Some((publisher.matched().ok()?, publisher.backlogs().ok()?)));
                 let topic = |(index, samples): (usize, &u64)| TopicFacts {
                     samples: *samples,

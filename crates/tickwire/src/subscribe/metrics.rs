@@ -1,4 +1,4 @@
-//! What a subscriber counts, for Prometheus and the monitor.
+//! Metrics of a subscriber, for Prometheus and the monitor.
 
 use crate::distribution::{BusMonitor, DistributionMetrics, Latencies};
 use std::time::{Duration, Instant};
@@ -43,7 +43,7 @@ impl SubscribeMetrics {
         &self.all
     }
 
-    /// Tells a monitor of the topics from now on.
+    /// Adds the topics to a monitor.
     pub fn tell_monitor(
         &mut self,
         builder: &mut MonitorBuilder,
@@ -69,7 +69,7 @@ impl SubscribeMetrics {
         self.duplicates.set(duplicates);
         self.times.publish(latencies);
         let Some(monitor) = &mut self.monitor else { return };
-        // Without an answer of the middleware the last one stays.
+        // If the middleware does not answer, its last answer stays.
         monitor.look(|| Some((subscriber.stations().matched().ok()?, Vec::new())));
         let topic = |(index, samples): (usize, u64)| TopicFacts {
             samples,

@@ -78,7 +78,7 @@ pub struct Server {
     answers: Histogram<u64>,
     answer_times: Distribution,
     all_metrics: Metrics,
-    /// Tells the monitor of the sessions, if there is one.
+    /// Passes the sessions to the monitor, if there is one.
     watch: Option<SessionMonitor>,
     /// Serves metrics until dropped.
     _exporter: Option<HttpServer>,

@@ -37,7 +37,7 @@ pub struct SessionArgs {
     /// Heartbeat interval (HeartBtInt), in whole seconds
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = whole_seconds)]
     pub heartbeat: u32,
-    /// Whether the last messages are kept for the monitor.
+    /// True if the last messages are kept for the monitor.
     #[arg(skip)]
     pub is_watched: bool,
 }

@@ -1,4 +1,5 @@
-//! What the monitor is told of FIX sessions: rates, events on a time line, and the last messages by name.
+//! Monitoring of FIX sessions: rates, events on a time line, and the last messages with the names of their
+//! fields.
 
 use serde_json::{Value, json};
 use std::collections::{HashMap, VecDeque};
@@ -10,23 +11,23 @@ use tickwire_fix_session::SessionEvent;
 use tickwire_fix_text::Versions;
 use tickwire_monitor::{Panel, Rates};
 
-/// Events kept of a session.
+/// Maximum number of events kept per session.
 const EVENTS_MAX: usize = 64;
-/// Sessions whose events are kept.
+/// Maximum number of sessions whose events are kept.
 const SESSIONS_MAX: usize = 1_000;
-/// Messages shown of a session.
+/// Maximum number of messages shown per session.
 pub const MESSAGES_MAX: usize = 16;
-/// Sessions whose messages are shown.
+/// Maximum number of sessions whose messages are shown.
 const SHOWN_MAX: usize = 16;
-/// The delimiter of fields.
+/// The field delimiter.
 const SOH: u8 = 1;
 /// Time and direction at the start of a line of the message log.
 const DIRECTION_AT: usize = 28;
 
-/// The last lines of the message logs, by the name of the session.
+/// The last lines of the message logs, by session name.
 type LogTails = HashMap<String, Vec<Box<[u8]>>>;
 
-/// What the engine's thread hands over.
+/// Data that the engine's thread passes on.
 #[derive(Default)]
 struct PanelFacts {
     sessions: Value,
@@ -39,7 +40,7 @@ struct SessionActivity {
     events: VecDeque<Value>,
 }
 
-/// Watches the sessions of an engine, on its thread.
+/// Watches the sessions of an engine, on the engine's thread.
 #[derive(Default)]
 pub struct SessionMonitor {
     shown: Arc<Mutex<PanelFacts>>,
@@ -53,7 +54,7 @@ fn unix_ms() -> u64 {
 }
 
 impl SessionMonitor {
-    /// What tells the monitor.
+    /// The connection to the monitor.
     pub fn panel(&self) -> Panel {
         let shown = self.shown.clone();
         let decoder = Mutex::new(TailDecoder::default());
@@ -64,7 +65,7 @@ impl SessionMonitor {
         })
     }
 
-    /// Keeps an event.
+    /// Stores an event.
     pub fn event(&mut self, key: SessionKey, event: &SessionEvent) {
         let Some((_, kind, text)) = session_event_text(event) else { return };
         if self.sessions.len() >= SESSIONS_MAX && !self.sessions.contains_key(&key) {
@@ -79,7 +80,8 @@ impl SessionMonitor {
             .push_back(json!({"id": self.events, "at_ms": unix_ms(), "kind": kind, "text": text}));
     }
 
-    /// Hands over the sessions as they are at `now_ns` of the steady clock. While the monitor reads, it keeps what it has.
+    /// Passes on the state of the sessions at `now_ns` of the monotonic clock. While the monitor reads, its
+    /// state is not updated.
     pub fn publish(&mut self, sessions: &Sessions, now_ns: u64) {
         let Ok(mut shown) = self.shown.try_lock() else { return };
         let mut value = sessions.to_json();
@@ -103,7 +105,7 @@ impl SessionMonitor {
     }
 }
 
-/// Decodes messages by name, each once.
+/// Decodes messages with the names of their fields, each only once.
 #[derive(Default)]
 struct TailDecoder {
     versions: Versions,
@@ -186,7 +188,7 @@ mod tests {
         );
         assert_eq!(decoded["is_resent"], true);
         assert_eq!(decoded["fields"][5], json!([7, "BeginSeqNo", "3"]));
-        // What is cut short or no message is shown as far as it goes.
+        // A truncated or invalid message is shown as far as it can be read.
         assert_eq!(decode_line(&Versions::default(), b"")["fields"], json!([]));
     }
 }

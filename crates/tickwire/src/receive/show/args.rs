@@ -125,7 +125,7 @@ impl ShowArgs {
         };
         let wrong = |text: &str| Err(Failure::Usage(text.to_owned()));
         if format == ShowFormat::Csv && shown.len() > 1 {
-            return wrong("--format csv has one heading: name one thing to --show");
+            return wrong("--format csv has one heading: name one kind with --show");
         }
         if self.fields.is_some() && !shown.contains(&Shown::Messages) {
             return wrong("--fields chooses fields of messages: --show messages");
