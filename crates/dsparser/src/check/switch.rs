@@ -156,7 +156,7 @@ impl<'a> Checker<'a> {
     fn case(&mut self, case: &'a Case) -> Option<CaseNode> {
         let body = self.block(&case.body).nodes;
         let CaseHead::Pattern(text) = &case.head else {
-            let message = "this case has numbers, and its switch asks for bytes";
+            let message = "this case has numbers, but its switch matches bytes";
             let help = "write a pattern, or name the number after SWITCH";
             self.diagnostics.push(case.span, DiagnosticKind::Syntax, message, help);
             return None;

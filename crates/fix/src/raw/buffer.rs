@@ -8,7 +8,7 @@ use super::sum::sum_of_windows;
 /// Bytes that must be left in the buffer at every write.
 pub(crate) const WINDOW: usize = 32;
 
-/// A buffer whose pens write at any place; it is not read before [`Buffer::finish`].
+/// A buffer that its pens write at any offset; it is not read before [`Buffer::finish`].
 #[derive(Debug)]
 pub(crate) struct Buffer<'b> {
     pen: Pen<'b>,
@@ -50,7 +50,7 @@ impl<'b> Buffer<'b> {
         Self { pen: Pen { start, end, buffer: PhantomData }, len }
     }
 
-    /// Returns a pen for the buffer.
+    /// Returns a pen, through which the buffer is written. Copies of it write to the same buffer.
     #[inline(always)]
     pub(crate) const fn pen(&self) -> Pen<'_> {
         self.pen
