@@ -1,4 +1,4 @@
-// hffix's operations on the order and the report of main.rs, which calls them.
+// hffix's operations on the order and the report of ../orders.rs; main.rs calls them.
 
 #include <cstddef>
 #include <cstdint>
