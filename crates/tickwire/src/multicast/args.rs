@@ -31,14 +31,15 @@ pub struct MulticastArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     pub hops: u32,
 
-    /// Capture of line B, if it differs from line A's.
+    /// Capture of line B, if it differs from line A's. Without --original its packets are sent one by
+    /// one with those of line A, so a capture that begins at a later sequence number runs ahead.
     #[arg(long, value_name = "FILE", help_heading = "Line B and snapshots")]
     pub file_b: Option<PathBuf>,
     /// Capture of the snapshot feed, sent in addition to the lines.
     #[arg(long, value_name = "FILE", help_heading = "Line B and snapshots")]
     pub snapshots: Option<PathBuf>,
-    /// Send one snapshot packet after this many packets of the first capture. With --original
-    /// snapshots keep their own times.
+    /// Send one snapshot packet after this many packets of the first capture, and the remaining ones
+    /// at once after its end. With --original snapshots keep their own times.
     #[arg(
         long,
         value_name = "PACKETS",

@@ -15,8 +15,8 @@ pub struct ShowArgs {
     /// Output format. Default: text on a terminal, else jsonl.
     #[arg(long, value_name = "FORM", requires = "show", help_heading = "Output")]
     format: Option<ShowFormat>,
-    /// Show only this instrument, by SecurityID or Symbol (SYMBOL:SESSION if the feed has both).
-    /// May be repeated.
+    /// Show only this instrument, named as in the output: SecurityID or Symbol (SYMBOL:SESSION if the
+    /// feed has both), not the symbol of a definition. May be repeated.
     #[arg(long, value_name = "NAME", requires = "show", help_heading = "Output")]
     instrument: Vec<String>,
     /// Show only these fields of messages: names, paths such as MDEntries/MDEntryPx, or ids.

@@ -363,7 +363,9 @@ impl Printer {
         };
         for wanted in self.options.instruments.iter().filter(|wanted| !is_known(wanted)) {
             if self.channel.is_none() {
-                tracing::warn!("--instrument {wanted}: the feed has no such instrument");
+                tracing::warn!(
+                    "--instrument {wanted}: the feed has no such instrument; names are those of the output, such as a SecurityID"
+                );
             }
         }
     }
