@@ -94,14 +94,14 @@ impl fmt::Display for ParseFramingError {
                 f.write_str("unknown preset: give key=value items, or one of")?;
                 Preset::ALL.iter().try_for_each(|preset| write!(f, " {preset}"))
             }
-            ParseFramingErrorKind::Value { expected } => write!(f, "{expected} expected"),
+            ParseFramingErrorKind::Value { expected } => write!(f, "expected {expected}"),
         }
     }
 }
 
 impl Error for ParseFramingError {}
 
-const FIELD_FORM: &str = "OFFSET:WIDTH:be or OFFSET:WIDTH:le (bytes), or none";
+const FIELD_FORM: &str = "OFFSET:WIDTH:be or OFFSET:WIDTH:le (bytes of the preamble), or none";
 const CHUNKS_FORM: &str = "two fields OFFSET:WIDTH:be/OFFSET:WIDTH:be, count and number, or none";
 const HEADER_FORM: &str =
     "fixed:PREFIX:WIDTH:be:SUFFIX (bytes; be or le), encoded:PREFIX:SUFFIX (fields) or none";
@@ -306,7 +306,7 @@ mod tests {
         assert!(message("cmee").starts_with("framing \"cmee\": unknown preset"));
         assert!(message("").contains("unknown preset"));
         assert!(message("preamble=4,seq=1:4:be").contains("outside a preamble of 4 bytes"));
-        assert!(message("preamble=-1").contains("a length in bytes expected"));
+        assert!(message("preamble=-1").contains("expected a length in bytes"));
         assert!(message("preamble=8,seq=0:4").contains("OFFSET:WIDTH:be"));
         assert!(message("reset=sometimes").contains("never, template, message or packet"));
         assert!(message("cme,speed=9").contains("unknown item"));

@@ -251,7 +251,7 @@ impl<'r> Report<'r> {
 fn advice(error: &Error) -> &'static str {
     match (error.kind(), error.field()) {
         (ErrorKind::NoInitialValue, None) => {
-            " (no template id, and no earlier message that has one: is --framing right?)"
+            " (no template id since the start or the last reset: do --framing and --reset fit?)"
         }
         (ErrorKind::UnknownTemplate, _) => {
             " (do --templates and --framing fit this feed and its date?)"

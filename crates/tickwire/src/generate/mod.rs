@@ -114,7 +114,7 @@ struct ComplexArgs {
 
 #[derive(Debug, Args)]
 struct CommonArgs {
-    /// Output file; - is standard output
+    /// Output file of length-prefixed packets (u32be); - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Replace existing files

@@ -36,8 +36,9 @@ pub struct InputArgs {
 /// Format of captures, and which of their packets are read.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CaptureArgs {
-    /// Format of the file: u32be, u32le (length-prefixed packets), raw, pcap or pcapng. Default:
-    /// detected from its first bytes, then its suffix (.pcap, .pcapng, .bin, .fast).
+    /// Format of the file: u32be, u32le (packets, each after its length in 4 bytes, which are not
+    /// part of --framing), raw, pcap or pcapng. Default: detected from its first bytes, then its
+    /// suffix (.pcap, .pcapng, .bin, .fast).
     #[arg(long, value_name = "FORMAT")]
     input_format: Option<Format>,
     /// Read only UDP and TCP sent to this port (pcap and pcapng).

@@ -44,7 +44,7 @@ impl fmt::Display for Doubt {
                 let reset = instead.framing.reset_policy();
                 write!(
                     f,
-                    "the values look wrong, as with a forgotten reset: try --reset {reset}; "
+                    "the values look wrong, as with a missing or superfluous reset: try --reset {reset}; "
                 )?;
                 write!(f, "packets and values fit {instead}")
             }

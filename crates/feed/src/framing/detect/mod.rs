@@ -155,7 +155,7 @@ impl fmt::Display for Undetected {
             Self::TooFew { packets } => write!(
                 f,
                 "cannot tell the framing: {packets} packets with messages are too few, \
-                 {PACKETS_MIN} are needed"
+                 {PACKETS_MIN} are needed; name the framing and check the values"
             ),
             Self::NoneFits { packets, whole } => write!(
                 f,
