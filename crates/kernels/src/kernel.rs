@@ -1,4 +1,4 @@
-//! The kernels whose instructions are counted: portable code on synthetic data.
+//! The kernels whose instructions are counted: portable code, and machine code of FAST templates, on synthetic data.
 
 mod fast;
 mod fix;
@@ -29,9 +29,11 @@ const fn kernel(name: &'static str, prepare: fn() -> Result<Pass, String>) -> Ke
 
 impl Kernel {
     /// All kernels.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         kernel("fast/decode/simple", || fast::decode(&Options::simple())),
         kernel("fast/decode/complex", || fast::decode(&Options::complex())),
+        kernel("fast/decode-machine-code/simple", || fast::decode_compiled(&Options::simple())),
+        kernel("fast/decode-machine-code/complex", || fast::decode_compiled(&Options::complex())),
         kernel("fast/decode-generated/simple", || {
             fast::decode_generated::<simple::Templates>(&Options::simple())
         }),

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use tickwire_exchange::{Generator, Options};
 use tickwire_fast::generated::{self, Growth, Templates};
 use tickwire_fast::{
-    Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, Message, Program, ResetPolicy,
+    Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, EngineUnderTest, Message, Program,
+    ResetPolicy,
 };
 
 /// A feed of the simulated exchange.
@@ -63,6 +64,14 @@ fn encoding() -> EncoderOptions {
 pub(super) fn decode(options: &Options) -> Result<Pass, String> {
     let feed = Feed::of(options)?;
     let mut decoder = Decoder::with_options(feed.program.clone(), Feed::options());
+    Ok(Box::new(move || feed.decode(&mut decoder, |message| _ = black_box(message))))
+}
+
+/// Decodes by machine code alone, where it is built; elsewhere by portable code.
+pub(super) fn decode_compiled(options: &Options) -> Result<Pass, String> {
+    let feed = Feed::of(options)?;
+    let options = Feed::options().engine_under_test(EngineUnderTest::MachineCode);
+    let mut decoder = Decoder::with_options(feed.program.clone(), options);
     Ok(Box::new(move || feed.decode(&mut decoder, |message| _ = black_box(message))))
 }
 
