@@ -2,7 +2,8 @@
 
 mod support;
 
-use support::{Dice, fill};
+use fastrand::Rng;
+use support::fill;
 use tickwire_fix::dictionary::shipped;
 use tickwire_fix::{Dictionary, Message, Reader, Validator, Writer};
 
@@ -25,11 +26,11 @@ fn round_trip(
     let mut buffer = vec![0; 1 << 18];
     let mut encoded = Vec::new();
     for seed in 0..45 {
-        let mut dice = Dice(seed);
+        let mut random = Rng::with_seed(seed);
         let often = [2, 5, 30][seed as usize % 3];
         let mut writer = Writer::new(&mut buffer, session.begin_string(), definition.msg_type());
-        fill(&mut dice, &session, session.header(), &mut writer, often);
-        fill(&mut dice, &application, definition.members(), &mut writer, often);
+        fill(&mut random, &session, session.header(), &mut writer, often);
+        fill(&mut random, &application, definition.members(), &mut writer, often);
         let bytes = writer.finish().expect("room");
         let message = reader.decode(bytes).expect("whole");
         assert_eq!(message.fault(), None, "{name} {seed}");

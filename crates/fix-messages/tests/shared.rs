@@ -4,7 +4,8 @@
 
 mod support;
 
-use support::{Dice, fill};
+use fastrand::Rng;
+use support::fill;
 use tickwire_fix::dictionary::shipped;
 use tickwire_fix::typed::{Stamped, Text};
 use tickwire_fix::{Decimal, Dictionary, Precision, Reader, UtcTimestamp, Writer};
@@ -26,12 +27,12 @@ fn every_message_holds_prints_and_encodes_the_same() {
     let mut count = 0;
     for definition in dictionary.messages() {
         for seed in 0..12 {
-            let mut dice = Dice(seed);
+            let mut random = Rng::with_seed(seed);
             let often = [2, 5, 30][seed as usize % 3];
             let begin = dictionary.begin_string();
             let mut writer = Writer::new(&mut buffer, begin, definition.msg_type());
-            fill(&mut dice, &dictionary, dictionary.header(), &mut writer, often);
-            fill(&mut dice, &dictionary, definition.members(), &mut writer, often);
+            fill(&mut random, &dictionary, dictionary.header(), &mut writer, often);
+            fill(&mut random, &dictionary, definition.members(), &mut writer, often);
             let message = reader.decode(writer.finish().expect("room")).expect("whole");
             let Ok(own) = fix44::AnyMessage::decode(&message) else { continue };
             let shared = shared::AnyMessage::decode(&message).expect("as the other");
