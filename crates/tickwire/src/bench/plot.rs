@@ -13,15 +13,72 @@ const BAR: i32 = 13;
 const GAP: i32 = 10;
 const FONT: &str = "sans-serif";
 
+/// Whose times a series shows: each family has one hue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Blue.
+    Tickwire,
+    /// Grey.
+    Peer,
+}
+
+/// Bars of one colour.
+pub struct Series {
+    /// Its name in the legend, in the reader's words.
+    pub name: String,
+    /// The family that its shade is of.
+    pub family: Family,
+}
+
 /// Bars in groups.
 pub struct Bars {
     /// Heading.
     pub title: String,
     /// Title of the axis, with the unit.
     pub axis: String,
-    /// Groups from top to bottom: a name, and bars with the name of their series and their length,
+    /// All series, at most [`SHADES`] of each family.
+    pub series: Vec<Series>,
+    /// Groups from top to bottom: a name, and bars with the index of their series and their length,
     /// which is above 0.
-    pub groups: Vec<(String, Vec<(String, f64)>)>,
+    pub groups: Vec<(String, Vec<(usize, f64)>)>,
+}
+
+/// Series of a family that can be told apart.
+pub const SHADES: usize = 3;
+
+/// A colour on white, and the one that takes its place where the reader prefers dark pages.
+#[derive(Clone, Copy)]
+struct Shade {
+    light: RGBColor,
+    dark: RGBColor,
+}
+
+const fn shade(light: (u8, u8, u8), dark: (u8, u8, u8)) -> Shade {
+    Shade { light: RGBColor(light.0, light.1, light.2), dark: RGBColor(dark.0, dark.1, dark.2) }
+}
+
+const INK: Shade = shade((36, 41, 47), (230, 237, 243));
+const GRID: Shade = shade((208, 215, 222), (48, 54, 61));
+const BLUES: [Shade; SHADES] = [
+    shade((9, 105, 218), (88, 166, 255)),
+    shade((128, 188, 255), (31, 111, 235)),
+    shade((182, 227, 255), (12, 45, 107)),
+];
+const GREYS: [Shade; SHADES] = [
+    shade((87, 96, 106), (177, 186, 196)),
+    shade((140, 149, 159), (118, 131, 144)),
+    shade((191, 197, 204), (86, 94, 103)),
+];
+
+/// The colours of dark pages. They are chosen by those of light ones, which are attributes.
+fn style() -> String {
+    let hex = |RGBColor(red, green, blue): RGBColor| format!("#{red:02X}{green:02X}{blue:02X}");
+    let mut rules = String::new();
+    for Shade { light, dark } in [INK, GRID].into_iter().chain(BLUES).chain(GREYS) {
+        let (light, dark) = (hex(light), hex(dark));
+        rules += &format!("[fill=\"{light}\"]{{fill:{dark}}}[stroke=\"{light}\"]{{stroke:{dark}}}");
+    }
+    format!("<style>@media(prefers-color-scheme:dark){{{rules}}}</style>")
 }
 
 /// Scale from lengths to positions in the picture.
@@ -59,6 +116,8 @@ impl Bars {
     pub fn svg(&self) -> Result<String, String> {
         let mut svg = String::new();
         self.draw(&mut svg).map_err(|error| error.to_string())?;
+        let start = svg.find('>').ok_or("no SVG was drawn")? + 1;
+        svg.insert_str(start, &style());
         Ok(svg)
     }
 
@@ -67,50 +126,44 @@ impl Bars {
         TOP + BOTTOM + self.groups.iter().map(of_group).sum::<i32>()
     }
 
-    /// The series in the order of their first bars, which is also the order of the colours.
-    fn series(&self) -> Vec<&str> {
-        let mut series: Vec<&str> = Vec::new();
-        for (name, _) in self.groups.iter().flat_map(|(_, bars)| bars) {
-            if !series.contains(&name.as_str()) {
-                series.push(name);
-            }
-        }
-        series
+    /// The colour of a series: the next shade of its family.
+    fn colour(&self, index: usize) -> RGBColor {
+        let Some(Series { family, .. }) = self.series.get(index) else { return INK.light };
+        let shades = match family {
+            Family::Tickwire => BLUES,
+            Family::Peer => GREYS,
+        };
+        let before = self.series[..index].iter().filter(|series| series.family == *family);
+        shades[before.count() % SHADES].light
     }
 
     fn draw(&self, svg: &mut String) -> Result<(), Box<dyn std::error::Error + '_>> {
         let height = self.height();
         let area = SVGBackend::with_string(svg, (WIDTH as u32, height as u32)).into_drawing_area();
-        area.fill(&WHITE)?;
         let text = |size: i32, horizontal, vertical| {
-            (FONT, size).into_font().color(&BLACK).pos(Pos::new(horizontal, vertical))
+            (FONT, size).into_font().color(&INK.light).pos(Pos::new(horizontal, vertical))
         };
         area.draw(&Text::new(self.title.clone(), (12, 8), text(17, HPos::Left, VPos::Top)))?;
         let scale = Scale::of(self);
         for tick in scale.ticks() {
             let x = scale.x(tick);
             let line = vec![(x, TOP - 6), (x, height - BOTTOM)];
-            area.draw(&PathElement::new(line, RGBColor(216, 216, 216)))?;
+            area.draw(&PathElement::new(line, GRID.light))?;
             let label = text(12, HPos::Center, VPos::Top);
             area.draw(&Text::new(tick.to_string(), (x, height - BOTTOM + 4), label))?;
         }
         let axis = text(12, HPos::Right, VPos::Top);
         area.draw(&Text::new(self.axis.clone(), (WIDTH - 12, height - 18), axis))?;
 
-        let series = self.series();
-        let colour = |name: &str| {
-            let index = series.iter().position(|known| *known == name).unwrap_or(0);
-            Palette99::pick(index).to_rgba()
-        };
-        let width_of = |name: &str| 32 + 7 * name.len() as i32;
-        let width: i32 = series.iter().map(|name| width_of(name)).sum();
+        let width_of = |series: &Series| 32 + 7 * series.name.len() as i32;
+        let width: i32 = self.series.iter().map(width_of).sum();
         let mut x = LEFT.min(WIDTH - width).max(12);
-        for name in &series {
+        for (index, series) in self.series.iter().enumerate() {
             let corner = [(x, TOP - 28), (x + 11, TOP - 17)];
-            area.draw(&Rectangle::new(corner, colour(name).filled()))?;
+            area.draw(&Rectangle::new(corner, self.colour(index).filled()))?;
             let label = text(12, HPos::Left, VPos::Top);
-            area.draw(&Text::new((*name).to_owned(), (x + 15, TOP - 29), label))?;
-            x += width_of(name);
+            area.draw(&Text::new(series.name.clone(), (x + 15, TOP - 29), label))?;
+            x += width_of(series);
         }
         let mut y = TOP;
         for (name, bars) in &self.groups {
@@ -120,7 +173,7 @@ impl Bars {
             for (series, length) in bars {
                 let end = scale.x(*length);
                 let corners = [(LEFT, y), (end, y + BAR - 2)];
-                area.draw(&Rectangle::new(corners, colour(series).filled()))?;
+                area.draw(&Rectangle::new(corners, self.colour(*series).filled()))?;
                 let label = text(11, HPos::Left, VPos::Center);
                 area.draw(&Text::new(format!("{length:.0}"), (end + 4, y + BAR / 2 - 1), label))?;
                 y += BAR;
@@ -137,29 +190,37 @@ impl Bars {
 mod tests {
     use super::*;
 
+    fn series(name: &str, family: Family) -> Series {
+        Series { name: name.to_owned(), family }
+    }
+
     #[test]
-    fn the_names_of_many_series_are_all_within_the_picture() {
-        let names = ["generated", "dynamic-compiled", "dynamic-wide", "dynamic-scalar", "visitor"];
-        let names = names.into_iter().chain(["projection", "openfast", "fastlib"]);
-        let bars = names.map(|name| (name.to_owned(), 10.0)).collect();
+    fn the_names_of_all_series_are_within_the_picture() {
+        let names = ["Tickwire, generated code", "Tickwire, templates at run time"];
+        let ours = names.map(|name| series(name, Family::Tickwire));
+        let peers = ["mfast-generated", "mfast", "openfast"].map(|name| series(name, Family::Peer));
         let plot = Bars {
             title: String::new(),
             axis: String::new(),
-            groups: vec![("feed".to_owned(), bars)],
+            series: ours.into_iter().chain(peers).collect(),
+            groups: vec![("feed".to_owned(), (0..5).map(|index| (index, 10.0)).collect())],
         };
         let svg = plot.svg().expect("draws");
-        let last = &svg[..svg.find("fastlib").expect("named")];
+        let last = &svg[..svg.find("openfast").expect("named")];
         let (_, start) = last.rsplit_once("<text x=\"").expect("has a place");
         let (x, _) = start.split_once('"').expect("a number");
-        let end = x.parse::<i32>().expect("a number") + 7 * "fastlib".len() as i32;
+        let end = x.parse::<i32>().expect("a number") + 7 * "openfast".len() as i32;
         assert!(end <= WIDTH, "ends at {end}");
     }
 
     #[test]
     fn longer_times_have_longer_bars_and_every_name_is_there() {
-        let bars = vec![("ours".to_owned(), 20.0), ("theirs".to_owned(), 400.0)];
-        let groups = vec![("feed".to_owned(), bars)];
-        let bars = Bars { title: "Decoding".to_owned(), axis: "ns".to_owned(), groups };
+        let bars = Bars {
+            title: "Decoding".to_owned(),
+            axis: "ns".to_owned(),
+            series: vec![series("ours", Family::Tickwire), series("theirs", Family::Peer)],
+            groups: vec![("feed".to_owned(), vec![(0, 20.0), (1, 400.0)])],
+        };
         let scale = Scale::of(&bars);
         assert_eq!(scale.ticks().collect::<Vec<_>>(), [10.0, 100.0, 1000.0]);
         assert!(scale.x(20.0) < scale.x(400.0));
@@ -171,8 +232,34 @@ mod tests {
     }
 
     #[test]
+    fn dark_pages_change_every_colour_that_is_drawn() {
+        let bars = Bars {
+            title: "Decoding".to_owned(),
+            axis: "ns".to_owned(),
+            series: vec![series("ours", Family::Tickwire), series("theirs", Family::Peer)],
+            groups: vec![("feed".to_owned(), vec![(0, 20.0), (1, 400.0)])],
+        };
+        let svg = bars.svg().expect("a picture");
+        let (style, drawn) = svg.split_once("</style>").expect("a style");
+        let mut colours = 0;
+        for attribute in ["fill=\"#", "stroke=\"#"] {
+            for (at, _) in drawn.match_indices(attribute) {
+                let rule = format!("[{}]", &drawn[at..at + attribute.len() + 7]);
+                assert!(style.contains(&rule), "{rule}");
+                colours += 1;
+            }
+        }
+        assert!(colours > 10, "{colours}");
+    }
+
+    #[test]
     fn no_bars_are_a_picture_too() {
-        let bars = Bars { title: String::new(), axis: String::new(), groups: Vec::new() };
+        let bars = Bars {
+            title: String::new(),
+            axis: String::new(),
+            series: Vec::new(),
+            groups: Vec::new(),
+        };
         assert!(bars.svg().expect("a picture").starts_with("<svg"));
     }
 }

@@ -5,9 +5,9 @@ mod digest;
 mod encoding;
 pub mod engine;
 mod peers;
+mod picture;
 
 use super::counted;
-use super::plot::Bars;
 use super::report::{ReportArgs, rounded};
 use super::timing::{self, Case};
 use crate::console::tell;
@@ -116,7 +116,7 @@ pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
     rows.sort_by_key(|row| corpora.iter().position(|corpus| corpus.name == row.corpus.name));
     if let Some(path) = &args.plot {
         let mut out = files::create(Some(path))?;
-        out.write_all(picture(&rows).svg().map_err(Failure::Data)?.as_bytes())?;
+        out.write_all(picture::of(&rows).svg().map_err(Failure::Data)?.as_bytes())?;
         out.flush()?;
     }
     let json: Vec<Value> = rows.iter().map(Row::json).collect();
@@ -292,26 +292,6 @@ impl<'c> Row<'c> {
             "mb_per_s": rounded(self.mb_per_s()),
             "instructions_per_message": self.instructions_per_message.map(rounded),
         })
-    }
-}
-
-fn picture(rows: &[Row<'_>]) -> Bars {
-    let mut groups: Vec<(String, Vec<(String, f64)>)> = Vec::new();
-    for row in rows.iter().filter(|row| !row.is_encoder()) {
-        let name = match row.threads {
-            1 => row.engine.to_owned(),
-            threads => format!("{}, {threads} threads", row.engine),
-        };
-        let bar = (name, row.ns_per_message);
-        match groups.last_mut() {
-            Some((name, bars)) if *name == row.corpus.name => bars.push(bar),
-            _ => groups.push((row.corpus.name.clone(), vec![bar])),
-        }
-    }
-    Bars {
-        title: "FAST: time to decode a message, one thread".to_owned(),
-        axis: "nanoseconds per message, less is better".to_owned(),
-        groups,
     }
 }
 

@@ -1,0 +1,58 @@
+//! The picture of times to decode: Tickwire beside the best peers.
+
+use super::super::plot::{Bars, Family, SHADES, Series};
+use super::engine::Engine;
+use super::{Row, peers};
+use std::cmp::Reverse;
+
+/// Bars of the times of one thread: generated code, the dynamic engine as it is chosen by default, and the fastest peers.
+pub(super) fn of(rows: &[Row<'_>]) -> Bars {
+    let mut series = vec![
+        Series { name: "Tickwire, generated code".to_owned(), family: Family::Tickwire },
+        Series { name: "Tickwire, templates at run time".to_owned(), family: Family::Tickwire },
+    ];
+    let ours = series.len();
+    let fastest = fastest_peers(rows);
+    series.extend(
+        fastest.iter().map(|name| Series { name: (*name).to_owned(), family: Family::Peer }),
+    );
+    let mut groups: Vec<(String, Vec<(usize, f64)>)> = Vec::new();
+    for row in rows.iter().filter(|row| row.threads == 1) {
+        let index = if row.engine == Engine::Generated.name() {
+            0
+        } else if row.engine == Engine::dynamic(row.corpus).name() {
+            1
+        } else if let Some(at) = fastest.iter().position(|name| *name == row.engine) {
+            ours + at
+        } else {
+            continue;
+        };
+        let bar = (index, row.ns_per_message);
+        match groups.last_mut() {
+            Some((name, bars)) if *name == row.corpus.name => bars.push(bar),
+            _ => groups.push((row.corpus.name.clone(), vec![bar])),
+        }
+    }
+    groups.iter_mut().for_each(|(_, bars)| bars.sort_by_key(|(index, _)| *index));
+    Bars {
+        title: "FAST: time to decode a message, one thread".to_owned(),
+        axis: "nanoseconds per message, less is better".to_owned(),
+        series,
+        groups,
+    }
+}
+
+/// The peers that decode most corpora, the fastest first; as many as can be told apart.
+fn fastest_peers(rows: &[Row<'_>]) -> Vec<&'static str> {
+    let mut found: Vec<(Reverse<usize>, f64, &'static str)> = Vec::new();
+    for peer in peers::ALL {
+        let of_peer = rows.iter().filter(|row| row.engine == peer.name);
+        let logarithms: Vec<f64> = of_peer.map(|row| row.ns_per_message.ln()).collect();
+        if !logarithms.is_empty() {
+            let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
+            found.push((Reverse(logarithms.len()), mean, peer.name));
+        }
+    }
+    found.sort_by(|one, other| one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)));
+    found.into_iter().take(SHADES).map(|(_, _, name)| name).collect()
+}
