@@ -1,6 +1,9 @@
 //! Generates a module of every template set that the tests decode with.
 
 #[allow(dead_code)]
+#[path = "../../fast/tests/support/own_vectors.rs"]
+mod own_vectors;
+#[allow(dead_code)]
 #[path = "../../fast/tests/support/random.rs"]
 mod random;
 
@@ -10,12 +13,13 @@ use std::path::{Path, PathBuf};
 use tickwire_fast::TemplateSet;
 use tickwire_fast::template::Instruction;
 use tickwire_fast_codegen::{Options, generate_set};
+use tickwire_testing::Choices;
 
 /// Random template sets, unless the environment variable says how many.
 const SEEDS: u64 = 14;
 /// Fields of a random set that is not too large to be compiled.
 const FIELDS_MAX: usize = 150;
-/// Where this is set, modules of the cases and captures beside the project are generated too: they
+/// Where this is set, modules of the conformance cases and of the captures beside the project are generated too: they
 /// take minutes to compile.
 const ALL_VARIABLE: &str = "TICKWIRE_CHECK_ALL";
 /// Random sets of which a projection is generated as well.
@@ -33,13 +37,13 @@ fn main() {
     println!("cargo::rerun-if-env-changed={ALL_VARIABLE}");
     if std::env::var_os(ALL_VARIABLE).is_some() {
         let shared = root.join("../../../../shared");
-        shared_vectors(&shared.join("vectors/fast.jsonl"), &mut sets);
+        shared_vectors(&tickwire_testing::vectors("fast.jsonl"), &mut sets);
         corpora(&shared.join("corpus"), &mut sets);
     }
     println!("cargo::rerun-if-env-changed={SEEDS_VARIABLE}");
     let seeds = std::env::var(SEEDS_VARIABLE).ok();
     for seed in 0..seeds.map_or(SEEDS, |seeds| seeds.parse().expect("a number of seeds")) {
-        let set = random::template_set(&mut random::Choices(seed));
+        let set = random::template_set(&mut Choices::seeded(seed));
         if set.templates().iter().map(|template| count(&template.instructions)).sum::<usize>()
             <= FIELDS_MAX
         {
@@ -52,6 +56,7 @@ fn main() {
     write(&sets, &projections(&sets));
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=tests/support/nested.rs");
+    println!("cargo::rerun-if-changed=../../fast/tests/support/own_vectors.rs");
     println!("cargo::rerun-if-changed=../../fast/tests/support/random.rs");
 }
 
@@ -67,25 +72,13 @@ fn included(path: &Path) {
 /// The template files of the vectors, under the names `testdata FILE NAME`.
 fn own_vectors(folder: &Path, sets: &mut BTreeMap<String, TemplateSet>) {
     println!("cargo::rerun-if-changed={}", folder.display());
-    for entry in std::fs::read_dir(folder).expect("testdata") {
-        let path = entry.expect("readable").path();
-        let text = std::fs::read_to_string(&path).expect("UTF-8");
-        let table: toml::Table = text.parse().expect("TOML");
-        for vector in table["vector"].as_array().expect("vectors") {
-            let text = |key: &str| vector.get(key).and_then(toml::Value::as_str);
-            let body = match (text("fields"), text("templates")) {
-                (Some(fields), _) => format!("<template name='T' id='1'>{fields}</template>"),
-                (_, templates) => templates.expect("fields or templates").to_owned(),
-            };
-            let set = TemplateSet::parse(&format!("<templates>{body}</templates>"));
-            let file = path.file_stem().expect("a name").to_string_lossy();
-            let name = format!("testdata {file} {}", text("name").expect("a name"));
-            sets.insert(name, set.expect("valid"));
-        }
+    for vector in own_vectors::all(folder) {
+        let name = format!("testdata {} {}", vector.file, vector.name);
+        sets.insert(name, vector.template_set());
     }
 }
 
-/// The conformance cases beside the project, under the names `shared NAME`.
+/// The conformance cases, under the names `shared NAME`.
 fn shared_vectors(path: &Path, sets: &mut BTreeMap<String, TemplateSet>) {
     let Ok(text) = std::fs::read_to_string(path) else { return };
     println!("cargo::rerun-if-changed={}", path.display());

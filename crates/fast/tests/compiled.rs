@@ -4,13 +4,14 @@
 mod support;
 
 use std::sync::Arc;
-use support::random::{self, Choices};
+use support::random;
 use support::{Absent, record_json};
 use tickwire_fast::Packet;
 use tickwire_fast::{
     Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Error, Limits,
     MessageBuilder, Program, ResetPolicy, TemplateSet,
 };
+use tickwire_testing::Choices;
 use tickwire_testing::{Need, skip};
 
 /// Every operator and presence that machine code is made for, in fields and in entries; templates
@@ -130,11 +131,11 @@ fn agree(reset: ResetPolicy, rounds: u64) {
     let mut builder = MessageBuilder::new(program.clone());
     let mut whole = 0;
     for seed in 0..rounds {
-        let mut choices = Choices(seed);
+        let mut choices = Choices::seeded(seed);
         encoder.begin_packet();
         let mut packet = Vec::new();
-        for _ in 0..1 + choices.below(6) {
-            let template = choices.below(program.templates().len());
+        for _ in 0..1 + choices.index(6) {
+            let template = choices.index(program.templates().len());
             let message = random::message(&mut choices, &mut builder, template);
             _ = encoder.encode(message, &mut packet);
         }
@@ -146,7 +147,7 @@ fn agree(reset: ResetPolicy, rounds: u64) {
             same(&mut decoders, &packet[..at]);
             decoders.clone_from(&before);
             let mut spoiled = packet.clone();
-            spoiled[at] ^= 1 << choices.below(8);
+            spoiled[at] ^= 1 << choices.index(8);
             same(&mut decoders, &spoiled);
         }
         decoders = before;

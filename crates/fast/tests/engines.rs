@@ -5,12 +5,13 @@ mod support;
 
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-use support::random::{self, Choices};
+use support::random;
 use support::{Absent, CORPORA, ENGINES, packets, record_json};
 use tickwire_fast::{
     Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Error,
     MessageBuilder, Program, ResetPolicy, Step, Visitor,
 };
+use tickwire_testing::Choices;
 
 /// Sets for one of which all engines are asked: compiling takes its time.
 const COMPILED_EACH: u64 = 20;
@@ -44,14 +45,14 @@ fn streamed(decoder: &mut Decoder, bytes: &[u8]) -> Outcome {
 /// Bytes that are almost what a decoder expects.
 fn spoiled(choices: &mut Choices, bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
-    for _ in 0..choices.below(3) {
-        let at = choices.below(bytes.len().max(1));
-        match choices.below(5) {
+    for _ in 0..choices.index(3) {
+        let at = choices.index(bytes.len().max(1));
+        match choices.index(5) {
             0 => bytes.truncate(at),
             1 => bytes.insert(at, choices.of(&[0x00, 0x80, 0x7f, 0xff, 0x40, 0xc0])),
             _ => {
                 if let Some(byte) = bytes.get_mut(at) {
-                    *byte ^= 1 << choices.below(8);
+                    *byte ^= 1 << choices.index(8);
                 }
             }
         }
@@ -62,7 +63,7 @@ fn spoiled(choices: &mut Choices, bytes: &[u8]) -> Vec<u8> {
 /// Decodes a random stream of a random template set by every engine; returns how many messages
 /// were whole.
 fn engines_agree(seed: u64) -> usize {
-    let mut choices = Choices(seed);
+    let mut choices = Choices::seeded(seed);
     let set = random::template_set(&mut choices);
     let program = Arc::new(Program::compile(set).expect("compiles"));
     let reset = choices.of(&[ResetPolicy::Never, ResetPolicy::Template, ResetPolicy::Packet]);
@@ -82,7 +83,7 @@ fn engines_agree(seed: u64) -> usize {
     let mut builder = MessageBuilder::new(program.clone());
     let mut whole = 0;
     for _ in 0..24 {
-        let template = choices.below(program.templates().len());
+        let template = choices.index(program.templates().len());
         let message = random::message(&mut choices, &mut builder, template);
         let mut bytes = Vec::new();
         if encoder.encode(message, &mut bytes).is_err() {
@@ -95,7 +96,7 @@ fn engines_agree(seed: u64) -> usize {
             decoders.iter_mut().chain([&mut plain]).for_each(Decoder::reset);
             encoder.reset();
         }
-        let way = choices.below(6);
+        let way = choices.index(6);
         let lengths: Vec<_> = match way {
             0 => decoders.iter_mut().map(|decoder| decoder.visit(&bytes, &mut Nobody)).collect(),
             _ => {

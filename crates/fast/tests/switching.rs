@@ -7,15 +7,16 @@
 mod support;
 
 use serde_json::{Value as Json, json};
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
-use support::random::{self, Choices};
+use support::own_vectors::{self, text};
+use support::random;
 use support::{Absent, hex, record_json};
 use tickwire_fast::{
-    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Error, Limits,
+    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Error,
     MessageBuilder, Program, ResetPolicy, Step, TemplateSet,
 };
-use toml::{Table, Value};
+use tickwire_testing::Choices;
 
 const LEVELS: [Conformance; 3] =
     [Conformance::Lenient, Conformance::Strict, Conformance::Canonical];
@@ -78,71 +79,34 @@ fn streamed(decoder: &mut Decoder, bytes: &[u8]) -> Outcome {
     }
 }
 
-fn text<'t>(table: &'t Table, key: &str) -> Option<&'t str> {
-    table.get(key).and_then(Value::as_str)
-}
-
-fn limits(vector: &Table) -> Limits {
-    let mut limits = Limits::default();
-    for (name, value) in vector.get("limits").and_then(Value::as_table).into_iter().flatten() {
-        let value = value.as_integer().expect("a limit");
-        match name.as_str() {
-            "entries_max" => limits.entries_max = value as u32,
-            "entries_total_max" => limits.entries_total_max = value as u32,
-            "string_max" => limits.string_max = value as u32,
-            "message_bytes_max" => limits.message_bytes_max = value as usize,
-            _ => {}
-        }
-    }
-    limits
-}
-
 #[test]
 fn own_vectors_decode_alike_wherever_code_comes_in() {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata");
-    let mut vectors = 0;
-    for entry in std::fs::read_dir(folder).expect("testdata") {
-        let path = entry.expect("readable").path();
-        let table: Table = std::fs::read_to_string(&path).expect("UTF-8").parse().expect("TOML");
-        for vector in table["vector"].as_array().expect("vectors") {
-            let vector = vector.as_table().expect("a table");
-            let name = text(vector, "name").expect("a name");
-            let body = match text(vector, "fields") {
-                Some(fields) => format!("<template name='T' id='1'>{fields}</template>"),
-                None => text(vector, "templates").expect("templates").to_owned(),
-            };
-            let set = TemplateSet::parse(&format!("<templates>{body}</templates>")).expect("valid");
-            let reset = match text(vector, "reset") {
-                Some("never") => ResetPolicy::Never,
-                Some("message") => ResetPolicy::Message,
-                _ => ResetPolicy::Template,
-            };
-            vectors += 1;
-            for left in 1..=3 {
-                let conformance = LEVELS[(vectors + left) % LEVELS.len()];
-                let limits = limits(vector);
-                let options =
-                    DecoderOptions::default().conformance(conformance).reset(reset).limits(limits);
-                let mut pair = Pair::new(set.clone(), options, left);
-                for step in vector["steps"].as_array().expect("steps") {
-                    if step.get("reset").is_some_and(|reset| reset.as_bool() == Some(true)) {
-                        pair.reset();
-                    }
-                    if let Some(wire) = step.get("wire").and_then(Value::as_str) {
-                        pair.decode(&hex(wire), false, name);
-                    }
+    let vectors = own_vectors::all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata"));
+    for (index, vector) in vectors.iter().enumerate() {
+        let (limits, reset) = (vector.limits(), vector.reset_policy());
+        for left in 1..=3 {
+            let conformance = LEVELS[(index + left) % LEVELS.len()];
+            let options =
+                DecoderOptions::default().conformance(conformance).reset(reset).limits(limits);
+            let mut pair = Pair::new(vector.template_set(), options, left);
+            for step in vector.steps() {
+                if own_vectors::has_reset(step) {
+                    pair.reset();
+                }
+                if let Some(wire) = text(step, "wire") {
+                    pair.decode(&hex(wire), false, &vector.name);
                 }
             }
         }
     }
-    assert!(vectors > 100, "{vectors} vectors");
+    assert!(vectors.len() > 100, "{} vectors", vectors.len());
 }
 
 #[test]
 fn random_streams_decode_alike_wherever_code_comes_in() {
     let mut whole = 0;
     for seed in 0..24 {
-        let mut choices = Choices(seed);
+        let mut choices = Choices::seeded(seed);
         let set = random::template_set(&mut choices);
         let reset = choices.of(&[ResetPolicy::Never, ResetPolicy::Template]);
         let options = DecoderOptions::default().conformance(choices.of(&LEVELS)).reset(reset);
@@ -151,18 +115,18 @@ fn random_streams_decode_alike_wherever_code_comes_in() {
         let mut encoder = Encoder::with_options(pair.program.clone(), encoder_options);
         let mut builder = MessageBuilder::new(pair.program.clone());
         for _ in 0..60 {
-            let template = choices.below(pair.program.templates().len());
+            let template = choices.index(pair.program.templates().len());
             let message = random::message(&mut choices, &mut builder, template);
             let mut bytes = Vec::new();
             if encoder.encode(message, &mut bytes).is_err() {
                 continue;
             }
             if choices.once_in(5) {
-                let at = choices.below(bytes.len());
-                match choices.below(3) {
+                let at = choices.index(bytes.len());
+                match choices.index(3) {
                     0 => bytes.truncate(at),
                     1 => bytes.insert(at, choices.of(&[0x00, 0x80, 0x7f, 0xff])),
-                    _ => bytes[at] ^= 1 << choices.below(8),
+                    _ => bytes[at] ^= 1 << choices.index(8),
                 }
             }
             let is_stream = choices.once_in(5);

@@ -6,12 +6,13 @@
 mod support;
 
 use std::sync::Arc;
-use support::random::{self, Choices};
+use support::random;
 use support::{Absent, record_json};
 use tickwire_fast::{
     CompileOptions, Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest,
     Error, Limits, MessageBuilder, Packet, Program, ResetPolicy, TemplateSet, TierUp,
 };
+use tickwire_testing::Choices;
 
 const MESSAGES: usize = 16;
 
@@ -115,7 +116,7 @@ fn agree(choices: &mut Choices, set: TemplateSet, rounds: usize, what: &str) -> 
     let mut builder = MessageBuilder::new(program.clone());
     let mut whole = 0;
     for round in 0..rounds {
-        let template = choices.below(program.templates().len());
+        let template = choices.index(program.templates().len());
         let message = random::message(choices, &mut builder, template);
         let mut bytes = Vec::new();
         if encoder.encode(message, &mut bytes).is_err() {
@@ -126,7 +127,7 @@ fn agree(choices: &mut Choices, set: TemplateSet, rounds: usize, what: &str) -> 
             let before = decoders.clone();
             for _ in 0..12 {
                 let mut spoiled = bytes.clone();
-                let at = choices.below(spoiled.len());
+                let at = choices.index(spoiled.len());
                 match choices.below(4) {
                     0 => spoiled.truncate(at),
                     1 => spoiled.insert(at, choices.of(&[0x00, 0x80, 0x7f, 0xff, 0x40, 0xc0])),
@@ -150,7 +151,7 @@ fn agree(choices: &mut Choices, set: TemplateSet, rounds: usize, what: &str) -> 
 fn random_sets_agree_and_leave_the_same_behind() {
     let whole: usize = (0..60)
         .map(|seed| {
-            let mut choices = Choices(0x7ee5 + seed);
+            let mut choices = Choices::seeded(0x7ee5 + seed);
             let set = random::template_set(&mut choices);
             agree(&mut choices, set, MESSAGES, &format!("seed {seed}"))
         })
@@ -187,7 +188,7 @@ const XML: &str = r#"<templates dictionary="global">
 fn a_tree_agrees_with_many_messages() {
     for seed in 0..6 {
         let set = TemplateSet::parse(XML).expect("valid");
-        let whole = agree(&mut Choices(seed), set, 60, &format!("seed {seed}"));
+        let whole = agree(&mut Choices::seeded(seed), set, 60, &format!("seed {seed}"));
         assert!(whole > 5, "{whole} messages decoded");
     }
 }
@@ -196,7 +197,7 @@ fn a_tree_agrees_with_many_messages() {
 fn projections_agree() {
     let whole: usize = (0..24)
         .map(|seed| {
-            let mut choices = Choices(0x9_0000 + seed);
+            let mut choices = Choices::seeded(0x9_0000 + seed);
             let set = random::template_set(&mut choices);
             let program = Program::compile(set.clone()).expect("compiles");
             let fields: Vec<String> = (0..program.templates().len())
@@ -226,7 +227,7 @@ fn projections(
     let mut builder = MessageBuilder::new(program);
     let mut whole = 0;
     for round in 0..8 {
-        let template = choices.below(complete.templates().len());
+        let template = choices.index(complete.templates().len());
         let message = random::message(choices, &mut builder, template);
         let mut bytes = Vec::new();
         if encoder.encode(message, &mut bytes).is_ok() {

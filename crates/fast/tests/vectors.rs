@@ -17,22 +17,19 @@
 mod support;
 
 use serde_json::{Map, Value as Json, json};
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
+use support::own_vectors::{self, Vector, text};
 use support::{ENGINES, hex, to_hex, vector_json};
 use tickwire_fast::template::FieldType;
 use tickwire_fast::{
     Conformance, Decimal, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Error,
-    Limits, MessageBuilder, Program, ResetPolicy, SegmentRef, Step, Storage, TemplateSet,
+    MessageBuilder, Program, SegmentRef, Step, Storage,
 };
 use toml::{Table, Value};
 
 const LEVELS: [Conformance; 3] =
     [Conformance::Lenient, Conformance::Strict, Conformance::Canonical];
-
-fn text<'t>(table: &'t Table, key: &str) -> Option<&'t str> {
-    table.get(key).map(|value| value.as_str().unwrap_or_else(|| panic!("{key} is not a string")))
-}
 
 fn flag(table: &Table, key: &str, default: bool) -> bool {
     table.get(key).map_or(default, |value| value.as_bool().expect(key))
@@ -179,20 +176,12 @@ struct Run<'v> {
 }
 
 impl<'v> Run<'v> {
-    fn new(file: &str, vector: &'v Table, level: Conformance, engine: EngineUnderTest) -> Self {
-        let name = text(vector, "name").expect("a name");
-        let place = format!("{file}, {name} at {level:?} by {engine:?}");
-        assert!(text(vector, "rule").is_some_and(|rule| !rule.is_empty()), "{place}: no rule");
-        let xml = match (text(vector, "fields"), text(vector, "templates")) {
-            (Some(fields), None) => {
-                format!("<templates><template name='T' id='1'>{fields}</template></templates>")
-            }
-            (None, Some(templates)) => format!("<templates>{templates}</templates>"),
-            _ => panic!("{place}: give either fields or templates"),
-        };
-        let set = TemplateSet::parse(&xml).unwrap_or_else(|errors| panic!("{place}: {errors}"));
-        let program = Arc::new(Program::compile(set).expect("compiles"));
-        let (limits, reset) = (limits(vector), reset_policy(vector));
+    fn new(vector: &'v Vector, level: Conformance, engine: EngineUnderTest) -> Self {
+        let place = format!("{}, {} at {level:?} by {engine:?}", vector.file, vector.name);
+        let rule = text(&vector.table, "rule");
+        assert!(rule.is_some_and(|rule| !rule.is_empty()), "{place}: no rule");
+        let program = Arc::new(Program::compile(vector.template_set()).expect("compiles"));
+        let (limits, reset) = (vector.limits(), vector.reset_policy());
         let options = DecoderOptions::default()
             .conformance(level)
             .reset(reset)
@@ -202,7 +191,7 @@ impl<'v> Run<'v> {
         let encoder = EncoderOptions::default().reset(reset).limits(limits);
         Self {
             level,
-            steps: vector["steps"].as_array().expect("steps"),
+            steps: vector.table["steps"].as_array().expect("steps"),
             decoder: Decoder::with_options(program.clone(), options),
             stream: Decoder::with_options(program.clone(), options),
             builder: MessageBuilder::with_limits(program.clone(), limits),
@@ -340,56 +329,20 @@ impl<'v> Run<'v> {
     }
 }
 
-fn limits(vector: &Table) -> Limits {
-    let mut limits = Limits::default();
-    for (name, value) in vector.get("limits").map(table_of).into_iter().flatten() {
-        let value = u32::try_from(integer(value)).expect("a limit");
-        match name.as_str() {
-            "entries_max" => limits.entries_max = value,
-            "entries_total_max" => limits.entries_total_max = value,
-            "string_max" => limits.string_max = value,
-            "nesting_max" => limits.nesting_max = value,
-            "stream_bytes_max" => limits.stream_bytes_max = value as usize,
-            "message_bytes_max" => limits.message_bytes_max = value as usize,
-            _ => panic!("no limit {name}"),
-        }
-    }
-    limits
-}
-
-fn reset_policy(vector: &Table) -> ResetPolicy {
-    match text(vector, "reset") {
-        None | Some("template") => ResetPolicy::Template,
-        Some("never") => ResetPolicy::Never,
-        Some("message") => ResetPolicy::Message,
-        Some(other) => panic!("no reset policy {other}"),
-    }
-}
-
 #[test]
 fn every_vector_holds_in_both_directions() {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata");
-    let entries = std::fs::read_dir(&folder).expect("testdata");
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("readable").path()).collect();
-    paths.sort();
+    let vectors = own_vectors::all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata"));
     let (mut steps, mut failures) = (0, Vec::new());
-    let mut names = std::collections::HashSet::new();
-    for path in paths {
-        let file = path.file_name().expect("a name").to_string_lossy().into_owned();
-        let content = std::fs::read_to_string(&path).expect("UTF-8");
-        let table: Table = content.parse().unwrap_or_else(|error| panic!("{file}: {error}"));
-        for vector in entries_of(&table["vector"]) {
-            let name = text(vector, "name").expect("a name").to_owned();
-            assert!(names.insert(name.clone()), "{file}: two vectors {name}");
-            steps += vector["steps"].as_array().expect("steps").len();
-            for (level, engine) in LEVELS.iter().flat_map(|&level| ENGINES.map(|e| (level, e))) {
-                let run = || Run::new(&file, vector, level, engine).steps();
-                if std::panic::catch_unwind(run).is_err() {
-                    failures.push(format!("{file}: {name} at {level:?} by {engine:?}"));
-                }
+    for vector in &vectors {
+        steps += vector.steps().count();
+        for (level, engine) in LEVELS.iter().flat_map(|&level| ENGINES.map(|e| (level, e))) {
+            let run = || Run::new(vector, level, engine).steps();
+            if std::panic::catch_unwind(run).is_err() {
+                failures
+                    .push(format!("{}: {} at {level:?} by {engine:?}", vector.file, vector.name));
             }
         }
     }
-    println!("{} vectors, {steps} steps", names.len());
+    println!("{} vectors, {steps} steps", vectors.len());
     assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
 }

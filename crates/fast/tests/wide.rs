@@ -4,7 +4,6 @@
 mod support;
 
 use std::sync::Arc;
-use support::random::Choices;
 use support::{Absent, ENGINES, record_json};
 use tickwire_fast::Packet;
 use tickwire_fast::template::FieldType;
@@ -12,6 +11,7 @@ use tickwire_fast::{
     Decimal, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, MessageBuilder,
     Program, ResetPolicy, Storage, TemplateSet,
 };
+use tickwire_testing::Choices;
 
 /// Fields of entries; templates have the first ones of them.
 const FIELDS: [&str; 26] = [
@@ -89,7 +89,7 @@ fn template_set(reset: &str) -> String {
 /// Most often a value that vectors take.
 fn number(choices: &mut Choices) -> u64 {
     let most = if choices.once_in(12) { NUMBERS.len() } else { 16 };
-    NUMBERS[choices.below(most)]
+    NUMBERS[choices.index(most)]
 }
 
 fn build(choices: &mut Choices, builder: &mut MessageBuilder, template: usize) {
@@ -130,7 +130,7 @@ fn build(choices: &mut Choices, builder: &mut MessageBuilder, template: usize) {
                 }
                 _ => {
                     let most = if choices.once_in(12) { TEXTS.len() } else { 5 };
-                    builder.set_bytes(index, TEXTS[choices.below(most)]).unwrap();
+                    builder.set_bytes(index, TEXTS[choices.index(most)]).unwrap();
                 }
             }
         }
@@ -155,25 +155,25 @@ fn agree(attributes: &str, reset: ResetPolicy, packets: u64) -> usize {
     let mut builder = MessageBuilder::new(program.clone());
     let mut whole = 0;
     for seed in 0..packets {
-        let mut choices = Choices(seed);
+        let mut choices = Choices::seeded(seed);
         let mut packet = Vec::new();
         encoder.begin_packet();
-        for _ in 0..1 + choices.below(4) {
-            let template = choices.below(COUNTS.len());
+        for _ in 0..1 + choices.index(4) {
+            let template = choices.index(COUNTS.len());
             build(&mut choices, &mut builder, template);
             if let Ok(message) = builder.finish() {
                 _ = encoder.encode(message, &mut packet);
             }
         }
         if choices.once_in(3) && !packet.is_empty() {
-            let at = choices.below(packet.len());
-            match choices.below(4) {
+            let at = choices.index(packet.len());
+            match choices.index(4) {
                 0 => packet.truncate(at),
                 1 => packet.insert(at, choices.of(&[0x00, 0x80, 0x7f, 0xff, 0x40, 0xc0])),
-                _ => packet[at] ^= 1 << choices.below(8),
+                _ => packet[at] ^= 1 << choices.index(8),
             }
         }
-        let behind = choices.below(100);
+        let behind = choices.index(100);
         let buffer: Vec<u8> =
             packet.iter().copied().chain((0..=255).cycle().take(behind)).collect();
         decoders.iter_mut().for_each(Decoder::begin_packet);

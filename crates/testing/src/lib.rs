@@ -1,5 +1,5 @@
 //! Shared test utilities: files beside the project, skips, captures with length prefixes, hex,
-//! choices of a seed or of a property test.
+//! choices of a seed or of a property test, template files made of them.
 //!
 //! A test that cannot run reports this through [`skip`] and returns. With `TICKWIRE_REQUIRE_ALL=1`
 //! a skip fails the test instead; `TICKWIRE_REQUIRE=files,programs` requires only these kinds
@@ -19,8 +19,10 @@
 //! ```
 
 mod choices;
+mod template_file;
 
 pub use choices::Choices;
+pub use template_file::template_file;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -3,6 +3,7 @@
 use crate::choices::Choices;
 use crate::events::{self, Event, Recorder};
 use crate::sets::{self, CompiledSet, limits};
+use std::sync::Arc;
 use tickwire_fast::{
     Conformance, Decoded, Decoder, DecoderOptions, Encoder, EncoderOptions, Error, ErrorKind,
     Message, ResetPolicy, Step,
@@ -10,7 +11,7 @@ use tickwire_fast::{
 
 const MESSAGES_MAX: usize = 64;
 
-/// Decodes a stream of messages of one of the built-in template sets. The first byte selects the
+/// Decodes a stream of messages of a built-in or drawn template set. The first byte selects the
 /// set, the second conformance and reset.
 ///
 /// # Panics
@@ -18,7 +19,7 @@ const MESSAGES_MAX: usize = 64;
 /// reproduce a decoded message.
 pub fn decoder(data: &[u8]) {
     let mut choices = Choices::new(data);
-    let set = &sets::all()[choices.below(sets::all().len())];
+    let set = sets::take(&mut choices);
     let judgement = choices.byte();
     let options = DecoderOptions::default()
         .conformance(
@@ -42,7 +43,7 @@ pub fn decoder(data: &[u8]) {
 
 /// Decoders that decode the same stream in different ways.
 struct Run {
-    wanted: &'static [String],
+    set: Arc<CompiledSet>,
     whole: Decoder,
     pieces: Decoder,
     visited: Decoder,
@@ -60,12 +61,11 @@ struct Again {
 }
 
 impl Run {
-    fn new(set: &'static CompiledSet, options: DecoderOptions) -> Self {
+    fn new(set: Arc<CompiledSet>, options: DecoderOptions) -> Self {
         let decoder = |program| Decoder::with_options(program, options);
         let canonical = options.conformance(Conformance::Canonical);
         let encoder_options = EncoderOptions::default().reset(options.reset).limits(limits());
         Self {
-            wanted: &set.wanted,
             whole: decoder(set.whole.clone()),
             pieces: decoder(set.whole.clone()),
             visited: decoder(set.visited.clone()),
@@ -77,6 +77,7 @@ impl Run {
                 lenient: options.conformance == Conformance::Lenient,
                 bytes: Vec::new(),
             }),
+            set,
         }
     }
 
@@ -93,7 +94,7 @@ impl Run {
                 assert_eq!(self.visited.visit(input, &mut recorder), Ok(len));
                 assert_eq!(recorder.0, events);
                 assert_eq!(self.traced.trace(input, |_| ()), Ok(len));
-                project(&mut self.projected, input, len, message, self.wanted);
+                project(&mut self.projected, input, len, message, &self.set.wanted);
                 if self.again.as_mut().is_some_and(|again| !again.round(message, len, &events)) {
                     self.again = None;
                 }

@@ -11,14 +11,13 @@ use tickwire_fast::{
 
 const MESSAGES_MAX: usize = 24;
 
-/// Builds messages of one of the built-in template sets according to the input, encodes and decodes
-/// them.
+/// Builds messages of a built-in or drawn template set according to the input, encodes and decodes them.
 ///
 /// # Panics
 /// If a message decodes to different values, or is refused for a reason other than its operators.
 pub fn encoder(data: &[u8]) {
     let mut choices = Choices::new(data);
-    let set = &sets::all()[choices.below(sets::all().len())];
+    let set = sets::take(&mut choices);
     let program = &set.whole;
     let reset = choices.of(&[
         ResetPolicy::Template,

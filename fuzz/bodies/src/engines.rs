@@ -9,14 +9,14 @@ use tickwire_fast::{
 
 const MESSAGES_MAX: usize = 64;
 
-/// Decodes a stream of messages of one of the built-in template sets with every engine. The first
-/// byte selects the set, the second conformance and reset, as in [`decoder`](crate::decoder).
+/// Decodes a stream of messages of a built-in or drawn template set with every engine. The first byte
+/// selects the set, the second conformance and reset, as in [`decoder`](crate::decoder).
 ///
 /// # Panics
 /// If values, lengths, errors or findings differ.
 pub fn engines(data: &[u8]) {
     let mut choices = Choices::new(data);
-    let set = &sets::all()[choices.below(sets::all().len())];
+    let set = sets::take(&mut choices);
     let judgement = choices.byte();
     let decoder = |engine| {
         let options = DecoderOptions::default()

@@ -1,27 +1,11 @@
 //! Runs every fuzz target on its seeds and on a bounded number of mutated inputs.
 
+use fastrand::Rng;
 use std::path::PathBuf;
 use tickwire_fuzz_bodies::{
     capture, decoder, encoder, engines, fix_dictionary, fix_framer, fix_message, fix_session,
     fix_settings, fix_store, generated, grammar, handler, opra, shm, template_xml,
 };
-
-/// Random numbers from a seed (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut value = self.0;
-        value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        value ^ (value >> 31)
-    }
-
-    fn below(&mut self, count: usize) -> usize {
-        (self.next() % count.max(1) as u64) as usize
-    }
-}
 
 /// Returns the files of `fuzz/seeds/<target>`, sorted by name.
 fn seeds(target: &str) -> Vec<Vec<u8>> {
@@ -34,17 +18,17 @@ fn seeds(target: &str) -> Vec<Vec<u8>> {
 }
 
 /// Returns a seed with a few bytes changed, truncated, or with a piece of another seed.
-fn mutated(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
-    let mut input = seeds[random.below(seeds.len())].clone();
-    for _ in 0..1 + random.below(4) {
-        let at = random.below(input.len() + 1);
-        match random.below(6) {
+fn mutated(random: &mut Rng, seeds: &[Vec<u8>]) -> Vec<u8> {
+    let mut input = seeds[random.usize(..seeds.len())].clone();
+    for _ in 0..1 + random.usize(..4) {
+        let at = random.usize(..input.len() + 1);
+        match random.usize(..6) {
             0 => input.truncate(at),
-            1 => input.insert(at, random.next() as u8),
+            1 => input.insert(at, random.u8(..)),
             2 => {
-                let other = &seeds[random.below(seeds.len())];
-                let start = random.below(other.len() + 1);
-                let piece = other[start..].iter().copied().take(random.below(64));
+                let other = &seeds[random.usize(..seeds.len())];
+                let start = random.usize(..other.len() + 1);
+                let piece = other[start..].iter().copied().take(random.usize(..64));
                 input.splice(at..at, piece.collect::<Vec<u8>>());
             }
             3 if at < input.len() => {
@@ -52,7 +36,7 @@ fn mutated(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
             }
             _ => {
                 if let Some(byte) = input.get_mut(at) {
-                    *byte ^= 1 << random.below(8);
+                    *byte ^= 1 << random.usize(..8);
                 }
             }
         }
@@ -64,7 +48,7 @@ fn run(target: &str, body: fn(&[u8]), mutations: usize) {
     let seeds = seeds(target);
     assert!(!seeds.is_empty(), "no seeds for {target}");
     seeds.iter().for_each(|seed| body(seed));
-    let mut random = Random(1);
+    let mut random = Rng::with_seed(1);
     for index in 0..mutations {
         let input = mutated(&mut random, &seeds);
         let outcome = std::panic::catch_unwind(|| body(&input));

@@ -5,7 +5,6 @@
 #[path = "../../../fast/tests/support/random.rs"]
 mod random;
 
-use random::Choices;
 use std::sync::Arc;
 use tickwire_fast::generated::{Decoder, LinkError};
 use tickwire_fast::{
@@ -13,6 +12,7 @@ use tickwire_fast::{
 };
 use tickwire_fast_codegen_check::{decoded_text, record_text};
 use tickwire_fast_generated::simple::{SIGNATURE, Templates};
+use tickwire_testing::Choices;
 
 const SIMPLE: &str = include_str!("../../../exchange/templates/simple.xml");
 
@@ -64,7 +64,7 @@ fn unchanged_templates_run_generated_and_share_previous_values_with_the_rest() {
     let mut dynamic = Dynamic::new(program.clone());
     let mut encoder = Encoder::new(program.clone());
     let mut builder = MessageBuilder::new(program.clone());
-    let mut choices = Choices(1);
+    let mut choices = Choices::seeded(1);
     let mut of_changed = 0;
     for round in 0..600 {
         if round % 50 == 49 {
@@ -72,7 +72,7 @@ fn unchanged_templates_run_generated_and_share_previous_values_with_the_rest() {
             dynamic.reset();
             generated.reset();
         }
-        let template = choices.below(program.templates().len());
+        let template = choices.index(program.templates().len());
         let message = random::message(&mut choices, &mut builder, template);
         let mut bytes = Vec::new();
         encoder.encode(message, &mut bytes).expect("encodes");

@@ -1,13 +1,16 @@
 //! Generated and dynamic engines agree on every value, length, finding and error.
 
 #[allow(dead_code)]
+#[path = "../../../fast/tests/support/own_vectors.rs"]
+mod own_vectors;
+#[allow(dead_code)]
 #[path = "../../../fast/tests/support/random.rs"]
 mod random;
 #[allow(dead_code)]
 mod support;
 
-use random::Choices;
-use std::path::PathBuf;
+use own_vectors::text;
+use std::path::Path;
 use support::{Pair, hex};
 use tickwire_fast::template::Instruction;
 use tickwire_fast::{
@@ -15,83 +18,40 @@ use tickwire_fast::{
 };
 use tickwire_fast_codegen_check::{Make, engine, make};
 use tickwire_fast_generated::{cme_like, complex, simple};
-use toml::{Table, Value};
+use tickwire_testing::Choices;
 
 const LEVELS: [Conformance; 3] =
     [Conformance::Lenient, Conformance::Strict, Conformance::Canonical];
 
-fn text<'t>(table: &'t Table, key: &str) -> Option<&'t str> {
-    table.get(key).and_then(Value::as_str)
-}
-
-fn limits(vector: &Table) -> Limits {
-    let mut limits = Limits::default();
-    for (name, value) in vector.get("limits").and_then(Value::as_table).into_iter().flatten() {
-        let value = value.as_integer().expect("a limit");
-        match name.as_str() {
-            "entries_max" => limits.entries_max = value as u32,
-            "entries_total_max" => limits.entries_total_max = value as u32,
-            "string_max" => limits.string_max = value as u32,
-            "nesting_max" => limits.nesting_max = value as u32,
-            "stream_bytes_max" => limits.stream_bytes_max = value as usize,
-            "message_bytes_max" => limits.message_bytes_max = value as usize,
-            _ => panic!("no limit {name}"),
-        }
-    }
-    limits
-}
-
-fn reset_policy(vector: &Table) -> ResetPolicy {
-    match text(vector, "reset") {
-        None | Some("template") => ResetPolicy::Template,
-        Some("never") => ResetPolicy::Never,
-        Some("message") => ResetPolicy::Message,
-        Some(other) => panic!("no reset policy {other}"),
-    }
-}
-
 #[test]
 fn own_vectors_decode_alike_at_every_level() {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fast/testdata");
-    let (mut vectors, mut steps) = (0, 0);
-    for entry in std::fs::read_dir(folder).expect("testdata") {
-        let path = entry.expect("readable").path();
-        let file = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        let table: Table = std::fs::read_to_string(&path).expect("UTF-8").parse().expect("TOML");
-        for vector in table["vector"].as_array().expect("vectors") {
-            let vector = vector.as_table().expect("a table");
-            let name = format!("testdata {file} {}", text(vector, "name").expect("a name"));
-            let body = match text(vector, "fields") {
-                Some(fields) => format!("<template name='T' id='1'>{fields}</template>"),
-                None => text(vector, "templates").expect("templates").to_owned(),
-            };
-            let set = TemplateSet::parse(&format!("<templates>{body}</templates>")).expect("valid");
-            vectors += 1;
-            for conformance in LEVELS {
-                let (limits, reset) = (limits(vector), reset_policy(vector));
-                let options =
-                    DecoderOptions::default().conformance(conformance).reset(reset).limits(limits);
-                let mut pair = Pair::new(&name, set.clone(), options);
-                for step in vector["steps"].as_array().expect("steps") {
-                    let step = step.as_table().expect("a table");
-                    if step.get("reset").is_some_and(|reset| reset.as_bool() == Some(true)) {
-                        pair.reset();
-                    }
-                    let Some(wire) = text(step, "wire") else { continue };
-                    steps += 1;
-                    pair.decode(&hex(wire));
-                    pair.stream_cut(&hex(wire));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fast/testdata");
+    let (vectors, mut steps) = (own_vectors::all(&folder), 0);
+    for vector in &vectors {
+        let name = format!("testdata {} {}", vector.file, vector.name);
+        for conformance in LEVELS {
+            let (limits, reset) = (vector.limits(), vector.reset_policy());
+            let options =
+                DecoderOptions::default().conformance(conformance).reset(reset).limits(limits);
+            let mut pair = Pair::new(&name, vector.template_set(), options);
+            for step in vector.steps() {
+                if own_vectors::has_reset(step) {
+                    pair.reset();
                 }
+                let Some(wire) = text(step, "wire") else { continue };
+                steps += 1;
+                pair.decode(&hex(wire));
+                pair.stream_cut(&hex(wire));
             }
         }
     }
-    println!("{vectors} vectors, {steps} steps");
+    println!("{} vectors, {steps} steps", vectors.len());
     assert!(steps > 300);
 }
 
 #[test]
 fn shared_cases_decode_alike_at_every_level() {
-    let Some(path) = support::shared("vectors/fast.jsonl") else { return };
+    let path = tickwire_testing::vectors("fast.jsonl");
     let mut count = 0;
     for line in std::fs::read_to_string(path).expect("UTF-8").lines() {
         let case: serde_json::Value = serde_json::from_str(line).expect("JSON");
@@ -131,14 +91,14 @@ fn seeds() -> impl Iterator<Item = u64> {
 fn random_sets_decode_and_encode_alike() {
     let (mut messages, mut left_over, mut encoded_left_over) = (0, 0, 0);
     for seed in seeds() {
-        let set = random::template_set(&mut Choices(seed));
+        let set = random::template_set(&mut Choices::seeded(seed));
         for (round, reset) in [ResetPolicy::Template, ResetPolicy::Message, ResetPolicy::Never]
             .into_iter()
             .enumerate()
         {
             let options = DecoderOptions::default().reset(reset);
             let mut pair = Pair::new(&format!("random {seed}"), set.clone(), options);
-            let mut choices = Choices(seed * 3 + round as u64 + 1_000);
+            let mut choices = Choices::seeded(seed * 3 + round as u64 + 1_000);
             for _ in 0..40 {
                 let bytes = pair.encode_random(&mut choices);
                 if bytes.is_empty() {
@@ -162,7 +122,7 @@ fn random_sets_decode_and_encode_alike() {
 #[test]
 fn mutated_bytes_fail_alike() {
     for seed in seeds() {
-        let set = random::template_set(&mut Choices(seed));
+        let set = random::template_set(&mut Choices::seeded(seed));
         for conformance in LEVELS {
             let limits = Limits::default()
                 .entries_max(5)
@@ -172,7 +132,7 @@ fn mutated_bytes_fail_alike() {
                 .message_bytes_max(4_000);
             let options = DecoderOptions::default().conformance(conformance).limits(limits);
             let mut pair = Pair::new(&format!("random {seed}"), set.clone(), options);
-            let mut choices = Choices(seed + 77);
+            let mut choices = Choices::seeded(seed + 77);
             for _ in 0..60 {
                 let mut bytes = pair.encode_random(&mut choices);
                 support::mutate(&mut choices, &mut bytes);
@@ -189,9 +149,9 @@ fn mutated_bytes_fail_alike() {
 fn packets_cut_at_each_byte_fail_alike() {
     let mut packets = 0;
     for seed in seeds() {
-        let set = random::template_set(&mut Choices(seed));
+        let set = random::template_set(&mut Choices::seeded(seed));
         let mut pair = Pair::new(&format!("random {seed}"), set, DecoderOptions::default());
-        let mut choices = Choices(seed + 900);
+        let mut choices = Choices::seeded(seed + 900);
         for _ in 0..12 {
             pair.reset();
             let bytes = pair.encode_random(&mut choices);
@@ -277,7 +237,7 @@ fn projections_decode_alike() {
     let mut messages = 0;
     for seed in seeds() {
         let name = format!("projected {seed}");
-        let set = random::template_set(&mut Choices(seed));
+        let set = random::template_set(&mut Choices::seeded(seed));
         let is_dynamic =
             set.templates().iter().any(|template| has_reference(&template.instructions));
         if engine(&name).is_none() || is_dynamic {
@@ -287,7 +247,7 @@ fn projections_decode_alike() {
         let options = CompileOptions::default().fields(fields);
         let program = Program::compile_with(set.clone(), &options).expect("compiles");
         let mut pair = Pair::projected(&name, set, program);
-        let mut choices = Choices(seed + 500);
+        let mut choices = Choices::seeded(seed + 500);
         for _ in 0..60 {
             let bytes = pair.encode_random_dynamic(&mut choices);
             if !bytes.is_empty() {

@@ -7,9 +7,9 @@ mod random;
 #[allow(dead_code)]
 mod support;
 
-use random::Choices;
 use support::Pair;
 use tickwire_fast::{Conformance, DecoderOptions, Limits, TemplateSet};
+use tickwire_testing::Choices;
 
 /// Bits of the fields of the templates 1, 2 and 3 of the vector named "flat".
 const FIELDS: [&[u32]; 3] = [
@@ -29,7 +29,7 @@ fn template_set() -> TemplateSet {
 /// An unsigned integer, sometimes with a group in front that it does not need.
 fn write_integer(choices: &mut Choices, value: u64, out: &mut Vec<u8>) {
     let needed = (64 - value.leading_zeros()).div_ceil(7).max(1);
-    let groups = needed + u32::from(choices.below(200) == 0);
+    let groups = needed + u32::from(choices.index(200) == 0);
     for group in (0..groups).rev() {
         let stop = if group == 0 { 0x80 } else { 0 };
         out.push((value >> (7 * group)) as u8 & 0x7f | stop);
@@ -38,19 +38,19 @@ fn write_integer(choices: &mut Choices, value: u64, out: &mut Vec<u8>) {
 
 /// A value of any length, seldom one that does not fit.
 fn value(choices: &mut Choices, bits: u32) -> u64 {
-    let bits = if choices.below(400) == 0 { bits + 2 } else { bits };
-    choices.next() >> (63 - choices.below(bits as usize))
+    let bits = if choices.index(400) == 0 { bits + 2 } else { bits };
+    choices.number() >> (63 - choices.index(bits as usize))
 }
 
 /// A message of a template, whose fields are in the stream or not as it comes; the first has all.
 fn message(choices: &mut Choices, template: usize, is_first: bool, out: &mut Vec<u8>) {
     let fields = FIELDS[template];
-    let is_named = is_first || choices.below(4) > 0;
+    let is_named = is_first || choices.index(4) > 0;
     let density = choices.of(&[1, 2, 2, 3, 9]);
-    let sent: Vec<bool> = fields.iter().map(|_| is_first || choices.below(density) == 0).collect();
+    let sent: Vec<bool> = fields.iter().map(|_| is_first || choices.index(density) == 0).collect();
     let mut bits = vec![is_named];
     bits.extend(&sent);
-    if choices.below(300) == 0 {
+    if choices.index(300) == 0 {
         bits.push(true);
     }
     while bits.len() > 7 && !bits[7 * (bits.len().div_ceil(7) - 1)..].contains(&true) {
@@ -73,17 +73,17 @@ fn message(choices: &mut Choices, template: usize, is_first: bool, out: &mut Vec
 
 /// Packets of messages, whole, mutated and cut; returns how many messages came out.
 fn run(options: DecoderOptions, seed: u64) -> usize {
-    let mut choices = Choices(seed);
+    let mut choices = Choices::seeded(seed);
     let mut pair = Pair::new("testdata flat flat", template_set(), options);
     let mut decoded = 0;
     for _ in 0..MESSAGES / 20 {
         pair.reset();
         let mut packet = Vec::new();
         for index in 0..20 {
-            let template = if index < 3 { index } else { choices.below(FIELDS.len()) };
+            let template = if index < 3 { index } else { choices.index(FIELDS.len()) };
             message(&mut choices, template, index < 3, &mut packet);
         }
-        if choices.below(4) == 0 {
+        if choices.index(4) == 0 {
             support::mutate(&mut choices, &mut packet);
         }
         decoded += pair.decode_packet(&packet);
@@ -108,7 +108,7 @@ fn flat_messages_of_all_kinds_decode_alike() {
 fn flat_messages_that_are_beyond_the_limits_are_refused_alike() {
     let limits = Limits::default().message_bytes_max(16);
     let options = DecoderOptions::default().limits(limits);
-    let mut choices = Choices(9);
+    let mut choices = Choices::seeded(9);
     let mut pair = Pair::new("testdata flat flat", template_set(), options);
     let mut bytes = Vec::new();
     message(&mut choices, 0, true, &mut bytes);
@@ -117,7 +117,7 @@ fn flat_messages_that_are_beyond_the_limits_are_refused_alike() {
 
 #[test]
 fn flat_messages_of_a_stream_decode_alike_however_they_are_cut() {
-    let mut choices = Choices(5);
+    let mut choices = Choices::seeded(5);
     let mut pair = Pair::new("testdata flat flat", template_set(), DecoderOptions::default());
     for index in 0..3000 {
         if index % 30 == 0 {

@@ -7,9 +7,9 @@ mod random;
 #[allow(dead_code)]
 mod support;
 
-use random::Choices;
 use std::sync::Arc;
 use support::Pair;
+use tickwire_testing::Choices;
 
 use tickwire_fast::template::FieldType;
 use tickwire_fast::{
@@ -40,7 +40,7 @@ impl Filler<'_> {
         // Copied fields that are absent last are not for lanes; others are often absent in all entries.
         let absence = self.choices.of(&[2, 9, 9, 9]);
         for (index, field) in program.fields_of(segment).iter().enumerate() {
-            if field.optional && self.choices.below(absence) == 0 {
+            if field.optional && self.choices.index(absence) == 0 {
                 continue;
             }
             match (&field.storage, &field.field_type) {
@@ -63,9 +63,9 @@ impl Filler<'_> {
 
     /// A number of up to so many bits, mostly few.
     fn number(&mut self, bits: u32) -> u64 {
-        let most = if self.choices.below(300) == 0 { bits } else { bits.min(20) };
-        let bits = 1 + self.choices.below(most as usize);
-        self.choices.next() >> (64 - bits)
+        let most = if self.choices.index(300) == 0 { bits } else { bits.min(20) };
+        let bits = 1 + self.choices.index(most as usize);
+        self.choices.number() >> (64 - bits)
     }
 
     fn scalar(&mut self, index: usize, field_type: &FieldType) {
@@ -76,7 +76,7 @@ impl Filler<'_> {
             }
             FieldType::Int(width) => {
                 let value = self.number(*width as u32 - 1) as i64;
-                let value = if self.choices.below(2) == 0 { value } else { -1 - value };
+                let value = if self.choices.index(2) == 0 { value } else { -1 - value };
                 self.builder.set_i64(index, value).unwrap();
             }
             FieldType::Decimal => {
@@ -85,7 +85,7 @@ impl Filler<'_> {
                 self.builder.set_decimal(index, Decimal { mantissa, exponent }).unwrap();
             }
             FieldType::Ascii => {
-                let is_odd = self.choices.below(300) == 0;
+                let is_odd = self.choices.index(300) == 0;
                 let odd = self.choices.of(&["", "GHIJ"]);
                 let plain = self.choices.of(&["T", "T", "A", "BC", "DEF"]);
                 let text = if is_odd { odd } else { plain };
@@ -114,7 +114,7 @@ impl Source {
     /// Writes a message of any template; says whether it could be encoded after the one before.
     fn write(&mut self, choices: &mut Choices, out: &mut Vec<u8>) -> bool {
         let Self { program, encoder, builder } = self;
-        let template = choices.below(program.templates().len());
+        let template = choices.index(program.templates().len());
         builder.begin(template).unwrap();
         let segment = program.templates()[template].segment;
         Filler { choices, builder, program: program.clone() }.record(segment);
@@ -125,7 +125,7 @@ impl Source {
 /// Packets of messages, whole, mutated and cut; returns how many messages came out.
 fn run(options: DecoderOptions, seed: u64) -> usize {
     let mut source = Source::new(options.reset);
-    let mut choices = Choices(seed);
+    let mut choices = Choices::seeded(seed);
     let mut pair = Pair::new(NAME, template_set(), options);
     let mut decoded = 0;
     for _ in 0..PACKETS {
@@ -136,7 +136,7 @@ fn run(options: DecoderOptions, seed: u64) -> usize {
             // What cannot be encoded after the message before is left out.
             source.write(&mut choices, &mut packet);
         }
-        if choices.below(3) == 0 {
+        if choices.index(3) == 0 {
             support::mutate(&mut choices, &mut packet);
         }
         decoded += pair.decode_packet(&packet);
@@ -168,7 +168,7 @@ fn strings_beyond_a_short_limit_are_refused_alike() {
 #[test]
 fn messages_of_a_stream_decode_alike_however_they_are_cut() {
     let mut source = Source::new(ResetPolicy::default());
-    let mut choices = Choices(7);
+    let mut choices = Choices::seeded(7);
     let mut pair = Pair::new(NAME, template_set(), DecoderOptions::default());
     for _ in 0..1500 {
         let mut bytes = Vec::new();

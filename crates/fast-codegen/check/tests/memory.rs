@@ -5,10 +5,10 @@
 mod random;
 include!("support/nested.rs");
 
-use random::Choices;
 use std::sync::Arc;
 use tickwire_fast::{Decoder, DecoderOptions, Limits, Program, TemplateSet};
 use tickwire_fast_codegen_check::{engine, record_text};
+use tickwire_testing::Choices;
 
 /// Memory of a message of the dynamic engine, words and strings each.
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
@@ -55,12 +55,12 @@ fn push_node(choices: &mut Choices, budget: &mut usize, depth: usize, message: &
     message.extend([0xc0, 0x81]);
     let count = match depth {
         0 => 200,
-        _ => choices.below(*budget.min(&mut 100) + 1),
+        _ => choices.index(*budget.min(&mut 100) + 1),
     };
     push_count(count, message);
     *budget = budget.saturating_sub(count);
     for _ in 0..count {
-        if depth < 3 && choices.below(20) == 0 && *budget > 0 {
+        if depth < 3 && choices.index(20) == 0 && *budget > 0 {
             push_node(choices, budget, depth + 1, message);
         } else {
             message.extend([0xc0, 0x82, 0x85, 0xd8]);
@@ -70,7 +70,7 @@ fn push_node(choices: &mut Choices, budget: &mut usize, depth: usize, message: &
 
 #[test]
 fn references_of_changing_shapes_take_bounded_memory() {
-    let mut choices = Choices(1);
+    let mut choices = Choices::seeded(1);
     let messages = (0..1000).map(move |_| {
         let mut message = Vec::new();
         push_node(&mut choices, &mut 400, 0, &mut message);

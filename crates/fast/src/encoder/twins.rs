@@ -1,7 +1,7 @@
 //! Messages encoded as a whole are those encoded field by field: bytes, errors and what is left in
 //! the dictionaries.
 
-use super::random::{self, Choices};
+use super::random;
 use super::{Encoder, EncoderOptions};
 use crate::MessageBuilder;
 use crate::decoder::ResetPolicy;
@@ -10,6 +10,7 @@ use crate::message::Message;
 use crate::program::Program;
 use crate::template::TemplateSet;
 use std::sync::Arc;
+use tickwire_testing::Choices;
 
 /// An encoder that is as fast as it can be, and one that runs the operations only.
 struct Twins {
@@ -46,7 +47,7 @@ fn check(program: &Arc<Program>, choices: &mut Choices, messages: usize) -> usiz
         [ResetPolicy::Never, ResetPolicy::Template, ResetPolicy::Message, ResetPolicy::Packet];
     let mut twins = Twins::new(program, choices.of(&resets));
     for _ in 0..messages {
-        let template = choices.below(program.templates().len());
+        let template = choices.index(program.templates().len());
         let message = random::message(choices, &mut builder, template);
         let room = choices.of(&[usize::MAX, usize::MAX, usize::MAX, 0, 9]);
         // What cannot be encoded leaves both as they were.
@@ -59,7 +60,7 @@ fn check(program: &Arc<Program>, choices: &mut Choices, messages: usize) -> usiz
 fn plain_messages_of_random_templates_have_the_bytes_of_the_operations() {
     let mut plain = 0;
     for seed in 0..700 {
-        let mut choices = Choices(seed);
+        let mut choices = Choices::seeded(seed);
         let set = random::template_set(&mut choices);
         let program = Arc::new(Program::compile(set).expect("compiles"));
         plain += check(&program, &mut choices, 16);
@@ -95,7 +96,7 @@ fn every_operator_of_plain_fields_has_the_bytes_of_the_operations() {
         "<exponent/><mantissa/>",
     ];
     let texts = ["", "<copy/>", "<copy value='AB'/>", "<default value='AB'/>"];
-    let mut choices = Choices(77);
+    let mut choices = Choices::seeded(77);
     let (mut plain, mut all) = (0, 0);
     for _ in 0..250 {
         let mut names = 0;
@@ -105,7 +106,7 @@ fn every_operator_of_plain_fields_has_the_bytes_of_the_operations() {
                 names += 1;
                 let optional = choices.once_in(2);
                 let presence = if optional { " presence='optional'" } else { "" };
-                let (element, operator) = match choices.below(4) {
+                let (element, operator) = match choices.index(4) {
                     0 if optional => ("decimal", choices.of(&OPTIONAL_DECIMALS)),
                     0 => ("decimal", choices.of(&DECIMALS)),
                     1 => ("string", choices.of(&texts)),
@@ -115,7 +116,7 @@ fn every_operator_of_plain_fields_has_the_bytes_of_the_operations() {
             }
             xml
         };
-        let (a, b) = (choices.below(12), 1 + choices.below(20));
+        let (a, b) = (choices.index(12), 1 + choices.index(20));
         let xml = format!(
             "<templates><template name='A' id='1'>{}<sequence name='S'>{}</sequence></template>\
              <template name='B' id='200' reset='Y'>{}</template></templates>",

@@ -618,11 +618,8 @@ mod tests {
 
     #[test]
     fn a_read_near_the_end_is_that_with_more_bytes_behind() {
-        let mut state = 1u64;
-        let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 40) as u8
-        };
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut next = || random.u8(..);
         for round in 0..20_000 {
             let len = WINDOW + round % 3;
             let bytes: Vec<u8> = (0..len)

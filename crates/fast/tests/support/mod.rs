@@ -1,6 +1,7 @@
 //! What the tests of this crate share: corpora beside the project, and messages as JSON.
 #![allow(dead_code, unused_imports)]
 
+pub mod own_vectors;
 pub mod random;
 
 use serde_json::{Map, Value as Json, json};

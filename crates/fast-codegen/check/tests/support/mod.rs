@@ -1,13 +1,14 @@
 //! A generated and a dynamic engine side by side.
 #![allow(unused_imports, reason = "each test file uses a part")]
 
-use crate::random::{self, Choices};
+use crate::random;
 use std::sync::Arc;
 use tickwire_fast::{
     Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Message, MessageBuilder,
     Program, ResetPolicy, Step, TemplateSet,
 };
 use tickwire_fast_codegen_check::{Engine, Make, engine, record_text};
+use tickwire_testing::Choices;
 use tickwire_testing::{Need, skip};
 pub use tickwire_testing::{hex, packets, shared};
 
@@ -37,11 +38,11 @@ pub fn is_generated(name: &str) -> bool {
 
 /// Changes bytes here and there.
 pub fn mutate(choices: &mut Choices, bytes: &mut Vec<u8>) {
-    for _ in 0..choices.below(4) {
-        let at = choices.below(bytes.len() + 1);
-        match choices.below(4) {
-            0 if at < bytes.len() => bytes[at] ^= 1 << choices.below(8),
-            1 if at < bytes.len() => bytes[at] = choices.next() as u8,
+    for _ in 0..choices.index(4) {
+        let at = choices.index(bytes.len() + 1);
+        match choices.index(4) {
+            0 if at < bytes.len() => bytes[at] ^= 1 << choices.index(8),
+            1 if at < bytes.len() => bytes[at] = choices.number() as u8,
             2 => bytes.truncate(at),
             _ => bytes.insert(at, choices.of(&[0, 0x80, 0xff, 0x7f])),
         }
@@ -191,7 +192,7 @@ impl Pair {
     /// cannot be encoded.
     pub fn encode_random(&mut self, choices: &mut Choices) -> Vec<u8> {
         let template = loop {
-            let template = choices.below(self.program.templates().len());
+            let template = choices.index(self.program.templates().len());
             if self.program.templates()[template].id.is_some() {
                 break template;
             }
@@ -202,7 +203,7 @@ impl Pair {
 
     /// Encodes a random message with the dynamic engine; nothing if it cannot be encoded.
     pub fn encode_random_dynamic(&mut self, choices: &mut Choices) -> Vec<u8> {
-        let template = choices.below(self.program.templates().len());
+        let template = choices.index(self.program.templates().len());
         let mut out = Vec::new();
         if self.program.templates()[template].id.is_some() {
             let message = random::message(choices, &mut self.builder, template);
