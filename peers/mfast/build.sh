@@ -1,10 +1,10 @@
 #!/bin/sh
-# Builds mFAST (a clone with its submodule tinyxml2, named by MFAST) and the program that reads templates when it runs.
+# Compiles the program that reads templates at run time. MFAST is a clone of github.com/objectcomputing/mFAST with submodules, MFAST_BUILD
+# the folder in which its static libraries and fast_type_gen were built.
 set -e
 [ -f "$MFAST/src/mfast.h" ] || { echo "set MFAST to a clone of github.com/objectcomputing/mFAST with submodules" >&2; exit 1; }
+[ -n "$(find "$MFAST_BUILD/" -name libmfast.a 2>/dev/null)" ] || { echo "set MFAST_BUILD to the folder in which the static libraries of mFAST were built" >&2; exit 1; }
 mkdir -p target
 printf '%s\n' "$MFAST" >target/checkout
-cmake -S "$MFAST" -B target/mfast -DBUILD_TESTS=OFF -DBUILD_EXAMPLES=OFF -DBUILD_PACKAGES=OFF \
-    -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS="-O3 -march=native" >target/cmake.log
-cmake --build target/mfast -j 2 >target/build.log
+printf '%s\n' "$MFAST_BUILD" >target/built
 sh compile.sh target/dynamic

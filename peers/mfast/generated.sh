@@ -6,7 +6,7 @@ made=target/generated/$digest
 if [ ! -x "$made/peer" ]; then
     mkdir -p "$made"
     cp "$1" "$made/peer_templates.xml"
-    generator=$PWD/target/mfast/src/fast_type_gen/fast_type_gen
+    generator=$(find "$(cat target/built)/" -name fast_type_gen -type f)
     (cd "$made" && "$generator" -- peer_templates.xml >generator.log 2>&1)
     sh compile.sh "$made/peer" -DGENERATED=peer_templates -I"$made" "$made/peer_templates.cpp"
 fi

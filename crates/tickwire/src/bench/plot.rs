@@ -23,7 +23,7 @@ pub enum Family {
 }
 
 /// Bars of one colour.
-pub struct Series {
+pub struct BarSeries {
     /// Its name in the legend, in the reader's words.
     pub name: String,
     /// The family that its shade is of.
@@ -37,13 +37,13 @@ pub struct Bars {
     /// Title of the axis, with the unit.
     pub axis: String,
     /// All series, at most [`SHADES`] of each family.
-    pub series: Vec<Series>,
+    pub series: Vec<BarSeries>,
     /// Groups from top to bottom: a name, and bars with the index of their series and their length,
     /// which is above 0.
     pub groups: Vec<(String, Vec<(usize, f64)>)>,
 }
 
-/// Series of a family that can be told apart.
+/// BarSeries of a family that can be told apart.
 pub const SHADES: usize = 3;
 
 /// A colour on white, and the one that takes its place where the reader prefers dark pages.
@@ -128,7 +128,7 @@ impl Bars {
 
     /// The colour of a series: the next shade of its family.
     fn colour(&self, index: usize) -> RGBColor {
-        let Some(Series { family, .. }) = self.series.get(index) else { return INK.light };
+        let Some(BarSeries { family, .. }) = self.series.get(index) else { return INK.light };
         let shades = match family {
             Family::Tickwire => BLUES,
             Family::Peer => GREYS,
@@ -155,7 +155,7 @@ impl Bars {
         let axis = text(12, HPos::Right, VPos::Top);
         area.draw(&Text::new(self.axis.clone(), (WIDTH - 12, height - 18), axis))?;
 
-        let width_of = |series: &Series| 32 + 7 * series.name.len() as i32;
+        let width_of = |series: &BarSeries| 32 + 7 * series.name.len() as i32;
         let width: i32 = self.series.iter().map(width_of).sum();
         let mut x = LEFT.min(WIDTH - width).max(12);
         for (index, series) in self.series.iter().enumerate() {
@@ -190,8 +190,8 @@ impl Bars {
 mod tests {
     use super::*;
 
-    fn series(name: &str, family: Family) -> Series {
-        Series { name: name.to_owned(), family }
+    fn series(name: &str, family: Family) -> BarSeries {
+        BarSeries { name: name.to_owned(), family }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The picture of times to decode: Tickwire beside the best peers.
 
-use super::super::plot::{Bars, Family, SHADES, Series};
+use super::super::plot::{BarSeries, Bars, Family, SHADES};
 use super::engine::Engine;
 use super::{Row, peers};
 use std::cmp::Reverse;
@@ -8,13 +8,13 @@ use std::cmp::Reverse;
 /// Bars of the times of one thread: generated code, the dynamic engine as it is chosen by default, and the fastest peers.
 pub(super) fn of(rows: &[Row<'_>]) -> Bars {
     let mut series = vec![
-        Series { name: "Tickwire, generated code".to_owned(), family: Family::Tickwire },
-        Series { name: "Tickwire, templates at run time".to_owned(), family: Family::Tickwire },
+        BarSeries { name: "Tickwire, generated code".to_owned(), family: Family::Tickwire },
+        BarSeries { name: "Tickwire, templates at run time".to_owned(), family: Family::Tickwire },
     ];
     let ours = series.len();
     let fastest = fastest_peers(rows);
     series.extend(
-        fastest.iter().map(|name| Series { name: (*name).to_owned(), family: Family::Peer }),
+        fastest.iter().map(|name| BarSeries { name: (*name).to_owned(), family: Family::Peer }),
     );
     let mut groups: Vec<(String, Vec<(usize, f64)>)> = Vec::new();
     for row in rows.iter().filter(|row| row.threads == 1) {
