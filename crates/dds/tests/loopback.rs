@@ -378,3 +378,20 @@ fn samples_have_their_writers_number_and_the_last_number_before_it_met_the_reade
     }
     assert_eq!(received.participant, Some(owner), "known of a writer that has gone");
 }
+
+/// The memory of samples is the domain's, which ends with its last participant, writer and reader.
+#[test]
+fn the_last_reader_of_a_domain_gives_its_samples_back_before_the_domain_ends() {
+    let [publisher, subscriber] = two_participants(17);
+    let qos = patient().keep_last(8);
+    let mut writer = publisher.writer::<Quote>("Quote", &qos).unwrap();
+    let mut reader = subscriber.reader::<Quote>("Quote", &qos).unwrap();
+    assert!(writer.wait_matched(1, PATIENCE).unwrap());
+    assert!(reader.wait_matched(1, PATIENCE).unwrap());
+    drop(subscriber);
+    writer.write(&quote(1)).unwrap();
+    assert_eq!(next(&mut reader), quote(1));
+    // It still lends the sample. Given back too late, it ends the process.
+    drop(reader);
+    writer.write(&quote(2)).unwrap();
+}

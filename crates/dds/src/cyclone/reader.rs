@@ -16,14 +16,14 @@ use crate::{Attempt, Error, ParticipantId, Qos, RawReader, RawSample, StructType
 
 /// Reads the bytes of samples of one type from one topic.
 pub struct CycloneRawReader {
-    // Dropped in this order, the reverse of creation.
+    // Dropped in this order, the reverse of creation; samples before the domain, whose memory they are in.
+    batch: Batch,
     set: Owned,
     condition: Owned,
     matching: Matching,
     entity: Owned,
     _topic: Owned,
     _parent: Parent,
-    batch: Batch,
     held: Arc<AtomicUsize>,
 }
 
