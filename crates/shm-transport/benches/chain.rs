@@ -6,13 +6,13 @@
 use std::hint::black_box;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tickwire_distribution::fill::{Filled, FilledTopics, Filler};
 use tickwire_distribution::{
-    Delivery, Participant, Publisher, Quote, RawReader, Received, TopicSet,
+    Delivery, Participant, Publisher, Quote, RawReader, Reader, Received, TopicSet,
 };
 use tickwire_exchange::{Generator, Options};
 use tickwire_fast::{Decoder, DecoderOptions, Program, ResetPolicy};
@@ -22,7 +22,7 @@ use tickwire_net::multicast::{
     Endpoint, Receiver, ReceiverOptions, Sender, SenderOptions, wait_readable,
 };
 use tickwire_shm::ReaderWait;
-use tickwire_shm_transport::{ShmConfig, ShmParticipant};
+use tickwire_shm_transport::{ShmConfig, ShmParticipant, ShmRawReader};
 
 /// Messages of the feed.
 const MESSAGES: u64 = 20_000;
@@ -39,9 +39,14 @@ fn main() {
         decode();
     }
     if is_wanted("datagram") {
-        println!("\ndatagram (kernel stamp) to subscriber, 16,000/s    p50 us    p99 us    lost");
-        for (name, spins) in [("spinning", true), ("blocking", false)] {
-            datagram(name, spins);
+        let (heading, feed) = ("datagram (kernel stamp) to subscriber, 16,000/s", Feed::new(1));
+        println!("\n{heading:<52}{:>8} {:>9} {:>7}", "p50 us", "p99 us", "lost");
+        for (name, receiver_spins, subscriber_spins) in [
+            ("receiver and subscriber spin", true, true),
+            ("receiver blocks, subscriber spins", false, true),
+            ("both block (sender sleeps between datagrams)", false, false),
+        ] {
+            datagram(name, &feed, Waiting { receiver_spins, subscriber_spins });
         }
     }
 }
@@ -179,65 +184,70 @@ fn read_all(scene: &Scene, sets: &[TopicSet], delivery: &Delivery, over: &Atomic
     }
 }
 
+/// How receiver and subscriber wait.
+#[derive(Clone, Copy)]
+struct Waiting {
+    receiver_spins: bool,
+    subscriber_spins: bool,
+}
+
+/// What the parts of a run share.
+struct Run<'a> {
+    feed: &'a Feed,
+    scene: Scene,
+    endpoint: Endpoint,
+    delivery: Delivery,
+    wait: ReaderWait,
+    /// By sequence number, the kernel's stamp of the datagram.
+    stamps: Vec<AtomicU64>,
+    over: AtomicBool,
+}
+
 /// Sender and subscriber on CPU 0, the receiver that decodes and publishes on CPU 1.
-fn datagram(name: &str, spins: bool) {
-    let feed = Feed::new(1);
-    let (mut decoder, mut filler) = feed.codecs();
-    let scene = Scene::new();
-    let topics = FilledTopics::of(&filler, None);
-    let delivery = Delivery { last_values: 0, ..Delivery::default() };
-    let wait = if spins { ReaderWait::Spin } else { ReaderWait::Block };
-    let mut publisher =
-        Publisher::new(&scene.join(wait), topics.sets(), &delivery, Duration::ZERO, || false)
-            .expect("writers");
-    // By sequence number, the kernel's stamp of the datagram.
-    let stamps: Vec<AtomicU64> = (0..=MESSAGES + 1).map(|_| AtomicU64::new(0)).collect();
-    let [over, is_ready] = [const { AtomicBool::new(false) }; 2];
+fn datagram(name: &str, feed: &Feed, waiting: Waiting) {
+    let Waiting { receiver_spins, subscriber_spins } = waiting;
+    let wait = if subscriber_spins { ReaderWait::Spin } else { ReaderWait::Block };
     let group = Ipv4Addr::new(239, 255, 77, (std::process::id() % 250) as u8);
-    let endpoint = Endpoint::loopback(group, 24_777);
-    let mut receiver = Receiver::open(endpoint, ReceiverOptions::default()).expect("a socket");
-    thread::scope(|scope| {
-        let reading = scope.spawn(|| {
-            pin(0);
-            let place = scene.join(wait);
-            let qos = delivery.reader_qos(false, false);
-            let mut reader = place.reader::<Quote>("Quote", &qos).expect("a reader");
-            is_ready.store(true, Ordering::Release);
-            let mut received = Received::<Quote>::default();
-            let mut times = Vec::new();
-            while !over.load(Ordering::Relaxed) {
-                while reader.take(&mut received).expect("sound channels") {
-                    let now_ns = unix_ns();
-                    let number = received.sample.sequence_number as usize;
-                    let stamp_ns = stamps[number].load(Ordering::Acquire);
-                    times.push(now_ns.saturating_sub(stamp_ns));
-                }
-                if !spins {
-                    reader.wait(Duration::from_millis(20)).expect("sound channels");
-                }
-            }
-            (times, reader.raw().lost().expect("counted"))
-        });
-        scope.spawn(|| {
-            pin(0);
-            while !is_ready.load(Ordering::Acquire) {
-                thread::sleep(Duration::from_millis(1));
-            }
-            let sender = Sender::open(endpoint, SenderOptions::default()).expect("a socket");
-            let begun = Instant::now();
-            for (number, packet) in (0..).zip(&feed.packets) {
-                // It shares its CPU with the subscriber, which must run meanwhile.
-                while begun.elapsed() < GAP * number {
-                    thread::yield_now();
-                }
-                sender.send(packet).expect("sent");
-            }
-            thread::sleep(Duration::from_millis(200));
-            over.store(true, Ordering::Relaxed);
-        });
+    let run = Run {
+        feed,
+        scene: Scene::new(),
+        endpoint: Endpoint::loopback(group, 24_777),
+        delivery: Delivery { last_values: 0, ..Delivery::default() },
+        wait,
+        stamps: (0..=MESSAGES + 1).map(|_| AtomicU64::new(0)).collect(),
+        over: AtomicBool::new(false),
+    };
+    let is_ready = Barrier::new(2);
+    let mut times = Vec::new();
+    let lost = thread::scope(|scope| {
+        scope.spawn(|| run.receive(receiver_spins, &is_ready));
+        pin(0);
+        is_ready.wait();
+        match subscriber_spins {
+            true => run.send_and_poll(&mut times),
+            false => run.send_and_block(&mut times),
+        }
+    });
+    times.sort_unstable();
+    let quantile = |of: f64| times[(times.len() as f64 * of) as usize] as f64 / 1e3;
+    println!("{name:<52}{:>8.2} {:>9.2} {lost:>7}", quantile(0.5), quantile(0.99));
+}
+
+impl Run<'_> {
+    /// Receives, decodes and publishes until all is over.
+    fn receive(&self, spins: bool, is_ready: &Barrier) {
+        let (mut decoder, mut filler) = self.feed.codecs();
+        let topics = FilledTopics::of(&filler, None);
+        let place = self.scene.join(self.wait);
+        let mut publisher =
+            Publisher::new(&place, topics.sets(), &self.delivery, Duration::ZERO, || false)
+                .expect("writers");
+        let mut receiver =
+            Receiver::open(self.endpoint, ReceiverOptions::default()).expect("a socket");
         pin(1);
+        is_ready.wait();
         let mut times = KernelTimes::new();
-        while !over.load(Ordering::Relaxed) {
+        while !self.over.load(Ordering::Relaxed) {
             if receiver.fill(&mut times).expect("a socket") == 0 {
                 if !spins {
                     let receivers = std::slice::from_ref(&receiver);
@@ -250,17 +260,78 @@ fn datagram(name: &str, spins: bool) {
                 each(datagram.bytes, &mut decoder, &mut filler, |filled| {
                     if let Filled::Quote(quote) = &filled {
                         let number = quote.sequence_number as usize;
-                        stamps[number].store(stamp_ns, Ordering::Release);
+                        self.stamps[number].store(stamp_ns, Ordering::Release);
                     }
                     topics.publish(&mut publisher, filled).expect("room");
                 });
             }
         }
-        let (mut times, lost) = reading.join().expect("the reader");
-        times.sort_unstable();
-        let quantile = |of: f64| times[(times.len() as f64 * of) as usize] as f64 / 1e3;
-        println!("{name:<48}{:>8.2} {:>9.2} {lost:>7}", quantile(0.5), quantile(0.99));
-    });
+    }
+
+    fn reader(&self) -> Reader<Quote, ShmRawReader> {
+        let qos = self.delivery.reader_qos(false, false);
+        self.scene.join(self.wait).reader::<Quote>("Quote", &qos).expect("a reader")
+    }
+
+    fn sender(&self) -> Sender {
+        Sender::open(self.endpoint, SenderOptions::default()).expect("a socket")
+    }
+
+    /// Takes what is there.
+    fn take(&self, reader: &mut Reader<Quote, ShmRawReader>, times: &mut Vec<u64>) {
+        let mut received = Received::<Quote>::default();
+        while reader.take(&mut received).expect("sound channels") {
+            let now_ns = unix_ns();
+            let number = received.sample.sequence_number as usize;
+            let stamp_ns = self.stamps[number].load(Ordering::Acquire);
+            times.push(now_ns.saturating_sub(stamp_ns));
+        }
+    }
+
+    /// One thread polls, and sends when it is time. Returns how many samples were lost.
+    fn send_and_poll(&self, times: &mut Vec<u64>) -> u64 {
+        let (mut reader, sender) = (self.reader(), self.sender());
+        let begun = Instant::now();
+        for (number, packet) in (0..).zip(&self.feed.packets) {
+            while begun.elapsed() < GAP * number {
+                self.take(&mut reader, times);
+            }
+            sender.send(packet).expect("sent");
+        }
+        self.end(&mut reader, times)
+    }
+
+    /// The subscriber sleeps until a sample comes; the sender leaves it the CPU.
+    fn send_and_block(&self, times: &mut Vec<u64>) -> u64 {
+        let mut reader = self.reader();
+        let is_sent = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                pin(0);
+                let sender = self.sender();
+                for packet in &self.feed.packets {
+                    sender.send(packet).expect("sent");
+                    thread::sleep(GAP);
+                }
+                is_sent.store(true, Ordering::Relaxed);
+            });
+            while !is_sent.load(Ordering::Relaxed) {
+                reader.wait(Duration::from_millis(20)).expect("sound channels");
+                self.take(&mut reader, times);
+            }
+        });
+        self.end(&mut reader, times)
+    }
+
+    /// Takes the rest, which is not timed.
+    fn end(&self, reader: &mut Reader<Quote, ShmRawReader>, times: &mut Vec<u64>) -> u64 {
+        thread::sleep(Duration::from_millis(100));
+        let timed = times.len();
+        self.take(reader, times);
+        times.truncate(timed);
+        self.over.store(true, Ordering::Relaxed);
+        reader.raw().lost().expect("counted")
+    }
 }
 
 fn pin(cpu: usize) {

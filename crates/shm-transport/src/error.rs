@@ -31,6 +31,17 @@ pub enum Error {
         /// The slots'.
         max: usize,
     },
+    /// The ring of a topic holds fewer than two samples.
+    RingBytes {
+        /// The topic.
+        topic: String,
+        /// Bytes that the ring may have.
+        bytes: usize,
+        /// Bytes of a slot.
+        slot: usize,
+    },
+    /// The operating system refuses the thread that says that writers live.
+    Thread(std::io::Error),
     /// The directory of the channels cannot be read.
     Directory(std::path::PathBuf, std::io::Error),
     /// A writer in several partitions, or a partition with a wildcard.
@@ -66,6 +77,12 @@ impl fmt::Display for Error {
                 "topic {topic}: a sample has {len} bytes, and its ring in shared memory takes {max} at most: set a \
                  larger size of samples (--shm-sample), or publish less in a sample, such as fewer levels of books"
             ),
+            Self::RingBytes { topic, bytes, slot } => write!(
+                out,
+                "topic {topic}: its ring of {bytes} bytes does not hold two samples of {slot} bytes: set a larger ring \
+                 (--shm-ring), or shorter samples (--shm-sample)"
+            ),
+            Self::Thread(error) => write!(out, "cannot start a thread: {error}"),
             Self::Directory(path, error) => write!(out, "cannot read {}: {error}", path.display()),
             Self::Partitions => out.write_str(
                 "in shared memory a writer has at most one partition and names of partitions have no wildcards; name one partition",

@@ -36,6 +36,7 @@
 //! # Ok::<(), tickwire_shm_transport::Error>(())
 //! ```
 
+mod beats;
 mod config;
 mod error;
 mod listener;

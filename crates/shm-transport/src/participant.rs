@@ -1,13 +1,14 @@
 //! A place in a directory of channels.
 
+use crate::beats::Beats;
 use crate::config::ShmConfig;
 use crate::error::Error;
 use crate::listener::ShmListener;
 use crate::reader::ShmRawReader;
 use crate::wait_set::ShmWaitSet;
 use crate::writer::ShmRawWriter;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tickwire_distribution::types::StructType;
 use tickwire_distribution::{Participant, ParticipantId, Qos, RawReader, RawSample};
@@ -22,13 +23,16 @@ struct Inner {
     config: ShmConfig,
     id: ParticipantId,
     writers: AtomicU64,
+    /// From the first writer on.
+    beats: Mutex<Option<Beats>>,
 }
 
 impl ShmParticipant {
     /// Joins the participants whose channels are in the same directory.
     #[must_use]
     pub fn join(config: ShmConfig) -> Self {
-        Self(Arc::new(Inner { config, id: unique_id(), writers: AtomicU64::new(0) }))
+        let (writers, beats) = (AtomicU64::new(0), Mutex::new(None));
+        Self(Arc::new(Inner { config, id: unique_id(), writers, beats }))
     }
 
     /// What names it.
@@ -62,6 +66,15 @@ impl ShmParticipant {
 
     pub(crate) fn config(&self) -> &ShmConfig {
         &self.0.config
+    }
+
+    /// The thread that says that the writers live.
+    pub(crate) fn beats(&self) -> Result<Beats, Error> {
+        let mut beats = self.0.beats.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*beats {
+            Some(beats) => Ok(beats.clone()),
+            None => Ok(beats.insert(Beats::start()?).clone()),
+        }
     }
 
     /// A number for another writer.

@@ -34,14 +34,14 @@ struct Source {
     is_named: bool,
     /// Its writer has ended it; nothing follows.
     is_over: bool,
-    /// Its writer has gone without a word, or cannot be seen from here and is silent: samples may still follow.
+    /// Its writer has gone without a word, and what it wrote is read. One that cannot be seen from here may come back.
     is_gone: bool,
 }
 
 impl Source {
     /// Whether its writer is there, as far as is known.
     fn is_there(&self) -> bool {
-        !self.is_over && !self.reader.has_writer_ended()
+        !self.is_over && !self.reader.is_writer_gone()
     }
 }
 
@@ -255,10 +255,11 @@ impl Sources {
     /// Leaves channels that have ended, opens new ones and looks whether writers live, if that was not done a moment ago.
     pub fn scan_when_due(&mut self) -> Result<(), Error> {
         self.takes = 0;
-        if self.checked.elapsed() >= CHECK {
+        let now = Instant::now();
+        if now - self.checked >= CHECK {
             self.check();
         }
-        if self.scanned.is_none_or(|scanned| scanned.elapsed() >= SCAN) {
+        if self.scanned.is_none_or(|scanned| now - scanned >= SCAN) {
             self.leave();
             self.scan()?;
         }

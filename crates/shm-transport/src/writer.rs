@@ -1,5 +1,6 @@
 //! A writer: one channel.
 
+use crate::beats::Beats;
 use crate::config::Room;
 use crate::error::Error;
 use crate::participant::{ShmParticipant, schema};
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tickwire_distribution::types::StructType;
 use tickwire_distribution::{Durability, History, Qos, RawWriter, is_echo_topic};
-use tickwire_shm::{Channel, Writer, WriterOptions, check_directory, effective_user};
+use tickwire_shm::{Channel, Pulse, Writer, WriterOptions, check_directory, effective_user};
 
 /// Sleep between two looks for readers.
 const TICK: Duration = Duration::from_millis(1);
@@ -31,6 +32,8 @@ const SLOT_HEAD_BYTES: usize = 24;
 pub struct ShmRawWriter {
     /// `None` once it is dropped.
     writer: Option<Writer>,
+    /// Says that the writer lives.
+    _pulse: (Arc<Pulse>, Beats),
     of: Arc<StructType>,
     topic: String,
     has_last_values: bool,
@@ -59,55 +62,75 @@ impl ShmRawWriter {
         if is_of_last && Shape::of(of) == Shape::Text {
             room.sample_bytes = room.sample_bytes.max(LAST_SAMPLE_BYTES);
         }
-        if is_echo_topic(topic) {
-            room.ring_bytes /= ECHO_PART;
+        let slots = match (is_of_last, is_echo_topic(topic)) {
+            (true, _) => LAST_SLOTS,
+            // An echo that is lost costs a time that is not measured.
+            (false, true) => slots(Room { ring_bytes: room.ring_bytes / ECHO_PART, ..room }).max(2),
+            (false, false) => slots(room),
+        };
+        if slots < 2 {
+            let (bytes, slot) = (room.ring_bytes, slot_bytes(room));
+            return Err(Error::RingBytes { topic: topic.to_owned(), bytes, slot });
         }
         let options = WriterOptions {
             sample_bytes: sample::HEAD_BYTES + room.sample_bytes,
-            slots: if is_of_last { LAST_SLOTS } else { slots(room) } as u64,
+            slots: slots as u64,
             key_bytes: if has_last_values { KEY_BYTES } else { 0 },
             keys: 64,
             readers: config.readers,
         };
         let writer = Writer::open(&channel, &schema(of)?, &options)?;
+        let (pulse, beats) = (Arc::new(writer.pulse()?), participant.beats()?);
+        beats.add(&pulse);
         Ok(Self {
             writer: Some(writer),
+            _pulse: (pulse, beats),
             of: Arc::clone(of),
             topic: topic.to_owned(),
             has_last_values,
             bytes: Vec::new(),
         })
     }
+}
 
-    fn publish(&mut self, key: &[u8]) -> Result<(), Error> {
-        let Some(writer) = &mut self.writer else { return Ok(()) };
-        if key.len() > KEY_BYTES {
-            return Err(Error::KeyLength { topic: self.topic.clone(), len: key.len() });
+/// Publishes a sample with its head, under its key where the writer has last values.
+#[inline]
+fn publish(
+    writer: &mut Writer,
+    topic: &str,
+    key: Option<&[u8]>,
+    bytes: &[u8],
+) -> Result<(), Error> {
+    let published = match key {
+        Some(key) if key.len() > KEY_BYTES => {
+            return Err(Error::KeyLength { topic: topic.to_owned(), len: key.len() });
         }
-        let published = match self.has_last_values {
-            true => {
-                // A type without key has one instance.
-                let key = writer.key(if key.is_empty() { b"\0" } else { key })?;
-                writer.publish_keyed(key, &self.bytes)
-            }
-            false => writer.publish(&self.bytes),
-        };
-        match published {
-            Ok(_) => Ok(()),
-            Err(tickwire_shm::Error::SampleLength { len, max }) => Err(Error::SampleLength {
-                topic: self.topic.clone(),
-                len: len - sample::HEAD_BYTES,
-                max: max - sample::HEAD_BYTES,
-            }),
-            Err(error) => Err(error.into()),
+        Some(key) => {
+            // A type without key has one instance.
+            let key = writer.key(if key.is_empty() { b"\0" } else { key })?;
+            writer.publish_keyed(key, bytes)
         }
+        None => writer.publish(bytes),
+    };
+    match published {
+        Ok(_) => Ok(()),
+        Err(tickwire_shm::Error::SampleLength { len, max }) => Err(Error::SampleLength {
+            topic: topic.to_owned(),
+            len: len - sample::HEAD_BYTES,
+            max: max - sample::HEAD_BYTES,
+        }),
+        Err(error) => Err(error.into()),
     }
 }
 
+/// Bytes of a slot with its sample.
+fn slot_bytes(room: Room) -> usize {
+    (SLOT_HEAD_BYTES + sample::HEAD_BYTES + room.sample_bytes).next_multiple_of(64)
+}
+
 /// Slots of a ring: a power of two of them, and no more bytes than the room has.
-fn slots(Room { ring_bytes, sample_bytes }: Room) -> usize {
-    let bytes = (SLOT_HEAD_BYTES + sample::HEAD_BYTES + sample_bytes).next_multiple_of(64);
-    let fitting = ring_bytes / bytes;
+fn slots(room: Room) -> usize {
+    let fitting = room.ring_bytes / slot_bytes(room);
     fitting.checked_ilog2().map_or(0, |exponent| 1 << exponent)
 }
 
@@ -127,18 +150,21 @@ impl RawWriter for ShmRawWriter {
     type Error = Error;
 
     fn write(&mut self, bytes: &[u8], source_timestamp_ns: Option<i64>) -> Result<(), Error> {
-        sample::encode(&mut self.bytes, source_timestamp_ns, false, bytes);
-        let of = Arc::clone(&self.of);
-        let key = match self.has_last_values {
-            true => of.key(bytes, of.encoding).map_err(Error::Key)?,
-            false => &[],
+        let Self { writer, of, topic, has_last_values, bytes: sample, .. } = self;
+        let Some(writer) = writer else { return Ok(()) };
+        sample::encode(sample, source_timestamp_ns, false, bytes);
+        let key = match has_last_values {
+            true => Some(of.key(bytes, of.encoding).map_err(Error::Key)?),
+            false => None,
         };
-        self.publish(key)
+        publish(writer, topic, key, sample)
     }
 
     fn dispose(&mut self, key: &[u8]) -> Result<(), Error> {
-        sample::encode(&mut self.bytes, None, true, key);
-        self.publish(key)
+        let Self { writer, topic, has_last_values, bytes: sample, .. } = self;
+        let Some(writer) = writer else { return Ok(()) };
+        sample::encode(sample, None, true, key);
+        publish(writer, topic, has_last_values.then_some(key), sample)
     }
 
     fn flush(&mut self) -> Result<(), Error> {

@@ -1,13 +1,15 @@
 //! Typed samples over shared memory: matching, order, last values, ends, waiting, partitions.
 
-use std::os::unix::fs::PermissionsExt;
+use std::fs::File;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tickwire_distribution::{
     Arrival, Book, BookLevel, Delivery, Done, Fields, Listener, Participant, Publisher, Qos, Quote,
     RawReader, RawWriter, Received, Subscriber, SubscriberOptions, TopicSet, WaitSet,
 };
+use tickwire_shm::{Channel, Schema, Writer, WriterOptions};
 use tickwire_shm_transport::{Error, Room, ShmConfig, ShmParticipant};
 
 const SECOND: Duration = Duration::from_secs(10);
@@ -163,13 +165,51 @@ fn a_reader_that_always_has_samples_finds_other_writers() {
     let mut writer = other.writer::<Quote>("Quote", &qos).unwrap();
     writer.write(&quote(2)).unwrap();
     let mut received = Received::default();
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     while received.participant != Some(other.id()) {
         assert!(begun.elapsed() < SECOND);
         // One more than is taken.
         busy.write(&quote(1)).unwrap();
         assert!(reader.take(&mut received).unwrap());
     }
+}
+
+/// Readers in another process namespace do not see the writer's process: they go by its signs of life.
+#[test]
+fn a_writer_that_cannot_be_seen_lives_as_long_as_it_gives_signs_of_life() {
+    let scene = Scene::new("unseen");
+    let place = scene.join();
+    let _writer = place.writer::<Quote>("Quote", &Qos::reliable()).unwrap();
+    let killed = {
+        // Without the thread that gives the signs, as after a kill.
+        let name = format!("tQuote--{}-9", "ab".repeat(16));
+        let channel = Channel::in_directory(&scene.0, &name).unwrap();
+        let of = Quote::struct_type();
+        let schema = Schema::new(&of.name, format!("{of:?}").as_bytes()).unwrap();
+        Writer::open(&channel, &schema, &WriterOptions::default()).unwrap()
+    };
+    for file in std::fs::read_dir(&scene.0).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_some_and(|kind| kind == "ring") {
+            // The inode of the namespace.
+            let file = File::options().write(true).open(path).unwrap();
+            file.write_all_at(&1_u64.to_le_bytes(), 38 * 8).unwrap();
+        }
+    }
+    let reader = scene.join().reader::<Quote>("Quote", &Qos::reliable()).unwrap();
+    let present = || reader.raw().publishers().unwrap();
+    let begun = Instant::now();
+    assert_eq!(present().len(), 2);
+    while present().len() == 2 {
+        assert!(begun.elapsed() < SECOND, "one of them is silent");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(begun.elapsed() > Duration::from_secs(2));
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(present(), [place.id()], "the other one says that it lives");
+    killed.beat();
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(present().len(), 2, "it was silent and is there again");
 }
 
 #[test]
@@ -330,8 +370,8 @@ fn subscribers_know_what_they_lost_topic_by_topic() {
     other.publish(0, &Done { samples: 3 }).unwrap();
     other.finish(true, patience).unwrap();
     // Longer than a subscriber waits for samples behind the end of its publisher.
-    let until = std::time::Instant::now() + Duration::from_millis(700);
-    while std::time::Instant::now() < until {
+    let until = Instant::now() + Duration::from_millis(700);
+    while Instant::now() < until {
         step(&mut subscriber);
         assert!(!subscriber.is_over());
     }
@@ -415,7 +455,7 @@ fn a_publisher_that_streams_at_once_has_not_gone() {
     let place = scene.join();
     let mut writer = place.writer::<Quote>("Quote", &delivery.writer_qos(false)).unwrap();
     let mut rest = None;
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     while begun.elapsed() < Duration::from_millis(600) {
         writer.write(&quote(1)).unwrap();
         subscriber.receive(Duration::from_millis(20), |_| {}).unwrap();

@@ -63,4 +63,4 @@ pub use reader::{Event, LastValues, Reader, Sample, Start};
 pub use schema::Schema;
 pub use system::effective_user;
 pub use wait::ReaderWait;
-pub use writer::{Key, READERS_COUNTED_MAX, Writer, WriterOptions};
+pub use writer::{Key, Pulse, READERS_COUNTED_MAX, Writer, WriterOptions};

@@ -40,6 +40,9 @@ impl Region {
         if words == 0 || len / 8 < words as u64 {
             return Err(Error::Damaged(Damage::Short));
         }
+        // The writer's pages are there from the start, or a publish would take a fault for every page of the first round. A
+        // reader maps pages as it comes to them: a file may state more memory than it has.
+        let populate = if protection & libc::PROT_WRITE != 0 { libc::MAP_POPULATE } else { 0 };
         // SAFETY: a null hint lets the kernel choose free addresses, so no memory of Rust's is replaced; the descriptor
         // is open for the call; length and offset are in range.
         let start = unsafe {
@@ -47,7 +50,7 @@ impl Region {
                 ptr::null_mut(),
                 words * 8,
                 protection,
-                libc::MAP_SHARED,
+                libc::MAP_SHARED | populate,
                 file.as_raw_fd(),
                 0,
             )

@@ -239,6 +239,12 @@ impl Reader {
         self.has_process_ended
     }
 
+    /// Whether the last look at the writer found that it has gone: its process has ended, or it cannot be seen from here and
+    /// has given no sign of life for three seconds. One that was only silent is there again with its next sign.
+    pub fn is_writer_gone(&self) -> bool {
+        self.gone != Gone::No
+    }
+
     /// Sequence number of the next sample.
     pub fn next_seq_num(&self) -> u64 {
         self.cursor.next

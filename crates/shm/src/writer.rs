@@ -116,10 +116,20 @@ impl Writer {
         self.0.key(key)
     }
 
-    /// Says that the writer lives; call it at least once a second while nothing is published. Readers that cannot see
-    /// the process have only this to go by.
+    /// Says that the writer lives; call it at least once a second while nothing is published, or have another thread do it
+    /// ([`Writer::pulse`]). Readers that cannot see the process have only this to go by.
     pub fn beat(&self) {
         self.0.beat();
+    }
+
+    /// What another thread can say with that the writer lives.
+    ///
+    /// # Errors
+    /// What the operating system refuses.
+    pub fn pulse(&self) -> Result<Pulse, Error> {
+        let path = self.0.channel.ring_path();
+        let file = channel::open(&path, true)?;
+        Ok(Pulse(WriteMap::new(&file, &path, layout::HEADER_WORDS)?))
     }
 
     /// The sequence number of the next sample. It goes on where a killed writer ended.
@@ -159,6 +169,22 @@ impl Writer {
     pub fn finish(self) -> Result<(), Error> {
         self.0.finish()
     }
+}
+
+/// Says for a writer that it lives, from any thread. Drop it before the writer: whoever reads takes the writer for alive as
+/// long as it beats.
+#[derive(Debug)]
+pub struct Pulse(WriteMap);
+
+impl Pulse {
+    /// As [`Writer::beat`].
+    pub fn beat(&self) {
+        beat(&self.0);
+    }
+}
+
+fn beat(ring: &impl MemoryMut) {
+    ring.store(header::HEARTBEAT, system::monotonic_ns());
 }
 
 /// The writer over any memory, so that tests can stop it at every store.
@@ -284,7 +310,7 @@ impl<M: MemoryMut + Sleep> Engine<M> {
     }
 
     pub fn beat(&self) {
-        self.ring.store(header::HEARTBEAT, system::monotonic_ns());
+        beat(&self.ring);
     }
 
     pub fn finish(self) -> Result<(), Error> {
