@@ -140,6 +140,8 @@ struct Total {
     /// The topic's index; `None` for a topic that is not read.
     topic: Option<usize>,
     samples: u64,
+    /// The total was written before this subscriber met its writer, and so were all samples it counts.
+    is_old: bool,
 }
 
 impl Publisher {
@@ -299,21 +301,21 @@ impl Ledger {
     }
 
     /// Records the number of samples that a publisher wrote to one of its topics. `topic` is the topic's
-    /// index, `None` if it is not read; `teller` is the writer that sent the total. A repeated total counts
+    /// index, `None` if it is not read; `told` describes the sample with the total. A repeated total counts
     /// once.
     pub fn note_total(
         &mut self,
-        owner: Option<ParticipantId>,
         (name, topic): (&str, Option<usize>),
-        teller: u64,
+        told: &SampleInfo,
         samples: u64,
     ) {
-        let index = self.index_of(owner);
+        let index = self.index_of(told.participant);
         let totals = &mut self.publishers[index].totals;
-        let row = (name.to_owned(), teller);
+        let row = (name.to_owned(), told.writer);
+        let total = Total { topic, samples, is_old: told.is_history() };
         // If a total is not stored, the publisher's losses are unknown.
         if totals.len() < ROWS_MAX || totals.contains_key(&row) {
-            totals.insert(row, Total { topic, samples });
+            totals.insert(row, total);
         }
     }
 
@@ -406,10 +408,11 @@ impl Ledger {
             return self.lost_of_all(&whole, written);
         }
         let mut totals: HashMap<usize, u64> = HashMap::new();
-        for Total { topic, samples } in publisher.totals.values() {
-            if let Some(topic) = topic {
-                *totals.entry(*topic).or_default() += samples;
-            }
+        for Total { topic, samples, is_old } in publisher.totals.values() {
+            let Some(topic) = topic else { continue };
+            // Nothing came of what was written before we met, and none of it is lost.
+            let is_before = *is_old && !accounts.contains_key(&(index, *topic));
+            *totals.entry(*topic).or_default() += if is_before { 0 } else { *samples };
         }
         let unaccounted = own.filter(|((_, topic), _)| !totals.contains_key(topic)).count();
         if unaccounted > 0 {
@@ -560,6 +563,17 @@ mod tests {
         Some(ParticipantId([number; 16]))
     }
 
+    /// What is known of a total that a writer told after we met.
+    fn told(publisher_number: u8, writer: u64) -> SampleInfo {
+        SampleInfo {
+            has_data: true,
+            participant: publisher(publisher_number),
+            writer,
+            writer_seq_num: 1,
+            ..SampleInfo::default()
+        }
+    }
+
     fn ledger() -> Ledger {
         Ledger::new(Known::LastValues, 1)
     }
@@ -632,7 +646,7 @@ mod tests {
         assert_eq!(lost(&whole), Some(1));
         whole.end(publisher(1), 9, Standing::Done { written: 4 });
         assert_eq!(lost(&whole), None, "another writer may have written one before we met");
-        whole.note_total(publisher(1), ("T0", Some(0)), 99, 4);
+        whole.note_total(("T0", Some(0)), &told(1, 99), 4);
         assert_eq!(lost(&whole), Some(2));
     }
 
@@ -688,8 +702,8 @@ mod tests {
     fn totals_that_come_again_count_once_and_those_of_two_publishers_that_are_one_are_added() {
         let mut again = heard(Known::LastValues, 0, &[1, 2, 3]);
         for _ in 0..2 {
-            again.note_total(publisher(1), ("Other", None), 99, 4);
-            again.note_total(publisher(1), ("T0", Some(0)), 99, 3);
+            again.note_total(("Other", None), &told(1, 99), 4);
+            again.note_total(("T0", Some(0)), &told(1, 99), 3);
             again.end(publisher(1), 9, Standing::Done { written: 7 });
         }
         assert!(again.publishers()[0].has_totals);
@@ -699,7 +713,7 @@ mod tests {
             two.count(&arrival(number, 0, writer));
         }
         for (teller, samples) in [(9, 2), (8, 3)] {
-            two.note_total(publisher(1), ("T0", Some(0)), teller, samples);
+            two.note_total(("T0", Some(0)), &told(1, teller), samples);
             two.end(publisher(1), teller, Standing::Done { written: samples });
         }
         assert_eq!(two.publishers()[0].written(), Some(5));
@@ -710,7 +724,7 @@ mod tests {
     fn a_publisher_of_other_topics_alone_is_told_once() {
         let mut ledger = heard(Known::LastValues, 0, &[1]);
         for number in [1, 2] {
-            ledger.note_total(publisher(number), ("T0", (number == 1).then_some(0)), 5, 1);
+            ledger.note_total(("T0", (number == 1).then_some(0)), &told(number, 5), 1);
             assert!(ledger.take_others().is_empty(), "it has not ended");
             ledger.end(publisher(number), 9, Standing::Done { written: 1 });
         }
@@ -735,10 +749,10 @@ mod tests {
         let mut early = heard(Known::None, 0, &[1, 2]);
         early.end(publisher(1), 9, Standing::Done { written: 3 });
         assert_eq!(lost(&early), None, "the third may be of a writer that was silent since we met");
-        early.note_total(publisher(1), ("T0", Some(0)), 99, 3);
+        early.note_total(("T0", Some(0)), &told(1, 99), 3);
         assert_eq!(lost(&early), Some(1), "the writer's own");
         early.end(publisher(1), 9, Standing::Done { written: 10 });
-        early.note_total(publisher(1), ("T1", Some(1)), 99, 7);
+        early.note_total(("T1", Some(1)), &told(1, 99), 7);
         assert_eq!(lost(&early), None, "another writer's seven, of which none came");
     }
 
@@ -757,7 +771,7 @@ mod tests {
     fn a_publisher_of_other_topics_loses_nothing_and_ends_nobody() {
         for known in [Known::LastValues, Known::None, SOME, Known::BestEffort] {
             let mut ledger = Ledger::new(known, 1);
-            ledger.note_total(publisher(2), ("Other", None), 5, 1000);
+            ledger.note_total(("Other", None), &told(2, 5), 1000);
             ledger.end(publisher(2), 9, Standing::Done { written: 1000 });
             assert!(!ledger.has_end() && !ledger.is_complete(), "{known:?}");
             assert_eq!(lost(&ledger), Some(0), "{known:?}");
@@ -770,13 +784,27 @@ mod tests {
         let mut ledger = heard(SOME, 0, &[1, 2]);
         ledger.end(publisher(1), 9, Standing::Done { written: 50 });
         assert!(ledger.has_unknown_tails() && !ledger.is_complete());
-        ledger.note_total(publisher(1), ("Other", None), 5, 48);
-        ledger.note_total(publisher(1), ("T0", Some(0)), 5, 2);
+        ledger.note_total(("Other", None), &told(1, 5), 48);
+        ledger.note_total(("T0", Some(0)), &told(1, 5), 2);
         assert!(ledger.is_complete() && !ledger.has_unknown_tails());
         let mut short = heard(SOME, 0, &[1, 2]);
         short.end(publisher(1), 9, Standing::Done { written: 3 });
-        short.note_total(publisher(1), ("T0", Some(0)), 5, 3);
+        short.note_total(("T0", Some(0)), &told(1, 5), 3);
         assert_eq!((lost(&short), short.is_complete()), (Some(1), false));
+    }
+
+    #[test]
+    fn a_total_that_was_told_before_we_met_counts_nothing_that_is_lost() {
+        for known in [Known::LastValues, Known::None, SOME, Known::BestEffort] {
+            let mut ledger = heard(known, 0, &[]);
+            ledger.note_total(("T0", Some(0)), &SampleInfo { history_end: 1, ..told(1, 5) }, 500);
+            ledger.end(publisher(1), 9, Standing::Done { written: 500 });
+            assert_eq!(lost(&ledger), Some(0), "{known:?}: no last value came either");
+        }
+        let mut met = heard(SOME, 2, &[2]);
+        met.note_total(("T0", Some(0)), &SampleInfo { history_end: 1, ..told(1, 5) }, 4);
+        met.end(publisher(1), 9, Standing::Done { written: 4 });
+        assert_eq!(lost(&met), Some(2), "two were written between the meetings");
     }
 
     #[test]

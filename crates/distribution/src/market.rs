@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use tickwire_feed::book::{Amount, Level, Side};
 use tickwire_feed::market::{
-    BookKind, Instrument, MarketEvent, StatusScope, Trade as FeedTrade, TradeAction,
+    BookKind, Instrument, Instruments, MarketEvent, StatusScope, Trade as FeedTrade, TradeAction,
 };
 use tickwire_feed::recovery::{BookChange, Recovery};
 
@@ -16,19 +16,21 @@ use crate::{Book, BookLevel, BookTop, Decimal, Definition, Status, Trade};
 /// The topic sets of the samples of any feed, in the order of [`MarketSamples`].
 #[must_use]
 pub fn market_sets() -> Vec<TopicSet> {
-    vec![
-        TopicSet::of::<BookTop>(),
-        TopicSet::of::<Book>(),
-        TopicSet::of::<Trade>(),
-        TopicSet::of::<Status>(),
-        TopicSet::of::<Definition>(),
-    ]
+    let mut sets = best_price_sets();
+    sets.extend([TopicSet::of::<Book>(), TopicSet::of::<Definition>()]);
+    sets
+}
+
+/// The first of these sets: those of a feed that tells best prices, trades and status alone, such as OPRA.
+#[must_use]
+pub fn best_price_sets() -> Vec<TopicSet> {
+    vec![TopicSet::of::<BookTop>(), TopicSet::of::<Trade>(), TopicSet::of::<Status>()]
 }
 
 const BOOK_TOP: usize = 0;
-const BOOK: usize = 1;
-const TRADE: usize = 2;
-const STATUS: usize = 3;
+const TRADE: usize = 1;
+const STATUS: usize = 2;
+const BOOK: usize = 3;
 const DEFINITION: usize = 4;
 
 /// The message from which books and events originate.
@@ -104,24 +106,11 @@ impl MarketSamples {
             Err(reason) => reason.label(),
         };
 
-        let Self { top, book, tops, levels_max, .. } = self;
-        set_head!(top, name, origin);
-        set(change.kind.name(), &mut top.kind);
-        set(reason, &mut top.stale_reason);
-        (top.has_bid, top.bid) = best(levels.best(Side::Bid));
-        (top.has_offer, top.offer) = best(levels.best(Side::Offer));
-        match tops.get_mut(&(change.instrument, change.kind)) {
-            Some(last) if is_same(last, top) => {}
-            Some(last) => {
-                publisher.publish(BOOK_TOP, top)?;
-                last.clone_from(top);
-            }
-            None => {
-                publisher.publish(BOOK_TOP, top)?;
-                tops.insert((change.instrument, change.kind), top.clone());
-            }
-        }
+        let key = (change.instrument, change.kind);
+        let sides = [Side::Bid, Side::Offer].map(|side| levels.best(side));
+        self.publish_top(publisher, key, name, sides, reason, origin)?;
 
+        let Self { book, levels_max, .. } = self;
         set_head!(book, name, origin);
         set(change.kind.name(), &mut book.kind);
         set(reason, &mut book.stale_reason);
@@ -132,6 +121,40 @@ impl MarketSamples {
         publisher.publish(BOOK, book)
     }
 
+    /// Publishes the best bid and offer of an instrument, called `name`, if they or the reason why they are stale changed;
+    /// `stale_reason` is empty while they are fresh.
+    ///
+    /// # Errors
+    /// What the transport refuses.
+    pub fn publish_top<O: Outlet>(
+        &mut self,
+        publisher: &mut O,
+        key: (Instrument, BookKind),
+        name: &str,
+        [bid, offer]: [Option<&Level>; 2],
+        stale_reason: &str,
+        origin: &Origin,
+    ) -> Result<(), O::Error> {
+        let Self { top, tops, .. } = self;
+        set_head!(top, name, origin);
+        set(key.1.name(), &mut top.kind);
+        set(stale_reason, &mut top.stale_reason);
+        (top.has_bid, top.bid) = best(bid);
+        (top.has_offer, top.offer) = best(offer);
+        match tops.get_mut(&key) {
+            Some(last) if is_same(last, top) => {}
+            Some(last) => {
+                publisher.publish(BOOK_TOP, top)?;
+                last.clone_from(top);
+            }
+            None => {
+                publisher.publish(BOOK_TOP, top)?;
+                tops.insert(key, top.clone());
+            }
+        }
+        Ok(())
+    }
+
     /// Publishes a trade, a status or a definition, and ignores other events.
     ///
     /// # Errors
@@ -140,10 +163,9 @@ impl MarketSamples {
         &mut self,
         publisher: &mut O,
         event: &MarketEvent<'_>,
-        recovery: &Recovery,
+        instruments: &Instruments,
         origin: &Origin,
     ) -> Result<(), O::Error> {
-        let instruments = recovery.instruments();
         match event {
             MarketEvent::Trade(told) => {
                 set_head!(self.trade, instruments.name(told.instrument), origin);

@@ -268,7 +268,7 @@ impl<P: Participant> Subscriber<P> {
             if received.has_data {
                 let Total { topic, samples } = &received.sample;
                 let topic = (topic.as_str(), stations.topic(topic));
-                ledger.note_total(received.participant, topic, received.writer, *samples);
+                ledger.note_total(topic, &received.info, *samples);
             }
         }
         Ok(())

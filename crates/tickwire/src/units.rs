@@ -106,6 +106,17 @@ impl Size {
     }
 }
 
+/// Parses a number of bytes that must be in this range.
+pub fn size_in(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<Size, String> + Clone {
+    move |text| {
+        let size: Size = text.parse()?;
+        if range.contains(&size.0) {
+            return Ok(size);
+        }
+        Err(format!("{text} is not from {} to {} bytes", range.start(), range.end()))
+    }
+}
+
 impl FromStr for Size {
     type Err = String;
 

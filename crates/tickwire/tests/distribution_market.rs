@@ -8,6 +8,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use support::tickwire;
+use tickwire_exchange::{FeedShape, Generator, Options};
+use tickwire_feed::Endian;
+use tickwire_feed::capture::PrefixedWriter;
 use tickwire_testing::{Need, skip};
 
 /// Environment variable that names the Python to run, if it is not the one on the path.
@@ -145,32 +148,63 @@ fn split(all: Vec<Value>) -> [Vec<Value>; 2] {
     [tops, trades]
 }
 
-/// The same samples arrive over shared memory, which a subscriber finds by default.
+/// What a subscriber over shared memory has of a feed is what `receive` shows; returns how many best prices and trades.
+fn published_over_shared_memory(test: u32, arguments: &str) -> [usize; 2] {
+    let domain = domain(test);
+    let directory = format!("/dev/shm/tickwire-market-{}-{test}", std::process::id());
+    let place = format!("--transport shm --domain {domain} --shm-directory {directory}");
+    let subscribe = format!("subscribe --show --topic BookTop,Trade --no-echo {place}");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tickwire"));
+    let subscriber = Process::start(command.args(subscribe.split(' ')));
+    let run = tickwire(&format!("receive {arguments} --publish {place}"));
+    assert!(run.err.contains("samples published, 0 dropped"), "{}", run.err);
+    let samples = lines(&subscriber.output());
+    let _ = std::fs::remove_dir_all(&directory);
+    let [tops, trades] = split(samples.iter().map(as_received).collect());
+    let counts = [tops.len(), trades.len()];
+    let [bbo, told] = shown(arguments);
+    assert_same(tops, &bbo, "best prices");
+    assert_same(trades, &told, "trades");
+    counts
+}
+
 #[test]
 fn subscribers_over_shared_memory_have_them_too() {
     for (test, (capture, options)) in (40..).zip(CAPTURES) {
         let Some(capture) = shared(capture) else { continue };
-        let (arguments, domain) = (arguments(&capture, options), domain(test));
-        let directory = format!("/dev/shm/tickwire-market-{}-{test}", std::process::id());
-        let place = format!("--domain {domain} --shm-directory {directory}");
-        let subscribe = |transport: &str| {
-            let words = format!(
-                "subscribe --show --topic BookTop,Trade --no-echo --transport {transport} {place}"
-            );
-            let mut command = Command::new(env!("CARGO_BIN_EXE_tickwire"));
-            Process::start(command.args(words.split(' ')))
-        };
-        let subscriber = subscribe("shm");
-        let receive = format!("receive {arguments} --publish --transport shm {place}");
-        let run = tickwire(&receive);
-        assert!(run.err.contains("samples published, 0 dropped"), "{}", run.err);
-        let samples = lines(&subscriber.output());
-        let _ = std::fs::remove_dir_all(&directory);
-        let [tops, trades] = split(samples.iter().map(as_received).collect());
-        let [bbo, told] = shown(&arguments);
-        assert_same(tops, &bbo, "best prices");
-        assert_same(trades, &told, "trades");
+        published_over_shared_memory(test, &arguments(&capture, options));
     }
+}
+
+/// Feeds of our own in the shape of exchanges of which there is no capture. T7 is Eurex's technology.
+#[test]
+fn feeds_in_the_shape_of_t7_and_b3_are_published_too() {
+    let shapes = [
+        (FeedShape::Bse, "--framing eurex-t7 --seq-num PacketSeqNum"),
+        (FeedShape::Mcx, "--framing eurex-t7 --seq-num PacketSeqNum"),
+        (FeedShape::B3, "--reset packet"),
+    ];
+    let directory = std::env::temp_dir().join(format!("tickwire-shapes-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("made");
+    for (test, (shape, framing)) in (50..).zip(shapes) {
+        let options = Options { messages: 2000, ..Options::shaped(shape) };
+        let [packets, templates] =
+            ["bin", "xml"].map(|kind| directory.join(format!("{test}.{kind}")));
+        std::fs::write(&templates, options.feed.templates()).expect("written");
+        let file = std::fs::File::create(&packets).expect("made");
+        let mut file = PrefixedWriter::new(file, Endian::Big);
+        for packet in Generator::new(&options).expect("options of a feed") {
+            file.write_packet(&packet.expect("a packet").bytes).expect("written");
+        }
+        let arguments = format!(
+            "-t {} {framing} --starts-empty true --natural-refresh --capture-line a={} -q",
+            templates.display(),
+            packets.display()
+        );
+        let [tops, trades] = published_over_shared_memory(test, &arguments);
+        assert!(tops > 100 && trades > 10, "{shape:?}: {tops} best prices, {trades} trades");
+    }
+    let _ = std::fs::remove_dir_all(&directory);
 }
 
 #[test]

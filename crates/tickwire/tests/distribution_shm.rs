@@ -7,6 +7,9 @@ mod support;
 use bus::{PATIENCE, Place, Process, json, sum};
 use std::time::{Duration, Instant};
 use support::tickwire;
+use tickwire_exchange::{FeedShape, Generator, Options};
+use tickwire_feed::Endian;
+use tickwire_feed::capture::PrefixedWriter;
 
 /// A directory of channels, removed when dropped.
 struct Channels(String);
@@ -144,6 +147,67 @@ fn waiting_for_any_number_of_subscribers_ends_with_patience() {
 }
 
 #[test]
+fn options_that_would_do_nothing_are_refused() {
+    let refused = |command: &str, why: &str| {
+        let run = tickwire(command);
+        assert!(run.status == 2 && run.err.contains(why), "{command}: {}{}", run.out, run.err);
+    };
+    let left_out = "which --transport leaves out";
+    if cfg!(feature = "dds") {
+        for option in ["--best-effort", "--history all", "--network any", "--lease 5s"] {
+            refused(&format!("subscribe --transport shm {option}"), left_out);
+        }
+        for option in ["--shm-ring 1MiB", "--shm-sample 100", "--shm-readers owner"] {
+            refused(&format!("subscribe --transport dds {option}"), left_out);
+        }
+    }
+    refused("subscribe --transport shm --shm-ring 100", "100 is not from 4096 to");
+    refused("subscribe --transport shm --shm-sample 2MiB", "2MiB is not from 1 to 1048560 bytes");
+    for option in ["--transport shm", "--shm-ring 1MiB", "--domain 3", "--source-name a"] {
+        refused(&format!("receive --framing cme --capture-line a=x {option}"), "--publish");
+    }
+}
+
+#[test]
+fn a_ring_that_does_not_hold_two_samples_is_refused() {
+    let place = Place::new(70);
+    let channels = Channels::new(70);
+    let (packets, templates) = place.feed("complex", "-n 20");
+    let run = tickwire(&format!(
+        "publish -t {} -f {} --reset packet --no-echo --transport shm --shm-directory {} --shm-ring 4KiB --patience 0",
+        templates.display(),
+        packets.display(),
+        channels.0
+    ));
+    let told = "its ring of 4096 bytes does not hold two samples of 16448 bytes";
+    assert!(run.status == 2 && run.err.contains(told), "{}{}", run.out, run.err);
+    assert!(run.err.contains("--shm-ring"), "{}", run.err);
+}
+
+/// Without anybody over DDS, a publisher that comes later over shared memory is heard.
+#[test]
+#[cfg(feature = "dds")]
+fn a_subscriber_that_waits_in_vain_over_dds_takes_a_publisher_over_shared_memory() {
+    let place = Place::new(71);
+    let channels = Channels::new(71);
+    let (packets, templates) = place.feed("simple", "-n 300");
+    let report = place.file("received.json");
+    let at = format!("--domain {} --shm-directory {}", place.domain, channels.0);
+    let subscriber = Process::start(&format!("subscribe {at} --json {}", report.display()));
+    subscriber.wait_line("Subscribed over DDS (no publisher");
+    let run = tickwire(&format!(
+        "publish -t {} -f {} --reset packet --transport shm {at}",
+        templates.display(),
+        packets.display()
+    ));
+    assert_eq!(run.status, 0, "{}{}", run.out, run.err);
+    subscriber.wait_line("Subscribed over shared memory");
+    assert_eq!(subscriber.finish(), 0);
+    let report = json(&report);
+    assert_eq!((sum(&report, "received"), sum(&report, "lost")), (300, 0), "{report:#}");
+}
+
+#[test]
 fn a_subscriber_says_which_transport_it_takes() {
     let place = Place::new(63);
     let channels = Channels::new(63);
@@ -206,4 +270,41 @@ fn over_shared_memory_a_publisher_that_is_killed_leaves_an_unknown_loss_and_the_
     let [killed, next] = [0, 1].map(|index| &report["publishers"][index]);
     assert!(killed["lost"].is_null() && killed["ended"] == "gone", "{report:#}");
     assert_eq!((&next["lost"], &next["ended"]), (&0.into(), &"done".into()), "{report:#}");
+}
+
+#[test]
+fn feeds_in_the_shapes_of_exchanges_are_published_by_template() {
+    use FeedShape::{Asts, B3, Bse, Eurex, Mcx, Szse};
+    for (test, shape) in (72..).zip([Asts, B3, Bse, Eurex, Mcx, Szse]) {
+        let place = Place::new(test);
+        let channels = Channels::new(test);
+        let options = Options { messages: 500, ..Options::shaped(shape) };
+        let [packets, templates, published, received] =
+            ["feed.bin", "feed.xml", "published.json", "received.json"]
+                .map(|name| place.file(name));
+        std::fs::write(&templates, options.feed.templates()).expect("written");
+        let mut file =
+            PrefixedWriter::new(std::fs::File::create(&packets).expect("made"), Endian::Big);
+        for packet in Generator::new(&options).expect("options of a feed") {
+            file.write_packet(&packet.expect("a packet").bytes).expect("written");
+        }
+        let templates = templates.display();
+        let at = format!("--transport shm --shm-directory {} -t {templates}", channels.0);
+        let subscriber = place.subscribe(&format!("{at} --no-echo --json {}", received.display()));
+        let run = tickwire(&format!(
+            "publish -f {} --reset packet --samples templates --no-echo --domain {} {at} --json {}",
+            packets.display(),
+            place.domain,
+            published.display()
+        ));
+        assert_eq!(run.status, 0, "{shape:?}: {}{}", run.out, run.err);
+        assert_eq!(subscriber.finish(), 0, "{shape:?}");
+        let (published, received) = (json(&published), json(&received));
+        // Messages without fields have no sample.
+        let messages = sum(&published, "published") + sum(&published, "passed_over");
+        assert!(messages == sum(&published, "messages") && messages >= 500, "{published:#}");
+        assert!(sum(&published, "published") > 400, "{shape:?}: {published:#}");
+        assert_eq!(sum(&received, "received"), sum(&published, "published"), "{shape:?}");
+        assert_eq!(sum(&received, "lost"), 0, "{shape:?}");
+    }
 }

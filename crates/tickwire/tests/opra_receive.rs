@@ -2,6 +2,8 @@
 
 mod support;
 
+use serde_json::Value;
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;
@@ -265,4 +267,87 @@ fn counters_of_lines_are_served_while_it_runs() {
     // The second line delivers the last message before the end.
     send(24502);
     assert_eq!(receiving.finish().0, 0);
+}
+
+/// A row or a sample of best prices, without its time: instrument, why stale, bid and offer.
+fn best_prices(row: &Value, of: fn(&Value, &str) -> Value) -> [Value; 4] {
+    let reason = row["reason"].as_str().or(row["stale_reason"].as_str()).unwrap_or_default();
+    [row["instrument"].clone(), reason.into(), of(row, "bid"), of(row, "offer")]
+}
+
+#[test]
+fn best_prices_trades_and_status_are_published() {
+    let directory = directory("opra-publish");
+    let trace = directory.join("trace");
+    generate(&trace, 3);
+    let channels = format!("/dev/shm/tickwire-opra-{}", std::process::id());
+    let at = format!("--transport shm --shm-directory {channels}");
+    let subscriber = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+        .args(["subscribe", "--show", "--no-echo", "--topic", "BookTop,Trade,Status"])
+        .args(at.split(' '))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the command starts");
+    let a = group(6);
+    // It listens once the subscriber is there.
+    let receiving = Receiving::start(
+        &format!(
+            "-a {a} --first-port-a 24601 --idle 1s --hold 1ms --show bbo,trades --publish --source-name opra \
+             --subscribers 1 --patience 30s {at}"
+        ),
+        1,
+    );
+    let run = tickwire(&format!(
+        "multicast -f {} -a {a} -p 24601 -s 50us --loss 5 --json -",
+        trace.display()
+    ));
+    assert_eq!(run.status, 0, "{}", run.err);
+    let (status, out, log) = receiving.finish();
+    assert_eq!(status, 0, "{log}");
+    let received = subscriber.wait_with_output().expect("it ends");
+    let _ = std::fs::remove_dir_all(&channels);
+    assert!(received.status.success(), "nothing is lost: {received:?}");
+
+    let parsed = |text: &str| -> (Vec<Value>, Vec<Value>) {
+        let rows = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        rows.partition(|row| row["event"] == "trade" || row["topic"] == "Trade")
+    };
+    let (sales, tops) = parsed(&out);
+    let (trades, samples) = parsed(&String::from_utf8(received.stdout).expect("UTF-8"));
+    assert!(samples.iter().chain(&trades).all(|sample| {
+        sample["source"] == "opra"
+            && sample["channel"] == "1"
+            && sample["received_ns"].as_u64() > Some(1_000_000_000_000_000_000)
+    }));
+
+    // A top that is the same again is shown and not published.
+    let (mut shown, mut published) = (Vec::new(), Vec::new());
+    let mut last = HashMap::new();
+    for row in &tops {
+        let top = best_prices(row, |row, side| row[side].clone());
+        if last.insert(top[0].to_string(), top.clone()).as_ref() != Some(&top) {
+            shown.push(top);
+        }
+    }
+    for sample in samples.iter().filter(|sample| sample["topic"] == "BookTop") {
+        published.push(best_prices(sample, |sample, side| {
+            let level = &sample[side];
+            match sample[format!("has_{side}").as_str()] == true {
+                true => serde_json::json!([level["price"], level["size"], null]),
+                false => Value::Null,
+            }
+        }));
+    }
+    assert_eq!(shown, published);
+    let stale = published.iter().filter(|top| top[1] == "gap").count();
+    assert!(published.len() > 100 && stale > 0, "{stale} of {}", published.len());
+    let sale = |row: &Value| {
+        ["instrument", "action", "price", "size", "exchange_time"].map(|name| row[name].clone())
+    };
+    assert!(sales.len() > 10);
+    assert_eq!(
+        sales.iter().map(sale).collect::<Vec<_>>(),
+        trades.iter().map(sale).collect::<Vec<_>>()
+    );
 }

@@ -1,28 +1,22 @@
 //! Options of the data bus, for every transport.
 
-#[cfg(feature = "dds")]
-use super::refused;
+use super::dds::{DdsArgs, DdsParticipant};
 use super::transport::ShmPlace;
-#[cfg(feature = "dds")]
 use crate::failure::Failure;
-use crate::units::Size;
-#[cfg(feature = "dds")]
-use crate::units::{Span, span_in};
-#[cfg(feature = "dds")]
-use std::net::IpAddr;
+use crate::units::{Size, size_in};
 use std::path::PathBuf;
-#[cfg(feature = "dds")]
-use std::str::FromStr;
-#[cfg(feature = "dds")]
-use tickwire_dds::{CycloneParticipant, Domain, DomainConfig, Network};
-#[cfg(feature = "dds")]
-use tickwire_distribution::Held;
 use tickwire_distribution::{Delivery, SecurityList};
 use tickwire_shm::{Channel, Readers, effective_user};
 use tickwire_shm_transport::{Room, ShmConfig, ShmParticipant};
 
 /// The highest domain: higher ones would need ports above 65535.
-const DOMAIN_MAX: u32 = 232;
+pub const DOMAIN_MAX: u32 = 232;
+/// Least bytes of a ring: a page.
+const RING_BYTES_MIN: u64 = 1 << 12;
+/// Most bytes of a ring.
+const RING_BYTES_MAX: u64 = 1 << 38;
+/// Most bytes of a sample: a slot has 1 MiB, with 16 bytes before the sample.
+const SAMPLE_BYTES_MAX: u64 = (1 << 20) - 16;
 
 /// Options for the delivery of samples.
 #[derive(Clone, Debug, clap::Args)]
@@ -46,37 +40,10 @@ pub struct DeliveryArgs {
     /// Securities that have their own topics.
     #[arg(long, value_name = "FIRST-LAST,..", default_value = "1-100")]
     securities: SecurityList,
-    #[cfg(feature = "dds")]
     #[command(flatten)]
     dds: DdsArgs,
     #[command(flatten)]
     shm: ShmArgs,
-}
-
-/// Options of DDS only.
-#[cfg(feature = "dds")]
-#[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "DDS")]
-struct DdsArgs {
-    /// Do not retransmit lost samples.
-    #[arg(long)]
-    best_effort: bool,
-    /// Samples buffered for a slow subscriber, per topic, or per security if that is the key.
-    /// DEPTH: the oldest is dropped. "all": the publisher waits when the buffer is full.
-    #[arg(long, value_name = "DEPTH|all")]
-    history: Option<History>,
-    /// Network to use: "loopback" for this machine only, "any" for an interface chosen by the
-    /// middleware, or the address of an interface.
-    #[arg(long, value_name = "WHERE", default_value = "loopback")]
-    network: NetworkArg,
-    /// Host on which to look for peers; may be repeated. Default: discovery by multicast; on
-    /// loopback by the known ports of this machine.
-    #[arg(long, value_name = "ADDRESS")]
-    peer: Vec<IpAddr>,
-    /// Time without a sign of life after which a peer counts as gone.
-    #[arg(long, value_name = "TIME", default_value = "10s")]
-    #[arg(value_parser = span_in("100ms"..="1h"))]
-    lease: Span,
 }
 
 /// Options of shared memory only.
@@ -91,17 +58,31 @@ struct ShmArgs {
     /// another user can be subscribed to, without echoes.
     #[arg(long, value_name = "USER")]
     shm_user: Option<u32>,
-    /// Who may read the published samples.
-    #[arg(long, value_name = "WHO", default_value = "group")]
-    shm_readers: ReadersArg,
+    /// Who may read the published samples. Default: group.
+    #[arg(long, value_name = "WHO")]
+    shm_readers: Option<ReadersArg>,
     /// Largest size of a topic's ring. A reader that falls a ring behind loses samples. Default: 16
     /// MiB, or 64 MiB if samples have sequences; rings of echoes have a quarter.
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = size_in(RING_BYTES_MIN..=RING_BYTES_MAX))]
     shm_ring: Option<Size>,
     /// Largest sample of types with strings or sequences; others state their own length. Default: 1
     /// KiB, or 16 KiB with sequences.
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = size_in(1..=SAMPLE_BYTES_MAX))]
     shm_sample: Option<Size>,
+}
+
+impl ShmArgs {
+    /// The first of these options that is set. The directory is a place, as the domain is, and may be named for any transport.
+    fn first_set(&self) -> Option<&'static str> {
+        let Self { shm_directory: _, shm_user, shm_readers, shm_ring, shm_sample } = self;
+        let all = [
+            ("--shm-user", shm_user.is_some()),
+            ("--shm-readers", shm_readers.is_some()),
+            ("--shm-ring", shm_ring.is_some()),
+            ("--shm-sample", shm_sample.is_some()),
+        ];
+        all.into_iter().find_map(|(name, is_set)| is_set.then_some(name))
+    }
 }
 
 /// Topics of samples that are keyed by security.
@@ -124,61 +105,25 @@ enum ReadersArg {
     Owner,
 }
 
-/// Samples held for a slow subscriber.
-#[cfg(feature = "dds")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum History {
-    All,
-    Last(u32),
-}
-
-#[cfg(feature = "dds")]
-impl FromStr for History {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "all" => Ok(Self::All),
-            _ => match text.parse() {
-                Ok(depth @ 1..) => Ok(Self::Last(depth)),
-                _ => Err("a number from 1, or all"),
-            },
+impl DeliveryArgs {
+    /// Refuses options of a transport that is not used.
+    pub fn check(&self, over_dds: bool, over_shm: bool) -> Result<(), Failure> {
+        let unused = match (over_dds, over_shm) {
+            (false, _) => self.dds.first_set().map(|name| (name, "DDS")),
+            (_, false) => self.shm.first_set().map(|name| (name, "shared memory")),
+            _ => None,
+        };
+        match unused {
+            Some((name, transport)) => Err(Failure::Usage(format!(
+                "{name} is an option of {transport}, which --transport leaves out"
+            ))),
+            None => Ok(()),
         }
     }
-}
 
-#[cfg(feature = "dds")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct NetworkArg(Network);
-
-#[cfg(feature = "dds")]
-impl FromStr for NetworkArg {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let network = match text {
-            "any" => Network::Best,
-            "loopback" => Network::Loopback,
-            _ => Network::Interface(text.parse().map_err(|_| "loopback, any or an address")?),
-        };
-        Ok(Self(network))
-    }
-}
-
-impl DeliveryArgs {
     /// Joins the domain over DDS.
-    #[cfg(feature = "dds")]
-    pub fn join_dds(&self) -> Result<CycloneParticipant, Failure> {
-        let DdsArgs { network: NetworkArg(network), peer, lease, .. } = &self.dds;
-        let config = DomainConfig {
-            network: *network,
-            multicast: *network != Network::Loopback && peer.is_empty(),
-            peers: peer.clone(),
-            lease: lease.duration(),
-            ..DomainConfig::default()
-        };
-        let domain = Domain::open(self.domain, &config).map_err(|error| refused(&error))?;
-        domain.join().map_err(|error| refused(&error))
+    pub fn join_dds(&self) -> Result<DdsParticipant, Failure> {
+        self.dds.join(self.domain)
     }
 
     /// Joins the participants whose channels are in the same directory.
@@ -194,9 +139,9 @@ impl DeliveryArgs {
         };
         let directory = shm_directory.clone().unwrap_or_else(of_domain);
         let readers = match shm_readers {
-            ReadersArg::Everyone => Readers::Everyone,
-            ReadersArg::Group => Readers::Group(None),
-            ReadersArg::Owner => Readers::Owner,
+            Some(ReadersArg::Everyone) => Readers::Everyone,
+            Some(ReadersArg::Group) | None => Readers::Group(None),
+            Some(ReadersArg::Owner) => Readers::Owner,
         };
         let own = ShmConfig::of_user(owner);
         let room = |usual: Room| Room {
@@ -214,17 +159,8 @@ impl DeliveryArgs {
     }
 
     /// Delivery of samples over DDS. `all`: without `--history`, keep all samples for a slow subscriber.
-    #[cfg(feature = "dds")]
     pub fn over_dds(&self, all: bool) -> Delivery {
-        let held = self.dds.history.map(|history| match history {
-            History::All => Held::All,
-            History::Last(depth) => Held::Last(depth),
-        });
-        Delivery {
-            best_effort: self.dds.best_effort,
-            held: held.or(all.then_some(Held::All)),
-            ..self.over_shm()
-        }
+        self.dds.delivery(self.over_shm(), all)
     }
 
     /// Delivery of samples over shared memory, where a writer never waits.
@@ -239,13 +175,5 @@ impl DeliveryArgs {
     /// The securities that have their own topics, if any.
     pub fn securities(&self) -> Option<&SecurityList> {
         (self.topics == TopicMode::Security).then_some(&self.securities)
-    }
-}
-
-#[cfg(all(test, feature = "dds"))]
-mod tests {
-    #[test]
-    fn domains_are_those_of_dds() {
-        assert_eq!(super::DOMAIN_MAX, tickwire_dds::DOMAIN_ID_MAX);
     }
 }

@@ -1,12 +1,17 @@
 //! Shared parts of `publish` and `subscribe`: transport options, topic names, progress output.
 
 mod args;
+mod bus;
+#[cfg_attr(not(feature = "dds"), path = "no_dds.rs")]
+mod dds;
 mod latency;
 mod monitor;
 mod parent;
 mod transport;
 
 pub use args::DeliveryArgs;
+pub use bus::{Bus, BusArgs};
+pub use dds::{DdsParticipant, HAS_DDS};
 pub use latency::{DistributionMetrics, Latencies, Row, rows_json, table_of};
 pub use monitor::BusMonitor;
 pub use parent::{ParentArgs, stop_on_signals};

@@ -1,12 +1,11 @@
 //! DDS, shared memory, or both at once.
 
-use super::{DeliveryArgs, refused};
+use super::{DdsParticipant, DeliveryArgs, HAS_DDS, refused};
 use crate::failure::Failure;
+use clap::builder::PossibleValue;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-#[cfg(feature = "dds")]
-use tickwire_dds::CycloneParticipant;
 use tickwire_distribution::{
     Outlet, Participant, Publisher, PublisherCounters, Sample, TopicSet, TransportError,
 };
@@ -17,27 +16,43 @@ use tickwire_shm_transport::ShmParticipant;
 const TICK: Duration = Duration::from_millis(20);
 
 /// The values of `--transport` for publishing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PublishTransport {
     /// DDS and shared memory.
-    #[cfg(feature = "dds")]
     Both,
     /// DDS: this host and others.
-    #[cfg(feature = "dds")]
     Dds,
     /// Shared memory: this host alone.
     Shm,
 }
 
-impl Default for PublishTransport {
-    #[cfg(feature = "dds")]
-    fn default() -> Self {
-        Self::Dds
+impl PublishTransport {
+    fn is_over_dds(self) -> bool {
+        self != Self::Shm
     }
 
-    #[cfg(not(feature = "dds"))]
+    fn is_over_shm(self) -> bool {
+        self != Self::Dds
+    }
+}
+
+impl clap::ValueEnum for PublishTransport {
+    fn value_variants<'a>() -> &'a [Self] {
+        if HAS_DDS { &[Self::Both, Self::Dds, Self::Shm] } else { &[Self::Shm] }
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::Both => PossibleValue::new("both").help("DDS and shared memory"),
+            Self::Dds => PossibleValue::new("dds").help("DDS: this host and others"),
+            Self::Shm => PossibleValue::new("shm").help("Shared memory: this host alone"),
+        })
+    }
+}
+
+impl Default for PublishTransport {
     fn default() -> Self {
-        Self::Shm
+        if HAS_DDS { Self::Dds } else { Self::Shm }
     }
 }
 
@@ -54,35 +69,24 @@ pub struct ShmPlace {
 
 /// The participants of a publisher, by transport.
 pub struct Places {
-    #[cfg(feature = "dds")]
-    pub dds: Option<CycloneParticipant>,
+    pub dds: Option<DdsParticipant>,
     pub shm: Option<ShmParticipant>,
 }
 
 impl Places {
-    /// Joins the transports that `transport` names.
+    /// Joins the transports that `transport` names. Options of other transports are errors.
     pub fn join(args: &DeliveryArgs, transport: PublishTransport) -> Result<Self, Failure> {
-        #[cfg(feature = "dds")]
-        let (has_dds, has_shm) = match transport {
-            PublishTransport::Both => (true, true),
-            PublishTransport::Dds => (true, false),
-            PublishTransport::Shm => (false, true),
-        };
-        #[cfg(not(feature = "dds"))]
-        let has_shm = transport == PublishTransport::Shm;
+        let (over_dds, over_shm) = (transport.is_over_dds(), transport.is_over_shm());
+        args.check(over_dds, over_shm)?;
         Ok(Self {
-            #[cfg(feature = "dds")]
-            dds: has_dds.then(|| args.join_dds()).transpose()?,
-            shm: has_shm.then(|| args.join_shm().participant),
+            dds: over_dds.then(|| args.join_dds()).transpose()?,
+            shm: over_shm.then(|| args.join_shm().participant),
         })
     }
 
     /// True if there is more than one transport.
     pub fn are_several(&self) -> bool {
-        #[cfg(feature = "dds")]
-        return self.dds.is_some() && self.shm.is_some();
-        #[cfg(not(feature = "dds"))]
-        false
+        self.dds.is_some() && self.shm.is_some()
     }
 }
 
@@ -111,8 +115,7 @@ impl std::error::Error for OutletError {}
 /// and the other transport continues.
 pub struct Outlets {
     shm: Option<Side<ShmParticipant>>,
-    #[cfg(feature = "dds")]
-    dds: Option<Side<CycloneParticipant>>,
+    dds: Option<Side<DdsParticipant>>,
 }
 
 /// A publisher on one transport.
@@ -128,7 +131,6 @@ impl<P: Participant> Side<P> {
         Self { name, publisher, has_failed: false }
     }
 
-    #[cfg(feature = "dds")]
     fn is_live(side: Option<&Self>) -> bool {
         side.is_some_and(|side| !side.has_failed)
     }
@@ -182,24 +184,18 @@ impl Outlet for Outlets {
 
     #[inline]
     fn publish<S: Sample>(&mut self, set: usize, sample: &S) -> Result<(), OutletError> {
-        let has_other = self.has_dds();
+        let has_other = Side::is_live(self.dds.as_ref());
         Side::write(&mut self.shm, has_other, |shm| shm.publish(set, sample))?;
-        #[cfg(feature = "dds")]
         let has_other = Side::is_live(self.shm.as_ref());
-        #[cfg(feature = "dds")]
-        Side::write(&mut self.dds, has_other, |dds| dds.publish(set, sample))?;
-        Ok(())
+        Side::write(&mut self.dds, has_other, |dds| dds.publish(set, sample))
     }
 
     #[inline]
     fn publish_bytes(&mut self, set: usize, bytes: &[u8]) -> Result<(), OutletError> {
-        let has_other = self.has_dds();
+        let has_other = Side::is_live(self.dds.as_ref());
         Side::write(&mut self.shm, has_other, |shm| shm.publish_bytes(set, bytes))?;
-        #[cfg(feature = "dds")]
         let has_other = Side::is_live(self.shm.as_ref());
-        #[cfg(feature = "dds")]
-        Side::write(&mut self.dds, has_other, |dds| dds.publish_bytes(set, bytes))?;
-        Ok(())
+        Side::write(&mut self.dds, has_other, |dds| dds.publish_bytes(set, bytes))
     }
 }
 
@@ -214,8 +210,6 @@ impl Outlets {
         patience: Duration,
         stop: &Stop,
     ) -> Result<Self, Failure> {
-        #[cfg(not(feature = "dds"))]
-        let _ = all;
         let is_over = || {
             let stop = stop.clone();
             move || stop.is_set()
@@ -224,32 +218,20 @@ impl Outlets {
             Publisher::new(place, sets, &args.over_shm(), patience, is_over())
                 .map_err(|error| refused(&error))
         });
-        #[cfg(feature = "dds")]
         let dds = places.dds.as_ref().map(|place| {
             Publisher::new(place, sets, &args.over_dds(all), patience, is_over())
                 .map_err(|error| refused(&error))
         });
         Ok(Self {
             shm: shm.transpose()?.map(|publisher| Side::new("shm", publisher)),
-            #[cfg(feature = "dds")]
             dds: dds.transpose()?.map(|publisher| Side::new("dds", publisher)),
         })
-    }
-
-    /// True if DDS still carries the samples that shared memory rejects.
-    #[inline]
-    fn has_dds(&self) -> bool {
-        #[cfg(feature = "dds")]
-        return Side::is_live(self.dds.as_ref());
-        #[cfg(not(feature = "dds"))]
-        false
     }
 
     /// Transports that rejected a sample while the other one continued.
     pub fn failed(&self) -> Vec<&'static str> {
         let mut all = Vec::new();
         all.extend(self.shm.as_ref().filter(|side| side.has_failed).map(|side| side.name));
-        #[cfg(feature = "dds")]
         all.extend(self.dds.as_ref().filter(|side| side.has_failed).map(|side| side.name));
         all
     }
@@ -279,11 +261,7 @@ impl Outlets {
             if !has(self.shm.as_ref(), over_shm, every_topic)? {
                 break;
             }
-            #[cfg(feature = "dds")]
-            let has_rest = has(self.dds.as_ref(), count - over_shm, every_topic)?;
-            #[cfg(not(feature = "dds"))]
-            let has_rest = over_shm == count;
-            if has_rest {
+            if has(self.dds.as_ref(), count - over_shm, every_topic)? {
                 return Ok(true);
             }
         }
@@ -292,31 +270,22 @@ impl Outlets {
 
     /// Whether there are subscribers over shared memory, and over DDS.
     pub fn are_read(&self) -> Result<[bool; 2], Failure> {
-        Ok([
-            has(self.shm.as_ref(), 1, false)?,
-            #[cfg(feature = "dds")]
-            has(self.dds.as_ref(), 1, false)?,
-            #[cfg(not(feature = "dds"))]
-            false,
-        ])
+        Ok([has(self.shm.as_ref(), 1, false)?, has(self.dds.as_ref(), 1, false)?])
     }
 
     /// Name of the transports in the monitor.
     pub fn name(&self) -> &'static str {
-        #[cfg(feature = "dds")]
         match (&self.shm, &self.dds) {
-            (Some(_), Some(_)) => return "DDS and shared memory",
-            (None, _) => return "DDS",
-            (Some(_), None) => {}
+            (Some(_), Some(_)) => "DDS and shared memory",
+            (None, _) => "DDS",
+            (Some(_), None) => "shared memory",
         }
-        "shared memory"
     }
 
     /// Number of matched readers by topic set, over all transports together.
     pub fn matched(&self) -> Result<Vec<u32>, Failure> {
         let of_shm = self.shm.as_ref().map(|side| side.publisher.matched());
         let all = of_shm.transpose().map_err(|error| refused(&error))?.unwrap_or_default();
-        #[cfg(feature = "dds")]
         let all = match self.dds.as_ref().map(|side| side.publisher.matched()) {
             None => all,
             Some(of_dds) => {
@@ -331,11 +300,8 @@ impl Outlets {
     /// Whether a reader has not acknowledged all samples, by topic set. Empty without DDS, because shared
     /// memory has no acknowledgements.
     pub fn backlogs(&self) -> Result<Vec<bool>, Failure> {
-        #[cfg(feature = "dds")]
-        if let Some(dds) = &self.dds {
-            return dds.publisher.backlogs().map_err(|error| refused(&error));
-        }
-        Ok(Vec::new())
+        let of_dds = self.dds.as_ref().map(|side| side.publisher.backlogs());
+        Ok(of_dds.transpose().map_err(|error| refused(&error))?.unwrap_or_default())
     }
 
     /// Tells the subscribers that the samples are complete, or that publishing was stopped early. Returns
@@ -343,10 +309,7 @@ impl Outlets {
     /// acknowledges. Both transports are ended even if one fails.
     pub fn finish(&mut self, is_whole: bool, patience: Duration) -> Result<bool, Failure> {
         let over_shm = Side::finish(&mut self.shm, is_whole, patience);
-        #[cfg(feature = "dds")]
         let over_dds = Side::finish(&mut self.dds, is_whole, patience);
-        #[cfg(not(feature = "dds"))]
-        let over_dds: Result<bool, Failure> = Ok(true);
         Ok(over_shm? & over_dds?)
     }
 
@@ -354,7 +317,6 @@ impl Outlets {
     pub fn by_transport(&self) -> Vec<(&'static str, &PublisherCounters)> {
         let mut all = Vec::new();
         all.extend(self.shm.as_ref().map(|side| (side.name, side.publisher.counters())));
-        #[cfg(feature = "dds")]
         all.extend(self.dds.as_ref().map(|side| (side.name, side.publisher.counters())));
         all
     }

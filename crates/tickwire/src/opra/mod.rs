@@ -2,6 +2,8 @@
 
 #[cfg(feature = "bench")]
 mod bench;
+mod best;
+mod bus;
 mod decode;
 mod decoder;
 mod draft;
@@ -35,10 +37,10 @@ pub struct OpraArgs {
 enum Action {
     #[cfg(feature = "bench")]
     Bench(bench::BenchArgs),
-    Decode(decode::DecodeArgs),
+    Decode(Box<decode::DecodeArgs>),
     Encode(encode::EncodeArgs),
     Generate(generate::GenerateArgs),
-    Receive(receive::ReceiveArgs),
+    Receive(Box<receive::ReceiveArgs>),
     Vectors(vectors::VectorsArgs),
 }
 

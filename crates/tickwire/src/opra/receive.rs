@@ -1,9 +1,11 @@
 //! `tickwire opra receive`: receives lines from sockets and prints their messages.
 
+use super::bus::LineBus;
 use super::metrics::{Decoded, LineMetrics};
 use super::print::{Lines, MessageFormat, Report};
 use super::show::{Market, Shown};
 use super::style::{Place, Style};
+use crate::distribution::{Bus, BusArgs, refused};
 use crate::failure::{Failure, Outcome};
 use crate::options::{MetricsArgs, RecordArgs, recorded_text, wait};
 use crate::output::{OutputArgs, SharedOutput};
@@ -13,10 +15,12 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 use std::rc::Rc;
+use tickwire_distribution::market::best_price_sets;
 use tickwire_feed::arbiter::{ArbiterOptions, Line};
 use tickwire_feed::handler::{PacketHandler, Source};
 use tickwire_feed::opra::{Event, LineHandler, OpraSink, Ports};
 use tickwire_net::Stop;
+use tickwire_net::clock::monotonic_ns;
 use tickwire_net::multicast::{
     Endpoint, RECEIVE_BUFFER_BYTES_DEFAULT, Receiver, ReceiverOptions, interface_address,
 };
@@ -78,13 +82,15 @@ pub struct ReceiveArgs {
     /// Exit after this time without packets, counted from the first packet
     #[arg(long, value_name = "TIME")]
     idle: Option<Span>,
-    /// Output format of messages
+    /// Output format of messages. With --publish, messages are not printed
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     format: MessageFormat,
     /// Write market events, not messages, as JSON lines: best prices of each series, trades, or
     /// events such as a series that becomes fresh or stale
     #[arg(long, value_name = "WHAT,..", value_delimiter = ',', conflicts_with = "format")]
     show: Vec<Shown>,
+    #[command(flatten)]
+    bus: BusArgs,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
@@ -104,7 +110,8 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
     let progress = Progress::none();
     let style = Style::plain(args.format);
     let mut out = args.output.create(&[])?;
-    let heading = style.heading().filter(|_| args.show.is_empty());
+    let prints_messages = args.show.is_empty() && !args.bus.publish;
+    let heading = style.heading().filter(|_| prints_messages);
     out.write_all(heading.unwrap_or_default().as_bytes())?;
     let output = Output {
         lines: Lines::new(style),
@@ -117,6 +124,7 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
         stop: stop.clone(),
     };
     let output = Rc::new(RefCell::new(output));
+    let bus = Bus::join(&args.bus, &best_price_sets(), false, &stop)?;
     let mut reception = Reception::new(wait(args.spin)).map_err(fail)?;
     let metrics = Metrics::new();
     let _exporter = args.metrics.serve(&metrics)?;
@@ -127,7 +135,10 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
         let market = (!args.show.is_empty()).then(|| Market::new(&args.show));
         let epoch_ns = reception.epoch_ns();
         let decoded = Decoded::default();
-        let sink = LineSink { line: index + 1, output: output.clone(), market, epoch_ns, decoded };
+        let line = index + 1;
+        let bus = bus.clone();
+        let bus = bus.map(|bus| LineBus::new(bus, args.bus.source_name(), line, epoch_ns));
+        let sink = LineSink { line, output: output.clone(), market, bus, epoch_ns, decoded };
         let inputs = args.open(index)?;
         let sources = inputs.iter().map(|(source, _)| *source);
         line_metrics.push(LineMetrics::new(&metrics, index + 1, sources));
@@ -137,10 +148,12 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
     args.record.start(&mut reception, None, name)?;
     let loop_metrics = LoopMetrics::new(&metrics, None);
     let mut quiet_since = QuietSince::default();
+    let mut is_idle = false;
     let received = reception.run(&stop, |reception, moment| {
         let packets = packets_of(reception);
         let silent_ns = quiet_since.silent_ns(moment, packets);
         if args.idle.is_some_and(|idle| packets > 0 && silent_ns >= idle.nanoseconds()) {
+            is_idle = true;
             stop.set();
         }
         if moment.is_idle {
@@ -167,14 +180,26 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
     if let Some(recording) = &recording {
         output.report.print(&recorded_text(recording));
     }
-    if let Some(error) = output.failure.take() {
-        return Err(error.into());
-    }
-    received.map_err(fail)?;
+    let refusal =
+        reception.channels().iter().find_map(|channel| channel.sink.bus.as_ref()?.failure());
+    let failed = match (output.failure.take(), received, refusal) {
+        (Some(error), ..) => Err(error.into()),
+        (None, Err(error), _) => Err(fail(error)),
+        (None, Ok(_), Some(error)) => Err(refused(error)),
+        (None, Ok(_), None) => Ok(()),
+    };
+    // Lines have no end of their own but --idle and --messages.
+    let has_ended = is_idle || output.report.messages >= output.messages_max;
+    let is_whole = failed.is_ok() && has_ended;
+    let unpublished = bus.map(|bus| bus.finish(is_whole)).transpose();
+    failed?;
+    let unpublished = unpublished?.unwrap_or(false);
     let unnumbered = handlers.iter().any(|handler| handler.counters().unnumbered > 0);
     let unrecorded =
         recording.is_some_and(|recording| recording.unrecorded + recording.refused > 0);
-    Ok(Outcome::flawed_if(output.report.errors.count > 0 || unnumbered || unrecorded))
+    Ok(Outcome::flawed_if(
+        output.report.errors.count > 0 || unnumbered || unrecorded || unpublished,
+    ))
 }
 
 impl ReceiveArgs {
@@ -298,6 +323,8 @@ struct LineSink<'r> {
     output: Rc<RefCell<Output<'r>>>,
     /// Shows market events, if requested.
     market: Option<Market>,
+    /// Publishes market events, if requested.
+    bus: Option<LineBus>,
     /// Offset from the handler's times to nanoseconds since 1970.
     epoch_ns: u64,
     /// For the metrics.
@@ -312,8 +339,13 @@ impl OpraSink for LineSink<'_> {
         }
         output.report.messages += 1;
         self.decoded.messages += 1;
+        if let Some(bus) = &mut self.bus {
+            bus.message(message);
+        }
         match &mut self.market {
             Some(market) => market.message(message),
+            // Who publishes has --show to look at it.
+            None if self.bus.is_some() => {}
             None => output.lines.push(message),
         }
         if output.report.messages >= output.messages_max {
@@ -326,6 +358,12 @@ impl OpraSink for LineSink<'_> {
         let output = &mut *self.output.borrow_mut();
         if let Some(market) = &mut self.market {
             market.event(event, self.epoch_ns, &mut output.lines.bytes);
+        }
+        if let Some(bus) = &mut self.bus {
+            bus.event(event, monotonic_ns());
+            if bus.failure().is_some() {
+                output.stop.set();
+            }
         }
         if let Event::Packet { .. } = event {
             output.lines.place(Place::default());

@@ -1,13 +1,11 @@
 //! Receives the echoes of published samples.
 
-use crate::distribution::{DeliveryArgs, Latencies, Places, refused};
+use crate::distribution::{DdsParticipant, DeliveryArgs, Latencies, Places, refused};
 use crate::failure::Failure;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-#[cfg(feature = "dds")]
-use tickwire_dds::CycloneParticipant;
 use tickwire_distribution::{Delivery, Participant, Role, Stations, TopicSet};
 use tickwire_net::Stop;
 use tickwire_shm_transport::ShmParticipant;
@@ -22,8 +20,7 @@ const QUIET: Duration = Duration::from_millis(500);
 /// Readers of the echoes on all transports, created before the first sample.
 pub struct Listeners {
     shm: Option<Stations<ShmParticipant>>,
-    #[cfg(feature = "dds")]
-    dds: Option<Stations<CycloneParticipant>>,
+    dds: Option<Stations<DdsParticipant>>,
     are_several: bool,
 }
 
@@ -32,16 +29,9 @@ impl Listeners {
     pub fn new(places: &Places, args: &DeliveryArgs, sets: &[TopicSet]) -> Result<Self, Failure> {
         let over_shm = args.over_shm();
         let shm = places.shm.as_ref().map(|place| stations(place, sets, &over_shm));
-        #[cfg(feature = "dds")]
         let over_dds = args.over_dds(false);
-        #[cfg(feature = "dds")]
         let dds = places.dds.as_ref().map(|place| stations(place, sets, &over_dds));
-        Ok(Self {
-            shm: shm.transpose()?,
-            #[cfg(feature = "dds")]
-            dds: dds.transpose()?,
-            are_several: places.are_several(),
-        })
+        Ok(Self { shm: shm.transpose()?, dds: dds.transpose()?, are_several: places.are_several() })
     }
 
     /// Waits up to `timeouts` (shared memory, DDS) for the subscribers' writers, then starts to receive.
@@ -54,7 +44,6 @@ impl Listeners {
         if let Some(stations) = self.shm {
             all.push(Echoes::start(stations, "shm", name("shm"), timeouts[0], stop)?);
         }
-        #[cfg(feature = "dds")]
         if let Some(stations) = self.dds {
             all.push(Echoes::start(stations, "dds", name("dds"), timeouts[1], stop)?);
         }

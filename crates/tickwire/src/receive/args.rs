@@ -205,7 +205,7 @@ pub struct ReceiveArgs {
     pub past_done: bool,
 
     #[command(flatten)]
-    pub bus: super::bus::BusArgs,
+    pub bus: super::bus::MarketBusArgs,
     #[command(flatten)]
     pub show: ShowArgs,
     #[command(flatten)]

@@ -1,11 +1,8 @@
 //! Publishing of `receive --publish`: the books and events of all channels.
 
 use super::show::ShownKinds;
-use crate::console::tell;
-use crate::distribution::{DeliveryArgs, OutletError, Outlets, Places, PublishTransport, refused};
+use crate::distribution::{Bus, BusArgs, OutletError, Outlets, refused};
 use crate::failure::Failure;
-use crate::units::{Span, span_in};
-use std::sync::{Arc, Mutex, PoisonError};
 use tickwire_distribution::market::{MarketSamples, Origin, market_sets};
 use tickwire_feed::market::MarketEvent;
 use tickwire_feed::recovery::{BookChange, Recovery};
@@ -13,90 +10,44 @@ use tickwire_net::Stop;
 
 /// Publishing of books and events.
 #[derive(Clone, Debug, clap::Args)]
-pub struct BusArgs {
-    /// Publish best prices, books, trades, status and definitions over DDS or shared memory, on the
-    /// topics BookTop, Book, Trade, Status and Definition, keyed by instrument.
-    #[arg(long, help_heading = "Publishing")]
-    pub publish: bool,
-    /// Name of the feed in the samples.
-    #[arg(long, value_name = "NAME", default_value = "", help_heading = "Publishing")]
-    source_name: String,
+pub struct MarketBusArgs {
+    #[command(flatten)]
+    pub publishing: BusArgs,
     /// Levels per side to publish. Default: the whole book.
-    #[arg(long, value_name = "LEVELS", help_heading = "Publishing")]
+    #[arg(long, value_name = "LEVELS", help_heading = "Publishing", requires = "publish")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     publish_depth: Option<u32>,
-    /// Subscribers to wait for before the first packet. Default: 1 for captures, 0 for groups.
-    #[arg(long, value_name = "COUNT", help_heading = "Publishing")]
-    subscribers: Option<u32>,
-    /// Longest wait for subscribers: until they connect, until they make room, and until they have
-    /// received everything.
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = span_in("0"..="1h"))]
-    #[arg(help_heading = "Publishing")]
-    patience: Span,
-    /// With --publish, the transport: "dds", for this host and others; "shm", shared memory, for
-    /// this host only; or "both".
-    #[arg(
-        long,
-        value_name = "TRANSPORT",
-        default_value_t,
-        value_enum,
-        help_heading = "Publishing"
-    )]
-    transport: PublishTransport,
-    #[command(flatten)]
-    delivery: DeliveryArgs,
 }
 
-/// The publisher of all channels; clones share it.
-#[derive(Clone)]
-pub struct Bus {
-    outlets: Arc<Mutex<Outlets>>,
-    args: BusArgs,
+/// The publisher of all channels.
+pub struct MarketBus {
+    bus: Bus,
+    args: MarketBusArgs,
 }
 
-impl Bus {
+impl MarketBus {
     /// Joins and waits for subscribers, if anything is to be published.
-    pub fn join(args: &BusArgs, is_captured: bool, stop: &Stop) -> Result<Option<Self>, Failure> {
-        if !args.publish {
-            return Ok(None);
-        }
-        let patience = args.patience.duration();
-        let places = Places::join(&args.delivery, args.transport)?;
-        let outlets =
-            Outlets::new(&places, &args.delivery, &market_sets(), is_captured, patience, stop)?;
-        let count = args.subscribers.unwrap_or(u32::from(is_captured));
-        if !outlets.wait(count, false, patience, stop)? && !stop.is_set() {
-            tracing::warn!("not {count} subscribers after {patience:?}: publishing anyway");
-        }
-        Ok(Some(Self { outlets: Arc::new(Mutex::new(outlets)), args: args.clone() }))
+    pub fn join(
+        args: &MarketBusArgs,
+        is_captured: bool,
+        stop: &Stop,
+    ) -> Result<Option<Self>, Failure> {
+        let bus = Bus::join(&args.publishing, &market_sets(), is_captured, stop)?;
+        Ok(bus.map(|bus| Self { bus, args: args.clone() }))
     }
 
     /// Returns the publisher of one channel. `epoch_ns` is added to the times of its handler.
     pub fn channel(&self, name: Option<&str>, epoch_ns: u64, kinds: ShownKinds) -> BusChannel {
-        let args = &self.args;
-        let name = name.unwrap_or_default();
-        BusChannel {
-            bus: self.clone(),
-            samples: MarketSamples::new(&args.source_name, name, args.publish_depth),
-            origin: Origin::default(),
-            kinds,
-            epoch_ns,
-            failure: None,
-        }
+        let MarketBusArgs { publishing, publish_depth } = &self.args;
+        let samples =
+            MarketSamples::new(publishing.source_name(), name.unwrap_or_default(), *publish_depth);
+        let origin = Origin::default();
+        BusChannel { bus: self.bus.clone(), samples, origin, kinds, epoch_ns, failure: None }
     }
 
-    /// Tells the subscribers that the feed is complete, or was stopped early. Returns whether samples did not
-    /// reach a subscriber.
+    /// As [`Bus::finish`].
     pub fn finish(&self, is_whole: bool) -> Result<bool, Failure> {
-        let mut outlets = self.outlets.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_acknowledged = outlets.finish(is_whole, self.args.patience.duration())?;
-        let counters = outlets.counters();
-        let (written, dropped) = (counters.written(), counters.dropped);
-        tell!("tickwire: {written} samples published, {dropped} dropped");
-        if !is_acknowledged {
-            tell!("tickwire: not all subscribers acknowledged everything within --patience");
-        }
-        Ok(dropped > 0 || !is_acknowledged || !outlets.failed().is_empty())
+        self.bus.finish(is_whole)
     }
 }
 
@@ -134,7 +85,7 @@ impl BusChannel {
     pub fn event(&mut self, handler_ns: u64, event: &MarketEvent<'_>, recovery: &Recovery) {
         self.origin.received_ns = handler_ns.saturating_add(self.epoch_ns);
         self.with(|samples, outlets, origin| {
-            samples.publish_event(outlets, event, recovery, origin)
+            samples.publish_event(outlets, event, recovery.instruments(), origin)
         });
     }
 
@@ -142,8 +93,8 @@ impl BusChannel {
         &mut self,
         publish: impl FnOnce(&mut MarketSamples, &mut Outlets, &Origin) -> Result<(), OutletError>,
     ) {
-        let mut outlets = self.bus.outlets.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = publish(&mut self.samples, &mut outlets, &self.origin) {
+        let Self { bus, samples, origin, .. } = self;
+        if let Err(error) = bus.with(|outlets| publish(samples, outlets, origin)) {
             self.failure.get_or_insert(error);
         }
     }

@@ -62,7 +62,7 @@ impl Described {
                 "--template-id is for the dynamic engine: omit --engine generated".to_owned(),
             ));
         }
-        if args.bus.publish && args.engine == EngineChoice::Generated {
+        if args.bus.publishing.publish && args.engine == EngineChoice::Generated {
             let text = "--publish is for the dynamic engine: omit --engine generated";
             return Err(Failure::Usage(text.to_owned()));
         }

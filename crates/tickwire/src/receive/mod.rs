@@ -56,7 +56,7 @@ struct Session<'a> {
     channels: Vec<Described>,
     show: Option<ShowOptions>,
     out: Output,
-    bus: Option<bus::Bus>,
+    bus: Option<bus::MarketBus>,
     stop: Stop,
     ending: Ending,
 }
@@ -89,7 +89,7 @@ impl<'a> Session<'a> {
         let ending = Ending::new(args, stop.clone(), channels.len());
         let bus = {
             let is_captured = channels.iter().any(|channel| channel.args.captures.is_any());
-            bus::Bus::join(&args.bus, is_captured, &stop)?
+            bus::MarketBus::join(&args.bus, is_captured, &stop)?
         };
         Ok(Self { bus, args, channels, show, out, stop, ending })
     }

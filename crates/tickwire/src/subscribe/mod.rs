@@ -28,7 +28,7 @@ use tickwire_distribution::{
 use tickwire_fast::CompileOptions;
 use tickwire_host::clock::monotonic_ns;
 use tickwire_host::{Step, Stop, Waiting, affinity};
-use transport::{Chosen, SubscribeTransport};
+use transport::{Chosen, Elsewhere, SubscribeTransport};
 
 /// Longest sleep of the loop.
 const TICK: Duration = Duration::from_millis(20);
@@ -83,8 +83,8 @@ pub struct SubscribeArgs {
     #[arg(long)]
     stay: bool,
     /// Transport: "dds"; "shm", shared memory; or "auto", shared memory if a publisher of one of the
-    /// topics runs on this host when the command starts, otherwise DDS. The first line of output
-    /// names the choice.
+    /// topics runs on this host when the command starts, otherwise DDS until a publisher over shared
+    /// memory comes first. A line of output names the choice.
     #[arg(long, value_name = "TRANSPORT", default_value = "auto")]
     transport: SubscribeTransport,
     #[command(flatten)]
@@ -163,27 +163,28 @@ pub fn run(args: &SubscribeArgs) -> Result<Outcome, Failure> {
         stop,
     };
     let exporter = args.metrics.serve(subscription.metrics.all())?;
-    let chosen = transport::choose(args.transport, &args.delivery, &subscription.sets)?;
+    let mut chosen = transport::choose(args.transport, &args.delivery, &subscription.sets)?;
     let mut builder = args.monitor.builder("subscribe");
     if let Some(builder) = &mut builder {
         subscription.metrics.tell_monitor(builder, chosen.name(), &subscription.sets);
     }
     let monitor = args.monitor.serve(builder, subscription.metrics.all().routes())?;
-    let is_echoing = !args.no_echo && !chosen.is_of_another_user();
-    let text = match is_echoing || args.no_echo {
-        true => format!("Subscribed {chosen}; waiting for samples."),
-        false => format!(
-            "Subscribed {chosen}, without echoes: the channels are another user's, whose publisher needs --no-echo; waiting for samples."
-        ),
-    };
-    let (report, recorded) = match &chosen {
-        #[cfg(feature = "dds")]
-        Chosen::Dds { .. } => {
-            let (place, delivery) = (args.delivery.join_dds()?, args.delivery.over_dds(false));
-            subscription.over(&place, &delivery, is_echoing, &text)?
-        }
-        Chosen::Shm(place) => {
-            subscription.over(&place.participant, &args.delivery.over_shm(), is_echoing, &text)?
+    let (report, recorded) = loop {
+        let text = subscribed_text(args, &chosen);
+        let is_echoing = is_echoing(args, &chosen);
+        let ended = match &mut chosen {
+            Chosen::Dds(elsewhere) => {
+                let (place, delivery) = (args.delivery.join_dds()?, args.delivery.over_dds(false));
+                subscription.over(&place, &delivery, is_echoing, &text, elsewhere.as_deref_mut())?
+            }
+            Chosen::Shm(place) => {
+                let delivery = args.delivery.over_shm();
+                subscription.over(&place.participant, &delivery, is_echoing, &text, None)?
+            }
+        };
+        match ended {
+            Some(ended) => break ended,
+            None => chosen = Chosen::Shm(args.delivery.join_shm()),
         }
     };
     report.write(args.json.as_deref(), args.show)?;
@@ -191,6 +192,23 @@ pub fn run(args: &SubscribeArgs) -> Result<Outcome, Failure> {
     recorded?;
     Ok(Outcome::flawed_if(report.is_flawed()))
 }
+
+fn is_echoing(args: &SubscribeArgs, chosen: &Chosen) -> bool {
+    !args.no_echo && !chosen.is_of_another_user()
+}
+
+/// Says which transport is taken, and that it is.
+fn subscribed_text(args: &SubscribeArgs, chosen: &Chosen) -> String {
+    match is_echoing(args, chosen) || args.no_echo {
+        true => format!("Subscribed {chosen}; waiting for samples."),
+        false => format!(
+            "Subscribed {chosen}, without echoes: the channels are another user's, whose publisher needs --no-echo; waiting for samples."
+        ),
+    }
+}
+
+/// The report, and what became of the recording.
+type ReportAndRecording = (Report, Result<(), Failure>);
 
 struct Subscription<'a> {
     args: &'a SubscribeArgs,
@@ -204,14 +222,15 @@ struct Subscription<'a> {
 
 impl Subscription<'_> {
     /// Subscribes over one transport, announces it with `text` and takes samples to the end, as
-    /// [`run`](Self::run) does.
+    /// [`run`](Self::run) does. Returns `None` if no publisher arrived and there is one `elsewhere`.
     fn over<P: Participant>(
         &mut self,
         participant: &P,
         delivery: &Delivery,
         is_echoing: bool,
         text: &str,
-    ) -> Result<(Report, Result<(), Failure>), Failure> {
+        elsewhere: Option<&mut Elsewhere>,
+    ) -> Result<Option<ReportAndRecording>, Failure> {
         let args = self.args;
         let options = SubscriberOptions {
             some_topics: !args.topic.is_empty(),
@@ -224,7 +243,7 @@ impl Subscription<'_> {
             true => tell!("{text}"),
             false => crate::distribution::say(args.json.as_deref(), text)?,
         }
-        self.run(&mut subscriber)
+        self.run(&mut subscriber, elsewhere)
     }
 
     /// Takes samples to the end. Returns the report and the result of the recording, which is completed
@@ -232,22 +251,28 @@ impl Subscription<'_> {
     fn run<P: Participant>(
         &mut self,
         subscriber: &mut Subscriber<P>,
-    ) -> Result<(Report, Result<(), Failure>), Failure> {
-        let taken = self.take_all(subscriber);
+        elsewhere: Option<&mut Elsewhere>,
+    ) -> Result<Option<ReportAndRecording>, Failure> {
+        let taken = self.take_all(subscriber, elsewhere);
+        if matches!(taken, Ok(None)) {
+            return Ok(None);
+        }
         let recorded = self.recorder.take().map_or(Ok(()), Recorder::finish);
-        let elapsed = taken?;
+        let elapsed = taken?.unwrap_or_default();
         let (ledger, stations) = (subscriber.ledger(), subscriber.stations());
         let is_stopped = self.stop.is_set();
         let report = Report::of(&self.sets, ledger, stations, &self.latencies, elapsed, is_stopped);
         let report = report.map_err(|error: P::Error| refused(&error))?;
-        Ok((report, recorded.map_err(Failure::from)))
+        Ok(Some((report, recorded.map_err(Failure::from))))
     }
 
-    /// Takes samples until the feed is done or the process is stopped; returns the time from the first to the last.
+    /// Takes samples until the feed is done or the process is stopped; returns the time from the first to the last. `None` if
+    /// nobody came and a publisher is `elsewhere`.
     fn take_all<P: Participant>(
         &mut self,
         subscriber: &mut Subscriber<P>,
-    ) -> Result<Duration, Failure> {
+        mut elsewhere: Option<&mut Elsewhere>,
+    ) -> Result<Option<Duration>, Failure> {
         let row = self.latencies.add("one way, shared clock");
         let (mut first, mut last) = (None, Instant::now());
         let mut waiting = Waiting::new(options::wait(self.args.spin));
@@ -302,10 +327,16 @@ impl Subscription<'_> {
             if self.stop.is_set() || is_over {
                 break;
             }
+            if let Some(elsewhere) = elsewhere.as_mut().filter(|elsewhere| elsewhere.is_due())
+                && subscriber.ledger().publishers().is_empty()
+                && elsewhere.has_publisher()
+            {
+                return Ok(None);
+            }
         }
         if let Some(shower) = &mut self.shower {
             shower.flush()?;
         }
-        Ok(first.map_or(Duration::ZERO, |first| last - first))
+        Ok(Some(first.map_or(Duration::ZERO, |first| last - first)))
     }
 }

@@ -1,40 +1,78 @@
 //! Selection of a subscriber's transport.
 
-use crate::distribution::{DeliveryArgs, ShmPlace};
+use crate::distribution::{DeliveryArgs, HAS_DDS, ShmPlace};
 use crate::failure::Failure;
+use clap::builder::PossibleValue;
 use std::fmt;
+use std::time::{Duration, Instant};
 use tickwire_distribution::TopicSet;
 
+/// Time between two searches for publishers in shared memory, while none has arrived over DDS.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
 /// The values of `--transport` for subscribing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubscribeTransport {
     /// Shared memory if a publisher of one of the topics is there, otherwise DDS.
     Auto,
     /// DDS.
-    #[cfg(feature = "dds")]
     Dds,
     /// Shared memory.
     Shm,
 }
 
+impl clap::ValueEnum for SubscribeTransport {
+    fn value_variants<'a>() -> &'a [Self] {
+        if HAS_DDS { &[Self::Auto, Self::Dds, Self::Shm] } else { &[Self::Auto, Self::Shm] }
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::Auto => PossibleValue::new("auto")
+                .help("Shared memory if a publisher of one of the topics is there, otherwise DDS"),
+            Self::Dds => PossibleValue::new("dds").help("DDS"),
+            Self::Shm => PossibleValue::new("shm").help("Shared memory"),
+        })
+    }
+}
+
 /// The selected transport.
 pub enum Chosen {
-    /// DDS.
-    #[cfg(feature = "dds")]
-    Dds {
-        /// Reason for not using shared memory, if it was checked.
-        why: Option<String>,
-    },
+    /// DDS; with `auto`, also the search for publishers in shared memory.
+    Dds(Option<Box<Elsewhere>>),
     /// Shared memory.
     Shm(ShmPlace),
+}
+
+/// Search for publishers in shared memory, of which there were none at the start.
+pub struct Elsewhere {
+    place: ShmPlace,
+    why: String,
+    args: DeliveryArgs,
+    sets: Vec<TopicSet>,
+    looked: Instant,
+}
+
+impl Elsewhere {
+    /// True if it is time to search again.
+    pub fn is_due(&self) -> bool {
+        self.looked.elapsed() >= LOOK_EVERY
+    }
+
+    /// Searches for a publisher of one of the topics.
+    pub fn has_publisher(&mut self) -> bool {
+        self.looked = Instant::now();
+        // Channels that cannot be read were reported at the start.
+        has_writer(&self.place, &self.args, &self.sets).is_ok_and(|(is_there, _)| is_there)
+    }
 }
 
 impl Chosen {
     /// What the monitor calls it.
     pub const fn name(&self) -> &'static str {
         match self {
-            #[cfg(feature = "dds")]
-            Self::Dds { .. } => "DDS",
+            Self::Dds(None) => "DDS",
+            Self::Dds(Some(_)) => "DDS, or shared memory",
             Self::Shm(_) => "shared memory",
         }
     }
@@ -42,8 +80,7 @@ impl Chosen {
     /// True if the channels belong to another user, in whose directory this process cannot write.
     pub fn is_of_another_user(&self) -> bool {
         match self {
-            #[cfg(feature = "dds")]
-            Self::Dds { .. } => false,
+            Self::Dds(_) => false,
             Self::Shm(place) => place.owner != tickwire_shm::effective_user(),
         }
     }
@@ -52,18 +89,15 @@ impl Chosen {
 impl fmt::Display for Chosen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            #[cfg(feature = "dds")]
-            Self::Dds { why: None } => f.write_str("over DDS"),
-            #[cfg(feature = "dds")]
-            Self::Dds { why: Some(why) } => {
-                write!(
-                    f,
-                    "over DDS ({why}; publishers that use only shared memory are not received)"
-                )
-            }
+            Self::Dds(None) => f.write_str("over DDS"),
+            Self::Dds(Some(elsewhere)) => write!(
+                f,
+                "over DDS ({}; once one arrives over DDS, publishers that use only shared memory are not received)",
+                elsewhere.why
+            ),
             Self::Shm(place) => {
                 write!(f, "over shared memory in {}", place.directory.display())?;
-                match cfg!(feature = "dds") {
+                match HAS_DDS {
                     true => f.write_str(" (publishers that use only DDS are not received)"),
                     false => Ok(()),
                 }
@@ -72,48 +106,42 @@ impl fmt::Display for Chosen {
     }
 }
 
-/// Selects the transport by the publishers that exist now.
+/// Selects the transport by the publishers that exist now. Options of a transport that is excluded are errors.
 pub fn choose(
     transport: SubscribeTransport,
     args: &DeliveryArgs,
     sets: &[TopicSet],
 ) -> Result<Chosen, Failure> {
+    let over_dds = transport != SubscribeTransport::Shm && HAS_DDS;
+    args.check(over_dds, transport != SubscribeTransport::Dds)?;
     let place = args.join_shm();
-    match transport {
-        SubscribeTransport::Shm => Ok(Chosen::Shm(place)),
-        #[cfg(feature = "dds")]
-        SubscribeTransport::Dds => Ok(Chosen::Dds { why: None }),
-        #[cfg(feature = "dds")]
-        SubscribeTransport::Auto => Ok(match has_writer(&place, args, sets) {
-            Ok((true, _)) => Chosen::Shm(place),
-            Ok((false, refusals)) => {
-                let directory = place.directory.display();
-                let why = match refusals.len() {
-                    0 => format!("no publisher of these topics in {directory}"),
-                    count => {
-                        format!("{count} channels of these topics in {directory} cannot be read")
-                    }
-                };
-                refusals.iter().for_each(|why| tracing::warn!("shared memory: {why}"));
-                Chosen::Dds { why: Some(why) }
-            }
-            Err(error) => {
-                tracing::warn!("shared memory: {error}");
-                Chosen::Dds { why: Some("shared memory cannot be read".to_owned()) }
-            }
-        }),
-        // This build has no other transport.
-        #[cfg(not(feature = "dds"))]
-        SubscribeTransport::Auto => {
-            let _ = sets;
-            Ok(Chosen::Shm(place))
-        }
+    if !over_dds {
+        return Ok(Chosen::Shm(place));
     }
+    if transport == SubscribeTransport::Dds {
+        return Ok(Chosen::Dds(None));
+    }
+    let why = match has_writer(&place, args, sets) {
+        Ok((true, _)) => return Ok(Chosen::Shm(place)),
+        Ok((false, refusals)) => {
+            let directory = place.directory.display();
+            refusals.iter().for_each(|why| tracing::warn!("shared memory: {why}"));
+            match refusals.len() {
+                0 => format!("no publisher of these topics in {directory}"),
+                count => format!("{count} channels of these topics in {directory} cannot be read"),
+            }
+        }
+        Err(error) => {
+            tracing::warn!("shared memory: {error}");
+            "shared memory cannot be read".to_owned()
+        }
+    };
+    let (args, sets) = (args.clone(), sets.to_vec());
+    let elsewhere = Elsewhere { place, why, args, sets, looked: Instant::now() };
+    Ok(Chosen::Dds(Some(Box::new(elsewhere))))
 }
 
-/// Returns whether a publisher of one of the topics uses shared memory, and the reasons why channels cannot
-/// be read.
-#[cfg(feature = "dds")]
+/// Whether somebody publishes one of the topics in shared memory, and why channels of them cannot be read.
 fn has_writer(
     place: &ShmPlace,
     args: &DeliveryArgs,

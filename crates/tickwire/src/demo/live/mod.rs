@@ -12,6 +12,7 @@ pub use soak::soak;
 
 use super::DemoArgs;
 use crate::console::tell;
+use crate::distribution::HAS_DDS;
 use crate::distribution::Row;
 use crate::failure::Failure;
 use chain::{Chain, Plan};
@@ -24,11 +25,7 @@ use tickwire_net::{Stop, affinity};
 const DATAGRAMS: u32 = 5_000;
 
 /// The transports, measured one after the other.
-#[cfg(feature = "dds")]
-pub const TRANSPORTS: &[&str] = &["dds", "shm"];
-/// The transports.
-#[cfg(not(feature = "dds"))]
-pub const TRANSPORTS: &[&str] = &["shm"];
+pub const TRANSPORTS: &[&str] = if HAS_DDS { &["dds", "shm"] } else { &["shm"] };
 
 /// Runs both feeds through the chain and measures plain UDP beside them. If the user stops it, the results so
 /// far are returned.

@@ -1,0 +1,127 @@
+//! DDS as a transport. `no_dds.rs` has the same names for programs that are built without it.
+
+use super::refused;
+use crate::failure::Failure;
+use crate::units::{Span, span_in};
+use std::net::IpAddr;
+use std::str::FromStr;
+use std::time::Duration;
+use tickwire_dds::{Domain, DomainConfig, Network};
+use tickwire_distribution::{Delivery, Held};
+
+/// Whether this program has DDS.
+pub const HAS_DDS: bool = true;
+
+/// A place in a domain.
+pub type DdsParticipant = tickwire_dds::CycloneParticipant;
+
+/// Lease unless another is named.
+const LEASE: Duration = Duration::from_secs(10);
+
+/// Options of DDS only.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "DDS")]
+pub struct DdsArgs {
+    /// Do not retransmit lost samples.
+    #[arg(long)]
+    best_effort: bool,
+    /// Samples buffered for a slow subscriber, per topic, or per security if that is the key.
+    /// DEPTH: the oldest is dropped. "all": the publisher waits when the buffer is full.
+    #[arg(long, value_name = "DEPTH|all")]
+    history: Option<History>,
+    /// Network to use: "loopback" for this machine only, "any" for an interface chosen by the
+    /// middleware, or the address of an interface. Default: loopback.
+    #[arg(long, value_name = "WHERE")]
+    network: Option<NetworkArg>,
+    /// Host on which to look for peers; may be repeated. Default: discovery by multicast; on
+    /// loopback by the known ports of this machine.
+    #[arg(long, value_name = "ADDRESS")]
+    peer: Vec<IpAddr>,
+    /// Time without a sign of life after which a peer counts as gone. Default: 10s.
+    #[arg(long, value_name = "TIME")]
+    #[arg(value_parser = span_in("100ms"..="1h"))]
+    lease: Option<Span>,
+}
+
+/// Samples held for a slow subscriber.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum History {
+    All,
+    Last(u32),
+}
+
+impl FromStr for History {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "all" => Ok(Self::All),
+            _ => match text.parse() {
+                Ok(depth @ 1..) => Ok(Self::Last(depth)),
+                _ => Err("a number from 1, or all"),
+            },
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct NetworkArg(Network);
+
+impl FromStr for NetworkArg {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let network = match text {
+            "any" => Network::Best,
+            "loopback" => Network::Loopback,
+            _ => Network::Interface(text.parse().map_err(|_| "loopback, any or an address")?),
+        };
+        Ok(Self(network))
+    }
+}
+
+impl DdsArgs {
+    /// The first of these options that is set.
+    pub fn first_set(&self) -> Option<&'static str> {
+        let Self { best_effort, history, network, peer, lease } = self;
+        let all = [
+            ("--best-effort", *best_effort),
+            ("--history", history.is_some()),
+            ("--network", network.is_some()),
+            ("--peer", !peer.is_empty()),
+            ("--lease", lease.is_some()),
+        ];
+        all.into_iter().find_map(|(name, is_set)| is_set.then_some(name))
+    }
+
+    /// Joins a domain.
+    pub fn join(&self, domain: u32) -> Result<DdsParticipant, Failure> {
+        let network = self.network.map_or(Network::Loopback, |NetworkArg(network)| network);
+        let config = DomainConfig {
+            network,
+            multicast: network != Network::Loopback && self.peer.is_empty(),
+            peers: self.peer.clone(),
+            lease: self.lease.map_or(LEASE, Span::duration),
+            ..DomainConfig::default()
+        };
+        let domain = Domain::open(domain, &config).map_err(|error| refused(&error))?;
+        domain.join().map_err(|error| refused(&error))
+    }
+
+    /// Adds the options of DDS to the delivery. `all`: without `--history`, keep all samples for a slow subscriber.
+    pub fn delivery(&self, any: Delivery, all: bool) -> Delivery {
+        let held = self.history.map(|history| match history {
+            History::All => Held::All,
+            History::Last(depth) => Held::Last(depth),
+        });
+        Delivery { best_effort: self.best_effort, held: held.or(all.then_some(Held::All)), ..any }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn domains_are_those_of_dds() {
+        assert_eq!(super::super::args::DOMAIN_MAX, tickwire_dds::DOMAIN_ID_MAX);
+    }
+}

@@ -1,0 +1,139 @@
+//! Publishing of OPRA lines: best prices, trades and status of each series.
+
+use super::best::{BestPrices, LineNews, Series, Stale};
+use crate::distribution::{Bus, OutletError, Outlets};
+use tickwire_distribution::market::{MarketSamples, Origin};
+use tickwire_feed::book::{Amount, Level};
+use tickwire_feed::market::{
+    BookKind, ExchangeTime, Instrument, Instruments, MarketEvent, Status, Trade, TradeAction,
+};
+use tickwire_feed::opra::Event;
+use tickwire_opra::Message;
+
+/// Publishes the messages of one line.
+pub struct LineBus {
+    bus: Bus,
+    prices: BestPrices<PacketNews>,
+    samples: MarketSamples,
+    /// Offset from times of the handler to nanoseconds since 1970.
+    epoch_ns: u64,
+    failure: Option<OutletError>,
+}
+
+/// What a packet said, until it is known when it was received.
+#[derive(Default)]
+struct PacketNews {
+    /// Number of the message in hand.
+    seq_num: Option<u64>,
+    news: Vec<(Option<u64>, News)>,
+}
+
+/// What is published.
+enum News {
+    Best { instrument: Instrument, best: [Option<Level>; 2], stale: Option<Stale> },
+    Trade(Sale),
+    Status(Status),
+}
+
+/// A last sale, with the one condition that OPRA has.
+struct Sale {
+    instrument: Instrument,
+    action: TradeAction,
+    price: Option<Amount>,
+    size: Option<Amount>,
+    time: ExchangeTime,
+    condition: Option<u8>,
+}
+
+impl LineBus {
+    /// Publishes line `line`, counted from 1, as channel of this number.
+    pub fn new(bus: Bus, source_name: &str, line: u16, epoch_ns: u64) -> Self {
+        Self {
+            bus,
+            prices: BestPrices::new(PacketNews::default()),
+            samples: MarketSamples::new(source_name, &line.to_string(), None),
+            epoch_ns,
+            failure: None,
+        }
+    }
+
+    /// Takes a message.
+    pub fn message(&mut self, message: &Message<'_>) {
+        self.prices.news().seq_num = message.seq_num();
+        self.prices.message(message);
+    }
+
+    /// Takes a gap or a reset, and publishes what was told up to then. `now_ns` is the time of what no packet told.
+    pub fn event(&mut self, event: &Event, now_ns: u64) {
+        let handler_ns = match event {
+            Event::Packet { received_ns, .. } => *received_ns,
+            Event::Gap(_) | Event::Reset { .. } => now_ns,
+        };
+        self.prices.news().seq_num = None;
+        self.prices.event(event);
+        let received_ns = handler_ns.saturating_add(self.epoch_ns);
+        let Self { bus, prices, samples, failure, .. } = self;
+        if let Err(error) = bus.with(|outlets| publish(outlets, prices, samples, received_ns)) {
+            failure.get_or_insert(error);
+        }
+    }
+
+    /// Why the transport refused a sample, after which the reception is to end.
+    pub fn failure(&self) -> Option<&OutletError> {
+        self.failure.as_ref()
+    }
+}
+
+fn publish(
+    outlets: &mut Outlets,
+    prices: &mut BestPrices<PacketNews>,
+    samples: &mut MarketSamples,
+    received_ns: u64,
+) -> Result<(), OutletError> {
+    let (pending, instruments) = prices.news_and_instruments();
+    for (seq_num, news) in pending.news.drain(..) {
+        let origin = Origin { seq_num, sending_time: None, received_ns };
+        match news {
+            News::Best { instrument, best, stale } => {
+                let key = (instrument, BookKind::Outright);
+                let best = best.each_ref().map(Option::as_ref);
+                let (name, stale) = (instruments.name(instrument), stale.map_or("", Stale::label));
+                samples.publish_top(outlets, key, name, best, stale, &origin)?;
+            }
+            News::Trade(sale) => {
+                let Sale { instrument, action, price, size, time, condition } = sale;
+                let (id, aggressor, conditions) = (None, None, condition.as_slice());
+                let trade =
+                    Trade { instrument, action, price, size, time, id, aggressor, conditions };
+                let event = MarketEvent::Trade(trade);
+                samples.publish_event(outlets, &event, instruments, &origin)?;
+            }
+            News::Status(status) => {
+                let event = MarketEvent::Status(status);
+                samples.publish_event(outlets, &event, instruments, &origin)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl LineNews for PacketNews {
+    fn best_changed(&mut self, instrument: Instrument, _name: &str, series: &Series) {
+        let Series { best, stale, .. } = *series;
+        self.news.push((self.seq_num, News::Best { instrument, best, stale }));
+    }
+
+    fn told(&mut self, event: &MarketEvent<'_>, _instruments: &Instruments) {
+        let news = match *event {
+            MarketEvent::Trade(Trade {
+                instrument, action, price, size, time, conditions, ..
+            }) => {
+                let condition = conditions.first().copied();
+                News::Trade(Sale { instrument, action, price, size, time, condition })
+            }
+            MarketEvent::Status(status) => News::Status(status),
+            _ => return,
+        };
+        self.news.push((self.seq_num, news));
+    }
+}
