@@ -15,12 +15,13 @@ use tickwire_text::Header;
 use tickwire_text::json::{Form, push_record};
 
 use crate::column::{
-    Booleans, Column, FULL, Fixed, FromSlot, Indexes, Lengths, Made, Misfit, Numbers, Plain, Same,
-    Source, Words,
+    Booleans, Column, Fixed, FromSlot, Lengths, Made, Misfit, Numbers, Plain, Same, Source, Words,
 };
 use crate::flat::Flat;
 use crate::header::{HeaderColumns, PacketNumbers};
+use crate::strings::FULL;
 use crate::table::{Constant, Inner, Kind, Node, SequenceNode, Table};
+use crate::values::Indexes;
 
 /// A value that has no place in its column, such as a string that is not UTF-8. Nothing of its message is in
 /// the table.

@@ -3,8 +3,9 @@
 use tickwire_fast::{ColumnBlock, Entries, Message, Repeated, Slot};
 
 use crate::builder::{Cells, Unfitting};
-use crate::column::{BYTES_MAX, Spread};
+use crate::strings::BYTES_MAX;
 use crate::table::{Constant, Inner, Kind, SequenceNode, Table};
+use crate::values::Spread;
 
 /// Longest string that is not among [`Message::long_string_bytes`].
 const SHORT_STRING: usize = 7;

@@ -10,7 +10,8 @@ use arrow_array::types::{ArrowPrimitiveType, TimestampNanosecondType, UInt64Type
 use arrow_schema::{DataType, Field, TimeUnit};
 use tickwire_text::Header;
 
-use crate::column::{MissingTexts, Spread, Values};
+use crate::strings::MissingTexts;
+use crate::values::{Spread, Values};
 
 /// Time zone of capture times.
 const UTC: &str = "UTC";

@@ -43,11 +43,14 @@ mod header;
 pub mod opra;
 mod partial_file;
 mod partition;
+mod recycled;
 mod rows;
+mod strings;
 mod table;
 mod text;
 pub mod unfinished;
 mod validity;
+mod values;
 mod writer;
 
 pub use arrow_array::RecordBatch;

@@ -18,8 +18,8 @@ use arrow_schema::ArrowError;
 /// # Panics
 /// If `ends` does not ascend from 0 to the number of bytes, or `nulls` are of another number of strings.
 pub(crate) fn array(
-    ends: Vec<i32>,
-    bytes: Vec<u8>,
+    ends: ScalarBuffer<i32>,
+    bytes: Buffer,
     nulls: Option<NullBuffer>,
 ) -> Result<StringArray, ArrowError> {
     let first = ends.first().copied();
@@ -32,8 +32,7 @@ pub(crate) fn array(
     let is_ascii = bytes.is_ascii();
     // SAFETY: `OffsetBuffer::new_unchecked` asks for at least one offset, none below 0, none below the one before it. `ends`
     // is not empty and begins with 0, and ascends, by the assertions above.
-    let offsets = unsafe { OffsetBuffer::new_unchecked(ScalarBuffer::from(ends)) };
-    let bytes = Buffer::from_vec(bytes);
+    let offsets = unsafe { OffsetBuffer::new_unchecked(ends) };
     if !is_ascii {
         return StringArray::try_new(offsets, bytes, nulls);
     }
@@ -51,7 +50,7 @@ mod tests {
     fn strings_are_those_between_their_ends() {
         for (text, ends) in [("abcd", vec![0, 1, 1, 4]), ("aé", vec![0, 1, 3, 3])] {
             let nulls = NullBuffer::from(vec![true, false, true]);
-            let array = array(ends.clone(), text.as_bytes().to_vec(), Some(nulls)).unwrap();
+            let array = array(ends.clone().into(), text.as_bytes().into(), Some(nulls)).unwrap();
             array.to_data().validate_full().unwrap();
             assert_eq!(array.value(0), "a");
             assert!(array.is_null(1));
@@ -61,13 +60,13 @@ mod tests {
 
     #[test]
     fn bytes_that_are_not_utf_8_or_cut_a_character_are_refused() {
-        assert!(array(vec![0, 1], vec![0xFF], None).is_err());
-        assert!(array(vec![0, 1, 2], "é".as_bytes().to_vec(), None).is_err());
+        assert!(array(vec![0, 1].into(), Buffer::from_vec(vec![0xFF_u8]), None).is_err());
+        assert!(array(vec![0, 1, 2].into(), "é".as_bytes().into(), None).is_err());
     }
 
     #[test]
     #[should_panic(expected = "one behind another")]
     fn ends_that_do_not_ascend_are_refused() {
-        let _ = array(vec![0, 3, 2, 4], b"abcd".to_vec(), None);
+        let _ = array(vec![0, 3, 2, 4].into(), b"abcd".into(), None);
     }
 }

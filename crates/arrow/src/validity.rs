@@ -2,7 +2,7 @@
 
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 
-use crate::column::Spread;
+use crate::values::Spread;
 
 /// Bits of a word.
 const BITS: usize = 64;

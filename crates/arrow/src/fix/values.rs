@@ -219,7 +219,7 @@ impl Column {
             Values::Int(values) => primitive::<Int64Type>(values, nulls)?,
             Values::Text(values) => {
                 let Bytes { ends, bytes } = std::mem::take(values);
-                Arc::new(text::array(ascending(ends)?, bytes, nulls)?)
+                Arc::new(text::array(ascending(ends)?.into(), bytes.into(), nulls)?)
             }
             Values::Time(values) => primitive::<Time64NanosecondType>(values, nulls)?,
             Values::Timestamp(values) => {

@@ -1,0 +1,265 @@
+//! Strings of a column in the making.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, BinaryArray, StringArray};
+use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use arrow_schema::ArrowError;
+use tickwire_fast::{ColumnBlock, Slot, Text};
+
+use crate::column::Misfit;
+use crate::recycled::{ROOM_BEHIND, Recycled};
+use crate::text;
+use crate::validity::Validity;
+use crate::values::Spread;
+
+/// Bytes that the strings of a column may have in a batch.
+pub(crate) const BYTES_MAX: usize = 64 << 20;
+/// The column has no room for it: in an empty one it may have.
+pub(crate) const FULL: Misfit = "the strings of its rows are longer than 64 MiB together";
+/// Bytes that a short string is written by.
+const SHORT_STEP: usize = 8;
+/// Bytes that room is made for in advance, at most.
+const ROOM_MAX: usize = 16_384;
+
+/// Columns of missing strings: batches are parts of one array.
+#[derive(Default)]
+pub(crate) struct MissingTexts(Option<StringArray>);
+
+impl MissingTexts {
+    /// A column of so many rows.
+    pub(crate) fn take(&mut self, rows: usize) -> ArrayRef {
+        let made = match self.0.take().filter(|made| made.len() >= rows) {
+            Some(made) => made,
+            None => StringArray::new_null(rows + ROOM_BEHIND),
+        };
+        let column = made.slice(0, rows);
+        self.0 = Some(made);
+        Arc::new(column)
+    }
+}
+
+/// Strings or byte vectors that may be missing.
+pub(crate) struct Strings {
+    is_text: bool,
+    /// Whoever appends bytes behind the last string calls [`append_last`](Self::append_last) then.
+    pub(crate) bytes: Vec<u8>,
+    /// 0, then where each string ends.
+    ends: Vec<i32>,
+    /// Missing strings before the first one that is there; they are not in `ends` until it comes.
+    missing_first: usize,
+    validity: Validity,
+    missing: MissingTexts,
+    recycled_bytes: Recycled,
+    recycled_ends: Recycled,
+}
+
+impl Strings {
+    pub(crate) fn new(is_text: bool) -> Self {
+        Self {
+            is_text,
+            bytes: Vec::new(),
+            ends: vec![0],
+            missing_first: 0,
+            validity: Validity::default(),
+            missing: MissingTexts::default(),
+            recycled_bytes: Recycled::default(),
+            recycled_ends: Recycled::default(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.missing_first + self.ends.len() - 1
+    }
+
+    fn end(&self) -> usize {
+        self.ends.last().map_or(0, |end| *end as usize)
+    }
+
+    /// Appends a string, or null, `count` times.
+    pub(crate) fn append(&mut self, string: Option<&[u8]>, count: usize) -> Result<(), Misfit> {
+        self.bytes.extend_from_slice(string.unwrap_or_default());
+        self.append_last(string.is_some(), count)
+    }
+
+    /// Makes `count` values of the bytes behind the last one.
+    pub(crate) fn append_last(&mut self, is_present: bool, count: usize) -> Result<(), Misfit> {
+        if !is_present {
+            self.append_nulls(count);
+            return Ok(());
+        }
+        self.begin();
+        let (start, end) = (self.end(), self.bytes.len());
+        if (end - start).saturating_mul(count).saturating_add(start) > BYTES_MAX {
+            return Err(FULL);
+        }
+        for index in 0..count {
+            if index > 0 {
+                self.bytes.extend_from_within(start..end);
+            }
+            // Below the limit it fits.
+            self.ends.push(self.bytes.len() as i32);
+        }
+        self.validity.append_n(count, true);
+        Ok(())
+    }
+
+    /// Makes room for strings and writes out that those before are missing, if the first one comes.
+    fn begin(&mut self) {
+        if self.ends.len() == 1 {
+            self.begin_strings();
+        }
+    }
+
+    #[cold]
+    fn begin_strings(&mut self) {
+        let missing = std::mem::take(&mut self.missing_first);
+        if self.ends.capacity() < self.recycled_ends.room() {
+            self.ends = self.recycled_ends.vector();
+            self.ends.clear();
+            self.ends.reserve(self.recycled_ends.room());
+            self.ends.push(0);
+        }
+        self.ends.resize(1 + missing, 0);
+        self.validity.append_n(missing, false);
+    }
+
+    /// Appends the strings of a block's records.
+    pub(crate) fn append_block(
+        &mut self,
+        block: &ColumnBlock,
+        slot: &Slot<Text>,
+        spread: &Spread<'_>,
+    ) -> Result<(), Misfit> {
+        let presence = block.presence(slot);
+        if presence == 0 {
+            self.append_nulls(spread.rows(block.len()));
+            return Ok(());
+        }
+        self.begin();
+        match spread {
+            Spread::One if self.append_short_texts(block, slot, presence) => {}
+            Spread::One => self.append_texts(block, slot, presence)?,
+            Spread::Runs { counts, .. } => {
+                for (record, (text, count)) in block.texts(slot).zip(*counts).enumerate() {
+                    let is_present = presence >> record & 1 != 0;
+                    let text = text.or_empty(is_present);
+                    match text.short() {
+                        Some((bytes, len)) => self.bytes.extend_from_slice(&bytes[..len]),
+                        None => self.bytes.extend_from_slice(block.long(text)),
+                    }
+                    self.append_last(is_present, *count as usize)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends a string a row if all are short, as market data mostly are: each is written as eight bytes, of which the
+    /// next one overwrites those behind its end. Otherwise appends nothing and returns false.
+    fn append_short_texts(
+        &mut self,
+        block: &ColumnBlock,
+        slot: &Slot<Text>,
+        presence: u64,
+    ) -> bool {
+        let (start, count, room) = (self.bytes.len(), self.ends.len(), block.len() * SHORT_STEP);
+        if start + room > BYTES_MAX {
+            return false;
+        }
+        self.bytes.resize(start + room, 0);
+        let (bytes, mut end, mut are_short) = (&mut self.bytes[..], start, true);
+        self.ends.extend(block.texts(slot).enumerate().map(|(record, text)| {
+            match text.or_empty(presence >> record & 1 != 0).short() {
+                Some((word, len)) => {
+                    bytes[end..end + SHORT_STEP].copy_from_slice(&word);
+                    end += len;
+                }
+                None => are_short = false,
+            }
+            // Below the limit it fits.
+            end as i32
+        }));
+        if !are_short {
+            self.ends.truncate(count);
+            self.bytes.truncate(start);
+            return false;
+        }
+        self.bytes.truncate(end);
+        self.validity.append_bits(presence, block.len());
+        true
+    }
+
+    /// Appends a string a row.
+    fn append_texts(
+        &mut self,
+        block: &ColumnBlock,
+        slot: &Slot<Text>,
+        presence: u64,
+    ) -> Result<(), Misfit> {
+        let mut end = self.bytes.len();
+        self.bytes.resize(end + block.len() * SHORT_STEP, 0);
+        for (record, text) in block.texts(slot).enumerate() {
+            let text = text.or_empty(presence >> record & 1 != 0);
+            match text.short() {
+                Some((bytes, len)) => {
+                    self.bytes[end..end + SHORT_STEP].copy_from_slice(&bytes);
+                    end += len;
+                }
+                None => {
+                    let rest = (block.len() - record - 1) * SHORT_STEP;
+                    self.bytes.truncate(end);
+                    self.bytes.extend_from_slice(block.long(text));
+                    end = self.bytes.len();
+                    self.bytes.resize(end + rest, 0);
+                }
+            }
+            if end > BYTES_MAX {
+                return Err(FULL);
+            }
+            // Below the limit it fits.
+            self.ends.push(end as i32);
+        }
+        self.bytes.truncate(end);
+        self.validity.append_bits(presence, block.len());
+        Ok(())
+    }
+
+    pub(crate) fn append_nulls(&mut self, count: usize) {
+        if self.ends.len() == 1 {
+            self.missing_first += count;
+            return;
+        }
+        self.ends.resize(self.ends.len() + count, self.end() as i32);
+        self.validity.append_n(count, false);
+    }
+
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.missing_first = self.missing_first.min(len);
+        self.ends.truncate(len - self.missing_first + 1);
+        self.bytes.truncate(self.end());
+        self.validity.truncate(self.ends.len() - 1);
+    }
+
+    pub(crate) fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        if self.ends.len() == 1 {
+            let rows = std::mem::take(&mut self.missing_first);
+            return Ok(match self.is_text {
+                true => self.missing.take(rows),
+                false => Arc::new(BinaryArray::new_null(rows)),
+            });
+        }
+        let rows = self.len();
+        let nulls = self.validity.take();
+        let ends = std::mem::replace(&mut self.ends, vec![0]);
+        let ends = ScalarBuffer::new(self.recycled_ends.lend(ends), 0, rows + 1);
+        let mut room = self.recycled_bytes.vector();
+        room.clear();
+        room.reserve(self.bytes.len().min(ROOM_MAX) + ROOM_BEHIND);
+        let bytes = self.recycled_bytes.lend(std::mem::replace(&mut self.bytes, room));
+        Ok(match self.is_text {
+            true => Arc::new(text::array(ends, bytes, nulls)?),
+            false => Arc::new(BinaryArray::try_new(OffsetBuffer::new(ends), bytes, nulls)?),
+        })
+    }
+}
