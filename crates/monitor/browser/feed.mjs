@@ -1,4 +1,4 @@
-// A feed on loopback: a simulated exchange, a multicaster whose lines lose packets, and a handler with a monitor.
+// Processes of `tickwire` on loopback, and a feed: a simulated exchange, a multicaster whose lines lose packets, and a handler with a monitor.
 
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -19,7 +19,7 @@ export async function until(what, poll, patience = PATIENCE_MS) {
   }
 }
 
-const freePort = () =>
+export const freePort = () =>
   new Promise((resolve) => {
     const server = createServer().listen(0, "127.0.0.1", () => {
       const { port } = server.address();
@@ -27,7 +27,14 @@ const freePort = () =>
     });
   });
 
-export class Feed {
+/** Options that name two lines which nobody else uses. */
+export async function lines() {
+  const [high, low] = [(process.pid >> 8) & 255, process.pid & 254];
+  return `-a 239.251.${high}.${low} -p ${await freePort()} --line-b`;
+}
+
+/** Processes of one program, with a directory of their own. All end, and the directory goes, with `close`. */
+export class Processes {
   constructor(program) {
     this.program = program;
     this.directory = mkdtempSync(join(tmpdir(), "tickwire-monitor-"));
@@ -53,12 +60,35 @@ export class Feed {
     return child;
   }
 
-  async begin() {
-    const [high, low] = [(process.pid >> 8) & 255, process.pid & 254];
-    this.lines = `-a 239.251.${high}.${low} -p ${await freePort()} --line-b`;
+  /** Waits until a process says where its monitor is, and returns that address. */
+  monitorOf(child) {
+    return until("the monitor's address", () => child.text.match(/https?:\/\/[^\s/]+/)?.[0]);
+  }
+
+  async end(child) {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const gone = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGKILL");
+    await gone;
+  }
+
+  async close() {
+    for (const child of this.processes) await this.end(child);
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}
+
+export class Feed extends Processes {
+  /** Makes the files of a feed of so many messages, and chooses its groups. */
+  async generate(messages) {
+    this.lines = await lines();
     this.run(
-      `generate cme -n 60000 --framing cme --snapshot-every 20 -o ${this.file("f.bin")} --snapshots ${this.file("s.bin")} --write-templates ${this.file("t.xml")}`,
+      `generate cme -n ${messages} --framing cme --snapshot-every 20 -o ${this.file("f.bin")} --snapshots ${this.file("s.bin")} --write-templates ${this.file("t.xml")}`,
     );
+  }
+
+  async begin() {
+    await this.generate(60_000);
     await this.receive();
     await this.send();
   }
@@ -68,7 +98,7 @@ export class Feed {
     this.handler = this.start(
       `receive -t ${this.file("t.xml")} --framing cme ${this.lines} --snapshots --heartbeat-interval 1s --past-done --hold 5ms --monitor ${this.port} --quiet`,
     );
-    this.address = await until("the monitor's address", () => this.handler.text.match(/http:\/\/[^\s/]+/)?.[0]);
+    this.address = await this.monitorOf(this.handler);
   }
 
   send(loss = "3,2") {
@@ -85,17 +115,5 @@ export class Feed {
 
   state() {
     return this.get("/api/v1/state");
-  }
-
-  async end(child) {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const gone = new Promise((resolve) => child.once("exit", resolve));
-    child.kill("SIGKILL");
-    await gone;
-  }
-
-  async close() {
-    for (const child of this.processes) await this.end(child);
-    rmSync(this.directory, { recursive: true, force: true });
   }
 }

@@ -1,56 +1,25 @@
 // node test.mjs PROGRAM [DIRECTORY]: tests the page in Chromium, and leaves screenshots in DIRECTORY.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { join } from "node:path";
-import { chromium } from "playwright-core";
+import * as chromium from "./chromium.mjs";
 import { Feed, until } from "./feed.mjs";
+import { isAsTheApiSays } from "./shown.mjs";
 
 const [, , program, screenshots] = process.argv;
 if (!program) throw new Error("usage: node test.mjs PROGRAM [DIRECTORY]");
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const ARGUMENTS =
-  "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
 
 const feed = new Feed(program);
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ARGUMENTS.split(" "),
-});
+const browser = await chromium.launch();
 const begun = Date.now();
 const done = (what) => console.log(`${((Date.now() - begun) / 1000).toFixed(1)} s  ${what}`);
-
-/** Opens a page that fails the test on any error or request to another host. */
-async function open(options) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 1000 }, colorScheme: "dark", ...options });
-  // The policy of the page lets no script in but its own; the test brings axe.
-  const page = await context.newPage();
-  page.faults = [];
-  page.on("pageerror", (error) => page.faults.push(error.message));
-  page.on("request", (request) => {
-    if (!request.url().startsWith(feed.address) && !request.url().startsWith("blob:")) page.faults.push(`asks for ${request.url()}`);
-  });
-  return page;
-}
-
-const shot = (page, name) => screenshots && page.screenshot({ path: join(screenshots, `${name}.png`) });
+const open = (options) => chromium.open(browser, () => feed.address, options);
+const shot = (page, name) => chromium.shot(page, screenshots, name);
+const { isAccessible } = chromium;
 const number = (text) => Number(text.replaceAll(",", ""));
 
 /** What the page shows of a member of the state. */
 const shown = (page, metric, scope = "") =>
   page.locator(`${scope} [data-metric="${metric}"]`).first().textContent().then(number);
-
-async function isAccessible(page, view) {
-  // By the protocol of the browser, which the page's policy does not bind.
-  const session = await page.context().newCDPSession(page);
-  const evaluate = (expression) => session.send("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
-  await evaluate(axe);
-  const { result } = await evaluate(
-    "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map(({ html, any }) => html.slice(0, 120) + ' ' + (any[0]?.message ?? '')).join(' | ')))",
-  );
-  assert.deepEqual(result.value, [], `${view} is not accessible`);
-}
 
 /** The metrics that a line of Prometheus text names, summed over its labels that are not given. */
 function metric(text, name, labels = {}) {
@@ -122,11 +91,34 @@ async function isTrue(page) {
   }
   for (const { name, line, count } of channel.latencies) {
     const [of, letter] = line?.split(" ") ?? [];
-    const exported = `tickwire_${name === "decode_time" ? "decode_time" : "net_receive_delay"}_seconds_count`;
+    const exported = `tickwire_${name === "receive_delay" ? "net_receive_delay" : name}_seconds_count`;
     assert.equal(count, metric(metrics, exported, line ? { feed: of, line: letter } : {}), `${name} ${line}`);
     compared += 1;
   }
   return compared;
+}
+
+/** The ladders and best prices on the page are those of the API, once nothing moves any more. */
+async function booksAreTrue(page) {
+  await page.goto(`${feed.address}/#books`);
+  await page.waitForSelector(".ladder .price");
+  await page.waitForTimeout(1500);
+  const watch = await page.locator("[data-book]").evaluateAll((books) => books.map(({ dataset }) => Number(dataset.book)));
+  assert.ok(watch.length >= 3);
+  const { books, ladders } = await feed.get(`/api/v1/books?watch=${watch.join(",")}`);
+  const list = await page.locator("tr[data-instrument]").evaluateAll((rows) => rows.map((row) => [...row.cells].map(({ textContent }) => textContent)));
+  const words = (status) => status.replaceAll("_", " ");
+  assert.deepEqual(list, books.map(({ name, bid, offer, status }) => [name, bid?.price ?? "–", offer?.price ?? "–", words(status)]));
+  for (const { instrument, bids, offers, spread, trades } of ladders) {
+    const book = page.locator(`[data-book="${instrument}"]`);
+    const rows = await book.locator(".ladder tbody tr:not(.spread)").evaluateAll((rows) => rows.map((row) => [...row.cells].map(({ textContent }) => textContent.trim())));
+    const sizeOf = ({ size, orders }) => (orders == null ? size : `${size} (${orders})`);
+    const levels = [...offers.toReversed().map((level) => ["", level.price, sizeOf(level)]), ...bids.map((level) => [sizeOf(level), level.price, ""])];
+    assert.deepEqual(rows, levels, `levels of instrument ${instrument}`);
+    assert.equal(await book.locator(".spread td").textContent(), spread == null ? "no spread" : `spread ${spread}`);
+    const shown = await book.locator("table").last().locator("tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].slice(1).map(({ textContent }) => textContent)));
+    assert.deepEqual(shown, trades.slice(0, shown.length).map(({ price, size }) => [price ?? "–", size ?? "–"]));
+  }
 }
 
 try {
@@ -152,6 +144,8 @@ try {
   await shot(page, "monitor-feed");
   await isAccessible(page, "Feed");
   done("Feed: gaps are shown with how they were filled, and it is accessible");
+  const live = await isAsTheApiSays(page, 70);
+  done(`Feed: ${live} numbers on the page are those of the API while packets come`);
 
   await page.locator(`[data-gap="${gap.id}"] a`).click();
   await page.waitForSelector(".all-bytes span.k-tid");
@@ -208,6 +202,9 @@ try {
 
   const compared = await isTrue(page);
   done(`${compared} counts on the page, in the API and in the metrics are equal`);
+  await booksAreTrue(page);
+  done("every price, size and state of the Books view is the API's");
+  await page.goto(`${feed.address}/#feed`);
   const { second } = (await feed.state()).channels[0];
   assert.ok(second.t > 0);
 

@@ -1,8 +1,10 @@
-//! What a monitor costs the thread that receives: `cargo run --release -p tickwire-monitor --example cost -- RUNS`
+//! What a monitor costs the thread that receives:
+//! `cargo run --release -p tickwire-monitor --example cost -- RUNS [MESSAGES_PER_PACKET [SECONDS]]`
 //!
-//! Lines A and B of a simulated feed go over loopback sockets to the loop and handler of `tickwire receive`. Without a
-//! monitor, with one that one client streams, and with one that fifty clients stream take turns. Prints the CPU time of
-//! the receiving thread for each packet: the least of the runs, and the ratios.
+//! Lines A and B of a simulated feed, 20,000 packets a second each, go over loopback sockets to the loop and handler of
+//! `tickwire receive`. Without a monitor, with one that one client streams, and with one that fifty clients stream take turns;
+//! of fifty, every fifth opens its stream and reads nothing. Prints the CPU time of the receiving thread for each packet: the
+//! least of the runs, and the ratios. Prints the memory of the process too, after the first quarter of each run and at its end.
 
 use std::error::Error;
 use std::io::{Read, Write};
@@ -22,18 +24,18 @@ use tickwire_feed::market::{AdapterOptions, MarketDataAdapter, MarketEvent};
 use tickwire_feed::recovery::Recovery;
 use tickwire_host::Stop;
 use tickwire_monitor::{
-    ChannelDescription, Explaining, Facts, LineDescription, Monitor, MonitorBuilder, SocketFacts,
-    Tap,
+    ChannelDescription, Explaining, Facts, LineDescription, MessageTimes, Monitor, MonitorBuilder,
+    SocketFacts, Tap,
 };
 use tickwire_net::multicast::{Endpoint, Receiver, ReceiverOptions, Sender, SenderOptions};
 use tickwire_net::reception::{Reception, Wait};
 use tickwire_telemetry::http::HttpServer;
 use tickwire_telemetry::metrics::{Distribution, Metrics};
 
-/// Packets of one run, on each line.
-const PACKETS: usize = 60_000;
 /// Packets a second, on each line.
 const RATE: u64 = 20_000;
+/// Of several clients every so many reads nothing.
+const SLOW_EVERY: usize = 5;
 /// Instruments of the feed.
 const SECURITIES: u32 = 5_000;
 
@@ -43,6 +45,15 @@ type Failure = Box<dyn Error + Send + Sync>;
 fn thread_ns() -> Result<u64, Failure> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
     Ok(text.split(' ').next().unwrap_or_default().parse()?)
+}
+
+/// Resident memory of this process, in MiB.
+fn resident_mib() -> Result<u64, Failure> {
+    let text = std::fs::read_to_string("/proc/self/status")?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib: u64 =
+        line.unwrap_or_default().trim().trim_end_matches(" kB").parse().map_err(|_| "no VmRSS")?;
+    Ok(kib >> 10)
 }
 
 struct Tapped(Option<Tap>);
@@ -103,9 +114,11 @@ struct Feed {
 }
 
 impl Feed {
-    fn new() -> Result<Self, Failure> {
+    /// A feed of so many seconds.
+    fn new(messages_per_packet: usize, seconds: u64) -> Result<Self, Failure> {
         let options = Options {
-            messages: PACKETS as u64,
+            messages: RATE * seconds * messages_per_packet as u64,
+            messages_per_packet_max: messages_per_packet,
             securities: SECURITIES,
             ..Options::cme(CmeShape::Average)
         };
@@ -124,10 +137,7 @@ fn decoding(framing: Framing) -> DecoderOptions {
 }
 
 /// A monitor that so many clients stream.
-fn monitor(
-    feed: &Feed,
-    clients: usize,
-) -> Result<(Tap, HttpServer, Monitor, Distribution), Failure> {
+fn monitor(feed: &Feed, clients: usize) -> Result<(Tap, HttpServer, Monitor), Failure> {
     let framing = Preset::Cme.framing();
     let mut builder = MonitorBuilder::new("cost", "0");
     let line = |line| LineDescription {
@@ -135,13 +145,12 @@ fn monitor(
         group: String::new(),
         delays: Distribution::default(),
     };
-    let decode_times = Distribution::default();
     let tap = builder.add_channel(ChannelDescription {
         name: "feed".to_owned(),
         epoch_ns: 0,
         silent_after_ns: 60_000_000_000,
         lines: Line::ALL.map(line).to_vec(),
-        decode_times: decode_times.clone(),
+        times: MessageTimes::default(),
         explaining: Some(Explaining::new(feed.set.clone(), decoding(framing), framing)?),
     });
     let monitor = builder.start()?;
@@ -149,17 +158,22 @@ fn monitor(
     let server = HttpServer::serve("0".parse()?, routes)?;
     for client in 0..clients {
         let (address, of) = (server.address(), if client % 2 == 0 { "state" } else { "books" });
-        thread::spawn(move || read_stream(address, of));
+        let is_slow = client % SLOW_EVERY == SLOW_EVERY - 1;
+        thread::spawn(move || read_stream(address, of, is_slow));
     }
-    Ok((tap, server, monitor, decode_times))
+    Ok((tap, server, monitor))
 }
 
-/// Reads a stream until the server ends it.
-fn read_stream(address: SocketAddr, of: &str) {
+/// Reads a stream until the server ends it; a slow client reads nothing of it.
+fn read_stream(address: SocketAddr, of: &str, is_slow: bool) {
     let Ok(mut stream) = TcpStream::connect(address) else { return };
     let request = format!("GET /api/v1/stream?of={of} HTTP/1.1\r\nHost: localhost\r\n\r\n");
     if stream.write_all(request.as_bytes()).is_err() {
         return;
+    }
+    if is_slow {
+        // Longer than a run, and than streams last.
+        thread::sleep(Duration::from_secs(60));
     }
     let mut buffer = vec![0; 1 << 16];
     while stream.read(&mut buffer).is_ok_and(|len| len > 0) {}
@@ -183,8 +197,22 @@ fn send(feed: &Feed, endpoints: [Endpoint; 2]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// CPU time of the receiving thread for each packet, in nanoseconds, and packets received.
-fn run(feed: &Feed, port: u16, clients: Option<usize>) -> Result<(f64, u64), Failure> {
+/// One run.
+struct Spent {
+    /// CPU time of the receiving thread for each packet, in nanoseconds.
+    packet_ns: f64,
+    /// Packets received.
+    packets: u64,
+    /// Packets that the kernel dropped.
+    dropped: u64,
+    /// Messages decoded.
+    messages: u64,
+    /// Resident memory after a quarter of the packets and at the end, in MiB.
+    resident_mib: [u64; 2],
+}
+
+/// Receives the feed with a monitor that so many clients stream, or without one.
+fn run(feed: &Feed, port: u16, clients: Option<usize>) -> Result<Spent, Failure> {
     let endpoints = [
         Endpoint::loopback(Ipv4Addr::new(239, 194, 7, 1), port),
         Endpoint::loopback(Ipv4Addr::new(239, 194, 7, 2), port + 1),
@@ -201,7 +229,7 @@ fn run(feed: &Feed, port: u16, clients: Option<usize>) -> Result<(f64, u64), Fai
     let handler = Handler::new(HandlerOptions { framing, ..Default::default() }, engine, books)?;
     let monitor = clients.map(|clients| monitor(feed, clients)).transpose()?;
     let (tap, _served) = match monitor {
-        Some((tap, server, monitor, times)) => (Some(tap), Some((server, monitor, times))),
+        Some((tap, server, monitor)) => (Some(tap), Some((server, monitor))),
         None => (None, None),
     };
     let open = |endpoint| Receiver::open(endpoint, ReceiverOptions::default());
@@ -212,11 +240,19 @@ fn run(feed: &Feed, port: u16, clients: Option<usize>) -> Result<(f64, u64), Fai
     let mut reception = Reception::new(Wait::Block)?;
     reception.add_channel(Kept(handler), Tapped(tap), inputs)?;
     let stop = Stop::new();
+    // Of both lines together.
+    let quarter = feed.packets.len() as u64 / 2;
+    let mut resident = [0; 2];
     thread::scope(|scope| {
         let sending = scope.spawn(|| send(feed, endpoints));
         let begun_ns = thread_ns()?;
         reception.run(&stop, |reception, moment| {
             let [channel] = reception.channels_mut() else { return };
+            let received: u64 =
+                channel.inputs().map(|(_, receiver)| receiver.counters().packets).sum();
+            if resident[0] == 0 && received > quarter {
+                resident[0] = resident_mib().unwrap_or(0);
+            }
             let socket = |(source, receiver): (Source, &Receiver)| SocketFacts {
                 source,
                 packets: receiver.counters().packets,
@@ -239,23 +275,36 @@ fn run(feed: &Feed, port: u16, clients: Option<usize>) -> Result<(f64, u64), Fai
             tap.publish(moment.now_ns, &Facts { sockets, view: channel.handler.0.view(), events });
         })?;
         let spent_ns = thread_ns()? - begun_ns;
-        let inputs = reception.channels().iter().flat_map(|channel| channel.inputs());
-        let packets: u64 = inputs.map(|(_, receiver)| receiver.counters().packets).sum();
+        resident[1] = resident_mib()?;
         sending.join().map_err(|_| "the sender panicked")??;
-        Ok((spent_ns as f64 / packets as f64, packets))
+        let [channel] = reception.channels() else { return Err("there is one channel".into()) };
+        let counters = channel.inputs().map(|(_, receiver)| receiver.counters());
+        let (packets, dropped) = counters.fold((0, 0), |(packets, dropped), of| {
+            (packets + of.packets, dropped + of.dropped_by_kernel)
+        });
+        let messages = channel.handler.0.view().counters.messages.decoded;
+        let packet_ns = spent_ns as f64 / packets as f64;
+        Ok(Spent { packet_ns, packets, dropped, messages, resident_mib: resident })
     })
 }
 
 fn main() -> Result<(), Failure> {
-    let runs: u16 = std::env::args().nth(1).map_or(Ok(10), |text| text.parse())?;
-    let feed = Feed::new()?;
+    let mut arguments = std::env::args().skip(1);
+    let mut number = |default: u16| arguments.next().map_or(Ok(default), |text| text.parse());
+    let (runs, messages_per_packet, seconds) = (number(10)?, number(1)?, number(3)?);
+    let feed = Feed::new(messages_per_packet.into(), seconds.into())?;
     let setups = [("no monitor", None), ("one client", Some(1)), ("50 clients", Some(50))];
     let mut least = [f64::INFINITY; 3];
     for turn in 0..runs {
         for (at, (name, clients)) in setups.iter().enumerate() {
-            let (ns, packets) = run(&feed, 23_000 + turn * 6 + at as u16 * 2, *clients)?;
-            println!("{name}: {ns:.0} ns a packet, {packets} packets");
-            least[at] = least[at].min(ns);
+            let spent = run(&feed, 23_000 + turn * 6 + at as u16 * 2, *clients)?;
+            let Spent { packet_ns, packets, dropped, messages, resident_mib: [early, late] } =
+                spent;
+            println!(
+                "{name}: {packet_ns:.0} ns a packet, {packets} packets and {dropped} dropped, {messages} messages; \
+                 {early} MiB after a quarter, {late} MiB at the end",
+            );
+            least[at] = least[at].min(packet_ns);
         }
     }
     for (at, (name, _)) in setups.iter().enumerate() {

@@ -15,7 +15,7 @@ export const pill = (status) => `pill ${LEVELS[status] ?? ""}`;
 function line(state) {
   const badge = h("span", { class: "pill" });
   const rate = h("span", { "data-metric": "packets_per_second" });
-  const bytes = h("small");
+  const bytes = h("small", { "data-metric": "bytes_per_second" });
   const chart = h("canvas", { class: "spark", role: "img" });
   const stats = [
     ["packets", "received_packets", (of) => of.received_packets],
@@ -159,19 +159,22 @@ const HOW = { snapshots: "snapshot", replay: "replay", updates: "updates", reset
 function gapRow(channel) {
   return (gap) => {
     const state = h("span", { class: "tag" });
+    const after = h("span", { "data-metric": "filled_after_ms", hidden: true });
     const packets = h("span");
     const row = h(
       "tr",
       { "data-gap": gap.id },
       h("td", { class: "mono" }, format.clock(gap.at_ms)),
-      h("td", { class: "num mono" }, gap.first),
-      h("td", { class: "num" }, format.count(gap.count)),
-      h("td", {}, state),
+      h("td", { class: "num mono", "data-metric": "first" }, gap.first),
+      h("td", { class: "num", "data-metric": "count" }, format.count(gap.count)),
+      h("td", {}, state, " ", after),
       h("td", {}, packets),
     );
     row.update = (gap) => {
       const isFilled = gap.status === "filled";
-      text(state, isFilled ? `filled by ${HOW[gap.filled_by]} after ${format.span(gap.filled_after_ms)}` : gap.status);
+      text(state, isFilled ? `filled by ${HOW[gap.filled_by]} after` : gap.status);
+      text(after, format.span(gap.filled_after_ms));
+      after.hidden = !isFilled;
       className(state, isFilled ? "tag good" : "tag bad");
       keyed(packets, gap.packets.slice(-1), (id) => id, (id) =>
         h("a", { href: `#packets/${encodeURIComponent(channel)}/${id}` }, "packets around it"),
@@ -216,7 +219,9 @@ function events(channel) {
 function channel(app) {
   return (state) => {
     const badge = h("span", { class: "pill", "data-metric": "status" });
-    const note = h("span", { class: "quiet" });
+    const next = h("span", { "data-metric": "next_seq_num" });
+    const note = h("span", { class: "quiet" }, "next number ", next);
+    const replacement = h("span", { class: "tag warn", hidden: true }, "new templates wait for a reset");
     const failure = h("p", { class: "error", role: "alert", hidden: true });
     const exportHistory = async () => {
       failure.hidden = true;
@@ -248,6 +253,8 @@ function channel(app) {
     const times = [
       latency("Kernel to handler", "receive_delay", "receive_buckets", "sky"),
       latency("Decoding a message", "decode_time", "decode_buckets", "purple"),
+      latency("Applying a message to books", "book_time", "book_buckets", "good"),
+      latency("First byte to published", "publish_time", "publish_buckets", "a"),
     ];
     const element = h(
       "article",
@@ -258,6 +265,7 @@ function channel(app) {
         h("h2", {}, state.name),
         badge,
         note,
+        replacement,
         h("span", { class: "push" },
           h("button", { class: "link", type: "button", click: exportHistory }, "Export the last hour"),
         ),
@@ -274,8 +282,8 @@ function channel(app) {
       const history = app.history(state.name);
       text(badge, format.words(state.status));
       className(badge, pill(state.status));
-      const next = state.next_seq_num ? `next number ${state.next_seq_num}` : "no packet yet";
-      text(note, state.is_replacement_waiting ? `${next}; new templates wait for a reset` : next);
+      text(next, state.next_seq_num ?? "–");
+      replacement.hidden = !state.is_replacement_waiting;
       figures.forEach((item) => item.update(state));
       keyed(lines, state.lines, (line) => `${line.feed}${line.line}`, line);
       state.lines.forEach((of, at) => lines.children[at].update(of, app.isNewSecond && history.seconds));
@@ -284,10 +292,8 @@ function channel(app) {
       none.hidden = state.gaps.length > 0;
       ofBooks.update(state.books);
       ofEvents.update(state.events, state.dropped_events);
-      if (app.isNewSecond) {
-        time.update(history.seconds, state.gaps, app.state.at_ms);
-        times.forEach((item) => item.update(state, history.seconds, history.bounds));
-      }
+      if (app.isNewSecond) time.update(history.seconds, state.gaps, app.state.at_ms);
+      for (const item of times) item.update(state, history.seconds, history.bounds, app.isNewSecond);
     };
     return element;
   };

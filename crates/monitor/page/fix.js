@@ -133,6 +133,7 @@ function card(session) {
   const noEvents = h("p", { class: "empty" }, "Nothing has happened yet.");
   const messages = h("div", { class: "messages" });
   const noMessages = h("p", { class: "empty" }, "No message is shown: none came yet, or the session keeps none for the monitor.");
+  const held = h("p", { class: "quiet", hidden: true }, "The list is held while a message is open.");
   let latest = session;
   const acts = ACTS.map((act) => {
     const kind = act[0] === "reset" || act[0] === "numbers" ? "action danger" : "action";
@@ -151,7 +152,7 @@ function card(session) {
     h("div", { class: "columns wide" },
       h("section", { class: "panel" }, h("h3", {}, "Events"), noEvents,
         h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Events" }, events)),
-      h("section", { class: "panel" }, h("h3", {}, "Last messages"), noMessages, messages)));
+      h("section", { class: "panel" }, h("h3", {}, "Last messages"), noMessages, held, messages)));
   element.update = (session) => {
     latest = session;
     text(badge, session.enabled ? WORDS[session.state] : "disabled");
@@ -170,8 +171,11 @@ function card(session) {
     keyed(events.body, session.events, ({ id }) => id, eventRow);
     noEvents.hidden = session.events.length > 0;
     events.hidden = session.events.length === 0;
+    // A list that moves on would take the message away that somebody reads.
+    const isHeld = messages.querySelector("details[open]") !== null;
+    held.hidden = !isHeld;
     // A message sent again has its first number and another time.
-    keyed(messages, session.messages, ({ time, direction, seq_num }) => time + direction + seq_num, messageItem);
+    if (!isHeld) keyed(messages, session.messages, ({ time, direction, seq_num }) => time + direction + seq_num, messageItem);
     noMessages.hidden = session.messages.length > 0;
     for (const button of acts) {
       button.hidden = button.act === "enable" ? session.enabled : button.act === "disable" ? !session.enabled : false;

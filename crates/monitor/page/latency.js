@@ -28,24 +28,27 @@ export function latency(title, name, buckets, hue) {
   const source = h("select", { "aria-label": `${title}: which line` });
   const element = h(
     "section",
-    { class: "panel" },
+    { class: "panel", "data-latency": name },
     h("div", { class: "head" }, h("h3", {}, title), h("span", { class: "push" }, source)),
     h("dl", { class: "stats" }, quantiles, counted),
     bars,
     h("p", { class: "quiet" }, "The last five minutes, a column a second; brighter is more"),
     map,
   );
-  element.update = (channel, seconds, bounds) => {
+  element.update = (channel, seconds, bounds, isNewSecond) => {
     const all = channel.latencies.filter((latency) => latency.name === name);
+    // A process measures only some times.
+    element.hidden = all.length === 0;
     const names = all.map((latency) => latency.line ?? "all");
     if (source.options.length !== names.length) {
       source.replaceChildren(...names.map((line) => h("option", {}, line)));
       source.hidden = names.length < 2;
     }
     const shown = all[Math.max(0, source.selectedIndex)];
-    if (!shown || !bounds.length) return;
+    if (!shown) return;
     for (const item of quantiles) item.set(format.ns(shown[item.member]), shown[item.member]);
     counted.set(format.count(shown.count), shown.count);
+    if (!bounds.length || !isNewSecond) return;
     const labels = bounds.map((bound) => format.ns(bound).replace(/\.0+ /, " ").replace(/(\.\d)0 /, "$1 "));
     const marks = shown.count
       ? [

@@ -12,8 +12,8 @@ const STATS = [
 ];
 
 function line(of) {
-  const rate = h("span");
-  const bytes = h("small");
+  const rate = h("span", { "data-metric": "packets_per_second" });
+  const bytes = h("small", { "data-metric": "bytes_per_second" });
   const stats = STATS.map(([label, member, level]) => Object.assign(figure("stat", label, member), { member, level }));
   const element = h("section", { class: "panel", "data-sent": of.line },
     h("div", { class: "head" }, h("h3", {}, `To line ${of.line}`), h("span", { class: "push quiet mono" }, of.group)),

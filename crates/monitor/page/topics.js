@@ -10,7 +10,8 @@ const FAULTS = { dropped_samples: "bad", stalled_writes: "warn", refused_message
 
 function topicRow(isPublisher) {
   return ({ name }) => {
-    const [samples, rate, matched, backlog] = [h("td", { class: "num", "data-metric": "samples" }), h("td", { class: "num" }), h("td", { class: "num", "data-metric": "matched" }), h("span", { class: "tag" })];
+    const [samples, rate, matched] = ["samples", "samples_per_second", "matched"].map((metric) => h("td", { class: "num", "data-metric": metric }));
+    const backlog = h("span", { class: "tag" });
     const row = h("tr", { "data-topic": name }, h("td", {}, name), samples, rate, matched, isPublisher && h("td", {}, backlog));
     row.update = (topic) => {
       text(samples, format.count(topic.samples));
@@ -34,8 +35,8 @@ const PUBLISHER = [
 
 function publisherPanel({ at }) {
   const badge = h("span", { class: "pill" });
-  const stats = PUBLISHER.map(([label, member, level]) => Object.assign(figure("stat", label, `bus.${member}`), { member, level }));
-  const element = h("section", { class: "panel" }, h("div", { class: "head" }, h("h3", {}, `Publisher ${at + 1}`), badge), h("dl", { class: "stats" }, stats));
+  const stats = PUBLISHER.map(([label, member, level]) => Object.assign(figure("stat", label, member), { member, level }));
+  const element = h("section", { class: "panel", "data-publisher": at }, h("div", { class: "head" }, h("h3", {}, `Publisher ${at + 1}`), badge), h("dl", { class: "stats" }, stats));
   element.update = ({ of }) => {
     const [words, level] = STANDINGS[of.standing] ?? [of.standing, "warn"];
     text(badge, words);

@@ -51,3 +51,16 @@ pub(crate) async fn page() -> Response {
 pub(crate) async fn asset(Path(name): Path<String>) -> Response {
     find(&name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_names_all_modules_so_that_none_waits_for_another() {
+        let (_, _, page) = ASSETS[0];
+        for (name, _, _) in ASSETS.iter().filter(|(_, kind, _)| *kind == SCRIPT) {
+            assert!(page.contains(&format!("\"/assets/{name}\"")), "{name}");
+        }
+    }
+}

@@ -49,6 +49,17 @@ pub struct LineDescription {
     pub delays: Distribution,
 }
 
+/// Times that messages take, each since the start.
+#[derive(Clone, Debug, Default)]
+pub struct MessageTimes {
+    /// To decode a message.
+    pub decode: Distribution,
+    /// To apply a message to the books, if that is measured.
+    pub books: Option<Distribution>,
+    /// From the first byte of a message until its samples are written, if that is measured.
+    pub publish: Option<Distribution>,
+}
+
 /// A channel before its first packet.
 #[derive(Debug)]
 pub struct ChannelDescription {
@@ -60,8 +71,8 @@ pub struct ChannelDescription {
     pub silent_after_ns: u64,
     /// The lines.
     pub lines: Vec<LineDescription>,
-    /// Times to decode a message.
-    pub decode_times: Distribution,
+    /// Times that messages take.
+    pub times: MessageTimes,
     /// How packets are explained.
     pub explaining: Option<Explaining>,
 }
@@ -88,6 +99,8 @@ pub(crate) struct Channel {
     events: VecDeque<EventState>,
     delays: Vec<Watched>,
     decode_times: Watched,
+    book_times: Option<Watched>,
+    publish_times: Option<Watched>,
     pub(crate) history: History,
 }
 
@@ -134,7 +147,9 @@ impl Channel {
         let delays = description.lines.iter().map(|line| Watched::new(line.delays.clone()));
         Self {
             delays: delays.collect(),
-            decode_times: Watched::new(description.decode_times.clone()),
+            decode_times: Watched::new(description.times.decode.clone()),
+            book_times: description.times.books.clone().map(Watched::new),
+            publish_times: description.times.publish.clone().map(Watched::new),
             description,
             wishes,
             receiver,
@@ -262,6 +277,8 @@ impl Channel {
     pub(crate) fn end_second(&mut self, t: u64) {
         self.delays.iter_mut().for_each(Watched::end_second);
         self.decode_times.end_second();
+        let others = self.book_times.iter_mut().chain(&mut self.publish_times);
+        others.for_each(Watched::end_second);
         let (Some(counts), Some(mark)) = (&self.counts, self.marks.back()) else { return };
         let before = self.second_mark.replace(mark.clone()).unwrap_or_default();
         let mut packets = [0; 2];
@@ -276,6 +293,10 @@ impl Channel {
             let _ = delays.add(watched.second());
         }
         let narrow = |times: &_| buckets(times).into_iter().map(|count| count as u32).collect();
+        let of = |watched: &Option<Watched>| watched.as_ref().map(|of| quantiles(of.second()));
+        let narrow_of = |watched: &Option<Watched>| {
+            watched.as_ref().map_or_else(Vec::new, |of| narrow(of.second()))
+        };
         let stale = counts.states.iter().filter(|state| **state != 0).count() as u64;
         let second = Second {
             t,
@@ -291,8 +312,12 @@ impl Channel {
             stale,
             receive_delay: quantiles(&delays),
             decode_time: quantiles(self.decode_times.second()),
+            book_time: of(&self.book_times).unwrap_or_default(),
+            publish_time: of(&self.publish_times).unwrap_or_default(),
             receive_buckets: narrow(&delays),
             decode_buckets: narrow(self.decode_times.second()),
+            book_buckets: narrow_of(&self.book_times),
+            publish_buckets: narrow_of(&self.publish_times),
         };
         self.history.push(second);
     }
@@ -433,7 +458,13 @@ impl Channel {
             let (feed, name) = crate::line_names(line.source);
             of("receive_delay", Some(format!("{feed} {name}")), watched)
         });
-        delays.chain([of("decode_time", None, &self.decode_times)]).collect()
+        let times = [
+            ("decode_time", Some(&self.decode_times)),
+            ("book_time", self.book_times.as_ref()),
+            ("publish_time", self.publish_times.as_ref()),
+        ];
+        let times = times.into_iter().filter_map(|(name, watched)| Some(of(name, None, watched?)));
+        delays.chain(times).collect()
     }
 
     /// Growth a second over the last second that was published.

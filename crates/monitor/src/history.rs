@@ -38,19 +38,23 @@ impl History {
 pub(crate) fn csv(seconds: &[Arc<Second>]) -> String {
     let mut out = String::from(
         "unix_seconds,packets_a,packets_b,lost_a,lost_b,messages,failed_packets,missing_seq_nums,\
-         fresh_books,stale_books,receive_delay_count,receive_delay_p50_ns,receive_delay_p99_ns,\
-         receive_delay_p999_ns,receive_delay_max_ns,decode_time_count,decode_time_p50_ns,\
-         decode_time_p99_ns,decode_time_p999_ns,decode_time_max_ns\n",
+         fresh_books,stale_books",
     );
+    for name in ["receive_delay", "decode_time", "book_time", "publish_time"] {
+        // Writing to a text does not fail.
+        let _ =
+            write!(out, ",{name}_count,{name}_p50_ns,{name}_p99_ns,{name}_p999_ns,{name}_max_ns");
+    }
+    out.push('\n');
     for second in seconds {
         let Second { t, packets: [a, b], lost: [lost_a, lost_b], messages, failed, .. } = &**second;
-        let Second { missing, fresh, stale, receive_delay, decode_time, .. } = &**second;
-        // Writing to a text does not fail.
+        let Second { missing, fresh, stale, .. } = &**second;
         let _ = write!(
             out,
             "{t},{a},{b},{lost_a},{lost_b},{messages},{failed},{missing},{fresh},{stale}"
         );
-        for times in [receive_delay, decode_time] {
+        let Second { receive_delay, decode_time, book_time, publish_time, .. } = &**second;
+        for times in [receive_delay, decode_time, book_time, publish_time] {
             let Quantiles { count, p50_ns, p99_ns, p999_ns, max_ns } = times;
             let _ = write!(out, ",{count},{p50_ns},{p99_ns},{p999_ns},{max_ns}");
         }
@@ -75,8 +79,12 @@ mod tests {
             stale: 6,
             receive_delay: Quantiles { count: 3, ..Quantiles::default() },
             decode_time: Quantiles::default(),
+            book_time: Quantiles { count: 7, ..Quantiles::default() },
+            publish_time: Quantiles::default(),
             receive_buckets: vec![3],
             decode_buckets: Vec::new(),
+            book_buckets: Vec::new(),
+            publish_buckets: Vec::new(),
         }
     }
 
@@ -89,7 +97,10 @@ mod tests {
         assert_eq!(history.seconds(2).len(), 2);
         let csv = csv(&history.seconds(1));
         let lines: Vec<_> = csv.lines().map(|line| line.split(',').count()).collect();
-        assert_eq!(lines, [20, 20], "{csv}");
-        assert!(csv.ends_with("4999,1,2,0,3,4,0,0,5,6,3,0,0,0,0,0,0,0,0,0\n"), "{csv}");
+        assert_eq!(lines, [30, 30], "{csv}");
+        assert!(
+            csv.ends_with("4999,1,2,0,3,4,0,0,5,6,3,0,0,0,0,0,0,0,0,0,7,0,0,0,0,0,0,0,0,0\n"),
+            "{csv}"
+        );
     }
 }

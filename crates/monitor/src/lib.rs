@@ -56,7 +56,7 @@ pub use books::{BestState, BookList, BookState, LevelState, TradeState};
 pub use bus::{
     BusDescription, BusFacts, BusRole, BusState, BusTap, PublisherState, TopicFacts, TopicState,
 };
-pub use channel::{ChannelDescription, LineDescription};
+pub use channel::{ChannelDescription, LineDescription, MessageTimes};
 pub use client::{MonitorTarget, Unanswered};
 pub use explaining::{Explaining, Explanation};
 pub use fleet::{FleetProcess, fleet_routes, read_fleet};

@@ -239,7 +239,8 @@ pub struct Quantiles {
 /// A distribution of times since the start.
 #[derive(Clone, Debug, Serialize)]
 pub struct LatencyState {
-    /// `receive_delay` (kernel to handler) or `decode_time`.
+    /// `receive_delay` (kernel to handler), `decode_time`, `book_time` (applying a message to books) or `publish_time` (from the
+    /// first byte of a message until its samples are written); those that the process measures.
     pub name: &'static str,
     /// The line, such as `incremental a`; `null` if all together.
     pub line: Option<String>,
@@ -273,8 +274,16 @@ pub struct Second {
     pub receive_delay: Quantiles,
     /// Decoding, of this second.
     pub decode_time: Quantiles,
+    /// Applying messages to books, of this second; all 0 if that is not measured.
+    pub book_time: Quantiles,
+    /// From the first byte of a message until its samples are written, of this second; all 0 if that is not measured.
+    pub publish_time: Quantiles,
     /// Counts of `receive_delay` by bucket.
     pub receive_buckets: Vec<u32>,
     /// Counts of `decode_time` by bucket.
     pub decode_buckets: Vec<u32>,
+    /// Counts of `book_time` by bucket; empty if that is not measured.
+    pub book_buckets: Vec<u32>,
+    /// Counts of `publish_time` by bucket; empty if that is not measured.
+    pub publish_buckets: Vec<u32>,
 }

@@ -210,6 +210,11 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         &self.channel.engine
     }
 
+    /// Returns the adapter, which turns messages into market data.
+    pub const fn adapter(&self) -> &A {
+        &self.channel.decoding.adapter
+    }
+
     /// Adds an engine for lost packets that a replay service sends again;
     /// [`poll_lost`](Self::poll_lost) then returns gaps.
     pub fn with_replay(mut self, engine: E) -> Self {

@@ -15,8 +15,8 @@ use tickwire_feed::handler::{
 use tickwire_feed::market::NoBooks;
 use tickwire_host::clock::monotonic_ns;
 use tickwire_monitor::{
-    ChannelDescription, Explaining, Facts, LineDescription, Monitor, MonitorBuilder, SocketFacts,
-    Tap,
+    ChannelDescription, Explaining, Facts, LineDescription, MessageTimes, Monitor, MonitorBuilder,
+    SocketFacts, Tap,
 };
 use tickwire_telemetry::http::{HttpServer, Token};
 use tickwire_telemetry::metrics::{Distribution, Metrics};
@@ -70,7 +70,7 @@ impl Feed {
             epoch_ns: 1_000_000_000_000_000_000,
             silent_after_ns: 3_000_000_000,
             lines: vec![line(Line::A, "239.1.1.1:5000"), line(Line::B, "239.1.1.1:5001")],
-            decode_times: decode_times.clone(),
+            times: MessageTimes { decode: decode_times.clone(), ..MessageTimes::default() },
             explaining: Some(Explaining::new(set, decoding, framing).unwrap()),
         });
         Self { handler, tap, packets: [0; 2], last_ns: [monotonic_ns(); 2], decode_times }

@@ -2,4 +2,5 @@
 
 mod api;
 mod common;
+mod fleet;
 mod hostile;

@@ -12,7 +12,7 @@ use tickwire_telemetry::http::{HttpAddress, HttpServer, HttpTls, Token};
 #[derive(Clone, Debug, clap::Args)]
 pub struct MonitorArgs {
     /// Serve a live view for the browser: the monitor's page and API on this port of the loopback
-    /// interface, or on ADDRESS:PORT. An address outside loopback needs --monitor-token.
+    /// interface, or on ADDRESS:PORT. An address outside loopback needs --monitor-token or --monitor-tls-clients.
     #[arg(long, value_name = "PORT", help_heading = "Monitor")]
     monitor: Option<HttpAddress>,
     /// Answer only requests with the token in this file, which is created if it does not exist. Its holder can read everything;

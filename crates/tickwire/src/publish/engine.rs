@@ -13,6 +13,11 @@ use tickwire_monitor::Tap;
 use tickwire_net::Stop;
 use tickwire_net::clock::monotonic_ns;
 
+/// Name of the times from the first byte of a message until it is decoded.
+pub const DECODE: &str = "decode";
+/// Name of the times from the first byte of a message until its samples are written.
+pub const PUBLISHED: &str = "decode to published";
+
 /// Times at which decoding of the current message began and ended.
 #[derive(Debug)]
 pub struct Times {
@@ -112,9 +117,9 @@ impl Publishing {
     pub fn new(samples: Samples, publisher: Option<Outlets>, times: Rc<Times>) -> Self {
         let mut latencies = Latencies::default();
         let rows = Rows {
-            decode: latencies.add("decode"),
+            decode: latencies.add(DECODE),
             filled: latencies.add("decode to sample"),
-            published: latencies.add("decode to published"),
+            published: latencies.add(PUBLISHED),
         };
         Self {
             samples,

@@ -1,10 +1,10 @@
 //! Metrics of a publisher, for Prometheus and the monitor.
 
-use super::engine::Publishing;
+use super::engine::{DECODE, PUBLISHED, Publishing};
 use crate::distribution::{BusMonitor, DistributionMetrics};
 use tickwire_distribution::TopicSet;
-use tickwire_monitor::{BusFacts, BusRole, MonitorBuilder, TopicFacts};
-use tickwire_telemetry::metrics::{Counter, Distribution, Metrics};
+use tickwire_monitor::{BusFacts, BusRole, MessageTimes, MonitorBuilder, TopicFacts};
+use tickwire_telemetry::metrics::{Counter, Metrics};
 
 /// Counters and distributions of a publisher, beside those of its feed.
 pub struct PublishMetrics {
@@ -45,9 +45,10 @@ impl PublishMetrics {
         &self.all
     }
 
-    /// Decoding times per message.
-    pub fn decode_times(&self) -> Distribution {
-        self.times.of("decode")
+    /// Times to decode and to publish a message.
+    pub fn message_times(&self) -> MessageTimes {
+        let publish = Some(self.times.of(PUBLISHED));
+        MessageTimes { decode: self.times.of(DECODE), books: None, publish }
     }
 
     /// Adds the topics to a monitor.

@@ -116,7 +116,7 @@ fn lines(
             epoch_ns: reception.epoch_ns(),
             silent_after_ns: of.silent_after_ns,
             lines: inputs.iter().map(|input| line(input, &feed)).collect(),
-            decode_times: metrics.decode_times(),
+            times: metrics.message_times(),
             explaining: Some(of.explaining),
         }));
         of.builder

@@ -68,7 +68,11 @@ impl Described {
         }
         let instrument_key = key_tags(&args.instrument_key, &program)
             .map_err(|error| Failure::Usage(error.to_string()))?;
-        let books = BookMaker { choice: args.book_choice(), instrument_key };
+        let books = BookMaker {
+            choice: args.book_choice(),
+            instrument_key,
+            measure_every: args.measure_every,
+        };
         let options = args.options(framing, &sequencing, &books.adapter(&program))?;
         let seq_num = sequencing.field;
         Ok(Self { args, program, options, decoding, books, seq_num, signature })

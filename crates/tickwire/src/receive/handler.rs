@@ -3,7 +3,7 @@
 use super::doubt::FirstPackets;
 use super::showing::Showing;
 use super::sink::Named;
-use super::timed::Timed;
+use super::timed::{Timed, TimedBooks};
 use hdrhistogram::Histogram;
 use std::sync::Arc;
 use tickwire_fast::Program;
@@ -27,12 +27,18 @@ pub struct BookMaker {
     pub choice: BookChoice,
     /// FIX tags of the fields that identify an instrument.
     pub instrument_key: Vec<u32>,
+    /// One message in so many is measured; 0 measures none.
+    pub measure_every: u32,
 }
 
 impl BookMaker {
     /// Creates an adapter for the messages of a program.
     pub fn adapter(&self, program: &Arc<Program>) -> BookAdapter {
         BookAdapter::new(program, self.choice, &self.instrument_key)
+    }
+
+    fn timed(&self, program: &Arc<Program>) -> TimedBooks<BookAdapter> {
+        TimedBooks::new(self.adapter(program), self.measure_every)
     }
 }
 
@@ -53,6 +59,9 @@ pub trait ChannelHandler: PacketHandler<FeedSink> + Send {
     /// Returns the decoding times.
     fn decode_times(&self) -> &Histogram<u64>;
 
+    /// How long applying messages to books takes.
+    fn book_times(&self) -> &Histogram<u64>;
+
     /// Replaces the templates: see [`Handler::replace`].
     fn replace(
         &mut self,
@@ -63,7 +72,7 @@ pub trait ChannelHandler: PacketHandler<FeedSink> + Send {
 
 /// A handler and the function that creates engines for new templates.
 struct Received<E, F> {
-    driven: Driven<Timed<E>, BookAdapter>,
+    driven: Driven<Timed<E>, TimedBooks<BookAdapter>>,
     first_packets: FirstPackets,
     engine: F,
     books: BookMaker,
@@ -85,7 +94,7 @@ where
     F: Fn(&Arc<Program>, &SeqNumField) -> Timed<E> + Send + 'static,
 {
     let first = || engine(program, seq_num);
-    let handler = Handler::new(options, first, books.adapter(program))?;
+    let handler = Handler::new(options, first, books.timed(program))?;
     let driven = match replay {
         Some(replay) => Driven::Replaying(Replaying::new(handler, first(), replay)),
         None => Driven::Alone(handler),
@@ -120,13 +129,17 @@ where
         self.driven.handler().engine().times()
     }
 
+    fn book_times(&self) -> &Histogram<u64> {
+        self.driven.handler().adapter().times()
+    }
+
     fn replace(
         &mut self,
         program: &Arc<Program>,
         sequencing: &Sequencing,
     ) -> Result<Replaced, HandlerConfigError> {
         let engine = || (self.engine)(program, &sequencing.field);
-        let books = self.books.adapter(program);
+        let books = self.books.timed(program);
         let replacement = Replacement::new(engine, books, sequencing.source.clone());
         self.driven.handler_mut().replace(replacement)
     }

@@ -10,14 +10,12 @@ use crate::failure::{Failure, Outcome};
 use std::thread::{self, JoinHandle};
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::handler::Source;
-use tickwire_monitor::MonitorBuilder;
+use tickwire_monitor::{MessageTimes, MonitorBuilder};
 use tickwire_net::log::{DifferingWatch, Logged};
 use tickwire_net::multicast::{Endpoint, Receiver};
 use tickwire_net::process::resident_bytes;
 use tickwire_net::reception::{Channel, Moment, Reception};
-use tickwire_telemetry::metrics::{
-    Distribution, FeedCounts, FeedMetrics, LoopMetrics, Metrics, ReplayMetrics,
-};
+use tickwire_telemetry::metrics::{FeedCounts, FeedMetrics, LoopMetrics, Metrics, ReplayMetrics};
 
 type FeedReception = Reception<Box<dyn ChannelHandler>, FeedSink>;
 type FeedChannel = Channel<Box<dyn ChannelHandler>, FeedSink>;
@@ -40,7 +38,7 @@ struct Watched<'s> {
     /// Thread that checks the framing with the first packets.
     judging: Option<JoinHandle<()>>,
     published: FeedMetrics,
-    decode_times: Distribution,
+    times: MessageTimes,
     replayed: Option<ReplayMetrics>,
 }
 
@@ -104,15 +102,8 @@ impl Session<'_> {
             // The handler's times are those of the monotonic clock.
             let epoch_ns = reception.epoch_ns();
             let tap = monitor.as_mut().map(|monitor| {
-                let Watched { published, decode_times, .. } = &of_channel;
-                monitoring::add_channel(
-                    monitor,
-                    described,
-                    &inputs,
-                    published,
-                    decode_times,
-                    epoch_ns,
-                )
+                let Watched { published, times, .. } = &of_channel;
+                monitoring::add_channel(monitor, described, &inputs, published, times, epoch_ns)
             });
             watched.push(of_channel);
             let sink = self.sink(described, epoch_ns)?.with_tap(tap.transpose()?);
@@ -196,7 +187,7 @@ impl<'s> Watched<'s> {
     ) -> Result<Self, Failure> {
         let label = described.args.label();
         let has_replay = described.args.replay_service()?.is_some();
-        let help = "Time to decode a message, of one message in --measure-every";
+        let help = |what: &str| format!("Time to {what}, of one message in --measure-every");
         let labels: Vec<(&str, &str)> = label.map(|name| ("channel", name)).into_iter().collect();
         Ok(Self {
             described,
@@ -206,7 +197,15 @@ impl<'s> Watched<'s> {
             judging: None,
             replayed: has_replay.then(|| ReplayMetrics::new(metrics, label)),
             published: FeedMetrics::new(metrics, label, sources),
-            decode_times: metrics.distribution("decode_time", help, &labels),
+            times: MessageTimes {
+                decode: metrics.distribution("decode_time", &help("decode a message"), &labels),
+                books: Some(metrics.distribution(
+                    "book_time",
+                    &help("apply a message to the books"),
+                    &labels,
+                )),
+                publish: None,
+            },
         })
     }
 
@@ -253,7 +252,10 @@ impl<'s> Watched<'s> {
             let (inputs, events) = (channel.inputs().collect(), channel.sink.events());
             let handler = channel.handler.view();
             if self.published.times_are_due(now_ns) {
-                self.decode_times.publish(channel.handler.decode_times());
+                self.times.decode.publish(channel.handler.decode_times());
+                if let Some(times) = &self.times.books {
+                    times.publish(channel.handler.book_times());
+                }
             }
             self.published.publish(now_ns, &FeedCounts { inputs, handler, events });
             if let (Some(metrics), Some(replay)) = (&self.replayed, channel.handler.replay()) {

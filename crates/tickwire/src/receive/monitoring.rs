@@ -5,11 +5,12 @@ use super::handler::{ChannelHandler, FeedSink};
 use crate::failure::Failure;
 use tickwire_feed::handler::Source;
 use tickwire_monitor::{
-    ChannelDescription, Explaining, Facts, LineDescription, MonitorBuilder, SocketFacts, Tap,
+    ChannelDescription, Explaining, Facts, LineDescription, MessageTimes, MonitorBuilder,
+    SocketFacts, Tap,
 };
 use tickwire_net::multicast::Receiver;
 use tickwire_net::reception::Channel;
-use tickwire_telemetry::metrics::{Distribution, FeedMetrics};
+use tickwire_telemetry::metrics::FeedMetrics;
 
 type FeedChannel = Channel<Box<dyn ChannelHandler>, FeedSink>;
 
@@ -19,7 +20,7 @@ pub fn add_channel(
     described: &Described,
     inputs: &[(Source, Receiver)],
     metrics: &FeedMetrics,
-    decode_times: &Distribution,
+    times: &MessageTimes,
     epoch_ns: u64,
 ) -> Result<Tap, Failure> {
     let (set, options) = (described.program.set().clone(), &described.options);
@@ -29,7 +30,7 @@ pub fn add_channel(
         epoch_ns,
         silent_after_ns: options.arbiter.silent_after_ns,
         lines: inputs.iter().map(|input| line(input, metrics)).collect(),
-        decode_times: decode_times.clone(),
+        times: times.clone(),
         explaining: Some(explaining.map_err(Failure::Usage)?),
     }))
 }

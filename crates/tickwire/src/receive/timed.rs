@@ -1,7 +1,8 @@
-//! Measurement of decoding times.
+//! Measurement of the times to decode messages and to apply them to books.
 
 use hdrhistogram::Histogram;
 use tickwire_feed::handler::{Decoded, Engine, Packet};
+use tickwire_feed::market::{Adapt, MarketDataError, MarketSink};
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::histogram;
 
@@ -57,10 +58,61 @@ impl<E: Engine> Engine for Timed<E> {
     }
 }
 
+/// An adapter that measures how long one message in N takes to apply to the books, outputs of its events included. A
+/// measurement reads the clock twice, which takes about 50 ns and is included in the result.
+#[derive(Debug)]
+pub struct TimedBooks<A> {
+    inner: A,
+    every: u32,
+    /// Messages until the next measured one.
+    left: u32,
+    times: Histogram<u64>,
+}
+
+impl<A> TimedBooks<A> {
+    /// Wraps `inner` and measures one message in `every`, beginning with the first; 0 measures none.
+    pub fn new(inner: A, every: u32) -> Self {
+        Self { inner, every, left: u32::from(every > 0), times: histogram::latency() }
+    }
+
+    /// The measured times in nanoseconds.
+    pub const fn times(&self) -> &Histogram<u64> {
+        &self.times
+    }
+}
+
+impl<M: ?Sized, A: Adapt<M>> Adapt<M> for TimedBooks<A> {
+    #[inline]
+    fn adapt<S: MarketSink>(
+        &mut self,
+        message: &M,
+        seq_num: u64,
+        sink: &mut S,
+    ) -> Result<(), MarketDataError> {
+        let is_measured = self.left == 1;
+        self.left = if is_measured { self.every } else { self.left.saturating_sub(1) };
+        let before_ns = is_measured.then(monotonic_ns);
+        let adapted = self.inner.adapt(message, seq_num, sink);
+        if let Some(before_ns) = before_ns {
+            histogram::record(&mut self.times, monotonic_ns().saturating_sub(before_ns));
+        }
+        adapted
+    }
+
+    fn has_sending_times(&self) -> bool {
+        self.inner.has_sending_times()
+    }
+
+    fn sending_time(&self, message: &M) -> Option<u64> {
+        self.inner.sending_time(message)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::convert::Infallible;
+    use tickwire_feed::market::{Instrument, InstrumentKey, NoBooks};
 
     struct Bytes;
 
@@ -78,6 +130,23 @@ mod tests {
 
         fn is_unknown_template(error: &Infallible) -> bool {
             match *error {}
+        }
+    }
+
+    struct Nobody;
+
+    impl MarketSink for Nobody {
+        fn instrument(&mut self, _: InstrumentKey<'_>) -> Option<Instrument> {
+            None
+        }
+    }
+
+    #[test]
+    fn books_are_measured_like_messages() {
+        for (every, measured) in [(0, 0), (1, 10), (4, 3), (100, 1)] {
+            let mut timed = TimedBooks::new(NoBooks, every);
+            (0..10).for_each(|seq_num| timed.adapt(&(), seq_num, &mut Nobody).unwrap());
+            assert_eq!(timed.times().len(), measured, "every {every}");
         }
     }
 

@@ -1,0 +1,41 @@
+// Chromium for tests: pages that fail on errors and on requests to other hosts, and a check by axe.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const ARGUMENTS =
+  "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
+
+export const launch = () =>
+  chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ARGUMENTS.split(" ") });
+
+/** Opens a page that collects errors and requests that go anywhere but to `address()` as its `faults`. */
+export async function open(browser, address, options) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 1000 }, colorScheme: "dark", ...options });
+  const page = await context.newPage();
+  page.faults = [];
+  page.on("pageerror", (error) => page.faults.push(error.message));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(address()) && !request.url().startsWith("blob:")) page.faults.push(`asks for ${request.url()}`);
+  });
+  return page;
+}
+
+/** Leaves a screenshot in a directory, if there is one. */
+export const shot = (page, directory, name) => directory && page.screenshot({ path: join(directory, `${name}.png`) });
+
+/** Fails if axe finds anything. */
+export async function isAccessible(page, view) {
+  // The policy of the page lets no script in but its own. The protocol of the browser is not bound by it.
+  const session = await page.context().newCDPSession(page);
+  const evaluate = (expression) => session.send("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
+  await evaluate(axe);
+  const { result } = await evaluate(
+    "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map(({ html, any }) => html.slice(0, 120) + ' ' + (any[0]?.message ?? '')).join(' | ')))",
+  );
+  assert.deepEqual(result.value, [], `${view} is not accessible`);
+}

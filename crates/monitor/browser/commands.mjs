@@ -1,0 +1,170 @@
+// node commands.mjs PROGRAM [DIRECTORY]: tests the views of other commands than `receive` in Chromium: sessions and their administration,
+// topics, lines that are sent to, several processes on one page, and the demo. Leaves screenshots in DIRECTORY.
+
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import * as chromium from "./chromium.mjs";
+import { Processes, freePort, lines, until } from "./feed.mjs";
+import { isAsTheApiSays } from "./shown.mjs";
+
+const [, , program, screenshots] = process.argv;
+if (!program) throw new Error("usage: node commands.mjs PROGRAM [DIRECTORY]");
+
+const browser = await chromium.launch();
+const begun = Date.now();
+const done = (what) => console.log(`${((Date.now() - begun) / 1000).toFixed(1)} s  ${what}`);
+const get = async (address, path) => (await fetch(address + path)).json();
+
+/** Runs a test with processes of its own. */
+async function test(run) {
+  const processes = new Processes(program);
+  try {
+    await run(processes);
+  } catch (error) {
+    for (const child of processes.processes) console.error(child.spawnargs.join(" "), child.text.slice(-1000));
+    throw error;
+  } finally {
+    await processes.close();
+  }
+}
+
+async function open(address, path = "") {
+  const page = await chromium.open(browser, () => address);
+  await page.goto(address + path);
+  return page;
+}
+
+/** Uses a button of a session, and confirms with a token. */
+async function administer(page, label, token) {
+  await page.getByRole("button", { name: label, exact: true }).click();
+  const dialog = page.locator("dialog");
+  await dialog.locator("input[type=password]").fill(token);
+  await dialog.getByRole("button", { name: label, exact: true }).click();
+  return dialog;
+}
+
+async function sessions(processes) {
+  const [port, token] = [await freePort(), processes.file("token")];
+  const server = processes.start(`fix server --port ${port} --store ${processes.file("server")} --monitor ${await freePort()} --admin-token ${token}`);
+  const address = await processes.monitorOf(server);
+  processes.start(`fix client 127.0.0.1:${port} --store ${processes.file("client")} --reliable --orders 100000000 --rate 20`);
+  const session = async () => (await get(address, "/api/v1/state")).fix.sessions[0];
+  await until("orders", async () => (await session())?.counters.received > 30);
+  const page = await open(address, "/#fix");
+  await page.waitForSelector("[data-session] summary");
+  const compared = await isAsTheApiSays(page, 15);
+  await page.locator("summary").first().click();
+  const { messages } = await session();
+  assert.ok(messages.some(({ name }) => ["ExecutionReport", "NewOrderSingle"].includes(name)), "messages are named");
+  assert.ok(await page.locator("td", { hasText: "MsgSeqNum" }).first().isVisible());
+  await page.locator("summary").first().click();
+  done(`FIX: ${compared} numbers on the page are those of the API, and messages open into their fields`);
+
+  const dialog = await administer(page, "Disable", "wrong-token-wrong");
+  await dialog.locator("[role=alert]", { hasText: /token/i }).waitFor();
+  assert.equal((await session()).enabled, true);
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  const right = readFileSync(token, "utf8").trim();
+  await administer(page, "Disable", right);
+  await until("a disabled session", async () => !(await session()).enabled && (await session()).state === "disconnected");
+  await page.locator("[data-session] .pill", { hasText: "disabled" }).waitFor();
+  // The server asks again for what it forgets that it had.
+  const { next_target } = await session();
+  await page.getByRole("button", { name: "Set numbers", exact: true }).click();
+  const numbers = page.locator("dialog");
+  await numbers.getByLabel("Next expected").fill(String(next_target - 5));
+  await numbers.getByRole("button", { name: "Set numbers", exact: true }).click();
+  await until("other numbers", async () => (await session()).next_target === next_target - 5);
+  await administer(page, "Enable", right);
+  await until("resent messages", async () => { const { events, state } = await session(); return state === "logged_on" && events.some(({ kind }) => kind === "gap"); });
+  await page.locator("[data-session] .tag", { hasText: "gap" }).first().waitFor();
+  await page.waitForTimeout(1500);
+  await chromium.isAccessible(page, "FIX");
+  await chromium.shot(page, screenshots, "monitor-fix");
+  assert.deepEqual(page.faults, []);
+  done("FIX: disabled, numbers set, enabled with the right token alone; the resend is on the time line");
+}
+
+async function topics(processes) {
+  const directory = `/dev/shm/tickwire-monitor-test-${process.pid}`;
+  const groups = await lines();
+  const [feed, templates] = [processes.file("f.bin"), processes.file("t.xml")];
+  processes.run(`generate simple -n 200000 -o ${feed} --write-templates ${templates}`);
+  const bus = `--transport shm --shm-directory ${directory}`;
+  const publisher = processes.start(`publish -t ${templates} --reset packet ${groups} ${bus} --no-echo --monitor ${await freePort()} --json -`);
+  const published = await processes.monitorOf(publisher);
+  const subscriber = processes.start(`subscribe ${bus} --no-echo --stay --monitor ${await freePort()} --json -`);
+  const subscribed = await processes.monitorOf(subscriber);
+  const sender = processes.start(`multicast -f ${feed} ${groups} --rate 20 --loss 1,1 --monitor ${await freePort()} --json -`);
+  const sent = await processes.monitorOf(sender);
+
+  const page = await open(published, "/#topics");
+  await until("samples", async () => (await get(subscribed, "/api/v1/state")).bus.topics.some(({ samples }) => samples > 100));
+  await page.waitForSelector("[data-topic] >> text=/[1-9]/");
+  const written = await isAsTheApiSays(page, 12);
+  await chromium.isAccessible(page, "Topics");
+  await chromium.shot(page, screenshots, "monitor-topics");
+  await page.goto(`${published}/#feed`);
+  await page.waitForSelector("[data-line]");
+  const received = await isAsTheApiSays(page, 40);
+  assert.deepEqual(page.faults, []);
+  const reader = await open(subscribed, "/#topics");
+  await reader.waitForSelector("[data-topic] >> text=/[1-9]/");
+  const read = await isAsTheApiSays(reader, 12);
+  const lineCard = await open(sent, "/#feed");
+  await lineCard.waitForSelector("[data-sent]");
+  const lineNumbers = await isAsTheApiSays(lineCard, 14);
+  done(`Topics: ${written} numbers of the publisher, ${received} of its feed, ${read} of the subscriber and ${lineNumbers} of the sender are those of the API`);
+
+  const config = processes.file("processes.toml");
+  const entry = (name, address) => `[[process]]\nname = "${name}"\naddress = "${address.replace("http://", "")}"\n`;
+  writeFileSync(config, entry("publisher", published) + entry("subscriber", subscribed) + entry("sender", sent));
+  const fleet = await processes.monitorOf(processes.start(`monitor --config ${config} --monitor ${await freePort()}`));
+  const all = await open(fleet);
+  await all.locator("[data-process=publisher] .pill", { hasText: "ready" }).waitFor();
+  await chromium.isAccessible(all, "several processes");
+  await chromium.shot(all, screenshots, "monitor-processes");
+  await all.getByRole("link", { name: "publisher" }).click();
+  await all.waitForSelector("[data-line]");
+  const passedOn = await isAsTheApiSays(all, 40);
+  done(`several processes: ${passedOn} numbers of one are those of its API, through the page over all`);
+
+  await processes.end(publisher);
+  await reader.locator(".pill.bad", { hasText: "went without a word" }).waitFor({ timeout: 30_000 });
+  await all.waitForSelector("text=connection lost");
+  await all.goto(fleet);
+  await all.locator("[data-process=publisher] .pill.bad", { hasText: "no answer" }).waitFor();
+  const ready = await fetch(`${fleet}/ready`);
+  assert.equal(ready.status, 503);
+  assert.ok((await ready.json()).reasons.some((reason) => reason.startsWith("publisher: ")));
+  assert.deepEqual([page, reader, lineCard, all].flatMap(({ faults }) => faults), []);
+  done("the publisher is killed: the subscriber's page and the page over all are red, and say why");
+}
+
+async function demo(processes) {
+  const child = processes.start(`demo --monitor ${await freePort()}`);
+  // A debug build takes a while to generate the feed.
+  await until("both addresses", () => child.text.match(/http:\/\/\S+/g)?.length >= 2, 120_000);
+  const [orders, feed] = ["#fix", ""].map((end) => child.text.match(/http:\/\/[^\s/]+\/\S*/g).find((address) => (end ? address.endsWith(end) : !address.includes("#"))));
+  const page = await open(new URL(feed).origin);
+  const channel = async () => (await get(new URL(feed).origin, "/api/v1/state")).channels[0];
+  await until("a gap that a snapshot filled", async () => (await channel())?.gaps.some(({ filled_by }) => filled_by === "snapshots"));
+  await page.waitForSelector("[data-gap]");
+  await isAsTheApiSays(page, 70);
+  for (const [key, ready] of [["2", ".ladder .price"], ["3", "table.explain tbody tr"], ["4", "text=no FIX sessions"], ["5", "text=no topics"], ["1", "[data-line]"]]) {
+    await page.keyboard.press(key);
+    await page.waitForSelector(ready);
+  }
+  const fix = await open(new URL(orders).origin, "/#fix");
+  await fix.waitForSelector("[data-session]");
+  await until("a resend", async () => (await get(new URL(orders).origin, "/api/v1/state")).fix.sessions[0].events.some(({ kind }) => kind === "gap"), 60_000);
+  await isAsTheApiSays(fix, 15);
+  assert.deepEqual([...page.faults, ...fix.faults], []);
+  done("the demo shows every view by keyboard, a gap that a snapshot filled, and a session that asks for messages again");
+}
+
+try {
+  for (const run of [sessions, topics, demo]) await test(run);
+} finally {
+  await browser.close();
+}

@@ -1,0 +1,100 @@
+// Compares what the page shows with what the API says at the same moment.
+
+import assert from "node:assert/strict";
+
+/** How long the page is given to come to a version that the API still has. */
+const PATIENCE_MS = 20_000;
+
+/**
+ * In the page: compares every element with `data-metric` with the member of the state that it names, once page and API are at the same
+ * version of the state. Returns how many were compared, and the differences.
+ */
+async function compare(patience) {
+  const format = await import("/assets/format.js");
+  const process = new URLSearchParams(location.search).get("process");
+  const base = process ? `/p/${encodeURIComponent(process)}` : "";
+  const root = document.getElementById("view");
+
+  const member = (of, path) => path.split(".").reduce((value, name) => value?.[name], of);
+  const sum = (value) => (value && typeof value === "object" ? Object.values(value).reduce((all, count) => all + count, 0) : value);
+  const scope = (element, name) => element.closest(`[data-${name}]`)?.dataset[name];
+
+  /** The value that the state has for an element. */
+  function wanted(state, element) {
+    const path = element.dataset.metric;
+    const channel = state.channels.find(({ name }) => name === scope(element, "channel"));
+    const session = state.fix?.sessions.find(({ name }) => name === scope(element, "session"));
+    const topic = state.bus?.topics.find(({ name }) => name === scope(element, "topic"));
+    const sent = state.sender?.lines.find(({ line }) => line === scope(element, "sent"));
+    const line = channel?.lines.find(({ feed, line }) => `${feed} ${line}` === scope(element, "line"));
+    const gap = channel?.gaps.find(({ id }) => String(id) === scope(element, "gap"));
+    const publisher = state.bus?.publishers[scope(element, "publisher")];
+    if (gap) return member(gap, path);
+    if (line) return member({ ...line, ...line.arbitration }, path);
+    if (path.startsWith("late.")) return member(state.sender, path);
+    if (sent) return member(sent, path);
+    if (topic) return member(topic, path);
+    if (publisher) return member(publisher, path);
+    if (session) return member(session, path.replace("fix.", ""));
+    if (path.startsWith("process.")) return member(state, path);
+    const of = channel ?? state.bus;
+    const [name, quantile] = path.split(".");
+    const latencies = (of?.latencies ?? []).filter((latency) => latency.name === name);
+    if (latencies.length) {
+      const chosen = element.closest("[data-latency]").querySelector("select").selectedIndex;
+      return latencies[Math.max(0, chosen)][quantile];
+    }
+    return channel ? sum(member(channel, path)) : member({ ...state.bus, ...state.bus?.counts }, path.replace("bus.", ""));
+  }
+
+  /** The text that an element has for a value. */
+  function written(path, value, element) {
+    const last = path.split(".").at(-1);
+    if (typeof value === "string") return /^\d+$/.test(value) ? value : format.words(value);
+    if (value == null) return scope(element, "publisher") === undefined ? format.count(value) : "unknown yet";
+    if (last === "bytes_per_second") return `${format.bytes(value)}/s`;
+    if (last.endsWith("_per_second")) return format.rate(value);
+    if (last.endsWith("_ns")) return format.ns(value);
+    if (last === "age_ms") return `${format.span(value)} ago`;
+    if (last.endsWith("_ms") || last.endsWith("after_ms")) return format.span(value);
+    return format.count(value);
+  }
+
+  const at = (version) =>
+    new Promise((resolve) => {
+      const look = () => Number(root.dataset.version) >= version && (observer.disconnect(), resolve());
+      const observer = new MutationObserver(look);
+      observer.observe(root, { attributes: true });
+      setTimeout(() => { observer.disconnect(); resolve(); }, 1000);
+      look();
+    });
+  const end = performance.now() + patience;
+  while (performance.now() < end) {
+    const state = await (await fetch(`${base}/api/v1/state`)).json();
+    await at(state.version);
+    // The page does not show every version.
+    if (Number(root.dataset.version) !== state.version) continue;
+    const elements = [...document.querySelectorAll("[data-metric]")].filter((element) => !element.closest("[hidden]"));
+    const differences = elements.flatMap((element) => {
+      const path = element.dataset.metric;
+      const value = wanted(state, element);
+      const text = written(path, value, element);
+      const where = ["channel", "line", "gap", "session", "topic", "sent", "publisher"].map((name) => scope(element, name)).filter(Boolean).join(" ");
+      if (value === undefined) return [`${where} ${path}: the API has no such member`];
+      // The state of a session has more words on the page than in the API.
+      if (path === "state") return element.textContent.startsWith(text) || element.textContent === "disabled" ? [] : [`${where}: ${element.textContent}, not ${text}`];
+      const isRight = element.textContent === text && (element.dataset.value === undefined || value == null || element.dataset.value === String(value));
+      return isRight ? [] : [`${where} ${path}: "${element.textContent}" (${element.dataset.value}) is shown, "${text}" (${value}) it is`];
+    });
+    return { compared: elements.length, differences };
+  }
+  return { compared: 0, differences: ["page and API were never at the same version"] };
+}
+
+/** Fails unless every number that the page shows is the API's at that moment; returns how many there are. */
+export async function isAsTheApiSays(page, atLeast) {
+  const { compared, differences } = await page.evaluate(compare, PATIENCE_MS);
+  assert.deepEqual(differences, []);
+  assert.ok(compared >= atLeast, `${compared} numbers are shown`);
+  return compared;
+}

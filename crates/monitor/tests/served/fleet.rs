@@ -1,0 +1,97 @@
+//! Several processes on one page.
+
+use std::net::SocketAddr;
+
+use crate::common::{Served, get, get_with, serve};
+use tickwire_monitor::{FleetProcess, MonitorBuilder, MonitorTarget, fleet_routes};
+use tickwire_telemetry::http::{HttpServer, Token};
+
+/// A token that no other test has.
+fn token(name: &str) -> Token {
+    let folder = std::env::temp_dir().join(format!("tickwire-fleet-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let token = Token::of_file(&folder.join("token")).unwrap();
+    std::fs::remove_dir_all(folder).unwrap();
+    token
+}
+
+fn process(name: &str, address: SocketAddr, token: Option<Token>) -> FleetProcess {
+    FleetProcess { name: name.to_owned(), target: MonitorTarget { address, token } }
+}
+
+/// A page over an open process, one with a token, and one that is gone.
+fn fleet(own: Option<Token>) -> (HttpServer, [Served; 2]) {
+    let guarded = token("guarded");
+    let open = serve(MonitorBuilder::new("open", "1"), None);
+    let closed = serve(MonitorBuilder::new("closed", "1"), Some(guarded.clone()));
+    let gone = serve(MonitorBuilder::new("gone", "1"), None).server.address();
+    let processes = vec![
+        process("open", open.server.address(), None),
+        process("closed", closed.server.address(), Some(guarded)),
+        process("gone", gone, None),
+    ];
+    let server = HttpServer::serve("0".parse().unwrap(), fleet_routes(processes, own)).unwrap();
+    (server, [open, closed])
+}
+
+#[test]
+fn each_process_is_shown_and_passed_on() {
+    let (server, served) = fleet(None);
+    let address = server.address();
+    let all = get(address, "/api/v1/processes").json();
+    let of = |index: usize, member: &str| all["processes"][index][member].clone();
+    assert_eq!((of(0, "command"), of(1, "command")), ("open".into(), "closed".into()));
+    assert!(of(2, "error").as_str().unwrap().contains("refused"), "{all:#}");
+    let ready = get(address, "/ready");
+    assert_eq!(ready.status, 503);
+    assert!(ready.body.contains("gone: "), "{}", ready.body);
+    assert_eq!(get(address, "/health").status, 200);
+    // The token of a process is added here, and told to nobody.
+    for name in ["open", "closed"] {
+        let state = get(address, &format!("/p/{name}/api/v1/state"));
+        assert_eq!((state.status, state.json()["process"]["command"].as_str()), (200, Some(name)));
+        assert!(!state.head.contains("authorization"), "{}", state.head);
+    }
+    assert_eq!(get(served[1].server.address(), "/api/v1/state").status, 401);
+    assert_eq!(get(address, "/p/gone/api/v1/state").status, 502);
+    assert_eq!(get(address, "/p/other/api/v1/state").status, 404);
+}
+
+#[test]
+fn only_the_api_of_a_process_is_passed_on() {
+    let (server, _served) = fleet(None);
+    let address = server.address();
+    for path in [
+        "/p/open/",
+        "/p/open/assets/app.js",
+        "/p/open/api/v1/../../assets/app.js",
+        "/p/open/api/v1/%2e%2e/%2e%2e/etc/passwd",
+        "/p/open//evil.example/",
+        "/p/../open/api/v1/state",
+        "/p/open/http://evil.example/api/v1/state",
+    ] {
+        let answer = get(address, path);
+        assert!((400..500).contains(&answer.status), "{path}: {} {}", answer.status, answer.body);
+    }
+    for headers in ["Origin: http://evil.example\r\n", "Sec-Fetch-Site: cross-site\r\n"] {
+        for path in ["/p/open/api/v1/state", "/api/v1/processes"] {
+            assert_eq!(get_with(address, path, headers).status, 403, "{path} {headers}");
+        }
+    }
+}
+
+#[test]
+fn the_page_over_all_has_a_token_of_its_own() {
+    let own = token("own");
+    let (server, _served) = fleet(Some(own.clone()));
+    let address = server.address();
+    let right = format!("Authorization: Bearer {}\r\n", own.expose());
+    let wrong = "Authorization: Bearer 0123456789abcdef0123456789abcdef\r\n";
+    for path in ["/api/v1/processes", "/ready", "/p/closed/api/v1/state", "/p/open/metrics"] {
+        assert_eq!(get(address, path).status, 401, "{path}");
+        assert_eq!(get_with(address, path, wrong).status, 401, "{path}");
+        assert_ne!(get_with(address, path, &right).status, 401, "{path}");
+    }
+    // The viewer's token is not that of the process: it is replaced on the way.
+    assert_eq!(get_with(address, "/p/closed/api/v1/state", &right).status, 200);
+}
