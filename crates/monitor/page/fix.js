@@ -133,7 +133,7 @@ function card(session) {
   const noEvents = h("p", { class: "empty" }, "Nothing has happened yet.");
   const messages = h("div", { class: "messages" });
   const noMessages = h("p", { class: "empty" }, "No message is shown: none came yet, or the session keeps none for the monitor.");
-  const held = h("p", { class: "quiet", hidden: true }, "The list is held while a message is open.");
+  const held = h("p", { class: "quiet", hidden: true }, "The list is held while a message is open or the pointer is over it.");
   let latest = session;
   const acts = ACTS.map((act) => {
     const kind = act[0] === "reset" || act[0] === "numbers" ? "action danger" : "action";
@@ -171,8 +171,8 @@ function card(session) {
     keyed(events.body, session.events, ({ id }) => id, eventRow);
     noEvents.hidden = session.events.length > 0;
     events.hidden = session.events.length === 0;
-    // A list that moves on would take the message away that somebody reads.
-    const isHeld = messages.querySelector("details[open]") !== null;
+    // A list that moves on would take the message away that somebody reads or points at.
+    const isHeld = messages.matches(":hover, :focus-within") || messages.querySelector("details[open]") !== null;
     held.hidden = !isHeld;
     // A message sent again has its first number and another time.
     if (!isHeld) keyed(messages, session.messages, ({ time, direction, seq_num }) => time + direction + seq_num, messageItem);
