@@ -120,6 +120,7 @@ impl Feed {
             messages: RATE * seconds * messages_per_packet as u64,
             messages_per_packet_max: messages_per_packet,
             securities: SECURITIES,
+            framing: Some(Preset::Cme.framing()),
             ..Options::cme(CmeShape::Average)
         };
         let set = TemplateSet::parse(options.feed.templates())?;
@@ -283,6 +284,9 @@ fn run(feed: &Feed, port: u16, clients: Option<usize>) -> Result<Spent, Failure>
             (packets + of.packets, dropped + of.dropped_by_kernel)
         });
         let messages = channel.handler.0.view().counters.messages.decoded;
+        if messages == 0 {
+            return Err("no message was decoded: the feed and its framing do not fit".into());
+        }
         let packet_ns = spent_ns as f64 / packets as f64;
         Ok(Spent { packet_ns, packets, dropped, messages, resident_mib: resident })
     })
