@@ -243,6 +243,7 @@ impl<'m> Record<'m> {
     }
 
     /// Layouts of the fields in template order; their indexes are what [`value`](Self::value) takes.
+    #[inline]
     pub fn layouts(&self) -> &'m [FieldLayout] {
         self.program.fields_of(self.segment)
     }
@@ -258,6 +259,7 @@ impl<'m> Record<'m> {
     }
 
     /// Fields with their values, in template order.
+    #[inline]
     pub fn fields(&self) -> impl Iterator<Item = (&'m FieldLayout, FieldValue<'m>)> + use<'m> {
         let record = *self;
         let views = self.program.views_of(self.segment);
@@ -435,6 +437,7 @@ pub struct Entries<'m> {
 
 impl<'m> Entries<'m> {
     /// Number of entries.
+    #[inline]
     pub fn len(&self) -> usize {
         self.count
     }
@@ -467,6 +470,7 @@ impl<'m> Entries<'m> {
     }
 
     /// All entries in order.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = Record<'m>> + use<'m> {
         let entries = *self;
         (0..entries.count).filter_map(move |index| entries.entry(index))

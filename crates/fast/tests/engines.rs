@@ -4,12 +4,13 @@
 mod support;
 
 use serde_json::{Value as Json, json};
+use std::fmt::Write;
 use std::sync::Arc;
 use support::random;
 use support::{Absent, CORPORA, ENGINES, packets, record_json};
 use tickwire_fast::{
     Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Error,
-    MessageBuilder, Program, ResetPolicy, Step, Visitor,
+    FieldLayout, FieldValue, MessageBuilder, Program, ResetPolicy, Step, TemplateLayout, Visitor,
 };
 use tickwire_testing::Choices;
 
@@ -19,9 +20,44 @@ const COMPILED_EACH: u64 = 20;
 /// What came of a message: its length and values, or its error.
 type Outcome = Result<(usize, Json), Error>;
 
-struct Nobody;
+/// Writes down what a visitor is told.
+struct Told(String);
 
-impl Visitor for Nobody {}
+impl Told {
+    fn note(&mut self, what: std::fmt::Arguments<'_>) {
+        self.0.write_fmt(what).expect("a string");
+    }
+}
+
+impl Visitor for Told {
+    fn begin_message(&mut self, template: &TemplateLayout) {
+        self.note(format_args!("message {}\n", template.name));
+    }
+    fn end_message(&mut self) {
+        self.note(format_args!("end of message\n"));
+    }
+    fn field(&mut self, field: &FieldLayout, value: FieldValue<'_>) {
+        self.note(format_args!("{} {value:?}\n", field.name));
+    }
+    fn begin_group(&mut self, field: &FieldLayout) {
+        self.note(format_args!("group {}\n", field.name));
+    }
+    fn end_group(&mut self, _field: &FieldLayout) {
+        self.note(format_args!("end of group\n"));
+    }
+    fn begin_sequence(&mut self, field: &FieldLayout, count: usize) {
+        self.note(format_args!("sequence {} {count}\n", field.name));
+    }
+    fn begin_entry(&mut self, _field: &FieldLayout, index: usize) {
+        self.note(format_args!("entry {index}\n"));
+    }
+    fn end_entry(&mut self, _field: &FieldLayout) {
+        self.note(format_args!("end of entry\n"));
+    }
+    fn end_sequence(&mut self, _field: &FieldLayout) {
+        self.note(format_args!("end of sequence\n"));
+    }
+}
 
 fn decoded(decoder: &mut Decoder, bytes: &[u8]) -> Outcome {
     let decoded = decoder.decode(bytes)?;
@@ -98,7 +134,15 @@ fn engines_agree(seed: u64) -> usize {
         }
         let way = choices.index(6);
         let lengths: Vec<_> = match way {
-            0 => decoders.iter_mut().map(|decoder| decoder.visit(&bytes, &mut Nobody)).collect(),
+            0 => {
+                let mut told = [const { Told(String::new()) }; ENGINES.len()];
+                let visits = decoders.iter_mut().zip(&mut told);
+                let lengths = visits.map(|(decoder, told)| decoder.visit(&bytes, told)).collect();
+                for other in &told[1..decoders.len()] {
+                    assert_eq!(told[0].0, other.0, "seed {seed}, {bytes:02x?}");
+                }
+                lengths
+            }
             _ => {
                 let decode = if way == 1 { streamed } else { decoded };
                 let outcomes: Vec<_> =

@@ -96,6 +96,7 @@ impl Program {
     }
 
     /// Layouts of all templates, in the order of the set.
+    #[inline]
     pub fn templates(&self) -> &[TemplateLayout] {
         &self.templates
     }
@@ -129,11 +130,13 @@ impl Program {
     }
 
     /// The layout of a segment.
+    #[inline]
     pub fn segment(&self, segment: SegmentRef) -> &Segment {
         &self.segments[segment.index()]
     }
 
     /// The fields of a segment in template order.
+    #[inline]
     pub fn fields_of(&self, segment: SegmentRef) -> &[FieldLayout] {
         let fields = &self.segment(segment).fields;
         &self.fields[fields.start as usize..fields.end as usize]
