@@ -61,7 +61,7 @@ impl<'p> Module<'p> {
                 }
             };
             body = format!(
-                "if state.is_warm::<{entry}, {count}>() {{
+                "if K::HAS_FORMS && state.is_warm::<{entry}, {count}>() {{
                     let saved = state.{save}::<{from}, {len}>();
                     let end = {};
                     if end.is_none() {{ state.{put_back}(&saved); }}
@@ -79,10 +79,9 @@ impl<'p> Module<'p> {
             call(if warm.is_some() { "::<K, Unknown>" } else { "" })
         ));
         let generics = generics(warm.is_some());
-        let flat = self.flat_segment(shape).unwrap_or_default();
         let segment = segment_of(name, &format!("{map}: {map_type}"), map_type, name, &body);
         format!(
-            "{segment}{flat}
+            "{segment}
             {}#[inline(always)]
             fn {function}_fields<'b, {generics}>(mut c: Cursor<'b, K>, {map}: {map_type}, state: &mut {state}, \
              out: &mut {name}, x: &mut Context{}) -> Option<Cursor<'b, K>> {{
@@ -455,7 +454,7 @@ impl<'p> Decoding<'_, '_, 'p> {
     /// The question whether all entries of a segment are assigned, if it has a form for that.
     fn is_warm(&self, child: &Shape<'p>) -> Option<String> {
         let (first, count) = self.scene.module.warm_entries(child)?;
-        Some(format!("state.is_warm::<{first}, {count}>()"))
+        Some(format!("K::HAS_FORMS && state.is_warm::<{first}, {count}>()"))
     }
 
     fn sequence(&self, member: &Member<'p>) -> String {
@@ -513,7 +512,7 @@ impl<'p> Decoding<'_, '_, 'p> {
         };
         let one_by_one = format!(
             "let mut entries = {iterate};
-            if is_fresh && let {one} = entries.next() {{
+            if K::HAS_FORMS && is_fresh && let {one} = entries.next() {{
                 state.mark_assigned::<{first}, {count}>();
                 c = {};
                 x.check_end(&c)?;

@@ -13,7 +13,7 @@ impl<'p> Module<'p> {
         let mut text = String::new();
         text.push_str(
             "#[allow(unused_imports)]
-             use tickwire_fast::rt::{self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh, Kernel, LaneKind, LaneSegment, LaneValues, \
+             use tickwire_fast::rt::{self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind, LaneSegment, LaneValues, \
              Outgoing, Output, Past, Reference, Segment, Slot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max};
              #[allow(unused_imports)]
              use tickwire_fast::{Decimal, Error, FieldValue, Record};\n",
@@ -135,12 +135,8 @@ impl<'p> Module<'p> {
             .zip(idents)
             .map(|(shape, ident)| {
                 let map = if wide { "start" } else { "map" };
-                let decode = match self.flat_fields(shape) {
-                    Some(_) => "decode_flat",
-                    None => "decode",
-                };
                 format!(
-                    "match c.{decode}::<{name}>({map}, state, &mut messages.{ident}, x) {{
+                    "match c.decode::<{name}>({map}, state, &mut messages.{ident}, x) {{
                         Some(c) => Ok((c, Message::{name}(&messages.{ident}))),
                         None => Err(messages),
                     }}",

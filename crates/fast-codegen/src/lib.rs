@@ -41,7 +41,6 @@ mod decode;
 mod encode;
 mod error;
 mod facts;
-mod flat;
 mod integer;
 mod lanes;
 mod module;

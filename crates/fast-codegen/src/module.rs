@@ -46,7 +46,7 @@ pub(crate) struct Module<'p> {
 }
 
 /// Names of types that generated structs may not have.
-const TAKEN_TYPES: [&str; 49] = [
+const TAKEN_TYPES: [&str; 48] = [
     "Bits",
     "Box",
     "Charset",
@@ -63,7 +63,6 @@ const TAKEN_TYPES: [&str; 49] = [
     "Err",
     "Error",
     "FieldValue",
-    "FlatSegment",
     "Fresh",
     "K",
     "Kernel",
@@ -145,7 +144,6 @@ impl<'p> Module<'p> {
             module.roots.push(module.shapes.len() - 1);
         }
         projection.check()?;
-        module.words = module.words.max(module.flat_words());
         module.laned = module.find_laned();
         match module.roots.is_empty() {
             true => Err(GenerateError::NoTemplateId),

@@ -3,14 +3,14 @@
 // Signature of the template set: 39c5f8b6d8442b52851bb4f1b4ee87752123910208c364d9ced7bcf39743961f
 
 tickwire_fast::module_version!(
-    1,
+    2,
     "tickwire templates generate crates/fast-generated/templates/cme_like.xml -o crates/fast-generated/src/cme_like.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
-    Kernel, LaneKind, LaneSegment, LaneValues, Outgoing, Output, Past, Reference,
-    Segment, Slot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
+    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
+    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -1321,13 +1321,13 @@ fn decode_md_inc_refresh81_fields<'b, K: Kernel>(
             c = end;
         } else {
             let mut entries = entries.iter_mut();
-            if is_fresh && let Some(entry) = entries.next() {
+            if K::HAS_FORMS && is_fresh && let Some(entry) = entries.next() {
                 state.mark_assigned::<0, 8>();
                 c = decode_md_inc_refresh81_md_entries::<K, Fresh>(c, state, entry, x)?;
                 x.check_end(&c)?;
             }
             for entry in entries {
-                c = if state.is_warm::<0, 8>() {
+                c = if K::HAS_FORMS && state.is_warm::<0, 8>() {
                     decode_md_inc_refresh81_md_entries::<K, Warm>(c, state, entry, x)?
                 } else {
                     c.decode::<MdIncRefresh81MdEntries>((), state, entry, x)?
@@ -1639,13 +1639,13 @@ fn decode_md_inc_refresh84_fields<'b, K: Kernel>(
             c = end;
         } else {
             let mut entries = entries.iter_mut();
-            if is_fresh && let Some(entry) = entries.next() {
+            if K::HAS_FORMS && is_fresh && let Some(entry) = entries.next() {
                 state.mark_assigned::<8, 7>();
                 c = decode_md_inc_refresh84_md_entries::<K, Fresh>(c, state, entry, x)?;
                 x.check_end(&c)?;
             }
             for entry in entries {
-                c = if state.is_warm::<8, 7>() {
+                c = if K::HAS_FORMS && state.is_warm::<8, 7>() {
                     decode_md_inc_refresh84_md_entries::<K, Warm>(c, state, entry, x)?
                 } else {
                     c.decode::<MdIncRefresh84MdEntries>((), state, entry, x)?
@@ -2029,13 +2029,13 @@ fn decode_md_inc_refresh109_fields<'b, K: Kernel>(
             c = end;
         } else {
             let mut entries = entries.iter_mut();
-            if is_fresh && let Some(entry) = entries.next() {
+            if K::HAS_FORMS && is_fresh && let Some(entry) = entries.next() {
                 state.mark_assigned::<15, 8>();
                 c = decode_md_inc_refresh109_md_entries::<K, Fresh>(c, state, entry, x)?;
                 x.check_end(&c)?;
             }
             for entry in entries {
-                c = if state.is_warm::<15, 8>() {
+                c = if K::HAS_FORMS && state.is_warm::<15, 8>() {
                     decode_md_inc_refresh109_md_entries::<K, Warm>(c, state, entry, x)?
                 } else {
                     c.decode::<MdIncRefresh109MdEntries>((), state, entry, x)?

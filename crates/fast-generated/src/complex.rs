@@ -3,14 +3,14 @@
 // Signature of the template set: a416b1b19bb813e5d6b63142c6a77df0d3f028bbde9f53109520e800ac929117
 
 tickwire_fast::module_version!(
-    1,
+    2,
     "tickwire templates generate crates/fast-generated/templates/complex.xml -o crates/fast-generated/src/complex.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
-    Kernel, LaneKind, LaneSegment, LaneValues, Outgoing, Output, Past, Reference,
-    Segment, Slot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
+    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
+    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -1015,13 +1015,13 @@ fn decode_market_data_fields<'b, K: Kernel>(
             c = end;
         } else {
             let mut entries = entries.iter_mut();
-            if is_fresh && let Some(entry) = entries.next() {
+            if K::HAS_FORMS && is_fresh && let Some(entry) = entries.next() {
                 state.mark_assigned::<0, 8>();
                 c = decode_market_data_md_entries::<K, Fresh>(c, state, entry, x)?;
                 x.check_end(&c)?;
             }
             for entry in entries {
-                c = if state.is_warm::<0, 8>() {
+                c = if K::HAS_FORMS && state.is_warm::<0, 8>() {
                     decode_market_data_md_entries::<K, Warm>(c, state, entry, x)?
                 } else {
                     c.decode::<MarketDataMdEntries>((), state, entry, x)?

@@ -3,14 +3,14 @@
 // Signature of the template set: b032cc71f8598bcda887917e5d3d56567aef583262e9ac91632bb17072a69ca6
 
 tickwire_fast::module_version!(
-    1,
+    2,
     "tickwire templates generate crates/exchange/templates/asts.xml -o crates/fast-generated/src/exchange_asts.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
-    Kernel, LaneKind, LaneSegment, LaneValues, Outgoing, Output, Past, Reference,
-    Segment, Slot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
+    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
+    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -1557,7 +1557,7 @@ fn decode_orders_fields<'b, K: Kernel>(
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
         for entry in out.md_entries.prepare(count, &mut x.growth)? {
-            c = if state.is_warm::<0, 9>() {
+            c = if K::HAS_FORMS && state.is_warm::<0, 9>() {
                 decode_orders_md_entries::<K, Warm>(c, state, entry, x)?
             } else {
                 c.decode::<OrdersMdEntries>((), state, entry, x)?
@@ -1781,7 +1781,7 @@ fn decode_statistics_fields<'b, K: Kernel>(
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
         for entry in out.md_entries.prepare(count, &mut x.growth)? {
-            c = if state.is_warm::<0, 14>() {
+            c = if K::HAS_FORMS && state.is_warm::<0, 14>() {
                 decode_statistics_md_entries::<K, Warm>(c, state, entry, x)?
             } else {
                 c.decode::<StatisticsMdEntries>((), state, entry, x)?

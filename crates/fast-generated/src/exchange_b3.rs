@@ -3,14 +3,14 @@
 // Signature of the template set: efa93ab7244b728b937db310e8f0c1beac20750f21c772b837b884fd76a31ef6
 
 tickwire_fast::module_version!(
-    1,
+    2,
     "tickwire templates generate crates/exchange/templates/b3.xml -o crates/fast-generated/src/exchange_b3.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
-    Kernel, LaneKind, LaneSegment, LaneValues, Outgoing, Output, Past, Reference,
-    Segment, Slot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
+    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
+    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -1341,7 +1341,7 @@ fn decode_incremental_refresh_fields<'b, K: Kernel>(
             c = end;
         } else {
             let mut entries = entries.iter_mut();
-            if is_fresh && let Some(entry) = entries.next() {
+            if K::HAS_FORMS && is_fresh && let Some(entry) = entries.next() {
                 state.mark_assigned::<0, 10>();
                 c = decode_incremental_refresh_md_entries::<
                     K,
@@ -1350,7 +1350,7 @@ fn decode_incremental_refresh_fields<'b, K: Kernel>(
                 x.check_end(&c)?;
             }
             for entry in entries {
-                c = if state.is_warm::<0, 10>() {
+                c = if K::HAS_FORMS && state.is_warm::<0, 10>() {
                     decode_incremental_refresh_md_entries::<K, Warm>(c, state, entry, x)?
                 } else {
                     c.decode::<IncrementalRefreshMdEntries>((), state, entry, x)?

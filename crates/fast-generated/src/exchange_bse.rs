@@ -3,14 +3,14 @@
 // Signature of the template set: 7b7bf0add8cabbcbb08ceb002a36f2e5daa6ebebd662a001b4f964c77c79bde6
 
 tickwire_fast::module_version!(
-    1,
+    2,
     "tickwire templates generate crates/exchange/templates/bse.xml -o crates/fast-generated/src/exchange_bse.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
-    Kernel, LaneKind, LaneSegment, LaneValues, Outgoing, Output, Past, Reference,
-    Segment, Slot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
+    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
+    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -1295,7 +1295,7 @@ impl Segment for DepthIncrementalMdIncGrp {
         if map & 0x6000000 != 0 {
             rt::seldom();
             if map & (1 << 26) != 0 {
-                c = if state.is_warm::<11, 3>() {
+                c = if K::HAS_FORMS && state.is_warm::<11, 3>() {
                     decode_depth_incremental_md_inc_grp_trade_entry_grp::<
                         K,
                         Warm,
@@ -1582,7 +1582,7 @@ impl Segment for DepthSnapshotMdSshGrp {
             present0 &= !0x8;
         }
         if map & (1 << 29) != 0 {
-            c = if state.is_warm::<20, 3>() {
+            c = if K::HAS_FORMS && state.is_warm::<20, 3>() {
                 decode_depth_snapshot_md_ssh_grp_trade_statistics_grp::<
                     K,
                     Warm,
@@ -1757,7 +1757,7 @@ impl Segment for InstrumentStateChange {
         out: &mut InstrumentStateChange,
         x: &mut Context,
     ) -> Option<Cursor<'b, K>> {
-        if state.is_warm::<0, 24>() {
+        if K::HAS_FORMS && state.is_warm::<0, 24>() {
             let saved = state.save_words::<0, 27>();
             let end = decode_instrument_state_change_fields::<
                 K,

@@ -3,14 +3,14 @@
 // Signature of the template set: dfcd8072bf27724f1b649e8bbfa4fde43644577d90b5c7d52ce67cb42449bdf9
 
 tickwire_fast::module_version!(
-    1,
+    2,
     "tickwire templates generate crates/exchange/templates/cme.xml -o crates/fast-generated/src/exchange_cme.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
-    Kernel, LaneKind, LaneSegment, LaneValues, Outgoing, Output, Past, Reference,
-    Segment, Slot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
+    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
+    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -1055,7 +1055,7 @@ fn decode_md_incremental_refresh_fields<'b, K: Kernel>(
             c = end;
         } else {
             let mut entries = entries.iter_mut();
-            if is_fresh && let Some(entry) = entries.next() {
+            if K::HAS_FORMS && is_fresh && let Some(entry) = entries.next() {
                 state.mark_assigned::<0, 8>();
                 c = decode_md_incremental_refresh_md_entries::<
                     K,
@@ -1064,7 +1064,7 @@ fn decode_md_incremental_refresh_fields<'b, K: Kernel>(
                 x.check_end(&c)?;
             }
             for entry in entries {
-                c = if state.is_warm::<0, 8>() {
+                c = if K::HAS_FORMS && state.is_warm::<0, 8>() {
                     decode_md_incremental_refresh_md_entries::<
                         K,
                         Warm,
@@ -1364,7 +1364,7 @@ fn decode_md_snapshot_full_refresh_fields<'b, K: Kernel>(
             c = end;
         } else {
             let mut entries = entries.iter_mut();
-            if is_fresh && let Some(entry) = entries.next() {
+            if K::HAS_FORMS && is_fresh && let Some(entry) = entries.next() {
                 state.mark_assigned::<9, 5>();
                 c = decode_md_snapshot_full_refresh_md_entries::<
                     K,
@@ -1373,7 +1373,7 @@ fn decode_md_snapshot_full_refresh_fields<'b, K: Kernel>(
                 x.check_end(&c)?;
             }
             for entry in entries {
-                c = if state.is_warm::<9, 5>() {
+                c = if K::HAS_FORMS && state.is_warm::<9, 5>() {
                     decode_md_snapshot_full_refresh_md_entries::<
                         K,
                         Warm,

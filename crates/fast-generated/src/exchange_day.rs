@@ -3,14 +3,14 @@
 // Signature of the template set: fb251c80fbe1564aba2dadcdd49da5abf9df66b0790d5ba66f3ca48a709205ad
 
 tickwire_fast::module_version!(
-    1,
+    2,
     "tickwire templates generate crates/exchange/templates/day.xml -o crates/fast-generated/src/exchange_day.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
-    Kernel, LaneKind, LaneSegment, LaneValues, Outgoing, Output, Past, Reference,
-    Segment, Slot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
+    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
+    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -1494,7 +1494,7 @@ fn decode_md_incremental_refresh_fields<'b, K: Kernel>(
             c = end;
         } else {
             let mut entries = entries.iter_mut();
-            if is_fresh && let Some(entry) = entries.next() {
+            if K::HAS_FORMS && is_fresh && let Some(entry) = entries.next() {
                 state.mark_assigned::<0, 11>();
                 c = decode_md_incremental_refresh_md_entries::<
                     K,
@@ -1503,7 +1503,7 @@ fn decode_md_incremental_refresh_fields<'b, K: Kernel>(
                 x.check_end(&c)?;
             }
             for entry in entries {
-                c = if state.is_warm::<0, 11>() {
+                c = if K::HAS_FORMS && state.is_warm::<0, 11>() {
                     decode_md_incremental_refresh_md_entries::<
                         K,
                         Warm,
@@ -1813,7 +1813,7 @@ fn decode_md_snapshot_full_refresh_fields<'b, K: Kernel>(
             c = end;
         } else {
             let mut entries = entries.iter_mut();
-            if is_fresh && let Some(entry) = entries.next() {
+            if K::HAS_FORMS && is_fresh && let Some(entry) = entries.next() {
                 state.mark_assigned::<11, 6>();
                 c = decode_md_snapshot_full_refresh_md_entries::<
                     K,
@@ -1822,7 +1822,7 @@ fn decode_md_snapshot_full_refresh_fields<'b, K: Kernel>(
                 x.check_end(&c)?;
             }
             for entry in entries {
-                c = if state.is_warm::<11, 6>() {
+                c = if K::HAS_FORMS && state.is_warm::<11, 6>() {
                     decode_md_snapshot_full_refresh_md_entries::<
                         K,
                         Warm,

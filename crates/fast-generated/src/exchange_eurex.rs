@@ -3,14 +3,14 @@
 // Signature of the template set: a2eb2c6c23e42b0c3fa6c857485d9c7481e6c28b58f83c6d7d1f37e636b90244
 
 tickwire_fast::module_version!(
-    1,
+    2,
     "tickwire templates generate crates/exchange/templates/eurex.xml -o crates/fast-generated/src/exchange_eurex.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
-    Kernel, LaneKind, LaneSegment, LaneValues, Outgoing, Output, Past, Reference,
-    Segment, Slot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
+    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
+    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -1475,7 +1475,7 @@ impl Segment for ProductSnapshotTickRulesTicks {
         if let Some(count) = count {
             let count = x.begin_sequence_of_bytes(count, &c)?;
             for entry in out.tick_users.prepare(count, &mut x.growth)? {
-                c = if state.is_warm::<19, 1>() {
+                c = if K::HAS_FORMS && state.is_warm::<19, 1>() {
                     decode_product_snapshot_tick_rules_ticks_tick_users::<
                         K,
                         Warm,
@@ -1693,7 +1693,7 @@ fn decode_product_snapshot_fields<'b, K: Kernel>(
         let count = x.begin_sequence_of_bytes(count, &c)?;
         let entries = out.market_segment_relations.prepare(count, &mut x.growth)?;
         let mut entries = entries.iter_mut();
-        if is_fresh && let Some(entry) = entries.next() {
+        if K::HAS_FORMS && is_fresh && let Some(entry) = entries.next() {
             state.mark_assigned::<9, 2>();
             c = decode_product_snapshot_market_segment_relations::<
                 K,
@@ -1702,7 +1702,7 @@ fn decode_product_snapshot_fields<'b, K: Kernel>(
             x.check_end(&c)?;
         }
         for entry in entries {
-            c = if state.is_warm::<9, 2>() {
+            c = if K::HAS_FORMS && state.is_warm::<9, 2>() {
                 decode_product_snapshot_market_segment_relations::<
                     K,
                     Warm,
@@ -2112,7 +2112,7 @@ impl Segment for InstrumentSnapshotMarketSegments {
         if let Some(count) = count {
             let count = x.begin_sequence_of_bytes(count, &c)?;
             for entry in out.instrument_rules.prepare(count, &mut x.growth)? {
-                c = if state.is_warm::<44, 1>() {
+                c = if K::HAS_FORMS && state.is_warm::<44, 1>() {
                     decode_instrument_snapshot_market_segments_instrument_rules::<
                         K,
                         Warm,
@@ -2341,7 +2341,7 @@ fn decode_instrument_snapshot_fields<'b, K: Kernel>(
         };
         let count = x.begin_sequence_of_bytes(count, &c)?;
         for entry in out.security_alt_i_ds.prepare(count, &mut x.growth)? {
-            c = if state.is_warm::<26, 2>() {
+            c = if K::HAS_FORMS && state.is_warm::<26, 2>() {
                 decode_instrument_snapshot_security_alt_i_ds::<
                     K,
                     Warm,
@@ -2355,7 +2355,7 @@ fn decode_instrument_snapshot_fields<'b, K: Kernel>(
     if map & 0x3000000 != 0 {
         rt::seldom();
         if map & (1 << 25) != 0 {
-            c = if state.is_warm::<28, 6>() {
+            c = if K::HAS_FORMS && state.is_warm::<28, 6>() {
                 decode_instrument_snapshot_derivative::<
                     K,
                     Warm,
@@ -2369,7 +2369,7 @@ fn decode_instrument_snapshot_fields<'b, K: Kernel>(
             present0 &= !0x4;
         }
         if map & (1 << 24) != 0 {
-            c = if state.is_warm::<34, 3>() {
+            c = if K::HAS_FORMS && state.is_warm::<34, 3>() {
                 decode_instrument_snapshot_bond::<K, Warm>(c, state, &mut out.bond, x)?
             } else {
                 c.decode::<InstrumentSnapshotBond>((), state, &mut out.bond, x)?
@@ -2435,7 +2435,7 @@ fn decode_instrument_snapshot_fields<'b, K: Kernel>(
         present0 &= !0x80;
     }
     {
-        c = if state.is_warm::<41, 1>() {
+        c = if K::HAS_FORMS && state.is_warm::<41, 1>() {
             decode_instrument_snapshot_settlement_info::<
                 K,
                 Warm,
@@ -2458,7 +2458,7 @@ fn decode_instrument_snapshot_fields<'b, K: Kernel>(
     if let Some(count) = count {
         let count = x.begin_sequence_of_bytes(count, &c)?;
         for entry in out.legs.prepare(count, &mut x.growth)? {
-            c = if state.is_warm::<45, 4>() {
+            c = if K::HAS_FORMS && state.is_warm::<45, 4>() {
                 decode_instrument_snapshot_legs::<K, Warm>(c, state, entry, x)?
             } else {
                 c.decode::<InstrumentSnapshotLegs>((), state, entry, x)?

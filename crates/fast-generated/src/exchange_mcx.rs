@@ -3,14 +3,14 @@
 // Signature of the template set: b0e36a7beed3af3fceac6d635d9e46574992adf06afcda7c96a0e1033793a876
 
 tickwire_fast::module_version!(
-    1,
+    2,
     "tickwire templates generate crates/exchange/templates/mcx.xml -o crates/fast-generated/src/exchange_mcx.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
-    Kernel, LaneKind, LaneSegment, LaneValues, Outgoing, Output, Past, Reference,
-    Segment, Slot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
+    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
+    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -824,7 +824,7 @@ impl Segment for DepthIncrementalMdIncGrp {
         if map & 0x3800000 != 0 {
             rt::seldom();
             if map & (1 << 25) != 0 {
-                c = if state.is_warm::<9, 4>() {
+                c = if K::HAS_FORMS && state.is_warm::<9, 4>() {
                     decode_depth_incremental_md_inc_grp_trade_entry_grp::<
                         K,
                         Warm,

@@ -3,14 +3,14 @@
 // Signature of the template set: b72e479e243ecde7042e47e7161b8e33787306625a4419fba411d94d44b01563
 
 tickwire_fast::module_version!(
-    1,
+    2,
     "tickwire templates generate crates/exchange/templates/szse.xml -o crates/fast-generated/src/exchange_szse.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
-    Kernel, LaneKind, LaneSegment, LaneValues, Outgoing, Output, Past, Reference,
-    Segment, Slot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
+    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
+    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -616,7 +616,7 @@ impl Segment for Order {
         out: &mut Order,
         x: &mut Context,
     ) -> Option<Cursor<'b, K>> {
-        if state.is_warm::<1, 7>() {
+        if K::HAS_FORMS && state.is_warm::<1, 7>() {
             let saved = state.save_words::<1, 7>();
             let end = decode_order_fields::<K, Warm>(c, map, state, out, x);
             if end.is_none() {
@@ -720,7 +720,7 @@ impl Segment for Trade {
         out: &mut Trade,
         x: &mut Context,
     ) -> Option<Cursor<'b, K>> {
-        if state.is_warm::<1, 7>() {
+        if K::HAS_FORMS && state.is_warm::<1, 7>() {
             let saved = state.save_words::<1, 7>();
             let end = decode_trade_fields::<K, Warm>(c, map, state, out, x);
             if end.is_none() {

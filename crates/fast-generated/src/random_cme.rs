@@ -3,14 +3,14 @@
 // Signature of the template set: bf9ae8cd5fa2c08653bef37c4258f2ef373946da5197b6d2621a25baddef1a61
 
 tickwire_fast::module_version!(
-    1,
+    2,
     "tickwire templates generate crates/exchange/templates/random-cme.xml -o crates/fast-generated/src/random_cme.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
-    Kernel, LaneKind, LaneSegment, LaneValues, Outgoing, Output, Past, Reference,
-    Segment, Slot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
+    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
+    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -815,13 +815,13 @@ fn decode_market_data_fields<'b, K: Kernel>(
             c = end;
         } else {
             let mut entries = entries.iter_mut();
-            if is_fresh && let Some(entry) = entries.next() {
+            if K::HAS_FORMS && is_fresh && let Some(entry) = entries.next() {
                 state.mark_assigned::<0, 8>();
                 c = decode_market_data_md_entries::<K, Fresh>(c, state, entry, x)?;
                 x.check_end(&c)?;
             }
             for entry in entries {
-                c = if state.is_warm::<0, 8>() {
+                c = if K::HAS_FORMS && state.is_warm::<0, 8>() {
                     decode_market_data_md_entries::<K, Warm>(c, state, entry, x)?
                 } else {
                     c.decode::<MarketDataMdEntries>((), state, entry, x)?

@@ -3,14 +3,14 @@
 // Signature of the template set: 93df57639d48e477555b10b2ca8081ae273d6019f4eb9d35c24b84d43286d380
 
 tickwire_fast::module_version!(
-    1,
+    2,
     "tickwire templates generate crates/exchange/templates/simple.xml -o crates/fast-generated/src/simple.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
-    Kernel, LaneKind, LaneSegment, LaneValues, Outgoing, Output, Past, Reference,
-    Segment, Slot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
+    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
+    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -297,7 +297,7 @@ const SLOT_SECURITY_ID: Slot = Slot::new(6, 6);
 const SLOT_SECURITY_TYPE: Slot = Slot::new(7, 7);
 const SLOT_SESSION_ID: Slot = Slot::new(8, 8);
 const SLOT_SIDE: Slot = Slot::new(9, 9);
-type State = rt::State<16, 10, 0>;
+type State = rt::State<10, 10, 0>;
 #[inline(always)]
 fn decode_message<'b, 'm, K: Kernel>(
     c: Cursor<'b, K>,
@@ -315,7 +315,7 @@ fn decode_message<'b, 'm, K: Kernel>(
             Some(1) if x.is_enabled(0) => {
                 state.set_last_template(0);
                 messages.current = 0;
-                match c.decode_flat::<Quote>(map, state, &mut messages.quote, x) {
+                match c.decode::<Quote>(map, state, &mut messages.quote, x) {
                     Some(c) => Ok((c, Message::Quote(&messages.quote))),
                     None => Err(messages),
                 }
@@ -323,7 +323,7 @@ fn decode_message<'b, 'm, K: Kernel>(
             Some(2) if x.is_enabled(1) => {
                 state.set_last_template(1);
                 messages.current = 1;
-                match c.decode_flat::<New>(map, state, &mut messages.new, x) {
+                match c.decode::<New>(map, state, &mut messages.new, x) {
                     Some(c) => Ok((c, Message::New(&messages.new))),
                     None => Err(messages),
                 }
@@ -331,7 +331,7 @@ fn decode_message<'b, 'm, K: Kernel>(
             Some(3) if x.is_enabled(2) => {
                 state.set_last_template(2);
                 messages.current = 2;
-                match c.decode_flat::<Change>(map, state, &mut messages.change, x) {
+                match c.decode::<Change>(map, state, &mut messages.change, x) {
                     Some(c) => Ok((c, Message::Change(&messages.change))),
                     None => Err(messages),
                 }
@@ -339,7 +339,7 @@ fn decode_message<'b, 'm, K: Kernel>(
             Some(4) if x.is_enabled(3) => {
                 state.set_last_template(3);
                 messages.current = 3;
-                match c.decode_flat::<Remove>(map, state, &mut messages.remove, x) {
+                match c.decode::<Remove>(map, state, &mut messages.remove, x) {
                     Some(c) => Ok((c, Message::Remove(&messages.remove))),
                     None => Err(messages),
                 }
@@ -359,28 +359,28 @@ fn decode_message<'b, 'm, K: Kernel>(
         match state.last_template() {
             Some(0) => {
                 messages.current = 0;
-                match c.decode_flat::<Quote>(map, state, &mut messages.quote, x) {
+                match c.decode::<Quote>(map, state, &mut messages.quote, x) {
                     Some(c) => Ok((c, Message::Quote(&messages.quote))),
                     None => Err(messages),
                 }
             }
             Some(1) => {
                 messages.current = 1;
-                match c.decode_flat::<New>(map, state, &mut messages.new, x) {
+                match c.decode::<New>(map, state, &mut messages.new, x) {
                     Some(c) => Ok((c, Message::New(&messages.new))),
                     None => Err(messages),
                 }
             }
             Some(2) => {
                 messages.current = 2;
-                match c.decode_flat::<Change>(map, state, &mut messages.change, x) {
+                match c.decode::<Change>(map, state, &mut messages.change, x) {
                     Some(c) => Ok((c, Message::Change(&messages.change))),
                     None => Err(messages),
                 }
             }
             Some(3) => {
                 messages.current = 3;
-                match c.decode_flat::<Remove>(map, state, &mut messages.remove, x) {
+                match c.decode::<Remove>(map, state, &mut messages.remove, x) {
                     Some(c) => Ok((c, Message::Remove(&messages.remove))),
                     None => Err(messages),
                 }
@@ -409,7 +409,7 @@ impl Segment for Quote {
         out: &mut Quote,
         x: &mut Context,
     ) -> Option<Cursor<'b, K>> {
-        if state.is_warm::<0, 9>() {
+        if K::HAS_FORMS && state.is_warm::<0, 9>() {
             let saved = state.save_words::<0, 9>();
             let end = decode_quote_fields::<K, Warm>(c, map, state, out, x);
             if end.is_none() {
@@ -426,43 +426,11 @@ impl Segment for Quote {
         end
     }
 }
-impl FlatSegment for Quote {
-    const FIELDS: &'static rt::Flat = &rt::Flat::starting(SLOT_SEQUENCE_NUMBER)
-        .incremented(SLOT_SEQUENCE_NUMBER, max::U32)
-        .copied(SLOT_TIMESTAMP, max::U32)
-        .copied(SLOT_ORDER_ID, max::U32)
-        .copied(SLOT_VOLUME, max::U32)
-        .copied(SLOT_PRICE, max::U32)
-        .copied(SLOT_EXCHANGE_ID, max::U8)
-        .copied(SLOT_SECURITY_ID, max::U16)
-        .copied(SLOT_SECURITY_TYPE, max::U8)
-        .copied(SLOT_SESSION_ID, max::U8);
-    #[inline(always)]
-    fn is_warm(state: &State) -> bool {
-        state.is_warm::<0, 9>()
-    }
-    #[inline(always)]
-    fn words(state: &mut State) -> Option<&mut rt::LaneWords> {
-        state.words_from(SLOT_SEQUENCE_NUMBER)
-    }
-    #[inline(always)]
-    fn fill(lanes: &[u32; 16], out: &mut Quote) {
-        out.sequence_number = lanes[0];
-        out.timestamp = lanes[1];
-        out.order_id = lanes[2];
-        out.volume = lanes[3];
-        out.price = lanes[4];
-        out.exchange_id = lanes[5] as u8;
-        out.security_id = lanes[6] as u16;
-        out.security_type = lanes[7] as u8;
-        out.session_id = lanes[8] as u8;
-    }
-}
 #[inline(always)]
 fn decode_quote_fields<'b, K: Kernel, P: Past>(
     mut c: Cursor<'b, K>,
     map: u64,
-    state: &mut rt::State<16, 10, 0>,
+    state: &mut rt::State<10, 10, 0>,
     out: &mut Quote,
     x: &mut Context,
 ) -> Option<Cursor<'b, K>> {
@@ -604,7 +572,7 @@ impl Segment for New {
         out: &mut New,
         x: &mut Context,
     ) -> Option<Cursor<'b, K>> {
-        if state.is_warm::<0, 10>() {
+        if K::HAS_FORMS && state.is_warm::<0, 10>() {
             let saved = state.save_words::<0, 10>();
             let end = decode_new_fields::<K, Warm>(c, map, state, out, x);
             if end.is_none() {
@@ -621,45 +589,11 @@ impl Segment for New {
         end
     }
 }
-impl FlatSegment for New {
-    const FIELDS: &'static rt::Flat = &rt::Flat::starting(SLOT_SEQUENCE_NUMBER)
-        .incremented(SLOT_SEQUENCE_NUMBER, max::U32)
-        .copied(SLOT_TIMESTAMP, max::U32)
-        .copied(SLOT_ORDER_ID, max::U32)
-        .copied(SLOT_VOLUME, max::U32)
-        .copied(SLOT_PRICE, max::U32)
-        .copied(SLOT_EXCHANGE_ID, max::U8)
-        .copied(SLOT_SECURITY_ID, max::U16)
-        .copied(SLOT_SECURITY_TYPE, max::U8)
-        .copied(SLOT_SESSION_ID, max::U8)
-        .copied(SLOT_SIDE, max::U8);
-    #[inline(always)]
-    fn is_warm(state: &State) -> bool {
-        state.is_warm::<0, 10>()
-    }
-    #[inline(always)]
-    fn words(state: &mut State) -> Option<&mut rt::LaneWords> {
-        state.words_from(SLOT_SEQUENCE_NUMBER)
-    }
-    #[inline(always)]
-    fn fill(lanes: &[u32; 16], out: &mut New) {
-        out.sequence_number = lanes[0];
-        out.timestamp = lanes[1];
-        out.order_id = lanes[2];
-        out.volume = lanes[3];
-        out.price = lanes[4];
-        out.exchange_id = lanes[5] as u8;
-        out.security_id = lanes[6] as u16;
-        out.security_type = lanes[7] as u8;
-        out.session_id = lanes[8] as u8;
-        out.side = lanes[9] as u8;
-    }
-}
 #[inline(always)]
 fn decode_new_fields<'b, K: Kernel, P: Past>(
     mut c: Cursor<'b, K>,
     map: u64,
-    state: &mut rt::State<16, 10, 0>,
+    state: &mut rt::State<10, 10, 0>,
     out: &mut New,
     x: &mut Context,
 ) -> Option<Cursor<'b, K>> {
@@ -821,7 +755,7 @@ impl Segment for Change {
         out: &mut Change,
         x: &mut Context,
     ) -> Option<Cursor<'b, K>> {
-        if state.is_warm::<0, 10>() {
+        if K::HAS_FORMS && state.is_warm::<0, 10>() {
             let saved = state.save_words::<0, 10>();
             let end = decode_change_fields::<K, Warm>(c, map, state, out, x);
             if end.is_none() {
@@ -838,45 +772,11 @@ impl Segment for Change {
         end
     }
 }
-impl FlatSegment for Change {
-    const FIELDS: &'static rt::Flat = &rt::Flat::starting(SLOT_SEQUENCE_NUMBER)
-        .incremented(SLOT_SEQUENCE_NUMBER, max::U32)
-        .copied(SLOT_TIMESTAMP, max::U32)
-        .copied(SLOT_ORDER_ID, max::U32)
-        .copied(SLOT_VOLUME, max::U32)
-        .copied(SLOT_PRICE, max::U32)
-        .copied(SLOT_EXCHANGE_ID, max::U8)
-        .copied(SLOT_SECURITY_ID, max::U16)
-        .copied(SLOT_SECURITY_TYPE, max::U8)
-        .copied(SLOT_SESSION_ID, max::U8)
-        .copied(SLOT_SIDE, max::U8);
-    #[inline(always)]
-    fn is_warm(state: &State) -> bool {
-        state.is_warm::<0, 10>()
-    }
-    #[inline(always)]
-    fn words(state: &mut State) -> Option<&mut rt::LaneWords> {
-        state.words_from(SLOT_SEQUENCE_NUMBER)
-    }
-    #[inline(always)]
-    fn fill(lanes: &[u32; 16], out: &mut Change) {
-        out.sequence_number = lanes[0];
-        out.timestamp = lanes[1];
-        out.order_id = lanes[2];
-        out.volume = lanes[3];
-        out.price = lanes[4];
-        out.exchange_id = lanes[5] as u8;
-        out.security_id = lanes[6] as u16;
-        out.security_type = lanes[7] as u8;
-        out.session_id = lanes[8] as u8;
-        out.side = lanes[9] as u8;
-    }
-}
 #[inline(always)]
 fn decode_change_fields<'b, K: Kernel, P: Past>(
     mut c: Cursor<'b, K>,
     map: u64,
-    state: &mut rt::State<16, 10, 0>,
+    state: &mut rt::State<10, 10, 0>,
     out: &mut Change,
     x: &mut Context,
 ) -> Option<Cursor<'b, K>> {
@@ -1038,7 +938,7 @@ impl Segment for Remove {
         out: &mut Remove,
         x: &mut Context,
     ) -> Option<Cursor<'b, K>> {
-        if state.is_warm::<0, 10>() {
+        if K::HAS_FORMS && state.is_warm::<0, 10>() {
             let saved = state.save_words::<0, 10>();
             let end = decode_remove_fields::<K, Warm>(c, map, state, out, x);
             if end.is_none() {
@@ -1055,41 +955,11 @@ impl Segment for Remove {
         end
     }
 }
-impl FlatSegment for Remove {
-    const FIELDS: &'static rt::Flat = &rt::Flat::starting(SLOT_SEQUENCE_NUMBER)
-        .incremented(SLOT_SEQUENCE_NUMBER, max::U32)
-        .copied(SLOT_TIMESTAMP, max::U32)
-        .copied(SLOT_ORDER_ID, max::U32)
-        .copied(SLOT_EXCHANGE_ID, max::U8)
-        .copied(SLOT_SECURITY_ID, max::U16)
-        .copied(SLOT_SECURITY_TYPE, max::U8)
-        .copied(SLOT_SESSION_ID, max::U8)
-        .copied(SLOT_SIDE, max::U8);
-    #[inline(always)]
-    fn is_warm(state: &State) -> bool {
-        state.is_warm::<0, 10>()
-    }
-    #[inline(always)]
-    fn words(state: &mut State) -> Option<&mut rt::LaneWords> {
-        state.words_from(SLOT_SEQUENCE_NUMBER)
-    }
-    #[inline(always)]
-    fn fill(lanes: &[u32; 16], out: &mut Remove) {
-        out.sequence_number = lanes[0];
-        out.timestamp = lanes[1];
-        out.order_id = lanes[2];
-        out.exchange_id = lanes[5] as u8;
-        out.security_id = lanes[6] as u16;
-        out.security_type = lanes[7] as u8;
-        out.session_id = lanes[8] as u8;
-        out.side = lanes[9] as u8;
-    }
-}
 #[inline(always)]
 fn decode_remove_fields<'b, K: Kernel, P: Past>(
     mut c: Cursor<'b, K>,
     map: u64,
-    state: &mut rt::State<16, 10, 0>,
+    state: &mut rt::State<10, 10, 0>,
     out: &mut Remove,
     x: &mut Context,
 ) -> Option<Cursor<'b, K>> {
@@ -1251,7 +1121,7 @@ impl Segment for Done {
 fn decode_done_fields<'b, K: Kernel>(
     mut c: Cursor<'b, K>,
     map: u64,
-    state: &mut rt::State<16, 10, 0>,
+    state: &mut rt::State<10, 10, 0>,
     out: &mut Done,
     x: &mut Context,
 ) -> Option<Cursor<'b, K>> {

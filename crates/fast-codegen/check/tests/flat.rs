@@ -1,5 +1,5 @@
-//! Flat templates, which generated decoders read at once where the CPU has vectors, come out as they
-//! do of the dynamic engine.
+//! Templates of nothing but integers that are copied or counted on come out of generated decoders as they do of the dynamic
+//! engine.
 
 #[allow(dead_code)]
 #[path = "../../../fast/tests/support/random.rs"]

@@ -8,8 +8,6 @@
 mod compiled;
 mod decimal;
 mod engine;
-#[cfg(vectors)]
-mod flat;
 mod integer;
 mod lanes;
 mod options;
@@ -328,9 +326,6 @@ impl Decoder {
             0 => self.dictionary.last_template()?,
             _ => self.program.index_of_small(lanes::unsigned_at(bytes, &mut at)?)?,
         };
-        if let Some(len) = self.decode_flat((buffer, bytes.len()), at, index, bits) {
-            return Some(len);
-        }
         let bits = bits << 1;
         let vectors = self.vectors.may_serve(index);
         let compiled = self.vectors.compiled()?;

@@ -2,7 +2,7 @@
 
 pub(super) use super::compiled::Compiled;
 use super::lanes::{self, Place, Progress};
-use super::{Decoder, DecoderOptions, EngineUnderTest};
+use super::{DecoderOptions, EngineUnderTest};
 use crate::dictionary::{Lanes, Word};
 use crate::program::{Program, Run};
 
@@ -12,24 +12,6 @@ pub(crate) enum Wide {}
 
 impl Wide {
     pub(crate) fn detect() -> Option<Self> {
-        None
-    }
-}
-
-/// How vectors do: there are none.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Habit;
-
-impl Decoder {
-    /// Decodes a flat template by vectors: never.
-    #[inline(always)]
-    pub(super) fn decode_flat(
-        &mut self,
-        _packet: (&[u8], usize),
-        _at: usize,
-        _template: u32,
-        _map: u64,
-    ) -> Option<usize> {
         None
     }
 }

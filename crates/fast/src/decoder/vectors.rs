@@ -2,7 +2,6 @@
 //! engine where these decline.
 
 pub(super) use super::compiled::Compiled;
-use super::flat::FlatTemplate;
 use super::lanes::{self, Place, Progress};
 pub(crate) use super::wide::{Filled, Wide};
 use super::{DecoderOptions, EngineUnderTest, TierUp};
@@ -15,7 +14,7 @@ use std::sync::Arc;
 pub(super) struct Vectors {
     pub(super) wide: Option<Wide>,
     compiled: Option<Compiled>,
-    /// Messages that were decoded neither by machine code nor as a flat template, by template.
+    /// Messages that were not decoded by machine code, by template.
     heat: Vec<u32>,
     due: Due,
     habits: Vec<Habit>,
@@ -24,8 +23,6 @@ pub(super) struct Vectors {
     /// Of the code of trees, by template.
     #[cfg(machine_code)]
     habits_of_trees: Vec<Habit>,
-    /// The flat templates.
-    pub(super) flats: Vec<Option<Box<FlatTemplate>>>,
 }
 
 /// When code is made, and of what.
@@ -105,9 +102,6 @@ impl Vectors {
             program.runs.get(sequence.run as usize)?.plan.as_ref()?;
             wide.map(|_| Habit::default())
         };
-        let flat = |quick: &Option<Quick>| {
-            wide.and_then(|_| FlatTemplate::of(program, quick.as_ref()?)).map(Box::new)
-        };
         Self {
             wide,
             compiled: compiled(options, program),
@@ -117,7 +111,6 @@ impl Vectors {
             habits_of_templates: program.quick.iter().map(hands_over).collect(),
             #[cfg(machine_code)]
             habits_of_trees: vec![Habit::default(); program.templates.len()],
-            flats: program.quick.iter().map(flat).collect(),
         }
     }
 
@@ -164,7 +157,7 @@ impl Vectors {
         habit.and_then(Option::as_mut).is_some_and(Habit::is_good)
     }
 
-    /// Messages of a template that were decoded neither by machine code nor as a flat one.
+    /// Messages of a template that were not decoded by machine code.
     #[cfg(all(test, machine_code))]
     pub(super) fn heat_of(&self, template: usize) -> u32 {
         self.heat[template]

@@ -182,14 +182,6 @@ impl Dictionary {
         vectors::keep(wide, run, &mut home.words, lanes);
     }
 
-    /// The words of a home that is live, if these slots of it are all assigned.
-    #[cfg(vectors)]
-    #[inline(always)]
-    pub(crate) fn assigned(&mut self, home: usize, slots: u32) -> Option<&mut Lanes> {
-        let home = self.homes.homes.get_mut(home)?;
-        (home.stamp == self.epoch && slots & !home.assigned == 0).then_some(&mut home.words)
-    }
-
     /// All homes; machine code reads and writes them as they are.
     #[cfg(machine_code)]
     #[inline(always)]

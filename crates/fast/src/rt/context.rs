@@ -6,7 +6,7 @@ use super::kernel::Kernel;
 use super::lanes::Sequences;
 use super::text::{Charset, Text};
 use crate::EngineUnderTest;
-use crate::decoder::vectors::{Habit, Wide};
+use crate::decoder::vectors::Wide;
 use crate::limits::Limits;
 use crate::wire::{Conformance, Findings};
 
@@ -58,16 +58,12 @@ pub struct Context {
     outer_arenas: Vec<Vec<u8>>,
     /// What the storage of messages may still grow by.
     pub growth: Growth,
-    /// The string being put together.
-    pub(super) scratch: Vec<u8>,
     /// By generated template: whether it is the one of the template set in use.
     enabled: Vec<bool>,
     is_all_enabled: bool,
-    /// What reads flat templates, if this CPU has it and the options let it.
+    /// What reads entries that have lanes, if this CPU has it and the options let it.
     pub(super) wide: Option<Wide>,
-    #[cfg_attr(not(vectors), allow(dead_code, reason = "only vectors have one"))]
-    pub(super) flat_habit: Habit,
-    /// What reads entries that have lanes.
+    /// The sequences whose entries have lanes.
     pub(super) sequences: Sequences,
 }
 
@@ -106,7 +102,7 @@ impl Context {
         }
     }
 
-    /// Has flat templates read by vectors where the CPU has them, and the engine is one of those.
+    /// Has entries that have lanes read by vectors where the CPU has them, and the engine is one of those.
     pub(super) fn use_vectors(&mut self, engine: EngineUnderTest) {
         if matches!(engine, EngineUnderTest::Automatic | EngineUnderTest::Vectors) {
             self.wide = Wide::detect();
@@ -223,13 +219,6 @@ impl Context {
         self.obey_reset && !self.is_stream
     }
 
-    /// Whether the message is not part of another.
-    #[cfg(vectors)]
-    #[inline(always)]
-    pub(super) fn is_outermost(&self) -> bool {
-        self.left.depth == DEPTHS
-    }
-
     /// Begins a message of a template that nests `depth` deep.
     #[inline(always)]
     pub fn begin_message(&mut self, depth: u32) -> Option<()> {
@@ -343,13 +332,34 @@ impl Context {
     pub fn text(&mut self, bytes: &[u8]) -> Option<Text> {
         match Text::short(bytes) {
             Some(text) => Some(text),
-            None => self.long_text(bytes),
+            None => self.long_text(bytes, &[]),
         }
     }
 
-    pub(super) fn long_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        self.charge(bytes.len())?;
-        Text::push_within(&mut self.arena, bytes, &mut self.growth)
+    /// A string of the message that is the first `len` of these bytes, more than seven. All are copied, which takes no
+    /// call, and the rest is cut off.
+    #[inline(always)]
+    pub(super) fn front_of(&mut self, bytes: &[u8; 32], len: usize) -> Option<Text> {
+        let start = self.arena.len();
+        self.charge(len)?;
+        if self.arena.capacity() - start < bytes.len() {
+            self.growth.reserve(&mut self.arena, bytes.len())?;
+        }
+        self.arena.extend_from_slice(bytes);
+        self.arena.truncate(start + len);
+        Some(Text::outside(u32::try_from(start).ok()?, len as u32))
+    }
+
+    /// A string of the message that has more than seven bytes: two parts, the second of which may be empty.
+    pub(super) fn long_text(&mut self, front: &[u8], back: &[u8]) -> Option<Text> {
+        let (start, len) = (self.arena.len(), front.len() + back.len());
+        self.charge(len)?;
+        if self.arena.capacity() - start < len {
+            self.growth.reserve(&mut self.arena, len)?;
+        }
+        self.arena.extend_from_slice(front);
+        self.arena.extend_from_slice(back);
+        Some(Text::outside(u32::try_from(start).ok()?, u32::try_from(len).ok()?))
     }
 }
 

@@ -12,10 +12,16 @@
 use super::ahead::{Ahead, WINDOW};
 use super::context::Context;
 use super::kernel::{Kernel, Portable, Segment};
+use super::text::Text;
+use crate::dictionary::INLINE_MAX;
 
 pub(super) const STOP: u8 = 0x80;
 /// The stop bits of four bytes.
 const STOPS: u32 = 0x8080_8080;
+/// The stop bits of eight bytes.
+const WORD_STOPS: u64 = 0x8080_8080_8080_8080;
+/// The stop bits of the seven lowest bytes of a word.
+const TEXT_STOPS: u64 = WORD_STOPS >> 8;
 
 /// A position in a packet. It is handed from function to function by value, in registers.
 #[derive(Clone, Copy, Debug)]
@@ -134,9 +140,6 @@ impl<'b, K: Kernel> Cursor<'b, K> {
 
     #[inline(always)]
     fn varied_up_to(&mut self, max: u64, context: &mut Context) -> Option<u64> {
-        if !K::EXTRACTS {
-            return self.unsigned_up_to(max, context);
-        }
         'long: {
             let Some(window) = self.ahead.window() else { break 'long };
             let first = window.bytes()[0];
@@ -285,7 +288,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
     pub fn map(&mut self, context: &mut Context) -> Option<u64> {
         'long: {
             let Some(window) = self.ahead.window() else { break 'long };
-            let [first, second, third, ..] = *window.bytes();
+            let [first, second, third, fourth, ..] = *window.bytes();
             let bits = u64::from(first) << 57;
             if first & STOP != 0 {
                 self.ahead = window.behind(1);
@@ -296,11 +299,19 @@ impl<'b, K: Kernel> Cursor<'b, K> {
                 self.ahead = window.behind(2);
                 return Some(bits);
             }
-            if second == STOP || third <= STOP {
+            if second == STOP {
                 break 'long;
             }
-            self.ahead = window.behind(3);
-            return Some(bits | u64::from(third & !STOP) << 43);
+            let bits = bits | u64::from(third & !STOP) << 43;
+            if third > STOP {
+                self.ahead = window.behind(3);
+                return Some(bits);
+            }
+            if third == STOP || fourth <= STOP {
+                break 'long;
+            }
+            self.ahead = window.behind(4);
+            return Some(bits | u64::from(fourth & !STOP) << 36);
         }
         seldom();
         self.take_long(long_map(self.ahead.rest(), context))
@@ -342,12 +353,36 @@ impl<'b, K: Kernel> Cursor<'b, K> {
     #[inline(never)]
     pub(super) fn stop_bit_bytes(&mut self, max: usize) -> Option<&'b [u8]> {
         let rest = self.ahead.rest();
-        let last = rest.iter().position(|byte| byte & STOP != 0)?;
+        let last = first_stop(rest)?;
         if last >= max && last > 0 {
             return None;
         }
         self.ahead.skip(last + 1)?;
         rest.get(..=last)
+    }
+
+    /// Whether the next byte is NULL in the place of a nullable ascii string; goes behind it.
+    #[inline(always)]
+    pub(super) fn null_ascii(&mut self) -> bool {
+        let Some(window) = self.ahead.window() else { return false };
+        let is_null = window.bytes()[0] == STOP;
+        if is_null {
+            self.ahead = window.behind(1);
+        }
+        is_null
+    }
+
+    /// An ascii string of eight to 32 characters that does not begin with NUL: the bytes from its first on, and how many
+    /// of them it takes. `None` where there are no 32 bytes.
+    #[inline(always)]
+    pub(super) fn middling_ascii(&mut self, max: usize) -> Option<(&'b [u8; 32], usize)> {
+        let bytes = self.ahead.rest().first_chunk()?;
+        let len = first_stop(bytes)? + 1;
+        if bytes[0] == 0 || len <= INLINE_MAX || len > max {
+            return None;
+        }
+        self.ahead.skip(len)?;
+        Some((bytes, len))
     }
 
     /// The next `len` bytes.
@@ -358,17 +393,30 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         Some(value)
     }
 
-    /// The next byte if it ends an ascii string of one character.
+    /// An ascii string of at most seven characters, the first of which is not NUL. One character has a branch of its
+    /// own, so that the next field does not wait for the length; two to seven are read as one word.
     #[inline(always)]
-    pub(super) fn one_character(&mut self) -> Option<u8> {
+    pub(super) fn short_ascii(&mut self, context: &Context) -> Option<Text> {
         let window = self.ahead.window()?;
         let first = window.bytes()[0];
-        if first <= STOP {
-            seldom();
+        if first > STOP {
+            self.ahead = window.behind(1);
+            return Some(Text::of_ascii(u64::from(first ^ STOP), 1));
+        }
+        seldom();
+        let word = u64::from_le_bytes(*window.bytes().first_chunk()?);
+        // The first character is in the lowest byte. An eighth byte has no place in the word of a text.
+        let stops = word & TEXT_STOPS;
+        if first & !STOP == 0 || stops == 0 {
             return None;
         }
-        self.ahead = window.behind(1);
-        Some(first ^ STOP)
+        let len = stops.trailing_zeros() as usize / 8 + 1;
+        if len > context.string_max {
+            return None;
+        }
+        self.ahead = window.behind(len);
+        // All bits below the stop bit of the last character.
+        Some(Text::of_ascii(word & !stops & (stops - 1), len))
     }
 }
 
@@ -376,6 +424,20 @@ impl<'b, K: Kernel> Cursor<'b, K> {
 #[cold]
 #[inline]
 pub fn seldom() {}
+
+/// The index of the first byte with a stop bit, eight bytes at a step.
+#[inline]
+fn first_stop(bytes: &[u8]) -> Option<usize> {
+    let (words, tail) = bytes.as_chunks();
+    for (index, word) in words.iter().enumerate() {
+        let stops = u64::from_le_bytes(*word) & WORD_STOPS;
+        if stops != 0 {
+            return Some(8 * index + stops.trailing_zeros() as usize / 8);
+        }
+    }
+    let in_tail = tail.iter().position(|byte| byte & STOP != 0)?;
+    Some(8 * words.len() + in_tail)
+}
 
 /// An integer of up to nine bytes, the first of which is not 0.
 #[inline(always)]
@@ -391,6 +453,25 @@ fn wide_unsigned<K: Kernel>(kernel: K, window: &[u8; WINDOW]) -> Option<(u64, us
     }
     seldom();
     (ninth & STOP != 0).then(|| (kernel.joined(word) << 7 | u64::from(ninth & !STOP), 9))
+}
+
+/// A signed integer of up to nine bytes as two's complement.
+#[inline(always)]
+fn wide_signed(window: &[u8; WINDOW]) -> Option<(u64, usize)> {
+    let [.., ninth, _] = *window;
+    let word = u64::from_be_bytes(*window.first_chunk()?);
+    let stops = word & WORD_STOPS;
+    let (groups, len) = if stops != 0 {
+        let len = stops.leading_zeros() as usize / 8 + 1;
+        (Portable.joined(word >> (64 - 8 * len)), len)
+    } else if ninth & STOP != 0 {
+        (Portable.joined(word) << 7 | u64::from(ninth & !STOP), 9)
+    } else {
+        return None;
+    };
+    // The sign is the highest bit of the first group.
+    let shift = 64 - 7 * len;
+    Some((((groups << shift) as i64 >> shift) as u64, len))
 }
 
 /// The number that a nullable signed integer other than NULL stands for.
@@ -411,7 +492,7 @@ pub(super) fn fits_signed<const BITS: u32>(value: i64) -> bool {
 /// `None` if there is no stop bit.
 #[inline(always)]
 fn groups_of<K: Kernel>(kernel: K, word: u64) -> Option<(u64, usize)> {
-    let stops = word & 0x8080_8080_8080_8080;
+    let stops = word & WORD_STOPS;
     if stops == 0 {
         seldom();
         return None;
@@ -457,6 +538,12 @@ fn long_signed(bytes: &[u8], context: &mut Context) -> Long {
     }
     let second = rest.first().copied().unwrap_or_default();
     let overlong = (*first == 0 || *first == 0x7f) && (first ^ second) & 0x40 == 0;
+    if let Some(window) = bytes.first_chunk()
+        && !overlong
+        && let Some((value, len)) = wide_signed(window)
+    {
+        return Long { value, len };
+    }
     for (index, &byte) in rest.iter().enumerate().take(8) {
         value = value << 7 | i64::from(byte & !STOP);
         if byte & STOP != 0 {
@@ -500,7 +587,7 @@ fn long_map(bytes: &[u8], context: &mut Context) -> Long {
             if byte == STOP && index > 0 {
                 context.note_map();
             }
-            return Long { value: bits | 1, len: index + 1 };
+            return Long { value: bits, len: index + 1 };
         }
     }
     NOT_READ

@@ -35,19 +35,20 @@ impl<K: Kernel> Cursor<'_, K> {
 
 impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MASKS, TAGS> {
     /// Makes a decimal the previous value; returns it.
-    #[inline]
+    #[inline(always)]
     pub fn assign_decimal(&mut self, slot: Slot, value: Decimal) -> Decimal {
         self.assign_scaled(slot, value.mantissa, value.exponent);
         value
     }
 
-    #[inline]
+    #[inline(always)]
     fn previous_decimal(&self, slot: Slot) -> Decimal {
         let (mantissa, exponent) = self.scaled(slot);
         Decimal { mantissa, exponent }
     }
 
     /// As [`assign_decimal`](Self::assign_decimal), where NULL leaves the entry empty.
+    #[inline(always)]
     pub fn assign_decimal_or_empty(
         &mut self,
         slot: Slot,
@@ -63,6 +64,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     }
 
     /// A decimal copied: the previous value, or the initial value, which it then becomes.
+    #[inline(always)]
     pub fn copied_decimal(&mut self, slot: Slot, initial: Option<Decimal>) -> Option<Decimal> {
         match self.entry_state(slot) {
             EntryState::Assigned => Some(self.previous_decimal(slot)),
@@ -72,6 +74,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     }
 
     /// As [`copied_decimal`](Self::copied_decimal), of an optional field: `None` is absent.
+    #[inline(always)]
     pub fn copied_decimal_optional(
         &mut self,
         slot: Slot,

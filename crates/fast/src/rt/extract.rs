@@ -43,7 +43,7 @@ fn is_quick() -> bool {
 impl Sealed for Extracting {}
 
 impl Kernel for Extracting {
-    const EXTRACTS: bool = true;
+    const HAS_FORMS: bool = true;
 
     #[inline(always)]
     fn joined(self, bytes: u64) -> u64 {

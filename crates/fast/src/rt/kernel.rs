@@ -7,8 +7,9 @@ use std::fmt::Debug;
 
 /// A CPU that generated code is compiled for. What is decoded is the same for all.
 pub trait Kernel: Copy + Debug + 'static + sealed::Sealed {
-    /// Whether seven-bit groups are put together in one step.
-    const EXTRACTS: bool;
+    /// Whether segments are also compiled for what is known of their entries ([`Past`](super::Past)). That more than doubles
+    /// their code, so it is done for one kernel: the one of current CPUs, where there are two.
+    const HAS_FORMS: bool;
 
     /// The low seven bits of each byte as one number.
     fn joined(self, bytes: u64) -> u64;
@@ -100,10 +101,18 @@ pub(super) mod sealed {
 #[derive(Clone, Copy, Debug)]
 pub struct Portable;
 
+#[cfg(not(vectors))]
+impl Portable {
+    /// There is no other kernel.
+    pub(crate) fn detect() -> Option<Self> {
+        None
+    }
+}
+
 impl sealed::Sealed for Portable {}
 
 impl Kernel for Portable {
-    const EXTRACTS: bool = false;
+    const HAS_FORMS: bool = cfg!(not(vectors));
 
     #[inline(always)]
     fn joined(self, bytes: u64) -> u64 {

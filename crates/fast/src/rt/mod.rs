@@ -18,11 +18,15 @@ mod difference;
 mod encode;
 mod encoder;
 mod entries;
-#[cfg_attr(not(vectors), path = "no_extract.rs")]
+#[cfg(vectors)]
 mod extract;
+/// Where no other kernel is built, the portable one stands for it.
+#[cfg(not(vectors))]
+mod extract {
+    pub(crate) use super::kernel::Portable as Extracting;
+}
 mod facts;
 pub mod fill;
-mod flat;
 mod follow;
 mod growth;
 mod integer;
@@ -59,7 +63,6 @@ pub(crate) use encoder::ROOM_BYTES;
 pub use entries::{Entries, Reference};
 pub(crate) use extract::Extracting;
 pub use facts::{EntryFacts, TemplateFacts, Templates, ValueKind};
-pub use flat::{FIELDS_MIN as FLAT_FIELDS_MIN, Flat, FlatSegment, LANES as FLAT_LANES, LaneWords};
 pub use growth::Growth;
 pub use integer::{add_signed, add_unsigned, next_signed, next_unsigned};
 pub(crate) use kernel::Portable;

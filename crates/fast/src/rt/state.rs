@@ -23,11 +23,6 @@ impl Slot {
         Self { entry, word, text: usize::MAX, tag: usize::MAX }
     }
 
-    /// Where its value is.
-    pub(super) const fn word(self) -> usize {
-        self.word
-    }
-
     /// With a buffer for long strings.
     #[must_use]
     pub const fn with_text(self, text: usize) -> Self {
@@ -250,12 +245,6 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
     pub fn is_warm<const FROM: usize, const LEN: usize>(&self) -> bool {
         let states = self.states.get(FROM..FROM + LEN).and_then(|states| states.first_chunk());
         states == Some(&[is::ASSIGNED; LEN])
-    }
-
-    /// The next words from this entry's on.
-    #[inline(always)]
-    pub fn words_from<const LEN: usize>(&mut self, first: Slot) -> Option<&mut [Word; LEN]> {
-        self.words.get_mut(first.word..)?.first_chunk_mut()
     }
 
     /// Copies the words of entries that are all assigned, `LEN` from word `FROM` on.
@@ -494,11 +483,13 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
     }
 
     /// The previous decimal: mantissa and exponent.
+    #[inline(always)]
     pub(super) fn scaled(&self, slot: Slot) -> (i64, i32) {
         let exponent = u64::from_le_bytes(self.words[slot.word + 1]);
         (self.word(slot) as i64, exponent as i32)
     }
 
+    #[inline(always)]
     pub(super) fn assign_scaled(&mut self, slot: Slot, mantissa: i64, exponent: i32) {
         self.words[slot.word + 1] = i64::from(exponent).to_le_bytes();
         self.assign::<Unknown>(slot, mantissa as u64);

@@ -1,7 +1,7 @@
 //! Strings and byte vectors: short ones in a word, long ones in the message's arena.
 
 use super::context::Context;
-use super::cursor::Cursor;
+use super::cursor::{Cursor, seldom};
 use super::growth::Growth;
 use super::kernel::Kernel;
 use super::lanes::text_word;
@@ -66,10 +66,16 @@ impl Text {
         if let Some(text) = Self::short(bytes) {
             return Some(text);
         }
-        let [a, b, c, d] = u32::try_from(arena.len()).ok()?.to_le_bytes();
-        let [e, f, g, 0] = u32::try_from(bytes.len()).ok()?.to_le_bytes() else { return None };
+        let start = u32::try_from(arena.len()).ok()?;
+        let len = u32::try_from(bytes.len()).ok().filter(|len| len >> 24 == 0)?;
         arena.extend_from_slice(bytes);
-        Some(Self([a, b, c, d, e, f, g, OUTSIDE]))
+        Some(Self::outside(start, len))
+    }
+
+    /// A string of `len` bytes, less than 2^24, at `start` of an arena.
+    #[inline(always)]
+    pub(super) fn outside(start: u32, len: u32) -> Self {
+        Self::from_word(u64::from(start) | u64::from(len) << 32 | LONG)
     }
 
     /// As [`push`](Self::push), where the arena is storage whose growth is bounded.
@@ -96,6 +102,12 @@ impl Text {
     #[inline(always)]
     pub fn is_short_text(self, short: Self) -> bool {
         self.word() == short.word()
+    }
+
+    /// A string of `len` characters, at most seven, whose first is in the lowest byte.
+    #[inline(always)]
+    pub(super) fn of_ascii(characters: u64, len: usize) -> Self {
+        Self::from_word(characters | (len as u64) << 56)
     }
 
     /// A string of at most three characters: these, and in the last byte their number.
@@ -144,29 +156,30 @@ impl<K: Kernel> Cursor<'_, K> {
     /// An ascii string.
     #[inline(always)]
     pub fn ascii(&mut self, context: &mut Context) -> Option<Text> {
-        match self.one_character() {
-            Some(character) => Some(Text([character, 0, 0, 0, 0, 0, 0, 1])),
-            None => {
-                let mut at = self.portable();
-                let text = long_ascii::<false>(&mut at, context)?;
-                *self = at.like(self);
-                text
-            }
+        if let Some(text) = self.short_ascii(context) {
+            return Some(text);
         }
+        seldom();
+        let mut at = self.portable();
+        let text = long_ascii::<false>(&mut at, context)?;
+        *self = at.like(self);
+        text
     }
 
     /// A nullable ascii string; the inner `None` is NULL.
     #[inline(always)]
     pub fn ascii_nullable(&mut self, context: &mut Context) -> Option<Option<Text>> {
-        match self.one_character() {
-            Some(character) => Some(Some(Text([character, 0, 0, 0, 0, 0, 0, 1]))),
-            None => {
-                let mut at = self.portable();
-                let text = long_ascii::<true>(&mut at, context)?;
-                *self = at.like(self);
-                Some(text)
-            }
+        if let Some(text) = self.short_ascii(context) {
+            return Some(Some(text));
         }
+        if self.null_ascii() {
+            return Some(None);
+        }
+        seldom();
+        let mut at = self.portable();
+        let text = long_ascii::<true>(&mut at, context)?;
+        *self = at.like(self);
+        Some(text)
     }
 
     /// A unicode string or byte vector.
@@ -218,24 +231,24 @@ fn long_ascii<const NULLABLE: bool>(
     cursor: &mut Cursor<'_>,
     context: &mut Context,
 ) -> Option<Option<Text>> {
-    let Some(wire) = ascii_on_wire::<NULLABLE>(cursor, context)? else { return Some(None) };
-    if wire.len() <= INLINE_MAX {
-        return Some(Some(ascii_word(wire)));
+    if let Some((bytes, len)) = cursor.middling_ascii(context.string_max) {
+        let text = context.front_of(bytes, len)?;
+        *context.arena.last_mut()? &= !STOP;
+        return Some(Some(text));
     }
-    let text = context.long_text(wire)?;
+    let Some(wire) = ascii_on_wire::<NULLABLE>(cursor, context)? else { return Some(None) };
+    if let Some(Text(mut word)) = Text::short(wire) {
+        // Empty, or begins with NUL.
+        if let Some(last) = wire.len().checked_sub(1) {
+            word[last] &= !STOP;
+        }
+        return Some(Some(Text(word)));
+    }
+    let text = context.long_text(wire, &[])?;
     if let Some(last) = context.arena.last_mut() {
         *last &= !STOP;
     }
     Some(Some(text))
-}
-
-/// Packs a short ascii string as it stands on the wire, stop bit taken off.
-fn ascii_word(wire: &[u8]) -> Text {
-    let mut word = 0u64;
-    for (index, &byte) in wire.iter().enumerate().take(INLINE_MAX) {
-        word |= u64::from(byte & !STOP) << (8 * index);
-    }
-    Text::from_word(word | (wire.len() as u64) << 56)
 }
 
 /// The bytes of an ascii string, its last with the stop bit; the inner `None` is NULL.
@@ -260,32 +273,87 @@ fn ascii_on_wire<'b, const NULLABLE: bool>(
     }
 }
 
-/// A string of the stream, bytes only, for delta and tail; the inner `None` is NULL.
-fn part_on_wire<const NULLABLE: bool>(
-    cursor: &mut Cursor<'_>,
+/// A string of the stream as it stands there, for delta and tail: an ascii string ends with its stop bit. The inner
+/// `None` is NULL.
+#[inline]
+fn part_on_wire<'b, const NULLABLE: bool>(
+    cursor: &mut Cursor<'b>,
     charset: Charset,
     context: &mut Context,
-) -> Option<Option<()>> {
-    let value = if charset == Charset::Ascii {
-        ascii_on_wire::<NULLABLE>(cursor, context)?
-    } else {
-        let len = match NULLABLE {
-            true => cursor.unsigned_nullable::<{ u32::MAX as u64 }>(context)?,
-            false => Some(cursor.unsigned::<{ u32::MAX as u64 }>(context)?),
-        };
-        match len {
-            Some(len) if len > context.string_max as u64 => return None,
-            Some(len) => Some(cursor.raw(len as usize)?),
-            None => None,
-        }
-    };
-    let Some(value) = value else { return Some(None) };
-    context.scratch.clear();
-    context.scratch.extend_from_slice(value);
-    if let (Charset::Ascii, Some(last)) = (charset, context.scratch.last_mut()) {
-        *last &= !STOP;
+) -> Option<Option<&'b [u8]>> {
+    if charset == Charset::Ascii {
+        return ascii_on_wire::<NULLABLE>(cursor, context);
     }
-    Some(Some(()))
+    let len = match NULLABLE {
+        true => cursor.unsigned_nullable::<{ u32::MAX as u64 }>(context)?,
+        false => Some(cursor.unsigned::<{ u32::MAX as u64 }>(context)?),
+    };
+    match len {
+        Some(len) if len > context.string_max as u64 => None,
+        Some(len) => cursor.raw(len as usize).map(Some),
+        None => Some(None),
+    }
+}
+
+/// Up to eight bytes as a word, the first at the bottom.
+#[inline(always)]
+fn word_of(bytes: &[u8]) -> u64 {
+    let len = bytes.len();
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        // Four to eight bytes, where the two halves may overlap.
+        let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+        return u64::from(first) | u64::from(last) << (8 * (len - 4));
+    }
+    match *bytes {
+        [] => 0,
+        [first] => u64::from(first),
+        [first, second] => u64::from(first) | u64::from(second) << 8,
+        [first, second, third, ..] => {
+            u64::from(first) | u64::from(second) << 8 | u64::from(third) << 16
+        }
+    }
+}
+
+/// Two strings, one behind the other.
+#[derive(Clone, Copy)]
+struct SplicedText<'j> {
+    front: &'j [u8],
+    back: &'j [u8],
+    /// Whether the part of the stream, which ends with a stop bit where it is ascii, is the one in front.
+    is_wire_in_front: bool,
+}
+
+impl SplicedText<'_> {
+    /// The string, with a long one in the arena; `None` beyond a limit, or where it is not of its charset.
+    #[inline]
+    fn text(self, charset: Charset, context: &mut Context) -> Option<Text> {
+        let Self { front, back, is_wire_in_front } = self;
+        let len = front.len() + back.len();
+        if len > context.string_max {
+            return None;
+        }
+        let end = if is_wire_in_front { front.len() } else { len };
+        let is_short = len <= INLINE_MAX;
+        let (text, start) = if is_short {
+            // What is behind up to seven bytes is of a length below eight, so the shift is below 64.
+            let word = word_of(front)
+                | if back.is_empty() { 0 } else { word_of(back) << (8 * front.len()) };
+            (Text::from_word(word | (len as u64) << 56), 0)
+        } else {
+            (context.long_text(front, back)?, context.arena.len() - len)
+        };
+        if charset != Charset::Ascii {
+            let bytes = if is_short { text.bytes(&[]) } else { context.arena.get(start..)? };
+            return check(charset, bytes).map(|()| text);
+        }
+        // Takes the stop bit off.
+        let Some(last) = end.checked_sub(1) else { return Some(text) };
+        if is_short {
+            return Some(Text::from_word(text.word() & !(u64::from(STOP) << (8 * last))));
+        }
+        *context.arena.get_mut(start + last)? &= !STOP;
+        Some(text)
+    }
 }
 
 impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MASKS, TAGS> {
@@ -324,7 +392,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         if text.is_short() {
             return Some(text);
         }
-        context.long_text(self.long(slot))
+        context.long_text(self.long(slot), &[])
     }
 
     /// Copy and tail with nothing in the stream, of a mandatory field.
@@ -372,18 +440,6 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         }
         let text = context.text(initial)?;
         Some(Some(self.assign_text::<P>(slot, text, context)))
-    }
-
-    /// The text in the context's scratch as value and previous value.
-    fn keep_text(&mut self, slot: Slot, charset: Charset, context: &mut Context) -> Option<Text> {
-        if context.scratch.len() > context.string_max {
-            return None;
-        }
-        check(charset, &context.scratch)?;
-        let scratch = std::mem::take(&mut context.scratch);
-        let text = context.text(&scratch);
-        context.scratch = scratch;
-        Some(self.assign_text::<Unknown>(slot, text?, context))
     }
 
     /// Delta of a mandatory string.
@@ -460,7 +516,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         context: &mut Context,
     ) -> Option<Text> {
         let subtraction = i32::try_from(subtraction).ok()?;
-        part_on_wire::<false>(cursor, charset, context)?;
+        let wire = part_on_wire::<false>(cursor, charset, context)??;
         let previous = match self.entry_state(slot) {
             EntryState::Assigned => self.previous_bytes(slot),
             EntryState::Undefined => initial,
@@ -469,13 +525,14 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         // A negative length counts from -1 for nothing cut.
         let cut = if subtraction < 0 { !subtraction } else { subtraction } as usize;
         let kept = previous.len().checked_sub(cut)?;
-        match subtraction < 0 {
-            true => context.scratch.extend_from_slice(previous.get(cut..)?),
+        let joined = match subtraction < 0 {
+            true => SplicedText { front: wire, back: previous.get(cut..)?, is_wire_in_front: true },
             false => {
-                context.scratch.splice(..0, previous.get(..kept)?.iter().copied());
+                SplicedText { front: previous.get(..kept)?, back: wire, is_wire_in_front: false }
             }
-        }
-        self.keep_text(slot, charset, context)
+        };
+        let text = joined.text(charset, context)?;
+        Some(self.assign_text::<Unknown>(slot, text, context))
     }
 
     /// Tail of a mandatory string that is in the stream.
@@ -505,8 +562,8 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         cursor: &mut Cursor<'_>,
         context: &mut Context,
     ) -> Option<Text> {
-        part_on_wire::<false>(cursor, charset, context)?;
-        self.join_tail(slot, charset, initial, context)
+        let wire = part_on_wire::<false>(cursor, charset, context)??;
+        self.join_tail(wire, slot, charset, initial, context)
     }
 
     /// Tail of an optional string that is in the stream; the inner `None` is NULL.
@@ -534,15 +591,16 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         cursor: &mut Cursor<'_>,
         context: &mut Context,
     ) -> Option<Option<Text>> {
-        if part_on_wire::<true>(cursor, charset, context)?.is_none() {
+        let Some(wire) = part_on_wire::<true>(cursor, charset, context)? else {
             self.set_empty(slot);
             return Some(None);
-        }
-        self.join_tail(slot, charset, initial, context).map(Some)
+        };
+        self.join_tail(wire, slot, charset, initial, context).map(Some)
     }
 
     fn join_tail(
         &mut self,
+        wire: &[u8],
         slot: Slot,
         charset: Charset,
         initial: &[u8],
@@ -552,8 +610,10 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
             EntryState::Assigned => self.previous_bytes(slot),
             _ => initial,
         };
-        let kept = previous.len().saturating_sub(context.scratch.len());
-        context.scratch.splice(..0, previous.get(..kept)?.iter().copied());
-        self.keep_text(slot, charset, context)
+        let kept = previous.len().saturating_sub(wire.len());
+        let joined =
+            SplicedText { front: previous.get(..kept)?, back: wire, is_wire_in_front: false };
+        let text = joined.text(charset, context)?;
+        Some(self.assign_text::<Unknown>(slot, text, context))
     }
 }

@@ -3,12 +3,12 @@
 /// The version of the generator's output. A module of another version does not compile.
 ///
 /// Raise it, here and in [`module_version!`](crate::module_version), with each change of what the generator writes.
-pub const MODULE_VERSION: u32 = 1;
+pub const MODULE_VERSION: u32 = 2;
 
 /// Stands at the head of each generated module: fails to compile if the module's version is not [`MODULE_VERSION`].
 ///
 /// ```
-/// tickwire_fast::module_version!(1, "tickwire templates generate t.xml -o t.rs");
+/// tickwire_fast::module_version!(2, "tickwire templates generate t.xml -o t.rs");
 /// ```
 ///
 /// ```compile_fail
@@ -17,12 +17,12 @@ pub const MODULE_VERSION: u32 = 1;
 #[doc(hidden)]
 #[macro_export]
 macro_rules! module_version {
-    (1, $command:literal) => {};
+    (2, $command:literal) => {};
     ($version:literal, $command:literal) => {
         ::core::compile_error!(::core::concat!(
             "this module is from version ",
             $version,
-            " of the generator, and this version of tickwire-fast needs version 1: generate again with `",
+            " of the generator, and this version of tickwire-fast needs version 2: generate again with `",
             $command,
             "`, by tickwire-fast-codegen of the version of tickwire-fast"
         ));

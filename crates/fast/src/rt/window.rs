@@ -45,13 +45,6 @@ impl<'b> Ahead<'b> {
         (self.at.as_ptr().cast_const() <= self.fence).then_some(Window(self))
     }
 
-    /// The next 64 bytes; `None` if fewer are left.
-    #[cfg(vectors)]
-    #[inline(always)]
-    pub(super) fn vector(&self) -> Option<&'b [u8; 64]> {
-        self.rest().first_chunk()
-    }
-
     /// All bytes to the end.
     #[inline(always)]
     pub(super) fn rest(&self) -> &'b [u8] {
