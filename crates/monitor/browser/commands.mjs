@@ -148,7 +148,9 @@ async function demo(processes) {
   const [orders, feed] = ["#fix", ""].map((end) => child.text.match(/http:\/\/[^\s/]+\/\S*/g).find((address) => (end ? address.endsWith(end) : !address.includes("#"))));
   const page = await open(new URL(feed).origin);
   const channel = async () => (await get(new URL(feed).origin, "/api/v1/state")).channels[0];
-  await until("a gap that a snapshot filled", async () => (await channel())?.gaps.some(({ filled_by }) => filled_by === "snapshots"));
+  const isRecovered = ({ gaps, books }) => gaps.some(({ status }) => status === "filled") && books.recovered_books > 0;
+  await until("a gap that was filled, and books that became fresh", async () => { const of = await channel(); return of && isRecovered(of); }, 60_000);
+  await until("a stale book", async () => Object.values((await channel()).books.stale).some((count) => count > 0), 60_000);
   await page.waitForSelector("[data-gap]");
   await isAsTheApiSays(page, 70);
   for (const [key, ready] of [["2", ".ladder .price"], ["3", "table.explain tbody tr"], ["4", "text=no FIX sessions"], ["5", "text=no topics"], ["1", "[data-line]"]]) {
@@ -160,7 +162,7 @@ async function demo(processes) {
   await until("a resend", async () => (await get(new URL(orders).origin, "/api/v1/state")).fix.sessions[0].events.some(({ kind }) => kind === "gap"), 60_000);
   await isAsTheApiSays(fix, 15);
   assert.deepEqual([...page.faults, ...fix.faults], []);
-  done("the demo shows every view by keyboard, a gap that a snapshot filled, and a session that asks for messages again");
+  done("the demo shows every view by keyboard, gaps that were filled, a stale book, and a session that asks for messages again");
 }
 
 try {
