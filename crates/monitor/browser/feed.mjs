@@ -73,6 +73,10 @@ export class Processes {
   }
 
   async close() {
+    // Asked to end first: a process that is killed leaves its own children behind.
+    for (const child of this.processes) child.kill("SIGINT");
+    const isOver = ({ exitCode, signalCode }) => exitCode !== null || signalCode !== null;
+    await until("all processes to end", () => this.processes.every(isOver), 5_000).catch(() => {});
     for (const child of this.processes) await this.end(child);
     rmSync(this.directory, { recursive: true, force: true });
   }
