@@ -107,7 +107,7 @@ fn a_summary_counts_by_template() {
     let row = run.out.lines().find(|line| line.starts_with("T ")).unwrap();
     let cells: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(cells, ["T", "1", "2", "2", "16", "4", "8.0", "12"]);
-    assert!(run.out.contains("ns a message"), "{}", run.out);
+    assert!(run.out.contains("ns/message"), "{}", run.out);
 }
 
 #[test]

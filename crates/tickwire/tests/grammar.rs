@@ -70,7 +70,7 @@ fn values_are_read_as_asked_for_and_bytes_that_are_no_number_are_an_error() {
     let other = grammar(&folder, &["run", "words.dsp", "words.bin", "--value", "size=be"]);
     assert!(String::from_utf8_lossy(&other.stderr).contains("there are length, rest"));
     std::fs::write(folder.join("words.bin"), "xyabc").expect("writable");
-    assert!(rest("decimal").1.contains("`length` are not the number"), "{}", rest("decimal").1);
+    assert!(rest("decimal").1.contains("`length` are not a number"), "{}", rest("decimal").1);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_grammar_may_end_where_its_stream_does() {
     let run = grammar(&folder, &["run", "words.dsp", "words.bin", "--stream"]);
     let err = String::from_utf8_lossy(&run.stderr).into_owned();
     assert_eq!(run.status.code(), Some(1), "{err}");
-    assert!(err.contains("ends at offset 1, before the stream"), "{err}");
+    assert!(err.contains("ends at offset 1, before the end of the stream"), "{err}");
 }
 
 fn folder_of_a_short_packet() -> PathBuf {

@@ -119,7 +119,7 @@ fn a_line_that_is_no_message_is_named_with_its_field() {
     let directory = directory("opra_encode_wrong");
     let cases = [
         ("[]", "expected an object"),
-        ("{\"cat\": \"C\", \"frob\": 1}", "\"frob\" is no field"),
+        ("{\"cat\": \"C\", \"frob\": 1}", "\"frob\" is not an OPRA field"),
         ("{\"cat\": \"C\", \"type\": -1, \"text\": \"A\"}", "\"type\": expected a whole number"),
         ("{\"cat\": \"C\", \"text\": 7}", "\"text\": expected a string, found 7"),
         ("{\"cat\": \"zz\"}", ": \"cat\": expected one character, found \"zz\""),
