@@ -202,7 +202,7 @@ mod tests {
     fn securities_are_ranges_and_numbers() {
         let list = |text: &str| text.parse::<SecurityList>();
         assert!(list("5-3").unwrap_err().contains("ends before"));
-        assert!(list("x").unwrap_err().contains("no number"));
+        assert!(list("x").unwrap_err().contains("not a security id"));
         assert!(list("0-4294967295").unwrap_err().contains("more than 10000"));
         assert!(list("1-9000,10001-19000").unwrap_err().contains("more than 10000"));
     }
