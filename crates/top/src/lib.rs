@@ -1,8 +1,18 @@
 //! The monitor's views in a terminal.
 //!
-//! [`run`] asks the JSON API of a process that runs with `--monitor` and draws what it says until the user leaves. [`App`]
-//! is the state of the screen: it takes answers and keys, says what to ask for next, and [draws](App::draw) itself on any
-//! backend.
+//! [`run`] reads the JSON API of a process that runs with `--monitor` and draws its state until the user leaves. [`App`] is
+//! the state of the screen: it takes answers of the API and keys, returns the path to ask for next, and [draws](App::draw)
+//! itself on any backend of ratatui.
+//!
+//! # Examples
+//!
+//! ```
+//! use tickwire_top::{App, Keystroke};
+//!
+//! let mut app = App::new("127.0.0.1:9100".to_owned());
+//! app.press(Keystroke::Character('q'));
+//! assert!(app.is_over());
+//! ```
 #![forbid(unsafe_code)]
 
 mod app;
