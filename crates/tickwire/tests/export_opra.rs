@@ -229,7 +229,7 @@ fn categories_and_columns_are_chosen_and_partitions_made() {
     for (options, told) in [
         ("--template trades", "OPRA has no such category; there are quote (k)"),
         ("--fields price", "no table has that column; there are"),
-        ("--partition strike_month", "no table has that column"),
+        ("--partition strike_month", "no table has this column"),
     ] {
         let export = format!("export --opra {trace} -o {} {options}", d.join("no").display());
         let refused = tickwire(&export);
