@@ -1,6 +1,5 @@
-//! A drop copy: every execution report for a trader is also sent to a watcher's session, and stored
-//! while the watcher is not logged on. Run it with `cargo run -p tickwire-fix-engine --example
-//! fix_drop_copy`.
+//! A drop copy: every execution report for a trader is also sent to a watcher's session, and stored while the watcher
+//! is not logged on. Run it with `cargo run -p tickwire-fix-engine --example fix_drop_copy`.
 
 use std::error::Error;
 use std::time::Duration;
@@ -13,8 +12,7 @@ use tickwire_fix_session::{
     BeginString, Config, Delivery, Head, MemoryStore, Now, Role, SendError, SessionId,
 };
 
-/// A venue that fills every order, and the copies of its reports that are still to be sent to the
-/// watcher.
+/// A venue that fills every order, and the copies of its reports not yet sent to the watcher.
 #[derive(Default)]
 struct Venue {
     watcher: Option<SessionKey>,
@@ -62,8 +60,7 @@ fn config(role: Role, sender: &str, target: &str) -> Config {
     Config::new(role, SessionId::new(BeginString::Fix44, sender, target))
 }
 
-/// Fills a trader's orders before the watcher logs on. Returns the reports that the watcher
-/// receives.
+/// Fills a trader's orders before the watcher logs on. Returns the watcher's reports.
 pub(crate) fn copies(orders: usize) -> Result<Vec<String>, Box<dyn Error>> {
     let store = || Box::new(MemoryStore::new());
     let mut venue = Engine::new(EngineOptions::default(), Venue::default())?;

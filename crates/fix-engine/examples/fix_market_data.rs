@@ -1,6 +1,5 @@
-//! A market data client, and a venue that answers it with a snapshot and an update. Prints the
-//! action of updates, and side, price and size of each entry. Run it with `cargo run -p
-//! tickwire-fix-engine --example fix_market_data`.
+//! A market data client, and a venue that answers it with a snapshot and an update. Prints the action of updates, and
+//! side, price and size of each entry. Run it with `cargo run -p tickwire-fix-engine --example fix_market_data`.
 
 use std::error::Error;
 use std::time::Duration;
@@ -12,8 +11,7 @@ use tickwire_fix_engine::{
 use tickwire_fix_messages::fix44::*;
 use tickwire_fix_session::{BeginString, Config, Delivery, Head, MemoryStore, Role, SessionId};
 
-/// The application of client and venue, which differ by the messages they get; collects the
-/// client's entries.
+/// The application of both sides, which differ by the messages they get; collects the client's entries.
 #[derive(Default)]
 struct Side(Vec<String>);
 

@@ -1,6 +1,5 @@
-//! A market data feed over a FIXT session, as at SZSE (STEP): the gateway sends blocks of FAST
-//! bytes in RawData (96); the client logs on, decodes and prints them. Run it with `cargo run -p
-//! tickwire-fix-engine --example step_feed`.
+//! A market data feed over a FIXT session, as at SZSE (STEP): the gateway sends blocks of FAST bytes in RawData (96);
+//! the client logs on, decodes and prints them. Run it with `cargo run -p tickwire-fix-engine --example step_feed`.
 
 use std::error::Error;
 use std::sync::Arc;
