@@ -1,6 +1,5 @@
-//! Both sides of a session as tokio tasks: a trader sends orders from a task other than the
-//! session's, and a venue accepts them. Run it with `cargo run -p tickwire-fix-engine --features
-//! tokio --example fix_tokio`.
+//! Both sides of a session as tokio tasks: a trader sends orders from a task other than the session's, and a venue
+//! accepts them. Run it with `cargo run -p tickwire-fix-engine --features tokio --example fix_tokio`.
 
 use std::error::Error;
 use tickwire_fix::typed::{Stamped, Text};

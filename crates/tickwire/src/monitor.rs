@@ -17,8 +17,8 @@ const PORT: u16 = 9_100;
 /// Show several processes on one page.
 ///
 /// Reads the APIs of processes that run with --monitor, and serves one page for all of them: an overview, and
-/// the views of each process. The file has a [[process]] table for each process: name, address, and
-/// token_file if the process needs a token.
+/// the views of each process. The file lists the processes in an array of tables named process:
+/// name, address, and token_file if the process needs a token.
 #[derive(Debug, clap::Args)]
 pub struct MonitorCommandArgs {
     /// File with the processes (TOML).
