@@ -17,15 +17,15 @@ use tokio::time::timeout;
 
 /// Longest answer that is read whole.
 const ANSWER_BYTES_MAX: usize = 32 << 20;
-/// How long a connection, and the head of an answer, may take.
+/// Longest time to connect and receive the head of an answer, and again to receive its body.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Where a monitor serves.
+/// The address of a monitor's API, and the token for it.
 #[derive(Clone, Debug)]
 pub struct MonitorTarget {
     /// Its address.
     pub address: SocketAddr,
-    /// The token that requests show.
+    /// The token sent with requests.
     pub token: Option<Token>,
 }
 
@@ -107,7 +107,7 @@ impl MonitorTarget {
             let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
                 .await
                 .map_err(|error: hyper::Error| error.to_string())?;
-            // It ends with the answer.
+            // The connection's task ends with the answer.
             tokio::spawn(connection);
             sender.send_request(request).await.map_err(|error| error.to_string())
         };

@@ -1,8 +1,8 @@
-//! Growth a second of counts that are told a few times a second.
+//! Rates per second of counts that are sampled a few times per second.
 
 use std::collections::VecDeque;
 
-/// Span of rates, in nanoseconds.
+/// Period over which a rate is taken, in nanoseconds.
 const RATE_NS: u64 = 1_000_000_000;
 
 /// The counts of the last second.
@@ -13,7 +13,7 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// Takes the counts at `now_ns`.
+    /// Adds the counts sampled at `now_ns`.
     pub fn note(&mut self, now_ns: u64, counts: Vec<u64>) {
         let is_old = |(at_ns, _): &(u64, Vec<u64>)| now_ns.saturating_sub(*at_ns) > RATE_NS;
         while self.marks.len() > 1 && self.marks.get(1).is_some_and(is_old) {
@@ -22,7 +22,7 @@ impl Rates {
         self.marks.push_back((now_ns, counts));
     }
 
-    /// Growth of a count a second, to one digit behind the point.
+    /// Returns the rate per second of the count at `index`, rounded to one decimal place; 0 before the second sample.
     pub fn of(&self, index: usize) -> f64 {
         let (Some((first_ns, first)), Some((last_ns, last))) =
             (self.marks.front(), self.marks.back())

@@ -1,4 +1,4 @@
-//! Work for clients beside the server's thread: how much of it there is at a time, and for how long.
+//! Limits of the work that clients ask for outside of the server's thread: its amount at any time, and its duration.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,19 +13,19 @@ use crate::explaining::Deadline;
 use crate::guard::BODY_BYTES_MAX;
 use crate::requests::refused;
 
-/// KiB of request bodies that are read or worked on at a time: two of the longest, and small ones beside them.
+/// Total size of the request bodies in memory, in KiB: enough for two of the longest and some small ones.
 const BODIES_KIB_MAX: usize = 48 << 10;
-/// How long a request may wait for other bodies to be done with.
+/// Longest wait of a request for memory that other bodies hold.
 const ADMISSION_TIMEOUT: Duration = Duration::from_secs(2);
-/// How often it is looked whether they are.
+/// Interval between two attempts to get that memory.
 const ADMISSION_LOOK: Duration = Duration::from_millis(50);
-/// How long a body may take to arrive.
+/// Longest time for a body to arrive.
 pub(crate) const BODY_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long an explanation may wait for others.
+/// Longest wait of an explanation for earlier ones.
 const TURN_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long an explanation may take.
+/// Longest time for an explanation.
 const WORK_TIMEOUT: Duration = Duration::from_secs(5);
-/// How much longer than its deadline a single message may take before the client is answered without it.
+/// Time after the deadline for the message in hand; then the client gets an error.
 const OVERTIME: Duration = Duration::from_secs(1);
 
 /// Bounds the work for all clients together.
@@ -49,7 +49,7 @@ impl Workshop {
         headers: &HeaderMap,
     ) -> Result<OwnedSemaphorePermit, Response> {
         let len = headers.get(header::CONTENT_LENGTH).and_then(|len| len.to_str().ok());
-        // A body without a length may be of any.
+        // A body without a length may have any size up to the limit.
         let len = len.and_then(|len| len.parse().ok()).unwrap_or(BODY_BYTES_MAX);
         let kib = len.min(BODY_BYTES_MAX).div_ceil(1 << 10).max(1) as u32;
         let end = Instant::now() + ADMISSION_TIMEOUT;

@@ -1,4 +1,4 @@
-//! Signs of life for readers that cannot see this process: those in another process namespace.
+//! Heartbeats for readers that cannot see this process because they are in another PID namespace.
 
 use crate::error::Error;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -7,10 +7,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tickwire_shm::Pulse;
 
-/// Time between two signs of life; readers take a writer for gone after three seconds without one.
+/// Time between two heartbeats. After three seconds without one, readers report the writer as gone.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// A thread that says for writers that they live. It ends when the last clone of this is dropped.
+/// A thread that sends the heartbeats of writers. It ends when the last clone of this value is dropped.
 #[derive(Clone, Debug)]
 pub struct Beats(Sender<Weak<Pulse>>);
 
@@ -23,7 +23,7 @@ impl Beats {
         Ok(Self(added))
     }
 
-    /// Beats as long as the pulse is there.
+    /// Sends heartbeats for the pulse until it is dropped.
     pub fn add(&self, pulse: &Arc<Pulse>) {
         // The thread ends only after this value.
         let _ = self.0.send(Arc::downgrade(pulse));

@@ -20,7 +20,7 @@ pub struct LineBus {
     failure: Option<OutletError>,
 }
 
-/// What a packet said, until it is known when it was received.
+/// Changes from the packet in hand, kept until its time of reception is known.
 #[derive(Default)]
 struct PacketNews {
     /// Number of the message in hand.
@@ -63,7 +63,7 @@ impl LineBus {
         self.prices.message(message);
     }
 
-    /// Takes a gap or a reset, and publishes what was told up to then. `now_ns` is the time of what no packet told.
+    /// Takes an event and publishes the pending changes. `now_ns` is the time of gaps and resets, which have no packet.
     pub fn event(&mut self, event: &Event, now_ns: u64) {
         let handler_ns = match event {
             Event::Packet { received_ns, .. } => *received_ns,
