@@ -18,6 +18,7 @@ use crate::history::History;
 use crate::latency::{Watched, buckets, quantiles};
 use crate::packets::Packets;
 use crate::published::{Counts, Event, LineCounts, Published, TradeCopy, Why};
+use crate::rates::Rates;
 use crate::state::{
     Arbitration, BookCounts, ChannelState, EventState, LatencyState, LineState, Second, StaleBook,
 };
@@ -33,8 +34,6 @@ const TRADES_MAX: usize = 4096;
 const TOLD_MAX: usize = 64;
 /// Handler silence after which a channel is called stalled, in nanoseconds. A handler publishes several times a second.
 const STALLED_NS: u64 = 2_000_000_000;
-/// Span of rates, in nanoseconds.
-const RATE_NS: u64 = 1_000_000_000;
 /// Reasons for which a gap keeps books stale.
 const OF_GAPS: [&str; 3] = ["gap", "rpt_seq_gap", "out_of_sequence"];
 
@@ -84,8 +83,7 @@ pub(crate) struct Channel {
     pub(crate) wishes: Arc<Wishes>,
     receiver: Receiver<Published>,
     counts: Option<Box<Counts>>,
-    /// Counts of the last second, for rates; the newest at the back.
-    marks: VecDeque<Mark>,
+    rates: Rates<Mark>,
     /// Counts at the end of the last whole second.
     second_mark: Option<Mark>,
     pub(crate) names: Vec<(Instrument, Box<str>)>,
@@ -104,10 +102,9 @@ pub(crate) struct Channel {
     pub(crate) history: History,
 }
 
-/// What rates are made of.
+/// Counts from which rates and the history are computed.
 #[derive(Clone, Debug, Default)]
 struct Mark {
-    now_ns: u64,
     packets: Vec<u64>,
     bytes: Vec<u64>,
     lost: [u64; 2],
@@ -119,7 +116,6 @@ struct Mark {
 impl Mark {
     fn new(counts: &Counts) -> Self {
         let mut mark = Self {
-            now_ns: counts.now_ns,
             packets: counts.lines.iter().map(|line| line.socket.packets).collect(),
             bytes: counts.lines.iter().map(|line| line.socket.bytes).collect(),
             messages: counts.handler.messages.decoded,
@@ -154,7 +150,7 @@ impl Channel {
             wishes,
             receiver,
             counts: None,
-            marks: VecDeque::new(),
+            rates: Rates::default(),
             second_mark: None,
             names: Vec::new(),
             board: None,
@@ -257,12 +253,8 @@ impl Channel {
         }
         self.gaps.end_replays(&counts.replaying);
         let mark = Mark::new(&counts);
-        let is_old = |mark: &Mark| counts.now_ns.saturating_sub(mark.now_ns) > RATE_NS;
-        while self.marks.len() > 1 && self.marks.get(1).is_some_and(is_old) {
-            self.marks.pop_front();
-        }
         self.second_mark.get_or_insert_with(|| mark.clone());
-        self.marks.push_back(mark);
+        self.rates.note(counts.now_ns, mark);
         let is_of_gap = |state: &u8| {
             let label = StaleReason::LABELS.get(usize::from(*state).wrapping_sub(1));
             label.is_some_and(|label| OF_GAPS.contains(label))
@@ -279,7 +271,7 @@ impl Channel {
         self.decode_times.end_second();
         let others = self.book_times.iter_mut().chain(&mut self.publish_times);
         others.for_each(Watched::end_second);
-        let (Some(counts), Some(mark)) = (&self.counts, self.marks.back()) else { return };
+        let (Some(counts), Some(mark)) = (&self.counts, self.rates.last()) else { return };
         let before = self.second_mark.replace(mark.clone()).unwrap_or_default();
         let mut packets = [0; 2];
         for (index, line) in counts.lines.iter().enumerate() {
@@ -358,7 +350,7 @@ impl Channel {
             missing_seq_nums: counts.arbiter.gap_seq_nums,
             sequence_resets: counts.arbiter.resets,
             messages: messages.decoded,
-            messages_per_second: self.rate(|mark| mark.messages),
+            messages_per_second: self.rates.per_second(|mark| mark.messages),
             failed_packets: messages.undecodable,
             unknown_template_messages: messages.unknown_template
                 + counts.handler.definitions.unknown_template
@@ -400,8 +392,12 @@ impl Channel {
                 age_ms: age_ns / 1_000_000,
                 received_packets: line.socket.packets,
                 received_bytes: line.socket.bytes,
-                packets_per_second: self.rate(|mark| mark.packets.get(index).copied().unwrap_or(0)),
-                bytes_per_second: self.rate(|mark| mark.bytes.get(index).copied().unwrap_or(0)),
+                packets_per_second: self
+                    .rates
+                    .per_second(|mark| mark.packets.get(index).copied().unwrap_or(0)),
+                bytes_per_second: self
+                    .rates
+                    .per_second(|mark| mark.bytes.get(index).copied().unwrap_or(0)),
                 dropped_packets: line.socket.dropped,
                 malformed_packets: line.input.malformed,
                 arbitration: line.arbitrated.map(|counters| Arbitration {
@@ -465,16 +461,6 @@ impl Channel {
         ];
         let times = times.into_iter().filter_map(|(name, watched)| Some(of(name, None, watched?)));
         delays.chain(times).collect()
-    }
-
-    /// Growth a second over the last second that was published.
-    fn rate(&self, of: impl Fn(&Mark) -> u64) -> f64 {
-        let (Some(first), Some(last)) = (self.marks.front(), self.marks.back()) else { return 0.0 };
-        let ns = last.now_ns.saturating_sub(first.now_ns);
-        if ns == 0 {
-            return 0.0;
-        }
-        (of(last).saturating_sub(of(first)) as f64 * 1e9 / ns as f64 * 10.0).round() / 10.0
     }
 
     /// State of a book by the index of its instrument: 0 is fresh, else 1 and the index of the reason.
