@@ -1,4 +1,4 @@
-//! Prices from one process to others: `prices write` in one shell, `prices read` in any number of others.
+//! Publishes prices to other processes: run `prices write` in one shell and `prices read` in any number of others.
 
 use std::error::Error;
 use std::time::Duration;

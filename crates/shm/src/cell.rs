@@ -9,10 +9,14 @@
 //!
 //! Sequence numbers never repeat, so equal locks before and after a copy prove that nobody wrote in between.
 //!
-//! Orderings: the writer's release fence before the odd lock shows a reader that finds it what came before: the head that is
-//! at least n, and in an entry the ring's slot that holds n. The fence behind the odd lock puts that store before those of the bytes; a reader that
-//! copied a byte of sample n therefore finds, behind its acquire fence, at least n's odd lock, and drops the copy. The
-//! fence before the even lock puts all bytes before it. On x86-64 these fences only keep the compiler from reordering.
+//! Orderings:
+//! - The writer's release fence before the odd lock: a reader that finds the lock also finds everything stored earlier.
+//!   That is a head of at least n and, for an entry, the ring's slot that holds n.
+//! - The fence after the odd lock: the lock is stored before the bytes. A reader that copied a byte of sample n
+//!   therefore finds, after its acquire fence, a lock of at least 2n + 1, and drops the copy.
+//! - The fence before the even lock: all bytes are stored before it.
+//!
+//! On x86-64 these fences only keep the compiler from reordering.
 
 use crate::layout::CELL_HEADER_WORDS;
 use crate::memory::{Memory, MemoryMut};
@@ -30,12 +34,12 @@ pub fn written(seq_num: u64) -> u64 {
     2 * seq_num + 2
 }
 
-/// The words between the lock and the bytes.
+/// The words between the lock and the bytes, decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label {
     /// Length in bytes.
     pub len: u32,
-    /// The writer's epoch, its low half.
+    /// The low half of the writer's epoch.
     pub epoch: u32,
     /// The sample's key.
     pub key: u64,
@@ -53,20 +57,20 @@ pub fn write(memory: &impl MemoryMut, at: usize, seq_num: u64, label: Label, byt
     memory.store(at, written(seq_num));
 }
 
-/// What a cell held when it was read.
+/// Result of reading a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// The sample, whole.
     Sample(Label),
-    /// Another lock than that of the sample, before or after copying.
+    /// The lock is not that of the sample, before or after copying. Carries the lock.
     Lock(u64),
-    /// The right lock around a length that no sample has.
+    /// The lock is right, but the length is longer than any sample. Carries the length.
     Length(u32),
 }
 
-/// Copies sample `seq_num` out of the cell at `at`, if the cell holds it, and sets the buffer to its length.
+/// Copies sample `seq_num` from the cell at `at` into the buffer, if the cell holds it, and sets the buffer's length.
 ///
-/// The buffer is as large as samples get; its length alone changes.
+/// The buffer always has room for the longest sample; only its length changes.
 pub fn read(memory: &impl Memory, at: usize, seq_num: u64, buffer: &mut Buffer) -> Found {
     let lock = memory.load(at);
     if lock != written(seq_num) {
@@ -88,7 +92,7 @@ pub fn read(memory: &impl Memory, at: usize, seq_num: u64, buffer: &mut Buffer) 
     }
 }
 
-/// Where samples are copied to.
+/// The buffer into which samples are copied.
 #[derive(Debug)]
 pub struct Buffer {
     bytes: Box<[u8]>,
@@ -96,12 +100,12 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Room for samples of `bytes`.
+    /// Creates a buffer for samples of up to `bytes` bytes.
     pub fn new(bytes: usize) -> Self {
         Self { bytes: vec![0; bytes].into(), len: 0 }
     }
 
-    /// The sample that was read last.
+    /// Returns the sample that was read last.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }

@@ -1,4 +1,4 @@
-//! Where a channel is: its directory, its files, and who may do what with them.
+//! Channels: their directories, files and permissions.
 
 use crate::error::{Attempt, Error};
 use crate::system;
@@ -10,28 +10,28 @@ use std::path::{Path, PathBuf};
 /// Longest name of a channel.
 const NAME_LEN_MAX: usize = 200;
 
-/// A channel by directory and name. It has one writer and any number of readers.
+/// A channel, named by its directory and its name. It has one writer and any number of readers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Channel {
     directory: PathBuf,
     name: String,
-    /// The only user whose ring is read; the directory's owner where none is named.
+    /// The only user whose ring is read; without one, the owner of the directory.
     trusted: Option<u32>,
 }
 
-/// Who may read a channel. Nobody but the writer's user can write samples.
+/// Who may read a channel. Only the writer's user can write samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
     /// The writer's user (mode 0600).
     Owner,
-    /// The writer's user and this group; without one, the group of the writer's process (0640).
+    /// The writer's user and this group; `None` is the group of the writer's process (0640).
     Group(Option<u32>),
     /// Every user (0644).
     Everyone,
 }
 
 impl Readers {
-    /// Mode of the files that only the writer writes.
+    /// Returns the mode of the files that only the writer writes.
     fn mode(self) -> u32 {
         match self {
             Self::Owner => 0o600,
@@ -40,14 +40,15 @@ impl Readers {
         }
     }
 
-    /// Mode of the waiters file: whoever reads may raise its flag.
+    /// Returns the mode of the waiters file: every user who may read the channel may also write to this file, to raise
+    /// the flag.
     fn waiters_mode(self) -> u32 {
         self.mode() | (self.mode() & 0o044) >> 1
     }
 }
 
 impl Channel {
-    /// The channel `name` in this user's directory, `/dev/shm/tickwire-UID`.
+    /// Returns the channel `name` in this user's directory, `/dev/shm/tickwire-UID`.
     ///
     /// # Errors
     /// [`Error::Name`].
@@ -55,7 +56,7 @@ impl Channel {
         Self::in_directory(Self::default_directory(system::effective_user()), name)
     }
 
-    /// The channel `name` in a directory, for example that of another user.
+    /// Returns the channel `name` in a directory, for example in that of another user.
     ///
     /// # Errors
     /// [`Error::Name`].
@@ -70,13 +71,13 @@ impl Channel {
         }
     }
 
-    /// The same, read only if its ring and its directory are this user's, whatever happens to the path meanwhile.
+    /// Restricts reading to a ring and a directory that this user owns, even if the path is changed later.
     #[must_use]
     pub fn trusting(self, user: u32) -> Self {
         Self { trusted: Some(user), ..self }
     }
 
-    /// Where a user's channels are unless a directory is named.
+    /// Returns the directory of a user's channels if none is named.
     pub fn default_directory(user: u32) -> PathBuf {
         PathBuf::from(format!("/dev/shm/tickwire-{user}"))
     }
@@ -91,15 +92,16 @@ impl Channel {
         &self.directory
     }
 
-    /// Whether a writer has opened the channel and not ended it. One that was killed leaves it open.
+    /// Returns true while the ring's file exists: a writer has opened the channel and not ended it. A writer that was
+    /// killed leaves it open.
     pub fn is_open(&self) -> bool {
         self.ring_path().exists()
     }
 
-    /// Removes what a killed writer left behind.
+    /// Removes the files that a killed writer left behind.
     ///
     /// # Errors
-    /// [`Error::Busy`] while a writer lives; what the operating system refuses.
+    /// [`Error::Busy`] while a writer lives; errors of the operating system.
     pub fn remove(&self) -> Result<(), Error> {
         if !self.directory.exists() {
             return Ok(());
@@ -124,8 +126,8 @@ impl Channel {
         self.directory.join(format!("{}.{kind}", self.name))
     }
 
-    /// Makes the directory if it is missing and checks that only this user writes to it, so that no file in it is
-    /// another user's trap.
+    /// Creates the directory if it is missing, and checks that only this user can write to it, so that no other user
+    /// can have planted a file there.
     pub(crate) fn prepare_directory(&self) -> Result<(), Error> {
         let directory = &self.directory;
         match DirBuilder::new().mode(0o755).create(directory) {
@@ -137,7 +139,7 @@ impl Channel {
         check_directory(directory, system::effective_user())
     }
 
-    /// Checks that a ring is of the trusted user, that its directory is too, and that nobody else writes to that directory.
+    /// Checks that the trusted user owns the ring and its directory, and that nobody else can write to that directory.
     pub(crate) fn check_ring(&self, ring: &File) -> Result<(), Error> {
         let path = self.ring_path();
         let metadata = ring.metadata().map_err(failure(Attempt::Open, &path))?;
@@ -148,9 +150,9 @@ impl Channel {
         }
     }
 
-    /// Takes the writer's lock, which the kernel frees when the process ends however it ends.
+    /// Takes the writer's lock, which the kernel releases when the process ends, even by SIGKILL.
     ///
-    /// The lock is on a file of its own that readers cannot open: any holder of a descriptor can lock.
+    /// The lock is on a file of its own that readers cannot open, because any holder of a descriptor can lock a file.
     pub(crate) fn lock(&self) -> Result<WriterLock, Error> {
         let path = self.path("lock");
         loop {
@@ -163,7 +165,8 @@ impl Channel {
                     return Err(failure(Attempt::Lock, &path)(error));
                 }
             }
-            // A writer that ends removes the file with its lock: one that was opened before is no lock any more.
+            // A writer that ends removes the lock's file. If that happened after this process opened it, the lock is on
+            // a file that no longer has a name, and protects nothing.
             let locked = file.metadata().map_err(failure(Attempt::Lock, &path))?;
             match fs::symlink_metadata(&path) {
                 Ok(named) if named.ino() == locked.ino() => return Ok(WriterLock { _file: file }),
@@ -181,15 +184,16 @@ impl Channel {
         remove(&self.path("lock"))
     }
 
-    /// Removes the segments of last values, the last one first: their numbers have no holes, also if this is cut short.
+    /// Removes the segments of last values, the last one first: if this is interrupted, the numbers of the rest still
+    /// have no holes.
     pub(crate) fn remove_segments(&self) -> Result<(), Error> {
         let segments = (0..).map(|segment| self.segment_path(segment));
         let found = segments.take_while(|path| path.symlink_metadata().is_ok());
         found.collect::<Vec<_>>().iter().rev().try_for_each(|path| remove(path))
     }
 
-    /// Makes a file of zeros with room reserved and hands it to `fill`, then gives it its mode, group and name: nobody sees it
-    /// half done.
+    /// Creates a file of zeros with reserved space and passes it to `fill`; then sets its mode and group and gives it
+    /// its name, so that nobody sees it half written.
     pub(crate) fn create<T>(
         &self,
         path: &Path,
@@ -210,10 +214,11 @@ impl Channel {
     }
 }
 
-/// Checks that a directory of channels is what only `owner` writes to: no symbolic link, and no way in for others.
+/// Checks that only `owner` can write to a directory of channels, and that it is not a symbolic link.
 ///
 /// # Errors
-/// [`Error::Directory`]; what the operating system refuses, [`io::ErrorKind::NotFound`] where it is missing.
+/// [`Error::Directory`]; errors of the operating system, such as [`io::ErrorKind::NotFound`] if the directory is
+/// missing.
 pub fn check_directory(directory: &Path, owner: u32) -> Result<(), Error> {
     let metadata = fs::symlink_metadata(directory).map_err(failure(Attempt::Open, directory))?;
     match metadata.is_dir() && metadata.uid() == owner && metadata.mode() & 0o022 == 0 {
@@ -222,7 +227,7 @@ pub fn check_directory(directory: &Path, owner: u32) -> Result<(), Error> {
     }
 }
 
-/// Sets group and mode; the umask has no say.
+/// Sets group and mode, whatever the umask is.
 pub(crate) fn permit(
     file: &File,
     path: &Path,
@@ -241,13 +246,13 @@ pub(crate) fn permit(
         .map_err(failure(Attempt::Permit, path))
 }
 
-/// Held while a writer lives.
+/// The writer's lock, held for as long as the writer lives.
 #[derive(Debug)]
 pub(crate) struct WriterLock {
     _file: File,
 }
 
-/// Opens a file of a channel: no symbolic link, no device, nothing that blocks.
+/// Opens a file of a channel. Rejects symbolic links and devices, and never blocks.
 pub(crate) fn open(path: &Path, is_writable: bool) -> Result<File, Error> {
     let opened = options().read(true).write(is_writable).open(path);
     let file = opened.map_err(|source| match source.kind() {
@@ -261,7 +266,7 @@ pub(crate) fn open(path: &Path, is_writable: bool) -> Result<File, Error> {
     }
 }
 
-/// Words of a file, of which the last may be cut off.
+/// Returns the length of a file in words, rounded up.
 pub(crate) fn words(file: &File, path: &Path) -> Result<usize, Error> {
     let metadata = file.metadata().map_err(failure(Attempt::Open, path))?;
     Ok((metadata.len() / 8) as usize)

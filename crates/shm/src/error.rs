@@ -1,29 +1,29 @@
-//! Errors, each with what to do about it.
+//! Errors of the crate. Each message says what to do.
 
 use crate::schema::Schema;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// What goes wrong with a channel.
+/// Errors of a channel.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// Another process writes the channel.
     Busy {
-        /// Its process number; 0 where it has not stated one yet.
+        /// Its process number; 0 if the file does not state one yet.
         pid: u64,
     },
-    /// A file holds what no writer writes.
+    /// A file holds values that no writer writes.
     Damaged(Damage),
-    /// The directory is of another user than it must be, or others may write to it, or it is a symbolic link.
+    /// The directory has the wrong owner, is writable for others, or is a symbolic link.
     Directory {
         /// The directory.
         path: PathBuf,
-        /// The user whose it must be.
+        /// The user who must own it.
         owner: u32,
     },
-    /// The operating system refused something.
+    /// The operating system refused a call.
     Io {
         /// What was attempted.
         attempt: Attempt,
@@ -32,47 +32,47 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
-    /// A key has no bytes or too many, the channel has no last values, or has no room for another key.
+    /// A key is empty or too long, or the channel has no last values or no room for another key.
     Key,
     /// A channel's name must have 1 to 200 letters, digits, `.`, `_` and `-`, and not begin with a `.`.
     Name(String),
-    /// Nobody has opened the channel for writing, or its writer has ended it.
+    /// No writer has opened the channel, or its writer has ended it.
     NoChannel {
         /// The file that is missing.
         path: PathBuf,
     },
     /// A sample is longer than the channel's slots.
     SampleLength {
-        /// Its bytes.
+        /// Length of the sample in bytes.
         len: usize,
-        /// The channel's.
+        /// Length of a slot in bytes.
         max: usize,
     },
-    /// The writer's type is not the one that the reader wants.
+    /// The writer's type is not the type that the reader expects.
     Schema {
-        /// The writer's.
+        /// The writer's schema.
         written: Schema,
-        /// The reader's.
+        /// The reader's schema.
         wanted: Schema,
     },
     /// A schema's name is empty, longer than 128 bytes or not printable ASCII.
     SchemaName,
-    /// Sizes that no channel can have.
+    /// The sizes are out of range for a channel.
     Sizes,
     /// The file has another version of the layout.
     Version {
-        /// The file's.
+        /// The file's version.
         found: u64,
     },
 }
 
-/// What was attempted.
+/// The system call that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Attempt {
-    /// Make a file or directory.
+    /// Create a file or directory.
     Create,
-    /// Give a file to a group or set its mode.
+    /// Set the group or the mode of a file.
     Permit,
     /// Lock a file.
     Lock,
@@ -80,11 +80,11 @@ pub enum Attempt {
     Map,
     /// Open a file.
     Open,
-    /// Learn who the process is.
+    /// Identify this process.
     Identify,
     /// Remove a file.
     Remove,
-    /// Reserve room for a file.
+    /// Reserve space for a file.
     Reserve,
 }
 
@@ -94,19 +94,19 @@ pub enum Attempt {
 pub enum Damage {
     /// The head and the slots contradict each other.
     Head,
-    /// An entry of the last values is not what any writer leaves.
+    /// An entry of the last values holds what no writer leaves, even when killed.
     Entry,
-    /// A sample's or a key's length is larger than its room.
+    /// The length of a sample or key exceeds its slot or entry.
     Length,
-    /// Not a file of this kind.
+    /// The file does not have this kind's magic number.
     Magic,
-    /// The schema's name.
+    /// The schema's name is invalid.
     SchemaName,
     /// The file is shorter than its header states.
     Short,
-    /// Sizes that no writer chooses.
+    /// Sizes are out of range.
     Sizes,
-    /// Somebody cut the file while it was mapped.
+    /// The file was truncated while it was mapped.
     Truncated,
 }
 

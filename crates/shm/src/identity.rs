@@ -1,4 +1,4 @@
-//! Who writes: a process that no other can be taken for, and whether it is still there.
+//! Identity of the writer's process, and whether that process still runs.
 
 use crate::error::{Attempt, Error};
 use crate::layout::header;
@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A process of one boot: process numbers are used again, start times tell them apart.
+/// Identifies a process within one boot: process numbers are reused, start times tell the processes apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub pid: u64,
@@ -16,10 +16,10 @@ pub struct Identity {
     boot: [u64; 2],
 }
 
-/// Whether the writer is there.
+/// Whether the writer's process runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// Its process runs, or is stopped.
+    /// Its process runs or is stopped.
     Alive,
     /// Its process has ended.
     Gone,
@@ -28,7 +28,7 @@ pub enum Presence {
 }
 
 impl Identity {
-    /// This process.
+    /// Returns the identity of this process.
     pub fn own() -> Result<Self, Error> {
         let pid = u64::from(std::process::id());
         let (namespace, boot) = surroundings()?;
@@ -55,7 +55,7 @@ impl Identity {
         ring.store(header::BOOT + 1, self.boot[1]);
     }
 
-    /// Looks for the process.
+    /// Checks whether the process runs.
     pub fn presence(&self) -> Presence {
         let Ok((namespace, boot)) = surroundings() else { return Presence::Unknown };
         if boot != self.boot {
@@ -67,7 +67,7 @@ impl Identity {
         match start_ticks(&stat_path(self.pid)) {
             Ok(ticks) if ticks == self.start_ticks => Presence::Alive,
             Ok(_) => Presence::Gone,
-            // With hidepid, a process of another user looks as if it were not there.
+            // With hidepid, other users' processes are missing from `/proc` although they run.
             Err(_) if !Path::new("/proc/1/stat").exists() => Presence::Unknown,
             Err(_) => Presence::Gone,
         }
@@ -82,7 +82,7 @@ fn identify(path: &Path, source: std::io::Error) -> Error {
     Error::Io { attempt: Attempt::Identify, path: path.to_owned(), source }
 }
 
-/// The process namespace and the boot.
+/// Returns the inode of the process namespace and the boot's identifier.
 fn surroundings() -> Result<(u64, [u64; 2]), Error> {
     let namespace = Path::new("/proc/self/ns/pid");
     let inode = fs::metadata(namespace).map_err(|source| identify(namespace, source))?.ino();
@@ -94,7 +94,8 @@ fn surroundings() -> Result<(u64, [u64; 2]), Error> {
     Ok((inode, [number as u64, (number >> 64) as u64]))
 }
 
-/// Field 22 of a process's status; the name before it is in brackets and may hold anything. A zombie has ended.
+/// Returns field 22 of `/proc/PID/stat`, the start time in clock ticks. The command's name before it is in parentheses
+/// and may hold any bytes. A zombie counts as ended.
 fn start_ticks(path: &Path) -> std::io::Result<u64> {
     let invalid = || std::io::Error::from(std::io::ErrorKind::InvalidData);
     let bytes = fs::read(path)?;

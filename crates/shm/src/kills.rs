@@ -1,4 +1,4 @@
-//! A writer that is killed at every store of its life, and what readers and the next writer make of it.
+//! Kills a writer at every store of its life, and checks what readers and the next writer find.
 
 use crate::channel::{Channel, Readers};
 use crate::layout::header;
@@ -14,14 +14,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 
 thread_local! {
-    /// Stores until the writer is killed.
+    /// Stores left until the writer is killed.
     static STORES_LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
 }
 
-/// Ends a writer; nothing that it drops stores anything.
+/// Panic payload that ends a writer; no destructor stores anything.
 struct Killed;
 
-/// Memory whose holder is killed before a chosen store.
+/// Memory whose owner is killed before a chosen store.
 #[derive(Debug)]
 struct Mortal(WriteMap);
 
@@ -51,7 +51,7 @@ impl Sleep for Mortal {
     }
 }
 
-/// A channel in a directory of the test's own.
+/// A channel in a directory of its own for each test.
 struct Scene {
     channel: Channel,
     schema: Schema,
@@ -67,7 +67,7 @@ impl Scene {
         Self {
             channel: Channel::in_directory(&directory, "kills").unwrap(),
             schema: Schema::new("Text", b"text").unwrap(),
-            // Four slots: the ring goes round. One key in the first segment: segments are added.
+            // Four slots, so that the ring wraps; one key in the first segment, so that segments are added.
             options: WriterOptions {
                 sample_bytes: 16,
                 slots: 4,
@@ -94,7 +94,7 @@ impl Drop for Scene {
     }
 }
 
-/// Samples of a life, by key; an empty key is none.
+/// Samples that each writer publishes, as (key, text); an empty key is a sample without one.
 const LIFE: [(&str, &str); 9] = [
     ("a", "a0"),
     ("b", "b0, longer"),
@@ -107,7 +107,7 @@ const LIFE: [(&str, &str); 9] = [
     ("a", "a2"),
 ];
 
-/// Takes the channel over and publishes; `published` has what was published for certain.
+/// Opens the channel as its writer and publishes; appends to `published` each sample whose publish returned.
 fn live(scene: &Scene, life: &str, published: &mut Vec<String>, mut each: impl FnMut()) {
     let mut writer = scene.open();
     for (key, text) in LIFE {
@@ -119,10 +119,10 @@ fn live(scene: &Scene, life: &str, published: &mut Vec<String>, mut each: impl F
     }
 }
 
-/// What a reader has collected.
+/// What a reader has collected so far.
 #[derive(Default)]
 struct Seen {
-    /// Text and key's bytes by sequence number.
+    /// Text and key by sequence number.
     samples: BTreeMap<u64, (String, Vec<u8>)>,
     next: u64,
     restarts: u64,
@@ -130,7 +130,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Reads all there is.
+    /// Reads all events that are there.
     fn read(&mut self, reader: &mut Reader) {
         let mut keys = Vec::new();
         while let Some(event) = reader.poll().unwrap() {
@@ -157,7 +157,7 @@ impl Seen {
         }
     }
 
-    /// The last text of each key.
+    /// Returns the last text of each key.
     fn last_values(&self) -> BTreeMap<Vec<u8>, String> {
         let keyed = self.samples.values().filter(|(_, key)| !key.is_empty());
         keyed.map(|(text, key)| (key.clone(), text.clone())).collect()
@@ -173,7 +173,7 @@ fn last_values(reader: &mut Reader) -> BTreeMap<Vec<u8>, String> {
     found.into_iter().map(|(key, text)| (reader.key(key).unwrap(), text)).collect()
 }
 
-/// Kills the second of three writers before store `at`; false if it lived to its end.
+/// Kills the second of three writers before store `at`; returns false if that writer finished first.
 fn kill_at(scene: &Scene, at: u64) -> bool {
     let mut seen = Seen::default();
     let mut published = Vec::new();
@@ -188,7 +188,8 @@ fn kill_at(scene: &Scene, at: u64) -> bool {
     STORES_LEFT.set(u64::MAX);
     seen.read(reader);
     let left = last_values(&mut scene.reader());
-    // A reader of the channel as it was left: the values of the head, without what the ring still brings.
+    // A reader of the abandoned channel gets the last values as of the head. Keys whose later sample is in the ring may
+    // be missing.
     assert!(
         left.iter().all(|(key, text)| seen
             .samples
@@ -201,7 +202,7 @@ fn kill_at(scene: &Scene, at: u64) -> bool {
     scene.open().finish().unwrap();
     seen.read(reader);
 
-    // What was published for certain came; the sample that was at work may have.
+    // Every sample whose publish returned must have arrived; the one in progress may have.
     let texts: Vec<&String> = seen.samples.values().map(|(text, _)| text).collect();
     let mut certain = published.iter().peekable();
     for text in &texts {
@@ -215,7 +216,7 @@ fn kill_at(scene: &Scene, at: u64) -> bool {
     assert_eq!(certain.next(), None, "killed at store {at}");
     assert!(texts.len() <= published.len() + 1, "killed at store {at}");
     assert_eq!(seen.done, Some(texts.len() as u64));
-    // The lives 1 and 3 and the one that finishes; life 2 if it came as far as its epoch.
+    // Restarts: writers 1 and 3, the one that finishes, and writer 2 if it stored its epoch before it was killed.
     assert!((3..=4).contains(&seen.restarts), "killed at store {at}: {}", seen.restarts);
     let remains: Vec<_> = std::fs::read_dir(&scene.directory).unwrap().collect();
     assert!(remains.is_empty(), "{remains:?}");
@@ -232,7 +233,7 @@ fn a_writer_killed_at_any_store_leaves_a_channel_that_the_next_one_continues() {
     assert!(at > 90, "a life of {at} stores");
 }
 
-/// As above while the channel is made: the next writer makes it, whatever there is.
+/// As above while the writer creates the channel: the next writer creates it again, whatever files there are.
 #[test]
 fn a_writer_killed_while_it_makes_the_channel_is_in_nobodys_way() {
     let scene = Scene::new("making");

@@ -1,4 +1,4 @@
-//! The bytes of the files: where each word is, and the sizes that a file states, checked.
+//! Layout of the files: the index of each word, and the checks of the sizes that a file states.
 //!
 //! Everything is in 64-bit little-endian words. `docs/shared-memory.md` has the same as tables.
 
@@ -20,11 +20,11 @@ pub mod header {
     pub const MAGIC: usize = 0;
     /// [`super::VERSION`].
     pub const VERSION: usize = 1;
-    /// Bytes that a sample may have.
+    /// Longest sample in bytes.
     pub const SAMPLE_BYTES: usize = 2;
     /// Slots of the ring.
     pub const SLOTS: usize = 3;
-    /// Bytes that a key may have; 0 without last values.
+    /// Longest key in bytes; 0 without last values.
     pub const KEY_BYTES: usize = 4;
     /// Keys of the first segment of last values.
     pub const FIRST_KEYS: usize = 5;
@@ -34,9 +34,9 @@ pub mod header {
     pub const NAME_LEN: usize = 7;
     /// The schema's name, [`super::NAME_BYTES_MAX`] bytes.
     pub const NAME: usize = 8;
-    /// Tells this file from others that had its name before; segments state it too.
+    /// Distinguishes this file from earlier files of the same name; segments state it too.
     pub const ID: usize = 24;
-    /// Raised by each writer that takes the file over; 0 never.
+    /// Epoch of the writer, from 1; each writer that takes the file over increments it.
     pub const EPOCH: usize = 32;
     /// One of [`super::state`].
     pub const STATE: usize = 33;
@@ -52,15 +52,15 @@ pub mod header {
     pub const PID_NAMESPACE: usize = 38;
     /// The boot's identifier, 16 bytes.
     pub const BOOT: usize = 40;
-    /// 1 if sleepers must run a barrier on the writer's CPU, 0 if the writer has a fence in each publish.
+    /// 1 if sleepers must run a barrier on the writer's CPU; 0 if the writer executes a fence in each publish.
     pub const BARRIER: usize = 42;
-    /// Next sequence number to be published; on cache lines of its own, because every publish writes it.
+    /// Next sequence number to be published. It has cache lines of its own, because every publish writes it.
     pub const HEAD: usize = 64;
-    /// When the writer was last heard of, in ns of the monotonic clock.
+    /// Time of the writer's last sign of life, in ns of the monotonic clock.
     pub const HEARTBEAT: usize = 80;
 }
 
-/// Words of a segment's header, behind magic and version.
+/// Words of a segment's header, after magic number and version.
 pub mod segment {
     /// The ring file's [`super::header::ID`].
     pub const ID: usize = 2;
@@ -70,11 +70,11 @@ pub mod segment {
 
 /// States of a channel.
 pub mod state {
-    /// A writer has it, or died with it.
+    /// A writer has the channel open, or died without ending it.
     pub const OPEN: u64 = 1;
     /// Its writer has ended it; nothing follows.
     pub const DONE: u64 = 2;
-    /// A file with another layout has taken its name.
+    /// Another file, with other sizes or another schema, has taken its name.
     pub const REPLACED: u64 = 3;
 }
 
@@ -94,26 +94,26 @@ pub const SLOTS_MAX: u64 = 1 << 26;
 pub const KEYS_MAX: u64 = 1 << 24;
 /// Sequence numbers stay below this, so that locks (twice the number) cannot overflow.
 pub const SEQ_NUM_LIMIT: u64 = 1 << 60;
-/// Bytes of the largest file.
+/// Size of the largest file in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 40;
 /// Key of a slot whose sample has none.
 pub const NO_KEY: u64 = u64::MAX;
 
-/// Sizes of a channel, checked: every index made from them is inside a file of [`Geometry::ring_words`].
+/// Sizes of a channel, checked: every index computed from them is inside a file of [`Geometry::ring_words`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Bytes that a sample may have; a multiple of 8.
+    /// Longest sample in bytes; a multiple of 8.
     pub sample_bytes: usize,
     /// Slots of the ring; a power of two, at least 2.
     pub slots: u64,
-    /// Bytes that a key may have; a multiple of 8, 0 without last values.
+    /// Longest key in bytes; a multiple of 8, or 0 without last values.
     pub key_bytes: usize,
     /// Keys of the first segment; a power of two.
     pub first_keys: u64,
 }
 
 impl Geometry {
-    /// Checks sizes as a file states them.
+    /// Checks the sizes that a file states; `None` if they are out of range.
     pub fn new(sample_bytes: u64, slots: u64, key_bytes: u64, first_keys: u64) -> Option<Self> {
         let is_valid = (8..=SAMPLE_BYTES_MAX).contains(&sample_bytes)
             && sample_bytes.is_multiple_of(8)
@@ -147,32 +147,34 @@ impl Geometry {
         }
     }
 
-    /// Words of a slot: whole cache lines.
+    /// Returns the number of words of a slot, rounded up to whole cache lines.
     fn slot_words(&self) -> usize {
         (CELL_HEADER_WORDS + self.sample_bytes / 8).next_multiple_of(8)
     }
 
-    /// Words of an entry of last values: a cell, then the key's length and bytes.
+    /// Returns the number of words of an entry of last values: a cell, then the key's length and bytes, rounded up to
+    /// cache lines.
     fn entry_words(&self) -> usize {
         (CELL_HEADER_WORDS + self.sample_bytes / 8 + 1 + self.key_bytes / 8).next_multiple_of(8)
     }
 
-    /// Words of the ring file.
+    /// Returns the number of words of the ring file.
     pub fn ring_words(&self) -> usize {
         HEADER_WORDS + self.slots as usize * self.slot_words()
     }
 
-    /// First word of the slot of a sequence number.
+    /// Returns the index of the first word of the slot of a sequence number.
     pub fn slot(&self, seq_num: u64) -> usize {
         HEADER_WORDS + (seq_num & (self.slots - 1)) as usize * self.slot_words()
     }
 
-    /// Words of a slot that a sample of `len` bytes takes.
+    /// Returns the number of words that a sample of `len` bytes takes in a slot.
     pub fn words_of(len: usize) -> usize {
         CELL_HEADER_WORDS + len.div_ceil(8)
     }
 
-    /// The segment and the entry's first word of a key. Segments have c, c, 2c, 4c, .. entries, so entries never move.
+    /// Returns a key's segment and the index of its entry's first word there. Segments have c, c, 2c, 4c, .. entries,
+    /// where c is the size of the first one, so entries never move.
     pub fn entry(&self, key: u64) -> (usize, usize) {
         let segment = match key / self.first_keys {
             0 => 0,
@@ -182,7 +184,7 @@ impl Geometry {
         (segment, HEADER_WORDS + index * self.entry_words())
     }
 
-    /// First key of a segment.
+    /// Returns the first key of a segment.
     fn first_key(&self, segment: usize) -> u64 {
         match segment {
             0 => 0,
@@ -190,7 +192,7 @@ impl Geometry {
         }
     }
 
-    /// Keys of a segment.
+    /// Returns the number of keys of a segment.
     pub fn segment_keys(&self, segment: usize) -> u64 {
         match segment {
             0 => self.first_keys,
@@ -198,12 +200,12 @@ impl Geometry {
         }
     }
 
-    /// Words of a segment's file.
+    /// Returns the number of words of a segment's file.
     pub fn segment_words(&self, segment: usize) -> usize {
         HEADER_WORDS + self.segment_keys(segment) as usize * self.entry_words()
     }
 
-    /// First word of an entry's key (its length, then its bytes), from the entry's first.
+    /// Returns the offset of the key (its length, then its bytes) from the first word of an entry.
     pub fn key_offset(&self) -> usize {
         CELL_HEADER_WORDS + self.sample_bytes / 8
     }

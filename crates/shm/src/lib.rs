@@ -1,16 +1,17 @@
 //! Broadcast of samples between the processes of one host, in shared memory.
 //!
 //! A [`Writer`] publishes samples of up to a fixed size into a ring in a file that any number of [`Reader`]s map
-//! read-only. Publishing costs the same with any number of readers, and no reader can stop or slow the writer or change what
-//! others read. A reader that falls a ring behind learns exactly which samples it lost ([`Event::Gap`]). Samples may have keys: a
-//! reader that joins late reads the last value of every key and goes on behind them without a hole or a double
-//! ([`Reader::last_values`]).
+//! read-only. Publishing costs the same with any number of readers, and no reader can stop or slow the writer or change
+//! what others read. A reader that falls a whole ring behind learns exactly which samples it lost ([`Event::Gap`]).
 //!
-//! A writer that is killed leaves the channel; the next one goes on with the same numbers and readers are told
-//! ([`Event::Restarted`]). One that ends says how much it was ([`Event::Done`]).
+//! Samples may have keys: a reader that joins late gets the last value of every key and continues from there, with no
+//! sample missing or repeated ([`Reader::last_values`]).
 //!
-//! Linux, 64-bit little-endian. The crate handles SIGBUS for its own mappings, so that a file that is cut is an error; other
-//! faults go to the handler before it. See `docs/shared-memory.md` for the layout.
+//! If a writer is killed, the next one continues the channel with the same sequence numbers, and readers get
+//! [`Event::Restarted`]. A writer that ends the channel states the number of its samples ([`Event::Done`]).
+//!
+//! The crate runs on 64-bit little-endian Linux. It handles SIGBUS for its own mappings, so that a truncated file is an
+//! error instead of a crash; other faults go to the previous handler. See `docs/shared-memory.md` for the layout.
 //!
 //! # Examples
 //! ```

@@ -1,12 +1,13 @@
 //! Files mapped into memory: the first of the two modules with `unsafe`.
 //!
-//! Invariants of [`Region`], on which every block here relies:
-//! 1. `start` is the address of a mapping of `words * 8` bytes, page-aligned, that this value alone unmaps, on drop.
-//! 2. All accesses are atomic and of aligned 8-byte words inside it. Other processes may store to the same memory at
-//!    any time; as both sides access it atomically there is no data race.
-//! 3. A read-only mapping is only loaded from, relaxed, which the documentation of `std::sync::atomic` allows on
-//!    read-only memory for words of 8 bytes.
-//! 4. The addresses stay mapped even if somebody cuts the file: see [`guard`].
+//! Invariants of [`Region`], on which every `unsafe` block here relies:
+//! 1. `start` is the page-aligned address of a mapping of `words * 8` bytes. Only this value unmaps it, when it is
+//!    dropped.
+//! 2. All accesses are atomic and to aligned 8-byte words inside the mapping. Other processes may store to the same
+//!    memory at any time; since both sides access it atomically, there is no data race.
+//! 3. A read-only mapping is only loaded from, with relaxed ordering, which the documentation of `std::sync::atomic`
+//!    allows for 8-byte words on read-only memory.
+//! 4. The addresses stay mapped even if somebody truncates the file: see [`guard`].
 #![allow(unsafe_code)]
 
 mod guard;
@@ -33,15 +34,15 @@ unsafe impl Send for Region {}
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// Maps the first `words` words of the file, which must have them.
+    /// Maps the first `words` words of the file, which must be at least that long.
     fn new(file: &File, path: &Path, words: usize, protection: i32) -> Result<Self, Error> {
         let failure = |attempt| move |source| Error::Io { attempt, path: path.to_owned(), source };
         let len = file.metadata().map_err(failure(Attempt::Open))?.len();
         if words == 0 || len / 8 < words as u64 {
             return Err(Error::Damaged(Damage::Short));
         }
-        // The writer's pages are there from the start, or a publish would take a fault for every page of the first round. A
-        // reader maps pages as it comes to them: a file may state more memory than it has.
+        // A writer maps all pages at once; otherwise its first pass through the ring would take a page fault for every
+        // page. A reader maps pages as it reaches them, because a file may state more memory than it has.
         let populate = if protection & libc::PROT_WRITE != 0 { libc::MAP_POPULATE } else { 0 };
         // SAFETY: a null hint lets the kernel choose free addresses, so no memory of Rust's is replaced; the descriptor
         // is open for the call; length and offset are in range.
@@ -62,7 +63,7 @@ impl Region {
         match (NonNull::new(start.cast()), ticket) {
             (Some(start), Ok(ticket)) => Ok(Self { start, words, ticket }),
             (_, ticket) => {
-                // SAFETY: the mapping made above; nobody has its address.
+                // SAFETY: the mapping was made above, and nothing else has its address.
                 unsafe { libc::munmap(start, words * 8) };
                 let refused = ticket.err().unwrap_or_else(|| std::io::ErrorKind::AddrInUse.into());
                 Err(failure(Attempt::Map)(refused))
@@ -79,14 +80,14 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // First the guard, so that it never remaps addresses that are another's by now.
+        // Release the guard first, so that it never remaps addresses that another mapping has taken over.
         self.ticket.release();
         // SAFETY: invariant 1; no slice outlives `self`.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.words * 8) };
     }
 }
 
-/// A file mapped for reading: nothing that its holder does can change it.
+/// A file mapped for reading. Its holder cannot change the file.
 #[derive(Debug)]
 pub struct ReadMap(Region);
 
@@ -94,13 +95,13 @@ pub struct ReadMap(Region);
 #[derive(Debug)]
 pub struct WriteMap(Region, Fence);
 
-/// Who pays for a full fence between writer and readers.
+/// Which side pays for a full fence between writer and readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fence {
-    /// Both sides have a fence of their own.
+    /// Each side executes its own fence.
     Both,
-    /// The rare side has the kernel run a barrier on the CPUs where writers run ([`system::barrier`]); the frequent one
-    /// only keeps the compiler from reordering.
+    /// The rare side (a reader) has the kernel run a barrier on the CPUs where writers run ([`system::barrier`]). The
+    /// frequent side (the writer) only keeps the compiler from reordering.
     Rare,
 }
 
@@ -110,14 +111,14 @@ impl ReadMap {
         Region::new(file, path, words, libc::PROT_READ).map(Self)
     }
 
-    /// Sleeps while each of these words, at an index of a mapping, is what is given; wakes up spuriously too, and after
-    /// `timeout_ns`.
+    /// Sleeps while every word still has the given value. Each item is a mapping, the word's index and the value.
+    /// Returns after a change, after `timeout_ns`, or spuriously.
     pub fn sleep_any(words: &[(&Self, usize, u64)], timeout_ns: u64) {
         let words = words.iter().map(|(map, index, value)| (&map.0.words()[*index], *value));
         system::futex_wait_any(&words.collect::<Vec<_>>(), timeout_ns);
     }
 
-    /// Whether somebody cut the file; its words read as zeros since.
+    /// Returns true if somebody has truncated the file; its words have read as zeros since.
     pub fn is_cut(&self) -> bool {
         self.0.ticket.is_cut()
     }
@@ -130,7 +131,7 @@ impl WriteMap {
         Ok(Self(region, Fence::Both))
     }
 
-    /// The same with another way to fence.
+    /// Returns the mapping with this kind of fence.
     pub fn with_fence(self, fence: Fence) -> Self {
         Self(self.0, fence)
     }
@@ -175,7 +176,7 @@ impl Memory for WriteMap {
     }
 }
 
-/// As the trait does it, with one check of bounds for all words.
+/// Does the same as the trait's default method, with one bounds check for all words.
 #[inline]
 fn load_bytes(region: &Region, index: usize, bytes: &mut [u8]) {
     let words = &region.words()[index..][..bytes.len().div_ceil(8)];

@@ -1,53 +1,54 @@
 //! Words that processes share, and the orderings between them.
 //!
-//! The protocols are written over these traits, so the same code runs over mapped files, over the model checker's
-//! atomics, and over memory that stops after a chosen store.
+//! The protocols are written against these traits. The same code therefore runs on mapped files, on the model checker's
+//! atomics, and on memory that stops after a chosen store.
 
 use std::sync::atomic::{Ordering, fence};
 
-/// Shared words that can be read. Each load is atomic and relaxed; order comes from [`Memory::acquire`].
+/// Shared words that can be read. Each load is atomic and relaxed; [`Memory::acquire`] orders them.
 ///
-/// Relaxed loads with fences are the one form of atomic load that Rust guarantees on memory that is mapped read-only.
+/// Relaxed loads with fences are the only form of atomic load that Rust guarantees on memory that is mapped read-only.
 pub trait Memory {
     /// Loads the word at `index`.
     ///
     /// # Panics
-    /// If there is no such word; callers check lengths when they open a file.
+    /// If the index is out of range; callers check lengths when they open a file.
     fn load(&self, index: usize) -> u64;
 
-    /// Loads the bytes of `bytes.len()` from the word at `index` on.
+    /// Fills `bytes` from the words that begin at `index`.
     fn load_bytes(&self, index: usize, bytes: &mut [u8]) {
         for (word, bytes) in (index..).zip(bytes.chunks_mut(8)) {
             bytes.copy_from_slice(&self.load(word).to_le_bytes()[..bytes.len()]);
         }
     }
 
-    /// Acquire fence: what was stored before a loaded word was stored is visible behind it.
+    /// Acquire fence: if a loaded word was stored after a release fence, everything stored before that fence is visible
+    /// from here on.
     fn acquire(&self) {
         fence(Ordering::Acquire);
     }
 
-    /// The frequent side of a full fence between two processes: orders the stores before it against the loads behind it,
-    /// with respect to whoever calls [`Memory::heavy_fence`].
+    /// The frequent side of a full fence between two processes: orders the stores before it against the loads after it,
+    /// as seen by a process that calls [`Memory::heavy_fence`].
     fn light_fence(&self) {
         fence(Ordering::SeqCst);
     }
 
-    /// The rare side of it.
+    /// The rare side of that fence.
     fn heavy_fence(&self) {
         fence(Ordering::SeqCst);
     }
 }
 
-/// Shared words that can be written too. Each store is atomic and relaxed; order comes from [`MemoryMut::release`].
+/// Shared words that can also be written. Each store is atomic and relaxed; [`MemoryMut::release`] orders them.
 pub trait MemoryMut: Memory {
     /// Stores the word at `index`.
     ///
     /// # Panics
-    /// If there is no such word.
+    /// If the index is out of range.
     fn store(&self, index: usize, value: u64);
 
-    /// Stores bytes from the word at `index` on; the last word is filled up with zeros.
+    /// Stores bytes into the words that begin at `index`; the last word is padded with zeros.
     fn store_bytes(&self, index: usize, bytes: &[u8]) {
         for (word, bytes) in (index..).zip(bytes.chunks(8)) {
             let mut whole = [0; 8];
@@ -56,21 +57,21 @@ pub trait MemoryMut: Memory {
         }
     }
 
-    /// Release fence: stores before it are visible to whoever acquires a store behind it.
+    /// Release fence: whoever loads a value stored after it, and then acquires, sees all stores before it.
     fn release(&self) {
         fence(Ordering::Release);
     }
 
-    /// Fetches the cache lines of the words from `index` on for writing; a hint without effect on values.
+    /// Prefetches the cache lines of the words that begin at `index` for writing; a hint without effect on values.
     fn prepare(&self, _index: usize, _words: usize) {}
 }
 
 /// A word on which processes sleep until it changes.
 pub trait Sleep: Memory {
-    /// Sleeps while the low half of the word at `index` is that of `value`; wakes up spuriously too. False once
-    /// `timeout_ns` has passed.
+    /// Sleeps while the low half of the word at `index` equals that of `value`, or until a spurious wake-up. Returns
+    /// false once `timeout_ns` has passed.
     fn sleep(&self, index: usize, value: u64, timeout_ns: u64) -> bool;
 
-    /// Wakes everybody who sleeps on the word at `index`.
+    /// Wakes everyone who sleeps on the word at `index`.
     fn wake_all(&self, index: usize);
 }

@@ -1,5 +1,5 @@
-//! The protocols under the model checker, which tries every order of steps and every stale value that the memory model
-//! allows. Each model is also run with a fence taken out, and must find the error then.
+//! The protocols under the model checker loom, which tries every order of steps and every stale value that the memory
+//! model allows. Each model also runs with a fence left out, and must then find the error.
 
 use crate::cell::{self, Buffer, Label};
 use crate::layout::{Geometry, NO_KEY, header};
@@ -11,7 +11,7 @@ use loom::sync::{Condvar, Mutex};
 use loom::thread;
 use std::sync::Arc;
 
-/// A fence that a model can do without, to show that it is needed.
+/// A fence that a model can leave out, to show that it is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fence {
     Acquire,
@@ -21,7 +21,7 @@ enum Fence {
     Release,
 }
 
-/// A few words of a file; the futex is a condition variable under a lock.
+/// A few words of a file. The futex is modelled by a condition variable under a lock.
 struct Model {
     words: Vec<(usize, AtomicU64)>,
     without: Fence,
@@ -82,8 +82,8 @@ impl MemoryMut for Model {
 impl Sleep for Model {
     fn sleep(&self, index: usize, value: u64, _timeout_ns: u64) -> bool {
         let guard = self.sleepers.lock().unwrap();
-        // As the kernel does it: the word is compared and the sleeper queued under one lock. The kernel's comparison is
-        // ordered behind a waker's lock of the same queue.
+        // As in the kernel, the word is compared and the sleeper queued under one lock. The kernel orders its
+        // comparison after a waker's lock of the same queue.
         if self.word(index).load(Ordering::Acquire) as u32 == value as u32 {
             drop(self.woken.wait(guard).unwrap());
         }
@@ -96,7 +96,7 @@ impl Sleep for Model {
     }
 }
 
-/// Runs a model; preemptions are bounded, or the states are too many to visit in seconds.
+/// Runs a model. The number of preemptions is bounded; otherwise there are too many states to visit in seconds.
 fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
@@ -107,13 +107,13 @@ fn geometry() -> Geometry {
     Geometry::new(8, 2, 8, 1).unwrap()
 }
 
-/// The words of both slots.
+/// Returns the indexes of the words of both slots.
 fn slot_words(geometry: &Geometry) -> Vec<usize> {
     let words_of = |seq_num| (geometry.slot(seq_num)..).take(4);
     (0..2).flat_map(words_of).chain([header::HEAD]).collect()
 }
 
-/// Sample n: its number in every word, so that a torn copy shows.
+/// Sample n has its number in every word, so that a torn copy shows.
 fn label(seq_num: u64, key: u64) -> Label {
     Label { len: 8, epoch: seq_num as u32, key }
 }
@@ -123,7 +123,8 @@ fn check_sample(seq_num: u64, found: Label, buffer: &Buffer) {
     assert_eq!(buffer.bytes(), seq_num.to_le_bytes(), "torn bytes");
 }
 
-/// A writer of three samples through two slots, and a reader: samples are whole, numbers rise, gaps are possible ones.
+/// A writer puts three samples through two slots while a reader reads: samples are whole, numbers rise, and each gap
+/// could have happened.
 fn ring_model(without: Fence) {
     check(3, move || {
         let geometry = geometry();
@@ -175,7 +176,8 @@ fn without_the_release_fence_the_ring_breaks() {
     ring_model(Fence::Release);
 }
 
-/// A late joiner: the entry at S and the ring from S on bring each sample of the key that matters, once.
+/// A late joiner: the entry as of head S has the key's last sample, and the ring from S on has all later ones, each
+/// once.
 fn join_model(without: Fence) {
     check(3, move || {
         let geometry = geometry();
@@ -227,7 +229,7 @@ fn without_the_release_fence_a_late_joiner_is_misled() {
     join_model(Fence::Release);
 }
 
-/// Two readers that sleep until a sample is published: both wake up, whatever the order of steps.
+/// Two readers sleep until a sample is published. Both wake up, whatever the order of steps.
 fn bell_model(without: Fence) {
     check(4, move || {
         let head = Arc::new(Model::new([header::HEAD], without));

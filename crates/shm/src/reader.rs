@@ -19,54 +19,55 @@ use crate::{bell, system, writer};
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-/// Longest sleep in one piece: after it the reader looks whether the writer lives.
+/// Longest single sleep; after each one the reader checks whether the writer lives.
 const SLICE: Duration = Duration::from_millis(100);
 
-/// A writer that cannot be seen is taken for gone after this time without a sign of life.
+/// A writer whose process cannot be seen is declared gone after this time without a sign of life.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
 
-/// Polls in a spinning wait between two looks at the clock.
+/// Polls between two readings of the clock in a spinning wait.
 const POLLS_PER_CLOCK: u32 = 64;
 
-/// Where a reader begins.
+/// The sample at which a reader starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
     /// With the next sample.
     #[default]
     Now,
-    /// With the oldest sample that is safely in the ring: at most half a ring back.
+    /// The oldest sample that is safely in the ring: at most half a ring back.
     Oldest,
 }
 
 /// A sample in the reader's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample<'a> {
-    /// Its sequence number in the channel, without holes over all writers.
+    /// Sequence number in the channel; continuous across writers.
     pub seq_num: u64,
-    /// Its key's number; [`Reader::key`] has the bytes.
+    /// Number of the key; [`Reader::key`] returns its bytes.
     pub key: Option<u32>,
-    /// Its bytes.
+    /// The sample's bytes.
     pub bytes: &'a [u8],
 }
 
-/// What a reader finds in a channel.
+/// An event that a reader finds in a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// The next sample.
     Sample(Sample<'a>),
-    /// The writer was a ring ahead: samples `from` to before `to` are lost to this reader, exactly these. Where there
-    /// are keys, [`Reader::last_values`] brings their state.
+    /// The writer lapped the reader: exactly the samples `from..to` are lost to this reader. If the channel has keys,
+    /// [`Reader::last_values`] returns their current values.
     Gap {
-        /// First sample that is lost.
+        /// Sequence number of the first lost sample.
         from: u64,
-        /// The sample that comes next.
+        /// Sequence number of the next sample that the reader gets.
         to: u64,
     },
-    /// A writer took the channel over from one that was killed, which may have had more to publish.
+    /// Another writer took the channel over from one that was killed; whatever the killed writer had still to publish
+    /// is missing.
     Restarted {
         /// The writer's epoch.
         epoch: u64,
-        /// Sequence number from which on the channel is the new writer's, or before which it was the old one's.
+        /// Sequence number of the reader's next sample. All samples that it has read so far are of earlier writers.
         at: u64,
     },
     /// The writer has ended the channel; nothing follows.
@@ -78,36 +79,36 @@ pub enum Event<'a> {
     },
     /// A channel with other sizes or another schema has taken the name; open it again.
     Replaced,
-    /// The writer's process has ended without ending the channel, or has given no sign of life for three seconds. What it
-    /// had still to publish is unknown. Said once; samples or [`Event::Restarted`] may follow.
+    /// The writer's process has ended without ending the channel, or has given no sign of life for three seconds.
+    /// Whether it had more to publish is unknown. Reported once; samples or [`Event::Restarted`] may follow.
     WriterGone,
 }
 
-/// What is known of the writer's end.
+/// Whether the writer has gone, and whether that was reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gone {
     No,
-    /// Still to be said.
+    /// Not reported yet.
     Found,
     Said,
 }
 
-/// What a look at the control words found.
+/// Result of checking the control words.
 enum Control {
     Event(Event<'static>),
-    /// A sample or a gap came meanwhile.
+    /// A sample or a gap arrived meanwhile; read again.
     Again,
     Nothing,
 }
 
-/// Reads a channel without the writer's knowing: its memory is mapped read-only.
+/// Reads a channel. The writer does not notice: the ring is mapped read-only.
 #[derive(Debug)]
 pub struct Reader {
     channel: Channel,
     ring: ReadMap,
     geometry: Geometry,
     waiters: Option<WriteMap>,
-    /// Keeps the place by which the writer counts readers.
+    /// Holds the lock by which the writer counts this reader.
     _place: Option<File>,
     wait: ReaderWait,
     buffer: Buffer,
@@ -116,11 +117,11 @@ pub struct Reader {
     segments: Vec<ReadMap>,
     is_over: bool,
     gone: Gone,
-    /// The last look found that the writer's process has ended.
+    /// True if the last check found that the writer's process has ended.
     has_process_ended: bool,
-    /// Next sample, and since when it has been waited for without a look at the writer.
+    /// Next sample, and the time since which the reader has waited for it without checking the writer.
     quiet: (u64, Instant),
-    /// What the last look at the writer found: head, heartbeat, and since when they are the same.
+    /// Head and heartbeat at the last check of the writer, and the time since which both are unchanged.
     seen: (u64, u64, Instant),
 }
 
@@ -157,7 +158,7 @@ impl Reader {
             ReaderWait::Spin => (None, take_place(channel).ok().flatten()),
             _ => (Some(open_waiters(channel, &ring)?), take_place(channel)?),
         };
-        // The epoch first: a writer that takes over behind it is a restart that is told.
+        // Load the epoch first: if a writer takes over after this, the reader reports a restart.
         let epoch = ring.load(header::EPOCH);
         ring.acquire();
         let head = ring::head(&ring)?;
@@ -184,13 +185,13 @@ impl Reader {
         })
     }
 
-    /// The next event, if there is one; never waits.
+    /// Returns the next event, if there is one; never waits.
     ///
     /// # Errors
-    /// [`Error::Damaged`] where the file holds what no writer writes.
+    /// [`Error::Damaged`] if the file holds values that no writer writes.
     #[inline]
     pub fn poll(&mut self) -> Result<Option<Event<'_>>, Error> {
-        // The second time for a sample that came while the control words were read.
+        // Twice, because a sample may arrive while the control words are read.
         for _ in 0..2 {
             let step = self.cursor.read(&self.ring, &self.geometry, &mut self.buffer)?;
             match step {
@@ -216,7 +217,7 @@ impl Reader {
         Ok(None)
     }
 
-    /// The next event, waiting for it as the reader was told to when it was opened; `None` if none comes within `timeout`.
+    /// Returns the next event. Waits for it as [`Reader::open`] was told to; `None` if none arrives within `timeout`.
     ///
     /// # Errors
     /// As [`Reader::poll`].
@@ -225,7 +226,7 @@ impl Reader {
         self.poll()
     }
 
-    /// Looks at the file and the writer now, as a reader that waits does from time to time.
+    /// Checks the file and the writer now, as a waiting reader does from time to time.
     ///
     /// # Errors
     /// [`Error::Damaged`].
@@ -233,24 +234,26 @@ impl Reader {
         self.look_at_writer()
     }
 
-    /// Whether the last look at the writer ([`Reader::check`], or a wait) found that its process has ended. False for a
-    /// process that cannot be seen from here, however long it is silent. Samples may still wait to be read.
+    /// Returns true if the last check of the writer ([`Reader::check`], or a wait) found that its process has ended;
+    /// always false for a process that cannot be seen from here, however long it is silent. There may still be samples
+    /// to read.
     pub fn has_writer_ended(&self) -> bool {
         self.has_process_ended
     }
 
-    /// Whether the last look at the writer found that it has gone: its process has ended, or it cannot be seen from here and
-    /// has given no sign of life for three seconds. One that was only silent is there again with its next sign.
+    /// Returns true if the last check of the writer found that it has gone: its process has ended, or its process
+    /// cannot be seen from here and has given no sign of life for three seconds. In the second case it may come back:
+    /// its next sign of life makes this false again.
     pub fn is_writer_gone(&self) -> bool {
         self.gone != Gone::No
     }
 
-    /// Sequence number of the next sample.
+    /// Returns the sequence number of the next sample.
     pub fn next_seq_num(&self) -> u64 {
         self.cursor.next
     }
 
-    /// Samples that are published and not yet read.
+    /// Returns the number of samples that are published but not read yet.
     ///
     /// # Errors
     /// [`Error::Damaged`].
@@ -258,7 +261,8 @@ impl Reader {
         Ok(ring::head(&self.ring)?.saturating_sub(self.cursor.next))
     }
 
-    /// Whether [`Reader::poll`] has something to say, by two words that stay in the CPU's cache while nothing happens.
+    /// Returns true if [`Reader::poll`] may have an event. Reads only a few words, which stay in the CPU's cache while
+    /// nothing happens.
     #[inline]
     fn is_ready(&self) -> bool {
         let lock = self.ring.load(self.geometry.slot(self.cursor.next));
@@ -272,8 +276,8 @@ impl Reader {
             || self.gone == Gone::Found
     }
 
-    /// Waits until one of these readers has an event for [`Reader::poll`], as the first of them was told to wait; false if
-    /// none comes within `timeout`.
+    /// Waits until one of these readers has an event for [`Reader::poll`]; the first reader's [`ReaderWait`] applies to
+    /// all. Returns false if none arrives within `timeout`.
     ///
     /// # Errors
     /// As [`Reader::poll`].
@@ -305,7 +309,7 @@ impl Reader {
         Ok(true)
     }
 
-    /// Looks at the writer once for every slice of time without a sample.
+    /// Checks the writer once per [`SLICE`] without a sample.
     fn look_at_writer_when_quiet(&mut self, now: Instant) -> Result<(), Error> {
         if self.quiet.0 != self.cursor.next {
             self.quiet = (self.cursor.next, now);
@@ -317,7 +321,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Tells what the control words say, once everything that was published before is read.
+    /// Reports what the control words say, but only after everything that was published earlier has been read.
     #[cold]
     fn look_at_control(&mut self) -> Result<Control, Error> {
         if self.ring.is_cut() {
@@ -333,7 +337,7 @@ impl Reader {
         match self.cursor.read(&self.ring, &self.geometry, &mut self.buffer)? {
             Step::Sample(label) if label.epoch == self.epoch as u32 => return Ok(Control::Again),
             Step::Gap(..) => return Ok(Control::Again),
-            // A writer's life between this reader's and the last one.
+            // The sample is of a writer between the one that this reader follows and the latest one.
             Step::Sample(label) => return self.restart(u64::from(label.epoch), at),
             Step::Nothing => {}
         }
@@ -363,7 +367,7 @@ impl Reader {
     }
 
     fn restart(&mut self, epoch: u64, at: u64) -> Result<Control, Error> {
-        // Epochs rise; a file whose epochs go round would be said to restart for ever.
+        // Epochs only rise. Without this check, a damaged file whose epochs repeat would report restarts for ever.
         if epoch <= self.epoch {
             return Err(Damage::Head.into());
         }
@@ -376,7 +380,7 @@ impl Reader {
         Ok(Control::Event(Event::Restarted { epoch, at }))
     }
 
-    /// Looks whether the writer lives.
+    /// Checks whether the writer lives.
     fn look_at_writer(&mut self) -> Result<(), Error> {
         if self.ring.is_cut() {
             return Err(Damage::Truncated.into());
@@ -388,14 +392,14 @@ impl Reader {
         let (head, beat) = (ring::head(&self.ring)?, self.ring.load(header::HEARTBEAT));
         if (head, beat) != (self.seen.0, self.seen.1) {
             self.seen = (head, beat, Instant::now());
-            // One that was only silent is there again.
+            // The writer was only silent and is back.
             self.gone = Gone::No;
         }
         let identity = Identity::read(&self.ring);
         self.ring.acquire();
         let is_gone = match identity.presence() {
             Presence::Alive => false,
-            // Unless the identity is that of a writer that is about to take over.
+            // The identity may already be that of a writer that has taken over but not stored its epoch yet.
             Presence::Gone => {
                 self.has_process_ended = self.ring.load(header::EPOCH) == self.epoch;
                 self.has_process_ended
@@ -409,7 +413,7 @@ impl Reader {
     }
 }
 
-/// Polls for a while without looking at the clock.
+/// Polls [`POLLS_PER_CLOCK`] times without reading the clock.
 fn spin_on(readers: &[&mut Reader]) {
     for _ in 0..POLLS_PER_CLOCK {
         if readers.iter().any(|reader| reader.is_ready()) {
@@ -419,7 +423,8 @@ fn spin_on(readers: &[&mut Reader]) {
     }
 }
 
-/// Sleeps until one of the channels' heads moves. A reader that was opened to spin has no flag to raise.
+/// Sleeps until the head of one of the channels moves. A reader that was opened to spin has no flag to raise, so nobody
+/// wakes it before the timeout.
 fn sleep_on(readers: &[&mut Reader], timeout_ns: u64) {
     if let [reader] = readers
         && let Some(waiters) = &reader.waiters
@@ -446,7 +451,8 @@ fn open_waiters(channel: &Channel, ring: &ReadMap) -> Result<WriteMap, Error> {
     Ok(map.with_fence(fence(ring)))
 }
 
-/// Who pays for the fence between raising the flag and looking at the head: the writer says.
+/// Returns which side pays for the fence between raising the flag and checking the head; the writer states it in the
+/// ring.
 fn fence(ring: &ReadMap) -> Fence {
     match ring.load(header::BARRIER) {
         0 => Fence::Both,
@@ -454,8 +460,8 @@ fn fence(ring: &ReadMap) -> Fence {
     }
 }
 
-/// Takes one of the places by which the writer counts readers; `None` if all are taken. The kernel gives it back when
-/// the reader ends, however it ends.
+/// Takes one of the locks by which the writer counts readers; `None` if all are taken. The kernel releases it when the
+/// reader's process ends, even by SIGKILL.
 fn take_place(channel: &Channel) -> Result<Option<File>, Error> {
     let path = channel.waiters_path();
     let file = channel::open(&path, true)?;

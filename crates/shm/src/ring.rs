@@ -1,28 +1,28 @@
-//! The ring: what the writer appends, and where a reader is.
+//! The ring of samples: writing to it, and a reader's position in it.
 
 use crate::cell::{self, Buffer, Found, Label};
 use crate::error::Damage;
 use crate::layout::{Geometry, SEQ_NUM_LIMIT, header};
 use crate::memory::{Memory, MemoryMut};
 
-/// How many slots ahead of the writer are fetched for writing.
+/// Number of slots ahead of the writer that are prefetched for writing.
 const PREPARE_SLOTS: u64 = 4;
 
-/// Writes sample `seq_num` into its slot. The head still has to be advanced.
+/// Writes sample `seq_num` into its slot. The caller must then advance the head.
 #[inline]
 pub fn write(ring: &impl MemoryMut, geometry: &Geometry, seq_num: u64, label: Label, bytes: &[u8]) {
     ring.prepare(geometry.slot(seq_num + PREPARE_SLOTS), Geometry::words_of(bytes.len()));
     cell::write(ring, geometry.slot(seq_num), seq_num, label, bytes);
 }
 
-/// Makes `head` the next sequence number to be published.
+/// Publishes all samples below `head`, the next sequence number.
 #[inline]
 pub fn advance(ring: &impl MemoryMut, head: u64) {
     ring.release();
     ring.store(header::HEAD, head);
 }
 
-/// The head and everything before it.
+/// Returns the head; everything stored before it is visible to the caller.
 pub fn head(ring: &impl Memory) -> Result<u64, Damage> {
     let head = ring.load(header::HEAD);
     ring.acquire();
@@ -32,18 +32,18 @@ pub fn head(ring: &impl Memory) -> Result<u64, Damage> {
     }
 }
 
-/// What the next slot holds for a reader.
+/// Result of reading the next slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The next sample, in the buffer.
     Sample(Label),
-    /// The writer was faster: the samples from the first number to before the second are lost to this reader.
+    /// The writer lapped the reader: the samples from the first number to before the second are lost.
     Gap(u64, u64),
-    /// Nothing yet.
+    /// The next sample is not published yet.
     Nothing,
 }
 
-/// A reader's place in the ring.
+/// A reader's position in the ring.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor {
     /// Sequence number of the next sample to read.
@@ -51,9 +51,9 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// Reads the next sample into the buffer. The caller moves on with [`Cursor::advance`].
+    /// Reads the next sample into the buffer. The caller moves past it with [`Cursor::advance`].
     ///
-    /// A slot that holds a later sample than the next one says that the writer has lapped the reader, which resumes
+    /// If the slot holds a later sample than the next one, the writer has lapped the reader. The reader then resumes
     /// half a ring behind the head, so that it is not lapped again at once.
     #[inline]
     pub fn read(
@@ -70,7 +70,7 @@ impl Cursor {
         }
     }
 
-    /// Past the sample or gap that was read.
+    /// Moves past the sample or gap that was read.
     #[inline]
     pub fn advance(&mut self, step: Step) {
         match step {
@@ -82,7 +82,8 @@ impl Cursor {
 
     #[cold]
     fn skip(&self, ring: &impl Memory, geometry: &Geometry, lock: u64) -> Result<Step, Damage> {
-        // The writer advances the head to n before it locks n's slot, so behind the lock the head is at least n.
+        // The writer advances the head to n before it locks n's slot. Once the lock has been seen, the head is
+        // therefore at least n.
         ring.acquire();
         let head = head(ring)?;
         let later = (lock - 1) / 2;
@@ -95,9 +96,9 @@ impl Cursor {
         Ok(Step::Gap(self.next, head - geometry.slots / 2))
     }
 
-    /// Checks that head and slot agree that there is nothing at the next place; for a reader that has waited long.
+    /// Checks that head and slot agree that the next sample is not there; for a reader that has waited long.
     ///
-    /// The head may be one behind: a slot is whole before the head is advanced.
+    /// The head may be one behind, because a slot is written before the head is advanced.
     pub fn check_idle(&self, ring: &impl Memory, geometry: &Geometry) -> Result<(), Damage> {
         let head = head(ring)?;
         let lock = ring.load(geometry.slot(self.next));

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::layout::NAME_BYTES_MAX;
 
-/// Name and digest of a sample type. Readers are refused where either differs from the writer's.
+/// Name and digest of a sample type. A reader is refused unless both equal the writer's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schema {
     name: String,
@@ -11,7 +11,8 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// A type by its name and its definition, for example its IDL text; any change of the text is another type.
+    /// Describes a type by its name and its definition, for example its IDL text. Any change of the text makes another
+    /// type.
     ///
     /// # Errors
     /// [`Error::SchemaName`] unless the name has 1 to 128 printable ASCII characters.
@@ -24,7 +25,7 @@ impl Schema {
         }
     }
 
-    /// As a file states it; other names than those [`Schema::new`] takes come out escaped.
+    /// A schema as a file states it. Names that [`Schema::new`] would reject are escaped.
     pub(crate) fn stated(name: &[u8], digest: u64) -> Self {
         Self { name: name.escape_ascii().to_string(), digest }
     }
@@ -34,7 +35,7 @@ impl Schema {
         &self.name
     }
 
-    /// FNV-1a (64 bits) of the type's definition.
+    /// Returns the FNV-1a hash (64 bits) of the type's definition.
     pub fn digest(&self) -> u64 {
         self.digest
     }
@@ -46,7 +47,7 @@ impl std::fmt::Display for Schema {
     }
 }
 
-/// FNV-1a: tells definitions apart that differ by accident; nobody is kept out by it.
+/// FNV-1a. It detects definitions that differ by accident; it does not resist an attacker.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)

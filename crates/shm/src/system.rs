@@ -12,8 +12,8 @@ compile_error!(
     "tickwire-shm needs Linux on a 64-bit little-endian CPU: futexes, and files of little-endian words"
 );
 
-/// Sleeps while the low half of the word is that of `value`; false once the time has passed. A read-only mapping will
-/// do: waiting on a shared futex only reads it.
+/// Sleeps while the low half of the word equals that of `value`; false once the time has passed. The mapping may be
+/// read-only: waiting on a shared futex only reads it.
 pub fn futex_wait(word: &AtomicU64, value: u64, timeout_ns: u64) -> bool {
     let timeout = libc::timespec {
         tv_sec: (timeout_ns / 1_000_000_000) as libc::time_t,
@@ -41,8 +41,9 @@ const FUTEX2_SIZE_U32: u32 = 2;
 /// Most words that [`futex_wait_any`] sleeps on.
 const FUTEXES_MAX: usize = 128;
 
-/// Sleeps while the low half of each word is that of its value; wakes up spuriously too, and after `timeout_ns`. Sleeps on
-/// the first [`FUTEXES_MAX`] words; a kernel that cannot wait for several (before 5.16) sleeps for a tenth of a millisecond.
+/// Sleeps while the low half of every word still equals that of its value. Returns after a change, after `timeout_ns`,
+/// or spuriously. Only the first [`FUTEXES_MAX`] words are watched. A kernel that cannot wait for several futexes
+/// (before 5.16) sleeps for 0.1 ms instead.
 pub fn futex_wait_any(words: &[(&AtomicU64, u64)], timeout_ns: u64) {
     let waiters: Vec<libc::futex_waitv> =
         words.iter().take(FUTEXES_MAX).map(futex_waiter).collect();
@@ -77,9 +78,9 @@ fn futex_waiter((word, value): &(&AtomicU64, u64)) -> libc::futex_waitv {
     waiter
 }
 
-/// Wakes everybody who sleeps on the word.
+/// Wakes everyone who sleeps on the word.
 pub fn futex_wake_all(word: &AtomicU64) {
-    // SAFETY: the address is only a name to this operation; the arguments behind the count are unused.
+    // SAFETY: the address is only an identifier to this operation; the arguments after the count are unused.
     unsafe {
         libc::syscall(
             libc::SYS_futex,
@@ -93,32 +94,34 @@ pub fn futex_wake_all(word: &AtomicU64) {
     };
 }
 
-/// Lets [`barrier`] of any process reach this one; false where the kernel has no such call.
+/// Registers this process for the [`barrier`] of other processes; false if the kernel has no such call.
 pub fn register_barrier() -> bool {
     membarrier(libc::MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED)
 }
 
-/// Has every CPU that runs a registered process execute a full barrier before the call returns; false where the kernel refuses.
+/// Makes every CPU that runs a registered process execute a full barrier before this returns; false if the kernel
+/// refuses.
 pub fn barrier() -> bool {
     membarrier(libc::MEMBARRIER_CMD_GLOBAL_EXPEDITED)
 }
 
 fn membarrier(command: i32) -> bool {
-    // SAFETY: numbers only; the call changes nothing that Rust knows of.
+    // SAFETY: the arguments are numbers only; the call changes nothing that Rust knows of.
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
-/// Reserves memory for the whole file and sets its length, so that a full file system is an error here and not a fault
-/// when a page is first touched.
+/// Allocates space for the whole file and sets its length. A full file system is therefore an error here instead of a
+/// SIGBUS when a page is first touched.
 pub fn reserve(file: &File, bytes: u64) -> io::Result<()> {
-    // SAFETY: the descriptor is open for the call; numbers only.
+    // SAFETY: the descriptor is open for the call; the other arguments are numbers.
     match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, bytes as libc::off_t) } {
         0 => Ok(()),
         error => Err(io::Error::from_raw_os_error(error)),
     }
 }
 
-/// Locks one byte of the file for this open file alone, until it is closed or its process ends. False if another has it.
+/// Locks one byte of the file for this open file description, until it is closed or the process ends. Returns false if
+/// another has the lock.
 pub fn lock_byte(file: &File, byte: u32) -> io::Result<bool> {
     let lock = byte_lock(byte);
     // SAFETY: the descriptor is open for the call; the record lives through it.
@@ -131,7 +134,7 @@ pub fn lock_byte(file: &File, byte: u32) -> io::Result<bool> {
     }
 }
 
-/// Whether another open file has a lock on the byte.
+/// Returns true if another open file description has a lock on the byte.
 pub fn is_byte_locked(file: &File, byte: u32) -> io::Result<bool> {
     let mut lock = byte_lock(byte);
     // SAFETY: the descriptor is open for the call; the kernel writes to the record, which lives through it.
@@ -151,7 +154,7 @@ fn byte_lock(byte: u32) -> libc::flock {
     lock
 }
 
-/// Nanoseconds of the monotonic clock, which all processes of a boot share.
+/// Returns the time of the monotonic clock in nanoseconds. All processes share this clock until the machine reboots.
 pub fn monotonic_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: points to a valid value for the call. The clock exists on every Linux, so the call does not fail.
@@ -161,21 +164,21 @@ pub fn monotonic_ns() -> u64 {
 
 /// The process's effective user.
 pub fn effective_user() -> u32 {
-    // SAFETY: takes nothing, cannot fail.
+    // SAFETY: has no arguments and cannot fail.
     unsafe { libc::geteuid() }
 }
 
 /// The process's effective group.
 pub fn effective_group() -> u32 {
-    // SAFETY: takes nothing, cannot fail.
+    // SAFETY: has no arguments and cannot fail.
     unsafe { libc::getegid() }
 }
 
-/// Fetches the word's cache line for writing.
+/// Prefetches the word's cache line for writing.
 #[inline]
 pub fn prefetch_for_writing(word: &AtomicU64) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint that reads and writes nothing and faults at no address.
+    // SAFETY: a prefetch is a hint. It reads and writes nothing, and faults at no address.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_ET0>(word.as_ptr().cast());

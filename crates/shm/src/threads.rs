@@ -1,5 +1,5 @@
-//! The protocols over plain memory, between threads: small enough for Miri, which checks every access and delays stores
-//! as the memory model allows.
+//! Tests of the protocols over plain memory, between threads. They are small enough for Miri, which checks every access
+//! and delays stores as the memory model allows.
 //!
 //! `cargo +nightly miri test -p tickwire-shm --lib threads`
 
@@ -32,12 +32,12 @@ impl MemoryMut for Plain {
     }
 }
 
-/// Samples that are written: few where each access is interpreted.
+/// Number of samples written; fewer under Miri, which interprets every access.
 const SAMPLES: u64 = if cfg!(miri) { 150 } else { 200_000 };
-/// Keys, of which the samples take turns.
+/// Number of keys, which the samples use in turn.
 const KEYS: u64 = 3;
 
-/// Sample n: its number in each word, so that a torn copy shows.
+/// Sample n has its number in each word, so that a torn copy shows.
 fn sample(seq_num: u64) -> [u8; 24] {
     let mut bytes = [0; 24];
     bytes.chunks_mut(8).for_each(|word| word.copy_from_slice(&seq_num.to_le_bytes()));
@@ -112,7 +112,7 @@ fn last_values_at_a_head_are_those_of_the_samples_below_it() {
             for key in 0..KEYS {
                 let at = geometry.entry(key).1;
                 let found = values::read(&segment, at, head, &mut buffer).expect("no damage");
-                // Left out where the ring brings a later one.
+                // Left out because the ring has a later sample of this key.
                 let Some((seq_num, _)) = found else { continue };
                 assert_eq!(buffer.bytes(), sample(seq_num));
                 assert!(seq_num < head && head - seq_num <= KEYS && seq_num % KEYS == key);

@@ -1,15 +1,17 @@
-//! Last values by key: an entry a key, in segments that are added while the channel runs.
+//! Last values by key. Each key has an entry, in segments that are added while the channel runs.
 //!
-//! Keys are numbered in the order in which they come, and an entry's place follows from its number, so nothing ever
-//! moves: a reader that has a segment mapped has it for good, and there is no table to rehash. Looking up a key's
-//! number is each process's own affair (a hash map in its own memory).
+//! Keys are numbered in the order in which they first appear, and an entry's position follows from its key's number.
+//! Nothing ever moves: a reader maps a segment once, and no table is rehashed. Each process looks up the numbers of
+//! keys in a hash map in its own memory.
 //!
-//! The writer writes sample n into the ring, then into its key's entry, then advances the head to n + 1. A reader that
-//! joins loads the head, S, then walks the entries:
-//! - An entry locked by or for a sample below S is that key's last value at S: all samples below S are in their entries.
-//! - An entry locked by or for a later sample is left out: the ring, from S on, brings that sample.
+//! The writer writes sample n into the ring, then into its key's entry, and then advances the head to n + 1. A reader
+//! that joins loads the head, S, and then walks the entries:
+//! - An entry whose lock is of a sample below S is that key's last value at S: all samples below S are in their
+//!   entries.
+//! - An entry whose lock is of a later sample is left out, because the reader gets that sample from the ring, from S
+//!   on.
 //!
-//! The walk never waits: an entry that is being written is one of a sample that the ring has already.
+//! The walk never waits: if an entry is being written, its sample is already in the ring.
 
 use crate::cell::{self, Buffer, Found, Label};
 use crate::error::Damage;
@@ -22,14 +24,14 @@ pub fn write(segment: &impl MemoryMut, at: usize, seq_num: u64, label: Label, by
     cell::write(segment, at, seq_num, label, bytes);
 }
 
-/// Writes a new key's entry, without a value yet. It exists once [`publish_key`] has counted it.
+/// Writes the entry of a new key, without a value. Readers see it once [`publish_key`] has counted it.
 pub fn write_key(segment: &impl MemoryMut, geometry: &Geometry, at: usize, key: &[u8]) {
     segment.store(at, cell::EMPTY);
     segment.store(at + geometry.key_offset(), key.len() as u64);
     segment.store_bytes(at + geometry.key_offset() + 1, key);
 }
 
-/// Makes the first `keys` entries known to readers.
+/// Publishes the first `keys` entries to readers.
 pub fn publish_key(ring: &impl MemoryMut, keys: u64) {
     ring.release();
     ring.store(header::KEYS, keys);
@@ -46,8 +48,8 @@ pub fn read_key(segment: &impl Memory, geometry: &Geometry, at: usize) -> Result
     Ok(key)
 }
 
-/// Copies an entry's value at head `head` into the buffer and returns its sequence number and label; `None` if there is none yet
-/// or the ring brings it.
+/// Copies an entry's value as of `head` into the buffer, and returns its sequence number and label. `None` if the entry
+/// has no value yet, or if its sample is in the ring at `head` or later.
 pub fn read(
     segment: &impl Memory,
     at: usize,
@@ -58,7 +60,7 @@ pub fn read(
     if lock == cell::EMPTY || lock > 2 * head {
         return Ok(left_out(segment));
     }
-    // Locks of samples below the head are at most 2 * head, and nothing below it is being written.
+    // The lock is at most 2 * head, so it is of a sample below the head, and those are no longer being written.
     if !lock.is_multiple_of(2) {
         return Err(Damage::Entry);
     }
@@ -71,7 +73,7 @@ pub fn read(
     }
 }
 
-/// Leaves out an entry; its sample is in the ring for whoever looks there next.
+/// Leaves an entry out. The fence ensures that the caller then finds the entry's sample in the ring.
 fn left_out<T>(segment: &impl Memory) -> Option<T> {
     segment.acquire();
     None

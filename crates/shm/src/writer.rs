@@ -15,25 +15,26 @@ use crate::{ring, values};
 use std::collections::HashMap;
 use std::fs::File;
 
-/// Readers that [`Writer::readers`] can count.
+/// Most readers that [`Writer::readers`] can count.
 pub const READERS_COUNTED_MAX: u32 = 64;
 
 /// Words of a waiters file: one page.
 pub(crate) const WAITERS_WORDS: usize = layout::HEADER_WORDS;
 
-/// A publish in so many says that the writer lives.
+/// A heartbeat is sent once per this many publishes.
 const PUBLISHES_PER_BEAT: u64 = 1024;
 
 /// Sizes and permissions of a channel.
 #[derive(Clone, Debug)]
 pub struct WriterOptions {
-    /// Bytes that a sample may have, 1 to 1 MiB.
+    /// Longest sample in bytes, 1 to 1 MiB.
     pub sample_bytes: usize,
     /// Slots of the ring; rounded up to a power of two. A reader that falls this far behind has a gap.
     pub slots: u64,
-    /// Bytes that a key may have, at most 256; 0 for no last values.
+    /// Longest key in bytes, at most 256; 0 for no last values.
     pub key_bytes: usize,
-    /// Keys that are expected; rounded up to a power of two. More may come: each doubling adds a file.
+    /// Expected number of keys; rounded up to a power of two. There may be more: a file is added whenever their number
+    /// doubles.
     pub keys: u64,
     /// Who may read.
     pub readers: Readers,
@@ -66,21 +67,22 @@ impl WriterOptions {
     }
 }
 
-/// A key that the channel knows, for [`Writer::publish_keyed`]; valid for the writer that made it.
+/// A key of the channel, for [`Writer::publish_keyed`]. It is valid only for the writer that returned it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key(u32);
 
-/// Publishes samples. There is one writer a channel; dropping it without [`Writer::finish`] is what a crash is to readers.
+/// Publishes samples. A channel has one writer. To readers, dropping it without [`Writer::finish`] looks like a crash.
 #[derive(Debug)]
 pub struct Writer(Engine<WriteMap>);
 
 impl Writer {
-    /// Opens a channel: makes it, or takes it over from a writer that did not end it, if sizes and schema are the same.
-    /// Otherwise a new channel takes its name, and readers of the old one are told.
+    /// Opens a channel: creates it, or takes it over from a writer that did not end it if sizes and schema are the
+    /// same. If they differ, a new channel takes its name, and readers of the old one get
+    /// [`Event::Replaced`](crate::Event::Replaced).
     ///
     /// # Errors
-    /// [`Error::Busy`] while another writer has the channel, [`Error::Directory`], [`Error::Sizes`], [`Error::Damaged`],
-    /// and what the operating system refuses.
+    /// [`Error::Busy`] while another writer has the channel, [`Error::Directory`], [`Error::Sizes`],
+    /// [`Error::Damaged`], and errors of the operating system.
     pub fn open(
         channel: &Channel,
         schema: &Schema,
@@ -92,7 +94,7 @@ impl Writer {
     /// Publishes a sample without a key and returns its sequence number.
     ///
     /// # Errors
-    /// [`Error::SampleLength`]; nothing is published then.
+    /// [`Error::SampleLength`]; then nothing is published.
     #[inline]
     pub fn publish(&mut self, bytes: &[u8]) -> Result<u64, Error> {
         self.0.publish(None, bytes)
@@ -101,51 +103,51 @@ impl Writer {
     /// Publishes a sample, which becomes the last value of its key, and returns its sequence number.
     ///
     /// # Errors
-    /// [`Error::SampleLength`]; nothing is published then. [`Error::Key`] for a key of another writer.
+    /// [`Error::SampleLength`]; then nothing is published. [`Error::Key`] for a key of another writer.
     #[inline]
     pub fn publish_keyed(&mut self, key: Key, bytes: &[u8]) -> Result<u64, Error> {
         self.0.publish(Some(key), bytes)
     }
 
-    /// The key of these bytes. A new one gets an entry, for which a file may have to be added: milliseconds, not
-    /// nanoseconds.
+    /// Returns the key with these bytes. A new key gets an entry, for which a file may have to be added; that takes
+    /// milliseconds instead of nanoseconds.
     ///
     /// # Errors
-    /// [`Error::Key`], and what the operating system refuses when a file is added.
+    /// [`Error::Key`]; errors of the operating system when a file is added.
     pub fn key(&mut self, key: &[u8]) -> Result<Key, Error> {
         self.0.key(key)
     }
 
-    /// Says that the writer lives; call it at least once a second while nothing is published, or have another thread do it
-    /// ([`Writer::pulse`]). Readers that cannot see the process have only this to go by.
+    /// Sends a heartbeat. While nothing is published, call it at least once a second, or let another thread do so
+    /// ([`Writer::pulse`]). Readers that cannot see the process have no other sign that the writer lives.
     pub fn beat(&self) {
         self.0.beat();
     }
 
-    /// What another thread can say with that the writer lives.
+    /// Returns a handle with which another thread can send heartbeats.
     ///
     /// # Errors
-    /// What the operating system refuses.
+    /// Errors of the operating system.
     pub fn pulse(&self) -> Result<Pulse, Error> {
         let path = self.0.channel.ring_path();
         let file = channel::open(&path, true)?;
         Ok(Pulse(WriteMap::new(&file, &path, layout::HEADER_WORDS)?))
     }
 
-    /// The sequence number of the next sample. It goes on where a killed writer ended.
+    /// Returns the sequence number of the next sample. It continues where a killed writer stopped.
     pub fn next_seq_num(&self) -> u64 {
         self.0.next
     }
 
-    /// Sequence number of the first sample of this writer.
+    /// Returns the sequence number of this writer's first sample.
     pub fn first_seq_num(&self) -> u64 {
         self.0.first
     }
 
-    /// Readers that are attached now, up to [`READERS_COUNTED_MAX`].
+    /// Returns the number of readers attached now, up to [`READERS_COUNTED_MAX`].
     ///
     /// # Errors
-    /// What the operating system refuses.
+    /// Errors of the operating system.
     pub fn readers(&self) -> Result<u32, Error> {
         let Engine { waiters_file, channel, .. } = &self.0;
         let mut count = 0;
@@ -161,18 +163,18 @@ impl Writer {
         Ok(count)
     }
 
-    /// Ends the channel: readers get what is left, then [`Event::Done`](crate::Event::Done) with the number of samples,
-    /// and its files are removed.
+    /// Ends the channel: readers get the remaining samples, then [`Event::Done`](crate::Event::Done) with the number of
+    /// samples; the files are removed.
     ///
     /// # Errors
-    /// What the operating system refuses; readers have been told by then.
+    /// Errors of the operating system when files are removed; readers have been notified by then.
     pub fn finish(self) -> Result<(), Error> {
         self.0.finish()
     }
 }
 
-/// Says for a writer that it lives, from any thread. Drop it before the writer: whoever reads takes the writer for alive as
-/// long as it beats.
+/// Sends heartbeats for a writer, from any thread. Drop it before the writer: readers that cannot see the process take
+/// the writer for alive as long as heartbeats arrive.
 #[derive(Debug)]
 pub struct Pulse(WriteMap);
 
@@ -187,7 +189,7 @@ fn beat(ring: &impl MemoryMut) {
     ring.store(header::HEARTBEAT, system::monotonic_ns());
 }
 
-/// The writer over any memory, so that tests can stop it at every store.
+/// The writer, generic over its memory so that tests can stop it at every store.
 #[derive(Debug)]
 pub(crate) struct Engine<M> {
     channel: Channel,
@@ -199,7 +201,7 @@ pub(crate) struct Engine<M> {
     waiters_file: File,
     fence: Fence,
     segments: Vec<M>,
-    /// Makes a mapping the engine's memory.
+    /// Turns a mapping into the engine's memory.
     wrap: fn(WriteMap) -> M,
     numbers: HashMap<Box<[u8]>, u32>,
     epoch: u64,
@@ -316,8 +318,8 @@ impl<M: MemoryMut + Sleep> Engine<M> {
     pub fn finish(self) -> Result<(), Error> {
         self.ring.release();
         self.ring.store(header::STATE, state::DONE);
-        // Sleepers sleep on the head, which stays: without a new head only the call itself wakes them, and one that is
-        // about to sleep looks again after at most a slice.
+        // The head does not change, so sleepers are woken only by this call. A reader that is just about to sleep
+        // misses it, and checks again after at most the reader's `SLICE`.
         self.ring.wake_all(header::HEAD);
         self.channel.remove_files(&self.lock)
     }
@@ -383,7 +385,7 @@ fn create_segment(
     })
 }
 
-/// Whether a file is this channel's segment `number`.
+/// Checks that a file is this channel's segment `number`.
 pub(crate) fn check_segment(map: &impl Memory, id: u64, number: usize) -> Result<(), Error> {
     layout::check_kind(map, layout::SEGMENT_MAGIC)?;
     match map.load(segment::ID) == id && map.load(segment::NUMBER) == number as u64 {
@@ -392,7 +394,7 @@ pub(crate) fn check_segment(map: &impl Memory, id: u64, number: usize) -> Result
     }
 }
 
-/// Maps a segment that exists, and gives it to the readers of now.
+/// Maps an existing segment and sets its permissions for the current `readers`.
 fn open_segment(
     channel: &Channel,
     geometry: &Geometry,

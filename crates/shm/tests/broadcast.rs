@@ -66,7 +66,7 @@ fn a_late_joiner_reads_the_last_values_and_goes_on_behind_them() {
     let scene = Scene::new("join", 64);
     let mut writer = scene.writer();
     let mut expected = HashMap::new();
-    // Many more keys than the first segment has.
+    // Many more keys than fit into the first segment.
     for round in 0..3 {
         for number in 0..100 {
             let name = format!("key{number}");

@@ -1,4 +1,4 @@
-//! Files that no writer wrote: every one is an error or a gap, soon.
+//! Files that no writer wrote: each one leads to an error or a gap, quickly.
 
 mod common;
 
@@ -11,7 +11,7 @@ use tickwire_shm::{Channel, Damage, Error, Event, Reader, ReaderWait, Start, Wri
 
 const SHORT: Duration = Duration::from_millis(250);
 
-/// A channel with samples and keys, whose writer was killed.
+/// Returns a channel with samples and keys whose writer was killed.
 fn abandoned(name: &str) -> Scene {
     let scene = Scene::new(name, 8);
     let mut writer = scene.writer();
@@ -57,7 +57,7 @@ fn each_word_of_the_header_is_checked() {
 fn a_sample_longer_than_its_slot_is_damage() {
     let scene = abandoned("length");
     let mut reader = opened(&scene).unwrap();
-    // The length of sample 16, in slot 0.
+    // Overwrites the length of sample 16, in slot 0.
     overwrite(&scene, "ring", 512 + 1, 41);
     let error = reader.poll().unwrap_err();
     assert!(matches!(error, Error::Damaged(Damage::Length)), "{error:?}");
@@ -87,7 +87,7 @@ fn a_file_that_is_cut_under_a_reader_is_an_error() {
                 Err(error) => break error,
             }
         };
-        // A page that is left in part reads as zeros behind the cut, which contradicts the head.
+        // The rest of a page that is cut within reads as zeros, which contradicts the head.
         let expected = if len.is_multiple_of(4096) { Damage::Truncated } else { Damage::Head };
         assert!(
             matches!(error, Error::Damaged(damage) if damage == expected),
@@ -177,7 +177,7 @@ fn readers_trust_no_directory_that_others_write_to_or_that_is_elsewhere() {
     let refused = Reader::open(&channel, &scene.schema, Start::Oldest, ReaderWait::Spin);
     fs::remove_file(&link).unwrap();
     assert!(matches!(refused, Err(Error::Directory { .. })), "{refused:?}");
-    // Another user's file in this user's directory, and another user's directory.
+    // Another user's file in this user's directory; then another user's directory.
     if nix::unistd::chown(&scene.file("ring"), Some(65_534.into()), None).is_ok() {
         assert!(matches!(opened(&scene), Err(Error::Directory { owner: 65_534, .. })));
         let owner = nix::unistd::Uid::effective().as_raw();
@@ -196,12 +196,12 @@ fn a_process_maps_more_than_a_thousand_files() {
         writer.key(b"key").unwrap();
         writer
     };
-    // Three mappings each: ring, waiters, last values.
+    // Each writer has three mappings: ring, waiters, last values.
     let writers: Vec<Writer> = (0..350).map(open).collect();
     writers.into_iter().for_each(|writer| writer.finish().unwrap());
 }
 
-/// Words worth damaging, and values worth putting there.
+/// Words to damage, weighted to the headers, and values to put there.
 fn damage() -> impl Strategy<Value = Vec<(bool, u64, u64)>> {
     let word = prop_oneof![0..8_u64, 32..42_u64, Just(64), 512..576_u64, 512..1100_u64];
     let value = prop_oneof![
@@ -217,7 +217,7 @@ fn damage() -> impl Strategy<Value = Vec<(bool, u64, u64)>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Any words anywhere: readers and writers end in an error, or go on, within bounds.
+    /// Damages any words anywhere: readers and writers report an error or continue, in bounded time.
     #[test]
     fn any_damage_is_an_error_or_goes_unnoticed(damage in damage()) {
         let scene = abandoned("any");
@@ -237,7 +237,7 @@ proptest! {
     }
 }
 
-/// Reads what there is; a forged file may have at most a ring of samples and some events.
+/// Reads everything. A forged file may yield at most a ring of samples and some events.
 fn read_all(reader: &mut Reader) {
     for turn in 0.. {
         assert!(turn < 100, "no end");

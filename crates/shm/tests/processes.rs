@@ -1,4 +1,4 @@
-//! Writers and readers that are processes: killed, stopped, restarted, of another user.
+//! Writers and readers in processes of their own: killed, stopped, restarted, under another user.
 
 mod common;
 
@@ -15,7 +15,7 @@ use tickwire_shm::{
 
 const SECOND: Duration = Duration::from_secs(10);
 
-/// A user and group that own nothing here.
+/// User and group `nobody`, which own none of the files.
 const NOBODY: u32 = 65534;
 
 fn main() {
@@ -42,7 +42,7 @@ fn test_all() {
     }
 }
 
-/// A process of this program in another role.
+/// Starts a process of this program in another role.
 fn start(role: &[&str]) -> (Child, BufReader<ChildStdout>) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     let mut child = command.arg("role").args(role).stdout(Stdio::piped()).spawn().unwrap();
@@ -83,7 +83,7 @@ fn place(directory: &Path) -> (Channel, Schema) {
     (Channel::in_directory(directory, "processes").unwrap(), Schema::new("Text", b"text").unwrap())
 }
 
-/// Role: publishes its sequence number in every word, with keys that come while it runs, until it is killed.
+/// Role: publishes until it is killed. Each sample has its sequence number in every word; keys are added as it runs.
 fn write_for_ever(directory: &Path) {
     let (channel, schema) = place(directory);
     let mut writer = Writer::open(&channel, &schema, &options()).unwrap();
@@ -98,7 +98,7 @@ fn write_for_ever(directory: &Path) {
     }
 }
 
-/// Role: reads as another user, prints what comes.
+/// Role: reads as another user and prints each event.
 fn read_as(directory: &Path, user: u32) {
     if user != 0 {
         setgroups(&[]).unwrap();
@@ -121,7 +121,7 @@ fn read_as(directory: &Path, user: u32) {
     }
 }
 
-/// Follows a channel and checks every number.
+/// Follows a channel and checks every sequence number.
 struct Follower {
     reader: Reader,
     next: u64,
@@ -165,12 +165,12 @@ fn killed_writers_are_followed() {
     let reader = Reader::open(&channel, &schema, Start::Now, ReaderWait::Block).unwrap();
     let mut follower = Follower { next: reader.next_seq_num(), reader, restarts: 0, gone: 0 };
     for turn in 0..12_u64 {
-        // At another place of the writer's loop each time.
+        // Kill the writer at a different point of its loop each time.
         follower.follow(Duration::from_micros(9_137 * (turn % 4 + 1)));
         end(child);
         (child, output) = start(&["write", directory]);
         assert_eq!(line(&mut output), "open");
-        // A reader that looks less often than writers start is told of the newest alone.
+        // A reader that checks less often than writers restart is told of the newest one only.
         let begun = Instant::now();
         while follower.restarts <= turn {
             assert!(begun.elapsed() < SECOND, "a restart was not told");
@@ -182,7 +182,7 @@ fn killed_writers_are_followed() {
     follower.follow(Duration::from_millis(400));
     assert_eq!(follower.gone, 1, "told once");
 
-    // The last value of each key is the last sample of it.
+    // The last value of each key is the last sample with that key.
     let mut values = follower.reader.last_values().unwrap();
     let head = values.seq_num();
     let mut found = 0;
@@ -196,7 +196,7 @@ fn killed_writers_are_followed() {
     assert_eq!(std::fs::read_dir(&scene.directory).unwrap().count(), 0);
 }
 
-/// A signal to another process takes effect some time later.
+/// Waits until the process is stopped: a signal to another process takes effect some time later.
 fn until_stopped(pid: Pid) {
     let begun = Instant::now();
     loop {

@@ -1,7 +1,7 @@
-//! A thread that sleeps on a futex and nothing else: the floor of every blocking figure.
+//! Baseline of every blocking figure: a thread that sleeps on a futex and does nothing else.
 //!
-//! Waits and wakes as the broadcast does (no private futex), and the woken thread looks at the time, which the waker wrote
-//! beside the futex.
+//! The thread is woken by the same system calls as the broadcast's readers (a shared futex). It then compares the clock
+//! with the send time, which the waker wrote beside the futex.
 
 #![allow(unsafe_code)]
 
@@ -15,7 +15,7 @@ struct Shared {
     sent: AtomicU64,
 }
 
-/// Samples one way, `count` of them.
+/// Measures `count` one-way wake-ups at `rate` a second.
 pub fn one_way(rate: u64, count: u64) -> Times {
     let shared = Shared { count: AtomicU32::new(0), sent: AtomicU64::new(0) };
     thread::scope(|scope| {

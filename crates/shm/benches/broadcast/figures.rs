@@ -1,8 +1,8 @@
-//! Distributions, and the machine that they were measured on.
+//! Histograms of times, and the machine that they were measured on.
 
 use hdrhistogram::Histogram;
 
-/// Times in nanoseconds.
+/// A histogram of times in nanoseconds.
 pub struct Times(Histogram<u64>);
 
 impl Times {
@@ -19,7 +19,7 @@ impl Times {
     }
 }
 
-/// The idle setting, on which a wake-up depends.
+/// Prints the idle governor and `guest_halt_poll_ns`, which determine the cost of a wake-up.
 pub fn print_machine() {
     let read = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned());
     let governor = read("/sys/devices/system/cpu/cpuidle/current_governor");

@@ -1,7 +1,8 @@
-//! Figures of the broadcast: `cargo bench -p tickwire-shm -- [latency] [publish] [stream] [blocking]`, all by default.
+//! Benchmarks of the broadcast: `cargo bench -p tickwire-shm -- [latency] [publish] [stream] [blocking]`; all by
+//! default.
 //!
-//! The writer runs on CPU 0 and readers on CPU 1, each with a mapping of its own. The idle setting of the machine is
-//! printed, because blocking figures depend on it more than on anything here.
+//! The writer runs on CPU 0 and the readers on CPU 1; each has its own mapping. The machine's idle settings are
+//! printed, because blocking figures depend on them more than on the code.
 
 mod bare;
 mod figures;
@@ -14,10 +15,11 @@ use std::time::{Duration, Instant};
 use tickwire_shm::{Event, Reader, ReaderWait};
 use workload::{Pace, clock_ns, open_reader, open_writer, pin};
 
-/// Samples a second of blocking readers: 125 us apart. A CPU halts if it idles for longer than `guest_halt_poll_ns`, so with
-/// the usual 200 us it polls at this rate, and at 2,000 a second it would halt all the same.
+/// Samples a second for blocking readers: one every 125 us. A CPU halts once it has been idle for `guest_halt_poll_ns`,
+/// usually 200 us. At this rate it therefore polls between samples; at 2,000 a second it would halt before each of
+/// them.
 const BLOCKING_RATE: u64 = 8_000;
-/// Between two turns, so that other processes get the CPU then and not in a turn.
+/// Pause between two runs, in which other processes get the CPU instead of during a run.
 const PAUSE: Duration = Duration::from_millis(600);
 
 fn main() {
@@ -39,7 +41,8 @@ fn main() {
     }
 }
 
-/// Reads until the channel is done; hands the age of each sample to `take` and returns samples and losses.
+/// Reads until the channel is done. Passes each sample's age in nanoseconds to `take`; returns the numbers of samples
+/// read and lost.
 fn read(reader: &mut Reader, mut take: impl FnMut(u64)) -> (u64, u64) {
     let (mut samples, mut lost) = (0, 0);
     loop {
@@ -61,7 +64,7 @@ fn read(reader: &mut Reader, mut take: impl FnMut(u64)) -> (u64, u64) {
     }
 }
 
-/// One way, one reader that polls, in turns of half a second.
+/// One-way latency to one polling reader, in runs of half a second.
 fn latency() {
     println!(
         "\none way, polling, 250,000 samples/s    p50 ns    p99 ns    (least of 5 turns by p99)"
@@ -106,8 +109,8 @@ fn await_readers(writer: &tickwire_shm::Writer, count: u32) {
     }
 }
 
-/// Cost of a publish, by number of readers that poll, one by one and in bursts, at one million samples a second. One by
-/// one it has the cost of reading the clock in it, which the first row shows.
+/// Cost of a publish for several numbers of polling readers, at one million samples a second: published one by one and
+/// in bursts. One by one, the cost includes reading the clock; the first row shows how much that is.
 fn publish() {
     const BURST: usize = 64;
     println!("\npublish, 200 B, 1,000,000/s    burst readers    median ns    p99 ns");
@@ -133,7 +136,8 @@ fn publish() {
                             for _ in 0..64 {
                                 std::hint::black_box(reader.poll().expect("sound channel"));
                             }
-                            // Readers share a CPU, also under a real-time priority.
+                            // Readers share one CPU. Yield, or a real-time priority would let one reader starve the
+                            // others.
                             thread::yield_now();
                         }
                     });
@@ -170,7 +174,7 @@ fn publish() {
     }
 }
 
-/// Ten million samples of 200 bytes at ten million a second.
+/// Streams ten million samples of 200 bytes at ten million a second.
 fn stream() {
     const COUNT: u64 = 10_000_000;
     println!("\nstream, 200 B, 10,000,000 samples at      reached/s      lost    p50 ns    p99 ns");
@@ -210,7 +214,7 @@ fn stream() {
     }
 }
 
-/// A reader that sleeps, against a thread that sleeps on a futex and nothing else, turn by turn.
+/// Wake-up latency of a sleeping reader beside the bare futex of [`bare`], in alternating runs.
 fn blocking() {
     const COUNT: u64 = 4_000;
     println!(

@@ -13,7 +13,7 @@ pub fn clock_ns() -> u64 {
     EPOCH.elapsed().as_nanos() as u64
 }
 
-/// Runs the thread on this CPU alone, if there is one.
+/// Pins the thread to this CPU, if it exists.
 pub fn pin(cpu: usize) {
     let mut set = CpuSet::new();
     set.set(cpu).expect("a CPU number");
@@ -38,7 +38,7 @@ pub fn open_reader(name: &str, wait: ReaderWait) -> Reader {
     Reader::open(&channel, &schema, Start::Now, wait).expect("a channel")
 }
 
-/// Keeps a rate by spinning on the clock; a turn that comes late is made up for.
+/// Keeps a rate by spinning on the clock. After a late turn, the next ones follow at once until the rate is met again.
 pub struct Pace {
     gap_ns: f64,
     next: f64,
@@ -50,7 +50,7 @@ impl Pace {
         Self { gap_ns, next: clock_ns() as f64 }
     }
 
-    /// Waits for the next turn and returns the time.
+    /// Waits for the next turn and returns the time in nanoseconds.
     pub fn wait(&mut self) -> u64 {
         loop {
             let now = clock_ns();

@@ -1,9 +1,10 @@
-//! Soak of the broadcast: `soak SECONDS [DIRECTORY]`. A writer process and reader processes; readers are stopped, readers
-//! are killed every second, the writer is killed and restarted. Ends with status 1 unless
+//! Soak test of the broadcast: `soak SECONDS [DIRECTORY]`. It runs a writer process and several reader processes. One
+//! reader is stopped and continued again and again, one is killed every second, and the writer is killed and restarted.
+//! The exit status is 1 unless
 //!
-//! - publishing costs what it did before anybody was disturbed (median, at most a quarter more),
-//! - the reader that is left alone has got or reported every sample, each gap exact, and has seen every restart and the end,
-//! - the reader that is stopped again and again the same,
+//! - the median cost of a publish stays within 1.25 times the cost before the first disturbance,
+//! - the undisturbed reader has received or reported as a gap every sample, and has seen every restart and the end,
+//! - the same holds for the reader that is stopped again and again,
 //! - no file is left behind.
 
 mod reader;
@@ -41,12 +42,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// The channel of the soak.
+/// Returns the channel of the soak and its schema.
 fn place(directory: &Path) -> Outcome<(Channel, Schema)> {
     Ok((Channel::in_directory(directory, "soak")?, Schema::new("Numbers", b"25 equal words")?))
 }
 
-/// A process of this program, and the lines it prints.
+/// A child process of this program in another role, and the lines that it prints.
 struct Process {
     child: Child,
     lines: Receiver<String>,
@@ -79,12 +80,12 @@ impl Process {
         Ok(())
     }
 
-    /// Nanoseconds a publish that the writer has reported since the last call.
+    /// Returns the costs of a publish, in nanoseconds, that the writer has reported since the last call.
     fn costs(&self) -> Vec<f64> {
         self.lines.try_iter().filter_map(|line| line.strip_prefix("cost ")?.parse().ok()).collect()
     }
 
-    /// The last line that a reader prints once the channel is done.
+    /// Returns the last line that a reader prints, which it does once the channel is done.
     fn verdict(mut self) -> Outcome<String> {
         let line = self.lines.recv_timeout(Duration::from_secs(30))?;
         match self.child.wait()?.success() {
@@ -94,7 +95,7 @@ impl Process {
     }
 }
 
-/// What happens when, in seconds.
+/// Periods of the disturbances.
 const KILL_READER: Duration = Duration::from_secs(1);
 const STOP_READER: Duration = Duration::from_secs(3);
 const KILL_WRITER: Duration = Duration::from_secs(7);
@@ -105,7 +106,7 @@ fn soak(seconds: &str, directory: &Path) -> Outcome<()> {
     let steady = Process::start("read", directory)?;
     let stopped = Process::start("read", directory)?;
     let mut victim = Process::start("read", directory)?;
-    // A tenth of the time in peace.
+    // The first tenth of the time passes undisturbed, as the baseline.
     thread::sleep((time / 10).max(Duration::from_secs(3)));
     let peace = median(writer.costs())?;
 
@@ -140,7 +141,7 @@ fn soak(seconds: &str, directory: &Path) -> Outcome<()> {
     stopped.signal(Signal::SIGCONT)?;
     costs.extend(writer.costs());
     let disturbed = median(costs)?;
-    // The end of its input tells the writer to end the channel.
+    // The writer ends the channel when its standard input is closed.
     drop(writer.child.stdin.take());
     println!(
         "{killed_readers} readers killed, {stops} times a reader stopped, {killed_writers} writers killed"

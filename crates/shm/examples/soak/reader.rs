@@ -1,4 +1,4 @@
-//! A reader of the soak: checks every sample and every gap, and says at the end how much it was.
+//! A reader of the soak: checks every sample and every gap, and prints totals at the end.
 
 use crate::{Outcome, place};
 use std::path::Path;
@@ -44,7 +44,7 @@ pub fn run(directory: &Path) -> Outcome<()> {
     }
 }
 
-/// The line that the supervisor reads, and the error.
+/// Prints the message for the supervisor and returns it as an error.
 fn fail(message: String) -> Box<dyn std::error::Error> {
     println!("{message}");
     message.into()

@@ -1,4 +1,4 @@
-//! The writer of the soak: 100,000 samples a second in bursts, their cost once a second.
+//! The writer of the soak: publishes 100,000 samples a second in bursts and prints the cost of a publish once a second.
 
 use crate::{Outcome, place};
 use std::io::Read;
@@ -10,7 +10,7 @@ use tickwire_shm::{Readers, Writer, WriterOptions};
 
 const BURST: u64 = 64;
 const BURSTS_PER_SECOND: u64 = 1_600;
-/// Keys come one by one while it runs.
+/// Number of keys; they are added one by one while the writer runs.
 const KEYS: u64 = 5_000;
 
 pub fn run(directory: &Path) -> Outcome<()> {
@@ -38,7 +38,7 @@ pub fn run(directory: &Path) -> Outcome<()> {
     Ok(writer.finish()?)
 }
 
-/// Publishes for a second and returns the median nanoseconds of a publish.
+/// Publishes for a second and returns the median cost of a publish in nanoseconds.
 fn publish_second(writer: &mut Writer) -> Outcome<f64> {
     let mut costs = Vec::new();
     for _ in 0..BURSTS_PER_SECOND {

@@ -1,11 +1,11 @@
-//! Survives files that are cut while they are mapped.
+//! Keeps a process alive when a file that it has mapped is truncated.
 //!
-//! The kernel answers an access behind the end of a file with SIGBUS, which ends the process. Seals would forbid
-//! cutting, but exist for nameless files only. So a handler puts zeros in place of a mapping that faults and notes
-//! it: the access is repeated and reads zeros, which no protocol takes for a sample, and the reader finds the note.
-//! Faults at other addresses go to the handler that was there before.
+//! An access past the end of a mapped file raises SIGBUS, which would end the process. File seals would forbid
+//! truncation, but exist for nameless files only. A signal handler therefore replaces the mapping that faulted with
+//! zeros and records that. The access is repeated and reads zeros, which no protocol takes for a sample, and the reader
+//! then finds the record. Faults at other addresses go to the previous handler.
 //!
-//! Only who may write to a file can cut it: the writer's own user, and, of the waiters file, its group.
+//! Only a user with write permission can truncate a file: the writer's user and, for the waiters file, its readers.
 
 use std::io;
 use std::mem;
@@ -13,11 +13,11 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 
-/// Most mappings of a process at a time.
+/// Most mappings that a process can have at a time.
 const PLACES: usize = 1 << 13;
 
 struct Place {
-    /// Address; 0 is free, 1 is taken and not yet protected.
+    /// Address of the mapping; 0 is a free place, 1 a place that is taken but not protected yet.
     start: AtomicUsize,
     bytes: AtomicUsize,
     protection: AtomicI32,
@@ -33,7 +33,7 @@ static REGISTRY: [Place; PLACES] = [const {
     }
 }; PLACES];
 
-/// The handler that was there before ours.
+/// The handler that was installed before this one.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 static INSTALLED: OnceLock<Result<(), i32>> = OnceLock::new();
 
@@ -46,7 +46,7 @@ impl Ticket {
         REGISTRY[self.0].is_cut.load(Ordering::Relaxed)
     }
 
-    /// Ends the protection; called once, before the mapping goes.
+    /// Ends the protection. Call it once, before unmapping.
     pub fn release(&self) {
         REGISTRY[self.0].start.store(0, Ordering::Release);
     }
@@ -80,7 +80,7 @@ fn install() -> Result<(), i32> {
     if unsafe { libc::sigaction(libc::SIGBUS, ptr::null(), &mut before) } != 0 {
         return Err(failure());
     }
-    // Known before the handler can run.
+    // Store it before the new handler can run.
     let _ = BEFORE.set(before);
     ours.sa_sigaction = handle as *const () as usize;
     ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
@@ -100,7 +100,7 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc
     }
 }
 
-/// Puts zeros in place of the mapping, if the address is in it.
+/// Replaces the mapping with zeros if the address is inside it; returns false otherwise.
 fn cover(place: &Place, address: usize) -> bool {
     let start = place.start.load(Ordering::Acquire);
     let bytes = place.bytes.load(Ordering::Relaxed);
@@ -110,13 +110,14 @@ fn cover(place: &Place, address: usize) -> bool {
     place.is_cut.store(true, Ordering::Relaxed);
     let protection = place.protection.load(Ordering::Relaxed);
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-    // SAFETY: replaces a mapping that is ours: it is registered, and the thread that faulted in it holds a reference to
-    // it, so it cannot be dropped meanwhile. The addresses stay valid, with zeros behind them.
+    // SAFETY: replaces a mapping of this crate: it is registered, and the thread that faulted in it holds a reference
+    // to it, so it cannot be dropped meanwhile. The addresses stay valid and read as zeros.
     let mapped = unsafe { libc::mmap(start as *mut _, bytes, protection, flags, -1, 0) };
     mapped != libc::MAP_FAILED
 }
 
-/// Gives a fault that is not ours to the handler before; without one, the repeated access ends the process.
+/// Passes a fault at another address to the previous handler. If there is none, it restores the default action, so the
+/// repeated access ends the process.
 fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let Some(before) = BEFORE.get() else { return };
     match before.sa_sigaction {

@@ -9,10 +9,11 @@ use crate::memory::Memory;
 use crate::{ring, values, writer};
 
 impl Reader {
-    /// The last value of every key as of the head, where the reader goes on: samples from there on follow by
-    /// [`Reader::poll`], none is missing and none comes twice. A key whose next sample is already in the ring may be left out here.
+    /// Returns the last value of every key as of the head, and moves the reader to the head: [`Reader::poll`] then
+    /// returns all samples from there on, none missing and none repeated. A key whose next sample is already in the
+    /// ring may be left out here.
     ///
-    /// Samples that are not read yet are skipped, see [`LastValues::skipped`].
+    /// Samples that are not read yet are skipped; [`LastValues::skipped`] counts them.
     ///
     /// # Errors
     /// [`Error::Damaged`].
@@ -20,13 +21,13 @@ impl Reader {
         let head = ring::head(&self.ring)?;
         let keys = self.keys()?;
         let skipped = head.saturating_sub(self.cursor.next);
-        // A sample may have been read for which the head was still to be advanced.
+        // The reader may have read a sample whose slot was written while the head was not yet advanced.
         self.cursor.next = self.cursor.next.max(head);
         Ok(LastValues { head, keys, next: 0, skipped, reader: self })
     }
 
-    /// As [`Reader::last_values`], but the reader goes on where it is: values of samples that are still in the ring come
-    /// again by [`Reader::poll`]. For keys whose last sample is in an [`Event::Gap`](crate::Event::Gap).
+    /// As [`Reader::last_values`], but does not move the reader: [`Reader::poll`] returns again the values whose
+    /// samples are still in the ring. Use it for keys whose last sample is in an [`Event::Gap`](crate::Event::Gap).
     ///
     /// # Errors
     /// [`Error::Damaged`].
@@ -36,11 +37,11 @@ impl Reader {
         Ok(LastValues { head, keys, next: 0, skipped: 0, reader: self })
     }
 
-    /// The bytes of a key by its number.
+    /// Returns the bytes of a key.
     ///
     /// # Errors
-    /// [`Error::Key`] for a number that no sample has had; [`Error::NoChannel`] if the channel has been ended and the
-    /// key's file was not yet mapped; [`Error::Damaged`].
+    /// [`Error::Key`] for a number that no sample has had; [`Error::NoChannel`] if the channel has been ended before
+    /// the reader mapped the key's segment; [`Error::Damaged`].
     pub fn key(&mut self, number: u32) -> Result<Vec<u8>, Error> {
         if u64::from(number) >= self.keys()? {
             return Err(Error::Key);
@@ -50,7 +51,7 @@ impl Reader {
         Ok(values::read_key(&self.segments[segment], &self.geometry, at)?)
     }
 
-    /// Keys that have an entry.
+    /// Returns the number of keys that have an entry.
     fn keys(&self) -> Result<u64, Error> {
         let keys = self.ring.load(header::KEYS);
         self.ring.acquire();
@@ -60,7 +61,7 @@ impl Reader {
         }
     }
 
-    /// Maps the segments up to this one.
+    /// Maps the segments up to and including this one.
     fn map_segment(&mut self, segment: usize) -> Result<(), Error> {
         while self.segments.len() <= segment {
             let number = self.segments.len();
@@ -85,17 +86,18 @@ pub struct LastValues<'a> {
 }
 
 impl LastValues<'_> {
-    /// The sequence number that follows: the values are what all samples below it have left.
+    /// Returns the sequence number from which the reader continues: the values reflect all samples below it.
     pub fn seq_num(&self) -> u64 {
         self.head
     }
 
-    /// Samples that the reader had not read and does not get any more; their keys' last values are here.
+    /// Returns the number of samples that the reader skipped without reading; the last values of their keys are
+    /// included here.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
 
-    /// The next key's last value.
+    /// Returns the last value of the next key; `None` after the last key.
     ///
     /// # Errors
     /// [`Error::Damaged`], and [`Error::NoChannel`] if the channel has been ended and its files are gone.

@@ -1,14 +1,15 @@
-//! Taking a channel over from a writer that ended without a word, at whatever store it was killed.
+//! Takes a channel over from a writer that ended without ending the channel. That writer may have been killed at any
+//! store.
 //!
-//! Let n be the head it left. Its last sample was n - 1; it may have been at work on n:
-//! - **Slot n holds n, whole.** Readers may have it. It counts as published: the head advances to n + 1, and the entry
-//!   of its key, which may be half written, is written again from the slot.
-//! - **Slot n is locked for n.** Nobody has read it. The first sample of the new writer is n again, and the lock that
-//!   was left odd says just that; readers take it for a sample that is being written, and do not wait for it by spinning.
-//! - **Slot n holds n - slots, or nothing.** The old writer was not at work.
+//! Let n be the head that it left. Its last complete sample was n - 1, and it may have been writing n:
+//! - **Slot n holds n, complete.** Readers may already have it, so it counts as published: the head advances to n + 1,
+//!   and the entry of its key, which may be half written, is written again from the slot.
+//! - **Slot n is locked for n.** Nobody has read it. The new writer's first sample is n again. The odd lock already
+//!   says that n is being written, which is what readers take it for; they do not spin on it.
+//! - **Slot n holds n - slots, or nothing.** The old writer was not writing a sample.
 //!
-//! A key is counted after its entry is written, and a segment gets its name after its header is written; what was not
-//! counted or named is made again.
+//! A key is counted after its entry is written, and a segment gets its name after its header is written. Keys not
+//! counted and segments not named are created again.
 
 use super::{Engine, open_segment};
 use crate::cell::{self, Buffer, Found};
@@ -21,7 +22,7 @@ use crate::memory::{Memory, MemoryMut, Sleep};
 use crate::schema::Schema;
 use crate::{ring, values};
 
-/// The process that has the channel; 0 if its file does not say.
+/// Returns the process number of the channel's writer; 0 if its file does not state it.
 pub fn pid(channel: &Channel) -> u64 {
     let path = channel.ring_path();
     let map = channel::open(&path, true)
@@ -29,7 +30,7 @@ pub fn pid(channel: &Channel) -> u64 {
     map.map_or(0, |map| Identity::read(&map).pid)
 }
 
-/// The schema that a header states.
+/// Returns the schema that a header states.
 pub fn schema(ring: &impl Memory) -> Result<Schema, Damage> {
     let len = ring.load(header::NAME_LEN);
     if len > NAME_BYTES_MAX as u64 {
@@ -40,7 +41,8 @@ pub fn schema(ring: &impl Memory) -> Result<Schema, Damage> {
     Ok(Schema::stated(&name, ring.load(header::DIGEST)))
 }
 
-/// The ring that a writer left unfinished, if it has these sizes and this schema. Any other is told that it is replaced.
+/// Returns the ring that a writer left open, if its sizes and schema are these. Any other open ring is marked as
+/// replaced, and its readers are woken.
 pub fn existing(
     channel: &Channel,
     geometry: &Geometry,
@@ -78,13 +80,13 @@ pub fn existing(
 }
 
 impl<M: MemoryMut + Sleep> Engine<M> {
-    /// Brings the channel into order and makes this process its writer.
+    /// Repairs the channel and makes this process its writer.
     pub(super) fn take_over(&mut self) -> Result<(), Error> {
         self.map_keys()?;
         let head = ring::head(&self.ring)?;
         self.next = self.complete(head)?;
         self.first = self.next;
-        // The epoch comes last: who sees it sees its writer.
+        // Store the epoch last: a reader that sees it also sees the identity of its writer.
         self.ring.store(header::FIRST, self.first);
         Identity::own()?.write(&self.ring);
         self.ring.store(header::BARRIER, u64::from(self.fence == Fence::Rare));
@@ -96,7 +98,7 @@ impl<M: MemoryMut + Sleep> Engine<M> {
         Ok(())
     }
 
-    /// Finishes or drops the sample at the head and returns the next sequence number.
+    /// Completes or drops the sample at the head, and returns the next sequence number.
     fn complete(&mut self, head: u64) -> Result<u64, Error> {
         let at = self.geometry.slot(head);
         let lock = self.ring.load(at);
@@ -119,7 +121,7 @@ impl<M: MemoryMut + Sleep> Engine<M> {
         Ok(head + 1)
     }
 
-    /// Maps the segments and learns the keys' numbers.
+    /// Maps the segments and loads the numbers of their keys.
     fn map_keys(&mut self) -> Result<(), Error> {
         let keys = self.ring.load(header::KEYS);
         self.ring.acquire();

@@ -1,4 +1,4 @@
-//! A channel in a directory of a test's own.
+//! A channel in a directory of its own for each test.
 #![allow(dead_code)]
 
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Samples of 40 bytes, keys of 8, four keys in the first segment.
+    /// Slots for samples of 40 bytes, keys of 8 bytes, four keys in the first segment.
     pub fn new(name: &str, slots: u64) -> Self {
         let directory =
             std::env::temp_dir().join(format!("tickwire-shm-{}-{name}", std::process::id()));
@@ -52,7 +52,7 @@ impl Drop for Scene {
     }
 }
 
-/// Number and text of a sample.
+/// Returns the sequence number and the text of a sample.
 pub fn text(event: Result<Option<Event<'_>>, Error>) -> Option<(u64, String)> {
     match event.unwrap() {
         Some(Event::Sample(sample)) => {
