@@ -1,7 +1,7 @@
-//! Figures of the chain over shared memory: `cargo bench -p tickwire-shm-transport -- [decode] [datagram]`.
+//! Benchmarks of the whole path over shared memory: `cargo bench -p tickwire-shm-transport -- [decode] [datagram]`.
 //!
-//! `decode`: nanoseconds a message of the Simple feed, decoded, filled, published. `datagram`: from the kernel's stamp of a
-//! datagram to the subscriber that has the sample, with real decoding between.
+//! `decode`: nanoseconds to decode a message of the Simple feed, fill a sample and publish it. `datagram`: time from
+//! the kernel's timestamp of a datagram until a subscriber has the sample, including the decoding.
 
 use std::hint::black_box;
 use std::net::Ipv4Addr;
@@ -24,11 +24,11 @@ use tickwire_net::multicast::{
 use tickwire_shm::ReaderWait;
 use tickwire_shm_transport::{ShmConfig, ShmParticipant, ShmRawReader};
 
-/// Messages of the feed.
+/// Number of messages of the feed.
 const MESSAGES: u64 = 20_000;
-/// Turns, of which the least counts.
+/// Number of runs; the fastest one counts.
 const TURNS: usize = 9;
-/// Time between two datagrams: 16,000 a second.
+/// Time between two datagrams: 16,000 datagrams a second.
 const GAP: Duration = Duration::from_nanos(62_500);
 
 fn main() {
@@ -51,7 +51,7 @@ fn main() {
     }
 }
 
-/// A directory of this run's own.
+/// A directory of its own for each run.
 struct Scene(PathBuf);
 
 impl Scene {
@@ -90,7 +90,7 @@ impl Feed {
     }
 }
 
-/// Decodes a packet and hands its samples to `take`.
+/// Decodes a packet and passes its samples to `take`.
 fn each(
     packet: &[u8],
     decoder: &mut Decoder,
@@ -106,7 +106,7 @@ fn each(
     }
 }
 
-/// Least nanoseconds a message over some turns.
+/// Returns the nanoseconds a message of the fastest run.
 fn least(mut turn: impl FnMut()) -> f64 {
     let timed = (0..TURNS).map(|_| {
         let begun = Instant::now();
@@ -167,7 +167,7 @@ fn decode() {
     }
 }
 
-/// Polls readers of all topics until it is over.
+/// Polls readers of all topics until `over` is set.
 fn read_all(scene: &Scene, sets: &[TopicSet], delivery: &Delivery, over: &AtomicBool) {
     let place = scene.join(ReaderWait::Spin);
     let reader = |set: &TopicSet| {
@@ -184,26 +184,26 @@ fn read_all(scene: &Scene, sets: &[TopicSet], delivery: &Delivery, over: &Atomic
     }
 }
 
-/// How receiver and subscriber wait.
+/// How the receiver and the subscriber wait.
 #[derive(Clone, Copy)]
 struct Waiting {
     receiver_spins: bool,
     subscriber_spins: bool,
 }
 
-/// What the parts of a run share.
+/// State that the threads of a run share.
 struct Run<'a> {
     feed: &'a Feed,
     scene: Scene,
     endpoint: Endpoint,
     delivery: Delivery,
     wait: ReaderWait,
-    /// By sequence number, the kernel's stamp of the datagram.
+    /// The kernel's timestamp of each datagram, by sequence number.
     stamps: Vec<AtomicU64>,
     over: AtomicBool,
 }
 
-/// Sender and subscriber on CPU 0, the receiver that decodes and publishes on CPU 1.
+/// Runs sender and subscriber on CPU 0, and the receiver, which decodes and publishes, on CPU 1.
 fn datagram(name: &str, feed: &Feed, waiting: Waiting) {
     let Waiting { receiver_spins, subscriber_spins } = waiting;
     let wait = if subscriber_spins { ReaderWait::Spin } else { ReaderWait::Block };
@@ -234,7 +234,7 @@ fn datagram(name: &str, feed: &Feed, waiting: Waiting) {
 }
 
 impl Run<'_> {
-    /// Receives, decodes and publishes until all is over.
+    /// Receives, decodes and publishes until `over` is set.
     fn receive(&self, spins: bool, is_ready: &Barrier) {
         let (mut decoder, mut filler) = self.feed.codecs();
         let topics = FilledTopics::of(&filler, None);
@@ -277,7 +277,7 @@ impl Run<'_> {
         Sender::open(self.endpoint, SenderOptions::default()).expect("a socket")
     }
 
-    /// Takes what is there.
+    /// Takes all samples that are there.
     fn take(&self, reader: &mut Reader<Quote, ShmRawReader>, times: &mut Vec<u64>) {
         let mut received = Received::<Quote>::default();
         while reader.take(&mut received).expect("sound channels") {
@@ -288,7 +288,7 @@ impl Run<'_> {
         }
     }
 
-    /// One thread polls, and sends when it is time. Returns how many samples were lost.
+    /// Polls and sends on one thread. Returns the number of lost samples.
     fn send_and_poll(&self, times: &mut Vec<u64>) -> u64 {
         let (mut reader, sender) = (self.reader(), self.sender());
         let begun = Instant::now();
@@ -301,7 +301,7 @@ impl Run<'_> {
         self.end(&mut reader, times)
     }
 
-    /// The subscriber sleeps until a sample comes; the sender leaves it the CPU.
+    /// The subscriber sleeps until a sample arrives and leaves the CPU to the sender.
     fn send_and_block(&self, times: &mut Vec<u64>) -> u64 {
         let mut reader = self.reader();
         let is_sent = AtomicBool::new(false);
@@ -323,7 +323,7 @@ impl Run<'_> {
         self.end(&mut reader, times)
     }
 
-    /// Takes the rest, which is not timed.
+    /// Takes the remaining samples, which are not timed.
     fn end(&self, reader: &mut Reader<Quote, ShmRawReader>, times: &mut Vec<u64>) -> u64 {
         thread::sleep(Duration::from_millis(100));
         let timed = times.len();

@@ -25,7 +25,7 @@ impl Beats {
 
     /// Sends heartbeats for the pulse until it is dropped.
     pub fn add(&self, pulse: &Arc<Pulse>) {
-        // The thread ends only after this value.
+        // The thread ends only after this value is dropped, so sending cannot fail.
         let _ = self.0.send(Arc::downgrade(pulse));
     }
 }

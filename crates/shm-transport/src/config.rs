@@ -1,4 +1,4 @@
-//! Where channels are and how large they are.
+//! Settings: directory and sizes of channels.
 
 use crate::sample::Shape;
 use std::path::PathBuf;
@@ -8,13 +8,14 @@ use tickwire_shm::{Channel, ReaderWait, Readers, effective_user};
 /// Settings of a participant.
 #[derive(Clone, Debug)]
 pub struct ShmConfig {
-    /// Directory of the channels; all that are to meet name the same.
+    /// Directory of the channels. Participants that are to find each other use the same one.
     pub directory: PathBuf,
-    /// The user whose directory it is: readers trust no other.
+    /// Owner of the directory; readers trust no other user.
     pub owner: u32,
-    /// Who may read what this participant writes.
+    /// Users who may read the channels of this participant's writers.
     pub readers: Readers,
-    /// Rings of types without sequences. Types without strings say themselves how long their samples are.
+    /// Rings of types without sequences. If a type has no strings either, the length of its samples follows from the
+    /// type.
     pub plain: Room,
     /// Rings of types with sequences.
     pub sequences: Room,
@@ -25,15 +26,15 @@ pub struct ShmConfig {
 /// Memory of a writer's ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Bytes of the ring; as many samples fit as a reader may fall behind.
+    /// Size of the ring in bytes. It determines how many samples a reader may fall behind.
     pub ring_bytes: usize,
-    /// Bytes that a sample may have.
+    /// Longest sample in bytes.
     pub sample_bytes: usize,
 }
 
 impl ShmConfig {
-    /// Channels in the directory of a user. A writer's ring has at most 16 MiB for samples of at most 1 KiB, or 64 MiB for samples
-    /// with sequences of at most 16 KiB, such as books of 200 levels a side.
+    /// Settings for channels in a user's directory. A writer's ring has at most 16 MiB for samples of at most 1 KiB;
+    /// for types with sequences, 64 MiB for samples of at most 16 KiB, such as books of 200 levels a side.
     #[must_use]
     pub fn of_user(user: u32) -> Self {
         Self {
@@ -46,19 +47,19 @@ impl ShmConfig {
         }
     }
 
-    /// The same in the directory of this process's user.
+    /// The settings of [`of_user`](Self::of_user) for this process's user.
     #[must_use]
     pub fn own() -> Self {
         Self::of_user(effective_user())
     }
 
-    /// The same in another directory of this process's user.
+    /// The settings of [`own`](Self::own) with another directory of this process's user.
     #[must_use]
     pub fn in_directory(directory: impl Into<PathBuf>) -> Self {
         Self { directory: directory.into(), ..Self::own() }
     }
 
-    /// The ring of samples of a type.
+    /// Returns the sizes of the ring for samples of a type.
     pub(crate) fn room(&self, of: &StructType) -> Room {
         match Shape::of(of) {
             Shape::Fixed(bytes) => Room { sample_bytes: bytes, ..self.plain },

@@ -1,52 +1,52 @@
-//! Why shared memory refuses.
+//! Errors of shared memory.
 
 use std::fmt;
 use tickwire_distribution::TransportError;
 use tickwire_distribution::cdr::{DecodeError, EncodeError};
 use tickwire_shm::Attempt;
 
-/// What goes wrong with samples in shared memory.
+/// Errors of samples in shared memory.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// A sample has no bytes.
+    /// A sample cannot be encoded.
     Encode(EncodeError),
-    /// The bytes of a sample are not of its type, so it has no key.
+    /// The bytes of a sample do not match its type, so its key cannot be read.
     Key(DecodeError),
-    /// The channel refuses.
+    /// An error of the channel.
     Shm(tickwire_shm::Error),
-    /// A key of a topic has more bytes than keys may have.
+    /// A key of a topic is longer than keys may be.
     KeyLength {
         /// The topic.
         topic: String,
-        /// Its bytes.
+        /// Length of the key in bytes.
         len: usize,
     },
-    /// A sample of a topic has more bytes than its ring's slots.
+    /// A sample of a topic is longer than a slot of its ring.
     SampleLength {
         /// The topic.
         topic: String,
-        /// Its bytes.
+        /// Length of the sample in bytes.
         len: usize,
-        /// The slots'.
+        /// Length of a slot in bytes.
         max: usize,
     },
-    /// The ring of a topic holds fewer than two samples.
+    /// The ring of a topic has room for fewer than two samples.
     RingBytes {
         /// The topic.
         topic: String,
-        /// Bytes that the ring may have.
+        /// Size of the ring in bytes.
         bytes: usize,
-        /// Bytes of a slot.
+        /// Size of a slot in bytes.
         slot: usize,
     },
-    /// The operating system refuses the thread that says that writers live.
+    /// The operating system refused to start the thread that sends heartbeats.
     Thread(std::io::Error),
     /// The directory of the channels cannot be read.
     Directory(std::path::PathBuf, std::io::Error),
-    /// A writer in several partitions, or a partition with a wildcard.
+    /// A writer has several partitions, or a partition with a wildcard.
     Partitions,
-    /// Topic and partition have more than 80 bytes when written in a file's name.
+    /// Topic and partition, as escaped for a file's name, are longer than 80 bytes.
     TopicTooLong(String),
 }
 

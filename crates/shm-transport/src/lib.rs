@@ -1,19 +1,21 @@
-//! Samples of the distribution between the processes of one host, in shared memory.
+//! Transport of samples between the processes of one host, in shared memory.
 //!
-//! Each writer has a channel of its own ([`tickwire_shm`]), in a file whose name says topic, partition and participant, and a
-//! reader reads all channels of its topic: writers are discovered by the names in a directory.
-//! What differs from DDS:
+//! Each writer has a channel of its own ([`tickwire_shm`]), in a file whose name states topic, partition and
+//! participant. A reader reads all channels of its topic; it discovers writers by the names of the files in a
+//! directory.
 //!
-//! | | here |
+//! Differences from DDS:
+//!
+//! | | shared memory |
 //! |---|---|
-//! | reliability | a writer never waits. A reader that falls a ring behind loses samples, which [`lost`](tickwire_distribution::RawReader::lost) counts and sequence numbers show; with transient local durability it gets the last one of each key |
-//! | acknowledgement | there is none: readers have what is in the ring |
-//! | last values | one a key, for readers that ask for transient local durability; a depth above 1 gives one |
-//! | sizes | a sample longer than its ring's slots, or a key of more than 256 bytes, is an error that names the setting |
-//! | a channel that cannot be read | is left out and told by [`take_refusals`](tickwire_distribution::RawReader::take_refusals); the others are read |
-//! | partitions | a writer has at most one; names have no wildcards |
-//! | matching | a reader looks for writers every 20 ms, and every 100 ms whether they live. A writer in another process namespace is not seen to end |
-//! | listeners | run on a thread of their own |
+//! | reliability | A writer never waits. A reader that falls a whole ring behind loses samples: [`lost`](tickwire_distribution::RawReader::lost) counts them, and sequence numbers show them. With transient local durability it then gets the last lost sample of each key. |
+//! | acknowledgement | None: samples stay readable while they are in the ring. |
+//! | last values | One for each key, for readers with transient local durability, even if the depth of the history is above 1. |
+//! | sizes | A sample longer than the slots of its ring is an error that names the setting; a key longer than 256 bytes is an error too. |
+//! | unreadable channels | Skipped and reported by [`take_refusals`](tickwire_distribution::RawReader::take_refusals); the others are read. |
+//! | partitions | A writer has at most one; names have no wildcards. |
+//! | matching | A reader looks for new writers every 20 ms and checks every 100 ms whether writers live. A writer in another PID namespace counts as gone after 3 s without a heartbeat. |
+//! | listeners | Each runs on a thread of its own. |
 //!
 //! # Examples
 //! ```

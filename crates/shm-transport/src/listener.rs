@@ -1,4 +1,4 @@
-//! A reader with a thread of its own that hands samples on.
+//! A reader with its own thread, which passes samples to a listener.
 
 use crate::error::Error;
 use crate::reader::{SharedSources, ShmRawReader};
@@ -8,10 +8,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tickwire_distribution::{Listener, RawReader, RawSample};
 
-/// Longest wait in one piece, so that the end is noticed.
+/// Longest single wait; the thread checks after each one whether it must end.
 const PIECE: Duration = Duration::from_millis(20);
 
-/// Hands samples on until it is dropped.
+/// Passes samples to a listener until it is dropped.
 #[derive(Debug)]
 pub struct ShmListener {
     sources: SharedSources,
@@ -32,7 +32,8 @@ impl ShmListener {
                 match reader.take() {
                     Ok(Some(sample)) => on_sample(&sample),
                     Ok(None) => drop(reader.wait(PIECE)),
-                    // A damaged channel stays damaged; its samples are lost, which their numbers show.
+                    // A damaged channel is skipped from now on. Its remaining samples are lost, which sequence numbers
+                    // show.
                     Err(_) => std::thread::sleep(PIECE),
                 }
             }
@@ -64,7 +65,7 @@ impl Drop for ShmListener {
     fn drop(&mut self) {
         self.is_ended.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // A panic in `on_sample` goes no further than its thread.
+            // A panic in `on_sample` ends only the listener's thread.
             let _ = thread.join();
         }
     }

@@ -1,14 +1,14 @@
-//! Names of channels: topic, partition, participant and number of the writer, told apart by `-`.
+//! Names of channels: topic, partition, participant and the writer's number, separated by `-`.
 
 use crate::error::Error;
 use std::path::Path;
 use tickwire_distribution::{ParticipantId, Qos};
 use tickwire_shm::Channel;
 
-/// Longest topic and partition as they stand in a name.
+/// Longest topic and partition in bytes, as escaped for a name.
 const PLACE_LEN_MAX: usize = 80;
 
-/// The partitions that a QoS names; the default one has no name.
+/// Returns the partitions of a QoS; the default partition is the empty name.
 pub fn partitions(qos: &Qos) -> Result<Vec<&str>, Error> {
     if qos.partitions.iter().any(|name| name.contains(['*', '?'])) {
         return Err(Error::Partitions);
@@ -19,7 +19,7 @@ pub fn partitions(qos: &Qos) -> Result<Vec<&str>, Error> {
     }
 }
 
-/// What the names of all channels of a topic and partition begin with.
+/// Returns the prefix that the names of all channels of a topic and partition share.
 pub fn prefix(topic: &str, partition: &str) -> Result<String, Error> {
     let prefix = format!("t{}-{}-", escaped(topic), escaped(partition));
     match prefix.len() <= PLACE_LEN_MAX {
@@ -28,7 +28,7 @@ pub fn prefix(topic: &str, partition: &str) -> Result<String, Error> {
     }
 }
 
-/// The text with everything but letters, digits and `_` as `.` and two hexadecimal digits.
+/// Escapes every byte except letters, digits and `_` as `.` and two hexadecimal digits.
 fn escaped(text: &str) -> String {
     let escape = |byte: u8| match byte {
         b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_' => char::from(byte).to_string(),
@@ -37,7 +37,7 @@ fn escaped(text: &str) -> String {
     text.bytes().map(escape).collect()
 }
 
-/// The channel of a writer.
+/// Returns the channel of a writer.
 pub fn channel(
     directory: &Path,
     prefix: &str,
@@ -47,7 +47,7 @@ pub fn channel(
     Ok(Channel::in_directory(directory, &format!("{prefix}{participant}-{number}"))?)
 }
 
-/// The participant in the name of a channel with this prefix; `None` if it is not such a name.
+/// Returns the participant in the name of a channel with this prefix; `None` if the name does not have that form.
 pub fn participant(name: &str, prefix: &str) -> Option<ParticipantId> {
     let (participant, number) = name.strip_prefix(prefix)?.split_once('-')?;
     number.parse::<u64>().ok()?;
@@ -56,7 +56,8 @@ pub fn participant(name: &str, prefix: &str) -> Option<ParticipantId> {
     Some(ParticipantId(number.to_be_bytes()))
 }
 
-/// The names of channels in a directory that have one of the prefixes; none if there is no such directory.
+/// Returns the names of the channels in a directory that have one of the prefixes; none if the directory does not
+/// exist.
 pub fn list(directory: &Path, prefixes: &[String]) -> Result<Vec<(String, ParticipantId)>, Error> {
     let failure = |error| Error::Directory(directory.to_owned(), error);
     let entries = match directory.read_dir() {

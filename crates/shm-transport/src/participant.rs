@@ -1,4 +1,4 @@
-//! A place in a directory of channels.
+//! A participant: writers and readers in one directory of channels.
 
 use crate::beats::Beats;
 use crate::config::ShmConfig;
@@ -14,7 +14,7 @@ use tickwire_distribution::types::StructType;
 use tickwire_distribution::{Participant, ParticipantId, Qos, RawReader, RawSample};
 use tickwire_shm::Schema;
 
-/// Makes writers and readers in shared memory.
+/// Creates writers and readers in shared memory.
 #[derive(Clone, Debug)]
 pub struct ShmParticipant(Arc<Inner>);
 
@@ -23,7 +23,7 @@ struct Inner {
     config: ShmConfig,
     id: ParticipantId,
     writers: AtomicU64,
-    /// From the first writer on.
+    /// The thread that sends heartbeats; started with the first writer.
     beats: Mutex<Option<Beats>>,
 }
 
@@ -35,13 +35,13 @@ impl ShmParticipant {
         Self(Arc::new(Inner { config, id: unique_id(), writers, beats }))
     }
 
-    /// What names it.
+    /// Returns the identifier of this participant.
     #[must_use]
     pub fn id(&self) -> ParticipantId {
         self.0.id
     }
 
-    /// Whether a writer of a topic is there now.
+    /// Returns true if a topic has a writer now.
     ///
     /// # Errors
     /// As [`raw_reader`](Participant::raw_reader).
@@ -49,7 +49,8 @@ impl ShmParticipant {
         self.look_for_writer(of, topic, qos).map(|(is_there, _)| is_there)
     }
 
-    /// Whether a writer of a topic is there now, and for people, why channels of the topic cannot be read.
+    /// Returns whether a topic has a writer now, and messages for users that say why channels of the topic cannot be
+    /// read.
     ///
     /// # Errors
     /// As [`raw_reader`](Participant::raw_reader).
@@ -59,7 +60,7 @@ impl ShmParticipant {
         topic: &str,
         qos: &Qos,
     ) -> Result<(bool, Vec<String>), Error> {
-        // A new reader passes over what killed writers have left.
+        // A new reader skips the channels that killed writers left behind.
         let mut reader = self.raw_reader(of, topic, qos)?;
         Ok((reader.matched()? > 0, reader.take_refusals()))
     }
@@ -68,7 +69,7 @@ impl ShmParticipant {
         &self.0.config
     }
 
-    /// The thread that says that the writers live.
+    /// Returns the thread that sends the heartbeats of writers; starts it if it does not run.
     pub(crate) fn beats(&self) -> Result<Beats, Error> {
         let mut beats = self.0.beats.lock().unwrap_or_else(PoisonError::into_inner);
         match &*beats {
@@ -77,13 +78,13 @@ impl ShmParticipant {
         }
     }
 
-    /// A number for another writer.
+    /// Returns the number of the next writer.
     pub(crate) fn writer_number(&self) -> u64 {
         self.0.writers.fetch_add(1, Ordering::Relaxed)
     }
 }
 
-/// Time, process and a count: no two participants of a host have the same.
+/// Combines time, process number and a counter, so that no two participants of a host have the same identifier.
 fn unique_id() -> ParticipantId {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -94,7 +95,7 @@ fn unique_id() -> ParticipantId {
     ParticipantId(number.to_be_bytes())
 }
 
-/// A type as a channel states it: by name, and by all that it is made of.
+/// Returns the schema of a type for its channel: its name, and all that it consists of.
 pub(crate) fn schema(of: &StructType) -> Result<Schema, Error> {
     Ok(Schema::new(&of.name, format!("{of:?}").as_bytes())?)
 }

@@ -1,4 +1,4 @@
-//! A reader: all channels of a topic.
+//! A reader of all channels of a topic.
 
 use crate::error::Error;
 use crate::participant::{ShmParticipant, schema};
@@ -10,7 +10,7 @@ use tickwire_distribution::cdr::Encoding;
 use tickwire_distribution::types::StructType;
 use tickwire_distribution::{Durability, ParticipantId, Qos, RawReader, RawSample};
 
-/// Sleep between two looks for writers.
+/// Sleep between two checks for writers.
 const TICK: Duration = Duration::from_millis(5);
 
 /// Reads the bytes of samples of one type from one topic.
@@ -21,7 +21,7 @@ pub struct ShmRawReader {
     encoding: Encoding,
 }
 
-/// Channels that a reader and a wait set look at.
+/// Channels that a reader and its wait sets share.
 #[derive(Clone, Debug)]
 pub struct SharedSources(Arc<Mutex<Sources>>);
 

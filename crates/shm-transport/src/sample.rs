@@ -1,18 +1,18 @@
-//! A sample in a channel: 16 bytes of ours, then the bytes of the sample.
+//! A sample in a channel: a header of 16 bytes, then the encoded sample.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 0 to 7 | time of writing, nanoseconds since the Unix epoch, little-endian |
-//! | 8 | 0: a sample; 1: its instance has ended, and the key alone follows |
+//! | 8 | 0: a sample; 1: its instance has ended, and only the key follows |
 //! | 9 to 15 | 0 |
 
 use std::time::{SystemTime, UNIX_EPOCH};
 use tickwire_distribution::types::{MemberType, StructType};
 
-/// Bytes before those of the sample.
+/// Length of the header in bytes.
 pub const HEAD_BYTES: usize = 16;
 
-/// Writes a sample behind its head.
+/// Appends the header and the sample to `out`, after clearing it.
 pub fn encode(out: &mut Vec<u8>, source_timestamp_ns: Option<i64>, is_end: bool, bytes: &[u8]) {
     out.clear();
     out.extend_from_slice(&source_timestamp_ns.unwrap_or_else(now_ns).to_le_bytes());
@@ -20,7 +20,8 @@ pub fn encode(out: &mut Vec<u8>, source_timestamp_ns: Option<i64>, is_end: bool,
     out.extend_from_slice(bytes);
 }
 
-/// Time of writing, whether the instance has ended, and the sample's bytes; `None` for bytes that no writer writes.
+/// Returns the time of writing, whether the instance has ended, and the sample's bytes; `None` if no writer writes such
+/// bytes.
 pub fn decode(bytes: &[u8]) -> Option<(i64, bool, &[u8])> {
     let (time, rest) = bytes.split_first_chunk()?;
     let (kind, sample) = rest.split_first_chunk()?;
@@ -37,10 +38,10 @@ fn now_ns() -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// What the length of a type's samples depends on.
+/// What determines the length of a type's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Nothing: no sample has more bytes than these.
+    /// The type alone: no sample is longer than this many bytes.
     Fixed(usize),
     /// The length of its strings.
     Text,

@@ -1,4 +1,4 @@
-//! The channels of a reader's topic: found, read in turn, left when they are done.
+//! The channels of a reader's topic: discovers them, reads them in turn, and drops them when they have ended.
 
 use crate::config::ShmConfig;
 use crate::error::Error;
@@ -12,34 +12,35 @@ use tickwire_shm::{
     Channel, Error as ShmError, Event, LastValues, Reader, Sample, Schema, Start, check_directory,
 };
 
-/// Time between two looks into the directory.
+/// Time between two scans of the directory.
 const SCAN: Duration = Duration::from_millis(20);
-/// Time between two looks whether writers live: each reads a few files of `/proc`.
+/// Time between two checks whether writers live; each check reads a few files of `/proc`.
 const CHECK: Duration = Duration::from_millis(100);
-/// Samples taken between two looks at the clock.
+/// Samples taken between two readings of the clock.
 const TAKES_PER_CLOCK: u32 = 256;
 
-/// A channel that is read.
+/// A channel that is being read.
 #[derive(Debug)]
 struct Source {
     reader: Reader,
     name: String,
     participant: ParticipantId,
     writer: u64,
-    /// Samples that were published when the reader found the channel.
+    /// Number of samples that were published before the reader found the channel.
     history_end: u64,
-    /// Last values that are still to be handed out, by sequence number.
+    /// Last values not yet returned, with their sequence numbers.
     last_values: VecDeque<(u64, Vec<u8>)>,
-    /// It was among the publishers when these were asked for.
+    /// True once [`Sources::publishers`] has returned its participant.
     is_named: bool,
-    /// Its writer has ended it; nothing follows.
+    /// Its writer has ended the channel; nothing follows.
     is_over: bool,
-    /// Its writer has gone without a word, and what it wrote is read. One that cannot be seen from here may come back.
+    /// Its writer has gone without ending the channel, and all that it wrote has been read. A writer that cannot be
+    /// seen from here may come back.
     is_gone: bool,
 }
 
 impl Source {
-    /// Whether its writer is there, as far as is known.
+    /// Returns true if its writer is alive, as far as is known.
     fn is_there(&self) -> bool {
         !self.is_over && !self.reader.is_writer_gone()
     }
@@ -53,20 +54,20 @@ pub struct Sources {
     schema: Schema,
     has_last_values: bool,
     sources: Vec<Source>,
-    /// Channels that are done with.
+    /// Channels that are not read any more.
     left: HashSet<String>,
     scanned: Option<Instant>,
     checked: Instant,
-    /// Samples taken since the clock was looked at.
+    /// Samples taken since the clock was last read.
     takes: u32,
     next: usize,
     writers: u64,
     lost: u64,
-    /// The directory can no longer be trusted; told once.
+    /// True once it was reported that the directory can no longer be trusted.
     is_directory_refused: bool,
-    /// Why channels are not read, not yet told.
+    /// Messages, not yet returned, that say why channels are not read.
     refusals: Vec<String>,
-    /// The sample that was taken last, and what is known about it.
+    /// The sample that was taken last; `info` describes it.
     bytes: Vec<u8>,
     info: SampleInfo,
 }
@@ -100,13 +101,13 @@ impl Sources {
         Ok(sources)
     }
 
-    /// Opens channels that are new.
+    /// Opens new channels.
     pub fn scan(&mut self) -> Result<(), Error> {
-        // A channel that comes while the reader is there is read from its first sample.
+        // A channel that appears after the first scan is read from its first sample.
         let is_first = self.scanned.is_none();
         self.scanned = Some(Instant::now());
         match check_directory(&self.config.directory, self.config.owner) {
-            // Its first writer makes it.
+            // The directory does not exist yet; the first writer creates it.
             Err(ShmError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
                 return Ok(());
             }
@@ -119,7 +120,7 @@ impl Sources {
             checked => checked?,
         }
         let names = name::list(&self.config.directory, &self.prefixes)?;
-        // The next writer of the topic removes the files of one that was killed.
+        // Forget channels whose files are gone: the next writer of the topic removes the files of a killed one.
         self.sources
             .retain(|source| !source.is_gone || names.iter().any(|(name, _)| *name == source.name));
         self.left.retain(|left| names.iter().any(|(name, _)| name == left));
@@ -130,12 +131,12 @@ impl Sources {
                 continue;
             }
             match self.open(&name, participant, is_first) {
-                // A writer that was killed before the reader came left it behind: nothing of it is news.
+                // Its writer was killed before this reader started, so it has no new samples.
                 Ok(source) if is_first && source.reader.has_writer_ended() => {
                     self.left.insert(name);
                 }
                 Ok(source) => self.sources.push(source),
-                // It has ended meanwhile.
+                // The channel was ended meanwhile.
                 Err(Error::Shm(ShmError::NoChannel { .. })) => {}
                 Err(error) => self.refuse(name, &error),
             }
@@ -164,8 +165,8 @@ impl Sources {
                 last_values = values_of(values, 0..u64::MAX)?;
             }
         } else {
-            // The reader was there first: what has left the ring before the channel was found is lost, but for the last
-            // sample of each key.
+            // This reader started before the channel was found. Samples that have already left the ring are lost,
+            // except for the last one of each key.
             let missed = 0..reader.next_seq_num();
             if self.has_last_values && !missed.is_empty() {
                 last_values = values_of(reader.peek_last_values()?, missed.clone())?;
@@ -186,24 +187,24 @@ impl Sources {
         })
     }
 
-    /// Leaves a channel out: it is of another type or release, damaged, or may not be read.
+    /// Skips a channel from now on: its type or version differs, it is damaged, or it may not be read.
     fn refuse(&mut self, name: String, error: &Error) {
         self.refusals.push(format!("channel {name} is not read: {error}"));
         self.left.insert(name);
     }
 
-    /// Leaves a channel that turned out to be damaged.
+    /// Stops reading a channel that turned out to be damaged.
     fn abandon(&mut self, index: usize, error: &Error) {
         let source = self.sources.remove(index);
         self.refuse(source.name, error);
     }
 
-    /// Why channels are not read, since this was asked last.
+    /// Returns the messages, new since the last call, that say why channels are not read.
     pub fn take_refusals(&mut self) -> Vec<String> {
         std::mem::take(&mut self.refusals)
     }
 
-    /// Whether something can be taken.
+    /// Returns true if a sample can be taken.
     pub fn has_event(&mut self) -> bool {
         let mut has_event = self.has_values();
         let mut index = 0;
@@ -219,7 +220,7 @@ impl Sources {
         has_event
     }
 
-    /// Looks which writers live, and which channels are damaged, and leaves these.
+    /// Checks which writers live, and stops reading channels that are damaged.
     pub fn check(&mut self) {
         self.checked = Instant::now();
         let mut index = 0;
@@ -231,15 +232,15 @@ impl Sources {
         }
     }
 
-    /// Takes the next sample of any channel; false where none is there.
+    /// Takes the next sample of any channel; false if there is none.
     pub fn take(&mut self) -> Result<bool, Error> {
         self.takes += 1;
         if self.takes >= TAKES_PER_CLOCK {
-            // New channels are found also while others have samples all the time.
+            // Look for new channels even if the known ones always have samples.
             self.scan_when_due()?;
         }
         for _ in 0..self.sources.len() {
-            // One may have been left meanwhile.
+            // A channel may have been removed meanwhile.
             let Some(next) = (self.next + 1).checked_rem(self.sources.len()) else { break };
             self.next = next;
             match self.take_from(next) {
@@ -252,7 +253,7 @@ impl Sources {
         Ok(false)
     }
 
-    /// Leaves channels that have ended, opens new ones and looks whether writers live, if that was not done a moment ago.
+    /// Drops channels that have ended, opens new ones, and checks whether writers live; each only when it is due.
     pub fn scan_when_due(&mut self) -> Result<(), Error> {
         self.takes = 0;
         let now = Instant::now();
@@ -277,7 +278,7 @@ impl Sources {
         };
         loop {
             while let Some((seq_num, value)) = source.last_values.pop_front() {
-                // A late reader is not told of instances that have ended.
+                // Ended instances are not reported to a late joiner.
                 if load(&value, seq_num, known, bytes, info)
                     && (info.has_data || !info.is_history())
                 {
@@ -293,7 +294,7 @@ impl Sources {
                     *lost += 1;
                 }
                 Some(Event::Gap { from, to }) => {
-                    // Keys whose last sample is lost are brought up to date.
+                    // For keys whose last sample is lost, return their last values instead.
                     if *has_last_values {
                         source.last_values =
                             values_of(source.reader.peek_last_values()?, from..to)?;
@@ -308,7 +309,7 @@ impl Sources {
         }
     }
 
-    /// Leaves the channels that have ended and are read to their end.
+    /// Drops the channels that have ended and have been read completely.
     fn leave(&mut self) {
         let Self { sources, left, .. } = self;
         sources.retain(|source| {
@@ -319,12 +320,12 @@ impl Sources {
         });
     }
 
-    /// The sample that was taken last.
+    /// Returns the sample that was taken last.
     pub fn taken(&self) -> (&[u8], SampleInfo) {
         (&self.bytes, self.info)
     }
 
-    /// Whether a last value is still to be handed out.
+    /// Returns true if last values are still to be returned.
     pub fn has_values(&self) -> bool {
         self.sources.iter().any(|source| !source.last_values.is_empty())
     }
@@ -333,13 +334,13 @@ impl Sources {
         self.sources.iter_mut().map(|source| &mut source.reader)
     }
 
-    /// Channels whose writers are there, as far as is known.
+    /// Returns the number of channels whose writers are alive, as far as is known.
     pub fn matched(&self) -> usize {
         self.sources.iter().filter(|source| source.is_there()).count()
     }
 
-    /// Participants of the channels whose writers are there, as far as is known; each is named once at least, so that one that
-    /// was killed before it was asked for is known to have been there.
+    /// Returns the participants of channels whose writers are alive, as far as is known. Each participant is returned
+    /// at least once, so that the caller learns of one that was killed before this call.
     pub fn publishers(&mut self) -> Vec<ParticipantId> {
         let mut all = Vec::new();
         for source in &mut self.sources {
@@ -351,13 +352,13 @@ impl Sources {
         all
     }
 
-    /// Samples lost so far.
+    /// Returns the number of samples lost so far.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 }
 
-/// Last values of samples with these numbers, by number.
+/// Returns the last values whose sequence numbers are in `wanted`, sorted by sequence number.
 fn values_of(
     mut values: LastValues<'_>,
     wanted: Range<u64>,
@@ -369,7 +370,7 @@ fn values_of(
                 found.push((seq_num, bytes.to_vec()));
             }
             Ok(Some(_)) => {}
-            // With the channel's end its last values go; what is in the ring stays.
+            // If the channel was ended, its last values are gone; samples in the ring stay readable.
             Ok(None) | Err(ShmError::NoChannel { .. }) => break,
             Err(error) => return Err(error.into()),
         }
@@ -378,7 +379,7 @@ fn values_of(
     Ok(found.into())
 }
 
-/// Keeps a sample; false for bytes that no writer writes.
+/// Decodes a sample and stores it with its information; false if no writer writes such bytes.
 fn load(
     sample: &[u8],
     seq_num: u64,

@@ -1,4 +1,4 @@
-//! Waiting for the channels of several readers at once.
+//! Waits for the channels of several readers at once.
 
 use crate::error::Error;
 use crate::reader::{SharedSources, ShmRawReader};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tickwire_distribution::WaitSet;
 use tickwire_shm::Reader;
 
-/// Longest wait in one piece: writers that come are found between two.
+/// Longest single wait; new writers are looked for after each one.
 const PIECE: Duration = Duration::from_millis(20);
 
 /// Waits for several readers at once.
@@ -26,14 +26,14 @@ impl WaitSet<ShmRawReader> for ShmWaitSet {
     }
 }
 
-/// Waits until something can be taken from at least one of these and puts their indexes into `ready`.
+/// Waits until at least one of these has a sample to take, and puts the indexes of those that have one into `ready`.
 pub fn wait(all: &[SharedSources], ready: &mut Vec<usize>, timeout: Duration) -> Result<(), Error> {
     ready.clear();
     let begun = Instant::now();
     loop {
         let mut locked: Vec<_> = all.iter().map(SharedSources::lock).collect();
         for (index, sources) in locked.iter_mut().enumerate() {
-            // Those that have nothing find new channels also while others keep the wait short.
+            // Look for new channels even if other readers keep ending the wait early.
             sources.scan_when_due()?;
             if sources.has_event() {
                 ready.push(index);
@@ -48,7 +48,7 @@ pub fn wait(all: &[SharedSources], ready: &mut Vec<usize>, timeout: Duration) ->
         match Reader::wait_any(&mut readers, left.min(PIECE)) {
             Ok(true) => {}
             Ok(false) => locked.iter_mut().try_for_each(|sources| sources.scan())?,
-            // Of which of them is found out one by one.
+            // The error does not say which channel it is of: check each.
             Err(_) => locked.iter_mut().for_each(|sources| sources.check()),
         }
     }

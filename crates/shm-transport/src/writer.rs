@@ -1,4 +1,4 @@
-//! A writer: one channel.
+//! A writer, which owns one channel.
 
 use crate::beats::Beats;
 use crate::config::Room;
@@ -12,27 +12,29 @@ use tickwire_distribution::types::StructType;
 use tickwire_distribution::{Durability, History, Qos, RawWriter, is_echo_topic};
 use tickwire_shm::{Channel, Pulse, Writer, WriterOptions, check_directory, effective_user};
 
-/// Sleep between two looks for readers.
+/// Sleep between two checks for readers.
 const TICK: Duration = Duration::from_millis(1);
 
-/// Bytes that a key may have: as many as a channel allows.
+/// Longest key in bytes: as long as a channel allows.
 pub const KEY_BYTES: usize = 256;
-/// Samples that the ring of a writer holds that keeps the last one of each key alone, whatever the settings: a publisher's
-/// totals and its end. A reader that falls behind gets the last one of each key.
+/// Slots of the ring of a writer that keeps only the last sample of each key, whatever the settings: totals and end
+/// messages of a publisher. A reader that falls behind gets the last sample of each key.
 const LAST_SLOTS: usize = 1 << 10;
-/// Bytes that such a sample may have at least: the longest name of a topic, and a number.
+/// Least room in bytes for such a sample: the longest name of a topic, and a number.
 const LAST_SAMPLE_BYTES: usize = 256;
-/// An echo's ring is this part of a sample's: echoes are for measuring, and every subscriber has a ring for each topic.
+/// Rings of echoes are smaller than those of samples by this factor: echoes serve measurements only, and every
+/// subscriber has an echo ring for each topic.
 const ECHO_PART: usize = 4;
-/// Bytes of a slot before its sample.
+/// Length of a slot's header in bytes.
 const SLOT_HEAD_BYTES: usize = 24;
 
-/// Writes the bytes of samples of one type to one topic. Dropping it ends its channel; readers get what is left.
+/// Writes encoded samples of one type to one topic. Dropping it ends its channel; readers still get the remaining
+/// samples.
 #[derive(Debug)]
 pub struct ShmRawWriter {
-    /// `None` once it is dropped.
+    /// `None` once it is being dropped.
     writer: Option<Writer>,
-    /// Says that the writer lives.
+    /// Sends the writer's heartbeats.
     _pulse: (Arc<Pulse>, Beats),
     of: Arc<StructType>,
     topic: String,
@@ -64,7 +66,7 @@ impl ShmRawWriter {
         }
         let slots = match (is_of_last, is_echo_topic(topic)) {
             (true, _) => LAST_SLOTS,
-            // An echo that is lost costs a time that is not measured.
+            // A lost echo only costs one measurement.
             (false, true) => slots(Room { ring_bytes: room.ring_bytes / ECHO_PART, ..room }).max(2),
             (false, false) => slots(room),
         };
@@ -93,7 +95,7 @@ impl ShmRawWriter {
     }
 }
 
-/// Publishes a sample with its head, under its key where the writer has last values.
+/// Publishes a sample with its header, under its key if the writer keeps last values.
 #[inline]
 fn publish(
     writer: &mut Writer,
@@ -106,7 +108,7 @@ fn publish(
             return Err(Error::KeyLength { topic: topic.to_owned(), len: key.len() });
         }
         Some(key) => {
-            // A type without key has one instance.
+            // A type without key members has one instance.
             let key = writer.key(if key.is_empty() { b"\0" } else { key })?;
             writer.publish_keyed(key, bytes)
         }
@@ -123,12 +125,12 @@ fn publish(
     }
 }
 
-/// Bytes of a slot with its sample.
+/// Returns the length of a slot in bytes, with its sample.
 fn slot_bytes(room: Room) -> usize {
     (SLOT_HEAD_BYTES + sample::HEAD_BYTES + room.sample_bytes).next_multiple_of(64)
 }
 
-/// Slots of a ring: a power of two of them, and no more bytes than the room has.
+/// Returns the number of slots of a ring: the largest power of two that fits into the room.
 fn slots(room: Room) -> usize {
     let fitting = room.ring_bytes / slot_bytes(room);
     fitting.checked_ilog2().map_or(0, |exponent| 1 << exponent)
@@ -186,7 +188,7 @@ impl RawWriter for ShmRawWriter {
         self.writer.as_ref().map_or(Ok(0), |writer| Ok(writer.readers()?))
     }
 
-    /// Nobody acknowledges: what is in the ring stays readable also when the writer has ended.
+    /// Readers do not acknowledge samples: what is in the ring stays readable even after the writer has ended.
     fn wait_acknowledged(&self, _timeout: Duration) -> Result<(), Error> {
         Ok(())
     }
@@ -194,7 +196,7 @@ impl RawWriter for ShmRawWriter {
 
 impl Drop for ShmRawWriter {
     fn drop(&mut self) {
-        // Readers have been told of the end even where the files cannot be removed; the next writer removes them.
+        // Readers have been told of the end even if files cannot be removed; the next writer removes those.
         let _ = self.writer.take().map(Writer::finish);
     }
 }
@@ -205,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_ring_has_no_more_bytes_than_its_room() {
-        // 24 bytes of a slot's head, 16 of the sample's, 176 of a sample: 256 bytes a slot.
+        // Header of the slot 24 bytes, header of the sample 16, sample 176: 256 bytes a slot, rounded up.
         let of = |ring_bytes| slots(Room { ring_bytes, sample_bytes: 176 });
         assert_eq!([16 << 20, (16 << 20) + 256, 1023, 100].map(of), [1 << 16, 1 << 16, 2, 0]);
     }

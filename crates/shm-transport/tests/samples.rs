@@ -14,7 +14,7 @@ use tickwire_shm_transport::{Error, Room, ShmConfig, ShmParticipant};
 
 const SECOND: Duration = Duration::from_secs(10);
 
-/// A directory of a test's own.
+/// A directory of its own for each test.
 struct Scene(PathBuf);
 
 impl Scene {
@@ -25,7 +25,7 @@ impl Scene {
         Self(directory)
     }
 
-    /// Rings of 4 KiB: a few dozen samples.
+    /// Joins with rings of 4 KiB, which hold a few dozen samples.
     fn join(&self) -> ShmParticipant {
         let room = Room { ring_bytes: 1 << 12, sample_bytes: 256 };
         ShmParticipant::join(ShmConfig {
@@ -122,7 +122,8 @@ fn a_reader_that_is_lapped_says_how_much_it_lost() {
     assert_eq!(reader.raw().lost().unwrap() + count, 1000);
 }
 
-/// A reader that was there first has lost what left the ring before it found the channel: that is no history.
+/// If a reader started before the channel was created, samples that left the ring before the reader found the channel
+/// count as lost, not as history.
 #[test]
 fn a_channel_that_is_found_late_is_read_from_its_first_sample_or_the_rest_is_lost() {
     let scene = Scene::new("late");
@@ -168,20 +169,20 @@ fn a_reader_that_always_has_samples_finds_other_writers() {
     let begun = Instant::now();
     while received.participant != Some(other.id()) {
         assert!(begun.elapsed() < SECOND);
-        // One more than is taken.
+        // One sample more than is taken.
         busy.write(&quote(1)).unwrap();
         assert!(reader.take(&mut received).unwrap());
     }
 }
 
-/// Readers in another process namespace do not see the writer's process: they go by its signs of life.
+/// Readers in another PID namespace cannot see the writer's process and rely on its heartbeats.
 #[test]
 fn a_writer_that_cannot_be_seen_lives_as_long_as_it_gives_signs_of_life() {
     let scene = Scene::new("unseen");
     let place = scene.join();
     let _writer = place.writer::<Quote>("Quote", &Qos::reliable()).unwrap();
     let killed = {
-        // Without the thread that gives the signs, as after a kill.
+        // A writer without the thread that sends heartbeats, as after a kill.
         let name = format!("tQuote--{}-9", "ab".repeat(16));
         let channel = Channel::in_directory(&scene.0, &name).unwrap();
         let of = Quote::struct_type();
@@ -191,7 +192,7 @@ fn a_writer_that_cannot_be_seen_lives_as_long_as_it_gives_signs_of_life() {
     for file in std::fs::read_dir(&scene.0).unwrap() {
         let path = file.unwrap().path();
         if path.extension().is_some_and(|kind| kind == "ring") {
-            // The inode of the namespace.
+            // Word 38 of the header is the inode of the PID namespace.
             let file = File::options().write(true).open(path).unwrap();
             file.write_all_at(&1_u64.to_le_bytes(), 38 * 8).unwrap();
         }
@@ -277,7 +278,7 @@ fn a_channel_that_is_damaged_is_left_and_the_others_are_read_on() {
     let mut received = Received::default();
     for number in 0..20 {
         good.write(&quote(number)).unwrap();
-        // The damaged channel may wake it too.
+        // The damaged channel may end the wait too.
         while !reader.take(&mut received).unwrap() {
             assert!(reader.wait(SECOND).unwrap());
         }
@@ -336,7 +337,7 @@ fn what_does_not_fit_says_what_to_do() {
     let named = Book { instrument: "x".repeat(300), ..Book::default() };
     let text = writer.write(&named).unwrap_err().to_string();
     assert!(text.contains("a key has"), "{text}");
-    // Keys of 200 bytes are no error, nor are books of 200 levels a side by default.
+    // With default settings, keys of 200 bytes and books of 200 levels a side are no error.
     let usual = ShmParticipant::join(ShmConfig {
         sequences: Room { ring_bytes: 1 << 20, ..ShmConfig::own().sequences },
         ..ShmConfig::in_directory(&scene.0)
@@ -347,7 +348,8 @@ fn what_does_not_fit_says_what_to_do() {
     writer.write(&Book { instrument: "x".repeat(200), bids, offers, ..Book::default() }).unwrap();
 }
 
-/// A publisher of other topics that ends does not end a subscriber, and what it wrote is not lost.
+/// The end of a publisher of other topics does not end a subscriber, and the samples of those topics do not count as
+/// lost.
 #[test]
 fn subscribers_know_what_they_lost_topic_by_topic() {
     let scene = Scene::new("ledger");
@@ -369,7 +371,7 @@ fn subscribers_know_what_they_lost_topic_by_topic() {
     }
     other.publish(0, &Done { samples: 3 }).unwrap();
     other.finish(true, patience).unwrap();
-    // Longer than a subscriber waits for samples behind the end of its publisher.
+    // Longer than a subscriber waits for samples after the end of its publisher.
     let until = Instant::now() + Duration::from_millis(700);
     while Instant::now() < until {
         step(&mut subscriber);
@@ -413,7 +415,7 @@ fn a_conflating_subscriber_takes_the_last_sample_of_each_key() {
     assert_eq!((accounts[0].received(), accounts[0].holes, accounts[0].lost), (3, 27, Some(0)));
 }
 
-/// Keys whose last sample has left the ring between two turns are brought up to date from their last values.
+/// For keys whose last sample left the ring between two turns, the subscriber gets their last values.
 #[test]
 fn a_conflating_subscriber_that_is_lapped_has_the_last_sample_of_each_key() {
     let scene = Scene::new("lapped");
@@ -425,7 +427,7 @@ fn a_conflating_subscriber_that_is_lapped_has_the_last_sample_of_each_key() {
         let every = Some(Duration::from_millis(300));
         let options = SubscriberOptions { every, ..Default::default() };
         let mut subscriber = Subscriber::new(&scene.join(), &sets, &delivery, &options).unwrap();
-        // 128 fit.
+        // The ring holds 128 samples.
         for number in 1..=2000 {
             let instrument = if number == 1 { "A" } else { "B" }.to_owned();
             publisher.publish(0, &Book { instrument, seq_num: number, ..Book::default() }).unwrap();
@@ -445,7 +447,8 @@ fn a_conflating_subscriber_that_is_lapped_has_the_last_sample_of_each_key() {
     }
 }
 
-/// A publisher that comes while the subscriber is busy with another is there, though its samples come before it is seen.
+/// A publisher that starts while the subscriber is busy with another is found, even if its samples arrive before it is
+/// seen.
 #[test]
 fn a_publisher_that_streams_at_once_has_not_gone() {
     let scene = Scene::new("streams");
