@@ -1,10 +1,10 @@
-//! Prints what columns take of CME-like feeds, beside decoding alone: nanoseconds a row, and times decoding.
+//! Measures what columns cost on CME-like feeds: prints nanoseconds per row, and the ratio to decoding alone.
 //!
 //! `cargo bench -p tickwire-arrow --features jit --bench columns -- [FEED] [SECONDS] [CASE]`
 //!
-//! A case is 0 for decoding alone, 1 for batches, 2 for Parquet; a profiler wants one alone.
-//! Cases of a feed take turns, and the least time of each counts. The captures are left out where they are not beside the
-//! project.
+//! CASE is 0 for decoding alone, 1 for batches, 2 for Parquet; give one under a profiler. Without CASE, the
+//! cases of a feed take turns and the fastest run of each is printed. Captures that are not on this machine
+//! are skipped.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -17,15 +17,15 @@ use tickwire_fast::Packet;
 use tickwire_fast::{Decoder, DecoderOptions, Message, Program, ResetPolicy, TemplateSet};
 use tickwire_text::Header;
 
-/// Rows of a batch, as `tickwire export` has them.
+/// Rows per batch; `tickwire export` uses the same.
 const BATCH_ROWS: usize = 8192;
-/// Bytes that may be looked at behind the last packet.
+/// Readable bytes after the last packet.
 const BEHIND: usize = 4096;
 
 struct Feed {
     name: &'static str,
     program: Arc<Program>,
-    /// All packets, and what may be looked at behind them.
+    /// All packets, followed by the readable bytes.
     bytes: Vec<u8>,
     /// Start and length of each packet.
     packets: Vec<(usize, usize)>,
@@ -50,7 +50,7 @@ impl Feed {
         feed
     }
 
-    /// A capture of packets with their lengths before them; `None` where it is not there.
+    /// Loads a capture of length-prefixed packets; `None` if the file does not exist.
     fn captured(name: &'static str) -> Option<Self> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
         let file = folder.join(name).with_extension("bin");
@@ -76,7 +76,7 @@ impl Feed {
     }
 }
 
-/// A table a template.
+/// One table per template.
 struct Tables<'t>(Vec<TableBuilder>, &'t mut dyn FnMut(usize, RecordBatch));
 
 impl<'t> Tables<'t> {
@@ -105,7 +105,7 @@ fn header(packet: usize) -> Header<'static> {
     Header { packet: Some(packet), time_ns: Some(packet), ..Header::default() }
 }
 
-/// Decodes all.
+/// Decodes all packets.
 fn decode(decoder: &mut Decoder, feed: &Feed, mut take: impl FnMut(usize, &Message)) {
     for (index, mut packet) in feed.packets().enumerate() {
         decoder.begin_packet();
@@ -117,7 +117,7 @@ fn decode(decoder: &mut Decoder, feed: &Feed, mut take: impl FnMut(usize, &Messa
     }
 }
 
-/// All as columns; `take` gets each batch with the index of its template.
+/// Decodes all packets to columns; `take` gets each batch with the index of its template.
 fn columns(decoder: &mut Decoder, feed: &Feed, take: &mut dyn FnMut(usize, RecordBatch)) {
     let mut tables = Tables::new(&feed.program, take);
     decode(decoder, feed, |packet, message| {
@@ -141,7 +141,7 @@ fn parquet(decoder: &mut Decoder, feed: &Feed) -> usize {
 }
 
 fn measure(feed: &mut Feed, time: Duration, only: Option<usize>) {
-    // Behind the last packet.
+    // Readable bytes after the last packet.
     feed.bytes.resize(feed.bytes.len() + BEHIND, 0);
     let fast: usize = feed.packets.iter().map(|(_, len)| len + 4).sum();
     let mut decoder = Decoder::with_options(feed.program.clone(), Feed::options());
@@ -160,7 +160,7 @@ fn measure(feed: &mut Feed, time: Duration, only: Option<usize>) {
                 1 => columns(&mut decoder, feed, &mut |_, batch| _ = black_box(batch)),
                 _ => bytes = parquet(&mut decoder, feed),
             };
-            // What follows another case finds its caches and predictors.
+            // A case that runs after another one finds its data in the caches and trained branch predictors.
             if case < 2 {
                 pass();
             }

@@ -1,4 +1,4 @@
-//! FIX logs of NewOrderSingle to columns and Parquet, stage by stage, in bytes of the log.
+//! FIX logs of NewOrderSingle to columns and Parquet, stage by stage. Throughput counts bytes of the log.
 //!
 //!     cargo bench -p tickwire-arrow --bench fix
 
@@ -15,7 +15,7 @@ const BATCH_ROWS: usize = 8192;
 /// 2026-01-05 00:00:00 UTC.
 const BEGIN_NS: u64 = 1_767_571_200_000_000_000;
 
-/// A log, a line a message with the time before it.
+/// Generates a log: one message per line, after its timestamp.
 fn log(random: &mut fastrand::Rng) -> Vec<u8> {
     let (mut log, mut buffer) = (Vec::new(), [0; 1024]);
     for at in 0..MESSAGES {
@@ -55,7 +55,7 @@ fn columns(criterion: &mut Criterion) {
     }
     tags.sort_unstable();
     tags.dedup();
-    // Verified by the reader; the table has one MsgType.
+    // The reader verifies BodyLength (9) and CheckSum (10); the table has one MsgType (35).
     tags.retain(|tag| !matches!(tag, 9 | 10 | 35));
     let versions = Versions::default();
     let (session, application) = versions.of_version(b"FIX.4.4", None).expect("shipped");

@@ -1,8 +1,9 @@
-//! A capture as Arrow record batches: rows of the templates, and how long it took.
+//! Converts a capture to Arrow record batches; prints the rows of each template and the time taken.
 //!
 //!     cargo run --release -p tickwire-arrow --example capture_columns -- CAPTURE TEMPLATES.xml [FRAMING [keep]]
 //!
-//! With `keep` all batches stay in memory until the end, as in a data frame; otherwise each is dropped.
+//! With `keep`, all batches stay in memory until the end, as in a data frame; otherwise each is dropped at
+//! once.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -21,7 +22,8 @@ use tickwire_text::Header;
 /// Rows of a batch.
 const BATCH_ROWS: usize = 8192;
 
-/// A table a template with the rows of its batches so far, and what was not decoded.
+/// One table per template with the rows of its batches so far, and the number of packets that were not
+/// decoded.
 struct Tables {
     builders: Vec<TableBuilder>,
     rows: Vec<usize>,
@@ -31,7 +33,7 @@ struct Tables {
 }
 
 impl Tables {
-    /// Takes the batch of a template: here a program would do its work.
+    /// Takes the batch of a template. A real program would process it here.
     fn take(&mut self, template: usize) -> Result<(), Box<dyn Error>> {
         let batch = self.builders[template].take_batch()?;
         self.rows[template] += batch.num_rows();

@@ -1,4 +1,4 @@
-//! From messages to record batches.
+//! Builds record batches from messages.
 
 use std::error::Error;
 use std::fmt;
@@ -23,18 +23,18 @@ use crate::strings::FULL;
 use crate::table::{Constant, Inner, Kind, Node, SequenceNode, Table};
 use crate::values::Indexes;
 
-/// A value that has no place in its column, such as a string that is not UTF-8. Nothing of its message is in
-/// the table.
+/// A value that its column cannot hold, such as a string that is not UTF-8. No row of its message is in the
+/// table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfit {
     /// Name of the column.
     pub column: String,
-    /// What is wrong with the value.
+    /// Why the column cannot hold the value.
     pub why: &'static str,
 }
 
 impl Unfit {
-    /// Whether the batch has no more room for it: an empty one may have.
+    /// True if the batch has no room left for the message; an empty batch may have.
     pub fn is_full(&self) -> bool {
         self.why == FULL
     }
@@ -48,18 +48,18 @@ impl fmt::Display for Unfit {
 
 impl Error for Unfit {}
 
-/// Makes record batches of the messages of one template.
+/// Builds record batches from the messages of one template.
 pub struct TableBuilder {
     table: Table,
     header: HeaderColumns,
     cells: Cells,
-    /// `None` where each message's rows are appended at once.
+    /// Collects rows of flat tables by field; `None` if each message's rows are appended at once.
     flat: Option<Flat>,
-    /// With those of messages that wait.
+    /// Rows of the next batch, messages that wait in `flat` included.
     rows: usize,
 }
 
-/// The columns behind those of the header.
+/// The table's columns except those of the header.
 pub(crate) struct Cells(Vec<Cell>);
 
 pub(crate) enum Cell {
@@ -67,11 +67,11 @@ pub(crate) enum Cell {
     Entry(Indexes),
 }
 
-/// The column of a value that does not fit, and why it does not.
+/// Index of the column that cannot hold a value, and the reason.
 pub(crate) type Unfitting = (usize, Misfit);
 
 impl TableBuilder {
-    /// Begins a table without rows.
+    /// Creates an empty table.
     pub fn new(table: Table) -> Self {
         let is_everywhere = |column| table.root.columns.contains(&column);
         let kinds = table.kinds.iter().enumerate();
@@ -81,23 +81,23 @@ impl TableBuilder {
         Self { table, header: HeaderColumns::new(PacketNumbers::Column), cells, flat, rows: 0 }
     }
 
-    /// The columns.
+    /// Returns the table's definition.
     pub fn table(&self) -> &Table {
         &self.table
     }
 
-    /// Rows of the next batch so far.
+    /// Returns the number of rows of the next batch so far.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Appends the rows of a message and returns how many they are.
+    /// Appends the rows of a message and returns their number.
     ///
     /// # Errors
-    /// [`Unfit`]: none of its rows is in the table then.
+    /// [`Unfit`] if a column cannot hold a value; no row of the message is in the table then.
     ///
     /// # Panics
-    /// If the message is of another template.
+    /// If the message has another template.
     pub fn push(&mut self, header: &Header<'_>, message: &Message) -> Result<usize, Unfit> {
         assert_eq!(
             message.template_index(),
@@ -124,10 +124,10 @@ impl TableBuilder {
         }
     }
 
-    /// The rows since the last batch.
+    /// Returns the rows since the last batch.
     ///
     /// # Errors
-    /// Those of Arrow, which a table of this crate does not meet.
+    /// Errors of Arrow; not expected for tables of this crate.
     pub fn take_batch(&mut self) -> Result<RecordBatch, ArrowError> {
         if let Some(flat) = &mut self.flat {
             flat.begin_batch(&mut self.cells);
@@ -142,8 +142,8 @@ impl TableBuilder {
 }
 
 impl Cells {
-    /// Appends the rows of a record, those of its sequences' entries, behind the row `base`; returns how many
-    /// they are, one at least.
+    /// Appends the rows of a record, those of its sequences' entries, after row `base`; returns their number,
+    /// at least 1.
     fn rows(&mut self, record: &Record<'_>, node: &Node, base: usize) -> Result<usize, Unfitting> {
         let entries = self.entries(record, node, base, 0)?;
         let rows = entries.max(1);
@@ -151,8 +151,8 @@ impl Cells {
         Ok(rows)
     }
 
-    /// Appends the rows of entries of a record's sequences; `rows` of the record there are already. Returns how
-    /// many there are then. Columns of entries that a row is not in are filled later.
+    /// Appends the rows for the entries of a record's sequences; the record itself already has `rows` rows.
+    /// Returns the new number of rows. Columns of other sequences are padded with nulls later.
     fn entries(
         &mut self,
         record: &Record<'_>,
@@ -178,7 +178,7 @@ impl Cells {
         Ok(rows)
     }
 
-    /// Appends the rows of a sequence's entries behind the row `base`; returns how many they are.
+    /// Appends the rows of a sequence's entries after row `base`; returns their number.
     fn sequence(
         &mut self,
         entries: &Entries<'_>,
@@ -187,7 +187,7 @@ impl Cells {
     ) -> Result<usize, Unfitting> {
         self.pad(sequence.all.clone(), base);
         if sequence.node.inner.is_empty() {
-            // A row an entry: a column at a time.
+            // Each entry is one row: append one column at a time.
             for &column in &sequence.node.columns {
                 self.field(column).append_entries(entries).map_err(|why| (column, why))?;
             }
@@ -203,7 +203,7 @@ impl Cells {
         Ok(rows)
     }
 
-    /// Fills the columns of a record up to the row `end`: with its values, or with nulls where there is none.
+    /// Fills the columns of a record up to row `end`: with its values, or with nulls without a record.
     fn fields(
         &mut self,
         record: Option<&Record<'_>>,
@@ -249,7 +249,7 @@ impl Cells {
         }
     }
 
-    /// Fills columns with nulls up to the row `end`.
+    /// Fills columns with nulls up to row `end`.
     fn pad(&mut self, columns: std::ops::Range<usize>, end: usize) {
         for cell in &mut self.0[columns] {
             match cell {
@@ -283,7 +283,7 @@ impl Cells {
     }
 }
 
-/// A column of numbers.
+/// Creates a column of numbers.
 fn numbers<A, R>(kind: &Kind, read: R) -> Box<dyn Column>
 where
     A: ArrowPrimitiveType,
@@ -292,7 +292,7 @@ where
     Box::new(Numbers::<A, R>::new(kind.data_type(), read))
 }
 
-/// A column of a field's values, which all fit.
+/// Creates a column for field values that always fit.
 fn values<A, K>(
     kind: &Kind,
     slot: Slot<K>,
@@ -305,7 +305,7 @@ where
     numbers::<A, _>(kind, FromSlot { slot, convert })
 }
 
-/// A column of unsigned integers. The decoder has checked their width.
+/// Creates a column of unsigned integers. The decoder has checked their width.
 fn unsigned(kind: &Kind, slot: Slot<UInt>, width: Width) -> Box<dyn Column> {
     use types::{UInt8Type, UInt16Type, UInt32Type, UInt64Type};
     match width {
@@ -316,7 +316,7 @@ fn unsigned(kind: &Kind, slot: Slot<UInt>, width: Width) -> Box<dyn Column> {
     }
 }
 
-/// A column of signed integers. The decoder has checked their width.
+/// Creates a column of signed integers. The decoder has checked their width.
 fn signed(kind: &Kind, slot: Slot<Int>, width: Width) -> Box<dyn Column> {
     use types::{Int8Type, Int16Type, Int32Type, Int64Type};
     match width {
@@ -357,8 +357,8 @@ fn since_midnight(kind: &Kind, slot: Slot<Int>, unit: TimeUnit) -> Box<dyn Colum
     }
 }
 
-/// A column of one value, or of none where an optional constant at this index is absent. `is_everywhere` if there is no
-/// row without it.
+/// Creates the column of a constant; an optional constant is null where the record lacks the field at this
+/// index. `is_everywhere`: every row has the constant.
 fn constant(
     kind: &Kind,
     value: &Constant,
@@ -413,7 +413,7 @@ fn constant(
 }
 
 impl Cell {
-    /// `is_of_root` if it is of a message's own field.
+    /// Creates the column of a field; `is_of_root` if the field is in the message itself, not in an entry.
     fn of(kind: &Kind, is_of_root: bool) -> Self {
         Self::Field(match kind {
             Kind::Entry => return Self::Entry(Indexes::new()),

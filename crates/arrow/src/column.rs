@@ -1,4 +1,4 @@
-//! Columns in the making.
+//! Columns under construction.
 
 use std::sync::Arc;
 
@@ -15,42 +15,42 @@ use crate::strings::Strings;
 use crate::validity::Validity;
 use crate::values::{Spread, Values};
 
-/// Rows that truth is reserved for.
+/// Initial capacity of a column of booleans, rows.
 const ROWS: usize = 8192;
-/// Why a value has no place in its column.
+/// Why a column cannot hold a value.
 pub(crate) type Misfit = &'static str;
 
 /// The values of one field.
 pub(crate) trait Column: Send {
-    /// Values so far.
+    /// Returns the number of values so far.
     fn len(&self) -> usize;
 
-    /// Appends the value that a record has, `count` times.
+    /// Appends the record's value `count` times.
     fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), Misfit>;
 
-    /// Appends the values of entries.
+    /// Appends the values of a sequence's entries.
     fn append_entries(&mut self, entries: &Entries<'_>) -> Result<(), Misfit> {
         entries.iter().try_for_each(|entry| self.append(&entry, 1))
     }
 
-    /// Appends the values of a block's records, each for as many rows as `spread` says. Of a column whose values
-    /// [always fit](crate::flat), but for the number of bytes of its strings.
+    /// Appends the values of a block's records, each for the number of rows that `spread` gives. Only for
+    /// columns whose values [always fit](crate::flat); the only error is too many bytes of strings.
     fn append_block(&mut self, block: &ColumnBlock, spread: &Spread<'_>) -> Result<(), Misfit>;
 
     fn append_nulls(&mut self, count: usize);
 
     fn truncate(&mut self, len: usize);
 
-    /// All values; the column is empty then.
+    /// Returns all values and empties the column.
     fn finish(&mut self) -> Result<ArrayRef, ArrowError>;
 }
 
-/// Where the numbers of a column come from.
+/// Reads the numbers of a column.
 pub(crate) trait Source<V>: Send {
-    /// That of a record.
+    /// Returns a record's number.
     fn of(&self, record: &Record<'_>) -> Result<Option<V>, Misfit>;
 
-    /// Appends those of a block's records.
+    /// Appends the numbers of a block's records.
     fn append_block<A>(&self, block: &ColumnBlock, spread: &Spread<'_>, values: &mut Values<A>)
     where
         A: ArrowPrimitiveType<Native = V>;
@@ -69,7 +69,7 @@ impl<V, F: Fn(&Record<'_>) -> Result<Option<V>, Misfit> + Send> Source<V> for F 
     }
 }
 
-/// A field of numbers that all fit, and what they are in the column.
+/// A numeric field whose values always fit, and their conversion to the column's type.
 pub(crate) struct FromSlot<K, F> {
     pub(crate) slot: Slot<K>,
     pub(crate) convert: F,
@@ -93,7 +93,7 @@ where
     }
 }
 
-/// How many entries a sequence has.
+/// Number of entries of a sequence.
 pub(crate) struct Lengths(pub(crate) Slot<Repeated>);
 
 impl Source<u32> for Lengths {
@@ -109,14 +109,14 @@ impl Source<u32> for Lengths {
     }
 }
 
-/// One number, or none where the optional constant at this index is absent.
+/// A constant number; null where the record lacks the optional constant at this index.
 pub(crate) struct Fixed<V> {
     pub(crate) value: V,
     pub(crate) at: Option<usize>,
 }
 
 impl<V> Fixed<V> {
-    /// Whether it is there in a record.
+    /// True if the record has the constant.
     pub(crate) fn is_in(&self, record: &Record<'_>) -> bool {
         self.at.is_none_or(|index| !matches!(record.value(index), FieldValue::Absent))
     }
@@ -137,7 +137,7 @@ impl<V: Copy + Send> Source<V> for Fixed<V> {
     }
 }
 
-/// Numbers, with what reads one from a record.
+/// A column of numbers, and the function that reads one from a record.
 pub(crate) struct Numbers<A: ArrowPrimitiveType, R> {
     data_type: DataType,
     read: R,
@@ -158,9 +158,9 @@ where
     }
 }
 
-/// A column of one value in every row: batches are parts of one array.
+/// A column with one value in every row: batches are slices of one shared array.
 pub(crate) struct Same {
-    /// Makes the array of so many rows.
+    /// Creates an array with this number of rows.
     make: Box<dyn Fn(usize) -> Result<ArrayRef, ArrowError> + Send>,
     made: Option<ArrayRef>,
     rows: usize,
@@ -240,7 +240,7 @@ where
     }
 }
 
-/// Words of a fixed list, such as the elements of an enumeration.
+/// A column of words from a fixed list, such as the elements of an enumeration.
 pub(crate) struct Words<R> {
     keys: Numbers<types::Int16Type, R>,
     words: ArrayRef,
@@ -250,7 +250,7 @@ impl<R> Words<R>
 where
     R: Source<i16>,
 {
-    /// `read` gives the index of a word.
+    /// Creates the column; `read` returns a word's index.
     pub(crate) fn new(words: &[&str], read: R) -> Self {
         let words = Arc::new(StringArray::from_iter_values(words));
         Self { keys: Numbers::new(DataType::Int16, read), words }
@@ -286,7 +286,7 @@ where
     }
 }
 
-/// Truth.
+/// A column of booleans.
 pub(crate) struct Booleans<R> {
     read: R,
     values: BooleanBufferBuilder,
@@ -341,7 +341,7 @@ where
     }
 }
 
-/// The strings of a field, which all fit but for their number.
+/// A column of a string field; values always fit, up to the limit on their total size.
 pub(crate) struct Plain {
     slot: Slot<Text>,
     strings: Strings,
@@ -379,7 +379,8 @@ impl Column for Plain {
     }
 }
 
-/// Strings that are made: `read` appends that of a record to a buffer, and says whether there is one.
+/// A column of generated strings: `read` appends the record's string to a buffer and returns whether there is
+/// one.
 pub(crate) struct Made<R> {
     read: R,
     strings: Strings,

@@ -1,7 +1,8 @@
-//! The encoding of each column of a Parquet file, chosen by the first rows.
+//! Selects the Parquet encoding of each column from the first batch.
 //!
-//! A dictionary is small where few values repeat, and takes most of the time of writing where they do not. Counters,
-//! times and prices take less room as differences (`DELTA_BINARY_PACKED`), at a third of the time.
+//! Dictionaries are small if few distinct values repeat; otherwise they dominate the time of writing.
+//! Counters, times and prices are smaller as differences (`DELTA_BINARY_PACKED`), which take a third of the
+//! time.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -14,28 +15,28 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 
-/// Values of a block of differences, whose least difference is written once.
+/// Values per block of differences; a block stores its least difference once.
 const BLOCK: usize = 128;
-/// Differences that are written with the same number of bits.
+/// Differences that share one bit width.
 const MINIBLOCK: usize = 32;
-/// Bits of the head of a block: least difference and widths.
+/// Bits of a block header: least difference and bit widths.
 const BLOCK_HEAD_BITS: usize = 64;
-/// Bits of a run of a dictionary's indexes, beside the index.
+/// Bits of a run of dictionary indexes, without the index.
 const RUN_BITS: usize = 8;
 
-/// How the values of a column are written.
+/// Encoding of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnEncoding {
     /// Indexes of a dictionary.
     Dictionary,
-    /// Differences of integers.
+    /// Differences of consecutive integers.
     Differences,
-    /// One value behind another.
+    /// Values one after the other.
     Plain,
 }
 
 impl ColumnEncoding {
-    /// What takes the least room for these values before they are compressed.
+    /// Returns the encoding that takes the least space before compression.
     pub(crate) fn of(column: &ArrayRef) -> Self {
         use DataType::{
             Binary, Date32, Duration, Int8, Int16, Int32, Int64, Timestamp, UInt8, UInt16, UInt32,
@@ -59,7 +60,7 @@ impl ColumnEncoding {
     }
 }
 
-/// As of the integers that the values of a column are.
+/// Returns the encoding for a column whose values are stored as integers of this type.
 fn integers_of(column: &ArrayRef, integer: &DataType) -> ColumnEncoding {
     let data = column.to_data().into_builder().data_type(integer.clone()).build();
     data.map_or(ColumnEncoding::Dictionary, |data| {
@@ -79,7 +80,7 @@ fn integers<A: ArrowPrimitiveType>(
     }
 }
 
-/// A dictionary, unless most values are new.
+/// Returns `Dictionary` unless most values are distinct.
 fn strings<'a, S: Hash + Eq + ?Sized + 'a>(values: impl Iterator<Item = &'a S>) -> ColumnEncoding {
     let mut distinct = HashSet::new();
     let count = values.inspect(|value| _ = distinct.insert(*value)).count();
@@ -89,7 +90,8 @@ fn strings<'a, S: Hash + Eq + ?Sized + 'a>(values: impl Iterator<Item = &'a S>) 
     }
 }
 
-/// Whether a dictionary of values of this width, and its indexes, packed or in runs, take at most so many bits.
+/// True if a dictionary of values of this width, and its indexes (bit-packed or in runs), take at most
+/// `bits_max` bits.
 fn dictionary_is_smaller(values: &[i64], width: usize, bits_max: usize) -> bool {
     let mut distinct: HashSet<i64, BuildHasherDefault<IntegerHasher>> = HashSet::default();
     let mut runs = 0;
@@ -105,8 +107,8 @@ fn dictionary_is_smaller(values: &[i64], width: usize, bits_max: usize) -> bool 
     distinct.len() * width + indexes <= bits_max
 }
 
-/// Hashes an integer by one multiplication. The standard hash took 2 % of the time of a file of 144,000 rows. Colliding
-/// values slow down the choice of an encoding, which looks at one batch.
+/// Hashes an integer with one multiplication. The standard hasher took 2 % of the time of a file of 144,000
+/// rows. Crafted collisions slow down only the choice of an encoding, which looks at one batch.
 #[derive(Default)]
 struct IntegerHasher(u64);
 
@@ -125,7 +127,7 @@ impl Hasher for IntegerHasher {
     }
 }
 
-/// Bits of the differences of each value and the one before it.
+/// Returns the size in bits of the differences of consecutive values.
 fn differences_bits(values: &[i64]) -> usize {
     let differences: Vec<i64> =
         values.windows(2).map(|pair| pair[1].wrapping_sub(pair[0])).collect();
@@ -141,7 +143,7 @@ fn differences_bits(values: &[i64]) -> usize {
     differences.chunks(BLOCK).map(block_bits).sum()
 }
 
-/// Bits that a number takes.
+/// Returns the number of significant bits.
 fn bits_of(number: u64) -> usize {
     (u64::BITS - number.leading_zeros()) as usize
 }

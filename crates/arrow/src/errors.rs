@@ -1,4 +1,4 @@
-//! The table of what was not decoded.
+//! Table of data that could not be decoded.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_array::builder::{StringBuilder, TimestampNanosecondBuilder, UInt64Builder};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 
-/// Data that were not decoded, or have no place in a table.
+/// Data that could not be decoded, or that no table can hold.
 #[derive(Clone, Debug, Default)]
 pub struct LostData {
     /// Index of the packet.
@@ -16,13 +16,13 @@ pub struct LostData {
     pub file_offset: Option<u64>,
     /// Capture time, nanoseconds since 1970-01-01 UTC.
     pub time_ns: Option<u64>,
-    /// Receiver of the packet.
+    /// Destination address of the packet.
     pub destination: Option<SocketAddr>,
-    /// Why, for people.
+    /// The error as text.
     pub error: String,
 }
 
-/// Makes record batches of errors: columns `pkt`, `file_offset`, `time`, `destination` and `error`.
+/// Builds record batches of errors: columns `pkt`, `file_offset`, `time`, `destination` and `error`.
 pub struct ErrorsBuilder {
     schema: SchemaRef,
     packets: UInt64Builder,
@@ -40,7 +40,7 @@ impl Default for ErrorsBuilder {
 }
 
 impl ErrorsBuilder {
-    /// Begins a table without rows.
+    /// Creates an empty table.
     pub fn new() -> Self {
         let time = DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
         let fields = vec![
@@ -61,12 +61,12 @@ impl ErrorsBuilder {
         }
     }
 
-    /// Name and type of the columns.
+    /// Returns names and types of the columns.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// Rows of the next batch so far.
+    /// Returns the number of rows of the next batch so far.
     pub fn rows(&self) -> usize {
         self.rows
     }
@@ -82,10 +82,10 @@ impl ErrorsBuilder {
         self.rows += 1;
     }
 
-    /// The rows since the last batch.
+    /// Returns the rows since the last batch.
     ///
     /// # Errors
-    /// Those of Arrow, which this table does not meet.
+    /// Errors of Arrow; not expected for this table.
     pub fn take_batch(&mut self) -> Result<RecordBatch, ArrowError> {
         self.rows = 0;
         RecordBatch::try_new(

@@ -1,4 +1,4 @@
-//! Messages on the way to their columns, turned by field.
+//! Rows of flat tables, collected in blocks and transposed to columns.
 
 use tickwire_fast::{ColumnBlock, Entries, Message, Repeated, Slot};
 
@@ -7,16 +7,17 @@ use crate::strings::BYTES_MAX;
 use crate::table::{Constant, Inner, Kind, SequenceNode, Table};
 use crate::values::Spread;
 
-/// Longest string that is not among [`Message::long_string_bytes`].
+/// Longest string that [`Message::long_string_bytes`] does not count, bytes.
 const SHORT_STRING: usize = 7;
 
 const FITS: &str = "there is room for the strings of what waits, and all else fits";
 
-/// The plan of a flat table: a row an entry of its only sequence, one at least, or a row a message. Each value that a
-/// decoder hands out has a place in its column, but for strings that are too many for a batch.
+/// Plan of a flat table: its template has at most one sequence, and every value fits its column. A row is one
+/// entry (one row for a message without entries), or one message. The only error is a batch with too many
+/// bytes of strings.
 ///
-/// Messages' own fields and entries wait in a block each until it is full; then each column takes its values of the
-/// block in one loop.
+/// The messages' own fields and the entries are collected in one block each. When a block is full, each
+/// column takes its values from the block in one loop.
 pub(crate) struct Flat {
     roots: ColumnBlock,
     /// Rows of each message in `roots`.
@@ -24,21 +25,21 @@ pub(crate) struct Flat {
     /// Columns of the messages' own fields.
     columns: Vec<usize>,
     sequence: Option<FlatSequence>,
-    /// Bytes that a column of strings may have in this batch, at most.
+    /// Upper bound of the bytes of any string column in this batch.
     string_bytes: usize,
 }
 
-/// The sequence, whose columns are the last ones.
+/// The sequence. Its columns are the table's last ones.
 struct FlatSequence {
     slot: Slot<Repeated>,
-    /// The column of entry indexes.
+    /// Column of entry indexes.
     index: usize,
     columns: Vec<usize>,
     entries: ColumnBlock,
 }
 
 impl Flat {
-    /// `None` where a row's place depends on more than the number of entries, or a value may not fit.
+    /// Returns the plan; `None` if rows depend on more than the number of entries, or if a value may not fit.
     pub(crate) fn of(table: &Table) -> Option<Self> {
         let program = &table.program;
         let sequence = match &*table.root.inner {
@@ -58,10 +59,11 @@ impl Flat {
         table.kinds.iter().all(fits_always).then_some(flat)
     }
 
-    /// Has a message wait for its columns and returns how many rows it has.
+    /// Adds a message to the blocks and returns its number of rows.
     ///
     /// # Errors
-    /// A column is full. It and others may have rows of the message then, all have those of the messages before.
+    /// A string column is full. Columns may then hold some rows of this message; the rows of earlier messages
+    /// are complete.
     pub(crate) fn push(
         &mut self,
         cells: &mut Cells,
@@ -78,10 +80,10 @@ impl Flat {
             self.append_roots(cells).expect(FITS);
         }
         if !has_room {
-            // Strings may be too many: of this message alone, as there was room for those before it.
+            // This message's strings may be too long. The messages in the blocks had room: append them first.
             self.append_waiting(cells).expect(FITS);
         }
-        // A message has fewer entries than 32 bits count.
+        // A message has fewer than 2^32 entries.
         self.counts.push(rows as u32);
         self.roots.push(&root);
         let waits = match entries {
@@ -99,7 +101,7 @@ impl Flat {
         appended.map(|()| rows)
     }
 
-    /// Has entries wait.
+    /// Adds entries to their block.
     fn wait(&mut self, cells: &mut Cells, entries: &Entries<'_>) -> Result<(), Unfitting> {
         let Some(sequence) = &mut self.sequence else { return Ok(()) };
         let mut from = 0;
@@ -113,7 +115,7 @@ impl Flat {
         Ok(())
     }
 
-    /// Has a row without an entry wait, if the table has entries.
+    /// Adds a row without an entry, if the table has a sequence.
     fn wait_absent(&mut self, cells: &mut Cells) -> Result<(), Unfitting> {
         let Some(sequence) = &mut self.sequence else { return Ok(()) };
         if sequence.entries.is_full() {
@@ -124,7 +126,7 @@ impl Flat {
         Ok(())
     }
 
-    /// Appends what waits.
+    /// Appends the blocks' records to the columns.
     fn append_waiting(&mut self, cells: &mut Cells) -> Result<(), Unfitting> {
         self.append_roots(cells)?;
         self.sequence.as_mut().map_or(Ok(()), |sequence| sequence.append(cells))
@@ -138,7 +140,7 @@ impl Flat {
         Ok(())
     }
 
-    /// Forgets what waits.
+    /// Discards the blocks' records.
     fn clear(&mut self) {
         self.roots.clear();
         self.counts.clear();
@@ -147,7 +149,7 @@ impl Flat {
         }
     }
 
-    /// Appends what waits, behind which a new batch begins.
+    /// Appends the blocks' records to the columns and starts a new batch.
     pub(crate) fn begin_batch(&mut self, cells: &mut Cells) {
         self.append_waiting(cells).expect(FITS);
         self.string_bytes = 0;
@@ -162,7 +164,7 @@ impl FlatSequence {
     }
 }
 
-/// Appends the values of a block to columns.
+/// Appends the values of a block to the columns.
 fn append(
     cells: &mut Cells,
     columns: &[usize],
@@ -179,12 +181,12 @@ fn append(
     Ok(())
 }
 
-/// Whether the rows of a sequence are its entries, and no columns come behind it.
+/// True if the table has one row per entry of the sequence, and no columns after it.
 fn is_last(sequence: &SequenceNode, table: &Table) -> bool {
     sequence.node.inner.is_empty() && sequence.all.end == table.kinds.len()
 }
 
-/// Whether each value that a decoder hands out has a place in the column.
+/// True if the column can hold every value that a decoder returns.
 fn fits_always(kind: &Kind) -> bool {
     match kind {
         Kind::Boolean(_) | Kind::Enum(..) | Kind::Date(_) | Kind::Unicode(_) | Kind::Json(_) => {

@@ -1,4 +1,4 @@
-//! Columns that tell where a message came from.
+//! Header columns: where a message comes from.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -16,16 +16,16 @@ use crate::values::{Spread, Values};
 /// Time zone of capture times.
 const UTC: &str = "UTC";
 
-/// Whether there is a column for the number that a packet has in its preamble.
+/// Whether the table has a column for the sequence number of a packet's preamble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PacketNumbers {
     /// `seq_num`.
     Column,
-    /// Messages have numbers of their own.
+    /// No column: messages have sequence numbers of their own.
     None,
 }
 
-/// The fields of the schema that these columns are.
+/// Returns the schema fields of the header columns.
 pub(crate) fn fields(numbers: PacketNumbers) -> Vec<Field> {
     let time = DataType::Timestamp(TimeUnit::Nanosecond, Some(UTC.into()));
     let seq_num = (numbers == PacketNumbers::Column).then_some(("seq_num", DataType::UInt64));
@@ -35,9 +35,9 @@ pub(crate) fn fields(numbers: PacketNumbers) -> Vec<Field> {
     all.map(|(name, data_type)| Field::new(name, data_type, true)).collect()
 }
 
-/// A column of few texts, by runs of rows that have the same.
+/// A dictionary column of few distinct texts, run-length encoded.
 struct Texts {
-    /// Index of the text in `known`, and the number of rows.
+    /// Index of the text in `known`, and the number of rows of the run.
     runs: Vec<(Option<u32>, usize)>,
     rows: usize,
     known: Vec<String>,
@@ -89,10 +89,10 @@ impl Texts {
     }
 }
 
-/// Addresses, written out once each.
+/// A column of addresses; each distinct address is formatted once.
 struct Addresses {
     texts: Texts,
-    /// The address of the row before, and its index.
+    /// The previous row's address and its index.
     last: Option<(SocketAddr, u32)>,
 }
 
@@ -115,10 +115,10 @@ impl Addresses {
     }
 }
 
-/// Headers of messages that wait for their columns.
+/// Messages whose headers are collected before they are appended to columns.
 const WAITING_MAX: usize = 64;
 
-/// Numbers of messages, each for several rows.
+/// Numbers of messages, each repeated for the message's rows.
 struct Repeated<A: ArrowPrimitiveType> {
     waiting: [A::Native; WAITING_MAX],
     presence: u64,
@@ -143,9 +143,9 @@ impl<A: ArrowPrimitiveType> Repeated<A> {
     }
 }
 
-/// The columns in the making.
+/// Header columns under construction.
 pub(crate) struct HeaderColumns {
-    /// Rows of each message that waits.
+    /// Number of rows of each collected message.
     counts: Vec<u32>,
     packets: Repeated<UInt64Type>,
     offsets: Repeated<UInt64Type>,
@@ -178,7 +178,7 @@ impl HeaderColumns {
         let message = self.counts.len();
         self.packets.set(message, header.packet);
         self.offsets.set(message, header.offset);
-        // Beyond the year 2262 Arrow has no nanoseconds; captures have no such times.
+        // Arrow's nanoseconds end in the year 2262; later times become null.
         self.times.set(message, header.time_ns.and_then(|time| i64::try_from(time).ok()));
         if let Some(seq_nums) = &mut self.seq_nums {
             seq_nums.set(message, header.seq_num);
@@ -187,7 +187,7 @@ impl HeaderColumns {
         self.destinations.append(header.destination, rows);
         let line = header.line.map(|line| self.lines.index(line));
         self.lines.append(line, rows);
-        // A message has fewer entries than 32 bits count.
+        // A message has fewer than 2^32 entries.
         self.counts.push(rows as u32);
     }
 

@@ -1,8 +1,8 @@
 //! Decoded market data as Arrow columns, and Parquet and Arrow files of them.
 //!
-//! A [`TableBuilder`] takes the messages of one template and hands out record batches. A message is a row, or,
-//! where it has sequences, a row for each innermost entry with the fields around it repeated, as in
-//! [`tickwire_text::Csv`]. Nothing is rounded and nothing left out: see [`Table`] for the types.
+//! A [`TableBuilder`] takes the messages of one template and hands out record batches. A message becomes one
+//! row; if it has sequences, one row per innermost entry, with the enclosing fields repeated, as in
+//! [`tickwire_text::Csv`]. No value is rounded or dropped: see [`Table`] for the types.
 //!
 //! # Examples
 //!

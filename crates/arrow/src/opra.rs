@@ -1,15 +1,16 @@
-//! Tables of OPRA messages: a table a category, a row a message, and for underlying values a row an entry.
+//! OPRA tables: one table per message category, one row per message (underlying values: one row per entry).
 //!
 //! | field of OPRA | column |
 //! |---|---|
 //! | codes of one character | Utf8 |
 //! | numbers | UInt32, the sequence number UInt64 |
 //! | symbols, texts | Utf8 |
-//! | `time` | `time_code`, as it came: HHMMSSmmm, in 1.03 HHMMSS; and `message_time`, Time32 in milliseconds since midnight, null where the digits are no time |
+//! | `time` | `time_code`, as received: HHMMSSmmm, in 1.03 HHMMSS; and `message_time`, Time32 in milliseconds since midnight, null if the digits are not a valid time |
 //! | prices with a denominator code | Decimal128(18, 8), exact whatever the code; or Float64 |
 //! | prices of categories without one | UInt32 |
 //!
-//! Columns have the names that `tickwire opra decode` has for fields. A table has those of both versions.
+//! Columns are named like the fields in `tickwire opra decode`. A table has the columns of both protocol
+//! versions.
 
 use std::sync::Arc;
 
@@ -28,15 +29,15 @@ use crate::builder::Unfit;
 use crate::header::{self, HeaderColumns, PacketNumbers};
 use crate::table::Decimals;
 
-/// Digits behind the point of a column of prices: as many as denominator codes have at most.
+/// Decimal places of price columns: the most that a denominator code has.
 const PRICE_SCALE: u32 = 8;
-/// Digits of such a column: those of 32 bits before the point, too.
+/// Digits of price columns: those of a 32-bit integer, and the decimal places.
 const PRICE_PRECISION: u8 = 18;
-/// The column that says which entry of a group a row is of, from 0.
+/// Column of the entry's index in its group, from 0.
 const ENTRY: &str = "entry";
-/// The column of the digits of a message's own time, as `time` is that of the capture.
+/// Column of the message's own time as digits; `time` is the capture time.
 const TIME_CODE: &str = "time_code";
-/// The column of the time that they are.
+/// Column of the message's own time, converted.
 const MESSAGE_TIME: &str = "message_time";
 
 const NO_CHARACTER: &str = "the code is no character";
@@ -57,18 +58,18 @@ pub const CATEGORIES: [(Category, &str); 11] = [
     (Category::Default, "default"),
 ];
 
-/// The name of a category's table.
+/// Returns the name of a category's table.
 pub fn table_name(category: Category) -> &'static str {
     let known = CATEGORIES.iter().find(|(known, _)| *known == category);
     known.map_or("default", |(_, name)| name)
 }
 
-/// The columns of a category, in wire order, before any is left out.
+/// Returns all columns of a category, in wire order.
 pub fn columns_of(category: Category) -> Vec<&'static str> {
     sources(category).into_iter().map(Source::name).collect()
 }
 
-/// Makes record batches of the messages of one category.
+/// Builds record batches from the messages of one category.
 pub struct CategoryBuilder {
     category: Category,
     schema: SchemaRef,
@@ -77,16 +78,16 @@ pub struct CategoryBuilder {
     rows: usize,
 }
 
-/// Where the values of a column come from.
+/// Source of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     /// A field of the message.
     Field(Field),
-    /// The time of day that the field `time` says.
+    /// The field `time`, converted to a time of day.
     TimeOfDay,
-    /// A field of the entries of its group.
+    /// A field of the group's entries.
     Member(Field),
-    /// The index of the entry.
+    /// The index of the entry in its group.
     Entry,
 }
 
@@ -102,7 +103,7 @@ enum Cell {
 }
 
 impl CategoryBuilder {
-    /// Begins a table without rows. `wanted` says by its name whether a column is in it; those of the header always are.
+    /// Creates an empty table. `wanted` selects columns by name; header columns are always included.
     pub fn new(
         category: Category,
         decimals: Decimals,
@@ -125,24 +126,24 @@ impl CategoryBuilder {
         Self { category, schema, header: HeaderColumns::new(PacketNumbers::None), cells, rows: 0 }
     }
 
-    /// Name, type and metadata of the columns.
+    /// Returns names, types and metadata of the columns.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// Rows of the next batch so far.
+    /// Returns the number of rows of the next batch so far.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Appends the rows of a message and returns how many they are.
+    /// Appends the rows of a message and returns their number.
     ///
     /// # Errors
-    /// [`Unfit`], of a code that is no character or a denominator that has no meaning: none of the message's rows is in
-    /// the table then.
+    /// [`Unfit`] for a code that is not a character, or an undefined denominator code; no row of the message
+    /// is in the table then.
     ///
     /// # Panics
-    /// If the message is of another category.
+    /// If the message has another category.
     pub fn push(&mut self, header: &Header<'_>, message: &Message<'_>) -> Result<usize, Unfit> {
         assert_eq!(message.category(), self.category, "the message is of another category");
         for (source, cell) in &self.cells {
@@ -162,10 +163,10 @@ impl CategoryBuilder {
         Ok(rows)
     }
 
-    /// The rows since the last batch.
+    /// Returns the rows since the last batch.
     ///
     /// # Errors
-    /// Those of Arrow, which a table of this crate does not meet.
+    /// Errors of Arrow; not expected for tables of this crate.
     pub fn take_batch(&mut self) -> Result<RecordBatch, ArrowError> {
         let mut arrays = self.header.take();
         arrays.extend(self.cells.iter_mut().map(|(_, cell)| cell.finish()));
@@ -174,7 +175,7 @@ impl CategoryBuilder {
     }
 }
 
-/// Where the columns of a category come from: the fields of version 2.0, those of 1.03 alone, the group.
+/// Returns the sources of a category's columns: fields of version 2.0, fields of 1.03 only, then the group's.
 fn sources(category: Category) -> Vec<Source> {
     let mut fields = category.fields(Version::V2).to_vec();
     if category == Category::Quote {
@@ -183,7 +184,7 @@ fn sources(category: Category) -> Vec<Source> {
     let reserved = category.fields(Version::V1).iter();
     fields.extend(reserved.filter(|field| !category.fields(Version::V2).contains(field)));
     if category == Category::Quote {
-        // Ends an appendage in 1.03.
+        // Ends each appendage of a 1.03 message.
         fields.push(Field::Reserved2);
     }
     let mut sources: Vec<Source> = fields.into_iter().map(Source::Field).collect();
@@ -217,7 +218,7 @@ impl Source {
     }
 }
 
-/// Milliseconds since midnight of HHMMSSmmm, in 1.03 of HHMMSS.
+/// Converts HHMMSSmmm (1.03: HHMMSS) to milliseconds since midnight; `None` if the digits are not a time.
 fn time_of_day(version: Version, time: u32) -> Option<i32> {
     let (seconds, millis) = match version {
         Version::V2 => (time / 1_000, time % 1_000),
@@ -229,9 +230,9 @@ fn time_of_day(version: Version, time: u32) -> Option<i32> {
     is_time.then(of_day).and_then(|time| i32::try_from(time).ok())
 }
 
-/// The digits of a price and how many of them stand behind the point; `None` if the message does not have it.
+/// Returns the digits of a price and its decimal places; `None` if the message lacks the field.
 fn price(message: &Message<'_>, field: Field) -> Option<Result<(u32, u32), &'static str>> {
-    // Nothing is nothing, whatever the code.
+    // An absent price is null, whatever the denominator code.
     let value = message.number(field)?;
     if value == 0 {
         return Some(Ok((0, 0)));
@@ -279,7 +280,7 @@ impl Cell {
         }
     }
 
-    /// Whether the message's value has a place in the column.
+    /// Checks that the column can hold the message's value.
     fn check(&self, source: Source, message: &Message<'_>) -> Result<(), &'static str> {
         let Source::Field(field) = source else { return Ok(()) };
         let number = message.number(field);
@@ -294,7 +295,7 @@ impl Cell {
         }
     }
 
-    /// Appends the value of a row, which is of an entry of the group or of a message without.
+    /// Appends one value: of an entry of the group, or of a message without a group.
     fn append(&mut self, source: Source, message: &Message<'_>, entry: Option<(usize, &Entry)>) {
         match source {
             Source::Field(field) => self.append_field(field, message),
@@ -330,7 +331,7 @@ impl Cell {
             Self::Chars(texts) => append_chars(texts, message.chars(field)),
             Self::Text(texts) => {
                 let text = message.text().filter(|_| message.has(field));
-                // Seven bits a character.
+                // Decoded texts are ASCII.
                 texts.append_option(
                     text.map(|text| text.bytes().map(char::from).collect::<String>()),
                 );
@@ -340,7 +341,7 @@ impl Cell {
             Self::Price(prices) => prices.append_option(digits().map(|(digits, places)| {
                 i128::from(digits) * i128::from(10_u64.pow(PRICE_SCALE - places))
             })),
-            // Both are exact, so that the quotient is the nearest number.
+            // Both operands are exact, so the quotient is the nearest float.
             Self::PriceFloat(prices) => prices.append_option(
                 digits().map(|(digits, places)| f64::from(digits) / 10_f64.powi(places as i32)),
             ),

@@ -1,4 +1,4 @@
-//! A file of columns that appears under its name when it is whole.
+//! File of columns that gets its name only when it is complete.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -7,20 +7,22 @@ use std::path::{Path, PathBuf};
 use crate::unfinished::{UnfinishedFile, named};
 use crate::{FileFormat, RecordBatch, SchemaRef, TableWriter};
 
-/// Bytes gathered before they are written to a file.
+/// Size of the write buffer, bytes.
 const OUTPUT_BYTES: usize = 256 << 10;
 
-/// A file of columns. One that does not get its name goes.
+/// A file of columns, written as `NAME.partial` and renamed by [`publish`](Self::publish). Removed if dropped
+/// before.
 pub struct PartialFile {
     writer: Option<TableWriter<BufWriter<File>>>,
     unfinished: UnfinishedFile,
 }
 
 impl PartialFile {
-    /// Begins a file, in a directory that is made where it is not there.
+    /// Creates the file, and its directory if missing.
     ///
     /// # Errors
-    /// Those of [`UnfinishedFile::create`] and of the writer, with the file's name; so have the other functions.
+    /// Errors of [`UnfinishedFile::create`] and of the writer, with the file's name; the other functions add
+    /// it too.
     pub fn create(path: PathBuf, format: FileFormat, schema: &SchemaRef) -> io::Result<Self> {
         let unfinished = UnfinishedFile::create(path)?;
         let out = BufWriter::with_capacity(OUTPUT_BYTES, unfinished.file()?);
@@ -29,7 +31,7 @@ impl PartialFile {
         Ok(Self { writer, unfinished })
     }
 
-    /// The name that it gets.
+    /// Returns the final name.
     pub fn path(&self) -> &Path {
         self.unfinished.path()
     }
@@ -43,12 +45,12 @@ impl PartialFile {
         written.map_err(|error| named(self.path(), &error))
     }
 
-    /// Bytes that are in memory until they are enough for a piece of the file.
+    /// Returns the bytes held in memory until a row group is complete.
     pub fn waiting_bytes(&self) -> usize {
         self.writer.as_ref().map_or(0, TableWriter::waiting_bytes)
     }
 
-    /// Writes them out.
+    /// Writes the rows held in memory.
     ///
     /// # Errors
     /// See [`create`](Self::create).
@@ -57,7 +59,7 @@ impl PartialFile {
         flushed.map_err(|error| named(self.path(), &error))
     }
 
-    /// Ends the file and brings it to the disk, still without its name.
+    /// Ends the file and syncs it to disk, still as `NAME.partial`.
     ///
     /// # Errors
     /// See [`create`](Self::create).
@@ -77,7 +79,7 @@ impl PartialFile {
         self.unfinished.close()
     }
 
-    /// Gives the file its name.
+    /// Renames the file to its final name.
     ///
     /// # Errors
     /// See [`create`](Self::create).

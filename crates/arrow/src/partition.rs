@@ -1,4 +1,4 @@
-//! Rows parted by their values, as directories named `KEY=VALUE` hold them (Hive's layout, which Spark, DuckDB and
+//! Splits rows by column values into directories named `KEY=VALUE` (Hive's layout, which Spark, DuckDB and
 //! Polars read).
 
 use std::collections::HashMap;
@@ -17,30 +17,30 @@ use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 
-/// The value of rows that have none, as Hive calls it.
+/// Directory value of rows without a value, as Hive names it.
 const NONE: &str = "__HIVE_DEFAULT_PARTITION__";
-/// Longest name of a directory: file systems have 255 bytes.
+/// Longest name of a directory, bytes; file systems allow 255.
 const NAME_BYTES_MAX: usize = 250;
 const NANOS_PER_DAY: i64 = 86_400_000_000_000;
-/// Columns that say when a message was sent, the best first.
+/// Columns with the time of a message; the first that the table has is used.
 const TIMES: [&str; 2] = ["time", "SendingTime"];
-/// Fields that say which security a row is of, by id and name, the best first; OPRA's has no id.
+/// Fields that identify a security, by id and name, in order of preference; OPRA's field has no id.
 const SECURITIES: [(Option<&str>, &str); 3] =
     [(Some("48"), "SecurityID"), (Some("55"), "Symbol"), (None, "symbol")];
 
-/// What rows are parted by.
+/// What rows are partitioned by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartitionKey {
-    /// The day, UTC: of the capture time, or of SendingTime where there is none.
+    /// Date in UTC: of the capture time, otherwise of SendingTime.
     Date,
-    /// SecurityID (48), or Symbol (55) in a row without.
+    /// SecurityID (48); Symbol (55) in rows without it.
     Security,
-    /// A column, by its path, the last part of its path, or the id of its field.
+    /// A column, given by its path, the last part of its path, or the field's id.
     Column(String),
 }
 
 impl PartitionKey {
-    /// A key as options name it: `date`, `security`, else a column.
+    /// Parses a key as options name it: `date`, `security`, otherwise a column.
     pub fn named(name: &str) -> Self {
         match name {
             "date" => Self::Date,
@@ -50,7 +50,7 @@ impl PartitionKey {
     }
 }
 
-/// Why a table cannot be parted by a key.
+/// Why a table cannot be partitioned by a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnfitKey(String);
 
@@ -62,27 +62,29 @@ impl fmt::Display for UnfitKey {
 
 impl Error for UnfitKey {}
 
-/// How the rows of a table are parted.
+/// How the rows of a table are partitioned.
 #[derive(Clone, Debug)]
 pub struct Partitioning {
     levels: Vec<Level>,
 }
 
-/// A level of directories.
+/// A level of directories, one per key.
 #[derive(Clone, Debug)]
 struct Level {
     name: String,
-    /// Columns of which the first that has a value tells it; none in a table without the key.
+    /// Columns of the key; a row's value is that of the first column that is not null. Empty if the table
+    /// lacks the key.
     columns: Vec<usize>,
     is_date: bool,
 }
 
 impl Partitioning {
-    /// Finds the columns of the keys. Rows of a table that does not have one are all in the directory of rows without
-    /// value.
+    /// Finds the columns of the keys. If the table lacks a key, its rows are in the directory of rows without
+    /// a value.
     ///
     /// # Errors
-    /// A key fits several columns, or one whose values do not name directories; two keys have one name.
+    /// A key matches several columns, or a column whose type cannot name directories; two keys have the same
+    /// name.
     pub fn new(schema: &Schema, keys: &[PartitionKey]) -> Result<Self, UnfitKey> {
         let mut levels: Vec<Level> = Vec::new();
         for key in keys {
@@ -98,16 +100,17 @@ impl Partitioning {
         Ok(Self { levels })
     }
 
-    /// Whether the table has a column for the key at this index.
+    /// True if the table has a column for the key at this index.
     pub fn has(&self, key: usize) -> bool {
         self.levels.get(key).is_some_and(|level| !level.columns.is_empty())
     }
 
-    /// The rows of each partition, in their order, with the path of its directory, such as
-    /// `date=2012-02-10/SecurityID=5`. Partitions come in the order of their first rows.
+    /// Returns the rows of each partition with the path of its directory, such as
+    /// `date=2012-02-10/SecurityID=5`. Rows keep their order; partitions are in the order of their first
+    /// rows.
     ///
     /// # Errors
-    /// A value is too long for the name of a directory; those of Arrow.
+    /// A value is too long for the name of a directory; errors of Arrow.
     pub fn split(&self, batch: &RecordBatch) -> Result<Vec<(String, RecordBatch)>, ArrowError> {
         let mut parts = vec![0_u32; batch.num_rows()];
         let mut names = vec![String::new()];
@@ -140,10 +143,10 @@ impl Partitioning {
     }
 }
 
-/// The rows of batches in one.
+/// Concatenates batches.
 ///
 /// # Errors
-/// Those of Arrow: batches that are not of the schema, or too many rows for its offsets.
+/// Errors of Arrow: a batch has another schema, or there are too many rows for 32-bit offsets.
 pub fn joined(schema: &SchemaRef, batches: Vec<RecordBatch>) -> Result<RecordBatch, ArrowError> {
     match <[RecordBatch; 1]>::try_from(batches) {
         Ok([batch]) => Ok(batch),
@@ -205,7 +208,8 @@ impl Level {
         Ok(Self { name, columns, is_date: false })
     }
 
-    /// For each row the index of its value, that of the first column that has one, and the values in words.
+    /// Returns each row's value as an index, and the distinct values as text. A row's value is that of the
+    /// first column that is not null.
     fn values(&self, batch: &RecordBatch) -> Result<(Vec<u32>, Vec<Option<String>>), ArrowError> {
         let columns = self.columns.iter().map(|at| batch.column(*at));
         let columns = columns.filter(|column| column.null_count() < column.len());
@@ -285,7 +289,7 @@ where
     coded(column.as_primitive::<T>().iter(), |value| value.to_string())
 }
 
-/// Numbers values from 0, and writes each out once.
+/// Numbers distinct values from 0, and formats each once.
 fn coded<T: Hash + Eq + Copy>(
     rows: impl Iterator<Item = Option<T>>,
     text: impl Fn(T) -> String,
@@ -296,11 +300,11 @@ fn coded<T: Hash + Eq + Copy>(
     (rows, texts)
 }
 
-/// Numbers of values, in the order in which they came.
+/// Numbers of distinct values, in order of first appearance.
 struct Codes<T> {
     known: Vec<T>,
     code_of: HashMap<T, u32>,
-    /// The value before, as most are like it.
+    /// The previous value: most rows repeat it.
     last: Option<(T, u32)>,
 }
 
@@ -327,12 +331,12 @@ impl<T: Hash + Eq + Copy> Codes<T> {
     }
 }
 
-/// The name of a directory: what could be taken for a part of the path is written as `%` and two hex digits.
+/// Returns the name of a directory. Characters with a meaning in paths are written as `%` and two hex digits.
 fn directory(key: &str, value: Option<&str>) -> Result<String, ArrowError> {
     let mut name = format!("{}=", escaped(key));
     match value {
         None => name.push_str(NONE),
-        // A text that is called as no value is would be read as none.
+        // Escapes a value that equals the name for "no value".
         Some(NONE) => name.push_str(&NONE.replacen('_', "%5F", 1)),
         Some(value) => name.push_str(&escaped(value)),
     }

@@ -1,28 +1,28 @@
-//! Memory of batches, used again for later ones.
+//! Reuses the memory of earlier batches.
 
 use arrow_buffer::{ArrowNativeType, Buffer};
 
-/// Batches whose memory is remembered: a consumer may hold one while the next is made.
+/// Buffers kept for reuse. With two, the consumer may hold one batch while the next is built.
 const GENERATIONS: usize = 2;
-/// Largest buffer that is remembered. Numbers of a batch take less; only long strings take more.
+/// Largest buffer that is kept, bytes. Only buffers of long strings exceed it.
 const BYTES_MAX: usize = 1 << 20;
-/// Values of a batch that room is made for in advance, at most.
+/// Most values that are reserved in advance.
 const VALUES_MAX: usize = 16_384;
-/// Values more than those of the batch before that a vector has room for, as batches end with a message.
+/// Values reserved beyond the size of the previous batch, because batches end only between messages.
 pub(crate) const ROOM_BEHIND: usize = 512;
 
-/// The buffers that a column gave to its last batches. Once all who took a batch have dropped it, a later batch is written
-/// over it: its memory lies in the caches, and is not cleared as new memory is.
+/// The buffers of a column's last batches. When every consumer of a batch has dropped it, a later batch
+/// reuses its memory, which is still in the caches and need not be zeroed.
 #[derive(Default)]
 pub(crate) struct Recycled {
-    /// The last one at the end.
+    /// Oldest first.
     buffers: Vec<Buffer>,
-    /// Values that a batch has room for.
+    /// Values to reserve for the next batch.
     room: usize,
 }
 
 impl Recycled {
-    /// Hands out values.
+    /// Converts values to a shared buffer and keeps a reference for reuse.
     pub(crate) fn lend<T: ArrowNativeType>(&mut self, values: Vec<T>) -> Buffer {
         self.room = values.len().min(VALUES_MAX) + ROOM_BEHIND;
         let buffer = Buffer::from_vec(values);
@@ -35,12 +35,13 @@ impl Recycled {
         buffer
     }
 
-    /// Values that a batch has room for in advance.
+    /// Returns the number of values to reserve for the next batch.
     pub(crate) fn room(&self) -> usize {
         self.room
     }
 
-    /// The vector of a buffer that nobody else has any more, with its old values; an empty one where there is none.
+    /// Returns a vector over a kept buffer that has no other owner, with its old values; an empty vector if
+    /// there is none.
     pub(crate) fn vector<T: ArrowNativeType>(&mut self) -> Vec<T> {
         for index in (0..self.buffers.len()).rev() {
             match self.buffers.remove(index).into_vec() {

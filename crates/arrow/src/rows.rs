@@ -1,4 +1,4 @@
-//! Tables of rows whose members have names: trades, best prices, books and events.
+//! Tables of rows with named members: trades, best prices, books and events.
 
 use std::error::Error;
 use std::fmt;
@@ -10,11 +10,11 @@ use arrow_array::builder::{
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 
-/// Time zone of times.
+/// Time zone of time columns.
 const UTC: &str = "UTC";
-/// Digits of a decimal.
+/// Digits of decimal columns.
 const PRECISION: u8 = 38;
-/// Those behind its point.
+/// Decimal places of decimal columns.
 const SCALE: u8 = 9;
 
 /// The type of a column.
@@ -35,7 +35,7 @@ pub enum RowType {
 pub enum RowValue<'v> {
     /// A time or number.
     Number(u64),
-    /// Text, or a decimal in digits, such as `-12.50`.
+    /// Text, or the digits of a decimal, such as `-12.50`.
     Text(&'v str),
 }
 
@@ -60,7 +60,7 @@ impl fmt::Display for RowMisfit {
 
 impl Error for RowMisfit {}
 
-/// Makes record batches of rows.
+/// Builds record batches from rows.
 pub struct RowTable {
     schema: SchemaRef,
     cells: Vec<Cell>,
@@ -75,7 +75,7 @@ enum Cell {
 }
 
 impl RowTable {
-    /// Begins a table without rows, with these columns.
+    /// Creates an empty table with these columns.
     pub fn new<'n>(columns: impl IntoIterator<Item = (&'n str, RowType)>) -> Self {
         let columns: Vec<_> =
             columns.into_iter().map(|(name, row_type)| (name, Cell::of(row_type))).collect();
@@ -85,20 +85,20 @@ impl RowTable {
         Self { schema, cells, rows: 0 }
     }
 
-    /// Name and type of the columns.
+    /// Returns names and types of the columns.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// Rows of the next batch so far.
+    /// Returns the number of rows of the next batch so far.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Appends a row: `value_of` has the value of a column by its name.
+    /// Appends a row: `value_of` returns the value for a column's name.
     ///
     /// # Errors
-    /// [`RowMisfit`]: nothing of the row is in the table then.
+    /// [`RowMisfit`] if a column cannot hold its value; the row is not in the table then.
     pub fn push<'v>(
         &mut self,
         value_of: impl Fn(&str) -> Option<RowValue<'v>>,
@@ -120,10 +120,10 @@ impl RowTable {
         Ok(())
     }
 
-    /// The rows since the last batch.
+    /// Returns the rows since the last batch.
     ///
     /// # Errors
-    /// Those of Arrow, which a table of this crate does not meet.
+    /// Errors of Arrow; not expected for tables of this crate.
     pub fn take_batch(&mut self) -> Result<RecordBatch, ArrowError> {
         self.rows = 0;
         let arrays = self.cells.iter_mut().map(Cell::finish).collect();
@@ -131,7 +131,7 @@ impl RowTable {
     }
 }
 
-/// The decimal that digits say, times 10 to the power of [`SCALE`]; `None` for one with more digits than fit.
+/// Parses a decimal and multiplies it by 10 to the power of [`SCALE`]; `None` if it has too many digits.
 fn decimal(text: &str) -> Option<i128> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1, digits),
@@ -184,7 +184,7 @@ impl Cell {
         }
     }
 
-    /// Appends a value that the column holds, or none.
+    /// Appends a value that has been checked, or null.
     fn append(&mut self, value: Option<RowValue<'_>>) {
         let number = match value {
             Some(RowValue::Number(number)) => Some(number),

@@ -1,4 +1,4 @@
-//! Strings of a column in the making.
+//! String columns under construction.
 
 use std::sync::Arc;
 
@@ -13,21 +13,21 @@ use crate::text;
 use crate::validity::Validity;
 use crate::values::Spread;
 
-/// Bytes that the strings of a column may have in a batch.
+/// Limit of the bytes of a string column per batch.
 pub(crate) const BYTES_MAX: usize = 64 << 20;
-/// The column has no room for it: in an empty one it may have.
+/// The column has no room for the strings of a row; an empty column may have.
 pub(crate) const FULL: Misfit = "the strings of its rows are longer than 64 MiB together";
-/// Bytes that a short string is written by.
+/// Short strings are copied as this many bytes.
 const SHORT_STEP: usize = 8;
-/// Bytes that room is made for in advance, at most.
+/// Most bytes that are reserved in advance.
 const ROOM_MAX: usize = 16_384;
 
-/// Columns of missing strings: batches are parts of one array.
+/// Columns of nulls only: batches are slices of one shared array.
 #[derive(Default)]
 pub(crate) struct MissingTexts(Option<StringArray>);
 
 impl MissingTexts {
-    /// A column of so many rows.
+    /// Returns a column of `rows` nulls.
     pub(crate) fn take(&mut self, rows: usize) -> ArrayRef {
         let made = match self.0.take().filter(|made| made.len() >= rows) {
             Some(made) => made,
@@ -39,14 +39,14 @@ impl MissingTexts {
     }
 }
 
-/// Strings or byte vectors that may be missing.
+/// Strings or byte vectors, with nulls.
 pub(crate) struct Strings {
     is_text: bool,
-    /// Whoever appends bytes behind the last string calls [`append_last`](Self::append_last) then.
+    /// Callers that append bytes here call [`append_last`](Self::append_last) next.
     pub(crate) bytes: Vec<u8>,
-    /// 0, then where each string ends.
+    /// 0, then the end of each string.
     ends: Vec<i32>,
-    /// Missing strings before the first one that is there; they are not in `ends` until it comes.
+    /// Nulls before the first string; they are added to `ends` when it is appended.
     missing_first: usize,
     validity: Validity,
     missing: MissingTexts,
@@ -82,7 +82,7 @@ impl Strings {
         self.append_last(string.is_some(), count)
     }
 
-    /// Makes `count` values of the bytes behind the last one.
+    /// Turns the bytes after the last string into `count` values.
     pub(crate) fn append_last(&mut self, is_present: bool, count: usize) -> Result<(), Misfit> {
         if !is_present {
             self.append_nulls(count);
@@ -97,14 +97,14 @@ impl Strings {
             if index > 0 {
                 self.bytes.extend_from_within(start..end);
             }
-            // Below the limit it fits.
+            // Fits: at most the limit of 64 MiB.
             self.ends.push(self.bytes.len() as i32);
         }
         self.validity.append_n(count, true);
         Ok(())
     }
 
-    /// Makes room for strings and writes out that those before are missing, if the first one comes.
+    /// Before the first string: reserves memory and adds the nulls before it.
     fn begin(&mut self) {
         if self.ends.len() == 1 {
             self.begin_strings();
@@ -155,8 +155,9 @@ impl Strings {
         Ok(())
     }
 
-    /// Appends a string a row if all are short, as market data mostly are: each is written as eight bytes, of which the
-    /// next one overwrites those behind its end. Otherwise appends nothing and returns false.
+    /// Appends one short string per row and returns true; returns false without appending if any is long.
+    /// Each string is copied as eight bytes, and the next one overwrites the excess. Most strings of market
+    /// data are short.
     fn append_short_texts(
         &mut self,
         block: &ColumnBlock,
@@ -177,7 +178,7 @@ impl Strings {
                 }
                 None => are_short = false,
             }
-            // Below the limit it fits.
+            // Fits: at most the limit of 64 MiB.
             end as i32
         }));
         if !are_short {
@@ -190,7 +191,7 @@ impl Strings {
         true
     }
 
-    /// Appends a string a row.
+    /// Appends one string per row.
     fn append_texts(
         &mut self,
         block: &ColumnBlock,
@@ -217,7 +218,7 @@ impl Strings {
             if end > BYTES_MAX {
                 return Err(FULL);
             }
-            // Below the limit it fits.
+            // Fits: at most the limit of 64 MiB.
             self.ends.push(end as i32);
         }
         self.bytes.truncate(end);

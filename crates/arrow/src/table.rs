@@ -1,4 +1,4 @@
-//! Which columns the messages of a template have.
+//! Columns of a template's messages.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -16,39 +16,40 @@ use tickwire_text::outline::{Origin, Outline};
 
 use crate::header::{self, PacketNumbers};
 
-/// Most digits of a 64-bit mantissa.
+/// Digits of the largest 64-bit mantissa.
 const MANTISSA_DIGITS: u8 = 19;
-/// Furthest that a decimal's point may be moved to the left: Arrow has 38 digits.
+/// Largest scale of a decimal column: Arrow's decimals have 38 digits.
 const SCALE_MAX: i32 = 38 - MANTISSA_DIGITS as i32;
 
 /// How decimals become columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Decimals {
-    /// Decimal128 where the template fixes the exponent, otherwise mantissa and exponent.
+    /// Decimal128 if the template fixes the exponent, otherwise two columns, mantissa and exponent.
     #[default]
     Exact,
     /// The nearest 64-bit floating-point number.
     Float64,
 }
 
-/// What a row is.
+/// What a row stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rows {
-    /// An innermost entry of a sequence, with the fields around it repeated; a message without entries is one row.
+    /// One row per innermost entry of a sequence, with the enclosing fields repeated; one row for a message
+    /// without entries.
     #[default]
     Entries,
-    /// A message: of its sequences there is the number of entries alone.
+    /// One row per message; of a sequence only the number of entries is kept.
     Messages,
 }
 
-/// What is chosen of a table.
+/// Options of a table.
 #[derive(Clone, Debug, Default)]
 pub struct TableOptions {
     /// How decimals become columns.
     pub decimals: Decimals,
-    /// What a row is.
+    /// What a row stands for.
     pub rows: Rows,
-    /// More that the schema's metadata says, such as how packets are framed.
+    /// Additional metadata of the schema, such as the packets' framing.
     pub metadata: Vec<(String, String)>,
 }
 
@@ -58,19 +59,20 @@ pub struct TableOptions {
 /// |---|---|
 /// | integers | of the same width and sign |
 /// | `boolean` | Boolean |
-/// | `enum` | dictionary of the element names; UInt64 where two have the same |
-/// | `set` | UInt64, a bit an element |
+/// | `enum` | dictionary of the element names; UInt64 if two elements share a name |
+/// | `set` | UInt64, one bit per element |
 /// | `timestamp` | Timestamp in UTC, Date32 for days; since midnight: Duration |
 /// | strings | Utf8 |
 /// | byte vectors | Binary |
 /// | decimals whose exponent is constant and not above 0 | Decimal128 |
 /// | other decimals | two: `NAME.mantissa` and `NAME.exponent` |
-/// | group | those of its fields; if it is optional, `NAME.present` before them |
-/// | sequence | `NAME.length`, the number of entries, null where the sequence is absent; `NAME.entry`, the index of the entry in the row, null where the message has none; those of its fields |
+/// | group | the columns of its fields; if it is optional, `NAME.present` before them |
+/// | sequence | `NAME.length`, the number of entries, null if the sequence is absent; `NAME.entry`, the index of the row's entry, null if the message has none; the columns of its fields |
 /// | dynamic reference | its message as JSON |
 ///
-/// A name is the field's path, as in `MDEntries/MDEntryPx`. The first columns say where the message came from:
-/// `pkt`, `off`, `time`, `source`, `destination` and `line`. A path that is there already gets `#2` behind it.
+/// Columns are named by the field's path, as in `MDEntries/MDEntryPx`; a repeated path gets the suffix `#2`.
+/// The first columns say where the message came from: `pkt`, `off`, `time`, `source`, `destination` and
+/// `line`.
 #[derive(Clone, Debug)]
 pub struct Table {
     pub(crate) program: Arc<Program>,
@@ -80,13 +82,13 @@ pub struct Table {
     pub(crate) root: Arc<Node>,
 }
 
-/// What a column holds, and where that is found in a record.
+/// Type of a column, and the slot of its values in a record.
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
     UInt(Slot<UInt>, Width),
     Int(Slot<Int>, Width),
     Boolean(Slot<UInt>),
-    /// With the wire values of the elements, in their order.
+    /// With the wire values of the elements, in order.
     Enum(Slot<UInt>, Arc<Enumeration>),
     Timestamp(Slot<Int>, ArrowTimeUnit),
     Date(Slot<Int>),
@@ -95,24 +97,24 @@ pub(crate) enum Kind {
     /// UTF-8, unless the decoder is lenient.
     Unicode(Slot<Text>),
     Binary(Slot<Text>),
-    /// By its scale.
+    /// With the column's scale.
     Decimal(Slot<Scaled>, i8),
     Mantissa(Slot<Scaled>),
     Exponent(Slot<Scaled>),
     Float(Slot<Scaled>),
-    /// A constant; the index in the record tells whether it is there, if it is optional.
+    /// A constant. If it is optional: the index of the field in the record, which says whether it is present.
     Constant(Constant, Option<usize>),
-    /// Whether the group at this index is there.
+    /// Whether the group at this index is present.
     Present(usize),
-    /// How many entries a sequence has.
+    /// Number of entries of a sequence.
     Length(Slot<Repeated>),
     /// The index of an entry in its sequence.
     Entry,
-    /// A message inside, at this index.
+    /// The message of a dynamic reference at this index, as JSON.
     Json(usize),
 }
 
-/// A value that the template has.
+/// A constant value from the template.
 #[derive(Clone, Debug)]
 pub(crate) enum Constant {
     UInt(u64, Width),
@@ -126,16 +128,16 @@ pub(crate) enum Constant {
     Float(f64),
 }
 
-/// The columns of a segment.
+/// Columns of a segment (a message, group or sequence entry).
 #[derive(Debug, Default)]
 pub(crate) struct Node {
-    /// Columns of its own fields.
+    /// Columns of the segment's own fields.
     pub(crate) columns: Vec<usize>,
-    /// In the order of the template, which is that of rows.
+    /// Groups and sequences in the order of the template, which is the order of rows.
     pub(crate) inner: Vec<Inner>,
 }
 
-/// What a segment has inside.
+/// A group or sequence inside a segment.
 #[derive(Debug)]
 pub(crate) enum Inner {
     Group(GroupNode),
@@ -144,28 +146,28 @@ pub(crate) enum Inner {
 
 #[derive(Debug)]
 pub(crate) struct GroupNode {
-    /// Of the group in the record around it.
+    /// Index of the group in the enclosing record.
     pub(crate) index: usize,
-    /// The column that tells whether it is there, if it is optional.
+    /// Column that says whether the group is present, if it is optional.
     pub(crate) present: Option<usize>,
     pub(crate) node: Node,
-    /// All columns of its fields.
+    /// All columns of the group's fields.
     pub(crate) all: Range<usize>,
 }
 
 #[derive(Debug)]
 pub(crate) struct SequenceNode {
     pub(crate) slot: Slot<Repeated>,
-    /// The column of entry indexes.
+    /// Column of entry indexes.
     pub(crate) entry: usize,
     pub(crate) node: Node,
-    /// Columns of the entries, that of their indexes with them.
+    /// All columns of the entries, the index column included.
     pub(crate) all: Range<usize>,
 }
 
 impl Table {
-    /// The columns of a template, by its index in the program. Fields that the program's projection leaves out
-    /// have none.
+    /// Returns the columns of the template at this index of the program. Fields outside the program's
+    /// projection have none.
     pub fn of(program: &Arc<Program>, template: usize, options: &TableOptions) -> Self {
         let outline = Outline::of(program);
         let fields = header::fields(PacketNumbers::Column);
@@ -190,18 +192,18 @@ impl Table {
         Self { program: Arc::clone(program), template, schema, kinds, root }
     }
 
-    /// Name, type and metadata of the columns.
+    /// Returns names, types and metadata of the columns.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// Index of the template.
+    /// Returns the index of the template.
     pub fn template(&self) -> usize {
         self.template
     }
 }
 
-/// A table in the making.
+/// A table under construction.
 struct Planning<'p> {
     program: &'p Program,
     outline: Outline<'p>,
@@ -269,7 +271,7 @@ impl Planning<'_> {
         SequenceNode { slot, entry, node, all: entry..self.kinds.len() }
     }
 
-    /// Adds a column and returns its index behind those of the header.
+    /// Adds a column and returns its index, not counting header columns.
     fn add(&mut self, path: String, tag: Option<u32>, kind: Kind) -> usize {
         let mut name = path.clone();
         let mut copies = 1;
@@ -285,7 +287,7 @@ impl Planning<'_> {
         self.kinds.len() - 1
     }
 
-    /// The columns of a scalar field, with what comes behind their names.
+    /// Returns the columns of a scalar field, each with the suffix of its name.
     fn scalar(&self, handle: FieldHandle, field: &FieldLayout) -> Vec<(&'static str, Kind)> {
         let constant = match &field.storage {
             Storage::Constant(value) => Some((value, None)),
@@ -352,7 +354,7 @@ impl Planning<'_> {
         }
     }
 
-    /// The exponent that all values of a decimal have, if the template says it.
+    /// Returns the exponent of all values of a decimal field, if the template fixes it.
     fn fixed_exponent(&self, handle: FieldHandle) -> Option<i32> {
         let Origin::Field(field) = self.outline.origin(self.program.field_ref(handle))? else {
             return None;
@@ -369,14 +371,14 @@ impl Planning<'_> {
     }
 }
 
-/// Whether each element can be told by its name, and by a signed index of 16 bits: pandas has no other.
+/// True if names are distinct and indexes fit 16 bits signed, as pandas requires.
 fn has_distinct_names(enumeration: &Enumeration) -> bool {
     let mut names = HashSet::new();
     enumeration.elements.len() <= i16::MAX as usize
         && enumeration.elements.iter().all(|element| names.insert(&element.name))
 }
 
-/// The scale of a decimal with this exponent, where Arrow and Parquet have one.
+/// Returns the scale for decimals with this exponent, if Arrow and Parquet support it.
 fn scale(exponent: i32) -> Option<i8> {
     (-SCALE_MAX..=0).contains(&exponent).then_some(-exponent as i8)
 }
@@ -439,7 +441,7 @@ fn words() -> DataType {
 }
 
 impl Kind {
-    /// The type of the column.
+    /// Returns the Arrow type of the column.
     pub(crate) fn data_type(&self) -> DataType {
         match self {
             Self::UInt(_, width) | Self::Constant(Constant::UInt(_, width), _) => uint(*width),

@@ -1,4 +1,4 @@
-//! A file that appears under its name when it is whole.
+//! File that gets its name only when it is complete.
 
 use std::fmt::Display;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -6,10 +6,10 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A file that is written as `NAME.partial` and renamed at its end. One that does not get its name goes. It is locked
-/// meanwhile, so that nobody else writes the same.
+/// A file written as `NAME.partial` and renamed when it is complete; removed if dropped before. The partial
+/// file is locked, so that no other process writes it.
 pub struct UnfinishedFile {
-    /// None once it is closed.
+    /// `None` after `close`.
     file: Option<File>,
     partial: PathBuf,
     path: PathBuf,
@@ -17,10 +17,10 @@ pub struct UnfinishedFile {
 }
 
 impl UnfinishedFile {
-    /// Begins a file, in a directory that is made where it is not there. What a run that was killed left is overwritten.
+    /// Creates the file, and its directory if missing. Overwrites the partial file of a killed run.
     ///
     /// # Errors
-    /// Those of the file system, with the file's name, and where somebody else is writing this file.
+    /// Errors of the file system, with the file's name; another process is writing this file.
     pub fn create(path: PathBuf) -> io::Result<Self> {
         if let Some(directory) = path.parent() {
             create_directory(directory)?;
@@ -32,46 +32,46 @@ impl UnfinishedFile {
         Ok(Self { file: Some(file), partial, path, is_published: false })
     }
 
-    /// The file to write to.
+    /// Returns a handle to write to.
     ///
     /// # Errors
-    /// Those of the file system, with the file's name.
+    /// Errors of the file system, with the file's name.
     pub fn file(&self) -> io::Result<File> {
         let file = self.file.as_ref().map(File::try_clone);
         let file = file.unwrap_or_else(|| Err(io::Error::other("it is closed already")));
         file.map_err(|error| named(&self.partial, &error))
     }
 
-    /// The name that it gets.
+    /// Returns the final name.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Brings what was written to the disk.
+    /// Syncs the written data to disk.
     ///
     /// # Errors
-    /// Those of the file system, with the file's name.
+    /// Errors of the file system, with the file's name.
     pub fn sync(&self) -> io::Result<()> {
         let synced = self.file.as_ref().map_or(Ok(()), File::sync_all);
         synced.map_err(|error| named(&self.path, &error))
     }
 
-    /// Brings the file to the disk and closes it, so that many can wait for their names. It is no longer locked: who
-    /// calls this keeps others away by other means.
+    /// Syncs the file to disk and closes it, so that many files can wait for their names without open
+    /// handles. This releases the lock: the caller must exclude other writers by other means.
     ///
     /// # Errors
-    /// Those of the file system, with the file's name.
+    /// Errors of the file system, with the file's name.
     pub fn close(&mut self) -> io::Result<()> {
         self.sync()?;
         self.file = None;
         Ok(())
     }
 
-    /// Brings the file to the disk and gives it its name, which is on the disk too then.
+    /// Syncs the file to disk, renames it to its final name, and syncs the directory.
     ///
     /// # Errors
-    /// Those of the file system, with the file's name. After a failed sync of the directory the file has its name, but may
-    /// lose it if the machine stops.
+    /// Errors of the file system, with the file's name. If syncing the directory fails, the file has its
+    /// name, but a crash of the machine may undo the rename.
     pub fn publish(mut self) -> io::Result<()> {
         self.sync()?;
         fs::rename(&self.partial, &self.path).map_err(|error| named(&self.path, &error))?;
@@ -83,13 +83,13 @@ impl UnfinishedFile {
 impl Drop for UnfinishedFile {
     fn drop(&mut self) {
         if !self.is_published {
-            // Of no use to anybody.
+            // Removes the incomplete file.
             let _ = fs::remove_file(&self.partial);
         }
     }
 }
 
-/// Creates a directory and those above it that are missing, and brings their names to the disk.
+/// Creates a directory and its missing parents, and syncs their entries to disk.
 fn create_directory(directory: &Path) -> io::Result<()> {
     if directory.as_os_str().is_empty() || directory.is_dir() {
         return Ok(());
@@ -98,20 +98,20 @@ fn create_directory(directory: &Path) -> io::Result<()> {
         create_directory(above)?;
     }
     match fs::create_dir(directory) {
-        // Another thread may have been faster.
+        // Another thread created it first.
         Err(_) if directory.is_dir() => Ok(()),
         Err(error) => Err(named(directory, &error)),
         Ok(()) => sync_directory_of(directory),
     }
 }
 
-/// Brings the entry of a file to the disk: a rename alone may be undone if the machine stops.
+/// Syncs the directory entry of a file: without it, a crash of the machine may undo a rename.
 ///
-/// A directory that this process may not read, or whose file system cannot sync directories (some network file systems), is
-/// left to the system.
+/// Directories that this process may not read, or whose file system cannot sync directories (some network
+/// file systems), are skipped.
 ///
 /// # Errors
-/// Those of the file system, with the file's name.
+/// Errors of the file system, with the file's name.
 pub fn sync_directory_of(path: &Path) -> io::Result<()> {
     let directory = match path.parent() {
         Some(directory) if !directory.as_os_str().is_empty() => directory,
@@ -128,10 +128,10 @@ fn is_unsupported(error: &io::Error) -> bool {
     matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported)
 }
 
-/// Opens and empties a file that nobody else has locked.
+/// Opens and empties a file, unless another process has locked it.
 fn open_locked(path: &Path) -> io::Result<File> {
     loop {
-        // Emptied only once it is locked: until then it may be another's.
+        // Truncated only after locking: until then it may belong to another process.
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
         match file.try_lock() {
             Ok(()) => {}
@@ -142,7 +142,7 @@ fn open_locked(path: &Path) -> io::Result<File> {
             }
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // Whoever had it before may have given it its name in between.
+        // The previous owner may have renamed it between open and lock.
         if fs::metadata(path).is_ok_and(|there| is_same(&there, &file)) {
             file.set_len(0)?;
             return Ok(file);
@@ -154,7 +154,7 @@ fn is_same(there: &fs::Metadata, file: &File) -> bool {
     file.metadata().is_ok_and(|own| (own.dev(), own.ino()) == (there.dev(), there.ino()))
 }
 
-/// An error with the file it is of.
+/// Returns an error that names its file.
 pub fn named(path: &Path, error: &impl Display) -> io::Error {
     io::Error::other(format!("{}: {error}", path.display()))
 }
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"first");
         assert!(!partial.exists());
 
-        // What a killed run left.
+        // Left by a killed run.
         fs::write(&partial, b"a long rest").unwrap();
         let third = UnfinishedFile::create(path.clone()).unwrap();
         third.file().unwrap().write_all(b"third").unwrap();

@@ -1,4 +1,4 @@
-//! Which values of a column are there.
+//! Validity bits of a column.
 
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 
@@ -7,22 +7,22 @@ use crate::values::Spread;
 /// Bits of a word.
 const BITS: usize = 64;
 
-/// A bit a value. As long as none is missing only their number is kept.
+/// One bit per value. While no value is null, only their number is kept.
 #[derive(Default)]
 pub(crate) struct Validity {
     len: usize,
-    /// From the lowest bit on; those behind the last value are 0. Empty as long as none is missing.
+    /// From the lowest bit on; bits after the last value are 0. Empty while no value is null.
     words: Vec<u64>,
     has_nulls: bool,
 }
 
-/// The lowest `count` bits, 64 at most.
+/// Returns a word with the lowest `count` bits set; `count` is at most 64.
 fn low_bits(count: usize) -> u64 {
     if count == 0 { 0 } else { u64::MAX >> (BITS - count) }
 }
 
 impl Validity {
-    /// Appends `count` values that are all there, or all missing.
+    /// Appends `count` values, all present or all null.
     #[inline]
     pub(crate) fn append_n(&mut self, count: usize, is_present: bool) {
         if !self.has_nulls && is_present {
@@ -40,7 +40,7 @@ impl Validity {
         }
     }
 
-    /// Appends up to 64 values, whose bits are the lowest ones.
+    /// Appends up to 64 values from the lowest bits of `bits`.
     #[inline]
     pub(crate) fn append_bits(&mut self, bits: u64, count: usize) {
         let bits = bits & low_bits(count);
@@ -65,7 +65,7 @@ impl Validity {
         }
     }
 
-    /// Writes out that all before are there.
+    /// Writes the bits of the earlier values, all present.
     #[cold]
     fn begin_nulls(&mut self) {
         self.has_nulls = true;
@@ -76,7 +76,7 @@ impl Validity {
         }
     }
 
-    /// Appends the bits of a block's records, each for as many rows as it stands for.
+    /// Appends the bits of a block's records, each repeated for its number of rows.
     pub(crate) fn append_block(&mut self, bits: u64, count: usize, spread: &Spread<'_>) {
         match spread {
             Spread::One => self.append_bits(bits, count),
@@ -96,7 +96,7 @@ impl Validity {
         }
     }
 
-    /// The nulls, if any value is missing; there are no values then.
+    /// Returns the null buffer, if any value is null, and empties this.
     pub(crate) fn take(&mut self) -> Option<NullBuffer> {
         let Self { len, words, has_nulls } = std::mem::take(self);
         if !has_nulls {

@@ -1,4 +1,4 @@
-//! Numbers of a column in the making.
+//! Number columns under construction.
 
 use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{PrimitiveArray, types};
@@ -7,27 +7,27 @@ use arrow_buffer::ScalarBuffer;
 use crate::recycled::{ROOM_BEHIND, Recycled};
 use crate::validity::Validity;
 
-/// Values that a run is written by: shorter runs take one store of them.
+/// Runs are written in steps of this many values: a short run takes one store.
 const STEP: usize = 8;
-/// Values that the first room is for.
+/// Smallest initial capacity, values.
 const FIRST_ROOM: usize = 1024;
 
-/// For how many rows each record of a block stands.
+/// Rows per record of a block.
 pub(crate) enum Spread<'a> {
-    /// For one.
+    /// One row per record.
     One,
-    /// For these, of which there are `rows` in all.
+    /// These numbers of rows, `rows` in all.
     Runs { counts: &'a [u32], rows: usize },
 }
 
 impl<'a> Spread<'a> {
-    /// That of records which stand for so many rows each.
+    /// Returns the spread for records with these numbers of rows.
     pub(crate) fn of(counts: &'a [u32]) -> Self {
         let rows = counts.iter().map(|count| *count as usize).sum();
         if rows == counts.len() { Self::One } else { Self::Runs { counts, rows } }
     }
 
-    /// Rows of so many records.
+    /// Returns the number of rows of `count` records.
     pub(crate) fn rows(&self, count: usize) -> usize {
         match self {
             Self::One => count,
@@ -36,15 +36,15 @@ impl<'a> Spread<'a> {
     }
 }
 
-/// Numbers that may be missing.
+/// Numbers, with nulls.
 ///
-/// A column is often missing as a whole, by capture or by template: as long as no number is there, rows are counted only,
-/// and batches share one array of nulls.
+/// Many columns are entirely null in a capture or for a template. Until the first number arrives, only rows
+/// are counted, and batches share one array of nulls.
 pub(crate) struct Values<A: ArrowPrimitiveType> {
-    /// The first `len` are the numbers, unless all are missing; those behind are room, with any numbers in it.
+    /// The first `len` are the values, unless all are null; the rest is capacity with arbitrary contents.
     room: Vec<A::Native>,
     len: usize,
-    /// Whether no number is there so far; nothing is written then.
+    /// True until the first number; nothing is written until then.
     is_missing: bool,
     validity: Validity,
     nulls: Option<PrimitiveArray<A>>,
@@ -83,7 +83,8 @@ impl<A: ArrowPrimitiveType> Values<A> {
         self.len += count;
     }
 
-    /// Appends numbers of up to 64 records, `presence` with a bit for each that is there, `all` with one for each.
+    /// Appends numbers of up to 64 records. `presence` has a bit per record that has the number, `all` a bit
+    /// per record.
     #[inline(always)]
     pub(crate) fn append_block(
         &mut self,
@@ -118,7 +119,7 @@ impl<A: ArrowPrimitiveType> Values<A> {
         self.len += rows;
     }
 
-    /// Room for so many numbers, and a step behind them.
+    /// Ensures capacity for `end` values and one more step.
     #[inline(always)]
     fn room_for(&mut self, rows: usize) -> &mut [A::Native] {
         let end = self.len + rows + STEP;
@@ -128,7 +129,7 @@ impl<A: ArrowPrimitiveType> Values<A> {
         &mut self.room[self.len..]
     }
 
-    /// Makes room up to `end`, and writes out that all before are missing where they are.
+    /// Grows the capacity to `end`; at the first number, writes the earlier rows as null.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, end: usize) {
@@ -137,7 +138,7 @@ impl<A: ArrowPrimitiveType> Values<A> {
         }
         let zero = A::Native::default();
         if self.room.is_empty() {
-            // Memory that the system has cleared is not cleared again.
+            // `vec![zero; n]` takes zeroed pages from the system without clearing them again.
             self.room = vec![zero; end.max(self.recycled.room()).max(FIRST_ROOM)];
         } else if end > self.room.len() {
             let room = self.room.capacity();
@@ -156,7 +157,7 @@ impl<A: ArrowPrimitiveType> Values<A> {
         }
     }
 
-    /// All numbers; there are none then.
+    /// Returns all numbers and empties this.
     pub(crate) fn take(&mut self) -> PrimitiveArray<A> {
         let len = std::mem::take(&mut self.len);
         if std::mem::replace(&mut self.is_missing, true) {
@@ -173,7 +174,7 @@ impl<A: ArrowPrimitiveType> Values<A> {
     }
 }
 
-/// Clears the values that these bits are of.
+/// Sets the values at these bits to zero.
 fn clear<T: Default>(values: &mut [T], mut bits: u64) {
     while bits != 0 {
         values[bits.trailing_zeros() as usize] = T::default();
@@ -181,7 +182,7 @@ fn clear<T: Default>(values: &mut [T], mut bits: u64) {
     }
 }
 
-/// Writes each value for as many rows as it stands for. The last run may be written beyond its end, by less than a step.
+/// Writes each value for its number of rows. The last run may be written beyond its end, by less than a step.
 #[inline(always)]
 fn write_runs<T: Copy>(room: &mut [T], values: impl Iterator<Item = T>, counts: &[u32]) {
     let (mut at, mut end) = (0, 0);
@@ -199,7 +200,7 @@ fn write_runs<T: Copy>(room: &mut [T], values: impl Iterator<Item = T>, counts: 
 pub(crate) type Indexes = Values<types::UInt32Type>;
 
 impl Indexes {
-    /// Appends 0, 1 and so on.
+    /// Appends 0, 1, ... up to `count` - 1.
     pub(crate) fn append_up_to(&mut self, count: usize) {
         let room = self.room_for(count);
         for start in (0..count).step_by(STEP) {
@@ -218,7 +219,7 @@ mod tests {
 
     type Numbers = Values<types::UInt64Type>;
 
-    /// Appends random blocks, runs and nulls, and says what the values are.
+    /// Appends random blocks, runs and nulls, and records the expected values.
     fn fill(rng: &mut fastrand::Rng, values: &mut Numbers, expected: &mut Vec<Option<u64>>) {
         match rng.u8(..4) {
             0 => {

@@ -17,7 +17,7 @@ use parquet::schema::types::ColumnPath;
 
 use crate::encoding::ColumnEncoding;
 
-/// Rows of a row group of Parquet: what a reader takes in at once.
+/// Rows per Parquet row group, the unit that readers load.
 const GROUP_ROWS: usize = 1 << 20;
 
 /// A file format for columns.
@@ -39,12 +39,12 @@ impl FileFormat {
     }
 }
 
-/// Why a file of columns is not written.
+/// Why a file of columns could not be written.
 #[derive(Debug)]
 pub enum WriteError {
-    /// Said by the library of Arrow.
+    /// Error of the Arrow library.
     Arrow(ArrowError),
-    /// Said by the library of Parquet.
+    /// Error of the Parquet library.
     Parquet(ParquetError),
 }
 
@@ -75,19 +75,19 @@ impl From<ParquetError> for WriteError {
 pub struct TableWriter<W: Write + Send>(Output<W>);
 
 enum Output<W: Write + Send> {
-    /// A Parquet file without rows, whose encodings the first ones choose.
+    /// A Parquet file without rows: the first batch selects its encodings.
     Empty(W, Arc<Schema>),
     Parquet(Box<ArrowWriter<W>>),
     Arrow(Box<FileWriter<W>>),
-    /// Of which nothing is left: the output could not be begun.
+    /// The output could not be started; nothing can be written.
     Failed,
 }
 
 impl<W: Write + Send> TableWriter<W> {
-    /// Begins a file.
+    /// Starts a file.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Errors of the output.
     pub fn new(format: FileFormat, out: W, schema: &Arc<Schema>) -> Result<Self, WriteError> {
         Ok(Self(match format {
             FileFormat::Parquet => Output::Empty(out, Arc::clone(schema)),
@@ -100,7 +100,7 @@ impl<W: Write + Send> TableWriter<W> {
         }))
     }
 
-    /// Begins a Parquet file with these rows.
+    /// Starts a Parquet file, with encodings selected by these rows.
     fn begin(&mut self, batch: &RecordBatch) -> Result<(), WriteError> {
         self.0 = match std::mem::replace(&mut self.0, Output::Failed) {
             Output::Empty(out, schema) => {
@@ -116,7 +116,7 @@ impl<W: Write + Send> TableWriter<W> {
     /// Writes a batch.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Errors of the output.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), WriteError> {
         self.begin(batch)?;
         match &mut self.0 {
@@ -127,7 +127,7 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(())
     }
 
-    /// Bytes of rows that are in memory until they are enough for a piece of the file.
+    /// Returns the bytes of rows held in memory until a row group is complete.
     pub fn waiting_bytes(&self) -> usize {
         match &self.0 {
             Output::Parquet(writer) => writer.in_progress_size(),
@@ -135,10 +135,10 @@ impl<W: Write + Send> TableWriter<W> {
         }
     }
 
-    /// Writes them out.
+    /// Writes the rows held in memory.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Errors of the output.
     pub fn flush(&mut self) -> Result<(), WriteError> {
         match &mut self.0 {
             Output::Parquet(writer) => writer.flush()?,
@@ -152,7 +152,7 @@ impl<W: Write + Send> TableWriter<W> {
     /// Ends the file and returns the output.
     ///
     /// # Errors
-    /// Those of the output. The file cannot be read then.
+    /// Errors of the output; the file is not readable then.
     pub fn finish(mut self) -> Result<W, WriteError> {
         if let Output::Empty(_, schema) = &self.0 {
             let nothing = RecordBatch::new_empty(Arc::clone(schema));
@@ -167,13 +167,13 @@ impl<W: Write + Send> TableWriter<W> {
 }
 
 impl WriteError {
-    /// Of a file that an error has ended.
+    /// Returns the error of a writer that has failed before.
     fn failed() -> Self {
         Self::Parquet(ParquetError::General("the file could not be begun".to_owned()))
     }
 }
 
-/// Encodings by the first rows; statistics of pages for the columns by which rows are found.
+/// Selects encodings by the first rows, and page statistics for the columns that queries filter by.
 fn properties(batch: &RecordBatch) -> Result<WriterProperties, ParquetError> {
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
@@ -188,7 +188,8 @@ fn properties(batch: &RecordBatch) -> Result<WriterProperties, ParquetError> {
         }
         let encoding = match ColumnEncoding::of(column) {
             ColumnEncoding::Dictionary => {
-                // The few strings of a dictionary are in every row group: their least and greatest say nothing.
+                // Every row group has the dictionary's few strings: their minimum and maximum would not
+                // exclude any.
                 if !column.data_type().is_primitive() {
                     let none = EnabledStatistics::None;
                     properties = properties.set_column_statistics_enabled(path, none);

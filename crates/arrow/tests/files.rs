@@ -1,4 +1,4 @@
-//! Files of tables are read back as they were written.
+//! Table files are read back as written.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use tickwire_exchange::{CmeShape, Generator, Options};
 use tickwire_fast::{Decoder, DecoderOptions, ResetPolicy};
 use tickwire_text::Header;
 
-/// Two batches of a made feed.
+/// Two batches of a synthetic feed.
 fn batches() -> [RecordBatch; 2] {
     let options = Options { messages: 3_000, ..Options::cme(CmeShape::Average) };
     let mut generator = Generator::new(&options).unwrap();
@@ -79,7 +79,7 @@ fn parquet_is_read_back() {
     }
 }
 
-/// Rows of several batches, from one row on.
+/// Slices of several batches: `count` rows from row `from` on.
 fn pieces(batches: &[RecordBatch], from: usize, count: usize) -> Vec<RecordBatch> {
     let (mut start, mut pieces) = (0, Vec::new());
     for batch in batches {
@@ -142,7 +142,7 @@ fn counters_are_written_as_differences_and_few_values_as_dictionaries() {
     }
 }
 
-/// An output that has room for so many bytes.
+/// An output that fails after this number of bytes.
 struct Small(usize);
 
 impl std::io::Write for Small {

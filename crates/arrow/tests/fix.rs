@@ -1,4 +1,4 @@
-//! Columns of FIX messages: every value of a message is in its column, in `other`, or was not wanted.
+//! FIX columns: every value of a message is in its column, in `other`, or was not wanted.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -40,7 +40,7 @@ fn batch(msg_type: &str, messages: &[&str]) -> RecordBatch {
     builder.take_batch().expect("fits")
 }
 
-/// The fields of a row that have no column.
+/// Returns the content of the column `other` in a row.
 fn other(batch: &RecordBatch, row: usize) -> Vec<(u32, String)> {
     let list = batch.column_by_name("other").expect("there").as_list::<i32>().value(row);
     let list = list.as_struct();
@@ -105,10 +105,11 @@ fn groups_are_lists_of_structs_within_lists_of_structs() {
 #[test]
 fn what_has_no_column_is_kept_with_its_tag() {
     let texts = [
-        // Values that are not of their type, or do not fit the column.
+        // Values that are invalid for their type, or do not fit the column.
         "35=D|44=1,5|38=1e3|114=x|60=20260105-12:30:60|432=20260231|34=-x|",
         "35=D|44=0.0000000000000000001|38=100000000000000000000|60=20260105-12:30:01.0000000001|",
-        // Unknown to the dictionary or to this message, twice, entries that are not as many as their count.
+        // Unknown to the dictionary or in this message, repeated, and counts that differ from the number of
+        // entries.
         "35=D|9999=x|1=A|1=B|262=q|448=alone|453=3|448=X|",
     ];
     let batch = batch("D", &texts);
@@ -152,7 +153,7 @@ fn columns_may_be_chosen_and_decimals_be_floats() {
     assert_eq!((prices.value(0), prices.is_null(1)), (10.25, true));
     let entries = batch.column_by_name("NoPartyIDs").expect("a column").as_list::<i32>().value(0);
     assert_eq!(entries.as_struct().num_columns(), 1);
-    // What is not wanted is passed over; what no column could have is not.
+    // Unwanted fields are skipped; fields that can never have a column are kept in `other`.
     assert_eq!(other(&batch, 0), vec![]);
     assert_eq!(other(&batch, 1), vec![(9999, "1".to_owned()), (44, "+5".to_owned())]);
 }

@@ -1,4 +1,4 @@
-//! Every cell of a table is what the CSV of the same messages says.
+//! Every cell of a table equals the CSV of the same messages.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ const KINDS: &str = r#"<templates>
   <uInt32 name="last"/>
 </template></templates>"#;
 
-/// Sets the fields of a record at random.
+/// Sets random fields of a record.
 fn fill(builder: &mut MessageBuilder, segment: SegmentRef, rng: &mut fastrand::Rng) {
     let program = builder.program().clone();
     for (index, field) in program.fields_of(segment).iter().enumerate() {
@@ -106,7 +106,7 @@ fn scalar(
     }
 }
 
-/// The cells of a row; `None` is an absent field, which is not an empty string.
+/// Splits a CSV row into cells; `None` is an absent field, distinct from an empty string.
 fn cells(line: &str) -> (Vec<Option<String>>, &str) {
     let mut cells = Vec::new();
     let mut rest = line;
@@ -142,7 +142,7 @@ fn cells(line: &str) -> (Vec<Option<String>>, &str) {
     }
 }
 
-/// A decimal as CSV writes it: with all digits where there are at most 18 behind the point.
+/// Formats a decimal as CSV does: with all digits, up to 18 decimal places.
 fn decimal(mantissa: i128, exponent: i32) -> String {
     if !(-18..=0).contains(&exponent) {
         return format!("{mantissa}e{exponent}");
@@ -154,7 +154,7 @@ fn decimal(mantissa: i128, exponent: i32) -> String {
     format!("{sign}{whole}{}{fraction}", if places > 0 { "." } else { "" })
 }
 
-/// A cell of a batch, as CSV writes it.
+/// Formats a cell of a batch as CSV does.
 fn shown(batch: &RecordBatch, name: &str, row: usize) -> Option<String> {
     use arrow_array::types;
     let array = batch.column_by_name(name)?;
@@ -192,7 +192,7 @@ fn shown(batch: &RecordBatch, name: &str, row: usize) -> Option<String> {
     })
 }
 
-/// A cell that CSV has by this name.
+/// Returns the expected cell of the CSV column `path`.
 fn expected(batch: &RecordBatch, path: &str, row: usize) -> Option<String> {
     if path == "entry" {
         let names = batch.schema_ref().fields().iter().map(|field| field.name().clone());
@@ -210,7 +210,7 @@ fn expected(batch: &RecordBatch, path: &str, row: usize) -> Option<String> {
     Some(decimal(mantissa.parse().unwrap(), exponent.parse().unwrap()))
 }
 
-/// Compares all cells; returns how many there were, and how many were not null.
+/// Compares all cells; returns the number of cells, and of cells that are not null.
 fn compare(batch: &RecordBatch, csv: &str) -> (usize, usize) {
     let (names, mut rest) = cells(csv);
     let (mut compared, mut present) = (0, 0);
@@ -371,7 +371,7 @@ fn times_enumerations_and_truth_have_types_of_their_own() {
         table.push(&Header::default(), builder.finish().unwrap())
     };
     assert_eq!(push(15_918, Some(1)), Ok(1));
-    // A day that Arrow's type cannot hold leaves no trace.
+    // A message with a date beyond Arrow's range leaves nothing in the table.
     let unfit = push(1 << 40, Some(0)).unwrap_err();
     assert_eq!(unfit.column, "day");
     assert_eq!(push(-1, None), Ok(1));
@@ -437,7 +437,7 @@ fn a_batch_that_is_full_takes_no_row_of_a_message() {
     assert_eq!(shown(&batch, "Rows/n", 63).as_deref(), Some("3"));
 }
 
-/// A flat template: a row an entry, long strings and constants among the fields.
+/// A flat template: one row per entry, long strings and constants among the fields.
 const FLAT: &str = r#"<templates><template name="Flat" id="1">
     <string name="word"><constant value="w"/></string>
     <uInt32 name="u" presence="optional"/><string name="s" presence="optional"/>

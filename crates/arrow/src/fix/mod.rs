@@ -1,4 +1,5 @@
-//! FIX messages as Arrow columns: a table a message type, a row a message, repeating groups as lists of structs.
+//! FIX messages as Arrow columns: one table per message type, one row per message, repeating groups as lists
+//! of structs.
 
 mod other;
 mod place;
@@ -17,7 +18,7 @@ use std::fmt;
 use std::sync::Arc;
 use tickwire_fix::{Dictionary, Message, Tag};
 
-/// Which columns the messages of a type have.
+/// Selects the columns of a message type.
 #[derive(Clone, Copy)]
 pub struct MessageTable<'d> {
     /// Dictionary of header, trailer and session messages.
@@ -26,9 +27,9 @@ pub struct MessageTable<'d> {
     pub application: &'d Dictionary,
     /// Value of MsgType (35).
     pub msg_type: &'d [u8],
-    /// How decimals become columns. FIX fixes no exponent, so exact ones have 18 places.
+    /// How decimals become columns. FIX does not fix the exponent, so exact columns have 18 decimal places.
     pub decimals: Decimals,
-    /// The fields that are columns, those of group entries included; others are passed over.
+    /// Selects the fields that become columns, members of groups included.
     pub wanted: &'d dyn Fn(Tag) -> bool,
 }
 
@@ -49,7 +50,7 @@ impl std::error::Error for UnknownMsgType {}
 /// | type of the field | column |
 /// |---|---|
 /// | Int, Length, NumInGroup, SeqNum, TagNum, DayOfMonth | Int64 |
-/// | Amt, Float, Percentage, Price, PriceOffset, Qty | Decimal128 with 38 digits, 18 of them behind the point, for numbers of up to 35 digits; Float64 on request |
+/// | Amt, Float, Percentage, Price, PriceOffset, Qty | Decimal128 with 38 digits, 18 of them after the point, for numbers of up to 35 digits; Float64 on request |
 /// | Boolean | Boolean |
 /// | UTCTimestamp | Timestamp in nanoseconds, UTC |
 /// | UTCDateOnly, LocalMktDate | Date32 |
@@ -58,10 +59,11 @@ impl std::error::Error for UnknownMsgType {}
 /// | count of a repeating group | List of Struct, an entry each; Int64 if no field of its entries is wanted |
 /// | others | Utf8 |
 ///
-/// Columns are named as the fields are, in the order of the dictionary: header, body, trailer. Before them stand
-/// `line` and `off` of text logs, `pkt` and `time` of captures. Behind them `other` keeps what has no column, as
-/// tag and value: fields that the dictionary does not have there, a field for the second time, a value
-/// that does not fit its column (which is null then), and a count that is not the number of entries.
+/// Columns have the names of the fields, in the order of the dictionary: header, body, trailer. The first
+/// columns are `line` and `off` for text logs, `pkt` and `time` for captures. The last column, `other`, lists
+/// the tags and values that have no column: fields that the dictionary does not define there, repeated
+/// fields, values that their column cannot hold (it is null then), and counts that differ from the number of
+/// entries.
 pub struct MessageBuilder {
     schema: SchemaRef,
     places: Places,
@@ -71,7 +73,7 @@ pub struct MessageBuilder {
 }
 
 impl MessageBuilder {
-    /// Begins a table without rows.
+    /// Creates an empty table.
     ///
     /// # Errors
     /// The dictionaries do not have the message type.
@@ -95,17 +97,18 @@ impl MessageBuilder {
         Ok(Self { schema: Arc::new(schema), places, rows, other, bytes: 0 })
     }
 
-    /// Name and type of the columns.
+    /// Returns names and types of the columns.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// Rows of the next batch so far.
+    /// Returns the number of rows of the next batch so far.
     pub fn rows(&self) -> usize {
         self.rows.len
     }
 
-    /// Bytes of the messages in it. Batches of 2 GiB and more do not fit Arrow's offsets: take them before.
+    /// Returns the size in bytes of the messages in the batch. Arrow's offsets do not reach beyond 2 GiB:
+    /// take the batch before.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -118,10 +121,10 @@ impl MessageBuilder {
         self.other.end_row();
     }
 
-    /// The rows since the last batch.
+    /// Returns the rows since the last batch.
     ///
     /// # Errors
-    /// Those of Arrow: a batch that was taken too late for its offsets.
+    /// Errors of Arrow: the batch is too large for 32-bit offsets.
     pub fn take_batch(&mut self) -> Result<RecordBatch, ArrowError> {
         self.bytes = 0;
         let mut columns: Vec<ArrayRef> = self.places.finish();

@@ -53,12 +53,12 @@ impl Other {
     }
 }
 
-/// Offsets that ascend, unless there was more than they can say.
+/// Checks that offsets ascend; they do not if the data exceeded 2 GiB.
 pub fn offsets(ends: Vec<i32>) -> Result<OffsetBuffer<i32>, ArrowError> {
     Ok(OffsetBuffer::new(ScalarBuffer::from(ascending(ends)?)))
 }
 
-/// Ends of strings that ascend from 0, unless there was more than they can say.
+/// Checks that the ends of strings ascend from 0; they do not if the data exceeded 2 GiB.
 pub fn ascending(ends: Vec<i32>) -> Result<Vec<i32>, ArrowError> {
     match ends.is_sorted() && ends.first() == Some(&0) {
         true => Ok(ends),

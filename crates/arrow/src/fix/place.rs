@@ -1,11 +1,11 @@
-//! Where messages come from.
+//! Where messages come from: line of a log or packet of a capture.
 
 use arrow_array::ArrayRef;
 use arrow_array::builder::{TimestampNanosecondBuilder, UInt64Builder};
 use arrow_schema::{DataType, Field, TimeUnit};
 use std::sync::Arc;
 
-/// Where a message comes from.
+/// Position of a message in its log or capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessagePlace {
     /// Line of a text log, from 1.
@@ -18,7 +18,7 @@ pub struct MessagePlace {
     pub time_ns: Option<u64>,
 }
 
-/// Columns of places.
+/// Columns of [`MessagePlace`].
 #[derive(Default)]
 pub struct Places {
     lines: UInt64Builder,

@@ -11,60 +11,60 @@ use tickwire_fix::dictionary::{FieldDef, GroupDef, Member};
 use tickwire_fix::reader::Columns;
 use tickwire_fix::{Dictionary, Message};
 
-/// Tags below are looked up in an array.
+/// Tags below this limit are looked up in an array.
 const DENSE_TAGS: usize = 1 << 11;
 
 /// Where a field of a row goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Goal {
-    /// Nowhere: the dictionary does not have it here.
+    /// No column: the dictionary does not define the field here.
     #[default]
     None,
-    /// It is not wanted.
+    /// Skipped: the field is not wanted.
     Skipped,
-    /// To the column of that index.
+    /// The column with this index.
     Column(u16),
-    /// To the group of that index.
+    /// The group with this index.
     Group(u16),
 }
 
-/// Columns of a message, or of the entries of a group.
+/// Columns of a message, or of a group's entries.
 #[derive(Default)]
 pub struct Rows {
     /// Rows so far.
     pub len: usize,
     goals: Vec<Goal>,
-    /// Of tags from [`DENSE_TAGS`] on, sorted.
+    /// Destinations of tags from [`DENSE_TAGS`] on, sorted by tag.
     far_goals: Vec<(u32, Goal)>,
     columns: Vec<Column>,
     groups: Vec<Group>,
-    /// The order in which columns and groups are handed out.
+    /// Output order of columns and groups.
     order: Vec<Goal>,
 }
 
-/// Lists of entries, one a row.
+/// A column of lists: the entries of a group, one list per row.
 struct Group {
     name: String,
     shape: Shape,
     delimiter: u32,
     entries: Rows,
-    /// Where the entries of each row end.
+    /// End of each row's list, as an index of entries.
     ends: Vec<i32>,
     valid: BooleanBufferBuilder,
 }
 
-/// What a group is a column of.
+/// The column that a group becomes.
 enum Shape {
-    /// Nothing of it is wanted.
+    /// None: neither the group nor its members are wanted.
     Hidden,
-    /// Nothing of its entries is wanted: how many there are.
+    /// Number of entries: no member of an entry is wanted.
     Count(Column),
-    /// Its entries.
+    /// List of entries.
     List,
 }
 
 impl Rows {
-    /// Appends columns for members of a dictionary.
+    /// Appends columns for the wanted members of a dictionary.
     pub fn add(&mut self, dictionary: &Dictionary, members: &[Member], table: &MessageTable<'_>) {
         for member in members {
             let Some(field) = dictionary.field(member.tag) else { continue };
@@ -84,7 +84,7 @@ impl Rows {
                 }
                 None => Goal::Skipped,
             };
-            // A group is there for what is wanted of its entries.
+            // A group becomes a list only if a member of its entries is wanted.
             let is_list = group.is_some()
                 && self.groups.last().is_some_and(|group| matches!(group.shape, Shape::List));
             if is_wanted || is_list {
@@ -123,7 +123,7 @@ impl Rows {
         self.order.iter().filter_map(field).collect()
     }
 
-    /// Appends a row of all fields of a message.
+    /// Appends a row with all fields of a message.
     pub fn push_all(&mut self, message: &Message<'_, '_>, other: &mut Other) {
         let (fields, tags) = (message.columns(), message.tags());
         let mut at = 0;
@@ -139,8 +139,8 @@ impl Rows {
         self.len += 1;
     }
 
-    /// Puts the field at `at` into the row in the making, with the entries that it counts; returns the position after
-    /// them, or `None` if the field does not belong to these rows.
+    /// Adds the field at `at` to the current row; for a count, its group's entries too. Returns the position
+    /// after them, or `None` if the field does not belong to these rows.
     fn push_field(
         &mut self,
         fields: &Columns<'_, '_>,
@@ -165,7 +165,7 @@ impl Rows {
         Some(at + 1)
     }
 
-    /// The columns of all rows, which begin anew.
+    /// Returns the columns of all rows and empties them.
     pub fn finish(&mut self) -> Result<Vec<ArrayRef>, ArrowError> {
         let len = std::mem::take(&mut self.len);
         let mut arrays = Vec::with_capacity(self.order.len());
@@ -176,7 +176,7 @@ impl Rows {
                 _ => continue,
             });
         }
-        // Those that are not wanted have rows all the same.
+        // Unwanted groups count rows too.
         for group in &mut self.groups {
             group.clear();
         }
@@ -216,7 +216,7 @@ impl Group {
         Field::new(&self.name, DataType::List(item), true)
     }
 
-    /// Takes the entries behind the count at `at`; returns the position after them.
+    /// Reads the entries that follow the count at `at`; returns the position after them.
     fn push(
         &mut self,
         row: usize,
@@ -251,7 +251,8 @@ impl Group {
             Shape::List => {}
         }
         let found = (self.entries.len - before) as u64;
-        // A list is there once: the entries of a second one are added to it.
+        // A row has one list per group: if the group is repeated in a message, its entries are appended to
+        // the first list.
         let is_again = self.valid.len() > row;
         if is_again || count.uint() != Ok(found) {
             other.push(&count);
@@ -266,7 +267,7 @@ impl Group {
         next
     }
 
-    /// Ends rows that have no list.
+    /// Ends the lists of rows without entries.
     fn pad(&mut self, rows: usize, entries: usize) {
         let missing = rows.saturating_sub(self.valid.len());
         self.valid.append_n(missing, false);
@@ -297,7 +298,7 @@ impl Group {
     }
 }
 
-/// The field of an entry.
+/// Returns the element field of a list.
 fn item(fields: Fields) -> Arc<Field> {
     Arc::new(Field::new("item", DataType::Struct(fields), false))
 }

@@ -1,5 +1,5 @@
-//! Columns of values. A column is only as long as the last row that has a value; rows without one cost nothing
-//! until the batch is taken.
+//! Columns of values. A column is only as long as its last row with a value; nulls after it are appended when
+//! the batch is taken.
 
 use super::other::{ascending, offsets};
 use crate::table::Decimals;
@@ -16,12 +16,12 @@ use tickwire_fix::dictionary::{FieldDef, FieldType};
 use tickwire_fix::value::UtcTime;
 use tickwire_fix::{Decimal, Field as Value, UtcTimestamp};
 
-/// Digits of a decimal column, and those behind the point.
+/// Digits of a decimal column, and its digits after the point.
 const PRECISION: u8 = 38;
 const SCALE: i8 = 18;
-/// The least number with too many digits.
+/// The least number with more than [`PRECISION`] digits.
 const DECIMAL_END: u128 = 10_u128.pow(PRECISION as u32);
-/// Powers of ten that 64 bits hold.
+/// Powers of ten that fit 64 bits.
 const POWERS: [u64; 20] = {
     let (mut powers, mut at) = ([1; 20], 1);
     while at < powers.len() {
@@ -38,7 +38,7 @@ const PICOS_PER_NANO: u64 = 1000;
 pub struct Column {
     name: String,
     len: usize,
-    /// Once there is a null.
+    /// Validity bits, allocated at the first null.
     valid: Option<BooleanBufferBuilder>,
     values: Values,
 }
@@ -55,7 +55,7 @@ enum Values {
     Timestamp(Vec<i64>),
 }
 
-/// Values one behind the other, and where each ends.
+/// Concatenated values, and where each ends.
 struct Bytes {
     ends: Vec<i32>,
     bytes: Vec<u8>,
@@ -116,7 +116,7 @@ impl Column {
         }
     }
 
-    /// Puts a value into a row; whether the row had none and the value fits.
+    /// Sets the value of a row; returns false if the row already has one or the value does not fit.
     pub fn push(&mut self, row: usize, field: &Value<'_>) -> bool {
         if self.len > row {
             return false;
@@ -195,7 +195,7 @@ impl Column {
         }
     }
 
-    /// The values of all rows; the column begins anew.
+    /// Returns the values of all rows and empties the column.
     pub fn finish(&mut self, rows: usize) -> Result<ArrayRef, ArrowError> {
         if self.len == 0 {
             return Ok(new_null_array(&self.data_type(), rows));
@@ -239,10 +239,10 @@ fn primitive<T: ArrowPrimitiveType>(
     Ok(Arc::new(PrimitiveArray::<T>::try_new(values, nulls)?))
 }
 
-/// The digits of a decimal with 18 places; `None` if it has more places that are not zero, or too many digits.
+/// Returns the decimal scaled to 18 decimal places; `None` if nonzero digits or the total exceed the column.
 fn scaled(value: Decimal) -> Option<i128> {
     let (digits, places) = (value.digits(), i32::from(value.exponent()) + i32::from(SCALE));
-    // A wide product of two words, as nearly all are, takes one instruction.
+    // Nearly all decimals fit 64 bits: one widening multiplication.
     let digits =
         match (u64::try_from(digits), POWERS.get(usize::try_from(places).unwrap_or(usize::MAX))) {
             (Ok(digits), Some(factor)) => u128::from(digits) * u128::from(*factor),
@@ -259,13 +259,14 @@ fn scaled(value: Decimal) -> Option<i128> {
     Some(if value.is_negative() { -digits } else { digits })
 }
 
-/// Nanoseconds since 1970-01-01 UTC; `None` if they do not fit, for a leap second, and for digits behind the ninth.
+/// Returns nanoseconds since 1970-01-01 UTC; `None` out of range, for leap seconds, and for more than nine
+/// fractional digits.
 fn unix_nanos(value: UtcTimestamp) -> Option<i64> {
     let midnight = (value.date.unix_days() * SECONDS_PER_DAY).checked_mul(NANOS_PER_SECOND)?;
     midnight.checked_add(of_day(value.time)?)
 }
 
-/// Nanoseconds since midnight; `None` for a leap second, and for digits behind the ninth.
+/// Returns nanoseconds since midnight; `None` for leap seconds and for more than nine fractional digits.
 fn of_day(time: UtcTime) -> Option<i64> {
     if time.second() > 59 || !time.picos().is_multiple_of(PICOS_PER_NANO) {
         return None;
