@@ -29,10 +29,10 @@ fn main() {
 
     let source = patched_source().unwrap_or_else(|error| panic!("source of Cyclone DDS: {error}"));
     let mut build = cmake::Config::new(source);
-    // A debug build links an optimised library too, because an unoptimised middleware is of no use.
+    // Optimised in debug builds too: the latency of an unoptimised middleware says nothing.
     build.profile("Release").define("CMAKE_INSTALL_LIBDIR", "lib");
-    // Excludes libraries that happen to be installed on the build machine. Also excludes link-time
-    // optimisation, because only the same compiler can link its objects.
+    // Leave out libraries that happen to be installed on the build machine, and link-time optimisation, because only
+    // the same compiler can link its objects.
     for off in [
         "BUILD_SHARED_LIBS",
         "BUILD_IDLC",

@@ -9,11 +9,11 @@ use crate::Error;
 /// Highest domain number whose UDP ports exist. Spec: DDSI-RTPS 2.5 §9.6.2.3.
 pub const DOMAIN_ID_MAX: u32 = 232;
 
-/// Maximum number of processes of one domain on one host for which the domain has ports. Spec: DDSI-RTPS 2.5
-/// §9.6.2.3: a domain has 250 ports; each participant uses two, from the tenth on.
+/// Maximum number of processes of one domain on one host. A domain has 250 ports, and each participant uses two of
+/// them, from the tenth on. Spec: DDSI-RTPS 2.5 §9.6.2.3.
 pub const PROCESSES_MAX: u16 = 120;
 
-/// Number of processes whose ports are below 65536 in domain `id`.
+/// Returns how many processes of domain `id` have ports below 65536.
 fn processes_with_ports(id: u32) -> u16 {
     let first = 7_400 + 250 * id + 10;
     let room = u32::from(u16::MAX).saturating_sub(first) / 2;
@@ -23,16 +23,16 @@ fn processes_with_ports(id: u32) -> u16 {
 /// The network interface that a domain uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Network {
-    /// The one interface that the middleware prefers.
+    /// The interface that the middleware prefers; only one is used.
     Best,
     /// The interface with this address.
     Interface(IpAddr),
-    /// 127.0.0.1 only, so that nothing leaves the machine.
+    /// The loopback interface, 127.0.0.1: nothing leaves the machine.
     #[default]
     Loopback,
 }
 
-/// Options of a domain. The default uses loopback only, by unicast, and finds its peers there.
+/// Options of a domain. By default a domain uses loopback only, without multicast, and looks for peers there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DomainConfig {
     /// The network interface.
@@ -41,19 +41,19 @@ pub struct DomainConfig {
     pub multicast: bool,
     /// Hosts on which participants are discovered by unicast.
     pub peers: Vec<IpAddr>,
-    /// Maximum number of processes of one domain on one host. Discovery contacts this many ports of each
-    /// peer. Domains with the highest numbers have fewer ports.
+    /// Maximum number of processes of one domain on one host. Discovery contacts the ports of this many processes on
+    /// each peer. Domains with the highest numbers have fewer ports.
     pub processes_max: u16,
-    /// Domain number on the wire if it differs from the number in this process.
+    /// Domain number on the wire; `None` to use the number in this process.
     ///
-    /// Two domains of one process with the same number on the wire see each other over the network.
+    /// Two domains of one process that have the same number on the wire see each other over the network.
     pub wire_id: Option<u32>,
     /// Largest serialised sample that is sent or received, in bytes; larger ones are dropped.
     pub sample_bytes_max: u32,
     /// Largest UDP payload that is sent, in bytes.
     pub datagram_bytes_max: u32,
-    /// Time without a sign of life after which a peer counts as gone. Until then a reliable writer that keeps
-    /// all samples may wait for it.
+    /// Time without a sign of life after which a peer counts as gone. Until then, a reliable writer that keeps all
+    /// samples may block waiting for that peer.
     pub lease: Duration,
     /// Requested size of socket receive buffers, in bytes; a smaller one is accepted.
     pub receive_buffer_bytes: u32,
@@ -76,12 +76,12 @@ impl Default for DomainConfig {
 }
 
 impl DomainConfig {
-    /// Prints the configuration of domain `id` as the XML that Cyclone reads.
+    /// Returns the configuration of domain `id` as the XML that Cyclone reads.
     ///
     /// The environment variable CYCLONEDDS_URI has no effect.
     ///
     /// # Errors
-    /// - [`Error::DomainId`] if `id`, or `wire_id` in its place, has no ports.
+    /// - [`Error::DomainId`] if the number on the wire (`wire_id`, or else `id`) has no ports.
     /// - [`Error::OptionRange`] if a size or count is zero or above `i32::MAX`.
     pub fn print_xml(&self, id: u32) -> Result<String, Error> {
         let on_wire = checked_domain_id(self.wire_id.unwrap_or(id))?;

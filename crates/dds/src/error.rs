@@ -5,7 +5,7 @@ use std::fmt;
 use tickwire_distribution::TransportError;
 use tickwire_distribution::cdr::EncodeError;
 
-/// The operation that the middleware rejected.
+/// The operation that the middleware refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Attempt {
@@ -58,27 +58,26 @@ impl Attempt {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The domain number is above [`DOMAIN_ID_MAX`](crate::DOMAIN_ID_MAX), whose ports do not exist.
+    /// The domain number is above [`DOMAIN_ID_MAX`](crate::DOMAIN_ID_MAX), so it has no ports.
     DomainId {
         /// The requested number.
         id: u32,
     },
-    /// The middleware reported an error; `code` is the return code of the DDS standard, which Cyclone
-    /// negates.
+    /// The middleware reported an error.
     Middleware {
         /// The operation that failed.
         attempt: Attempt,
-        /// Cyclone's return code.
+        /// The return code of the DDS standard, negated by Cyclone.
         code: i32,
     },
-    /// A type has a sequence whose elements are sequences, which types described at run time cannot have.
+    /// A type has a sequence of sequences, which types described at run time cannot have.
     NestedSequence,
-    /// The domain is already open in this process: share the [`Domain`](crate::Domain) instead.
+    /// This process has already opened the domain; share that [`Domain`](crate::Domain) instead.
     OpenAlready {
         /// The domain's number.
         id: u32,
     },
-    /// A depth, count or size in the options is zero or exceeds the middleware's 31 bits.
+    /// A depth, count or size in the options is zero, or does not fit the middleware's 31 bits.
     OptionRange {
         /// Name of the option.
         option: &'static str,
@@ -87,7 +86,7 @@ pub enum Error {
     TextWithNul,
     /// A sequence or string of a sample is longer than the wire format allows.
     TooLong,
-    /// The time limit passed: the writer's history stayed full, or acknowledgements are missing.
+    /// The time limit passed while the writer's history was full or acknowledgements were missing.
     TimedOut {
         /// The operation that timed out.
         attempt: Attempt,

@@ -1,4 +1,4 @@
-//! Samples to and from Fast DDS, if its headers and a C++ compiler are installed (Debian: libfastrtps-dev).
+//! Exchanges samples with Fast DDS, if its headers and a C++ compiler are installed (Debian: libfastrtps-dev).
 
 mod support;
 
@@ -12,7 +12,7 @@ use tickwire_dds::{
 };
 use tickwire_testing::{Need, skip};
 
-/// True if the compiler finds the headers.
+/// Returns true if the compiler finds the headers of Fast DDS.
 fn is_installed() -> bool {
     let check = Command::new("c++")
         .args(["-fsyntax-only", "-x", "c++", "-include", "fastdds/dds/topic/TopicDataType.hpp"])
@@ -22,7 +22,7 @@ fn is_installed() -> bool {
     check.is_ok_and(|status| status.success())
 }
 
-/// The compiled program of the peer, deleted when dropped.
+/// The compiled peer program, deleted when dropped.
 struct Program(PathBuf);
 
 impl Program {

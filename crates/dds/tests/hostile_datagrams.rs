@@ -8,7 +8,7 @@ use fastrand::Rng;
 use support::{PATIENCE, next, quote, two_participants, wire_id};
 use tickwire_dds::{Participant, Qos, Quote, middleware_complaints};
 
-/// Ports of a domain according to the standard. Spec: DDSI-RTPS 2.5 §9.6.2.3.
+/// Returns the unicast ports of a domain. Spec: DDSI-RTPS 2.5 §9.6.2.3.
 fn unicast_ports(wire_id: u32) -> Vec<u16> {
     let domain = u16::try_from(7400 + 250 * wire_id).unwrap();
     (0..2).flat_map(|process| [domain + 10 + 2 * process, domain + 11 + 2 * process]).collect()
@@ -17,8 +17,8 @@ fn unicast_ports(wire_id: u32) -> Vec<u16> {
 fn datagram(random: &mut Rng) -> Vec<u8> {
     let len = random.usize(..300);
     let mut bytes: Vec<u8> = (0..len).map(|_| random.u8(..)).collect();
-    // Every second one has the header of an RTPS message, to pass the first check, and a submessage of an
-    // existing kind.
+    // Every second datagram has the header of an RTPS message, so that it passes the first check, and a submessage of
+    // an existing kind.
     if random.bool() && len >= 24 {
         bytes[..6].copy_from_slice(b"RTPS\x02\x05");
         bytes[20] = [0x06, 0x07, 0x08, 0x09, 0x0e, 0x15, 0x16][random.usize(..7)];

@@ -87,7 +87,7 @@ fn a_listener_hands_samples_on_in_order_until_it_is_dropped() {
         assert_eq!(received.recv_timeout(PATIENCE), Ok(quote(number)));
     }
     drop(listener);
-    // The listener and its function are gone, and so is the sending end of the channel.
+    // The listener and its closure are dropped, and with them the sending end of the channel.
     assert_eq!(received.recv(), Err(mpsc::RecvError));
     writer.write(&quote(1000)).unwrap();
 }
@@ -313,7 +313,7 @@ fn a_writer_that_keeps_all_for_those_who_are_there_keeps_the_last_for_those_who_
     for entries in 0..50 {
         assert_eq!(next(&mut early), market_data(7, entries));
     }
-    // Unacknowledged samples would also be sent to the late reader.
+    // Otherwise the late reader would also get the samples that are not acknowledged yet.
     writer.wait_acknowledged(PATIENCE).unwrap();
     let mut late = here.reader::<MarketData>("MarketData", &qos).unwrap();
     assert_eq!(next(&mut late), market_data(7, 49));
@@ -328,7 +328,7 @@ fn a_sample_keeps_the_time_that_its_writer_gave_it_and_tells_whose_it_is() {
     let mut other = there.writer::<Quote>("Quote", &qos).unwrap();
     let mut reader = here.reader::<Quote>("Quote", &qos).unwrap();
     assert!(reader.wait_matched(2, PATIENCE).unwrap());
-    // A writer that has not matched the reader would keep nothing for it.
+    // A writer keeps nothing for a reader that it has not matched yet.
     assert!(writer.wait_matched(1, PATIENCE).unwrap());
     assert!(other.wait_matched(1, PATIENCE).unwrap());
     writer.write_at(&quote(1), 1_234_567_890).unwrap();
@@ -379,7 +379,7 @@ fn samples_have_their_writers_number_and_the_last_number_before_it_met_the_reade
     assert_eq!(received.participant, Some(owner), "known of a writer that has gone");
 }
 
-/// The memory of samples is the domain's, which ends with its last participant, writer and reader.
+/// A domain owns the memory of its samples and ends with its last participant, writer or reader.
 #[test]
 fn the_last_reader_of_a_domain_gives_its_samples_back_before_the_domain_ends() {
     let [publisher, subscriber] = two_participants(17);
@@ -391,7 +391,8 @@ fn the_last_reader_of_a_domain_gives_its_samples_back_before_the_domain_ends() {
     drop(subscriber);
     writer.write(&quote(1)).unwrap();
     assert_eq!(next(&mut reader), quote(1));
-    // It still lends the sample. Given back too late, it ends the process.
+    // The reader still holds the sample that it lent. Returning the sample after the end of the domain would crash the
+    // process.
     drop(reader);
     writer.write(&quote(2)).unwrap();
 }

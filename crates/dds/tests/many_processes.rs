@@ -1,4 +1,4 @@
-//! As many participants of one domain on one machine as the domain has ports for.
+//! Starts as many participants of one domain on one machine as the domain has ports for.
 
 mod support;
 

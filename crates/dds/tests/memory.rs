@@ -1,4 +1,4 @@
-//! Memory of a publisher while it streams. This is a separate program because it measures its whole process.
+//! Measures the memory of a publisher while it streams. A program of its own, because it measures its whole process.
 
 mod support;
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use support::{PATIENCE, market_data, patient, two_participants};
 use tickwire_dds::{MarketData, Participant, Received};
 
-/// Resident memory of this process in bytes.
+/// Returns the resident memory of this process in bytes.
 fn resident_bytes() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();

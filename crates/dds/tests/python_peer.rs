@@ -1,4 +1,4 @@
-//! Samples to and from the Python package cyclonedds, if it is installed.
+//! Exchanges samples with the Python package cyclonedds, if it is installed.
 
 mod support;
 
@@ -10,7 +10,7 @@ use support::{PATIENCE, joined, market_data, next, patient, quote, wire_id};
 use tickwire_dds::{CycloneParticipant, MarketData, Participant, Quote, Sample};
 use tickwire_testing::{Need, skip};
 
-/// Environment variable that names the Python to run, if it is not the one on the path.
+/// Environment variable with the path of the Python to run instead of the one on the PATH.
 const PYTHON: &str = "TICKWIRE_PYTHON";
 
 fn python() -> Option<String> {
@@ -42,7 +42,7 @@ fn what_python_echoes_equals_what_was_written() {
         return skip(Need::Peers, why);
     };
     let wire = wire_id(0);
-    // Single-byte characters, which Python represents as text.
+    // Characters of one byte, which Python represents as text.
     let ascii = Quote { security_type: b'E', ..quote(u32::MAX) };
     let quotes = [Quote { exchange_id: 0, ..ascii }, ascii];
     let market_data =

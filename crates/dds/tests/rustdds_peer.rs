@@ -1,4 +1,4 @@
-//! Samples to and from rustdds, an implementation of DDS that shares no code with Cyclone.
+//! Exchanges samples with rustdds, an implementation of DDS that shares no code with Cyclone.
 
 mod support;
 
@@ -18,7 +18,7 @@ use tickwire_dds::{
     CycloneParticipant, MarketData, MarketDataEntry, Participant, Qos, Quote, Received, Sample,
 };
 
-/// The members of the IDL structure, written by hand from the IDL file, independently of the binding.
+/// The members of the IDL structure, written by hand from the IDL file to be independent of the binding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct PeerQuote {
     message_type: u16,
@@ -139,8 +139,8 @@ impl From<&MarketDataEntry> for PeerEntry {
 struct PeerBytes {
     security_id: u32,
     appl_version_id: String,
-    /// CDR encodes a string as its length including a NUL, its bytes and the NUL: the same as a sequence of
-    /// bytes.
+    /// CDR encodes a string as its length including a NUL, its bytes, and the NUL: the same as a sequence of bytes that
+    /// ends in NUL.
     message_type: Vec<u8>,
     sender_comp_id: String,
     msg_seq_num: u32,
@@ -172,7 +172,7 @@ impl PeerBytes {
     }
 }
 
-/// A participant of each implementation, both on loopback only.
+/// Creates a participant of each implementation, both on loopback only.
 fn ours_and_theirs(test: u32) -> (CycloneParticipant, DomainParticipant) {
     let wire = wire_id(test);
     let theirs = DomainParticipantBuilder::new(u16::try_from(wire).unwrap())
@@ -195,7 +195,7 @@ fn their_qos() -> QosPolicies {
         .build()
 }
 
-/// QoS of a rustdds reader that keeps all samples.
+/// Returns the QoS of a rustdds reader that keeps all samples.
 fn keeping_all() -> QosPolicies {
     QosPolicyBuilder::new()
         .reliability(Reliability::Reliable { max_blocking_time: rustdds::Duration::ZERO })
@@ -298,7 +298,7 @@ fn a_peer_that_comes_late_to_a_stream_has_the_last_values_and_all_that_follows()
     let mut early = early.reader::<MarketData>(MarketData::TOPIC, &qos).unwrap();
     assert!(writer.wait_matched(1, PATIENCE).unwrap());
 
-    // The writer never pauses, so Cyclone's own requests, which need a pause, never occur.
+    // The writer never pauses, so Cyclone never asks for acknowledgements itself, which it does in pauses only.
     let mut received = Received::default();
     let mut write = |number: u32| {
         let sample = MarketData { msg_seq_num: number, ..market_data(number % SECURITIES, 1) };

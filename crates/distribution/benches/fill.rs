@@ -1,5 +1,5 @@
-//! Time from FAST bytes to filled samples, beside the time of decoding alone: `cargo bench -p
-//! tickwire-distribution`. Elements are messages for the simple feed and entries for the complex one.
+//! Measures the time from FAST bytes to filled samples, and the time of decoding alone: `cargo bench -p
+//! tickwire-distribution`. Times are per message for the simple feed and per entry for the complex one.
 
 #[path = "../tests/support/feed.rs"]
 mod feed;

@@ -1,12 +1,12 @@
-//! The bytes of a sample: plain CDR, little-endian, without the encapsulation header.
+//! The encoding of a sample: plain CDR, little-endian, without the encapsulation header.
 //!
-//! These are the bytes that DDS puts on the wire, so a transport of another kind carries samples that every
-//! reader of the IDL understands. Spec: DDS-XTypes 1.3 §7.4.1 (XCDR1), §7.4.2 (XCDR2); final types only.
+//! DDS puts the same bytes on the wire, so every reader that knows the IDL also understands the samples of other
+//! transports. Spec: DDS-XTypes 1.3 §7.4.1 (XCDR1), §7.4.2 (XCDR2); final types only.
 
 use std::fmt;
 
-/// Version of the encoding. The versions differ in alignment and in the data before optional members and
-/// sequences of structures.
+/// Version of the encoding. The versions differ in alignment, and in what precedes optional members and sequences of
+/// structures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Encoding {
     /// PLAIN_CDR: values of eight bytes are aligned to eight; no optional members.
@@ -47,15 +47,15 @@ impl fmt::Display for EncodeError {
 
 impl std::error::Error for EncodeError {}
 
-/// Reason why bytes cannot be decoded as a sample.
+/// Reason why bytes are not a valid sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// The bytes end inside a member.
+    /// The bytes end within a member.
     Cut,
     /// A string is not UTF-8.
     NotUtf8,
-    /// A string does not end with its only NUL, or a flag is neither 0 nor 1.
+    /// A string does not end with its only NUL character, or a flag is neither 0 nor 1.
     Syntax,
 }
 
@@ -103,13 +103,13 @@ macro_rules! put {
 }
 
 impl<'b> Encoder<'b> {
-    /// Creates an encoder of one sample. Empties `out`, whose first byte is the origin of alignment.
+    /// Creates an encoder for one sample. Clears `out`, because alignment counts from its first byte.
     pub fn new(out: &'b mut Vec<u8>, encoding: Encoding) -> Self {
         out.clear();
         Self { out, encoding }
     }
 
-    /// Version of the encoding.
+    /// Returns the version of the encoding.
     #[must_use]
     pub const fn encoding(&self) -> Encoding {
         self.encoding
@@ -194,7 +194,7 @@ impl<'b> Encoder<'b> {
     }
 }
 
-/// Reads the members of one sample in their order.
+/// Reads the members of one sample in order.
 #[derive(Clone, Copy, Debug)]
 pub struct Decoder<'b> {
     bytes: &'b [u8],
@@ -228,13 +228,13 @@ impl<'b> Decoder<'b> {
         Self { bytes, offset: 0, encoding }
     }
 
-    /// Number of bytes before the next member.
+    /// Returns the number of bytes before the next member.
     #[must_use]
     pub const fn offset(&self) -> usize {
         self.offset
     }
 
-    /// Version of the encoding.
+    /// Returns the version of the encoding.
     #[must_use]
     pub const fn encoding(&self) -> Encoding {
         self.encoding
@@ -275,7 +275,7 @@ impl<'b> Decoder<'b> {
         }
     }
 
-    /// Reads the number of elements that follow. There may be fewer bytes: callers do not allocate by it.
+    /// Reads the number of elements that follow. Do not allocate by it: the bytes may end earlier.
     ///
     /// # Errors
     /// [`DecodeError::Cut`].

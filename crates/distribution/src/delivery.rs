@@ -1,4 +1,4 @@
-//! Delivery of a publisher's samples, and the names of their topics.
+//! Delivery settings of publishers and subscribers, and the names of topics.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -8,41 +8,41 @@ use crate::sample::Sample;
 use crate::types::StructType;
 use crate::{Done, Qos};
 
-/// Default number of samples that a topic without key holds for a slow subscriber.
+/// Default number of samples held for a slow subscriber of a topic without key.
 const DEPTH: u32 = 65_536;
-/// The same for each instance of a topic with key. DDS reserves 8 bytes per sample for each instance when the
+/// Default number of samples held per instance of a topic with key. DDS reserves 8 bytes for each of them when an
 /// instance is first written.
 const KEYED_DEPTH: u32 = 128;
-/// Samples of an instance that a best-effort reader holds for the application.
+/// Samples per instance that a best-effort reader holds until the application takes them.
 const KEYED_READER_DEPTH: u32 = 1_024;
-/// Samples that a reader holds for the application.
+/// Samples that a reader holds until the application takes them.
 const READER_SAMPLES: u32 = 65_536;
-/// Time that the transport waits for room before it returns a sample to be tried again.
+/// Longest time that one write waits for room; after that, the publisher tries again.
 const WRITE_SLICE: Duration = Duration::from_millis(10);
 /// Suffix of the names of echo topics.
 const ECHO_END: &str = "/Echo";
 /// Maximum number of securities with their own topics.
 const SECURITIES_MAX: usize = 10_000;
 
-/// Samples held for a slow subscriber.
+/// How many samples are held for a slow subscriber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
     /// All samples; a full history makes the publisher wait.
     All,
-    /// The last samples of each instance, or of a topic without key; the oldest is dropped.
+    /// The last samples of each instance, or of a topic without key; older ones are dropped.
     Last(u32),
 }
 
-/// Settings for delivery. Publisher and subscriber need the same `best_effort`, `last_values` and partitions.
+/// Delivery settings. Publisher and subscriber must have the same `best_effort`, `last_values` and partitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// True if lost samples are not retransmitted.
     pub best_effort: bool,
-    /// Samples held for a slow subscriber; `None` for 128 per instance, or 65,536 per topic without key.
+    /// How many samples are held for a slow subscriber; `None` for 128 per instance, or 65,536 per topic without key.
     pub held: Option<Held>,
-    /// Samples of an instance kept for late subscribers; 0 for none.
+    /// Number of samples per instance that late subscribers get; 0 for none.
     pub last_values: u32,
-    /// Partitions. They select data; they are not access control.
+    /// Partitions. They filter data; they do not restrict access.
     pub partitions: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ impl Default for Delivery {
 }
 
 impl Delivery {
-    /// QoS of a writer.
+    /// Returns the QoS of a writer.
     #[must_use]
     pub fn writer_qos(&self, has_key: bool) -> Qos {
         let own = if has_key { KEYED_DEPTH } else { DEPTH };
@@ -66,8 +66,8 @@ impl Delivery {
         })
     }
 
-    /// QoS of a reader. With reliable delivery, samples that were received and not yet taken are never
-    /// overwritten, unless the reader `conflates`, which keeps the last sample of each instance.
+    /// Returns the QoS of a reader. With reliable delivery, received samples that the application has not taken yet are
+    /// never overwritten, except by a reader that `conflates`: it keeps only the last sample of each instance.
     #[must_use]
     pub fn reader_qos(&self, has_key: bool, conflates: bool) -> Qos {
         let qos = self.base();
@@ -79,13 +79,13 @@ impl Delivery {
         })
     }
 
-    /// QoS of the writers and readers of echoes, which have no late subscribers.
+    /// Returns the QoS of the writers and readers of echoes. Late subscribers get no echoes.
     #[must_use]
     pub fn echo_qos(&self) -> Qos {
         self.base().max_blocking(WRITE_SLICE).keep_last(DEPTH)
     }
 
-    /// QoS of the samples that end a feed: always reliable, and delivered to late subscribers.
+    /// Returns the QoS of the samples that announce the end of a feed: always reliable, and sent to late subscribers.
     #[must_use]
     pub fn done_qos(&self) -> Qos {
         self.partitioned(Qos::reliable()).keep_last(1).transient_local(1)
@@ -114,18 +114,19 @@ pub struct TopicSet {
     pub name: String,
     /// Type of the samples.
     pub of: Arc<StructType>,
-    /// Securities with one topic each, ascending; `None` for one topic.
+    /// Securities that have a topic each, ascending; `None` if there is one topic for all.
     pub securities: Option<Vec<u32>>,
 }
 
 impl TopicSet {
-    /// One topic of samples of a type.
+    /// Returns a set with one topic, for samples of this type.
     #[must_use]
     pub fn of<S: Sample>() -> Self {
         Self { name: S::TOPIC.to_owned(), of: S::struct_type().clone(), securities: None }
     }
 
-    /// One topic per security, for samples whose key is the security id; other samples have one topic.
+    /// Returns a set with one topic per security if the key of the samples is the security id; otherwise with one
+    /// topic.
     #[must_use]
     pub fn by_security<S: Sample>(securities: &SecurityList) -> Self {
         let has_security = S::default().security().is_some();
@@ -133,7 +134,7 @@ impl TopicSet {
         Self { securities, ..Self::of::<S>() }
     }
 
-    /// Names of the topics, each with its security if it belongs to one.
+    /// Returns the names of the topics, each with its security if it has one.
     pub fn topics(&self) -> impl Iterator<Item = (Option<u32>, String)> {
         let alone = self.securities.is_none().then(|| (None, self.name.clone()));
         let securities = self.securities.iter().flatten();
@@ -142,22 +143,22 @@ impl TopicSet {
     }
 }
 
-/// The topic on which a subscriber echoes the samples that it takes from `topic`.
+/// Returns the name of the topic on which a subscriber echoes the samples of `topic`.
 #[must_use]
 pub fn echo_topic(topic: &str) -> String {
     format!("{topic}{ECHO_END}")
 }
 
-/// True if a topic carries echoes.
+/// Returns true if a topic carries echoes.
 #[must_use]
 pub fn is_echo_topic(topic: &str) -> bool {
     topic.ends_with(ECHO_END)
 }
 
-/// The topics on which a publisher announces that its feed is done, or that it was stopped early.
+/// The topics on which a publisher announces that its feed is done or that it was stopped early.
 pub(crate) const END_TOPICS: [&str; 2] = [Done::TOPIC, Done::STOPPED_TOPIC];
 
-/// Securities that have their own topics, ascending.
+/// Securities that have a topic each, ascending.
 ///
 /// # Examples
 /// ```

@@ -5,42 +5,42 @@ use std::sync::Arc;
 use crate::cdr::{DecodeError, Decoder, EncodeError, Encoder};
 use crate::types::{MemberType, StructType};
 
-/// The value of a member of a typed sample.
+/// The type of a member of a typed sample.
 pub trait Field: Default {
-    /// Appends the value.
+    /// Encodes the value.
     ///
     /// # Errors
     /// [`EncodeError`].
     fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), EncodeError>;
 
-    /// Replaces the value, reusing its memory.
+    /// Decodes the value into `self`, reusing its memory.
     ///
     /// # Errors
     /// [`DecodeError`].
     fn decode(&mut self, decoder: &mut Decoder<'_>) -> Result<(), DecodeError>;
 
-    /// The type of the member.
+    /// Returns the type of the member.
     fn member_type() -> MemberType;
 }
 
-/// The members of a structure.
+/// A structure with members.
 pub trait Fields: Default {
-    /// The type of the structure.
+    /// Returns the type of the structure.
     fn struct_type() -> &'static Arc<StructType>;
 
-    /// Appends all members.
+    /// Encodes all members.
     ///
     /// # Errors
     /// [`EncodeError`].
     fn encode_members(&self, encoder: &mut Encoder<'_>) -> Result<(), EncodeError>;
 
-    /// Replaces all members.
+    /// Decodes all members into `self`.
     ///
     /// # Errors
     /// [`DecodeError`].
     fn decode_members(&mut self, decoder: &mut Decoder<'_>) -> Result<(), DecodeError>;
 
-    /// Replaces the members of the key.
+    /// Decodes only the members of the key into `self`.
     ///
     /// # Errors
     /// [`DecodeError`].
@@ -128,7 +128,7 @@ impl<T: Fields> Field for Vec<T> {
         let length = decoder.take_sequence()?;
         self.truncate(length);
         for index in 0..length {
-            // Grows one element at a time, because the length is not trusted.
+            // Grow one element at a time, because the length is not trusted.
             if index == self.len() {
                 self.push(T::default());
             }
@@ -142,8 +142,8 @@ impl<T: Fields> Field for Vec<T> {
     }
 }
 
-/// Implements [`Fields`]: `fields!("module::Name" Type { key "keyMember"; member "memberInTheIdl", .. })`.
-/// `as Char` after a name means that its byte is a character.
+/// Implements [`Fields`]: `fields!("module::Name" Type { key "keyMember"; member "memberInTheIdl", .. })`. `as Char`
+/// after a name marks a byte that is a character.
 macro_rules! fields {
     ($name:literal $type:ident {
         $($key:ident $key_name:literal),* ;
@@ -153,7 +153,7 @@ macro_rules! fields {
             fn struct_type() -> &'static std::sync::Arc<$crate::types::StructType> {
                 static TYPE: std::sync::LazyLock<std::sync::Arc<$crate::types::StructType>> =
                     std::sync::LazyLock::new(|| {
-                        // Tells the compiler the types of the members.
+                        // Lets the compiler infer the types of the members.
                         fn of<F: $crate::field::Field>(
                             _: impl Fn(&$type) -> &F,
                         ) -> $crate::types::MemberType {

@@ -1,8 +1,8 @@
 //! Counters of received and lost samples, by publisher.
 //!
-//! Losses are found in two ways. Each writer numbers its samples, so a lost sample leaves a gap. And a
-//! publisher that ends writes [totals](crate::Total) by topic, which reveal samples lost after the last
-//! received one.
+//! Losses are found in two ways. Each writer numbers its samples, so a lost sample leaves a gap in its sequence. And
+//! when a publisher ends, it writes [totals](crate::Total) by topic, which reveal samples lost after the last received
+//! one.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -10,31 +10,31 @@ use std::time::{Duration, Instant};
 use crate::stations::Arrival;
 use crate::transport::{InstanceState, ParticipantId, SampleInfo};
 
-/// Maximum number of separate publishers. Further ones share one entry, whose losses are unknown.
+/// Maximum number of publishers that are told apart. Further ones share one entry, whose losses are unknown.
 const PUBLISHERS_MAX: usize = 64;
-/// Time that a publisher has to be discovered after its first sample, in case it is still creating its
-/// writers. After that it counts as gone.
+/// Time from a publisher's first sample until it must have been discovered; it may still be creating its writers. After
+/// that it counts as gone.
 const MAKING: Duration = Duration::from_secs(2);
-/// Maximum number of writers, and of last sequence numbers, that are tracked.
+/// Maximum number of writers that are tracked, and of last sequence numbers.
 const ROWS_MAX: usize = 1 << 17;
 
 /// State of a publisher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Standing {
-    /// Present: discovered, or its lease has not expired.
+    /// It was discovered, or its lease has not expired.
     #[default]
     Present,
-    /// Announced that its feed is done, after writing this many samples.
+    /// It announced that its feed is done, after writing this many samples.
     Done {
-        /// Samples.
+        /// Number of samples.
         written: u64,
     },
-    /// Announced that it was stopped, after writing this many samples.
+    /// It announced that it was stopped, after writing this many samples.
     Stopped {
-        /// Samples.
+        /// Number of samples.
         written: u64,
     },
-    /// Disappeared without announcing its end.
+    /// It disappeared without announcing its end.
     Gone,
 }
 
@@ -43,29 +43,27 @@ pub enum Standing {
 pub struct FromPublisher {
     /// Samples received by topic set, including repeated ones.
     pub samples: Vec<u64>,
-    /// Samples that it had written before this subscriber matched: the last values that a late subscriber
-    /// gets.
+    /// Samples that were written before this subscriber matched: the last values that a late subscriber gets.
     pub last_values: u64,
     /// Samples that were received again, or after a later one of the same writer and key.
     pub duplicates: u64,
-    /// Lowest and highest sequence number of the feed in its samples, not counting last values.
+    /// Lowest and highest sequence number of the feed in the received samples, without last values.
     pub seq_nums: Option<(u64, u64)>,
     /// State of the publisher.
     pub standing: Standing,
     /// Samples missing between received ones.
     pub holes: u64,
-    /// Samples lost: written after this subscriber matched, to topics that it reads, and not received. `None`
-    /// if unknown. A publisher that has not announced its end may have written more, even while its lease
-    /// lasts.
+    /// Lost samples: written after this subscriber matched, to topics that it reads, and not received. `None` if
+    /// unknown. A publisher that has not announced its end may have written more, even while its lease lasts.
     pub lost: Option<u64>,
-    /// True if it has sent the total of every topic.
+    /// True if the totals of all its topics were received.
     pub has_totals: bool,
     /// True if some of its writers are not tracked, or this entry stands for several publishers.
     is_partly_followed: bool,
 }
 
 impl FromPublisher {
-    /// All samples received.
+    /// Returns the number of samples received over all topic sets.
     #[must_use]
     pub fn received(&self) -> u64 {
         self.samples.iter().sum()
@@ -81,28 +79,28 @@ impl FromPublisher {
     }
 }
 
-/// Samples of one writer, which writes to one topic.
+/// State of one writer, which writes to one topic.
 #[derive(Clone, Copy, Debug)]
 struct WriterRow {
     publisher: usize,
-    /// Number of its last sample before it matched.
+    /// Sequence number of the last sample that it wrote before this subscriber matched.
     history_end: u64,
     /// Highest sequence number received.
     last: u64,
-    /// Samples received that were written after it matched, and ends of instances.
+    /// Number of received samples, and of ended instances, that it wrote after this subscriber matched.
     live: u64,
-    /// Samples received without a sequence number.
+    /// Number of samples received without a sequence number.
     unnumbered: u64,
 }
 
-/// Counts of one publisher's samples in one topic, or in all topics.
+/// Counts of one publisher's samples, of one topic or of all topics.
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
-    /// Highest sequence number received, summed over the writers: earlier samples, received ones and gaps.
+    /// Sum of the writers' highest received sequence numbers: samples from before the match, received ones and gaps.
     numbered: u64,
     unnumbered: u64,
     holes: u64,
-    /// True if a writer had written samples before it matched.
+    /// True if a writer had written samples before this subscriber matched.
     is_met_late: bool,
 }
 
@@ -116,43 +114,43 @@ impl Account {
     }
 }
 
-/// A publisher, with all data received from it.
+/// A publisher, and what was received from it.
 #[derive(Debug)]
 struct Publisher {
     id: Option<ParticipantId>,
     received: FromPublisher,
     /// Totals by topic and by the writer that sent them.
     totals: HashMap<(String, u64), Total>,
-    /// Number of samples by the writer that announced the end: several publishers of one participant end
-    /// separately.
+    /// Number of samples by the writer that announced the end. Several publishers of one participant announce their
+    /// ends separately.
     done: HashMap<u64, u64>,
-    /// Time of the first data from it.
+    /// Time at which its first sample, total or end was received.
     heard: Instant,
-    /// True if it has been seen among the participants.
+    /// True if it was found among the present participants.
     was_present: bool,
     /// True if its end is irrelevant to this subscriber and has been reported.
     is_told: bool,
 }
 
-/// Number of samples that a publisher wrote to a topic.
+/// Number of samples that a publisher wrote to one topic.
 #[derive(Clone, Copy, Debug)]
 struct Total {
-    /// The topic's index; `None` for a topic that is not read.
+    /// Index of the topic; `None` if this subscriber does not read it.
     topic: Option<usize>,
     samples: u64,
-    /// The total was written before this subscriber met its writer, and so were all samples it counts.
+    /// True if the total was written before this subscriber matched its writer, and with it all samples that it counts.
     is_old: bool,
 }
 
 impl Publisher {
-    /// True if the totals of all its topics have been received.
+    /// Returns true if the totals of all its topics were received.
     fn has_totals(&self) -> bool {
         let told =
             self.totals.values().fold(0, |sum: u64, total| sum.saturating_add(total.samples));
         !self.totals.is_empty() && Some(told) == self.received.written()
     }
 
-    /// True unless it is known to write to none of the topics that are read.
+    /// Returns false if it is known to write to none of the topics that this subscriber reads.
     fn concerns_us(&self) -> bool {
         let is_read = self.totals.values().any(|total| total.topic.is_some());
         !self.has_totals() || is_read || self.received.received() > 0
@@ -165,18 +163,19 @@ pub struct Ledger {
     publishers: Vec<Publisher>,
     /// State by topic and writer.
     writers: HashMap<(usize, u64), WriterRow>,
-    /// Last sequence number by topic, writer and key.
+    /// Last sequence number by topic, writer and hash of the key.
     last: HashMap<(usize, u64, u64), u64>,
     known: Known,
     sets: usize,
-    /// True if a conflating subscriber has lost samples and nothing brings their keys up to date.
+    /// True if a conflating subscriber has lost samples whose keys get no last value.
     has_stale_keys: bool,
 }
 
-/// What a subscriber knows about samples from before it matched.
+/// How much a subscriber knows about samples from before it matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
-    /// It receives the last values of every writer that wrote, and with them the number of samples written.
+    /// It receives the last values of every writer that has written, and with them the number of samples written
+    /// before.
     LastValues,
     /// It receives no last values, so it does not know whether a silent writer ever wrote.
     None,
@@ -186,15 +185,14 @@ pub enum Known {
         /// True if it receives last values.
         last_values: bool,
     },
-    /// It skips samples. Whether a missing sample was skipped or lost is unknown, so none counts as lost.
+    /// It skips samples. A missing sample may have been skipped or lost, so none counts as lost.
     Conflated,
-    /// Delivery is not reliable: samples before the first received one may be lost, or be from before the
-    /// match.
+    /// Delivery is not reliable: samples before the first received one may have been lost, or written before the match.
     BestEffort,
 }
 
 impl Ledger {
-    /// Creates an empty ledger of a subscriber with this many topic sets.
+    /// Creates an empty ledger for a subscriber with this many topic sets.
     #[must_use]
     pub fn new(known: Known, sets: usize) -> Self {
         let (writers, last) = (HashMap::new(), HashMap::new());
@@ -217,16 +215,15 @@ impl Ledger {
         }
     }
 
-    /// Records the end of an instance. A writer that ends an instance gives this a sequence number, as it
-    /// does for a sample.
+    /// Records the end of an instance, to which its writer gave a sequence number as to a sample.
     pub fn note_end_of_instance(&mut self, topic: usize, info: &SampleInfo) {
         if info.instance_state == InstanceState::Disposed && info.writer_seq_num != 0 {
             self.follow(topic, info, false);
         }
     }
 
-    /// Records the sequence number in its writer's row, unless it is a repetition (`is_again`); returns the
-    /// index of its publisher.
+    /// Records the sequence number in its writer's row; a repeated sample (`is_again`) is not counted as received.
+    /// Returns the index of its publisher.
     fn follow(&mut self, topic: usize, info: &SampleInfo, is_again: bool) -> usize {
         let key = (topic, info.writer);
         let number = info.writer_seq_num;
@@ -253,15 +250,16 @@ impl Ledger {
         publisher
     }
 
-    /// True if the last sample of the same writer and key has the same number, so that this one fills no gap.
+    /// Returns true if the last sample of the same writer and key has the same sequence number. This one then fills no
+    /// gap.
     fn is_same(&self, arrival: &Arrival<'_>) -> bool {
         let SampleInfo { writer, writer_seq_num, .. } = arrival.raw.info;
         let last = self.last.get(&(arrival.topic, writer, arrival.key));
         writer_seq_num != 0 && last == Some(&writer_seq_num)
     }
 
-    /// True if a sample was received again, or after a later one of its writer and key. The feed's own
-    /// sequence numbers are used only if the writer's are unknown: a feed may number several channels, and
+    /// Returns true if a sample was received again, or after a later one of its writer and key. The feed's own sequence
+    /// numbers are used only if those of the writer are unknown, because a feed may number several channels, and
     /// samples of one message share a number.
     fn is_repeated(&mut self, arrival: &Arrival<'_>) -> bool {
         let (number, is_numbered) = match arrival.raw.info.writer_seq_num {
@@ -281,9 +279,9 @@ impl Ledger {
         false
     }
 
-    /// Records how a publisher ended; `teller` is the writer that announced it. Publishers that share a
-    /// participant are done with the sum of their samples. If one entry stands for several publishers, it
-    /// stays done once one of them is done.
+    /// Records how a publisher ended; `teller` is the writer that announced it. If several publishers share a
+    /// participant, the entry has the sum of their samples. If one entry stands for several participants, it stays done
+    /// once one of them is done.
     pub fn end(&mut self, owner: Option<ParticipantId>, teller: u64, standing: Standing) {
         let index = self.index_of(owner);
         let Publisher { received, done, .. } = &mut self.publishers[index];
@@ -300,9 +298,9 @@ impl Ledger {
         }
     }
 
-    /// Records the number of samples that a publisher wrote to one of its topics. `topic` is the topic's
-    /// index, `None` if it is not read; `told` describes the sample with the total. A repeated total counts
-    /// once.
+    /// Records the number of samples that a publisher wrote to one of its topics. `topic` is the index of that topic,
+    /// or `None` if it is not read; `told` is the information about the sample that has the total. A repeated total
+    /// counts once.
     pub fn note_total(
         &mut self,
         (name, topic): (&str, Option<usize>),
@@ -313,19 +311,19 @@ impl Ledger {
         let totals = &mut self.publishers[index].totals;
         let row = (name.to_owned(), told.writer);
         let total = Total { topic, samples, is_old: told.is_history() };
-        // If a total is not stored, the publisher's losses are unknown.
+        // A total that is not stored makes the publisher's losses unknown.
         if totals.len() < ROWS_MAX || totals.contains_key(&row) {
             totals.insert(row, total);
         }
     }
 
-    /// Records that a conflating subscriber lost samples and that nothing brings their keys up to date.
+    /// Records that a conflating subscriber has lost samples whose keys get no last value.
     pub fn note_stale_keys(&mut self) {
         self.has_stale_keys = true;
     }
 
-    /// Records which publishers are present. Returns those that have disappeared without announcing their end
-    /// since the last call. A publisher with samples that was not discovered yet has two seconds.
+    /// Records which publishers are present. Returns those that have disappeared since the last call without announcing
+    /// their end. A publisher that has sent samples and was not discovered yet counts as gone only after two seconds.
     pub fn note_present(&mut self, present: &[ParticipantId]) -> Vec<ParticipantId> {
         for id in present {
             self.index_of(Some(*id));
@@ -347,8 +345,8 @@ impl Ledger {
         gone
     }
 
-    /// Returns publishers that are done and wrote to none of the topics that are read, with the topics to
-    /// which they wrote; each publisher once.
+    /// Returns publishers that are done and wrote to none of the topics that are read, with the topics that they wrote
+    /// to. Returns each publisher once.
     pub fn take_others(&mut self) -> Vec<(Option<ParticipantId>, Vec<String>)> {
         let is_other = |publisher: &&mut Publisher| {
             let is_done = matches!(publisher.received.standing, Standing::Done { .. });
@@ -364,7 +362,7 @@ impl Ledger {
         self.publishers.iter_mut().filter(is_other).map(take).collect()
     }
 
-    /// Counters by publisher, in the order of their first data.
+    /// Returns the counters by publisher, in the order in which the publishers were first heard.
     #[must_use]
     pub fn publishers(&self) -> Vec<FromPublisher> {
         let mut accounts: HashMap<(usize, usize), Account> = HashMap::new();
@@ -410,7 +408,7 @@ impl Ledger {
         let mut totals: HashMap<usize, u64> = HashMap::new();
         for Total { topic, samples, is_old } in publisher.totals.values() {
             let Some(topic) = topic else { continue };
-            // Nothing came of what was written before we met, and none of it is lost.
+            // If all samples of the total were written before the match and none was received, none of them is lost.
             let is_before = *is_old && !accounts.contains_key(&(index, *topic));
             *totals.entry(*topic).or_default() += if is_before { 0 } else { *samples };
         }
@@ -424,10 +422,10 @@ impl Ledger {
         totals.iter().map(lost).sum()
     }
 
-    /// Samples lost of a topic to which a publisher wrote `total` samples.
+    /// Returns the number of lost samples of a topic to which a publisher wrote `total` samples; `None` if unknown.
     fn lost_of_topic(&self, account: Option<&Account>, total: u64) -> Option<u64> {
         let Some(account) = account else {
-            // A silent writer may have written all of them before it matched.
+            // A writer that was never heard may have written all of them before it matched.
             let is_certain = total == 0 || self.gets_last_values();
             return is_certain.then_some(total);
         };
@@ -439,19 +437,19 @@ impl Ledger {
         (!is_head_unknown).then_some(account.holes + tail)
     }
 
-    /// Samples lost of a publisher that sent only the total of all its topics.
+    /// Returns the number of lost samples of a publisher that sent only the total of all its topics; `None` if unknown.
     fn lost_of_all(&self, account: &Account, written: u64) -> Option<u64> {
         if account.unnumbered > 0 {
             return (account.unnumbered >= written).then_some(0);
         }
         let tail = written.saturating_sub(account.numbered);
         let is_certain = match self.known {
-            // The rest may belong to topics that are not read.
+            // The remaining samples may belong to topics that are not read.
             Known::SomeTopics { .. } => false,
             Known::LastValues => true,
-            // The missing ones may belong to writers that were silent after they matched.
+            // The missing samples may be from before the match, of writers that have written nothing since.
             Known::None => tail == 0,
-            // The same applies here, and earlier samples may be lost too.
+            // As above; besides, samples before the first received one may be lost.
             Known::BestEffort | Known::Conflated => tail == 0 && !account.is_met_late,
         };
         is_certain.then_some(account.holes + tail)
@@ -461,14 +459,14 @@ impl Ledger {
         matches!(self.known, Known::LastValues | Known::SomeTopics { last_values: true })
     }
 
-    /// True if samples are skipped on purpose.
+    /// Returns true if the subscriber skips samples on purpose.
     #[must_use]
     pub fn skips(&self) -> bool {
         self.known == Known::Conflated
     }
 
-    /// True if losses after the last sample of a topic cannot be detected: only some topics are read, and a
-    /// publisher sent only the total of all topics.
+    /// Returns true if losses after the last sample of a topic cannot be detected: the subscriber reads only some
+    /// topics, and a publisher sent only the total of all topics.
     #[must_use]
     pub fn has_unknown_tails(&self) -> bool {
         let has_ended = |publisher: &&Publisher| publisher.received.written().is_some();
@@ -477,23 +475,23 @@ impl Ledger {
             && ended.any(|publisher| !publisher.has_totals())
     }
 
-    /// True if some publisher's feed is done, and all samples of the publishers that have ended were
+    /// Returns true if the feed of some publisher is done, and all samples of the publishers that have ended were
     /// received.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         if self.known == Known::Conflated || self.has_unknown_tails() || !self.has_end() {
-            // Samples of ended publishers may still wait to be taken.
+            // If the subscriber conflates, samples of ended publishers may still wait for the next turn.
             return false;
         }
         let is_accounted = |received: &FromPublisher| match received.written() {
-            // Totals may still be in transit.
+            // Totals may still be on their way.
             Some(written) => received.lost == Some(0) && (received.has_totals || written > 0),
             None => true,
         };
         self.publishers().iter().all(is_accounted)
     }
 
-    /// True if a publisher of topics that are read announced that its feed is done.
+    /// Returns true if a publisher of topics that are read announced that its feed is done.
     pub fn has_end(&self) -> bool {
         let is_done = |publisher: &Publisher| {
             matches!(publisher.received.standing, Standing::Done { .. }) && publisher.concerns_us()
@@ -501,7 +499,7 @@ impl Ledger {
         self.publishers.iter().any(is_done)
     }
 
-    /// Returns the publisher's index; all publishers of this process share one.
+    /// Returns the index of a publisher, which is added if it is new; all publishers of this process share one entry.
     fn index_of(&mut self, owner: Option<ParticipantId>) -> usize {
         let known = self.publishers.iter().position(|publisher| publisher.id == owner);
         known.unwrap_or_else(|| {
@@ -563,7 +561,7 @@ mod tests {
         Some(ParticipantId([number; 16]))
     }
 
-    /// What is known of a total that a writer told after we met.
+    /// Returns the information about a total that a writer wrote after the match.
     fn told(publisher_number: u8, writer: u64) -> SampleInfo {
         SampleInfo {
             has_data: true,
@@ -578,8 +576,8 @@ mod tests {
         Ledger::new(Known::LastValues, 1)
     }
 
-    /// A ledger that has received samples with these numbers from one writer, which matched after
-    /// `history_end`.
+    /// Returns a ledger that has received samples with these numbers from one writer; the samples up to `history_end`
+    /// were written before the match.
     fn heard(known: Known, history_end: u64, numbers: &[u64]) -> Ledger {
         let mut ledger = Ledger::new(known, 1);
         for &number in numbers {

@@ -1,9 +1,9 @@
 //! Distribution of market-data samples from one process to many.
 //!
-//! The crate contains no transport. It defines the [samples](Sample) and their [encoding](cdr), [fills](fill)
-//! them from decoded FAST messages, generates [types from templates](templates), and has a [`Publisher`], a
-//! [`Subscriber`] and the traits that a [transport] implements. The crate `tickwire-dds` carries samples over
-//! DDS.
+//! The crate contains no transport. It defines the [samples](Sample) and their [encoding](cdr), [fills](fill) samples
+//! from decoded FAST messages, and generates [types from templates](templates). It has a [`Publisher`], a
+//! [`Subscriber`] and the traits that a [transport] implements. The crate `tickwire-dds` carries samples over DDS,
+//! `tickwire-shm-transport` over shared memory.
 //!
 //! # Examples
 //!

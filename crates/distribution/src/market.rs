@@ -1,4 +1,5 @@
-//! The feed handler's books and events as [`BookTop`], [`Book`], [`Trade`], [`Status`] and [`Definition`] samples.
+//! Publishes the feed handler's books and events as [`BookTop`], [`Book`], [`Trade`], [`Status`] and [`Definition`]
+//! samples.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -13,7 +14,7 @@ use crate::delivery::TopicSet;
 use crate::publisher::Outlet;
 use crate::{Book, BookLevel, BookTop, Decimal, Definition, Status, Trade};
 
-/// The topic sets of the samples of any feed, in the order of [`MarketSamples`].
+/// Returns the topic sets of the samples of any feed, in the order in which [`MarketSamples`] uses them.
 #[must_use]
 pub fn market_sets() -> Vec<TopicSet> {
     let mut sets = best_price_sets();
@@ -21,7 +22,7 @@ pub fn market_sets() -> Vec<TopicSet> {
     sets
 }
 
-/// The first of these sets: those of a feed that tells best prices, trades and status alone, such as OPRA.
+/// Returns the first of these sets, for a feed that sends only best prices, trades and status, such as OPRA.
 #[must_use]
 pub fn best_price_sets() -> Vec<TopicSet> {
     vec![TopicSet::of::<BookTop>(), TopicSet::of::<Trade>(), TopicSet::of::<Status>()]
@@ -33,28 +34,27 @@ const STATUS: usize = 2;
 const BOOK: usize = 3;
 const DEFINITION: usize = 4;
 
-/// The message from which books and events originate.
+/// Origin of a change: the packet of the message that caused it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// Sequence number of its packet; `None` if packets have none.
+    /// Sequence number of the packet; `None` if packets have none.
     pub seq_num: Option<u64>,
     /// Sending time of the exchange, in the digits of the feed; `None` if the feed does not send it.
     pub sending_time: Option<u64>,
-    /// Receive time, in nanoseconds since 1970.
+    /// Receive time in nanoseconds since 1970.
     pub received_ns: u64,
 }
 
-/// Fills the samples of one channel and writes them. Samples are reused, so that filling does not allocate
-/// once warm.
+/// Fills the samples of one channel and writes them. Samples are reused, so once warm, filling does not allocate.
 pub struct MarketSamples {
-    /// Maximum number of levels per side that are published.
+    /// Maximum number of published levels per side.
     levels_max: usize,
     top: BookTop,
     book: Book,
     trade: Trade,
     status: Status,
     definition: Definition,
-    /// The best prices and the state that were published last.
+    /// The best prices and book states published last.
     tops: HashMap<(Instrument, BookKind), BookTop>,
 }
 
@@ -69,7 +69,7 @@ macro_rules! set_head {
 }
 
 impl MarketSamples {
-    /// Creates samples of a channel of a source, with at most `levels_max` levels per side.
+    /// Creates the samples of one channel of a source, with at most `levels_max` levels per side.
     #[must_use]
     pub fn new(source: &str, channel: &str, levels_max: Option<u32>) -> Self {
         let (source, channel) = (source.to_owned(), channel.to_owned());
@@ -85,8 +85,8 @@ impl MarketSamples {
         }
     }
 
-    /// Publishes a book that changed, or became fresh or stale: all its levels, and also the best prices if
-    /// they or the state changed.
+    /// Publishes a book that has changed, or that has become fresh or stale: all its levels and, if they or the state
+    /// changed, the best prices.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -121,11 +121,11 @@ impl MarketSamples {
         publisher.publish(BOOK, book)
     }
 
-    /// Publishes the best bid and offer of an instrument, called `name`, if they or the reason why they are stale changed;
+    /// Publishes the best bid and offer of the instrument `name` if they or the reason why they are stale have changed;
     /// `stale_reason` is empty while they are fresh.
     ///
     /// # Errors
-    /// What the transport refuses.
+    /// Errors of the transport.
     pub fn publish_top<O: Outlet>(
         &mut self,
         publisher: &mut O,
@@ -155,7 +155,7 @@ impl MarketSamples {
         Ok(())
     }
 
-    /// Publishes a trade, a status or a definition, and ignores other events.
+    /// Publishes a trade, a status or a definition; ignores other events.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -184,7 +184,7 @@ impl MarketSamples {
             }
             MarketEvent::Definition(instrument, told) => {
                 let definition = &mut self.definition;
-                // Everything known so far, not only the new properties.
+                // Publish all known properties, not only the new ones.
                 let known = instruments.definition(*instrument).unwrap_or(told);
                 set_head!(definition, instruments.name(*instrument), origin);
                 set(known.symbol.as_deref().unwrap_or_default(), &mut definition.symbol);
@@ -197,7 +197,7 @@ impl MarketSamples {
     }
 }
 
-/// True if best prices and state equal those published last.
+/// Returns true if best prices and state equal those published last.
 fn is_same(last: &BookTop, top: &BookTop) -> bool {
     last.stale_reason == top.stale_reason
         && (last.has_bid, last.has_offer) == (top.has_bid, top.has_offer)
@@ -205,7 +205,7 @@ fn is_same(last: &BookTop, top: &BookTop) -> bool {
         && is_same_level(&last.offer, &top.offer)
 }
 
-/// True if levels are equal by value: 1333 x 10^1 is 13330.
+/// Returns true if levels are equal by value: 1333 x 10^1 equals 13330.
 fn is_same_level(last: &BookLevel, level: &BookLevel) -> bool {
     amount(last.price) == amount(level.price)
         && amount(last.size) == amount(level.size)
@@ -242,7 +242,7 @@ fn fill_trade(trade: &mut Trade, told: &FeedTrade<'_>) {
     set(&String::from_utf8_lossy(told.conditions), &mut trade.conditions);
 }
 
-/// Replaces a string, reusing its memory; NUL characters, which end strings on the wire, are left out.
+/// Replaces a string, reusing its memory. Leaves out NUL characters, because NUL ends a string on the wire.
 fn set(value: &str, text: &mut String) {
     text.clear();
     text.extend(value.split('\0'));

@@ -1,4 +1,4 @@
-//! The writers of a publisher, and the handling of slow subscribers.
+//! The writers of a publisher, and what happens when subscribers are slow.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use crate::delivery::{Delivery, END_TOPICS, TopicSet};
 use crate::transport::{Participant, RawWriter, TransportError};
 use crate::{Done, Sample, Total, Writer};
 
-/// Longest sleep of a loop that waits for subscribers.
+/// Longest single sleep while waiting for subscribers.
 const TICK: Duration = Duration::from_millis(20);
 
 /// Counters of a publisher's samples.
@@ -17,25 +17,25 @@ pub struct PublisherCounters {
     pub written: Vec<u64>,
     /// Samples dropped because the buffer stayed full for the allowed time.
     pub dropped: u64,
-    /// Samples of a security that has no topic.
+    /// Samples not written because their security has no topic.
     pub unlisted: u64,
     /// Writes that had to wait for room.
     pub stalls: u64,
-    /// Total time of these waits, in nanoseconds.
+    /// Total time of these waits in nanoseconds.
     pub stalled_ns: u64,
 }
 
 impl PublisherCounters {
-    /// All samples written.
+    /// Returns the number of samples written to all topic sets.
     #[must_use]
     pub fn written(&self) -> u64 {
         self.written.iter().sum()
     }
 }
 
-/// Destination of samples: a [`Publisher`], or several of them on different transports.
+/// Destination of samples: a [`Publisher`], or publishers on several transports.
 pub trait Outlet {
-    /// Error of the transports.
+    /// Error of the destination's transports.
     type Error;
 
     /// Writes a sample to the set with this index, which must have its type.
@@ -44,8 +44,7 @@ pub trait Outlet {
     /// Errors of the transport. A full buffer is not an error; it is counted.
     fn publish<S: Sample>(&mut self, set: usize, sample: &S) -> Result<(), Self::Error>;
 
-    /// Writes the bytes of a sample to the set with this index. They must have the type and encoding of the
-    /// set.
+    /// Writes an encoded sample to the set with this index. It must have the type and the encoding of the set.
     ///
     /// # Errors
     /// Those of [`publish`](Self::publish).
@@ -66,11 +65,11 @@ impl<P: Participant> Outlet for Publisher<P> {
     }
 }
 
-/// How long to wait for room.
+/// How long a write waits for room.
 struct Patience {
     is_over: Box<dyn Fn() -> bool + Send>,
     max: Duration,
-    /// The last sample waited in vain: until a write succeeds, each sample is tried only once.
+    /// True if the last sample found no room in time: until a write succeeds, each sample is tried only once.
     is_exhausted: bool,
 }
 
@@ -84,7 +83,7 @@ struct TopicWriter<W> {
 /// Writers of the topics of one set.
 enum Writers<W> {
     One(TopicWriter<W>),
-    /// Ascending by security.
+    /// A writer per security, ascending by security.
     BySecurity(Vec<(u32, TopicWriter<W>)>),
 }
 
@@ -110,7 +109,7 @@ impl<W> Writers<W> {
     }
 }
 
-/// Writes samples to the topics of some sets, and announces the end of its feed.
+/// Writes samples to the topics of its sets, and announces the end of its feed.
 ///
 /// # Examples
 /// A publisher over any transport:
@@ -132,7 +131,7 @@ impl<W> Writers<W> {
 /// ```
 pub struct Publisher<P: Participant> {
     sets: Vec<Writers<P::RawWriter>>,
-    /// The writers of topic Done and of topic Stopped.
+    /// The writers of the topics Done and Stopped.
     ends: [Writer<Done, P::RawWriter>; 2],
     totals: Writer<Total, P::RawWriter>,
     patience: Patience,
@@ -141,7 +140,7 @@ pub struct Publisher<P: Participant> {
 }
 
 impl<P: Participant> Publisher<P> {
-    /// Creates writers of the topics of `sets`. A write to a full buffer is retried for `wait_max`, unless
+    /// Creates writers of the topics of `sets`. A write to a full buffer is retried for up to `wait_max`, or until
     /// `is_over` returns true.
     ///
     /// # Errors
@@ -185,13 +184,13 @@ impl<P: Participant> Publisher<P> {
         Ok(Writers::BySecurity(by_security))
     }
 
-    /// Counters of the samples so far.
+    /// Returns the counters of the samples so far.
     pub fn counters(&self) -> &PublisherCounters {
         &self.counters
     }
 
-    /// Returns the number of readers that match now, by topic set; for a set with several topics, the largest
-    /// number of a topic.
+    /// Returns the number of readers that match now, by topic set; for a set with several topics, the largest number
+    /// among them.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -203,7 +202,7 @@ impl<P: Participant> Publisher<P> {
         self.sets.iter().map(most).collect()
     }
 
-    /// Returns whether a reliable reader has not acknowledged all samples yet, by topic set.
+    /// Returns for each topic set whether a reliable reader has samples still to acknowledge.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -216,8 +215,7 @@ impl<P: Participant> Publisher<P> {
         self.sets.iter().map(has_backlog).collect()
     }
 
-    /// Waits until every topic has `count` subscribers; false if `timeout` passed or the publisher must end
-    /// first.
+    /// Waits until every topic has `count` subscribers; false if `timeout` passed or the publisher had to end first.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -225,8 +223,8 @@ impl<P: Participant> Publisher<P> {
         self.wait_until(timeout, || self.is_matched(count))
     }
 
-    /// Like [`wait_matched`](Self::wait_matched), for subscribers that read only some of the topics: waits
-    /// for this many readers of the topic Done, which a [`Subscriber`](crate::Subscriber) creates last.
+    /// Like [`wait_matched`](Self::wait_matched), for subscribers that read only some of the topics: waits for `count`
+    /// readers of the topic Done, which a [`Subscriber`](crate::Subscriber) creates last.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -234,7 +232,7 @@ impl<P: Participant> Publisher<P> {
         self.wait_until(timeout, || self.has_subscribers(count))
     }
 
-    /// True if there are `count` subscribers, as [`wait_subscribers`](Self::wait_subscribers) counts them.
+    /// Returns true if there are `count` subscribers, as [`wait_subscribers`](Self::wait_subscribers) counts them.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -257,7 +255,7 @@ impl<P: Participant> Publisher<P> {
         Ok(true)
     }
 
-    /// True if every topic has `count` subscribers.
+    /// Returns true if every topic has `count` subscribers.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -284,8 +282,7 @@ impl<P: Participant> Publisher<P> {
         self.write(set, sample.security())
     }
 
-    /// Writes the bytes of a sample to the set with this index. They must have the type and encoding of the
-    /// set.
+    /// Writes an encoded sample to the set with this index. It must have the type and the encoding of the set.
     ///
     /// # Errors
     /// Errors of the transport. A full buffer is not an error; it is counted.
@@ -322,9 +319,9 @@ impl<P: Participant> Publisher<P> {
         Ok(())
     }
 
-    /// Waits until the subscribers have everything, then sends them the totals and announces that the feed is
-    /// done (`is_whole`) or that the publisher was stopped. False if they did not acknowledge everything
-    /// within `timeout`.
+    /// Waits until the subscribers have acknowledged all samples, then sends the totals and announces that the feed is
+    /// done (`is_whole`) or that the publisher was stopped. False if they did not acknowledge everything within
+    /// `timeout`.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -337,7 +334,7 @@ impl<P: Participant> Publisher<P> {
         for TopicWriter { topic, written, .. } in self.sets.iter().flat_map(Writers::all) {
             self.totals.write(&Total { topic: topic.clone(), samples: *written })?;
         }
-        // Subscribers must have the totals when they learn of the end.
+        // Subscribers must have the totals when the end reaches them.
         is_in_time(self.totals.wait_acknowledged(left().max(TICK)))?;
         let end = &mut self.ends[usize::from(!is_whole)];
         end.write(&Done { samples: self.counters.written() })?;
@@ -345,7 +342,7 @@ impl<P: Participant> Publisher<P> {
     }
 }
 
-/// True if a call succeeded before its time limit.
+/// Returns true for success, false if the time limit passed first; passes other errors on.
 pub(crate) fn is_in_time<E: TransportError>(result: Result<(), E>) -> Result<bool, E> {
     match result {
         Ok(()) => Ok(true),
@@ -354,7 +351,7 @@ pub(crate) fn is_in_time<E: TransportError>(result: Result<(), E>) -> Result<boo
     }
 }
 
-/// Retries until there is room; false if there was none in time.
+/// Writes until there is room; false if there was none in time.
 #[cold]
 fn write_again<W: RawWriter>(
     writer: &mut W,

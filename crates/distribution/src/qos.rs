@@ -2,45 +2,45 @@
 
 use std::time::Duration;
 
-/// Whether lost samples are retransmitted.
+/// Delivery guarantee: whether lost samples are retransmitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reliability {
     /// A lost sample stays lost.
     BestEffort,
     /// A lost sample is retransmitted as long as the history holds it.
     Reliable {
-        /// The longest time a write may wait for room in a full history.
+        /// Longest time that a write may wait for room in a full history.
         max_blocking: Duration,
     },
 }
 
-/// Number of samples of one instance that are held.
+/// Number of held samples per instance.
 ///
 /// A type without key has one instance per topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum History {
-    /// All that were not yet acknowledged (writer) or taken (reader). A dead reader blocks a reliable writer
-    /// until its lease expires, so combine this with a short `max_blocking`.
+    /// All samples that were not acknowledged yet (writer) or not taken yet (reader). A dead reader blocks a reliable
+    /// writer until its lease expires, so combine this with a short `max_blocking`.
     KeepAll,
-    /// The last samples; older ones are dropped and a writer never blocks.
+    /// The last samples. Older ones are dropped, and a writer never blocks.
     KeepLast(u32),
 }
 
-/// Whether a late reader receives earlier samples.
+/// Whether a late reader gets samples that were written before it matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// A late reader receives the last samples of every instance from the writers that still exist.
+    /// A late reader gets the last samples of every instance from the writers that still exist.
     TransientLocal {
         /// Number of samples per instance, independent of the history for matched readers.
         depth: u32,
     },
-    /// A reader receives only samples written while it is matched.
+    /// A reader gets only samples that are written while it is matched.
     Volatile,
 }
 
 /// Quality of service of a writer or reader.
 ///
-/// Writer and reader match only if the writer offers at least the reader's QoS and they share a partition.
+/// They match only if the writer offers at least the QoS that the reader requests and they have a partition in common.
 ///
 /// # Examples
 /// ```
@@ -53,24 +53,24 @@ pub enum Durability {
 pub struct Qos {
     /// Whether lost samples are retransmitted.
     pub reliability: Reliability,
-    /// Number of samples of one instance that are held.
+    /// Number of held samples per instance.
     pub history: History,
     /// Whether late readers receive earlier samples.
     pub durability: Durability,
-    /// Maximum number of samples that a writer or reader holds over all instances; `None` sets no limit.
+    /// Maximum number of samples that a writer or reader holds over all instances; `None` for no limit.
     pub samples_max: Option<u32>,
-    /// True if a writer collects samples in one datagram until it is full or [`flush`](crate::Writer::flush)
-    /// is called: higher throughput, higher latency. Readers ignore it.
+    /// True if a writer collects samples in one datagram until it is full or [`flush`](crate::Writer::flush) is called,
+    /// which gives higher throughput and higher latency. Readers ignore it.
     pub batching: bool,
-    /// Names of the partitions; none means the default partition. Readers may use `*` and `?`.
+    /// Names of the partitions; empty for the default partition. Names of readers may have the wildcards `*` and `?`.
     pub partitions: Vec<String>,
 }
 
 impl Qos {
-    /// Default of the time that a reliable write may wait for room.
+    /// Default time that a reliable write may wait for room.
     pub const MAX_BLOCKING: Duration = Duration::from_millis(100);
 
-    /// Reliable, volatile, the last sample of each instance.
+    /// Returns a reliable, volatile QoS that holds the last sample of each instance.
     #[must_use]
     pub fn reliable() -> Self {
         Self {
@@ -79,7 +79,7 @@ impl Qos {
         }
     }
 
-    /// Best effort, volatile, the last sample of each instance.
+    /// Returns a best-effort, volatile QoS that holds the last sample of each instance.
     #[must_use]
     pub fn best_effort() -> Self {
         Self {
@@ -128,7 +128,7 @@ impl Qos {
         self
     }
 
-    /// Sets the longest time a reliable write may wait; a best-effort QoS stays as it is.
+    /// Sets the longest time that a reliable write may wait for room; a best-effort QoS stays unchanged.
     #[must_use]
     pub fn max_blocking(mut self, time: Duration) -> Self {
         if let Reliability::Reliable { max_blocking } = &mut self.reliability {

@@ -1,4 +1,4 @@
-//! The readers of all topics of a subscriber, which waits for all of them together.
+//! The readers of all topics of a subscriber. It waits for all of them together.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
@@ -13,36 +13,36 @@ use crate::transport::{
 };
 use crate::types::StructType;
 
-/// Longest sleep of a loop that waits for something besides samples.
+/// Longest single sleep while waiting for anything but samples.
 const TICK: Duration = Duration::from_millis(20);
-/// Maximum number of samples taken from one reader before the next one.
+/// Maximum number of samples taken from one reader before the next reader's turn.
 const DRAINED_MAX: usize = 256;
-/// The time of an echo that must not be timed.
+/// Time of writing of an echo that must not be used for measuring.
 const NO_TIME: i64 = 0;
-/// Members that hold the sequence number of the message or packet from which samples come.
+/// Names of the members that hold the sequence number of the message or packet from which a sample comes.
 const SEQ_NUMS: [&str; 4] = ["SequenceNumber", "msgSeqNum", "MsgSeqNum", "seq_num"];
 
 /// A received sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a> {
-    /// Index of its topic set.
+    /// Index of the sample's topic set.
     pub set: usize,
-    /// Index of its topic among those of all sets, in their order.
+    /// Index of the sample's topic among the topics of all sets, in their order.
     pub topic: usize,
-    /// Its type.
+    /// Type of the sample.
     pub of: &'a StructType,
-    /// Its bytes, and what the transport knows about it.
+    /// Bytes of the sample, and information from the transport.
     pub raw: RawSample<'a>,
-    /// Sequence number of its message; `None` for a type without one.
+    /// Sequence number of the message from which the sample comes; `None` for a type without one.
     pub seq_num: Option<u64>,
-    /// A number for its key: equal keys have equal numbers; 0 for a type without key.
+    /// Hash of the key: equal keys have equal numbers; 0 for a type without key.
     pub key: u64,
-    /// Time at which it was taken, by this machine's clock, in nanoseconds since the Unix epoch.
+    /// Time at which the sample was taken, by this machine's clock, in nanoseconds since the Unix epoch.
     pub taken_ns: u64,
 }
 
 impl Arrival<'_> {
-    /// Time from writing to taking, in nanoseconds; `None` for a sample that was written before writer and
+    /// Returns the time from writing to taking in nanoseconds. `None` for a sample that was written before writer and
     /// reader matched, and for its echo.
     #[must_use]
     pub fn age_ns(&self) -> Option<u64> {
@@ -51,13 +51,13 @@ impl Arrival<'_> {
         (!self.raw.info.is_history()).then(|| self.taken_ns.saturating_sub(written_ns))
     }
 
-    /// The publishing participant; `None` if it is this process.
+    /// Returns the participant of the publisher; `None` if it is this process.
     #[must_use]
     pub fn publisher(&self) -> Option<ParticipantId> {
         self.raw.info.participant
     }
 
-    /// Copies the sample.
+    /// Decodes the sample into `received`.
     ///
     /// # Errors
     /// The sample is not of type `S`.
@@ -66,7 +66,7 @@ impl Arrival<'_> {
     }
 }
 
-/// A reader of one topic, and the writer of its echo if there is one.
+/// A reader of one topic, and the writer of its echoes if samples are echoed.
 struct Station<P: Participant> {
     set: usize,
     of: Arc<StructType>,
@@ -75,7 +75,7 @@ struct Station<P: Participant> {
     seq_num: Option<usize>,
     reader: P::RawReader,
     echo: Option<P::RawWriter>,
-    /// The echo in the encoding of its topic, for samples received in another encoding.
+    /// The echo, converted to the topic's encoding if the sample was received in another one.
     echo_bytes: Vec<u8>,
     unreadable: u64,
     echoes_refused: u64,
@@ -84,16 +84,16 @@ struct Station<P: Participant> {
 /// A sample or event from a reader.
 pub(crate) enum Taken<'a> {
     Sample(&'a Arrival<'a>),
-    /// An instance was disposed of, or has no writers any more.
+    /// An instance was disposed of, or has no writers left.
     EndOfInstance {
-        /// Index of its topic.
+        /// Index of the instance's topic.
         topic: usize,
         info: SampleInfo,
     },
 }
 
 impl<P: Participant> Station<P> {
-    /// Passes received samples to `take`; `topic` is the index of this station.
+    /// Passes the samples of one reader to `take`; `topic` is the index of this station.
     fn drain(&mut self, topic: usize, take: &mut dyn FnMut(Taken<'_>)) -> Result<usize, P::Error> {
         let Self { set, of, seq_num, reader, echo, echo_bytes, unreadable, echoes_refused, .. } =
             self;
@@ -110,7 +110,7 @@ impl<P: Participant> Station<P> {
                 continue;
             };
             if let Some(echo) = echo {
-                // A last value may be old, so its echo must not be timed.
+                // A last value may be old, so its echo must not be used for measuring.
                 let is_old = raw.info.is_history();
                 let written_ns = if is_old { NO_TIME } else { raw.info.source_timestamp_ns };
                 let is_own = raw.encoding == of.encoding;
@@ -138,7 +138,7 @@ impl<P: Participant> Station<P> {
     }
 }
 
-/// Sequence number and key of a sample whose bytes have been validated.
+/// Validates the bytes of a sample; returns its sequence number and the hash of its key.
 fn identity(
     of: &StructType,
     seq_num: Option<usize>,
@@ -165,10 +165,10 @@ fn unix_ns() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The samples or echoes to read.
+/// What the readers read: samples or echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The echoes of samples that this process publishes.
+    /// The echoes of the samples that this process publishes.
     Echoes,
     /// The samples of publishers.
     Samples {
@@ -179,7 +179,7 @@ pub enum Role {
     },
 }
 
-/// Readers of the topics of some sets.
+/// The readers of the topics of some sets.
 pub struct Stations<P: Participant> {
     stations: Vec<Station<P>>,
     wait_set: P::WaitSet,
@@ -241,8 +241,8 @@ impl<P: Participant> Stations<P> {
         Ok(())
     }
 
-    /// Waits at most `timeout` for samples and passes received ones to `take`. Returns their number. One call
-    /// takes a limited number, so that the caller's loop can do other work.
+    /// Waits at most `timeout` for samples and passes them to `take`. Returns their number. One call takes a limited
+    /// number of samples, so that the caller's loop can do other work.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -258,7 +258,7 @@ impl<P: Participant> Stations<P> {
         })
     }
 
-    /// Like [`receive`](Self::receive), with the ends of instances; without a timeout it does not wait.
+    /// Like [`receive`](Self::receive), but also passes the ends of instances. Without a timeout it does not wait.
     pub(crate) fn receive_all(
         &mut self,
         timeout: Option<Duration>,
@@ -276,17 +276,17 @@ impl<P: Participant> Stations<P> {
         Ok(count)
     }
 
-    /// The type of the topic with this index.
+    /// Returns the type of the topic with this index.
     pub(crate) fn of(&self, topic: usize) -> &StructType {
         &self.stations[topic].of
     }
 
-    /// The index of a topic; `None` if it is not read.
+    /// Returns the index of a topic; `None` if it is not read.
     pub(crate) fn topic(&self, name: &str) -> Option<usize> {
         self.stations.iter().position(|station| station.topic == name)
     }
 
-    /// Waits until every topic has a writer and every echo a reader; false if `timeout` passed or `is_over`
+    /// Waits until every topic has a writer and every echo has a reader; false if `timeout` passed or `is_over`
     /// returned true first.
     ///
     /// # Errors
@@ -308,8 +308,8 @@ impl<P: Participant> Stations<P> {
         Ok(true)
     }
 
-    /// Returns the number of writers that match now, by topic set; for a set with several topics, the largest
-    /// number of a topic.
+    /// Returns the number of writers that match now, by topic set; for a set with several topics, the largest number
+    /// among them.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -323,7 +323,7 @@ impl<P: Participant> Stations<P> {
         Ok(matched)
     }
 
-    /// Samples lost in transit, as far as the transport knows.
+    /// Returns the number of samples lost in transit, as far as the transport knows.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -331,18 +331,19 @@ impl<P: Participant> Stations<P> {
         self.stations.iter().map(|station| station.reader.lost()).sum()
     }
 
-    /// Returns the reasons, as text for people, why writers are not read; only those since the last call.
+    /// Returns readable reasons why writers are not read; only those that are new since the last call.
     pub fn take_refusals(&mut self) -> Vec<String> {
         let readers = self.stations.iter_mut().map(|station| &mut station.reader);
         readers.flat_map(RawReader::take_refusals).collect()
     }
 
-    /// Samples dropped because their bytes do not match the type, for example a string that is not UTF-8.
+    /// Returns the number of samples dropped because their bytes do not match the type, for example because a string is
+    /// not UTF-8.
     pub fn unreadable(&self) -> u64 {
         self.stations.iter().map(|station| station.unreadable).sum()
     }
 
-    /// Echoes dropped because the publisher did not take them.
+    /// Returns the number of echoes dropped because the publisher did not take them in time.
     pub fn echoes_refused(&self) -> u64 {
         self.stations.iter().map(|station| station.echoes_refused).sum()
     }

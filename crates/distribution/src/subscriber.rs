@@ -1,4 +1,4 @@
-//! A subscriber: receives samples of all its topics, tracks how their publishers end, and counts losses.
+//! A subscriber: receives the samples of all its topics, tracks how publishers end, and counts losses.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -11,25 +11,25 @@ use crate::stations::{Arrival, Role, Stations, Taken};
 use crate::transport::{Participant, ParticipantId, RawSample, Received, SampleInfo};
 use crate::{Done, Reader, Sample, Total};
 
-/// Interval at which the present publishers are checked.
+/// Interval at which the subscriber checks which publishers are present.
 const WATCH_EVERY: Duration = Duration::from_millis(100);
-/// Time to wait for further samples after a publisher announced its end.
+/// Time to wait for further samples once a publisher has announced its end.
 const QUIET: Duration = Duration::from_millis(500);
 
 /// Options of a subscriber.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SubscriberOptions {
-    /// True if the topics are only some of those that publishers write. If a publisher sends only the total
-    /// of all topics, samples lost after the last received one are not detected then.
+    /// True if publishers also write topics that this subscriber does not read. If such a publisher sends only the
+    /// total of all topics, samples lost after the last received one are not detected.
     pub some_topics: bool,
-    /// Echo each sample, so that the publisher can measure round trips.
+    /// True if each sample is echoed, so that the publisher can measure round trips.
     pub echo: bool,
-    /// Conflate: take samples at most once per this interval, and then only the last one of each key. Skipped
-    /// samples do not count as lost.
+    /// Conflates: takes samples at most once per this interval, and then only the last one of each key. Skipped samples
+    /// do not count as lost.
     pub every: Option<Duration>,
 }
 
-/// A sample that is kept until the end of the turn.
+/// A sample that is kept until the end of a conflating subscriber's turn.
 struct Kept {
     set: usize,
     topic: usize,
@@ -55,7 +55,7 @@ impl Kept {
     }
 }
 
-/// Reads the topics of some sets from all publishers, and counts lost samples.
+/// Reads the topics of its sets from all publishers, and counts lost samples.
 ///
 /// # Examples
 /// A subscriber over any transport:
@@ -82,18 +82,18 @@ impl Kept {
 /// ```
 pub struct Subscriber<P: Participant> {
     stations: Stations<P>,
-    /// Readers of topic Stopped and of topic Done.
+    /// Readers of the topics Stopped and Done.
     ends: [Reader<Done, P::RawReader>; 2],
     /// Reader of the totals by topic, which publishers write before they announce their end.
     totals: Reader<Total, P::RawReader>,
     watched: Instant,
     ledger: Ledger,
-    /// Time of the last sample or announced end.
+    /// Time at which the last sample or announced end was received.
     last: Instant,
     every: Option<Duration>,
-    /// True if a reader that falls behind still receives the last sample of each key.
+    /// True if a reader that falls behind still gets the last sample of each key.
     has_last_values: bool,
-    /// Time of the last turn, if conflating.
+    /// Time of the last turn of a conflating subscriber.
     turn: Option<Instant>,
     gone: Vec<ParticipantId>,
 }
@@ -126,7 +126,7 @@ impl<P: Participant> Subscriber<P> {
         Ok(Self {
             stations,
             totals,
-            // Created last: a publisher takes a reader of these topics for a complete subscriber.
+            // Created last, because publishers take a reader of these topics for a complete subscriber.
             ends: [end(stopped)?, end(done)?],
             watched: Instant::now(),
             ledger: Ledger::new(known, sets.len()),
@@ -138,8 +138,8 @@ impl<P: Participant> Subscriber<P> {
         })
     }
 
-    /// Waits at most `timeout` for samples, passes received ones to `take` and returns their number. A
-    /// conflating subscriber passes them on only when the interval has passed.
+    /// Waits at most `timeout` for samples, passes them to `take` and returns their number. A conflating subscriber
+    /// passes samples on only when its interval has passed.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -165,7 +165,7 @@ impl<P: Participant> Subscriber<P> {
         }
     }
 
-    /// Sleeps at most `timeout`, until the interval has passed, and then takes all available samples.
+    /// Waits at most `timeout` for the end of the interval; if it has ended, takes all available samples.
     fn take_turn(
         &mut self,
         every: Duration,
@@ -183,8 +183,8 @@ impl<P: Participant> Subscriber<P> {
         self.turn = Some(begun);
         let mut kept = HashMap::new();
         let Self { stations, ledger, .. } = self;
-        // Some transports keep only the last sample of a key, others all. Samples that arrive after this
-        // interval wait for the next turn.
+        // Some transports keep only the last sample of a key, others keep all. Samples that arrive once another
+        // interval has passed wait for the next turn.
         loop {
             let count = stations.receive_all(None, &mut |taken| match taken {
                 Taken::Sample(arrival) => {
@@ -236,7 +236,7 @@ impl<P: Participant> Subscriber<P> {
         Ok(count)
     }
 
-    /// Records the ends that publishers announced. A publisher that announced both is done.
+    /// Records announced ends. A publisher that announced both is done.
     fn take_ends(&mut self) -> Result<(), P::Error> {
         let mut ends = Vec::new();
         let mut received = Received::<Done>::default();
@@ -248,7 +248,7 @@ impl<P: Participant> Subscriber<P> {
                 }
             }
         }
-        // Totals are written before the end, so they are available now or follow immediately.
+        // Publishers write totals before they announce the end, so the totals are available now or follow immediately.
         self.take_totals()?;
         for (publisher, teller, is_whole, written) in ends {
             let standing = match is_whole {
@@ -281,41 +281,41 @@ impl<P: Participant> Subscriber<P> {
         }
         self.watched = Instant::now();
         let present = self.ends[1].publishers()?;
-        // An end that was announced before the publisher left takes precedence.
+        // First record the ends that publishers announced before they left.
         self.take_ends()?;
         self.gone.extend(self.ledger.note_present(&present));
         Ok(())
     }
 
-    /// Returns publishers that have disappeared without announcing their end since the last call; their last
-    /// samples may be lost.
+    /// Returns publishers that have disappeared without announcing their end since the last call. Their last samples
+    /// may be lost.
     pub fn take_gone(&mut self) -> impl Iterator<Item = ParticipantId> {
         std::mem::take(&mut self.gone).into_iter()
     }
 
-    /// Returns publishers that are done and wrote to none of the topics that are read, with the topics to
-    /// which they wrote; only those since the last call. They do not end the subscriber.
+    /// Returns publishers that are done and wrote to none of the topics that are read, with the topics that they wrote
+    /// to; only those that are new since the last call. Their ends do not end the subscriber.
     pub fn take_others(&mut self) -> Vec<(Option<ParticipantId>, Vec<String>)> {
         self.ledger.take_others()
     }
 
-    /// Returns the reasons, as text for people, why publishers are not read; only those since the last call.
+    /// Returns readable reasons why publishers are not read; only those that are new since the last call.
     pub fn take_refusals(&mut self) -> Vec<String> {
         self.stations.take_refusals()
     }
 
-    /// True if a publisher's feed is done and complete, or nothing more is expected.
+    /// Returns true if a publisher's feed is done and complete, or if it is done and nothing more arrives.
     pub fn is_over(&self) -> bool {
         let is_quiet = self.last.elapsed() > QUIET.max(self.every.unwrap_or_default());
         self.ledger.is_complete() || (self.ledger.has_end() && is_quiet)
     }
 
-    /// Received and lost samples.
+    /// Returns the counters of received and lost samples.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 
-    /// The readers.
+    /// Returns the readers.
     pub fn stations(&self) -> &Stations<P> {
         &self.stations
     }

@@ -1,10 +1,10 @@
 //! Samples for any template: generates a type from the template and converts its messages to samples of that
 //! type.
 //!
-//! The type is a structure with the same shape as the template: numbers, text and bytes as they are, decimals
-//! as `tickwire::Decimal`, groups as structures, sequences as sequences, and optional fields as optional
-//! members, so that an absent value never looks like a value. Readers learn the type at run time; a generic
-//! tool shows the samples without an IDL file.
+//! The type is a structure of the same shape as the template. Numbers, text and bytes stay as they are, decimals become
+//! `tickwire::Decimal`, groups become structures, and sequences become sequences. Optional fields become optional
+//! members, so that an absent value never looks like a value. Readers learn the type at run time, so a generic tool can
+//! show the samples without an IDL file.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,16 +20,16 @@ use crate::field::Fields;
 use crate::sample;
 use crate::types::{Member, MemberType, StructType};
 
-/// Module of the types.
+/// IDL module of the types.
 const MODULE: &str = "templates";
 /// Longest name of a member. Spec: DDS-XTypes 1.3 §7.3.4.2 (MemberName).
 const NAME_MAX: usize = 255;
 
-/// Reason why a template has no samples.
+/// Reason why a template cannot be converted to samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Misshape {
-    /// The field is a dynamic template reference, so its type is not known in advance.
+    /// The field is a dynamic template reference; its type is not known in advance.
     Dynamic {
         /// The template.
         template: String,
@@ -48,7 +48,7 @@ pub enum Misshape {
         /// The field.
         field: String,
     },
-    /// Two fields of a structure, or two templates, have the same name after conversion to members or topics.
+    /// Two fields of a structure, or two templates, have the same name once converted to members or topics.
     SameName {
         /// The template.
         template: String,
@@ -77,7 +77,7 @@ impl fmt::Display for Misshape {
     }
 }
 
-/// A value that its member cannot hold: a string that contains NUL, is not UTF-8 or is too long.
+/// A value that a member cannot hold: a string that contains NUL, is not UTF-8 or is too long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnfitValue {
     /// The topic set.
@@ -98,15 +98,16 @@ impl fmt::Display for UnfitValue {
 
 impl std::error::Error for UnfitValue {}
 
-/// Topic sets of the templates of a program, and the samples of its messages. Once warm it does not allocate.
+/// The topic sets of a program's templates, and the conversion of messages to their samples. Once warm it does not
+/// allocate.
 #[derive(Debug)]
 pub struct TemplateSamples {
     sets: Vec<TopicSet>,
-    /// Set and plan by template index; `None` if no field of the template is left.
+    /// Index of the set, and plan, by template index; `None` for a template without usable fields.
     plans: Vec<Option<(usize, Plan)>>,
 }
 
-/// Members of a structure, each with the index of its field.
+/// The members of a structure, each with the index of its field.
 #[derive(Debug)]
 struct Plan {
     members: Vec<(usize, Source)>,
@@ -132,12 +133,12 @@ enum Kind {
     U64,
 }
 
-/// Index of a member whose value cannot be encoded.
+/// Index of the member whose value cannot be encoded.
 type Refused = usize;
 
 impl TemplateSamples {
-    /// Creates the types and topics of all templates. Templates that have the field `key` use it as their
-    /// key: each of its values has its own last value.
+    /// Creates the types and topics of all templates. If a template has the field `key`, that field is the key of its
+    /// samples: each value of it has its own last value.
     ///
     /// # Errors
     /// All mismatches.
@@ -166,16 +167,16 @@ impl TemplateSamples {
         if binder.misshapes.is_empty() { Ok(Self { sets, plans }) } else { Err(binder.misshapes) }
     }
 
-    /// The topic sets, one per template that has fields, in the order of the program.
+    /// Returns the topic sets in the order of the program: one for each template that has fields.
     #[must_use]
     pub fn sets(&self) -> &[TopicSet] {
         &self.sets
     }
 
-    /// Encodes a message as a sample; returns the index of its set, or `None` if its template has no fields.
+    /// Encodes a message as a sample. Returns the index of its set, or `None` if its template has no fields.
     ///
     /// # Errors
-    /// A value that the sample cannot hold; then the message must not be published at all.
+    /// A value that the sample cannot hold; then publish nothing of the message.
     ///
     /// # Panics
     /// If the message belongs to another program.
@@ -253,7 +254,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The type of a field's member; `None` if the field is left out.
+    /// Returns the type of a field's member; `None` if the field has no member.
     fn member(&mut self, field: &FieldLayout, outer: &str) -> Option<(MemberType, Kind)> {
         let name = || format!("{outer}_{}", identifier(&field.name.local));
         match &field.storage {
@@ -295,14 +296,13 @@ impl Binder<'_> {
     }
 }
 
-/// The type of decimals, which readers also learn at run time.
+/// Returns the type of decimals, which readers also learn at run time.
 fn decimal_type() -> Arc<StructType> {
     let of = sample::Decimal::struct_type();
     Arc::new(StructType { encoding: Encoding::Xcdr2, ..StructType::clone(of) })
 }
 
-/// Converts a name to a non-empty identifier of letters, digits and underscores that does not begin with a
-/// digit.
+/// Converts a name to a non-empty identifier of letters, digits and underscores that does not begin with a digit.
 fn identifier(name: &str) -> String {
     let sound = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let mut identifier: String = name.chars().map(sound).take(NAME_MAX).collect();
@@ -398,7 +398,7 @@ mod tests {
     fn a_message_becomes_a_sample_whose_key_stands_first_and_whose_absent_fields_are_absent() {
         let (program, samples) = bound(Some("Sym-bol"));
         let samples = samples.unwrap();
-        // Presence map, template 1; 7, "AB", no price, size 5, two legs.
+        // Presence map, template 1; then 7, "AB", no price, size 5, two legs.
         let bytes = [0xc0, 0x81, 0x87, b'A', 0xc2, 0x80, 0x86, 0x82, 0x83, 0x84];
         let mut decoder = Decoder::new(program);
         let decoded = decoder.decode(&bytes).unwrap();

@@ -1,12 +1,12 @@
 //! The interface of transports, which carry samples between processes.
 //!
-//! A transport moves bytes: it implements [`Participant`], [`RawWriter`] and [`RawReader`], and of a sample
-//! it knows only the [`StructType`], whose key it uses. Typed writers and readers, publishers and subscribers
+//! A transport moves bytes: it implements [`Participant`], [`RawWriter`] and [`RawReader`]. All that it knows of a
+//! sample is the [`StructType`], from which it derives the key. Typed writers and readers, publishers and subscribers
 //! are built on these traits and are the same for all transports.
 //!
-//! Samples are either pulled or pushed. [`Reader::take`](crate::Reader::take) fills one reused value, so a
-//! warm reader does not allocate. [`Participant::listen`] calls a function for each sample, which avoids
-//! waking a thread.
+//! Samples are either pulled or pushed. [`Reader::take`](crate::Reader::take) fills one reused value, so a warm reader
+//! does not allocate. [`Participant::listen`] calls a function for each sample, so that no other thread has to be
+//! woken.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -17,15 +17,15 @@ use crate::cdr::{Decoder, EncodeError, Encoding};
 use crate::types::StructType;
 use crate::{Qos, Reader, Sample, Writer};
 
-/// Whether an instance can still change.
+/// State of an instance: whether it can still change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum InstanceState {
-    /// At least one writer writes it.
+    /// At least one of its writers exists.
     #[default]
     Alive,
     /// A writer disposed of it.
     Disposed,
-    /// All writers that wrote it are gone.
+    /// All of its writers are gone.
     NoWriters,
 }
 
@@ -42,29 +42,29 @@ impl fmt::Display for ParticipantId {
 /// Information about a received sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SampleInfo {
-    /// False if only `instance_state` changed and there is no sample.
+    /// False if only `instance_state` changed; then there is no sample.
     pub has_data: bool,
     /// State of the instance when the sample was taken.
     pub instance_state: InstanceState,
-    /// The writer's clock when it wrote, in nanoseconds since the Unix epoch.
+    /// Time of writing by the writer's clock, in nanoseconds since the Unix epoch.
     pub source_timestamp_ns: i64,
-    /// Identifies the instance within the reader.
+    /// Number of the instance, unique within the reader.
     pub instance: u64,
-    /// Identifies the writer within the reader.
+    /// Number of the writer, unique within the reader.
     pub writer: u64,
     /// Sequence number of the sample at its writer, from 1; 0 if unknown, as for a writer of this process.
     /// Spec: DDSI-RTPS 2.5 §8.3.5.4 (SequenceNumber).
     pub writer_seq_num: u64,
-    /// Number of the last sample that its writer had written when reader and writer matched; 0 if unknown.
-    /// With DDS it is taken from the writer's first heartbeat to this reader, which may come a millisecond
-    /// later.
+    /// Sequence number of the last sample that the writer had written when reader and writer matched; 0 if unknown. DDS
+    /// takes it from the writer's first heartbeat to this reader, which may come a millisecond later.
     pub history_end: u64,
     /// The participant of the writer, even if it has left; `None` for a writer of this process.
     pub participant: Option<ParticipantId>,
 }
 
 impl SampleInfo {
-    /// True if the sample was written before writer and reader matched: a last value for late readers.
+    /// Returns true if the sample was written before writer and reader matched, so that it is a last value for late
+    /// readers.
     #[must_use]
     pub fn is_history(&self) -> bool {
         self.writer_seq_num != 0 && self.writer_seq_num <= self.history_end
@@ -115,8 +115,8 @@ impl<'r> RawSample<'r> {
 
 /// Error of a transport.
 pub trait TransportError: std::error::Error + From<EncodeError> + Send + Sync + 'static {
-    /// True if the time limit passed: a full history had no room, or a reader has not acknowledged. All other
-    /// errors are permanent.
+    /// Returns true if the time limit passed: a full history had no room, or a reader did not acknowledge in time. All
+    /// other errors are permanent.
     fn is_timed_out(&self) -> bool;
 }
 
@@ -124,16 +124,16 @@ pub trait TransportError: std::error::Error + From<EncodeError> + Send + Sync + 
 pub trait Participant: Clone {
     /// Error of the transport.
     type Error: TransportError;
-    /// Writes bytes.
+    /// Type of the writers of encoded samples.
     type RawWriter: RawWriter<Error = Self::Error>;
-    /// Reads bytes.
+    /// Type of the readers of encoded samples.
     type RawReader: RawReader<Error = Self::Error>;
-    /// A reader that passes samples to a function.
+    /// Type of the readers that pass samples to a function.
     type Listener: Listener<Error = Self::Error>;
-    /// Waits for several readers at once.
+    /// Type of the wait sets.
     type WaitSet: WaitSet<Self::RawReader, Error = Self::Error>;
 
-    /// Creates a writer of samples of a type to topic `topic`.
+    /// Creates a writer of samples of type `of` to the topic `topic`.
     ///
     /// # Errors
     /// The transport cannot carry the type, or refuses the QoS.
@@ -144,7 +144,7 @@ pub trait Participant: Clone {
         qos: &Qos,
     ) -> Result<Self::RawWriter, Self::Error>;
 
-    /// Creates a reader of samples of a type from topic `topic`.
+    /// Creates a reader of samples of type `of` from the topic `topic`.
     ///
     /// # Errors
     /// The transport cannot carry the type, or refuses the QoS.
@@ -155,7 +155,7 @@ pub trait Participant: Clone {
         qos: &Qos,
     ) -> Result<Self::RawReader, Self::Error>;
 
-    /// Like [`listen`](Self::listen), with bytes.
+    /// Like [`listen`](Self::listen), with encoded samples.
     ///
     /// # Errors
     /// The transport cannot carry the type, or refuses the QoS.
@@ -173,7 +173,7 @@ pub trait Participant: Clone {
     /// Errors of the transport.
     fn wait_set(&self) -> Result<Self::WaitSet, Self::Error>;
 
-    /// Creates a writer of topic `topic`.
+    /// Creates a writer of samples of type `S` to the topic `topic`.
     ///
     /// # Errors
     /// The transport refuses the topic or the QoS.
@@ -185,7 +185,7 @@ pub trait Participant: Clone {
         self.raw_writer(S::struct_type(), topic, qos).map(Writer::new)
     }
 
-    /// Creates a reader of topic `topic`.
+    /// Creates a reader of samples of type `S` from the topic `topic`.
     ///
     /// # Errors
     /// The transport refuses the topic or the QoS.
@@ -197,14 +197,14 @@ pub trait Participant: Clone {
         self.raw_reader(S::struct_type(), topic, qos).map(Reader::new)
     }
 
-    /// Creates a reader of topic `topic` that calls `on_sample` for each sample in order, one at a time, on
-    /// the transport's receiving thread. This has the lowest latency, because no other thread has to wake.
-    /// Samples whose bytes do not match the type are dropped.
+    /// Creates a reader of the topic `topic` that calls `on_sample` for each sample in order, one at a time, on the
+    /// transport's receiving thread. This has the lowest latency, because no other thread is woken. Samples whose bytes
+    /// do not match the type are dropped.
     ///
-    /// `on_sample` delays everything received later, including acknowledgements for this participant's
-    /// writers. It may therefore write to a writer that keeps the last samples, but not to one that keeps
-    /// all, which would wait for acknowledgements that cannot arrive meanwhile. It must not drop its own
-    /// listener, and a panic in it ends the process.
+    /// While `on_sample` runs, nothing else is received, including acknowledgements for this participant's writers. It
+    /// may therefore write to a writer that keeps the last samples, but not to one that keeps all samples, which would
+    /// wait for acknowledgements that cannot arrive. It must not drop its own listener, and a panic in it ends the
+    /// process.
     ///
     /// # Errors
     /// The transport refuses the topic or the QoS.
@@ -228,23 +228,22 @@ pub trait RawWriter: Send {
     /// Error of the transport.
     type Error: TransportError;
 
-    /// Writes one sample in the writer's type and encoding. `source_timestamp_ns` is its time in nanoseconds
-    /// since the Unix epoch; default: now.
+    /// Writes one sample in the writer's type and encoding. `source_timestamp_ns` is its time of writing in nanoseconds
+    /// since the Unix epoch; `None` for now.
     ///
     /// # Errors
-    /// [Timed out](TransportError::is_timed_out) if a reliable writer's history stayed full for
-    /// `max_blocking`; or the bytes do not match the type, or the transport failed.
+    /// [Timed out](TransportError::is_timed_out) if a reliable writer's history stayed full for `max_blocking`.
+    /// Permanent errors if the bytes do not match the type or the transport failed.
     fn write(&mut self, sample: &[u8], source_timestamp_ns: Option<i64>)
     -> Result<(), Self::Error>;
 
-    /// Tells readers that the instance with this key has ended.
+    /// Ends the instance with this key and notifies its readers.
     ///
     /// # Errors
     /// Those of [`write`](Self::write).
     fn dispose(&mut self, key: &[u8]) -> Result<(), Self::Error>;
 
-    /// Sends the samples that a writer with [`batching`](Qos::batching) has collected; other writers do
-    /// nothing.
+    /// Sends the samples that a writer with [`batching`](Qos::batching) has collected; no effect on other writers.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -256,13 +255,13 @@ pub trait RawWriter: Send {
     /// Errors of the transport.
     fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, Self::Error>;
 
-    /// Number of readers that match now.
+    /// Returns the number of readers that match now.
     ///
     /// # Errors
     /// Errors of the transport.
     fn matched(&self) -> Result<u32, Self::Error>;
 
-    /// Waits until all matched reliable readers acknowledged all samples.
+    /// Waits until all matched reliable readers have acknowledged all samples.
     ///
     /// # Errors
     /// `timeout` passed first.
@@ -292,32 +291,32 @@ pub trait RawReader: Send {
     /// Errors of the transport.
     fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, Self::Error>;
 
-    /// Number of writers that match now.
+    /// Returns the number of writers that match now.
     ///
     /// # Errors
     /// Errors of the transport.
     fn matched(&self) -> Result<u32, Self::Error>;
 
-    /// The participants of the writers that match now, one for each writer.
+    /// Returns the participants of the writers that match now, one entry for each writer.
     ///
     /// # Errors
     /// Errors of the transport.
     fn publishers(&self) -> Result<Vec<ParticipantId>, Self::Error>;
 
-    /// Returns the reasons, as text for people, why writers of the topic are not read; only those since the
-    /// last call. Empty if the transport does not report them.
+    /// Returns readable reasons why writers of the topic are not read; only those that are new since the last call.
+    /// Empty if the transport does not report them.
     fn take_refusals(&mut self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Samples lost in transit since the reader was created, as far as the transport knows.
+    /// Returns the number of samples lost in transit since the reader was created, as far as the transport knows.
     ///
     /// # Errors
     /// Errors of the transport.
     fn lost(&self) -> Result<u64, Self::Error>;
 }
 
-/// A reader that passes samples to a function until dropped. Dropping waits for a call in progress.
+/// A reader that passes samples to a function until it is dropped. Dropping it waits for a call in progress.
 pub trait Listener: Send {
     /// Error of the transport.
     type Error: TransportError;
@@ -328,7 +327,7 @@ pub trait Listener: Send {
     /// Errors of the transport.
     fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, Self::Error>;
 
-    /// Number of writers that match now.
+    /// Returns the number of writers that match now.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -340,14 +339,14 @@ pub trait WaitSet<R>: Send {
     /// Error of the transport.
     type Error: TransportError;
 
-    /// Adds `reader` and returns the index, from 0, with which [`wait`](Self::wait) reports it.
+    /// Adds `reader` and returns its index, from 0, which [`wait`](Self::wait) reports.
     ///
     /// # Errors
     /// Errors of the transport.
     fn attach(&mut self, reader: &R) -> Result<usize, Self::Error>;
 
-    /// Waits until samples can be taken from at least one reader and stores the indexes of those readers in
-    /// `ready`, which is empty if `timeout` passed first.
+    /// Waits until samples can be taken from at least one reader, and stores the indexes of those readers in `ready`.
+    /// `ready` is empty if `timeout` passed first.
     ///
     /// # Errors
     /// Errors of the transport.

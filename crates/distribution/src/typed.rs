@@ -16,12 +16,12 @@ pub struct Writer<S, W> {
 }
 
 impl<S: Sample, W: RawWriter> Writer<S, W> {
-    /// Creates a writer on top of `raw`, which must have the type of `S`.
+    /// Creates a writer on top of `raw`, whose type must be that of `S`.
     pub fn new(raw: W) -> Self {
         Self { raw, bytes: Vec::new(), _sample: PhantomData }
     }
 
-    /// The underlying writer.
+    /// Returns the underlying writer.
     pub fn raw(&self) -> &W {
         &self.raw
     }
@@ -32,15 +32,15 @@ impl<S: Sample, W: RawWriter> Writer<S, W> {
     /// - [Timed out](crate::TransportError::is_timed_out) if a reliable writer's history stayed full for
     ///   `max_blocking`.
     /// - An [`EncodeError`](crate::cdr::EncodeError) if the sample cannot be encoded.
-    /// - The transport refuses.
+    /// - Errors of the transport.
     #[inline]
     pub fn write(&mut self, sample: &S) -> Result<(), W::Error> {
         self.encode(sample)?;
         self.raw.write(&self.bytes, None)
     }
 
-    /// Writes one sample with `source_timestamp_ns` as its time, in nanoseconds since the Unix epoch. An echo
-    /// with the original sample's time measures a round trip with one clock.
+    /// Writes one sample whose time of writing is `source_timestamp_ns`, in nanoseconds since the Unix epoch. An echo
+    /// with the time of the original sample measures a round trip with a single clock.
     ///
     /// # Errors
     /// Those of [`write`](Self::write).
@@ -54,19 +54,19 @@ impl<S: Sample, W: RawWriter> Writer<S, W> {
         Ok(sample.encode_members(&mut encoder)?)
     }
 
-    /// Tells readers that the instance with the key of `sample` has ended.
+    /// Ends the instance with the key of `sample` and notifies its readers.
     ///
     /// # Errors
     /// Those of [`write`](Self::write).
     pub fn dispose(&mut self, sample: &S) -> Result<(), W::Error> {
         self.encode(sample)?;
-        // The bytes were just encoded from this type.
+        // Cannot fail: the bytes were just encoded from this type.
         let key = S::struct_type().key(&self.bytes, Encoding::Xcdr1).unwrap_or_default();
         self.raw.dispose(key)
     }
 
-    /// Sends the samples that a writer with [`batching`](crate::Qos::batching) has collected; other writers
-    /// do nothing.
+    /// Sends the samples that a writer with [`batching`](crate::Qos::batching) has collected; no effect on other
+    /// writers.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -82,7 +82,7 @@ impl<S: Sample, W: RawWriter> Writer<S, W> {
         self.raw.wait_matched(count, timeout)
     }
 
-    /// Number of readers that match now.
+    /// Returns the number of readers that match now.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -90,7 +90,7 @@ impl<S: Sample, W: RawWriter> Writer<S, W> {
         self.raw.matched()
     }
 
-    /// Waits until all matched reliable readers acknowledged all samples.
+    /// Waits until all matched reliable readers have acknowledged all samples.
     ///
     /// # Errors
     /// `timeout` passed first.
@@ -108,23 +108,22 @@ pub struct Reader<S, R> {
 }
 
 impl<S: Sample, R: RawReader> Reader<S, R> {
-    /// Creates a reader on top of `raw`, which must have the type of `S`.
+    /// Creates a reader on top of `raw`, whose type must be that of `S`.
     pub fn new(raw: R) -> Self {
         Self { raw, unreadable: 0, _sample: PhantomData }
     }
 
-    /// The underlying reader.
+    /// Returns the underlying reader.
     pub fn raw(&self) -> &R {
         &self.raw
     }
 
-    /// The underlying reader, mutable.
+    /// Returns the underlying reader, mutably.
     pub fn raw_mut(&mut self) -> &mut R {
         &mut self.raw
     }
 
-    /// Takes the next sample into `received`; false if there is none. Does not wait; call it in a loop to
-    /// poll.
+    /// Takes the next sample into `received`; false if there is none. It does not wait; call it in a loop to poll.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -154,7 +153,7 @@ impl<S: Sample, R: RawReader> Reader<S, R> {
         self.raw.wait_matched(count, timeout)
     }
 
-    /// Number of writers that match now.
+    /// Returns the number of writers that match now.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -162,7 +161,7 @@ impl<S: Sample, R: RawReader> Reader<S, R> {
         self.raw.matched()
     }
 
-    /// The participants of the writers that match now, one for each writer.
+    /// Returns the participants of the writers that match now, one entry for each writer.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -170,7 +169,7 @@ impl<S: Sample, R: RawReader> Reader<S, R> {
         self.raw.publishers()
     }
 
-    /// Samples lost in transit since the reader was created, as far as the transport knows.
+    /// Returns the number of samples lost in transit since the reader was created, as far as the transport knows.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -178,14 +177,15 @@ impl<S: Sample, R: RawReader> Reader<S, R> {
         self.raw.lost()
     }
 
-    /// Samples dropped because their bytes do not match the type, for example a string that is not UTF-8.
+    /// Returns the number of samples dropped because their bytes do not match the type, for example because a string is
+    /// not UTF-8.
     pub fn unreadable(&self) -> u64 {
         self.unreadable
     }
 }
 
 impl<S: Sample> Received<S> {
-    /// Replaces the sample, or only its key if `raw` has no data.
+    /// Decodes the sample into `self`, or only its key if `raw` has no data.
     ///
     /// # Errors
     /// The bytes do not match the type; the sample's contents are then unspecified.

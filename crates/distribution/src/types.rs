@@ -1,7 +1,7 @@
-//! Description of a sample's type at run time.
+//! Describes the type of a sample at run time.
 //!
-//! Code that does not know the Rust type of a sample uses this description: showing, recording, and types
-//! generated from templates.
+//! This description is used where the Rust type of a sample is not known: to show samples, to record them, and for
+//! types generated from templates.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use crate::transport::RawSample;
 pub struct StructType {
     /// Name on the wire with its modules, such as `tickwire::Trade`; writer and reader must agree on it.
     pub name: String,
-    /// The members in their order. The members of the key come first.
+    /// The members in order. The members of the key come first.
     pub members: Vec<Member>,
-    /// Encoding in which writers write the type.
+    /// Encoding in which writers write samples of the type.
     pub encoding: Encoding,
 }
 
 /// A member of a structure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Its name in the IDL.
+    /// Name of the member in the IDL.
     pub name: String,
     /// Type of the member.
     pub of: MemberType,
@@ -41,11 +41,11 @@ pub enum MemberType {
     Bytes,
     /// One character of eight bits.
     Char,
-    /// A floating-point number of 64 bits.
+    /// A 64-bit floating-point number.
     F64,
-    /// A signed number of 32 bits.
+    /// A signed 32-bit integer.
     I32,
-    /// A signed number of 64 bits.
+    /// A signed 64-bit integer.
     I64,
     /// Any number of elements of one type.
     Sequence(Box<MemberType>),
@@ -55,15 +55,15 @@ pub enum MemberType {
     Struct(Arc<StructType>),
     /// A byte.
     U8,
-    /// A number of 16 bits.
+    /// An unsigned 16-bit integer.
     U16,
-    /// A number of 32 bits.
+    /// An unsigned 32-bit integer.
     U32,
-    /// A number of 64 bits.
+    /// An unsigned 64-bit integer.
     U64,
 }
 
-/// A value of a member, borrowed from the bytes of a sample.
+/// The value of a member, borrowed from the bytes of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar<'b> {
     /// A flag.
@@ -74,31 +74,31 @@ pub enum Scalar<'b> {
     Char(u8),
     /// A floating-point number.
     F64(f64),
-    /// A signed number.
+    /// A signed integer.
     Int(i64),
     /// Text.
     Str(&'b str),
-    /// An unsigned number.
+    /// An unsigned integer.
     UInt(u64),
 }
 
-/// Receives the members of a sample in their order.
+/// Receives the members of a sample in order.
 pub trait Visitor {
-    /// A plain value; `name` is empty for an element of a sequence.
+    /// Called for a plain value; `name` is empty for an element of a sequence.
     fn scalar(&mut self, name: &str, value: Scalar<'_>);
-    /// An optional member that is absent.
+    /// Called for an optional member that is absent.
     fn absent(&mut self, name: &str);
-    /// A structure begins.
+    /// Called before the members of a structure.
     fn begin_struct(&mut self, name: &str, of: &StructType);
-    /// The structure ends.
+    /// Called after the members of a structure.
     fn end_struct(&mut self);
-    /// A sequence begins.
+    /// Called before the elements of a sequence.
     fn begin_sequence(&mut self, name: &str, length: usize);
-    /// The sequence ends.
+    /// Called after the elements of a sequence.
     fn end_sequence(&mut self);
 }
 
-/// Ignores all members: a walk with it validates the bytes.
+/// Visitor that ignores all members. Walking with it validates the bytes.
 struct Nobody;
 
 impl Visitor for Nobody {
@@ -123,21 +123,21 @@ impl StructType {
         self.members.iter().try_for_each(|member| member.walk(decoder, visitor))
     }
 
-    /// Checks that bytes are a sample of this type.
+    /// Checks that bytes are a valid sample of this type.
     ///
     /// # Errors
-    /// The reason why they are not.
+    /// The reason why they are not valid.
     pub fn check(&self, bytes: &[u8], encoding: Encoding) -> Result<(), DecodeError> {
         self.walk(&mut Decoder::new(bytes, encoding), &mut Nobody)
     }
 
-    /// True if the type has a key.
+    /// Returns true if the type has a key.
     #[must_use]
     pub fn has_key(&self) -> bool {
         self.members.iter().any(|member| member.is_key)
     }
 
-    /// The bytes of a sample's key, which are the first ones of the sample. Empty without a key.
+    /// Returns the bytes of a sample's key, which are its first bytes; empty if the type has no key.
     ///
     /// # Errors
     /// The bytes are not of this type.
@@ -149,8 +149,8 @@ impl StructType {
         bytes.get(..decoder.offset()).ok_or(DecodeError::Cut)
     }
 
-    /// The number in the top-level member of this name, such as a sequence number; `None` if there is no such
-    /// member or it is not an unsigned number.
+    /// Returns the value of the top-level member of this name, such as a sequence number; `None` if there is no such
+    /// member or if it is not an unsigned integer.
     ///
     /// # Errors
     /// The bytes are not of this type.
@@ -170,7 +170,7 @@ impl StructType {
         Ok(found.0)
     }
 
-    /// Converts a sample to the encoding in which writers write this type.
+    /// Converts a sample to the encoding in which writers write samples of this type.
     ///
     /// # Errors
     /// The bytes are not of this type, or it has optional members, which [`Encoding::Xcdr1`] does not
@@ -184,7 +184,7 @@ impl StructType {
         self.members.iter().try_for_each(|member| member.copy(from, to))
     }
 
-    /// The index of the top-level member of this name.
+    /// Returns the index of the top-level member of this name.
     #[must_use]
     pub fn index_of(&self, name: &str) -> Option<usize> {
         self.members.iter().position(|member| member.name == name)
@@ -285,8 +285,7 @@ impl MemberType {
     }
 
     fn copy(&self, from: &mut Decoder<'_>, to: &mut Encoder<'_>) -> Result<(), DecodeError> {
-        // Decoded values can be written in the other encoding: strings contain no NUL, and lengths have 32
-        // bits.
+        // Every decoded value can be encoded again: strings contain no NUL, and lengths fit 32 bits.
         let unfit = |_: EncodeError| DecodeError::Syntax;
         match self {
             Self::Bool => to.put_bool(from.take_bool()?),
@@ -319,7 +318,7 @@ impl MemberType {
         Ok(())
     }
 
-    /// True for a number, a character or a flag.
+    /// Returns true for a number, a character or a flag.
     #[must_use]
     pub const fn is_plain(&self) -> bool {
         !matches!(self, Self::Bytes | Self::Sequence(_) | Self::Str | Self::Struct(_))

@@ -35,7 +35,7 @@ fn quote(program: &Arc<Program>, security_id: u64) -> Message {
     builder.finish().unwrap().clone()
 }
 
-/// An entry as the test writes it down: security, price, size, trade condition.
+/// An entry as the tests write it: security, price, size, trade condition.
 type Row = (u64, (i64, i32), Option<i64>, Option<&'static str>);
 
 fn market_data(program: &Arc<Program>, rows: &[Row]) -> Message {

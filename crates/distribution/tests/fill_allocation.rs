@@ -21,7 +21,7 @@ fn a_warm_filler_allocates_nothing() {
                 _ => 1,
             };
         };
-        // Entries move between the samples, so each place gets its longest string only after a few passes.
+        // Entries move from sample to sample, so it takes a few passes until each has had its longest string.
         for _ in 0..5 {
             feed.fill_all(&mut decoder, &mut filler, &mut count);
         }

@@ -9,7 +9,7 @@ use tickwire_dds::{CycloneParticipant, Listener, Participant, Qos, Quote, Receiv
 use super::route::{Numbered, PATIENCE};
 use super::{LOST_AFTER, Times, now_ns};
 
-/// Answers every quote until the process is stopped.
+/// Echoes every quote until the process is stopped.
 pub fn echo(participant: &CycloneParticipant, qos: &Qos) {
     let mut writer = participant.writer::<Quote>("back", qos).unwrap();
     let answer = move |received: &Received<Quote>| {

@@ -1,8 +1,8 @@
-//! Measures samples between two processes of this machine over loopback.
+//! Measures the latency of samples between two processes of this machine over loopback.
 //!
-//! `cargo run --release -p tickwire-dds --example latency [ROUND_TRIPS]` prints half the round trip and the
-//! return path by the shared clock, in microseconds as p50 / p99 / p99.9, beside plain UDP. Then it prints
-//! how many samples per second a reliable writer streams. Each process should have its own core.
+//! `cargo run --release -p tickwire-dds --example latency [ROUND_TRIPS]` prints, in microseconds as p50 / p99 / p99.9,
+//! half the round trip and the time of the way back by the clock that both processes share, beside those of plain UDP.
+//! Then it prints how many samples per second a reliable writer streams. Each process should have its own core.
 
 mod listener;
 mod route;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use route::{Arrival, Datagrams, OneTopic, PATIENCE, Route, TopicPerSecurity};
 use tickwire_dds::{CycloneParticipant, Domain, DomainConfig, MarketData, Qos, Quote};
 
-/// Time without an answer after which a number counts as lost and is sent again.
+/// A number without an answer after this time counts as lost and is sent again.
 const LOST_AFTER: Duration = Duration::from_millis(200);
 const WARM_UP: u32 = 2_000;
 const STREAMED: u32 = 500_000;
@@ -133,7 +133,7 @@ fn echo(row: &str, meeting: &str) {
     } else {
         dds_route(row, meeting.parse().unwrap(), ["back", "there"])
     };
-    // Ends when the measuring process stops this one or has exited.
+    // Ends when the measuring process stops this one, or [`PATIENCE`] after that process has exited.
     while let Some(arrival) = route.receive(PATIENCE) {
         route.send(arrival.number);
     }

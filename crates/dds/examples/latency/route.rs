@@ -1,4 +1,4 @@
-//! Routes from one process to another and back.
+//! Routes between two processes, in both directions.
 
 use std::io::ErrorKind;
 use std::net::UdpSocket;
@@ -12,16 +12,16 @@ use tickwire_dds::{
 /// Longest wait for the other process.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Interval at which a blocking datagram socket checks the time.
+/// Interval at which a blocking socket checks whether its timeout has passed.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Number of securities, and of topics if each security has its own.
 pub const SECURITIES: u32 = 100;
 
-/// A number that arrived.
+/// A number that was received.
 pub struct Arrival {
     pub number: u32,
-    /// The sender's clock at the time of writing, if the route reports it.
+    /// Time of writing by the sender's clock; `None` if the route does not report it.
     pub sent_ns: Option<i64>,
 }
 
@@ -31,7 +31,7 @@ pub trait Route {
     fn receive(&mut self, timeout: Duration) -> Option<Arrival>;
 }
 
-/// A sample that contains the number.
+/// A sample that carries the number.
 pub trait Numbered: Sample {
     fn template() -> Self;
     fn set_number(&mut self, number: u32);
@@ -185,7 +185,7 @@ impl Route for TopicPerSecurity {
     }
 }
 
-/// Plain datagrams of the size of a quote, for comparison.
+/// Plain UDP datagrams of the size of a quote, for comparison.
 pub struct Datagrams {
     socket: UdpSocket,
 }

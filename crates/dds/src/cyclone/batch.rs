@@ -17,7 +17,7 @@ const HEADER: usize = 4;
 ///
 /// Cyclone keeps their memory in a pool, so a warm reader does not allocate.
 pub(super) struct Batch {
-    /// Null if released or never taken. Elements from `next - 1` to `end` are held.
+    /// Null if released or never taken. The batch holds references to the elements from `next - 1` to `end`.
     samples: Box<[*mut ffi::Serdata; BATCH]>,
     infos: Box<[ffi::SampleInfo; BATCH]>,
     next: usize,
@@ -46,8 +46,7 @@ impl Batch {
         self.end - self.next
     }
 
-    /// Takes at most [`BATCH`] samples of `reader` and returns their number. Samples left in the batch are
-    /// dropped.
+    /// Drops the samples left in the batch, takes at most [`BATCH`] samples of `reader` and returns their number.
     pub(super) fn refill(&mut self, reader: ffi::Entity) -> Result<usize, Error> {
         self.release_all();
         // SAFETY: `samples` and `infos` have room for BATCH elements each, which Cyclone writes in place.
@@ -65,7 +64,7 @@ impl Batch {
         Ok(self.end)
     }
 
-    /// Lends the next sample and releases the one lent before.
+    /// Lends the next sample. Releases the one that was lent before.
     ///
     /// # Panics
     /// If the batch is empty.

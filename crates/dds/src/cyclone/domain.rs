@@ -29,7 +29,7 @@ impl Domain {
     /// - [`Error::DomainId`] above [`DOMAIN_ID_MAX`](crate::DOMAIN_ID_MAX).
     /// - [`Error::OpenAlready`] if this process has already opened the domain.
     /// - [`Error::OptionRange`] if a value of `config` is out of range.
-    /// - [`Error::Middleware`] if there is no such network interface or no free port.
+    /// - [`Error::Middleware`] if the network interface does not exist or no port is free.
     pub fn open(id: u32, config: &DomainConfig) -> Result<Self, Error> {
         let id = checked_domain_id(id)?;
         let xml = CString::new(config.print_xml(id)?).map_err(|_| Error::TextWithNul)?;
@@ -55,8 +55,8 @@ impl Domain {
     }
 }
 
-/// The participant and domain that writers, readers and wait sets are created from and keep alive. The
-/// participant is dropped before its domain.
+/// The participant and domain of a writer, reader or wait set, which keeps them alive. The participant is dropped
+/// before its domain.
 #[derive(Debug, Clone)]
 pub(super) struct Parent {
     entity: Arc<Owned>,

@@ -28,7 +28,7 @@ impl Drop for Owned {
     }
 }
 
-/// Converts a return code to the count or handle that it is, or to an error.
+/// Returns the count or handle that a return code stands for, or its error.
 pub(super) fn checked(attempt: Attempt, code: ffi::Return) -> Result<i32, Error> {
     match code {
         0.. => Ok(code),
@@ -37,7 +37,7 @@ pub(super) fn checked(attempt: Attempt, code: ffi::Return) -> Result<i32, Error>
     }
 }
 
-/// Nanoseconds of `time`; a time that does not fit becomes infinite.
+/// Converts `time` to nanoseconds; a time that does not fit becomes infinite.
 pub(super) fn nanos(time: Duration) -> ffi::Duration {
     i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }

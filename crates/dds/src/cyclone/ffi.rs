@@ -1,4 +1,4 @@
-//! Declarations of the C functions and structures in use, as in Cyclone DDS 11's headers.
+//! Declarations of the C functions and structures that this crate uses, as in the headers of Cyclone DDS 11.
 
 use std::ffi::{c_char, c_void};
 
@@ -26,7 +26,7 @@ pub const DURABILITY_VOLATILE: u32 = 0;
 pub const DURABILITY_TRANSIENT_LOCAL: u32 = 1;
 pub const LENGTH_UNLIMITED: i32 = -1;
 
-/// `dds_dynamic_type_kind_t`, limited to the values in use.
+/// The used values of `dds_dynamic_type_kind_t`.
 pub mod kind {
     pub const BOOLEAN: u32 = 1;
     pub const INT32: u32 = 4;
@@ -59,7 +59,7 @@ pub struct LogData {
     pub header_size: usize,
 }
 
-/// The first members of `dds_builtintopic_endpoint_t`; later ones are not accessed.
+/// The first members of `dds_builtintopic_endpoint_t`; the later ones are not used.
 #[repr(C)]
 pub struct Endpoint {
     pub key: [u8; 16],

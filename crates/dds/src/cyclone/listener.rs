@@ -15,7 +15,7 @@ use crate::{Attempt, Error, Listener, Qos, RawSample, StructType};
 
 /// Passes each sample of one topic to a function as it arrives.
 pub struct CycloneListener {
-    // Dropped in this order: once the reader is deleted, no callback is running and none will come.
+    // Fields are dropped in this order: once the reader is deleted, no callback runs or starts.
     matching: Matching,
     _entity: Owned,
     _intake: Arc<dyn Send + Sync>,
@@ -38,8 +38,8 @@ impl CycloneListener {
         let topic = topic::create(parent.handle(), of, topic)?;
         let intake = Arc::new(Mutex::new(Intake { batch: Batch::new(), on_sample }));
         let callbacks = Callbacks::new(on_data::<F>, Arc::as_ptr(&intake).cast());
-        // SAFETY: participant and topic are alive; Cyclone copies QoS and callbacks. The callbacks' argument
-        // outlives the reader, whose deletion waits for a running callback.
+        // SAFETY: participant and topic are alive; Cyclone copies QoS and callbacks. The callbacks' argument outlives
+        // the reader, because deleting the reader waits for a running callback.
         let handle = unsafe {
             ffi::dds_create_reader(parent.handle(), topic.handle(), qos.as_ptr(), callbacks.0)
         };
@@ -90,12 +90,12 @@ where
     intake.lock().unwrap_or_else(PoisonError::into_inner).take_all(reader);
 }
 
-/// Owns a set of callbacks, which the creation of a reader copies.
+/// Owns a set of callbacks. Cyclone copies them when it creates a reader.
 struct Callbacks(*mut ffi::Listener);
 
 impl Callbacks {
     fn new(on_data: ffi::OnData, argument: *const c_void) -> Self {
-        // SAFETY: the argument is only stored.
+        // SAFETY: Cyclone only stores the argument.
         let callbacks = unsafe { ffi::dds_create_listener(argument.cast_mut()) };
         assert!(!callbacks.is_null(), "out of memory");
         // SAFETY: just created, and not shared yet.

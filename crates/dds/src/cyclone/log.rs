@@ -18,9 +18,10 @@ static COMPLAINTS: AtomicU64 = AtomicU64::new(0);
 static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
 static NEXT_NS: AtomicU64 = AtomicU64::new(0);
 
-/// Warnings and errors that the middleware reported in this process since it opened its first domain.
+/// Returns the number of warnings and errors that the middleware has reported in this process since the first domain
+/// was opened.
 ///
-/// Malformed datagrams are among them. At most one per second also goes to [`tracing`], with this number.
+/// They include malformed datagrams. At most one message per second also goes to [`tracing`], with this number.
 #[must_use]
 pub fn middleware_complaints() -> u64 {
     COMPLAINTS.load(Ordering::Relaxed)
@@ -60,7 +61,7 @@ fn elapsed_ns() -> u64 {
     u64::try_from(STARTED.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// True if a second has passed since this function last returned true.
+/// Returns true if a second has passed since it last returned true.
 fn due(now_ns: u64, next_ns: &AtomicU64) -> bool {
     let next = next_ns.load(Ordering::Relaxed);
     let after = now_ns.saturating_add(SECOND_NS);
@@ -68,7 +69,7 @@ fn due(now_ns: u64, next_ns: &AtomicU64) -> bool {
         && next_ns.compare_exchange(next, after, Ordering::Relaxed, Ordering::Relaxed).is_ok()
 }
 
-/// The first bytes of a message, with invalid UTF-8 replaced.
+/// Returns the first bytes of a message, with invalid UTF-8 replaced.
 ///
 /// # Safety
 /// `message` is null or has `size` readable bytes.

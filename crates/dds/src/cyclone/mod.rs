@@ -1,8 +1,8 @@
 //! The binding to Eclipse Cyclone DDS, the only module of the crate that calls C.
 //!
-//! Invariants: an entity handle in a value is valid as long as the value, because each value holds its
-//! parents; samples taken from Cyclone are released once; pointers lent to Cyclone live longer than the call.
-//! Cyclone's functions may be called from any thread.
+//! Invariants: an entity handle in a value is valid for as long as the value exists, because each value holds its
+//! parents; samples taken from Cyclone are released exactly once; pointers lent to Cyclone outlive the call. Cyclone's
+//! functions may be called from any thread.
 #![allow(unsafe_code)]
 
 mod batch;

@@ -1,4 +1,4 @@
-//! Conversion of QoS to Cyclone's.
+//! Conversion of QoS to Cyclone's format.
 
 use std::ffi::{CString, c_char};
 
@@ -11,7 +11,7 @@ use crate::{Durability, Encoding, Error, History, Qos, Reliability};
 pub(super) struct OwnedQos(*mut ffi::Qos);
 
 impl OwnedQos {
-    /// `encoding` is the encoding of the samples.
+    /// Converts a QoS for samples in this encoding.
     pub(super) fn of(qos: &Qos, encoding: Encoding) -> Result<Self, Error> {
         let (history, depth) = match qos.history {
             History::KeepAll => (ffi::HISTORY_KEEP_ALL, 1),
@@ -49,8 +49,8 @@ impl OwnedQos {
             ffi::dds_qset_resource_limits(set, samples_max, any, any);
             ffi::dds_qset_reliability(set, reliability, max_blocking);
             ffi::dds_qset_durability(set, durability);
-            // Separate from the history: a writer that keeps all samples keeps only the last ones for late
-            // readers.
+            // The history for late readers is separate: a writer that keeps all samples keeps only the last ones for
+            // late readers.
             ffi::dds_qset_durability_service(
                 set,
                 0,
@@ -60,7 +60,7 @@ impl OwnedQos {
                 any,
                 any,
             );
-            // A publisher that ends or restarts does not end the instances of its securities.
+            // When a publisher ends or restarts, the instances of its securities stay alive.
             ffi::dds_qset_writer_data_lifecycle(set, false);
             ffi::dds_qset_writer_batching(set, qos.batching);
         }

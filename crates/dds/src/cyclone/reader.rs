@@ -16,7 +16,8 @@ use crate::{Attempt, Error, ParticipantId, Qos, RawReader, RawSample, StructType
 
 /// Reads the bytes of samples of one type from one topic.
 pub struct CycloneRawReader {
-    // Dropped in this order, the reverse of creation; samples before the domain, whose memory they are in.
+    // Fields are dropped in this order, the reverse of creation. Samples come before the domain, which owns their
+    // memory.
     batch: Batch,
     set: Owned,
     condition: Owned,
@@ -36,7 +37,7 @@ impl CycloneRawReader {
     ) -> Result<Self, Error> {
         let qos = OwnedQos::of(qos, of.encoding)?;
         let topic = topic::create(parent.handle(), of, topic)?;
-        // SAFETY: participant and topic are alive, the QoS set lives past the call, null is no listener.
+        // SAFETY: participant and topic are alive, the QoS set outlives the call, null means no listener.
         let handle = unsafe {
             ffi::dds_create_reader(parent.handle(), topic.handle(), qos.as_ptr(), ptr::null())
         };
@@ -67,15 +68,15 @@ impl CycloneRawReader {
         Arc::clone(&self.held)
     }
 
-    /// Returns the participant of a writer that matches; `None` if the writer has left.
+    /// Returns the participant of a matched writer; `None` if the writer has left.
     fn participant_of(&self, writer: u64) -> Option<ParticipantId> {
         // SAFETY: the reader is alive; the handle is a number that Cyclone looks up.
         let endpoint =
             unsafe { ffi::dds_get_matched_publication_data(self.entity.handle(), writer) };
-        // SAFETY: null, or an endpoint that belongs to this function until it is freed.
+        // SAFETY: the pointer is null, or an endpoint that belongs to this function until it is freed.
         let participant = unsafe { endpoint.as_ref() }.map(|found| found.participant_key);
         if participant.is_some() {
-            // SAFETY: Cyclone allocated it for this call, and it is freed once.
+            // SAFETY: Cyclone allocated the endpoint for this call, and it is freed once.
             unsafe { ffi::dds_builtintopic_free_endpoint(endpoint) };
         }
         participant.map(ParticipantId)

@@ -1,4 +1,4 @@
-//! Topics with the types of the IDL files, whose descriptors are compiled in, and with types described at run
+//! Topics of two kinds of types: types of the IDL files, whose descriptors are compiled in, and types described at run
 //! time.
 
 use std::ffi::CString;
@@ -53,7 +53,7 @@ pub(super) fn create(
 ) -> Result<Owned, Error> {
     let name = c_string(name)?;
     let handle = match compiled_in(&of.name) {
-        // SAFETY: the descriptor is a constant of the C files and the name lives past the call.
+        // SAFETY: the descriptor is a constant in the C files and the name outlives the call.
         Some(descriptor) => unsafe {
             ffi::dds_create_topic(participant, descriptor, name.as_ptr(), ptr::null(), ptr::null())
         },
@@ -72,19 +72,19 @@ fn create_described(
     let described: Vec<ffi::Struct> =
         structs.iter().map(Described::as_c).collect::<Result<_, _>>()?;
     let count = u32::try_from(described.len()).map_err(|_| Error::TooLong)?;
-    // SAFETY: `described` and everything that it points to live past the call, which copies what it keeps.
-    // Every `of` of a member is the index of an earlier structure.
+    // SAFETY: `described` and everything that it points to outlive the call, which copies what it keeps. Every `of` of
+    // a member is the index of an earlier structure.
     Ok(unsafe {
         ffi::tickwire_create_topic(participant, described.as_ptr(), count, topic.as_ptr())
     })
 }
 
-/// A structure with its names as C strings.
+/// A structure, with its names as C strings.
 struct Described {
     of: Arc<StructType>,
     name: CString,
     members: Vec<ffi::Member>,
-    /// Owns the strings that the members' names point to.
+    /// Keeps the strings alive that the members' names point to.
     _names: Vec<CString>,
 }
 
@@ -98,7 +98,7 @@ impl Described {
     }
 }
 
-/// Appends a structure after those that it uses, each only once; returns its index.
+/// Appends a structure after the structures that it uses, each of them only once; returns its index.
 fn flatten(of: &Arc<StructType>, structs: &mut Vec<Described>) -> Result<u32, Error> {
     if let Some(known) = structs.iter().position(|known| known.of == *of) {
         return u32::try_from(known).map_err(|_| Error::TooLong);
@@ -124,7 +124,7 @@ fn flatten(of: &Arc<StructType>, structs: &mut Vec<Described>) -> Result<u32, Er
             MemberType::U16 => (ffi::kind::UINT16, 0),
             MemberType::U32 => (ffi::kind::UINT32, 0),
             MemberType::U64 => (ffi::kind::UINT64, 0),
-            // Nested sequences are not generated.
+            // Sequences of sequences are not supported.
             MemberType::Bytes | MemberType::Sequence(_) => return Err(Error::NestedSequence),
         };
         members.push(ffi::Member {

@@ -1,4 +1,4 @@
-//! Waiting for samples of several readers, and for matches.
+//! Waits for samples of several readers, and for matches.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,13 +16,13 @@ pub(super) fn create(parent: &Parent) -> Result<Owned, Error> {
 }
 
 pub(super) fn attach(set: &Owned, entity: &Owned, token: isize) -> Result<(), Error> {
-    // SAFETY: both entities are alive; Cyclone treats the token as a number.
+    // SAFETY: both entities are alive; the token is only a number to Cyclone.
     let code = unsafe { ffi::dds_waitset_attach(set.handle(), entity.handle(), token) };
     checked(Attempt::Attach, code).map(|_| ())
 }
 
-/// Waits until an attached entity triggers, writes the first tokens and returns the number of triggered
-/// entities.
+/// Waits until an attached entity triggers. Writes as many tokens of triggered entities as fit, and returns the number
+/// of triggered entities.
 pub(super) fn wait(set: &Owned, tokens: &mut [isize], timeout: Duration) -> Result<usize, Error> {
     // SAFETY: Cyclone writes at most as many tokens as the slice is long.
     let code = unsafe {
@@ -35,7 +35,7 @@ pub(super) fn wait(set: &Owned, tokens: &mut [isize], timeout: Duration) -> Resu
 pub struct ReaderWaitSet {
     set: Owned,
     _parent: Parent,
-    /// Number of samples that each reader has taken from the middleware and not yet passed on.
+    /// Number of samples that each reader has taken from the middleware and not returned yet.
     held: Vec<Arc<AtomicUsize>>,
     tokens: Vec<isize>,
 }

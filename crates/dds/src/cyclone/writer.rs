@@ -14,12 +14,12 @@ use crate::{Attempt, Encoding, Error, Qos, RawWriter, StructType};
 
 /// Writes the bytes of samples of one type to one topic.
 pub struct CycloneRawWriter {
-    // Dropped in this order, the reverse of creation.
+    // Fields are dropped in this order, the reverse of creation.
     matching: Matching,
     entity: Owned,
     _topic: Owned,
     _parent: Parent,
-    /// Cyclone's representation of the type; it lives as long as the writer.
+    /// Cyclone's representation of the type; valid for as long as the writer exists.
     sertype: *const ffi::Sertype,
     encoding: Encoding,
 }
@@ -36,7 +36,7 @@ impl CycloneRawWriter {
     ) -> Result<Self, Error> {
         let qos = OwnedQos::of(qos, of.encoding)?;
         let topic = topic::create(parent.handle(), of, topic)?;
-        // SAFETY: participant and topic are alive, the QoS set lives past the call, null is no listener.
+        // SAFETY: participant and topic are alive, the QoS set outlives the call, null means no listener.
         let handle = unsafe {
             ffi::dds_create_writer(parent.handle(), topic.handle(), qos.as_ptr(), ptr::null())
         };

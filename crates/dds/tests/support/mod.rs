@@ -1,4 +1,4 @@
-//! Shared by the tests: domains on loopback, and samples with a value in every field.
+//! Helpers of the tests: domains on loopback, and samples with a value in every field.
 #![allow(dead_code)]
 
 use std::process;
@@ -12,31 +12,31 @@ use tickwire_dds::{
 /// Longest wait for an expected event.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Reliable, with writers that wait as long as a busy machine may take to acknowledge samples.
+/// Reliable QoS whose writers wait for acknowledgements for as long as a busy machine may need.
 pub fn patient() -> Qos {
     Qos::reliable().max_blocking(PATIENCE)
 }
 
-/// Time for which a test checks that nothing arrives.
+/// Time during which a test checks that nothing arrives.
 pub const SILENCE: Duration = Duration::from_millis(200);
 
-/// A domain number on the wire that other test processes are unlikely to use at the same time.
+/// Returns a domain number on the wire that test processes running at the same time are unlikely to use.
 pub fn wire_id(test: u32) -> u32 {
     100 + (process::id().wrapping_mul(7) + test) % 120
 }
 
-/// Two participants of one process that communicate over loopback sockets.
+/// Creates two participants in one process that communicate over loopback sockets.
 pub fn two_participants(test: u32) -> [CycloneParticipant; 2] {
     [2 * test, 2 * test + 1].map(|id| joined(id, wire_id(test)))
 }
 
-/// A participant in domain `id` of this process, `wire_id` on the wire.
+/// Joins domain `id` of this process, which is `wire_id` on the wire.
 pub fn joined(id: u32, wire_id: u32) -> CycloneParticipant {
     let config = DomainConfig { wire_id: Some(wire_id), ..DomainConfig::default() };
     Domain::open(id, &config).unwrap().join().unwrap()
 }
 
-/// Waits for the next sample with data.
+/// Waits for the next sample that has data.
 pub fn next<S: Sample, R: RawReader>(reader: &mut Reader<S, R>) -> S {
     let mut received = Received::default();
     loop {

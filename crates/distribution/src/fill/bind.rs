@@ -1,4 +1,4 @@
-//! Pairing members with fields.
+//! Pairs the members of samples with the fields of templates.
 
 use super::source::{Number, NumberFrom, Price, Words, WordsFrom};
 use super::{Misfit, Misfits};
@@ -7,7 +7,7 @@ use tickwire_fast::{
     Decimal, FieldHandle, FieldLayout, Program, Repeated, Slot, SlotKind, Storage,
 };
 
-/// Maximum number of template names in an error.
+/// Maximum number of template names listed in an error.
 const NAMES_MAX: usize = 8;
 
 const NUMBER: &str = "an integer";
@@ -15,7 +15,7 @@ const PRICE: &str = "a decimal";
 const WORDS: &str = "a string";
 const SEQUENCE: &str = "a sequence";
 
-/// Collects the misfits.
+/// Looks up fields and collects the mismatches.
 pub(super) struct Binder<'p> {
     program: &'p Program,
     misfits: Vec<Misfit>,
@@ -45,9 +45,9 @@ impl<'p> Binder<'p> {
 pub(super) struct Fields<'b, 'p> {
     binder: &'b mut Binder<'p>,
     template: usize,
-    /// Path of the sequence, followed by a slash.
+    /// Path of the sequence, followed by a slash; empty for the template's own fields.
     prefix: &'static str,
-    /// The sequence itself is missing, which is reported, so its fields are not.
+    /// True if the sequence itself is missing. That is reported once, so its missing fields are not reported.
     silent: bool,
 }
 
@@ -56,19 +56,19 @@ impl<'p> Fields<'_, 'p> {
         &self.binder.program.templates()[self.template].name.local
     }
 
-    /// The fields of a sequence's entries in the same template; `prefix` ends in a slash.
+    /// Returns the fields of the entries of a sequence of this template; `prefix` ends in a slash.
     pub(super) fn inside(&mut self, prefix: &'static str) -> Fields<'_, 'p> {
         let silent = self.find(prefix.trim_end_matches('/')).is_none();
         Fields { binder: self.binder, template: self.template, prefix, silent }
     }
 
-    /// A whole number that the template must have.
+    /// Returns the source of an integer that the template must have.
     pub(super) fn number(&mut self, name: &'static str) -> Number {
         self.required(name, NUMBER);
         self.optional_number(name)
     }
 
-    /// A whole number, 0 if the template has no such field.
+    /// Returns the source of an integer; 0 if the template has no such field.
     pub(super) fn optional_number(&mut self, name: &'static str) -> Number {
         let Some((handle, field)) = self.find(name) else { return self.unused(name) };
         let from = match &field.storage {
@@ -86,18 +86,18 @@ impl<'p> Fields<'_, 'p> {
         Number { member: name, from }
     }
 
-    /// A member that the template's sample does not have.
+    /// Returns the source of a member that this template's samples do not use; its value is 0.
     pub(super) fn unused(&self, name: &'static str) -> Number {
         Number { member: name, from: NumberFrom::Fixed(0) }
     }
 
-    /// A decimal that the template must have.
+    /// Returns the source of a decimal that the template must have.
     pub(super) fn price(&mut self, name: &'static str) -> Price {
         self.required(name, PRICE);
         self.optional_price(name)
     }
 
-    /// A decimal, 0 if the template has no such field.
+    /// Returns the source of a decimal; 0 if the template has no such field.
     pub(super) fn optional_price(&mut self, name: &'static str) -> Price {
         let nothing = Price::Fixed(Decimal { mantissa: 0, exponent: 0 });
         let Some((handle, field)) = self.find(name) else { return nothing };
@@ -111,13 +111,13 @@ impl<'p> Fields<'_, 'p> {
         }
     }
 
-    /// A string that the template must have.
+    /// Returns the source of a string that the template must have.
     pub(super) fn words(&mut self, name: &'static str) -> Words {
         self.required(name, WORDS);
         self.optional_words(name)
     }
 
-    /// A string, empty if the template has no such field.
+    /// Returns the source of a string; empty if the template has no such field.
     pub(super) fn optional_words(&mut self, name: &'static str) -> Words {
         let fixed = |text: &str| WordsFrom::Fixed(text.into());
         let Some((handle, field)) = self.find(name) else {
@@ -138,7 +138,7 @@ impl<'p> Fields<'_, 'p> {
         Words { member: name, from }
     }
 
-    /// A sequence that the template must have.
+    /// Returns a sequence that the template must have.
     pub(super) fn sequence(&mut self, name: &'static str) -> Option<Slot<Repeated>> {
         self.required(name, SEQUENCE);
         let (handle, field) = self.find(name)?;
@@ -170,8 +170,7 @@ impl<'p> Fields<'_, 'p> {
         }
     }
 
-    /// Records a field of the wrong type and returns `instead`, so that binding continues with the next
-    /// field.
+    /// Reports a field of the wrong type and returns `instead`, so that binding continues with the next field.
     fn wrong_type<T>(
         &mut self,
         name: &str,

@@ -1,4 +1,5 @@
-//! Market data and quote requests: entries of several securities per message, one sample per security.
+//! Converts market data and quote requests. A message has entries of several securities; each security gets its own
+//! sample.
 
 use super::FillError;
 use super::bind::Fields;
@@ -45,7 +46,7 @@ impl HeadPlan {
     }
 }
 
-/// Reads the fields at the start of both messages into a sample.
+/// Reads the fields at the start of either message into a sample.
 macro_rules! read_head {
     ($plan:expr, $record:expr, $sample:expr) => {
         $plan.appl_version_id.read_into($record, &mut $sample.appl_version_id)?;
@@ -71,7 +72,7 @@ fn group(
     Ok(())
 }
 
-/// The fields of the template MarketData, and its samples.
+/// The fields of the template MarketData, and the samples filled from them.
 #[derive(Debug)]
 pub(super) struct MarketDataPlan {
     head: HeadPlan,
@@ -82,7 +83,7 @@ pub(super) struct MarketDataPlan {
     samples: Reused<MarketData>,
 }
 
-/// The fields of an entry.
+/// The fields of an entry of MarketData.
 #[derive(Debug)]
 struct EntryPlan {
     md_update_action: Number,
@@ -186,7 +187,7 @@ impl EntryPlan {
     }
 }
 
-/// The fields of the template QuoteRequest, and its samples.
+/// The fields of the template QuoteRequest, and the samples filled from them.
 #[derive(Debug)]
 pub(super) struct QuoteRequestPlan {
     head: HeadPlan,
@@ -197,7 +198,7 @@ pub(super) struct QuoteRequestPlan {
     samples: Reused<QuoteRequest>,
 }
 
-/// The fields of a symbol in the request.
+/// The fields of a symbol in a request.
 #[derive(Debug)]
 struct SymbolPlan {
     symbol: Words,

@@ -1,4 +1,4 @@
-//! Errors: templates that do not fit the samples, and values that do not fit their members.
+//! Errors: mismatches between templates and samples, and values that do not fit their members.
 
 use std::fmt;
 
@@ -6,21 +6,21 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Misfit {
-    /// A field of this name is needed.
+    /// The template has no field with the name of a member.
     MissingField {
         /// The template.
         template: String,
         /// Path of the field.
         path: String,
-        /// Type of the sample's member.
+        /// Expected type of the field.
         wanted: &'static str,
     },
-    /// No template has the name of a sample.
+    /// No template has the name of a sample type.
     NoTemplate {
-        /// The names of the templates, limited to the first few.
+        /// Names of the first few templates.
         found: Vec<String>,
     },
-    /// The field has a type whose values the member cannot hold.
+    /// The member cannot hold the values of the field's type.
     WrongType {
         /// The template.
         template: String,
@@ -28,7 +28,7 @@ pub enum Misfit {
         path: String,
         /// Type of the field.
         found: String,
-        /// Type of the sample's member.
+        /// Expected type of the field.
         wanted: &'static str,
     },
 }

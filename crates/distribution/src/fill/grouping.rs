@@ -1,8 +1,8 @@
-//! Splitting the entries of a message by security.
+//! Splits the entries of a message by security.
 
 use std::collections::HashMap;
 
-/// Maximum number of securities in one message for which a linear search is used.
+/// Maximum number of securities in one message up to which a linear search is used.
 const WALKED_MAX: usize = 16;
 
 /// Assigns the entries of a message to samples, one sample per security.
@@ -25,7 +25,7 @@ pub(super) struct Group {
 }
 
 impl Grouping {
-    /// Clears the data of the last message.
+    /// Clears the data of the previous message.
     pub(super) fn clear(&mut self) {
         self.groups.clear();
         self.of_entry.clear();
@@ -62,12 +62,12 @@ impl Grouping {
         count
     }
 
-    /// The groups, in the order in which their securities first appear.
+    /// Returns the groups, in the order in which their securities first appear.
     pub(super) fn groups(&self) -> &[Group] {
         &self.groups
     }
 
-    /// Index of each entry's group.
+    /// Returns the index of each entry's group.
     pub(super) fn of_entry(&self) -> &[usize] {
         &self.of_entry
     }
@@ -79,8 +79,8 @@ pub(super) trait Grouped: Default {
     fn entries_mut(&mut self) -> &mut Vec<Self::Entry>;
 }
 
-/// Samples that are reused for every message. Entries that a smaller sample does not need are kept, so that
-/// their strings are not allocated again.
+/// Samples that are reused for every message. If the next sample has fewer entries, the others are kept, so that their
+/// strings are not allocated again.
 #[derive(Debug)]
 pub(super) struct Reused<S: Grouped> {
     samples: Vec<S>,
@@ -115,10 +115,10 @@ impl<S: Grouped> Reused<S> {
         &mut self.samples[..groups.len()]
     }
 
-    /// The next entry of a sample that is not filled yet.
+    /// Returns the next entry of a sample that is to be filled.
     ///
     /// # Panics
-    /// If `sample` is not one that [`resize`](Self::resize) made, or has no entry left.
+    /// If `sample` was not prepared by [`resize`](Self::resize), or has no entry left.
     #[inline]
     pub(super) fn next_entry(&mut self, sample: usize) -> &mut S::Entry {
         let index = self.filled[sample];
@@ -126,7 +126,7 @@ impl<S: Grouped> Reused<S> {
         &mut self.samples[sample].entries_mut()[index]
     }
 
-    /// The first `count` samples.
+    /// Returns the first `count` samples.
     pub(super) fn first(&self, count: usize) -> &[S] {
         &self.samples[..count]
     }

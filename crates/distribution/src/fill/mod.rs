@@ -1,12 +1,12 @@
-//! Decoded FAST messages as samples.
+//! Converts decoded FAST messages to samples.
 //!
-//! A [`Filler`] is bound once to the templates of a program: every member of every sample is paired with a
-//! field, by name, and all mismatches are reported together. After that it fills samples from messages
-//! without lookups and, once warm, without allocation.
+//! A [`Filler`] is bound once to the templates of a program: every member of every sample is paired with the field of
+//! the same name, and all mismatches are reported together. After that it fills samples without looking up names and,
+//! once warm, without allocating.
 //!
-//! A template is recognised by its name: `Quote`, `New`, `Change`, `Remove`, `MarketData`, `QuoteRequest`
-//! and `Done`. Messages of other templates are passed over. What an optional field leaves out is 0 or
-//! the empty string in the sample, because the IDL has no optional members.
+//! A template is recognised by its name: `Quote`, `New`, `Change`, `Remove`, `MarketData`, `QuoteRequest` and `Done`.
+//! Messages of other templates are skipped. If an optional field is absent, its member is 0 or the empty string,
+//! because the IDL has no optional members.
 //!
 //! # Examples
 //! ```
@@ -43,27 +43,27 @@ use complex::{MarketDataPlan, QuoteRequestPlan};
 use simple::OrderPlan;
 use tickwire_fast::{Message, Program};
 
-/// Names of the templates that become samples.
+/// Names of the templates whose messages are converted to samples.
 pub const TEMPLATE_NAMES: [&str; 7] =
     ["Quote", "New", "Change", "Remove", "MarketData", "QuoteRequest", "Done"];
 
 /// The samples of one message, valid until the next message.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Filled<'f> {
-    /// The feed ends here.
+    /// The feed is done.
     Done,
     /// A changed order.
     Change(Change),
-    /// One sample per security, in the order in which the message first names them; each has the entries of
-    /// its security in the order of the message.
+    /// One sample per security, in the order in which the message first names the securities. Each sample has the
+    /// entries of its security, in the order of the message.
     MarketData(&'f [MarketData]),
     /// A new order.
     New(New),
-    /// A message of a template that has no sample.
+    /// A message whose template has no sample.
     Other,
     /// A quote.
     Quote(Quote),
-    /// One sample per security, as with market data.
+    /// One sample per security, as for market data.
     QuoteRequest(&'f [QuoteRequest]),
     /// The end of an order.
     Remove(Remove),
@@ -92,8 +92,8 @@ impl Filler {
     /// Pairs the members of the samples with the fields of a program's templates.
     ///
     /// # Errors
-    /// All mismatches: missing fields, types that cannot hold a member's value, a program without any
-    /// template of a sample.
+    /// All mismatches: missing fields, types whose values a member cannot hold, or a program in which no template has
+    /// the name of a sample.
     pub fn bind(program: &Program) -> Result<Self, Misfits> {
         let mut binder = Binder::new(program);
         let plans: Vec<Plan> =
@@ -105,20 +105,20 @@ impl Filler {
         Ok(Self { plans })
     }
 
-    /// True if the templates include a message that ends the feed.
+    /// Returns true if a template ends the feed.
     pub fn has_done(&self) -> bool {
         self.plans.iter().any(|plan| matches!(plan, Plan::Done))
     }
 
-    /// True if a template is converted to samples of this topic.
+    /// Returns true if a template is converted to samples of this topic.
     pub fn makes(&self, topic: &str) -> bool {
         self.plans.iter().any(|plan| plan.topic() == Some(topic))
     }
 
-    /// The samples of a message.
+    /// Converts a message to samples.
     ///
     /// # Errors
-    /// A value that the sample cannot hold; then the message must not be published at all.
+    /// A value that the sample cannot hold; then publish nothing of the message.
     ///
     /// # Panics
     /// If the message belongs to another program.
@@ -142,7 +142,7 @@ impl Filler {
 }
 
 impl Plan {
-    /// The topic of the samples to which messages are converted.
+    /// Returns the topic of the samples to which messages of this template are converted.
     fn topic(&self) -> Option<&'static str> {
         match self {
             Self::Change(_) => Some(Change::TOPIC),

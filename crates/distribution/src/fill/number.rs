@@ -1,19 +1,19 @@
-//! Scaled numbers as floating-point numbers.
+//! Converts decimals to floating-point numbers.
 
 use std::io::Write;
 use tickwire_fast::Decimal;
 
-/// Powers of ten that a floating-point number holds exactly.
+/// Powers of ten that are exact as floating-point numbers.
 const EXACT: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
-/// Mantissas up to this are exact as floating-point numbers.
+/// Largest mantissa up to which all are exact as floating-point numbers.
 const MANTISSA_MAX: u64 = 1 << 53;
-/// Length of the longest text of a mantissa and an exponent.
+/// Length of the longest mantissa and exponent as text, in bytes.
 const TEXT_BYTES: usize = 40;
 
-/// The floating-point number nearest to a decimal; ties go to the even one.
+/// Returns the floating-point number nearest to a decimal; ties go to the even one.
 #[inline]
 pub(super) fn nearest(decimal: Decimal) -> f64 {
     let Decimal { mantissa, exponent } = decimal;
@@ -31,7 +31,7 @@ pub(super) fn nearest(decimal: Decimal) -> f64 {
     }
 }
 
-/// Uses the standard library's parser, which rounds correctly for any size.
+/// Converts a decimal by way of text. The standard library's parser rounds correctly for any size.
 #[cold]
 fn by_text(mantissa: i64, exponent: i32) -> f64 {
     let mut text = [0; TEXT_BYTES];

@@ -1,12 +1,12 @@
-//! The samples of the order and market-data templates on their topics.
+//! Publishes the samples of the order and market-data templates on their topics.
 
 use super::{Filled, Filler};
 use crate::delivery::{SecurityList, TopicSet};
 use crate::publisher::Outlet;
 use crate::{Change, MarketData, New, Quote, QuoteRequest, Remove};
 
-/// The topic sets of all samples that a filler can fill: one topic each, or one per security if `securities`
-/// are given and the sample has a security.
+/// Returns the topic sets of all samples that a filler can fill. A set has one topic, or one per security if
+/// `securities` are given and its samples have a security.
 #[must_use]
 pub fn filled_sets(securities: Option<&SecurityList>) -> Vec<TopicSet> {
     let keyed = |alone: TopicSet, by_security: fn(&SecurityList) -> TopicSet| {
@@ -35,12 +35,12 @@ pub struct FilledTopics {
 }
 
 impl FilledTopics {
-    /// The topics of the samples that `filler` fills.
+    /// Creates the topic sets of the samples that `filler` fills.
     #[must_use]
     pub fn of(filler: &Filler, securities: Option<&SecurityList>) -> Self {
         let mut sets = filled_sets(securities);
         sets.retain(|set| filler.makes(&set.name));
-        // Samples that the filler does not fill have no index, and nobody asks for it.
+        // A set that is left out gets no index. The filler never fills its samples, so the index is never used.
         let index = |name| sets.iter().position(|set| set.name == name).unwrap_or(usize::MAX);
         Self {
             change: index("Change"),
@@ -53,7 +53,7 @@ impl FilledTopics {
         }
     }
 
-    /// The topic sets, in the order of their indexes.
+    /// Returns the topic sets, in the order of their indexes.
     #[must_use]
     pub fn sets(&self) -> &[TopicSet] {
         &self.sets

@@ -1,4 +1,4 @@
-//! Order messages: one sample per message, with ten or eleven fields.
+//! Converts order messages: one sample per message, with ten or eleven fields.
 
 use super::FillError;
 use super::bind::Fields;
@@ -6,7 +6,7 @@ use super::source::Number;
 use crate::{Change, New, Quote, Remove};
 use tickwire_fast::Record;
 
-/// The members that only some samples have.
+/// Flags for the members that only some samples have.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Members {
     volume_and_price: bool,
@@ -56,7 +56,7 @@ impl OrderPlan {
     }
 }
 
-/// Reads the members of one sample from the fields of the same names.
+/// Reads the members of a sample from the fields of the same names.
 macro_rules! order_sample {
     ($method:ident, $sample:ident: $($member:ident)*) => {
         impl OrderPlan {

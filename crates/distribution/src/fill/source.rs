@@ -1,10 +1,10 @@
-//! Sources of members' values.
+//! Where the values of members come from.
 
 use super::FillError;
 use super::number;
 use tickwire_fast::{Decimal, FieldValue, Int, Record, Scaled, Slot, Text, UInt};
 
-/// Source of a whole number.
+/// Source of an integer.
 #[derive(Debug)]
 pub(super) struct Number {
     pub(super) member: &'static str,
@@ -17,7 +17,7 @@ pub(super) enum NumberFrom {
     Fixed(i128),
     Signed(Slot<Int>),
     Unsigned(Slot<UInt>),
-    /// Rare forms, such as an optional constant: read through the view by index.
+    /// A rare form, such as an optional constant, which is read by index through the message's view.
     View(usize),
 }
 
@@ -74,8 +74,8 @@ pub(super) enum WordsFrom {
 }
 
 impl Words {
-    /// Sets `text` to the string, empty if the field is absent. An equal string is left alone, because most
-    /// strings repeat those of the previous message.
+    /// Sets `text` to the string, or to the empty string if the field is absent. An equal string is left unchanged,
+    /// because most strings repeat those of the previous message.
     #[inline(always)]
     pub(super) fn read_into(
         &self,
@@ -96,7 +96,7 @@ impl Words {
     #[inline(never)]
     fn replace(&self, text: &mut String, bytes: &[u8]) -> Result<(), FillError> {
         text.clear();
-        // Most strings that change between messages have one character.
+        // Most strings that change between messages have one ASCII character.
         if let [byte @ 1..0x80] = bytes {
             text.push(char::from(*byte));
             return Ok(());
@@ -136,7 +136,7 @@ fn bytes_in<'m>(record: &Record<'m>, index: usize) -> &'m [u8] {
     }
 }
 
-/// Compares without a function call for strings of at most one byte, which are the most frequent.
+/// Compares strings. Avoids a function call for strings of at most one byte, which are the most frequent.
 #[inline]
 fn is_same(a: &[u8], b: &[u8]) -> bool {
     match (a, b) {

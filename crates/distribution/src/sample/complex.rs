@@ -5,7 +5,7 @@
 use super::Sample;
 use crate::field::fields;
 
-/// Market data of one security: its entries of one message.
+/// Market data of one security: the entries of one message.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MarketData {
     /// Security; the key.
@@ -69,7 +69,7 @@ pub struct MarketDataEntry {
     pub match_event_indicator: String,
 }
 
-/// A request for quotes of one security.
+/// A request for a quote of one security.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QuoteRequest {
     /// Security; the key.

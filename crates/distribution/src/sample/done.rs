@@ -3,15 +3,15 @@
 use super::Sample;
 use crate::field::fields;
 
-/// The sample that a publisher writes once, after all others.
+/// Announces the end of a feed; the last sample that a publisher writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Done {
-    /// Samples that the publisher wrote to all its topics together.
+    /// Number of samples that the publisher wrote to all its topics together.
     pub samples: u64,
 }
 
 impl Done {
-    /// The topic on which a publisher writes the same sample if it was stopped before the end of its feed.
+    /// Topic to which a publisher writes this sample instead if it was stopped before the end of its feed.
     pub const STOPPED_TOPIC: &str = "Stopped";
 }
 
@@ -26,7 +26,7 @@ impl Sample for Done {
 pub struct Total {
     /// Name of the topic; the key.
     pub topic: String,
-    /// Samples.
+    /// Number of samples.
     pub samples: u64,
 }
 

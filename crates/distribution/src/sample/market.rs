@@ -1,8 +1,9 @@
 //! Samples that do not depend on an exchange: best prices, books, trades, status and definitions, as in
 //! `idl/Market.idl`.
 //!
-//! All have the key source, channel and instrument. Prices and sizes are exact decimals. If the feed does not
-//! send a value, a flag beside it is false, or it is 0 or empty as its documentation states.
+//! The key of each type is source, channel and instrument; for books it also has the kind. Prices and sizes are exact
+//! decimals. If the feed does not send a value, a flag beside it is false, or the value is 0 or empty, as its
+//! documentation states.
 
 use super::Sample;
 use crate::field::fields;
@@ -27,7 +28,7 @@ pub struct BookLevel {
     pub orders: u32,
 }
 
-/// The best prices of an instrument, after a message that changed them or their state.
+/// The best prices of an instrument, published when a message changed them or their state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BookTop {
     /// Name of the source, chosen by the publisher.
@@ -36,9 +37,9 @@ pub struct BookTop {
     pub channel: String,
     /// The instrument as the feed names it.
     pub instrument: String,
-    /// Orders that the book contains: `outright` or `implied`.
+    /// Orders that the book is made of: `outright` or `implied`.
     pub kind: String,
-    /// Sequence number of the packet that changed it; 0 if packets have none.
+    /// Sequence number of the packet that changed the prices; 0 if packets have none.
     pub seq_num: u64,
     /// Time at which the exchange sent that packet, in the digits of the feed; 0 if the feed does not send
     /// it.
@@ -58,7 +59,7 @@ pub struct BookTop {
     pub offer: BookLevel,
 }
 
-/// The levels of an instrument's book, after a message that changed them or their state.
+/// The levels of an instrument's book, published when a message changed them or their state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Book {
     /// As in [`BookTop`].
@@ -83,7 +84,7 @@ pub struct Book {
     pub offers: Vec<BookLevel>,
 }
 
-/// A trade, its correction or its cancellation.
+/// A new, corrected or cancelled trade.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trade {
     /// As in [`BookTop`].
@@ -104,7 +105,7 @@ pub struct Trade {
     pub has_exchange_time: bool,
     /// Time at the exchange, in the digits of the feed.
     pub exchange_time: u64,
-    /// `new`, `change` or `delete`.
+    /// `new`, `change` (a correction) or `delete` (a cancellation).
     pub action: String,
     /// True if the feed sends the price.
     pub has_price: bool,
@@ -139,7 +140,7 @@ pub struct Status {
     pub received_ns: u64,
     /// FIX SecurityTradingStatus (326), or TradSesStatus (340) for a channel, as the feed sends it.
     pub code: u64,
-    /// True if books may be crossed in this status, which holds for every status except continuous trading.
+    /// True if books may be crossed in this status, as in every status except continuous trading.
     pub may_cross: bool,
 }
 
@@ -158,7 +159,7 @@ pub struct Definition {
     pub sending_time: u64,
     /// As in [`BookTop`].
     pub received_ns: u64,
-    /// Symbol for people; empty if the feed does not send it.
+    /// Readable symbol; empty if the feed does not send it.
     pub symbol: String,
     /// True if the feed sends the price step.
     pub has_tick: bool,

@@ -14,18 +14,18 @@ pub use done::{Done, Total};
 pub use market::{Book, BookLevel, BookTop, Decimal, Definition, Status, Trade};
 pub use simple::{Change, New, Quote, Remove};
 
-/// A value that can be written to and read from a topic.
+/// A sample type, whose values can be written to a topic and read from it.
 pub trait Sample: Fields + Clone + Debug + PartialEq + Send + 'static {
-    /// The topic that carries the type if there is one topic for all securities.
+    /// The topic of the type, if one topic has all securities.
     const TOPIC: &'static str;
 
-    /// The security id that is the key; `None` for a type without key or with another key.
+    /// Returns the security id if that is the key; `None` for a type without key or with another key.
     fn security(&self) -> Option<u32> {
         None
     }
 }
 
-/// Name of the topic of one security, if each security has its own topic.
+/// Returns the name of the topic of one security, if each security has its own topic.
 ///
 /// # Examples
 /// ```

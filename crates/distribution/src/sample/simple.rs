@@ -1,10 +1,10 @@
-//! Order messages without key, 32 bytes or less, as in `idl/Simple.idl`.
+//! Order messages as in `idl/Simple.idl`: no key, at most 32 bytes.
 
 use super::Sample;
 use crate::field::fields;
 
-/// Defines one sample of `idl/Simple.idl`: the common members and, in brackets, volume and price, and side,
-/// if it has them.
+/// Defines one sample of `idl/Simple.idl`: the common members and, in brackets, those that not every sample has: volume
+/// and price, and side.
 macro_rules! order_message {
     (#[$doc:meta] $name:ident $type:literal, $number:literal, [$($volume:ident $price:ident)?] [$($side:ident)?]) => {
         #[$doc]

@@ -7,7 +7,7 @@ use tickwire_distribution::fill::{Filled, Filler};
 use tickwire_exchange::{Generator, Options};
 use tickwire_fast::{Decoder, DecoderOptions, Program, ResetPolicy};
 
-/// The packets of a feed and their decoder.
+/// The packets of a feed, and what is needed to decode them.
 pub struct Feed {
     program: Arc<Program>,
     packets: Vec<Vec<u8>>,
