@@ -1,4 +1,4 @@
-//! Which engines are built. The code asks for the names that are made here, never for targets and features.
+//! Selects the engines to build. The code tests the cfg names set here, never targets and features.
 
 use std::env;
 
@@ -8,11 +8,12 @@ fn main() {
     let has_native = env::var_os("CARGO_FEATURE_NATIVE").is_some();
     let has_jit = env::var_os("CARGO_FEATURE_JIT").is_some();
     let engines = [
-        // Bytes are read behind one bounds check: `rt::window`, else `rt::slices`.
+        // `rt::window` reads several bytes after one bounds check; without it, `rt::slices`.
         ("reads_ahead", has_native),
-        // AVX-512 and BMI2, each chosen at run time: `decoder::vectors`, `rt::extract`, else their stand-ins.
+        // AVX-512 and BMI2, each detected at run time: `decoder::vectors`, `rt::extract`; without
+        // them, portable versions.
         ("vectors", has_native && is_x86_64),
-        // Templates are compiled: `decoder::compiled`, else `decoder::no_code`.
+        // The JIT compiler: `decoder::compiled`; without it, `decoder::no_code`.
         ("machine_code", has_jit && is_x86_64),
     ];
     for (engine, is_built) in engines {

@@ -1,7 +1,8 @@
-//! Generated decoders and encoders beside the dynamic engine, on feeds of the simulated exchange: ids
-//! `fast/decode/FEED/ENGINE` and `fast/encode/FEED/ENGINE`, a message an element.
+//! Compares generated decoders and encoders with the dynamic engine on feeds of the simulated
+//! exchange. Benchmark ids are `fast/decode/FEED/ENGINE` and `fast/encode/FEED/ENGINE`; throughput
+//! counts messages.
 //!
-//! The example `nanoseconds` of crate `fast-generated` does the same on the captures beside the project.
+//! The example `nanoseconds` of crate `fast-generated` measures the same on recorded captures.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
@@ -13,9 +14,9 @@ use tickwire_fast::{
 };
 use tickwire_fast_generated::{exchange_complex, random_cme, simple};
 
-/// Messages of a feed: more than branch predictors learn.
+/// Messages of a feed: too many for branch predictors to memorize.
 const MESSAGES: u64 = 30_000;
-/// Messages that are encoded; each takes the room of a message of every template.
+/// Messages to encode. Few, because the struct of each holds a message of every template.
 const ENCODED: usize = 2_000;
 
 struct Feed {

@@ -1,4 +1,4 @@
-//! Generates a module of every template set that the tests decode with.
+//! Generates a module for every template set that the tests use.
 
 #[allow(dead_code)]
 #[path = "../../fast/tests/support/own_vectors.rs"]
@@ -15,14 +15,14 @@ use tickwire_fast::template::Instruction;
 use tickwire_fast_codegen::{Options, generate_set};
 use tickwire_testing::Choices;
 
-/// Random template sets, unless the environment variable says how many.
+/// Default number of random template sets; the environment variable overrides it.
 const SEEDS: u64 = 14;
-/// Fields of a random set that is not too large to be compiled.
+/// Larger random sets are skipped: their modules take too long to compile.
 const FIELDS_MAX: usize = 150;
-/// Where this is set, modules of the conformance cases and of the captures beside the project are generated too: they
-/// take minutes to compile.
+/// If this variable is set, modules of the conformance cases and of the recorded captures are
+/// generated too. They take minutes to compile.
 const ALL_VARIABLE: &str = "TICKWIRE_CHECK_ALL";
-/// Random sets of which a projection is generated as well.
+/// Random sets for which a projection is generated too.
 const PROJECTIONS: usize = 4;
 const SEEDS_VARIABLE: &str = "TICKWIRE_CHECK_SEEDS";
 
@@ -60,7 +60,7 @@ fn main() {
     println!("cargo::rerun-if-changed=../../fast/tests/support/random.rs");
 }
 
-/// The module that a test includes as a program does.
+/// Generates the module that a test includes the way an application does.
 fn included(path: &Path) {
     println!("cargo::rerun-if-changed={}", path.display());
     let set = TemplateSet::parse(&std::fs::read_to_string(path).expect("UTF-8")).expect("valid");
@@ -69,7 +69,7 @@ fn included(path: &Path) {
     std::fs::write(folder.join("included.rs"), source).expect("writable");
 }
 
-/// The template files of the vectors, under the names `testdata FILE NAME`.
+/// Adds the template files of the test vectors, named `testdata FILE NAME`.
 fn own_vectors(folder: &Path, sets: &mut BTreeMap<String, TemplateSet>) {
     println!("cargo::rerun-if-changed={}", folder.display());
     for vector in own_vectors::all(folder) {
@@ -78,21 +78,21 @@ fn own_vectors(folder: &Path, sets: &mut BTreeMap<String, TemplateSet>) {
     }
 }
 
-/// The conformance cases, under the names `shared NAME`.
+/// Adds the conformance cases, named `shared NAME`.
 fn shared_vectors(path: &Path, sets: &mut BTreeMap<String, TemplateSet>) {
     let Ok(text) = std::fs::read_to_string(path) else { return };
     println!("cargo::rerun-if-changed={}", path.display());
     for line in text.lines() {
         let case: serde_json::Value = serde_json::from_str(line).expect("JSON");
         let xml = case["template_xml"].as_str().expect("a template file");
-        // Cases of static errors have no decoder.
+        // Cases that test static errors have no decoder.
         if let Ok(set) = TemplateSet::parse(xml) {
             sets.insert(format!("shared {}", case["name"].as_str().expect("a name")), set);
         }
     }
 }
 
-/// The template files of the captures beside the project, under the names `corpus FOLDER`.
+/// Adds the template files of the recorded captures, named `corpus FOLDER`.
 fn corpora(folder: &Path, sets: &mut BTreeMap<String, TemplateSet>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries {
@@ -106,7 +106,7 @@ fn corpora(folder: &Path, sets: &mut BTreeMap<String, TemplateSet>) {
 include!("tests/support/wanted.rs");
 include!("tests/support/nested.rs");
 
-/// Fields of a template, references not expanded.
+/// Returns the number of fields of a template, without expanding references.
 fn count(instructions: &[Instruction]) -> usize {
     let fields = |instruction: &Instruction| match instruction {
         Instruction::Group(group) => count(&group.instructions),
@@ -116,7 +116,7 @@ fn count(instructions: &[Instruction]) -> usize {
     instructions.iter().map(fields).sum()
 }
 
-/// Random sets of which only some fields are stored, under the names `projected SEED`.
+/// Returns random sets that store only some fields, named `projected SEED`.
 fn projections(sets: &BTreeMap<String, TemplateSet>) -> Vec<(String, TemplateSet, Vec<String>)> {
     let random = sets.iter().filter_map(|(name, set)| {
         let seed = name.strip_prefix("random ")?.parse().ok()?;
@@ -128,7 +128,7 @@ fn projections(sets: &BTreeMap<String, TemplateSet>) -> Vec<(String, TemplateSet
     random.take(PROJECTIONS).collect()
 }
 
-/// Writes the modules, one for sets of equal signatures, and the table of their engines.
+/// Writes the modules, one for all sets with the same signature, and the table of their engines.
 fn write(sets: &BTreeMap<String, TemplateSet>, projections: &[(String, TemplateSet, Vec<String>)]) {
     let folder = PathBuf::from(std::env::var_os("OUT_DIR").expect("a build script"));
     let mut modules = BTreeMap::new();

@@ -1,13 +1,14 @@
-//! For build scripts: template file in, module in `OUT_DIR` out.
+//! For build scripts: generates a module from a template file into `OUT_DIR`.
 
 use crate::{GenerateError, Options, generate};
 use std::path::{Path, PathBuf};
 
-/// Generates a module from a template file and writes it to `OUT_DIR`, under the file's name with
-/// the ending `.rs`. Cargo is told to run the build script again when the file changes.
+/// Generates a module from a template file and writes it to `OUT_DIR`, under the template file's
+/// name with the extension `.rs`. Tells Cargo to run the build script again when the template file
+/// changes.
 ///
 /// # Errors
-/// Those of [`generate`], and [`GenerateError::File`] for the files.
+/// Errors of [`generate`], and [`GenerateError::File`] if a file cannot be read or written.
 pub fn build(templates: impl AsRef<Path>) -> Result<PathBuf, GenerateError> {
     build_with(templates, &Options::default())
 }

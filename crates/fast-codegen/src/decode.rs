@@ -1,4 +1,4 @@
-//! Functions that decode.
+//! Emits the functions that decode.
 
 use crate::integer::IntegerType;
 use crate::module::Module;
@@ -9,7 +9,7 @@ use tickwire_fast::rt::plan::{FieldKind, Operation, OperatorKind};
 use tickwire_fast::template::FieldType;
 
 impl<'p> Module<'p> {
-    /// The functions of one shape.
+    /// Returns the functions of one shape.
     pub(crate) fn decode_functions(&self, index: usize) -> String {
         let shape = &self.shapes[index];
         let past = if self.warm_entries(shape).is_some() { PAST } else { UNKNOWN };
@@ -98,7 +98,7 @@ impl<'p> Module<'p> {
         )
     }
 
-    /// How a template's function gets its map.
+    /// Returns the code that passes a template's function its presence map.
     fn root_map(&self, shape: &Shape<'p>) -> String {
         let read = match (self.has_wide(), shape.mode) {
             (false, MapMode::Fixed | MapMode::Narrow) => "",
@@ -134,11 +134,11 @@ impl<'p> Module<'p> {
         let name = &shape.name;
         let (unit, out) = match shape.is_stored {
             true => (String::new(), name.as_str()),
-            // Something to be a segment, where there is no struct.
+            // A segment without a struct still needs a type for the `Segment` trait.
             false => (format!("struct {name};\n"), "()"),
         };
         let body = match shape.depth > tickwire_fast::Limits::DEPTH_MAX {
-            // Deeper than any decoder goes.
+            // No decoder accepts this depth.
             true => "None".to_owned(),
             false => format!("{map}{body}Some(c)"),
         };
@@ -146,7 +146,7 @@ impl<'p> Module<'p> {
             return unit
                 + &segment_of(name, "_: ()", "()", out, &format!("let mut c = c;\n{body}"));
         }
-        // The entries of a sequence that nests nothing are decoded where the sequence is.
+        // Entries without nested segments are decoded inline, in the sequence's loop.
         let out = match shape.is_stored {
             true => format!("out: &mut {name}, "),
             false => String::new(),
@@ -165,7 +165,8 @@ impl<'p> Module<'p> {
         )
     }
 
-    /// Entries of which nothing is known are seldom: they are decoded in a function of their own.
+    /// Returns the function for entries whose state is unknown. These are rare, so it is kept out
+    /// of line.
     fn unknown_segment(&self, shape: &Shape<'p>) -> String {
         let (out, argument) = match shape.is_stored {
             true => (shape.name.as_str(), "out, "),
@@ -175,12 +176,12 @@ impl<'p> Module<'p> {
         segment_of(&shape.name, "_: ()", "()", out, &body)
     }
 
-    /// `decode_` and the words of the struct's name.
+    /// Returns `decode_` and the words of the struct's name.
     pub(crate) fn function(&self, shape: &Shape<'p>) -> String {
         format!("decode_{}", crate::names::snake(&shape.name).trim_end_matches('_'))
     }
 
-    /// The words that a template's messages may change.
+    /// Returns the words that the messages of a template may change: the first, and how many.
     pub(crate) fn saved_words(&self, template: usize, is_dynamic: bool) -> (usize, usize) {
         if is_dynamic {
             return (0, self.words);
@@ -200,13 +201,13 @@ impl<'p> Module<'p> {
         if from < to { (from, to - from) } else { (0, 0) }
     }
 
-    /// Whether some template's map does not fit a word.
+    /// True if the presence map of any template exceeds one word.
     pub(crate) fn has_wide(&self) -> bool {
         self.roots.iter().any(|root| matches!(self.shapes[*root].mode, MapMode::Wide(_)))
     }
 }
 
-/// The statements that decode the fields of a segment.
+/// Emits the statements that decode the fields of a segment.
 struct Decoding<'s, 'm, 'p> {
     scene: &'s Scene<'m, 'p>,
 }
@@ -248,7 +249,7 @@ impl<'p> Decoding<'_, '_, 'p> {
         text
     }
 
-    /// Whether nothing at all happens where the field's bit is 0.
+    /// True if nothing happens when the field's bit is 0.
     fn is_rare(&self, member: &Member<'_>) -> bool {
         if !self.scene.shape.mode.is_fixed() || !member.plan.is_optional {
             return false;
@@ -286,7 +287,8 @@ impl<'p> Decoding<'_, '_, 'p> {
             };
         }
         if self.is_nothing_without_bit(member) {
-            // Nothing happens where the bit is 0, and the value is read as one without operator.
+            // Nothing happens if the bit is 0; otherwise the value is read like one without an
+            // operator.
             let none = Operation { kind: OperatorKind::None, initial: None, ..*operation };
             let (expression, cast) = self.value(field_type, &none, true, bit);
             return format!(
@@ -301,7 +303,7 @@ impl<'p> Decoding<'_, '_, 'p> {
         check + &self.store(member, &expression, cast)
     }
 
-    /// Whether the field is an optional default without an initial value.
+    /// True if the field is an optional default without an initial value.
     fn is_nothing_without_bit(&self, member: &Member<'_>) -> bool {
         matches!(&member.plan.kind, FieldKind::Scalar { operation, .. }
             if member.plan.is_optional
@@ -309,7 +311,7 @@ impl<'p> Decoding<'_, '_, 'p> {
                 && operation.initial.is_none())
     }
 
-    /// The expression of a scalar's value, and its type if it is an integer.
+    /// Returns the expression of a scalar's value, and its type if it is an integer.
     fn value(
         &self,
         field_type: &FieldType,
@@ -328,7 +330,7 @@ impl<'p> Decoding<'_, '_, 'p> {
         }
     }
 
-    /// Stores the value of an expression.
+    /// Returns the statement that stores an expression's value.
     fn store(&self, member: &Member<'p>, expression: &str, cast: Option<IntegerType>) -> String {
         let cast = |value: &str| cast.map_or(value.to_owned(), |kind| kind.cast(value));
         let ident = &member.ident;
@@ -346,7 +348,7 @@ impl<'p> Decoding<'_, '_, 'p> {
         }
     }
 
-    /// Says that the field is absent: presence bits begin set.
+    /// Returns the statement that marks a field absent; presence bits are initially set.
     fn absent(&self, member: &Member<'p>) -> String {
         self.all_absent(std::slice::from_ref(member))
     }
@@ -361,7 +363,7 @@ impl<'p> Decoding<'_, '_, 'p> {
         (0..self.scene.shape.presence_words()).filter_map(clear).collect()
     }
 
-    /// A field that is present or not by its bit alone.
+    /// Emits a field whose presence depends only on its bit.
     fn present_by_bit(&self, member: &Member<'p>) -> String {
         match member.presence {
             Some(_) => {
@@ -376,7 +378,7 @@ impl<'p> Decoding<'_, '_, 'p> {
         let FieldKind::Parts { exponent, mantissa } = &member.plan.kind else {
             return String::new();
         };
-        // What is seldom there does not count where entries are looked at before.
+        // Rarely present fields are not covered by the check of entries before the segment.
         let past = if is_mostly_absent(member.plan) { UNKNOWN } else { self.scene.past };
         let scene = &Scene { past, ..*self.scene };
         let is_optional = member.plan.is_optional;
@@ -434,14 +436,14 @@ impl<'p> Decoding<'_, '_, 'p> {
         }
     }
 
-    /// Decodes a segment that nests nothing.
+    /// Decodes a nested segment that has no nested segments itself.
     fn call_leaf(&self, generics: &str, out: &str, child: &Shape<'p>) -> String {
         let function = self.scene.module.function(child);
         let out = if child.is_stored { format!("{out}, ") } else { String::new() };
         format!("{function}{generics}(c, state, {out}x)?")
     }
 
-    /// Decodes a nested segment in the form for entries that are all assigned, if they are.
+    /// Decodes a nested segment, with the variant for entries that are all assigned if they are.
     fn call_by_past(&self, out: &str, child: &Shape<'p>, is_warm: &str) -> String {
         let unknown_out = if child.is_stored { out } else { "&mut ()" };
         format!(
@@ -451,7 +453,8 @@ impl<'p> Decoding<'_, '_, 'p> {
         )
     }
 
-    /// The question whether all entries of a segment are assigned, if it has a form for that.
+    /// Returns the condition that all entries of a segment are assigned, if it has a variant for
+    /// that.
     fn is_warm(&self, child: &Shape<'p>) -> Option<String> {
         let (first, count) = self.scene.module.warm_entries(child)?;
         Some(format!("K::HAS_FORMS && state.is_warm::<{first}, {count}>()"))
@@ -485,7 +488,7 @@ impl<'p> Decoding<'_, '_, 'p> {
         }
     }
 
-    /// Decodes as many entries as were counted.
+    /// Decodes as many entries as the length says.
     fn entries(&self, member: &Member<'p>, child: &Shape<'p>) -> String {
         let (over, each, one) = match child.is_stored {
             true => (
@@ -541,12 +544,12 @@ impl<'p> Decoding<'_, '_, 'p> {
     }
 }
 
-/// What a function that decodes a segment is generic over.
+/// Returns the generic parameters of a function that decodes a segment.
 fn generics(is_warm: bool) -> &'static str {
     if is_warm { "K: Kernel, P: Past" } else { "K: Kernel" }
 }
 
-/// A segment with a function of its own.
+/// Returns a segment with a function of its own.
 fn segment_of(name: &str, map: &str, map_type: &str, out: &str, body: &str) -> String {
     format!(
         "impl Segment for {name} {{
@@ -561,13 +564,13 @@ fn segment_of(name: &str, map: &str, map_type: &str, out: &str, body: &str) -> S
     )
 }
 
-/// What is done otherwise, if anything is.
+/// Returns an `else` block, or nothing for an empty text.
 fn or_else(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("else {{ {text} }}") }
 }
 
-/// The type an exponent is read as: the check of its range includes that of its type, unless it is
-/// kept or added to.
+/// Returns the type that an exponent is read as. Checking the exponent's range (R1) includes the
+/// range of int32, unless the value is copied or added to.
 fn exponent_type(exponent: &Operation<'_>) -> IntegerType {
     match exponent.kind {
         OperatorKind::None | OperatorKind::Default => IntegerType::MANTISSA,
@@ -575,7 +578,8 @@ fn exponent_type(exponent: &Operation<'_>) -> IntegerType {
     }
 }
 
-/// The bits of a map that no field uses counted, the others where they are tested.
+/// Returns the code that reports unused bits of a map; the other bits are tested where fields use
+/// them.
 fn fixed_map(shape: &Shape<'_>) -> String {
     let unused = match shape.map_bits {
         bits @ 0..63 => (u64::MAX >> bits) & !1,
@@ -593,7 +597,7 @@ fn fixed_map(shape: &Shape<'_>) -> String {
     format!("x.unused_map_bits(map & {unused:#x});\n{narrow}")
 }
 
-/// For functions that do not need all they are given.
+/// Returns an `allow` attribute for functions that do not use all their parameters.
 fn allow_unused(body: &str) -> &'static str {
     let uses = |name: &str| body.contains(name);
     let moves = [

@@ -1,8 +1,8 @@
-//! Functions that encode.
+//! Emits the functions that encode.
 //!
-//! Where every presence-map bit has its place, a function first asks for each field whether it has to
-//! be sent, writes the map, and then the fields. Where it has not, or where two fields of a segment
-//! share an entry, the map is left open and fields are written one by one.
+//! If every presence-map bit has a fixed position, a function first decides for each field whether
+//! it is sent, then writes the map, then the fields. Otherwise, or if two fields of a segment share
+//! a dictionary entry, it reserves the map and writes the fields one by one.
 
 use crate::integer::IntegerType;
 use crate::module::Module;
@@ -15,36 +15,36 @@ use std::collections::HashMap;
 use tickwire_fast::rt::plan::{FieldKind, Operation, OperatorKind};
 use tickwire_fast::template::{FieldType, Value};
 
-/// Bits of a map that is written in one piece.
+/// Most bits of a map that is written with one store.
 const MAP_BITS_MAX: u32 = 56;
-/// The most bytes of such a map.
+/// Most bytes of such a map.
 const MAP_LEN_MAX: u32 = 8;
-/// The most bytes of an integer of 32 bits, nullable or not.
+/// Most bytes of a 32-bit integer, nullable or not.
 const INTEGER_LEN_MAX: u32 = 5;
 
-/// Bits of the first byte of a map.
+/// Presence bits in the first byte of a map.
 const FIRST_BITS: u32 = 7;
 
 const ALLOW: &str = "#[allow(unused_variables, unused_mut, clippy::collapsible_if)]";
 
-/// One operator on its way: what comes before, whether it is sent, and how.
+/// Code for one operator: statements before the decision, the decision to send, and the write.
 struct EncodeStep {
     before: String,
-    /// When it is sent; nothing if it has no bit.
+    /// When the operator is sent; `None` if it has no bit.
     sends: Option<Sends>,
     write: String,
 }
 
 /// When an operator with a bit is sent.
 enum Sends {
-    /// Under this condition.
+    /// If this condition is true.
     If(String),
-    /// If this is there, which `write` then has as `value`.
+    /// If this option is `Some`; `write` then uses its content as `value`.
     Given(String),
 }
 
 impl Sends {
-    /// The bit.
+    /// Returns the expression of the bit.
     fn bit(&self) -> String {
         match self {
             Self::If(condition) => condition.clone(),
@@ -52,7 +52,7 @@ impl Sends {
         }
     }
 
-    /// What `write` is done after.
+    /// Returns the condition of `write`.
     fn test(&self) -> String {
         match self {
             Self::If(condition) => format!("if {condition}"),
@@ -62,7 +62,7 @@ impl Sends {
 }
 
 impl<'p> Module<'p> {
-    /// The function that encodes a shape; nothing for a module that leaves fields out.
+    /// Returns the function that encodes a shape; empty for a module with a projection.
     pub(crate) fn encode_functions(&self, index: usize) -> String {
         let shape = &self.shapes[index];
         if !self.is_complete {
@@ -75,7 +75,7 @@ impl<'p> Module<'p> {
         }
     }
 
-    /// Whether the map of a shape is written bit by bit.
+    /// True if the map of a shape is written bit by bit.
     fn is_open(&self, shape: &Shape<'p>) -> bool {
         let mut counts = HashMap::new();
         uses(&shape.members, &self.shapes, &mut counts);
@@ -89,7 +89,7 @@ impl<'p> Module<'p> {
             || counts.values().any(|count| *count > 1)
     }
 
-    /// Whether a dynamic reference stands anywhere in a shape.
+    /// True if a shape has a dynamic reference at any level.
     fn nests(&self, shape: usize) -> bool {
         self.shapes[shape].members.iter().any(|member| {
             matches!(member.plan.kind, FieldKind::Dynamic)
@@ -159,7 +159,8 @@ impl<'p> Encoding<'_, 'p> {
         outgoing_of(&self.shape.name, &format!("let m = self;\nlet mut o = o;\n{body}Some(o)"))
     }
 
-    /// The most bytes of a message that can only fail for want of room.
+    /// Returns the most bytes of a message whose encoding can only fail for lack of room in the
+    /// output; `None` for other messages.
     fn longest(&self) -> Option<u32> {
         let is_certain = |member: &Member<'_>| match &member.plan.kind {
             FieldKind::Scalar { field_type, operation } => {
@@ -175,7 +176,7 @@ impl<'p> Encoding<'_, 'p> {
         is_certain.then(|| MAP_LEN_MAX + INTEGER_LEN_MAX * (members.len() as u32 + 1))
     }
 
-    /// The statements of a segment; `named` writes the template id.
+    /// Returns the statements of a segment; `named` writes the template id.
     fn body(&self, named: &str) -> String {
         if self.is_open || !self.shape.has_map() {
             self.open_body(named)
@@ -184,10 +185,10 @@ impl<'p> Encoding<'_, 'p> {
         }
     }
 
-    /// The fields of the first byte of the map are asked as they are written; those behind it say how long the map is, and
-    /// are asked before.
+    /// Decides about the fields of the map's first byte while it writes them; decides about later
+    /// fields before, because they determine the length of the map.
     fn closed_body(&self, named: &str) -> String {
-        // The last bit at the bottom: tests of low bits are the shortest.
+        // The last bit is the lowest: tests of low bits have the shortest instructions.
         let bits = self.shape.map_bits;
         let behind = bits.saturating_sub(FIRST_BITS);
         let (mut ask, mut write) = (String::new(), String::new());
@@ -252,7 +253,7 @@ impl<'p> Encoding<'_, 'p> {
             let mut close = String::new();
             for (number, step) in self.steps(member).into_iter().enumerate() {
                 if number == 1 && member.plan.is_optional && is_parts(member) {
-                    // The mantissa has a bit only with its exponent.
+                    // The mantissa has a bit only if the exponent is present.
                     text.push_str(&format!("if m.{}().is_some() {{\n", member.ident));
                     close.push_str("}\n");
                 }
@@ -315,7 +316,8 @@ impl<'p> Encoding<'_, 'p> {
         }
     }
 
-    /// An integer's operator; `value` is a `u64`, or an `Option<u64>` where it may be absent.
+    /// Emits an integer's operator; `value` is a `u64`, or an `Option<u64>` if the field may be
+    /// absent.
     fn integer(
         &self,
         operation: &Operation<'_>,
@@ -383,7 +385,8 @@ impl<'p> Encoding<'_, 'p> {
         EncodeStep { before: String::new(), sends: sends.map(Sends::If), write: write + "\n" }
     }
 
-    /// The check of deltas and tails, which cannot get round a value of another type.
+    /// Returns the check of deltas and tails, which cannot replace a previous value of another
+    /// type.
     fn foreign(&self, operation: &Operation<'_>) -> String {
         operation.checked_tag.map_or(String::new(), |tag| {
             format!(
@@ -489,7 +492,7 @@ impl<'p> Encoding<'_, 'p> {
                 };
             }
             OperatorKind::Default => Some(match is_optional {
-                // A short string lies in its word, so that words tell.
+                // A short string fits one word: comparing words compares strings.
                 _ if is_short(operation) => match is_optional {
                     true => format!(
                         "!{value}.is_some_and(|text| text.is_short_text({}))",
@@ -558,7 +561,7 @@ impl<'p> Encoding<'_, 'p> {
         first.before.insert_str(0, &check);
         let mantissa_value = format!("m.{ident}.mantissa as u64");
         let mut second = self.part(mantissa, IntegerType::MANTISSA, false, &mantissa_value);
-        // Without a bit of its own the mantissa is written where its exponent was.
+        // A mantissa without a bit of its own is written together with the exponent.
         if is_optional && map_bits(mantissa, false) == 0 {
             let before = std::mem::take(&mut second.before);
             second.write = format!("if m.{ident}().is_some() {{ {before}{} }}\n", second.write);
@@ -566,7 +569,8 @@ impl<'p> Encoding<'_, 'p> {
         vec![first, second]
     }
 
-    /// A part of a decimal. A constant that is another cannot be said (D3).
+    /// Emits a part of a decimal. A constant part that differs from the value cannot be encoded
+    /// (D3).
     fn part(
         &self,
         operation: &Operation<'_>,
@@ -580,7 +584,7 @@ impl<'p> Encoding<'_, 'p> {
         self.constant(operation, kind, is_optional, value)
     }
 
-    /// A constant that stands for a value: an exponent, a mantissa, a length.
+    /// Emits a constant that represents a part of a value: an exponent, a mantissa, a length.
     fn constant(
         &self,
         operation: &Operation<'_>,
@@ -652,7 +656,7 @@ impl<'p> Encoding<'_, 'p> {
     }
 }
 
-/// What is encoded in a function of its own.
+/// Returns a function for a segment that is encoded out of line.
 fn outgoing_of(name: &str, body: &str) -> String {
     format!(
         "impl Outgoing for {name} {{
@@ -670,12 +674,12 @@ fn is_parts(member: &Member<'_>) -> bool {
     matches!(&member.plan.kind, FieldKind::Parts { mantissa, .. } if map_bits(mantissa, false) > 0)
 }
 
-/// Whether the initial value of a string lies in a word.
+/// True if the initial value of a string fits one word.
 fn is_short(operation: &Operation<'_>) -> bool {
     matches!(operation.initial, Some(Value::Bytes(bytes)) if bytes.len() <= 7)
 }
 
-/// A value of an integer's type as a `u64`.
+/// Converts a value of an integer type to a `u64`.
 fn widen(kind: IntegerType, value: &str) -> String {
     match (kind.is_signed, kind.bits()) {
         (false, 64) => value.to_owned(),

@@ -20,23 +20,23 @@ pub enum GenerateError {
     },
     /// No template has an id, so no message can be decoded.
     NoTemplateId,
-    /// More dictionary entries than generated code can number.
+    /// The set has more dictionary entries than generated code supports.
     TooManyEntries {
         /// How many there are.
         entries: usize,
     },
-    /// The generator wrote something that is not Rust: an error in the generator.
+    /// The generated text is not valid Rust: a bug of the generator.
     NotRust {
-        /// What the parser says.
+        /// Message of the Rust parser.
         message: String,
-        /// The source.
+        /// The generated text.
         source: String,
     },
-    /// A file was not read or written, or a build script runs outside Cargo.
+    /// A file could not be read or written, or a build script runs outside Cargo.
     File {
         /// The file.
         path: PathBuf,
-        /// What was attempted, and what happened.
+        /// The attempted operation and its error.
         message: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The parts of a module that stand once: its messages, what it says of itself, the dispatcher.
+//! Emits the parts that a module has once: its messages, constants about itself, the dispatcher.
 
 use crate::module::Module;
 use crate::names::{NameScope, snake};
@@ -7,7 +7,7 @@ use crate::source::doc;
 use tickwire_fast::rt::ValueKind;
 
 impl<'p> Module<'p> {
-    /// The whole module.
+    /// Returns the text of the whole module.
     pub(crate) fn emit(&self) -> String {
         let idents = self.idents();
         let mut text = String::new();
@@ -43,7 +43,7 @@ impl<'p> Module<'p> {
         self.roots.iter().map(|root| &self.shapes[*root])
     }
 
-    /// The names of the templates' fields in `Messages`.
+    /// Returns the field names of `Messages`, one per template.
     fn idents(&self) -> Vec<String> {
         let mut scope = NameScope::with(&["current", "message"]);
         self.roots().map(|shape| scope.claim(&snake(&shape.name), |_| Vec::new())).collect()
@@ -84,7 +84,7 @@ impl<'p> Module<'p> {
                 format!("{pattern} => Message::{}(&self.{ident}),\n", shape.name)
             })
             .collect();
-        // One template needs no choice, and clippy would say so to whoever compiles this.
+        // With a single template, the `match` would trigger a clippy warning in the user's crate.
         let single = if last == 0 { "#[allow(clippy::match_single_binding)]\n" } else { "" };
         text.push_str(&format!(
             "impl Messages {{
@@ -192,8 +192,8 @@ impl<'p> Module<'p> {
         )
     }
 
-    /// How the dispatcher is called, from one place in most programs: a call of its own takes a tenth of a
-    /// short message. Messages inside messages come back to it.
+    /// Returns the `inline` attribute of the dispatcher. Most programs call it from one place, and
+    /// a call costs a tenth of a short message. Dynamic references call it recursively.
     fn dispatched_inline(&self) -> &'static str {
         let is_dynamic =
             |shape: &Shape<'p>| shape.root.as_ref().is_some_and(|root| root.is_dynamic);

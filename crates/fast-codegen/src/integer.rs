@@ -1,4 +1,4 @@
-//! IntegerType types: how they are called, read and bounded.
+//! Integer types: their Rust types, reader functions and bounds.
 
 use tickwire_fast::template::{FieldType, Width};
 
@@ -14,7 +14,7 @@ impl IntegerType {
     pub(crate) const EXPONENT: Self = Self { is_signed: true, width: Width::W32 };
     pub(crate) const MANTISSA: Self = Self { is_signed: true, width: Width::W64 };
 
-    /// The integer that a field's type is on the wire.
+    /// Returns the integer type that represents a field's type on the wire.
     pub(crate) fn of(field_type: &FieldType) -> Option<Self> {
         let (is_signed, width) = match field_type {
             FieldType::UInt(width) => (false, *width),
@@ -37,7 +37,7 @@ impl IntegerType {
         format!("{}{}", if self.is_signed { 'i' } else { 'u' }, self.bits())
     }
 
-    /// The constant argument of functions of this type.
+    /// Returns the const argument for functions of this type.
     pub(crate) fn bound(self) -> String {
         match self.is_signed {
             true => self.bits().to_string(),
@@ -49,12 +49,13 @@ impl IntegerType {
         if self.is_signed { "signed" } else { "unsigned" }
     }
 
-    /// Reads a value as a `u64`.
+    /// Returns the function that reads a value as a `u64`.
     pub(crate) fn read(self) -> String {
         format!("c.{}::<{}>(x)?", self.sign(), self.bound())
     }
 
-    /// Reads a value of an operator that is in the stream because it is another than before.
+    /// Returns the function that reads a value of an operator; it is in the stream because it
+    /// changed.
     pub(crate) fn read_varied(self) -> String {
         match self.is_signed {
             true => self.read(),
@@ -62,7 +63,7 @@ impl IntegerType {
         }
     }
 
-    /// As [`read_varied`](Self::read_varied), of a nullable value.
+    /// As [`read_varied`](Self::read_varied), for a nullable value.
     pub(crate) fn read_varied_nullable(self) -> String {
         match self.is_signed {
             true => self.read_nullable(),
@@ -70,7 +71,7 @@ impl IntegerType {
         }
     }
 
-    /// Reads a value without operator: those of 64 bits are mostly long.
+    /// Returns the function that reads a value without operator; 64-bit values are mostly long.
     pub(crate) fn read_plain(self) -> String {
         match (self.is_signed, self.width) {
             (false, Width::W64) => "c.unsigned_long(x)?".to_owned(),
@@ -78,22 +79,22 @@ impl IntegerType {
         }
     }
 
-    /// Reads a nullable value as an `Option<u64>`.
+    /// Returns the function that reads a nullable value as an `Option<u64>`.
     pub(crate) fn read_nullable(self) -> String {
         format!("c.{}_nullable::<{}>(x)?", self.sign(), self.bound())
     }
 
-    /// The function that increments.
+    /// Returns the function that increments.
     pub(crate) fn next(self) -> String {
         format!("rt::next_{}::<{}>", self.sign(), self.bound())
     }
 
-    /// The function that adds a delta.
+    /// Returns the function that adds a delta.
     pub(crate) fn add(self) -> String {
         format!("rt::add_{}::<{}>", self.sign(), self.bound())
     }
 
-    /// A value, which is a `u64`, as the type of the field.
+    /// Converts a `u64` expression to the type of the field.
     pub(crate) fn cast(self, value: &str) -> String {
         match (self.is_signed, self.width) {
             (false, Width::W64) => value.to_owned(),
@@ -101,7 +102,7 @@ impl IntegerType {
         }
     }
 
-    /// A literal of a `u64` that holds the value.
+    /// Returns a `u64` literal of the value.
     pub(crate) fn literal(self, value: u64) -> String {
         match self.is_signed && (value as i64) < 0 {
             true => format!("({}i64) as u64", value as i64),

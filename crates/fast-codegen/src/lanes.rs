@@ -1,4 +1,4 @@
-//! Entries of sequences that are read at once.
+//! Sequences whose entries are decoded several at a time, in SIMD lanes.
 
 use crate::integer::IntegerType;
 use crate::module::Module;
@@ -8,23 +8,23 @@ use tickwire_fast::rt::LaneKind;
 use tickwire_fast::rt::plan::{Body, FieldKind, Operation, OperatorKind};
 use tickwire_fast::template::{FieldType, Width};
 
-/// Sequences that decoders tell apart by a bit.
+/// Decoders keep one bit per such sequence, in a `u64`.
 const SEQUENCES_MAX: usize = u64::BITS as usize;
 
-/// A sequence whose entries are read at once.
+/// A sequence whose entries are decoded in lanes.
 #[derive(Debug)]
 pub(crate) struct Laned {
     /// The shape of its entries.
     pub(crate) shape: usize,
-    /// Its template's number,
+    /// Number of its template.
     template: usize,
-    /// and its index among the template's fields.
+    /// Index of the sequence among the template's fields.
     field: usize,
     lanes: Vec<LaneKind>,
     statements: Statements,
 }
 
-/// What is done with the lanes of an entry.
+/// Generated statements that move the lanes of an entry.
 #[derive(Debug, Default)]
 struct Statements {
     /// Number of lanes so far.
@@ -36,8 +36,8 @@ struct Statements {
 }
 
 impl<'p> Module<'p> {
-    /// Finds the sequences whose entries are read at once; what is behind the last that decoders tell apart is
-    /// read field by field.
+    /// Finds the sequences whose entries are decoded in lanes. Sequences beyond [`SEQUENCES_MAX`]
+    /// are decoded field by field.
     pub(crate) fn find_laned(&self) -> Vec<Laned> {
         let roots = self.roots.iter().map(|root| &self.shapes[*root]).enumerate();
         let members = roots.flat_map(|(number, shape)| {
@@ -61,7 +61,8 @@ impl<'p> Module<'p> {
         Some(Laned { shape: child, template, field: member.index, lanes, statements })
     }
 
-    /// Whether no field of a message uses the dictionary entries of another one's in a sequence's entries.
+    /// True if the dictionary entries of a sequence's fields are used by no other field of the
+    /// message.
     fn is_alone(&self, root: &Shape<'p>, child: &Shape<'p>) -> bool {
         let (mut own, mut all) = (HashMap::new(), HashMap::new());
         uses(&child.members, &self.shapes, &mut own);
@@ -69,18 +70,18 @@ impl<'p> Module<'p> {
         own.keys().all(|entry| all.get(entry) == Some(&1))
     }
 
-    /// Whether the entries of a shape are read at once.
+    /// True if the entries of a shape are decoded in lanes.
     pub(crate) fn is_laned(&self, shape: &Shape<'p>) -> bool {
         self.laned.iter().any(|laned| std::ptr::eq(&self.shapes[laned.shape], shape))
     }
 
-    /// How the entries of one shape are read at once, if they are.
+    /// Returns the `LaneSegment` implementation of a shape, if its entries are decoded in lanes.
     pub(crate) fn lane_segment(&self, index: usize) -> Option<String> {
         let number = self.laned.iter().position(|laned| laned.shape == index)?;
         let shape = &self.shapes[index];
         let Laned { lanes, statements, .. } = &self.laned[number];
         let Statements { optional, carried, fill, keep, .. } = statements;
-        // A projection may store nothing but presence bits.
+        // A projection may store only presence bits.
         let (values, names) = match fill.is_empty() {
             true => ("_", ""),
             false => ("lanes", "let LaneValues(lanes) = lanes;"),
@@ -110,7 +111,7 @@ impl<'p> Module<'p> {
         ))
     }
 
-    /// What a module says of its sequences.
+    /// Returns a module's table of sequences.
     pub(crate) fn sequence_facts(&self) -> String {
         let facts = |Laned { template, field, lanes, .. }: &Laned| {
             let kinds: String = lanes.iter().map(|kind| format!("LaneKind::{kind:?}, ")).collect();
@@ -121,14 +122,14 @@ impl<'p> Module<'p> {
         self.laned.iter().map(facts).collect()
     }
 
-    /// `None` where some field is not for lanes.
+    /// Returns the statements; `None` if a field cannot be decoded in a lane.
     fn statements(&self, shape: &Shape<'p>, lanes: &[LaneKind]) -> Option<Statements> {
         let mut to = Statements::default();
         for member in shape.members.iter().filter(|member| !is_fixed_constant(member.plan)) {
             let bit = 1_u32.checked_shl(to.lane as u32)?;
             match &member.plan.kind {
                 FieldKind::Scalar { field_type: FieldType::Decimal, operation } => {
-                    // Of a whole decimal no previous value has lanes.
+                    // The previous value of a decimal with one operator has no lanes.
                     if operation.entry.is_some() {
                         return None;
                     }
@@ -138,7 +139,7 @@ impl<'p> Module<'p> {
                     self.scalar_lane(&mut to, member, field_type, operation, lanes)?;
                 }
                 FieldKind::Parts { exponent, mantissa } => {
-                    // A constant of 32 bits would be taken for a negative one.
+                    // A constant would be read as a signed 32-bit integer.
                     if mantissa.kind == OperatorKind::Constant {
                         return None;
                     }
@@ -191,7 +192,8 @@ impl<'p> Module<'p> {
         Some(())
     }
 
-    /// Says how a lane becomes a previous value; `None` where that is not for lanes to do.
+    /// Returns the statement that turns a lane into a previous value; `None` if lanes cannot do
+    /// that.
     fn kept(
         &self,
         to: &mut Statements,

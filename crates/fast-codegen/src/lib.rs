@@ -1,9 +1,9 @@
-//! FAST template sets to Rust source.
+//! Generates Rust source from FAST template sets.
 //!
-//! [`generate`] makes one module of a template set: a plain struct a template and a sequence entry,
-//! a decoder that fills them, an encoder, and the signature of the set. The module calls
-//! [`tickwire_fast::generated`]; its `Decoder` and `Encoder` give the values and the errors of the dynamic
-//! ones.
+//! [`generate`] turns a template set into one module: a plain struct per template and per sequence
+//! entry, a decoder that fills them, an encoder, and the signature of the set. The module calls
+//! [`tickwire_fast::generated`]; its `Decoder` and `Encoder` return the same values and errors as
+//! the dynamic ones.
 //!
 //! From a build script, [`build`] writes the module to `OUT_DIR`:
 //!
@@ -63,15 +63,15 @@ use tickwire_fast::rt::MODULE_VERSION;
 use tickwire_fast::rt::plan::ModulePlan;
 use tickwire_fast::{Program, TemplateSet};
 
-/// How to generate.
+/// Options of the generator.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// Fields to store, as in [`tickwire_fast::CompileOptions::fields`]; `None` stores all. The rest
-    /// is decoded, so that dictionaries stay right, but has no place in the structs. A module with a
-    /// projection does not encode.
+    /// Fields to store, as in [`tickwire_fast::CompileOptions::fields`]; `None` stores all. Other
+    /// fields are decoded to keep the dictionaries correct, but are not in the structs. A module
+    /// with a projection has no encoder.
     pub fields: Option<Vec<String>>,
-    /// The command that generates the module again; it stands in its head.
+    /// The command that generates the module again; written at the top of the module.
     pub command: Option<String>,
 }
 
@@ -103,7 +103,7 @@ pub fn generate(xml: &[u8], options: &Options) -> Result<String, GenerateError> 
     module_of(set, Some(&digest), options)
 }
 
-/// Generates a module from a template set that is in memory.
+/// Generates a module from a template set.
 ///
 /// # Errors
 /// As [`generate`].
@@ -129,7 +129,7 @@ fn module_of(
     Ok(text)
 }
 
-/// The command that generates the module again, on one line.
+/// Returns the command that generates the module again, on one line.
 fn command(options: &Options) -> String {
     options.command.as_deref().unwrap_or("tickwire_fast_codegen").replace(['\n', '\r'], " ")
 }

@@ -1,4 +1,4 @@
-//! A module as a whole: its structs, its dictionary entries, and the text of it.
+//! A module as a whole: its structs, its dictionary entries, and its text.
 
 use crate::lanes::Laned;
 use crate::names::{NameScope, camel, snake, upper};
@@ -18,7 +18,7 @@ use tickwire_fast::template::FieldType;
 pub(crate) struct EntrySlot {
     /// Name of its constant.
     pub(crate) name: String,
-    /// First word.
+    /// Kind of its values, by type tag.
     pub(crate) word: usize,
     /// By type tag, what its values are.
     pub(crate) kinds: Vec<(u8, ValueKind)>,
@@ -26,26 +26,26 @@ pub(crate) struct EntrySlot {
     pub(crate) tag: Option<usize>,
 }
 
-/// A module on its way to text.
+/// A module under construction.
 #[derive(Debug)]
 pub(crate) struct Module<'p> {
     pub(crate) set: &'p TemplateSet,
     pub(crate) plan: &'p ModulePlan<'p>,
     pub(crate) shapes: Vec<Shape<'p>>,
-    /// Shapes of templates, in the order of their numbers.
+    /// Shapes of templates, by template number.
     pub(crate) roots: Vec<usize>,
     pub(crate) slots: Vec<EntrySlot>,
-    /// By entry of the plan its slot.
+    /// Slot of each entry of the plan.
     slot_of: HashMap<u32, usize>,
     pub(crate) words: usize,
     pub(crate) texts: usize,
     pub(crate) tags: usize,
     pub(crate) is_complete: bool,
-    /// The sequences whose entries are read at once, in the order of their numbers.
+    /// Sequences decoded in lanes, by their number.
     pub(crate) laned: Vec<Laned>,
 }
 
-/// Names of types that generated structs may not have.
+/// Type names that generated structs must not use.
 const TAKEN_TYPES: [&str; 48] = [
     "Bits",
     "Box",
@@ -121,7 +121,8 @@ impl<'p> Module<'p> {
         let mut types = NameScope::with(&TAKEN_TYPES);
         for (index, template) in plan.templates.iter().enumerate() {
             let Some(id) = template.template.id else {
-                // Only referred to: its fields stand in other templates. Names in it may be wanted.
+                // A template that is only referenced: its fields are part of other templates. The
+                // projection may name them.
                 continue;
             };
             let root = Root {
@@ -151,8 +152,8 @@ impl<'p> Module<'p> {
         }
     }
 
-    /// Gives every entry a slot, those of templates with an id first, so that the entries of a
-    /// template lie close together.
+    /// Assigns a slot to every entry. Entries of templates with an id come first, so that the
+    /// entries of a template are adjacent.
     fn number_entries(&mut self) -> Result<(), GenerateError> {
         let mut names = NameScope::default();
         let plan = self.plan;
@@ -236,28 +237,28 @@ impl<'p> Module<'p> {
         }
     }
 
-    /// The number of an operation's slot.
+    /// Returns the slot number of an operation.
     pub(crate) fn slot_index(&self, operation: &Operation<'_>) -> Option<usize> {
         operation.entry.and_then(|entry| self.slot_of_entry(entry))
     }
 
-    /// The number of the slot of an entry of the plan.
+    /// Returns the slot number of an entry of the plan.
     pub(crate) fn slot_of_entry(&self, entry: u32) -> Option<usize> {
         self.slot_of.get(&entry).copied()
     }
 
-    /// The name of an operation's slot.
+    /// Returns the slot name of an operation.
     pub(crate) fn slot(&self, operation: &Operation<'_>) -> &str {
         self.slot_index(operation).map_or("", |index| &self.slots[index].name)
     }
 
-    /// The type of the module's state.
+    /// Returns the type of the module's state.
     pub(crate) fn state_type(&self) -> String {
         format!("rt::State<{}, {}, {}>", self.words, self.slots.len(), self.tags)
     }
 }
 
-/// Making structs of segments.
+/// Turns segments into structs.
 struct Shaping<'m, 'p, 'o> {
     module: &'m mut Module<'p>,
     projection: &'m Projection<'o>,
@@ -330,8 +331,7 @@ impl<'p> Shaping<'_, 'p, '_> {
         };
         let is_stored = match child {
             Some(child) => is_wanted || self.module.shapes[child].is_stored,
-            // What a reference holds is stored whether or not it is wanted: it has to be decoded
-            // into something.
+            // The content of a reference is always stored: it must be decoded into something.
             None if matches!(field.kind, FieldKind::Dynamic) => true,
             None => is_wanted && !is_fixed_constant(field),
         };

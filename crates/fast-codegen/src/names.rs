@@ -1,4 +1,4 @@
-//! Names of templates and fields as Rust identifiers.
+//! Converts names of templates and fields to Rust identifiers.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,8 @@ const KEYWORDS: [&str; 54] = [
     "typeof", "union", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
 
-/// The words of a name: cut at other characters, and where lower case or a digit turns to upper.
+/// Splits a name into words: at characters that identifiers cannot have, and before an upper-case
+/// letter that follows a lower-case letter or digit.
 fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut word = String::new();
@@ -37,7 +38,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// `md_entry_px` of `MDEntryPx`.
+/// Converts to snake case: `MDEntryPx` becomes `md_entry_px`.
 pub(crate) fn snake(name: &str) -> String {
     let mut text = words(name).join("_");
     if text.is_empty() || text.starts_with(|first: char| first.is_ascii_digit()) {
@@ -49,7 +50,7 @@ pub(crate) fn snake(name: &str) -> String {
     text
 }
 
-/// `MdEntries` of `MDEntries`.
+/// Converts to camel case: `MDEntries` becomes `MdEntries`.
 pub(crate) fn camel(name: &str) -> String {
     let mut text = String::new();
     for word in words(name) {
@@ -66,23 +67,23 @@ pub(crate) fn camel(name: &str) -> String {
     text
 }
 
-/// `MD_ENTRY_PX` of `MDEntryPx`.
+/// Converts to upper case: `MDEntryPx` becomes `MD_ENTRY_PX`.
 pub(crate) fn upper(name: &str) -> String {
     snake(name).to_ascii_uppercase()
 }
 
-/// Names given so far in one scope.
+/// Names already used in one scope.
 #[derive(Debug, Default)]
 pub(crate) struct NameScope(HashSet<String>);
 
 impl NameScope {
-    /// A scope in which these names are taken.
+    /// Creates a scope in which these names are used.
     pub(crate) fn with(taken: &[&str]) -> Self {
         Self(taken.iter().map(|name| name.to_string()).collect())
     }
 
-    /// The name, or the name with the first number that makes it new. `also` are names that go with
-    /// it and have to be new as well.
+    /// Returns the name, with the first number appended that makes it unique if necessary. `also`
+    /// returns derived names, which must be unique too.
     pub(crate) fn claim(&mut self, name: &str, also: impl Fn(&str) -> Vec<String>) -> String {
         let mut number = 1;
         loop {
@@ -100,7 +101,7 @@ impl NameScope {
         }
     }
 
-    /// As [`claim`](Self::claim) for type names, without an underscore.
+    /// As [`claim`](Self::claim), for type names: the number is appended without an underscore.
     pub(crate) fn claim_type(&mut self, name: &str) -> String {
         let mut number = 1;
         loop {

@@ -1,7 +1,7 @@
-//! Expressions that decode the value of one operator.
+//! Emits the expressions that decode the value of one operator.
 //!
-//! In every expression `c` is the cursor, `x` the context, `state` the previous values and `map` the
-//! presence map.
+//! In every expression, `c` is the cursor, `x` the context, `state` the previous values and `map`
+//! the presence map.
 
 use crate::integer::IntegerType;
 use crate::module::Module;
@@ -11,19 +11,19 @@ use crate::source::bytes;
 use tickwire_fast::rt::plan::{Operation, OperatorKind};
 use tickwire_fast::template::{FieldType, Value};
 
-/// Bytes of a string that needs no arena.
+/// Longest string that is stored inline, without the arena, bytes.
 const SHORT_MAX: usize = 7;
 
-/// What expressions of a segment have in common.
+/// Context that the expressions of a segment share.
 pub(crate) struct Scene<'m, 'p> {
     pub(crate) module: &'m Module<'p>,
     pub(crate) shape: &'m Shape<'p>,
-    /// What is known of the entries of the segment, as Rust.
+    /// The known state of the segment's entries, as a Rust type.
     pub(crate) past: &'static str,
 }
 
 impl Scene<'_, '_> {
-    /// Whether the presence-map bit of number `bit` is set; uses it up where bits are taken.
+    /// Returns the test of presence-map bit `bit`; consumes the bit if bits are read in order.
     pub(crate) fn test(&self, bit: u32) -> String {
         match self.shape.mode {
             MapMode::Fixed => format!("map & (1 << {}) != 0", 63 - bit),
@@ -32,7 +32,7 @@ impl Scene<'_, '_> {
         }
     }
 
-    /// As [`test`](Self::test): whether it is not set.
+    /// As [`test`](Self::test), but true if the bit is 0.
     pub(crate) fn test_unset(&self, bit: u32) -> String {
         match self.shape.mode {
             MapMode::Fixed => format!("map & (1 << {}) == 0", 63 - bit),
@@ -41,7 +41,7 @@ impl Scene<'_, '_> {
         }
     }
 
-    /// The presence-map bit of number `bit` as a number, where bits have their places.
+    /// Returns presence-map bit `bit` as a number, if bits have fixed positions.
     fn sent(&self, bit: u32) -> String {
         let top = if self.shape.mode == MapMode::Narrow { 31 } else { 63 };
         match top - bit {
@@ -57,7 +57,7 @@ impl Scene<'_, '_> {
         }
     }
 
-    /// The check of an entry that types share, as a statement.
+    /// Returns the type check (D4) of an entry that fields of several types share, as a statement.
     pub(crate) fn check_type(&self, operation: &Operation<'_>, bit: u32) -> String {
         let Some(tag) = operation.checked_tag else { return String::new() };
         let slot = self.module.slot(operation);
@@ -68,7 +68,7 @@ impl Scene<'_, '_> {
         format!("state.check_type({slot}, {tag}, {replaces})?;\n")
     }
 
-    /// Says that a field leaves its entry as it was, where that has to be said.
+    /// Returns the statement that keeps a field's entry unchanged, if one is needed.
     pub(crate) fn leave(&self, operation: &Operation<'_>) -> String {
         match self.past {
             PAST if operation.entry.is_some() => {
@@ -78,7 +78,7 @@ impl Scene<'_, '_> {
         }
     }
 
-    /// An integer that is always there, as a `u64`.
+    /// Returns the expression of a mandatory integer, as a `u64`.
     pub(crate) fn integer(&self, operation: &Operation<'_>, kind: IntegerType, bit: u32) -> String {
         let value = self.any_integer(operation, kind, bit);
         match self.quick_unsigned(operation, kind, false, bit) {
@@ -89,7 +89,7 @@ impl Scene<'_, '_> {
         }
     }
 
-    /// An integer that may be absent, as an `Option<u64>`.
+    /// Returns the expression of an optional integer, as an `Option<u64>`.
     pub(crate) fn integer_optional(
         &self,
         operation: &Operation<'_>,
@@ -105,7 +105,8 @@ impl Scene<'_, '_> {
         }
     }
 
-    /// The attempt at a value that mostly is one byte or not sent; `None` where it is not made.
+    /// Returns a fast path for values that are mostly one byte or not sent; `None` if it would not
+    /// help.
     fn quick_unsigned(
         &self,
         operation: &Operation<'_>,
@@ -212,7 +213,7 @@ impl Scene<'_, '_> {
         }
     }
 
-    /// A string or byte vector that is always there, as a `Text`.
+    /// Returns the expression of a mandatory string or byte vector, as a `Text`.
     pub(crate) fn text(&self, operation: &Operation<'_>, kind: &FieldType, bit: u32) -> String {
         let value = self.any_text(operation, kind, bit);
         let is_short =
@@ -263,7 +264,7 @@ impl Scene<'_, '_> {
         }
     }
 
-    /// A string or byte vector that may be absent, as an `Option<Text>`.
+    /// Returns the expression of an optional string or byte vector, as an `Option<Text>`.
     pub(crate) fn text_optional(
         &self,
         operation: &Operation<'_>,
@@ -301,7 +302,7 @@ impl Scene<'_, '_> {
         }
     }
 
-    /// A decimal with one operator that is always there.
+    /// Returns the expression of a mandatory decimal with one operator.
     pub(crate) fn decimal(&self, operation: &Operation<'_>, bit: u32) -> String {
         let slot = self.module.slot(operation);
         let initial = initial_decimal(operation);
@@ -322,7 +323,7 @@ impl Scene<'_, '_> {
         }
     }
 
-    /// A decimal with one operator that may be absent, as an `Option<Decimal>`.
+    /// Returns the expression of an optional decimal with one operator, as an `Option<Decimal>`.
     pub(crate) fn decimal_optional(&self, operation: &Operation<'_>, bit: u32) -> String {
         let slot = self.module.slot(operation);
         let initial = initial_decimal(operation);
@@ -349,8 +350,8 @@ impl Scene<'_, '_> {
     }
 }
 
-/// Whether values are likely to be of one byte: what has an initial value or a level counts few things,
-/// identifiers and times have none.
+/// Heuristic: true if values are likely to be one byte. Fields with an initial value, and price
+/// levels (optional increments), are small numbers; identifiers and times have no initial value.
 fn is_small(operation: &Operation<'_>, kind: IntegerType, is_optional: bool) -> bool {
     let is_level = is_optional && operation.kind == OperatorKind::Increment;
     match operation.initial {
@@ -359,12 +360,12 @@ fn is_small(operation: &Operation<'_>, kind: IntegerType, is_optional: bool) -> 
     }
 }
 
-/// `None`, when something has been done.
+/// Returns an expression that executes `done` and is `None`.
 fn nothing(done: &str) -> String {
     if done.is_empty() { "None".to_owned() } else { format!("{{ {done} None }}") }
 }
 
-/// `Some(..)` or `None`.
+/// Returns `Some(..)` or `None` as source.
 pub(crate) fn option(value: Option<String>) -> String {
     value.map_or("None".to_owned(), |value| format!("Some({value})"))
 }

@@ -1,4 +1,6 @@
-//! The forms of a segment: by what is known of the entries it uses before it is decoded.
+//! Variants of a segment's decoder, by the known state of its dictionary entries: `Unknown` checks
+//! each entry, `Warm` is for entries that are all assigned, `Fresh` for the first entries after a
+//! reset.
 
 use crate::module::Module;
 use crate::shape::{Shape, uses};
@@ -7,16 +9,16 @@ use std::ops::Range;
 use tickwire_fast::rt::plan::{FieldKind, FieldPlan, Operation, OperatorKind};
 use tickwire_fast::template::FieldType;
 
-/// The parameter that says what is known of the entries of a segment.
+/// Generic parameter for the known state of a segment's entries.
 pub(crate) const PAST: &str = "P";
-/// What stands for it where nothing is known.
+/// Its argument if the state is unknown.
 pub(crate) const UNKNOWN: &str = "Unknown";
-/// Entries that are looked at before a segment.
+/// Most entries that are checked before a segment.
 const WARM_MAX: usize = 32;
 
 impl<'p> Module<'p> {
-    /// The entries of a segment that has a form of its own for where they are all assigned: the number of
-    /// the first and how many there are.
+    /// Returns the entries (first and count) of a segment that has a variant for entries that are
+    /// all assigned.
     pub(crate) fn warm_entries(&self, shape: &Shape<'p>) -> Option<(usize, usize)> {
         let is_reset = shape.root.as_ref().is_some_and(|root| root.reset);
         let has_forms = shape.members.iter().any(|member| has_forms(member.plan));
@@ -27,8 +29,8 @@ impl<'p> Module<'p> {
         (count <= WARM_MAX).then_some((first, count))
     }
 
-    /// The slots of a segment's fields in their order, but of fields that are mostly absent; `None` if one is
-    /// used twice, or in another state than assigned or undefined.
+    /// Returns the sorted slots of a segment's fields, without fields that are mostly absent;
+    /// `None` if a slot is used twice, or can be in a state other than assigned or undefined.
     fn frequent_slots(&self, shape: &Shape<'p>) -> Option<Vec<usize>> {
         let mut slots: Vec<usize> = Vec::new();
         let mut is_plain = true;
@@ -45,13 +47,13 @@ impl<'p> Module<'p> {
             }
         }
         slots.sort_unstable();
-        // An entry that two fields share can be empty for the second.
+        // If two fields share an entry, the first may empty it before the second.
         let is_each_once = slots.windows(2).all(|pair| pair[0] != pair[1]);
         (is_plain && is_each_once).then_some(slots)
     }
 
-    /// Whether messages change the states of other entries than those that are looked at before: of
-    /// fields that are mostly absent.
+    /// True if messages change the state of entries outside the checked range: those of fields that
+    /// are mostly absent.
     pub(crate) fn changes_others(&self, shape: &Shape<'p>, warm: Range<usize>) -> bool {
         let members = shape.members.iter().filter(|member| is_mostly_absent(member.plan));
         members.into_iter().any(|member| match &member.plan.kind {
@@ -63,9 +65,10 @@ impl<'p> Module<'p> {
         })
     }
 
-    /// As [`warm_entries`](Self::warm_entries), of entries of a sequence right in a template that has a form for
-    /// the first of them after a reset: nothing else in the message uses what they use, no entry between theirs
-    /// is left out, and no field needs to look at the state of its entry.
+    /// As [`warm_entries`](Self::warm_entries), for a sequence directly in a template that has a
+    /// variant for the first entries after a reset. Requires that no other field of the message
+    /// uses these dictionary entries, that they are contiguous, and that no field needs the state
+    /// of its entry.
     pub(crate) fn fresh_entries(
         &self,
         root: &Shape<'p>,
@@ -86,7 +89,7 @@ impl<'p> Module<'p> {
         (is_static && is_whole && is_alone && is_known).then_some((first, count))
     }
 
-    /// Whether a template has a form for the first entries after a reset.
+    /// True if a template has a variant for the first entries after a reset.
     pub(crate) fn begins_fresh(&self, shape: &Shape<'p>) -> bool {
         let is_sequence = |kind: &FieldKind<'_>| matches!(kind, FieldKind::Sequence { .. });
         let sequences = shape.members.iter().filter(|member| is_sequence(&member.plan.kind));
@@ -96,13 +99,13 @@ impl<'p> Module<'p> {
     }
 }
 
-/// The first of some numbers in their order, and how many there are from it to the last.
+/// Returns the first of ascending numbers, and the length of the range to the last.
 fn span(slots: &[usize]) -> Option<(usize, usize)> {
     let (first, last) = (*slots.first()?, *slots.last()?);
     Some((first, last - first + 1))
 }
 
-/// Whether what is known of its entry makes a difference to a field.
+/// True if the known state of its entry changes the code of a field.
 fn has_forms(field: &FieldPlan<'_>) -> bool {
     match &field.kind {
         FieldKind::Scalar { field_type, operation } => {
@@ -122,7 +125,7 @@ fn has_forms(field: &FieldPlan<'_>) -> bool {
     }
 }
 
-/// Whether a field does without the state of its entry where that is known to be undefined.
+/// True if a field does not need the state of its entry when the entry is known to be undefined.
 fn has_fresh_form(field: &FieldPlan<'_>) -> bool {
     let FieldKind::Scalar { field_type, operation } = &field.kind else { return true };
     let is_added = matches!(operation.kind, OperatorKind::Delta | OperatorKind::Tail);
@@ -133,7 +136,7 @@ fn has_fresh_form(field: &FieldPlan<'_>) -> bool {
     }
 }
 
-/// Whether a field is a decimal that is absent unless its exponent is in the stream.
+/// True for a decimal that is absent unless its exponent is in the stream.
 pub(crate) fn is_mostly_absent(field: &FieldPlan<'_>) -> bool {
     matches!(&field.kind, FieldKind::Parts { exponent, .. }
         if field.is_optional
@@ -141,7 +144,7 @@ pub(crate) fn is_mostly_absent(field: &FieldPlan<'_>) -> bool {
             && exponent.initial.is_none())
 }
 
-/// Whether a segment nests nothing.
+/// True if a segment has no nested segments.
 pub(crate) fn is_leaf(shape: &Shape<'_>) -> bool {
     shape.members.iter().all(|member| member.child.is_none())
 }

@@ -1,11 +1,11 @@
-//! Which fields a projection stores, as [`tickwire_fast::CompileOptions::fields`] says it.
+//! The fields that a projection stores, as [`tickwire_fast::CompileOptions::fields`] defines it.
 
 use crate::GenerateError;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use tickwire_fast::template::Name;
 
-/// The fields that are wanted, and which of them were found.
+/// The wanted fields, and which of them were found.
 #[derive(Debug)]
 pub(crate) struct Projection<'o> {
     fields: Option<&'o [String]>,
@@ -17,12 +17,12 @@ impl<'o> Projection<'o> {
         Self { fields, found: RefCell::default() }
     }
 
-    /// Whether every field is stored.
+    /// True if every field is stored.
     pub(crate) fn is_complete(&self) -> bool {
         self.fields.is_none()
     }
 
-    /// Whether a field is wanted by name, path or id (what is around it may be wanted besides).
+    /// True if a field is wanted by name, path or id. Does not consider the fields that enclose it.
     pub(crate) fn wants(&self, path: &[String], name: &Name, id: Option<u32>) -> bool {
         let Some(fields) = self.fields else { return true };
         let path = match path.is_empty() {
@@ -38,7 +38,7 @@ impl<'o> Projection<'o> {
         !hits.is_empty()
     }
 
-    /// Fails for a field that no template has.
+    /// Returns an error for a field that no template has.
     pub(crate) fn check(&self) -> Result<(), GenerateError> {
         let found = self.found.borrow();
         match self.fields.unwrap_or_default().iter().find(|field| !found.contains(field.as_str())) {

@@ -1,35 +1,35 @@
-//! The structs of a module: one a template, group and sequence entry.
+//! The structs of a module: one per template, group and sequence entry.
 
 use crate::names::NameScope;
 use std::collections::HashMap;
 use tickwire_fast::rt::plan::{Body, FieldKind, FieldPlan, Operation, OperatorKind};
 use tickwire_fast::template::FieldType;
 
-/// Bits of a presence map that fit a word.
+/// Most bits of a presence map in one word.
 const WORD_BITS: u32 = 63;
-/// Bits that are tested in half a word, with shorter instructions.
+/// Most bits of a map that is tested as 32 bits, with shorter instructions.
 const NARROW_BITS: u32 = 32;
 
-/// How the bits of a segment's presence map are told apart.
+/// How presence-map bits of a segment are addressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MapMode {
-    /// Every bit has its place, tested with a constant, in a word of 64 bits.
+    /// Fixed positions in a 64-bit word, tested with constants.
     Fixed,
-    /// As `Fixed`, in a word of 32 bits.
+    /// Fixed positions in a 32-bit word.
     Narrow,
-    /// A mantissa's bit is there only with its exponent: bits are taken one by one.
+    /// Consumed one by one, because a mantissa's bit is present only if its exponent is.
     Taken,
-    /// As `Taken`, from this many words.
+    /// As `Taken`, with a map of this many words.
     Wide(u32),
 }
 
 impl MapMode {
-    /// Whether bits have their places.
+    /// True if bits have fixed positions.
     pub(crate) fn is_fixed(self) -> bool {
         matches!(self, Self::Fixed | Self::Narrow)
     }
 
-    /// The word with the bit of this number, where bits have their places.
+    /// Returns the mask of bit number `bit`, if bits have fixed positions.
     pub(crate) fn mask(self, bit: u32) -> u64 {
         match self {
             Self::Narrow => 1 << (31 - bit),
@@ -41,61 +41,61 @@ impl MapMode {
 /// The root of a message.
 #[derive(Clone, Debug)]
 pub(crate) struct Root {
-    /// Index in the set.
+    /// Index of the template in the set.
     pub(crate) template: usize,
     pub(crate) is_dynamic: bool,
     pub(crate) reset: bool,
     pub(crate) depth: u32,
 }
 
-/// A struct and the segment it holds.
+/// A struct and the segment it stores.
 #[derive(Debug)]
 pub(crate) struct Shape<'p> {
     /// Name of the struct.
     pub(crate) name: String,
-    /// What the doc comment says.
+    /// Text of its doc comment.
     pub(crate) doc: String,
     pub(crate) members: Vec<Member<'p>>,
     pub(crate) root: Option<Root>,
-    /// Presence-map bits, with that of the template id.
+    /// Number of presence-map bits, including that of the template id.
     pub(crate) map_bits: u32,
     pub(crate) mode: MapMode,
     /// Number of presence bits in the struct.
     pub(crate) presence: usize,
-    /// Whether anything of it is stored.
+    /// True if any field is stored.
     pub(crate) is_stored: bool,
-    /// Whether some field is in the stream whatever the presence map says.
+    /// True if some field is in the stream regardless of the presence map.
     pub(crate) takes_bytes: bool,
-    /// Whether it has strings that may need the arena.
+    /// True if it has strings that may need the arena.
     pub(crate) has_text: bool,
-    /// Groups, sequences and references around.
+    /// Number of enclosing groups, sequences and references.
     pub(crate) depth: u32,
 }
 
-/// A field in its struct.
+/// A field of a segment and its place in the struct.
 #[derive(Debug)]
 pub(crate) struct Member<'p> {
     pub(crate) plan: &'p FieldPlan<'p>,
     /// Index of the field in its segment.
     pub(crate) index: usize,
     pub(crate) ident: String,
-    /// Presence bit, of fields that may be absent and are stored.
+    /// Index of the presence bit; only fields that are stored and may be absent have one.
     pub(crate) presence: Option<usize>,
-    /// Whether the struct has it.
+    /// True if the struct stores it.
     pub(crate) is_stored: bool,
-    /// Its first bit in the presence map.
+    /// Number of its first presence-map bit.
     pub(crate) bit: u32,
-    /// The shape of a group or sequence entry.
+    /// Shape of the group or of the sequence's entries.
     pub(crate) child: Option<usize>,
 }
 
 impl Shape<'_> {
-    /// Whether it has a presence map of its own.
+    /// True if the segment has a presence map of its own.
     pub(crate) fn has_map(&self) -> bool {
         self.root.is_some() || self.map_bits > 0
     }
 
-    /// All presence bits of a word.
+    /// Returns the mask of the presence bits in a word.
     pub(crate) fn presence_mask(&self, word: usize) -> u64 {
         match self.presence.saturating_sub(64 * word) {
             bits @ 0..64 => (1 << bits) - 1,
@@ -103,13 +103,13 @@ impl Shape<'_> {
         }
     }
 
-    /// Number of words of presence bits.
+    /// Returns the number of words of presence bits.
     pub(crate) fn presence_words(&self) -> usize {
         self.presence.div_ceil(64)
     }
 }
 
-/// Presence-map bits of an operator.
+/// Returns the number of presence-map bits of an operator.
 pub(crate) fn map_bits(operation: &Operation<'_>, is_optional: bool) -> u32 {
     match operation.kind {
         OperatorKind::None | OperatorKind::Delta => 0,
@@ -118,7 +118,7 @@ pub(crate) fn map_bits(operation: &Operation<'_>, is_optional: bool) -> u32 {
     }
 }
 
-/// Presence-map bits of a field.
+/// Returns the number of presence-map bits of a field.
 pub(crate) fn field_bits(field: &FieldPlan<'_>) -> u32 {
     match &field.kind {
         FieldKind::Scalar { operation, .. } => map_bits(operation, field.is_optional),
@@ -131,7 +131,7 @@ pub(crate) fn field_bits(field: &FieldPlan<'_>) -> u32 {
     }
 }
 
-/// Whether the bits behind a field depend on its value.
+/// True if a field's value determines which bits follow.
 fn is_conditional(field: &FieldPlan<'_>) -> bool {
     matches!(&field.kind, FieldKind::Parts { mantissa, .. }
         if field.is_optional && map_bits(mantissa, false) > 0)
@@ -150,7 +150,7 @@ fn takes_bytes(field: &FieldPlan<'_>) -> bool {
     }
 }
 
-/// The counts of a segment that its struct is made by.
+/// Counts the bits and fields of a segment and returns its shape.
 pub(crate) fn measure<'p>(body: &'p Body<'p>, root: Option<Root>) -> Shape<'p> {
     let first = u32::from(root.is_some());
     let map_bits = first + body.fields.iter().map(field_bits).sum::<u32>();
@@ -175,7 +175,7 @@ pub(crate) fn measure<'p>(body: &'p Body<'p>, root: Option<Root>) -> Shape<'p> {
     }
 }
 
-/// Whether a field is a string or byte vector.
+/// True if a field is a string or byte vector.
 pub(crate) fn is_text(field: &FieldPlan<'_>) -> bool {
     matches!(
         &field.kind,
@@ -186,19 +186,19 @@ pub(crate) fn is_text(field: &FieldPlan<'_>) -> bool {
     )
 }
 
-/// Whether a field is a constant.
+/// True if a field is a constant.
 pub(crate) fn is_constant(field: &FieldPlan<'_>) -> bool {
     matches!(&field.kind, FieldKind::Scalar { operation, .. }
         if operation.kind == OperatorKind::Constant)
 }
 
-/// Whether a field is a mandatory constant, which has no place in a message.
+/// True if a field is a mandatory constant, which is not transmitted.
 pub(crate) fn is_fixed_constant(field: &FieldPlan<'_>) -> bool {
     matches!(&field.kind, FieldKind::Scalar { operation, .. }
         if operation.kind == OperatorKind::Constant && !field.is_optional)
 }
 
-/// How often each entry is used in a segment and what it nests.
+/// Counts the uses of each dictionary entry in a segment and its nested segments.
 pub(crate) fn uses(body: &[Member<'_>], shapes: &[Shape<'_>], count: &mut HashMap<u32, usize>) {
     let mut note = |operation: &Operation<'_>| {
         if let Some(entry) = operation.entry {
@@ -221,7 +221,7 @@ pub(crate) fn uses(body: &[Member<'_>], shapes: &[Shape<'_>], count: &mut HashMa
     }
 }
 
-/// Names that methods and fields of the structs take.
+/// Names that methods and fields of the structs already use.
 pub(crate) fn member_scope() -> NameScope {
     NameScope::with(&[
         "arena",

@@ -1,10 +1,10 @@
-//! From the generator's text to source for reading.
+//! Formats the generated text.
 
 use crate::GenerateError;
 use syn::parse::Parser;
 use syn::{Attribute, Item, Visibility};
 
-/// Parses and lays out source.
+/// Parses and formats source.
 pub(crate) fn layout(text: &str) -> Result<String, GenerateError> {
     let mut file = syn::parse_file(text).map_err(|error| GenerateError::NotRust {
         message: error.to_string(),
@@ -14,7 +14,7 @@ pub(crate) fn layout(text: &str) -> Result<String, GenerateError> {
     Ok(prettyplease::unparse(&file))
 }
 
-/// Whoever includes a module in one of its own uses only some of what is public in it.
+/// Allows dead code: crates that include the module privately use only a part of its public items.
 fn allow_dead_code(item: &mut Item) {
     let is_public = |visibility: &Visibility| matches!(visibility, Visibility::Public(_));
     let attributes = match item {
@@ -28,12 +28,12 @@ fn allow_dead_code(item: &mut Item) {
     attributes.extend(Attribute::parse_outer.parse_str("#[allow(dead_code)]").unwrap_or_default());
 }
 
-/// A byte string literal.
+/// Returns a byte string literal.
 pub(crate) fn bytes(value: &[u8]) -> String {
     format!("b\"{}\"", value.escape_ascii())
 }
 
-/// A doc comment of one line.
+/// Returns a doc comment of one line.
 pub(crate) fn doc(text: &str) -> String {
     let text: String = text
         .chars()

@@ -1,4 +1,4 @@
-//! Methods that show a struct's fields by their ids.
+//! Emits methods that visit a struct's fields by their ids.
 
 use crate::module::Module;
 use crate::shape::{Member, Shape};
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use tickwire_fast::rt::plan::{FieldKind, OperatorKind};
 
 impl<'p> Module<'p> {
-    /// `visit_tags` of every root, and `show_tags` of the entries of their sequences.
+    /// Returns `visit_tags` of every root, and `show_tags` of the entries of their sequences.
     pub(crate) fn visits_by_tag(&self) -> String {
         let roots = || self.shapes.iter().filter(|shape| shape.root.is_some() && shape.is_stored);
         let entries: BTreeSet<usize> = roots()
@@ -22,7 +22,8 @@ impl<'p> Module<'p> {
         roots().chain(entries).map(|shape| self.visit_tags(shape)).collect()
     }
 
-    /// `visit_tags` of a root, with its sequences, or `show_tags` of the entry of a sequence.
+    /// Returns `visit_tags` of a root, including its sequences, or `show_tags` of a sequence's
+    /// entry.
     fn visit_tags(&self, shape: &Shape<'p>) -> String {
         let shows: String =
             shape.members.iter().map(|member| self.show_tag(shape, member)).collect();
@@ -78,7 +79,7 @@ impl<'p> Module<'p> {
         }
     }
 
-    /// The value of a constant that is to be shown; `None` for an optional one that is not stored.
+    /// Returns the value of a constant to visit; `None` for an optional one that is not stored.
     fn constant_show(&self, member: &Member<'p>) -> Option<String> {
         let FieldKind::Scalar { field_type, operation } = &member.plan.kind else { return None };
         if member.plan.is_optional && member.presence.is_none() {

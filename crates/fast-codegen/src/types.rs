@@ -1,4 +1,4 @@
-//! Structs and their accessors.
+//! Emits structs and their accessors.
 
 use crate::integer::IntegerType;
 use crate::module::Module;
@@ -8,7 +8,7 @@ use tickwire_fast::rt::plan::{FieldKind, FieldPlan, Operation, OperatorKind};
 use tickwire_fast::template::{FieldType, Value};
 
 impl<'p> Module<'p> {
-    /// The struct of a shape with its methods.
+    /// Returns the struct of a shape with its methods.
     pub(crate) fn structs(&self, shape: &Shape<'p>) -> String {
         let mut text = doc(&shape.doc);
         text.push_str(&format!("#[derive(Clone, Default)]\npub struct {} {{\n", shape.name));
@@ -23,7 +23,8 @@ impl<'p> Module<'p> {
         for member in shape.members.iter().filter(|member| member.is_stored) {
             if let Some(kind) = self.member_type(member) {
                 text.push_str(&doc(&describe(member.plan)));
-                // A member that is absent keeps the value of an earlier message, which nobody is to read.
+                // An absent member holds the value of an earlier message: not public, so that
+                // nobody reads it.
                 let access = if member.presence.is_some() { "" } else { "pub " };
                 text.push_str(&format!("{access}{}: {kind},\n", member.ident));
             }
@@ -34,7 +35,7 @@ impl<'p> Module<'p> {
         text + &debug(shape)
     }
 
-    /// The type of a member; `None` for optional constants, which are presence bits only.
+    /// Returns the type of a member; `None` for optional constants, which have only a presence bit.
     fn member_type(&self, member: &Member<'p>) -> Option<String> {
         let child = || member.child.map_or("()", |child| &self.shapes[child].name);
         Some(match &member.plan.kind {
@@ -68,7 +69,7 @@ impl<'p> Module<'p> {
         text
     }
 
-    /// Reading and writing a field that may be absent.
+    /// Returns the getter and setter of a field that may be absent.
     fn accessors(&self, member: &Member<'p>) -> String {
         let Some(bit) = member.presence else { return String::new() };
         let (word, bit) = (bit / 64, bit % 64);
@@ -114,7 +115,7 @@ impl<'p> Module<'p> {
     }
 }
 
-/// Shows what is present.
+/// Returns the `Debug` implementation, which prints present fields.
 fn debug(shape: &Shape<'_>) -> String {
     let show = |member: &Member<'_>| {
         let value = match member.presence {
@@ -134,7 +135,7 @@ fn debug(shape: &Shape<'_>) -> String {
     )
 }
 
-/// The Rust type of a scalar.
+/// Returns the Rust type of a scalar.
 pub(crate) fn scalar_type(field_type: &FieldType) -> String {
     match field_type {
         FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector => "Text".to_owned(),
@@ -143,7 +144,7 @@ pub(crate) fn scalar_type(field_type: &FieldType) -> String {
     }
 }
 
-/// A constant of the template as a constant of the struct.
+/// Returns a constant of the template as an associated constant of the struct.
 fn constant(member: &Member<'_>) -> String {
     let FieldKind::Scalar { field_type, operation } = &member.plan.kind else {
         return String::new();
@@ -175,7 +176,7 @@ pub(crate) fn constant_value(
     })
 }
 
-/// A field's name and id.
+/// Returns a field's name and id.
 fn named(field: &FieldPlan<'_>) -> String {
     match field.id {
         Some(id) => format!("`{}` ({id})", field.name),
@@ -183,7 +184,7 @@ fn named(field: &FieldPlan<'_>) -> String {
     }
 }
 
-/// A field in words: name, id, type, presence and operator.
+/// Describes a field: name, id, type, presence and operator.
 fn describe(field: &FieldPlan<'_>) -> String {
     let presence = if field.is_optional { "optional" } else { "mandatory" };
     let operator = |operation: &Operation<'_>| match operation.kind {

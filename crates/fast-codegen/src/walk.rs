@@ -1,4 +1,5 @@
-//! Methods that walk through a struct: filling it from the dynamic engine, and showing it.
+//! Emits methods that traverse a struct: `fill` copies from the dynamic engine, `visit` reads it
+//! out.
 
 use crate::integer::IntegerType;
 use crate::module::Module;
@@ -6,8 +7,8 @@ use crate::shape::{Member, Shape};
 use tickwire_fast::rt::plan::{FieldKind, OperatorKind};
 use tickwire_fast::template::FieldType;
 
-/// The expression of a scalar member's value; [`Value::Constant`](tickwire_fast::rt::Value) for an
-/// optional constant that is present.
+/// Returns the expression of a scalar member's value; [`Value::Constant`](tickwire_fast::rt::Value)
+/// for an optional constant that is present.
 pub(crate) fn scalar_value(member: &Member<'_>) -> String {
     let ident = &member.ident;
     let widen = |kind: IntegerType| match (kind.is_signed, kind.bits()) {
@@ -31,7 +32,7 @@ pub(crate) fn scalar_value(member: &Member<'_>) -> String {
 }
 
 impl<'p> Module<'p> {
-    /// `fill` and `visit` of a shape.
+    /// Returns `fill` and `visit` of a shape.
     pub(crate) fn walks(&self, shape: &Shape<'p>) -> String {
         let stored = || shape.members.iter().filter(|member| member.is_stored);
         let fills: String = stored().map(|member| self.fill(member)).collect();
@@ -75,7 +76,7 @@ impl<'p> Module<'p> {
         )
     }
 
-    /// Whether a root without strings nests structs, whose methods take an arena all the same.
+    /// True for a root without strings that nests structs: their methods take an arena in any case.
     fn needs_arena(&self, shape: &Shape<'p>) -> bool {
         shape.members.iter().any(|member| member.is_stored && member.child.is_some())
     }

@@ -1,7 +1,7 @@
-//! The modules of crate `fast-generated` are what the generator writes today.
+//! The modules of crate `fast-generated` are up to date with the generator.
 //!
-//! After a change of the generator or of a template file, write them anew with
-//! `UPDATE_GENERATED=1 cargo test -p tickwire-fast-codegen --test current`.
+//! After changing the generator or a template file, regenerate them with `UPDATE_GENERATED=1 cargo
+//! test -p tickwire-fast-codegen --test current`.
 
 use std::path::Path;
 use tickwire_fast_codegen::{Options, generate};

@@ -1,4 +1,4 @@
-//! What the text of generated modules must have whatever the templates are.
+//! Properties of generated modules that hold for all templates.
 
 use tickwire_fast_codegen::{Options, generate};
 

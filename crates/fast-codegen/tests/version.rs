@@ -1,14 +1,14 @@
-//! What the generator writes changes only with the version of modules.
+//! The generator's output changes only together with the version of modules.
 
 use sha2::{Digest, Sha256};
 use tickwire_fast::rt::MODULE_VERSION;
 use tickwire_fast_codegen::{Options, generate};
 
-/// The version whose output has this digest.
+/// The version, and the digest of its output.
 const RECORDED: (u32, &str) =
     (2, "39d39b3de2869e48b2da98bbfd917778a655de680b426f2e1ef15e39c187baae");
 
-/// The structs, decoders and encoders of these templates take each part of the generator.
+/// Together, the structs, decoders and encoders of these templates use every part of the generator.
 const TEMPLATES: [&str; 3] = ["bse", "day", "simple"];
 
 #[test]

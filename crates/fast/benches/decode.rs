@@ -1,5 +1,5 @@
-//! Time to decode a whole capture, every field of every message stored. Run with
-//! `cargo bench -p tickwire-fast`; captures that are not there are skipped with a word.
+//! Time to decode whole captures, with every field of every message stored. Run with `cargo bench
+//! -p tickwire-fast`. Missing captures are skipped with a note.
 
 #[path = "../tests/support/mod.rs"]
 mod support;

@@ -12,13 +12,13 @@ use required::{Required, is_required};
 use scalar::{Scalar, integer_of};
 use std::sync::Arc;
 
-/// Names a field of the record being filled: an index, a [`FieldHandle`], or a name.
+/// Identifies a field of the record being filled: by index, [`FieldHandle`] or name.
 ///
-/// An index is the one of [`Record::value`](crate::Record::value). A handle is found once by
-/// [`Program::handle`]; it belongs to a segment and names nothing in another. A name costs a search
-/// at each use and means the first field of that name.
+/// An index is that of [`Record::value`](crate::Record::value). A handle is looked up once with
+/// [`Program::handle`] and is valid only in its own segment. A name is searched at every use and
+/// selects the first field of that name.
 pub trait FieldKey {
-    /// The index of the field among the fields of `segment`.
+    /// Returns the index of the field among the fields of `segment`.
     fn index_in(&self, program: &Program, segment: SegmentRef) -> Option<usize>;
 }
 
@@ -40,21 +40,22 @@ impl FieldKey for &str {
     }
 }
 
-/// A record or sequence that was begun and not ended.
+/// A message, group, sequence, entry or dynamic reference that has begun but not ended.
 #[derive(Clone, Copy, Debug)]
 enum OpenRecord {
     Record { segment: SegmentRef, base: usize },
     Sequence { field: FieldRef, segment: SegmentRef, first: usize, count: u32, begun: u32 },
 }
 
-/// Builds messages of one program, one after the other, without allocating once it is warm.
+/// Builds messages of one program, one after the other. It stops allocating once its buffers have
+/// grown.
 ///
 /// [`begin`](Self::begin) a template, set its fields in any order, and [`finish`](Self::finish).
 /// Groups, sequences, their entries and dynamic references are begun, filled and
-/// [`end`](Self::end)ed; the setters always mean the one begun last. The number of entries is given
-/// when a sequence begins, because entries lie one behind the other. Optional fields are absent
-/// unless set, constants have their value without being set, and a field set again has the new
-/// value. A call that fails changes nothing.
+/// [`end`](Self::end)ed; setters apply to the one begun last. The number of entries is fixed when a
+/// sequence begins, because entries are contiguous in memory. Optional fields are absent unless
+/// set, mandatory constants need not be set, and setting a field again overwrites it. A call that
+/// fails changes nothing.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -93,12 +94,12 @@ pub struct MessageBuilder {
 }
 
 impl MessageBuilder {
-    /// A builder with the default limits.
+    /// Creates a builder with the default limits.
     pub fn new(program: Arc<Program>) -> Self {
         Self::with_limits(program, Limits::default())
     }
 
-    /// A builder with these limits.
+    /// Creates a builder with these limits.
     pub fn with_limits(program: Arc<Program>, limits: Limits) -> Self {
         Self {
             message: Message::new(program.clone()),
@@ -110,18 +111,17 @@ impl MessageBuilder {
         }
     }
 
-    /// The program whose messages this builds.
+    /// Returns the program whose messages this builds.
     pub fn program(&self) -> &Arc<Program> {
         &self.program
     }
 
-    /// Begins a message of the template at `template` in the program; whatever was begun before is
-    /// dropped.
+    /// Begins a message of the template at index `template` of the program; an unfinished message
+    /// is discarded.
     ///
     /// # Errors
-    /// D9 if there is no such template; [`ErrorKind::ProjectedProgram`] if the program leaves
-    /// fields
-    /// out.
+    /// D9 if there is no such template; [`ErrorKind::ProjectedProgram`] if the program has a
+    /// projection.
     pub fn begin(&mut self, template: usize) -> Result<(), Error> {
         self.frames.clear();
         self.message.store.clear();
@@ -286,8 +286,8 @@ impl MessageBuilder {
     /// Begins the next entry of the sequence begun last.
     ///
     /// # Errors
-    /// [`ErrorKind::BuilderOrder`] outside a sequence, [`ErrorKind::TooManyEntries`] for more than
-    /// it was begun with.
+    /// [`ErrorKind::BuilderOrder`] outside a sequence, [`ErrorKind::TooManyEntries`] for more
+    /// entries than announced.
     pub fn begin_entry(&mut self) -> Result<(), Error> {
         let Some(OpenRecord::Sequence { field, segment, first, count, begun }) =
             self.frames.last_mut()
@@ -304,8 +304,8 @@ impl MessageBuilder {
         Ok(())
     }
 
-    /// Begins what a dynamic template reference refers to: a message of the template at `template`
-    /// in the program. Its fields are named `#dyn`.
+    /// Begins the message of a dynamic template reference, with the template at index `template` of
+    /// the program. The fields of references are named `#dyn`.
     ///
     /// # Errors
     /// [`ErrorKind::UnknownField`] if there is no such field here, D1 if it is no reference, D9 if
@@ -333,9 +333,8 @@ impl MessageBuilder {
     ///
     /// # Errors
     /// [`ErrorKind::MissingValue`] with the mandatory field that is not set, or with the sequence
-    /// that has fewer entries than it was begun with; [`ErrorKind::BuilderOrder`] if nothing but
-    /// the
-    /// message is begun.
+    /// that has fewer entries than announced; [`ErrorKind::BuilderOrder`] if only the message
+    /// itself is open.
     pub fn end(&mut self) -> Result<(), Error> {
         if self.frames.len() < 2 {
             return Err(outside(ErrorKind::BuilderOrder));
@@ -345,11 +344,11 @@ impl MessageBuilder {
         Ok(())
     }
 
-    /// Ends the message. It is good until the next is begun.
+    /// Ends the message and returns it. It is valid until the next message begins.
     ///
     /// # Errors
     /// [`ErrorKind::MissingValue`] with the mandatory field that is not set;
-    /// [`ErrorKind::BuilderOrder`] if no message is begun, or something in it is not ended.
+    /// [`ErrorKind::BuilderOrder`] if no message is open, or a group, sequence or entry in it is.
     pub fn finish(&mut self) -> Result<&Message, Error> {
         if self.frames.len() != 1 {
             return Err(outside(ErrorKind::BuilderOrder));
@@ -386,7 +385,7 @@ impl MessageBuilder {
         Err(Error::at(ErrorKind::MissingValue, field, 0))
     }
 
-    /// The field of a key in the record begun last, and the base of that record.
+    /// Returns the field that a key selects in the innermost open record, and the record's base.
     fn field(&self, key: impl FieldKey) -> Result<(FieldRef, usize), Error> {
         let Some(&OpenRecord::Record { segment, base }) = self.frames.last() else {
             return Err(outside(ErrorKind::BuilderOrder));
@@ -405,7 +404,7 @@ impl MessageBuilder {
         })
     }
 
-    /// Sets a scalar field to what `convert` makes of the value for it.
+    /// Sets a scalar field to the value that `convert` returns for it.
     fn set<'v>(
         &mut self,
         key: impl FieldKey,
@@ -437,7 +436,7 @@ impl MessageBuilder {
         *word = (others | u64::from(present) << bit).to_le_bytes();
     }
 
-    /// Begins a record at `base`: every field is absent.
+    /// Begins a record at `base` with every field absent.
     fn begin_record(&mut self, segment: SegmentRef, base: usize) {
         let at = base + self.program.segment(segment).presence_at as usize;
         let len = self.required.masks(segment).len();
@@ -445,7 +444,7 @@ impl MessageBuilder {
         self.frames.push(OpenRecord::Record { segment, base });
     }
 
-    /// Makes room for the record of a template.
+    /// Reserves the record of a template.
     fn reserve_template(&mut self, template: usize) -> Result<(SegmentRef, usize), ErrorKind> {
         let layout = self.program.templates().get(template).ok_or(ErrorKind::UnknownTemplate)?;
         let segment = layout.segment;
@@ -453,7 +452,7 @@ impl MessageBuilder {
         Ok((segment, base))
     }
 
-    /// Makes room for words, all zero.
+    /// Reserves words, all zero.
     fn reserve(&mut self, words: usize) -> Result<usize, ErrorKind> {
         let first = self.message.store.reserve(words, self.limits.message_bytes_max)?;
         self.message.store.words[first..first + words].fill([0; 8]);
@@ -461,7 +460,7 @@ impl MessageBuilder {
     }
 }
 
-/// A misuse or an error of the message as a whole.
+/// Returns an error about the message as a whole, or a misuse of the builder.
 fn outside(kind: ErrorKind) -> Error {
     Error::new(kind, 0)
 }

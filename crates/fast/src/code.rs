@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// An error code of the specification: S for template files, D for streams, R for what a strict
-/// decoder may report.
+/// An error code of the specification: S for template files, D for streams, R for reportable errors
+/// that only strict decoders reject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Code {
     /// The template file is not well-formed or not a valid template definition.
@@ -55,9 +55,9 @@ pub enum Code {
     R6,
     /// A presence map is longer than it need be.
     R7,
-    /// A presence map has bits set that no field uses.
+    /// An integer is longer than necessary.
     R8,
-    /// An ASCII string has leading zeros it must not have.
+    /// A presence map is longer than necessary.
     R9,
 }
 

@@ -1,4 +1,4 @@
-//! Records that wait for their columns.
+//! Blocks of records for columnar output.
 
 use crate::dictionary::{INLINE_MAX, OUTSIDE, Word};
 use crate::message::{Entries, Record};
@@ -10,8 +10,8 @@ use std::ops::Range;
 /// Bits of a word.
 const BITS: usize = 64;
 
-/// Up to 64 records of one segment, to be read field by field: 64 values of a field take one loop, and a word has a bit a
-/// record for its presence.
+/// Up to 64 records of one segment, read field by field: a column takes 64 values of a field in one
+/// loop, and one word holds the field's presence bits, one per record.
 ///
 /// # Examples
 /// ```
@@ -38,46 +38,48 @@ const BITS: usize = 64;
 #[derive(Debug)]
 pub struct ColumnBlock {
     segment: SegmentRef,
-    /// Words of a record.
+    /// Words per record.
     stride: usize,
-    /// Words of a record that have presence bits.
+    /// Words of a record that hold presence bits.
     presence_words: Range<usize>,
     fields: Vec<CellPlace>,
-    /// The records' words, and room for those of a full block.
+    /// The words of the records, allocated for a full block.
     words: Vec<Word>,
     len: usize,
-    /// A bit a record that is [without fields](Self::push_absent).
+    /// One bit per record, set for records [without fields](Self::push_absent).
     absent: u64,
-    /// Where the strings lie that are too long for their words.
+    /// Strings that are too long for a word.
     strings: Vec<u8>,
     long: Vec<Range<usize>>,
-    /// For each word of presence bits a word a bit, with a bit a record.
+    /// Transposed presence bits: for each bit of each presence word, one word with a bit per
+    /// record.
     presence: Vec<[u64; BITS]>,
 }
 
-/// Where a field lies in a record.
+/// Position of a field in a record.
 #[derive(Clone, Copy, Debug)]
 struct CellPlace {
-    /// First word of its value, where it has one.
+    /// First word of its value; `None` if it has no value in the record.
     at: Option<usize>,
     presence_at: usize,
     bit: u32,
     is_text: bool,
 }
 
-/// A string of a block: up to seven bytes lie in the word.
+/// A string of a block. Strings of up to seven bytes are stored in the word.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockText(u64);
 
 impl BlockText {
-    /// The bytes, followed by others, and how many there are; `None` for a string of more than seven.
+    /// Returns eight bytes that begin with the string, and its length; `None` if it is longer than
+    /// seven bytes.
     #[inline(always)]
     pub fn short(self) -> Option<([u8; 8], usize)> {
         let word = self.0.to_le_bytes();
         (word[7] != OUTSIDE).then(|| (word, usize::from(word[7]).min(INLINE_MAX)))
     }
 
-    /// This string, or an empty one.
+    /// Returns this string if `is_present`, otherwise an empty one.
     #[inline(always)]
     pub fn or_empty(self, is_present: bool) -> Self {
         Self(self.0 & 0_u64.wrapping_sub(u64::from(is_present)))
@@ -99,11 +101,11 @@ impl CellPlace {
 }
 
 impl ColumnBlock {
-    /// Records that a block holds.
+    /// Capacity of a block, records.
     pub const RECORDS_MAX: usize = BITS;
 
-    /// An empty block for the records of a segment. Of groups, sequences and references inside it has their presence, and
-    /// the number of entries, alone.
+    /// Creates an empty block for the records of a segment. Of nested groups, sequences and
+    /// references it keeps only the presence and the number of entries.
     pub fn of(program: &Program, segment: SegmentRef) -> Self {
         let fields = program.fields_of(segment);
         let layout = program.segment(segment);
@@ -128,18 +130,18 @@ impl ColumnBlock {
         self.len
     }
 
-    /// Whether there are none.
+    /// True if the block has no records.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Whether there is no room for another.
+    /// True if the block is full.
     #[inline(always)]
     pub fn is_full(&self) -> bool {
         self.len >= Self::RECORDS_MAX
     }
 
-    /// Forgets the records and keeps the memory.
+    /// Removes the records; keeps the memory.
     pub fn clear(&mut self) {
         self.len = 0;
         self.absent = 0;
@@ -163,7 +165,7 @@ impl ColumnBlock {
         }
     }
 
-    /// Appends entries from the index `from` on, as many as there is room for; returns how many.
+    /// Appends entries, from index `from` on, until the block is full; returns the number appended.
     ///
     /// # Panics
     /// If the entries are of another segment.
@@ -184,7 +186,7 @@ impl ColumnBlock {
         count
     }
 
-    /// Appends a record without fields.
+    /// Appends a record whose fields are all absent.
     ///
     /// # Panics
     /// If the block is full.
@@ -203,7 +205,7 @@ impl ColumnBlock {
         }
     }
 
-    /// Finds which fields are present, before they are read.
+    /// Computes the presence bits of all fields. Call it before reading them.
     pub fn seal(&mut self) {
         let words = &self.words[..self.len * self.stride];
         self.presence.clear();
@@ -214,7 +216,7 @@ impl ColumnBlock {
             }
             let first = bits[0];
             match bits[..self.len].iter().all(|bits| *bits == first) {
-                // As it is with messages that are all alike.
+                // Common case: all records have the same presence bits.
                 true => {
                     let all = self.all();
                     self.presence.push(std::array::from_fn(|bit| (first >> bit & 1) * all));
@@ -227,7 +229,7 @@ impl ColumnBlock {
         }
     }
 
-    /// In which records a field is present, a bit each from the lowest on.
+    /// Returns the records that have a field: one bit per record, the first in the lowest bit.
     ///
     /// # Panics
     /// If the slot belongs to another segment, or the block is not [sealed](Self::seal).
@@ -237,7 +239,8 @@ impl ColumnBlock {
         self.bits(at, mask.trailing_zeros())
     }
 
-    /// In which records the field of this index is present, a bit each from the lowest on.
+    /// Returns the records that have the field at this index: one bit per record, the first in the
+    /// lowest bit.
     ///
     /// # Panics
     /// If the segment has no field of that index, or the block is not [sealed](Self::seal).
@@ -246,12 +249,12 @@ impl ColumnBlock {
         self.bits(presence_at, bit)
     }
 
-    /// The bits of all records.
+    /// Returns a mask with a bit for each record.
     pub fn all(&self) -> u64 {
         u64::MAX.checked_shr((Self::RECORDS_MAX - self.len) as u32).unwrap_or_default()
     }
 
-    /// The bits of all records but those without fields.
+    /// Returns a mask with a bit for each record that has fields.
     pub fn there(&self) -> u64 {
         self.all() & !self.absent
     }
@@ -260,7 +263,7 @@ impl ColumnBlock {
         self.presence[at - self.presence_words.start][bit as usize]
     }
 
-    /// The numbers of a field; of no meaning where it is absent.
+    /// Returns a field's number in each record; undefined where the field is absent.
     ///
     /// # Panics
     /// If the slot belongs to another segment.
@@ -272,17 +275,18 @@ impl ColumnBlock {
         self.pairs(slot, 1).map(K::of)
     }
 
-    /// The numbers of entries of a sequence; of no meaning where it is absent.
+    /// Returns a sequence's number of entries in each record; undefined where the sequence is
+    /// absent.
     ///
     /// # Panics
     /// If the slot belongs to another segment.
     #[inline]
     pub fn lengths(&self, slot: &Slot<Repeated>) -> impl ExactSizeIterator<Item = u32> + use<'_> {
-        // The place of the entries lies in the high half.
+        // The high half is the position of the entries.
         self.pairs(slot, 0).map(|[word, _]| word as u32)
     }
 
-    /// The strings of a field; of no meaning where it is absent.
+    /// Returns a field's string in each record; undefined where the field is absent.
     ///
     /// # Panics
     /// If the slot belongs to another segment.
@@ -291,13 +295,13 @@ impl ColumnBlock {
         self.pairs(slot, 0).map(|[word, _]| BlockText(word))
     }
 
-    /// The bytes of a string that is not [`short`](BlockText::short).
+    /// Returns the bytes of a string that is not [`short`](BlockText::short).
     pub fn long(&self, text: BlockText) -> &[u8] {
         let place = self.long.get((text.0 & (u64::MAX >> 8)) as usize).cloned();
         place.and_then(|place| self.strings.get(place)).unwrap_or_default()
     }
 
-    /// The word of a field, and that `behind` it, of each record.
+    /// Returns, for each record, the first word of a field and the word `behind` it.
     #[inline(always)]
     fn pairs<K: SlotKind>(
         &self,
@@ -306,7 +310,7 @@ impl ColumnBlock {
     ) -> impl ExactSizeIterator<Item = [u64; 2]> + use<'_, K> {
         assert_eq!(slot.segment(), self.segment, "the slot belongs to another segment");
         let at = slot.at();
-        // Only decimals, which have it, look at the second word.
+        // Only decimals have a second word; for others this one is ignored.
         let second = (at + behind).min(self.stride - 1);
         let words = &self.words[..self.len * self.stride];
         words
@@ -314,7 +318,7 @@ impl ColumnBlock {
             .map(move |record| [record[at], record[second]].map(u64::from_le_bytes))
     }
 
-    /// Copies the long strings of the record that was appended last, whose bytes `bytes_of` gives by their word.
+    /// Copies the long strings of the last record; `bytes_of` returns the bytes of a word's string.
     #[cold]
     #[inline(never)]
     fn take_strings(&mut self, bytes_of: impl Fn(Word) -> Vec<u8>) {
@@ -335,7 +339,7 @@ impl ColumnBlock {
     }
 }
 
-/// Exchanges rows and columns of a square of bits: bit `b` of word `w` becomes bit `w` of word `b`.
+/// Transposes a 64 x 64 bit matrix: bit `b` of word `w` becomes bit `w` of word `b`.
 fn transpose(words: &mut [u64; BITS]) {
     exchange::<32>(words, 0x0000_0000_FFFF_FFFF);
     exchange::<16>(words, 0x0000_FFFF_0000_FFFF);
@@ -345,7 +349,8 @@ fn transpose(words: &mut [u64; BITS]) {
     exchange::<1>(words, 0x5555_5555_5555_5555);
 }
 
-/// Squares of `WIDTH` bits a side change places across the diagonal. `mask` has the low half of each pair of them.
+/// One step of the transposition: swaps blocks of `WIDTH` x `WIDTH` bits across the diagonal.
+/// `mask` selects the low half of each pair.
 #[inline(always)]
 fn exchange<const WIDTH: usize>(words: &mut [u64; BITS], mask: u64) {
     for pair in words.chunks_exact_mut(2 * WIDTH) {

@@ -1,4 +1,4 @@
-//! One interface over all generated modules.
+//! One interface to all generated modules.
 
 use crate::text::{Writing, record_text};
 use std::sync::Arc;
@@ -9,45 +9,45 @@ use tickwire_fast::{
     Program,
 };
 
-/// What came out of a message: its text (see [`record_text`](crate::record_text)) and its length.
+/// A decoded message: its text (see [`record_text`](crate::record_text)) and its length in bytes.
 pub type Outcome = Result<(String, usize), Error>;
 
-/// A generated decoder and encoder of some template set.
+/// A generated decoder and encoder of one template set.
 pub trait Engine {
     /// Decodes a message.
     ///
     /// # Errors
-    /// The decoder's.
+    /// Errors of the decoder.
     fn decode(&mut self, bytes: &[u8]) -> Outcome;
-    /// Decodes a message of a stream; `None` asks for more.
+    /// Decodes a message of a stream; `None` if more bytes are needed.
     ///
     /// # Errors
-    /// The decoder's.
+    /// Errors of the decoder.
     fn decode_stream(&mut self, bytes: &[u8]) -> Result<Option<(String, usize)>, Error>;
-    /// Encodes a message of the dynamic engine, by way of the module's structs.
+    /// Converts a message of the dynamic engine to the module's structs and encodes it.
     ///
     /// # Errors
-    /// The encoder's.
+    /// Errors of the encoder.
     fn encode(&mut self, message: &DynamicMessage, out: &mut Vec<u8>) -> Result<usize, Error>;
-    /// Empties the dictionaries of decoder and encoder.
+    /// Resets the dictionaries of decoder and encoder.
     fn reset(&mut self);
-    /// Says that a packet begins.
+    /// Tells the decoder that a packet begins.
     fn begin_packet(&mut self);
-    /// Reportable errors let pass.
+    /// Returns the reportable errors that the decoder tolerated.
     fn findings(&self) -> Findings;
-    /// Messages the decoder left to the dynamic engine.
+    /// Returns the number of messages that the decoder left to the dynamic engine.
     fn left_over(&self) -> u64;
-    /// Messages the encoder left to the dynamic engine.
+    /// Returns the number of messages that the encoder left to the dynamic engine.
     fn encoded_left_over(&self) -> u64;
 }
 
-/// Makes an engine for a program, which is of the module's very set.
+/// Creates an engine for a program, which must have the module's template set.
 pub type Make = fn(Arc<Program>, DecoderOptions) -> Box<dyn Engine>;
 
-/// Makes the engine of a module.
+/// Creates the engine of a module.
 ///
 /// # Panics
-/// If the program is of another template set.
+/// If the program has another template set.
 pub fn make<T: Templates>(program: Arc<Program>, options: DecoderOptions) -> Box<dyn Engine> {
     let encoding = EncoderOptions::default().reset(options.reset).limits(options.limits);
     let portable = options.engine_under_test(EngineUnderTest::Portable);
@@ -63,11 +63,11 @@ pub fn make<T: Templates>(program: Arc<Program>, options: DecoderOptions) -> Box
 
 struct Harness<T: Templates> {
     decoder: Decoder<T>,
-    /// Decodes each packet as well, with other bytes behind it, by portable code.
+    /// Portable decoder that decodes each packet again, with other bytes after it.
     among_others: Decoder<T>,
     buffer: Vec<u8>,
     packets: usize,
-    /// None for a projection.
+    /// `None` for a projection.
     encoder: Option<Encoder<T>>,
     messages: T::Messages,
 }
@@ -76,7 +76,7 @@ fn name<T: Templates>(number: usize) -> &'static str {
     T::TEMPLATES[number].name
 }
 
-/// A decoded message as text: template name and fields.
+/// Returns a decoded message as text: template name and fields.
 pub fn decoded_text<T: Templates>(decoded: &Decoded<'_, T>) -> String {
     let message = match decoded.message {
         Message::Known(message) => message,
@@ -95,8 +95,8 @@ fn text<T: Templates>(decoded: Decoded<'_, T>) -> (String, usize) {
 }
 
 impl<T: Templates> Harness<T> {
-    /// Puts a packet into the buffer, and behind it what would make something else of a message that
-    /// is cut: other bytes and another number of them each time.
+    /// Copies a packet to the buffer, followed by different bytes, and a different number of them,
+    /// each time. A decoder that reads past a truncated message would then return something else.
     fn lay_out(&mut self, bytes: &[u8]) {
         const BEHIND: [&[u8]; 6] =
             [&[0x80], &[0], &[0x81, 0xc0], &[0x7f, 0x80], &[0x40, 0x81, 0x82], &[0xff]];
@@ -122,7 +122,7 @@ impl<T: Templates> Engine for Harness<T> {
     }
 
     fn decode_stream(&mut self, bytes: &[u8]) -> Result<Option<(String, usize)>, Error> {
-        // Both, so that they have the same dictionaries whatever is decoded next.
+        // Both decode, so that their dictionaries stay equal.
         let [among_others, outcome] = [&mut self.among_others, &mut self.decoder].map(|decoder| {
             Ok(match decoder.decode_stream(bytes)? {
                 Step::Message(decoded) => Some(text(decoded)),

@@ -1,4 +1,4 @@
-//! Generated decoders and encoders behind one interface, to be held against the dynamic ones.
+//! Generated decoders and encoders behind one interface, for comparison with the dynamic ones.
 #![forbid(unsafe_code)]
 
 mod harness;
@@ -9,7 +9,7 @@ pub use text::record_text;
 
 include!(concat!(env!("OUT_DIR"), "/sets.rs"));
 
-/// Returns the engine of a set, by its name.
+/// Returns the engine of the template set with this name.
 pub fn engine(name: &str) -> Option<Make> {
     SETS.iter().find(|(set, _)| *set == name).map(|(_, make)| *make)
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use tickwire_fast::generated::{Value, Visit};
 use tickwire_fast::{Error, FieldValue, Record, Storage};
 
-/// A record of the dynamic engine: present fields by index, mandatory constants left out.
+/// Formats a record of the dynamic engine: present fields by index, without mandatory constants.
 pub fn record_text(record: Record<'_>) -> String {
     let mut text = String::new();
     write_record(record, &mut text);
@@ -54,7 +54,7 @@ fn write_record(record: Record<'_>, text: &mut String) {
     }
 }
 
-/// A message of generated code, as [`record_text`] writes one.
+/// Formats a message of generated code as [`record_text`] does.
 pub(crate) struct Writing<'n> {
     pub(crate) text: String,
     pub(crate) names: &'n dyn Fn(usize) -> &'static str,

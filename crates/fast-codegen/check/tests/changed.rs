@@ -1,5 +1,5 @@
-//! A template set that changed after the module was generated: what is still the same runs generated,
-//! the rest dynamic, and previous values pass between the two.
+//! The template set changed after the module was generated: unchanged templates use generated code,
+//! the others the dynamic engine, and the two share previous values.
 
 #[allow(dead_code)]
 #[path = "../../../fast/tests/support/random.rs"]

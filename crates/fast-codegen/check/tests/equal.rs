@@ -82,7 +82,7 @@ fn shared_cases_decode_alike_at_every_level() {
     println!("{count} cases");
 }
 
-/// The random template sets that the build script has generated modules of.
+/// Seeds of the random template sets for which the build script generated modules.
 fn seeds() -> impl Iterator<Item = u64> {
     (0..64).filter(|seed| engine(&format!("random {seed}")).is_some())
 }
@@ -115,7 +115,7 @@ fn random_sets_decode_and_encode_alike() {
         "{messages} messages; left to the dynamic engine: {left_over} decoding, \
          {encoded_left_over} encoding"
     );
-    // Integers of 65 bits are all that a well-formed message may leave over.
+    // Generated code leaves well-formed messages to the dynamic engine only for 65-bit integers.
     assert!(left_over * 5 < messages, "{left_over} of {messages}");
 }
 

@@ -1,5 +1,5 @@
-//! Templates of nothing but integers that are copied or counted on come out of generated decoders as they do of the dynamic
-//! engine.
+//! Templates that consist of integers with copy or increment decode the same with generated code
+//! and the dynamic engine.
 
 #[allow(dead_code)]
 #[path = "../../../fast/tests/support/random.rs"]
@@ -11,7 +11,7 @@ use support::Pair;
 use tickwire_fast::{Conformance, DecoderOptions, Limits, TemplateSet};
 use tickwire_testing::Choices;
 
-/// Bits of the fields of the templates 1, 2 and 3 of the vector named "flat".
+/// Bit widths of the fields of templates 1, 2 and 3 of the vector named "flat".
 const FIELDS: [&[u32]; 3] = [
     &[32, 32, 16, 8, 32, 8],
     &[32, 16, 8, 32, 8],
@@ -26,7 +26,7 @@ fn template_set() -> TemplateSet {
     TemplateSet::parse(&format!("<templates>{body}</templates>")).expect("valid")
 }
 
-/// An unsigned integer, sometimes with a group in front that it does not need.
+/// Writes an unsigned integer, sometimes with a redundant leading zero group.
 fn write_integer(choices: &mut Choices, value: u64, out: &mut Vec<u8>) {
     let needed = (64 - value.leading_zeros()).div_ceil(7).max(1);
     let groups = needed + u32::from(choices.index(200) == 0);
@@ -36,13 +36,14 @@ fn write_integer(choices: &mut Choices, value: u64, out: &mut Vec<u8>) {
     }
 }
 
-/// A value of any length, seldom one that does not fit.
+/// Returns a value of random length, rarely one that does not fit.
 fn value(choices: &mut Choices, bits: u32) -> u64 {
     let bits = if choices.index(400) == 0 { bits + 2 } else { bits };
     choices.number() >> (63 - choices.index(bits as usize))
 }
 
-/// A message of a template, whose fields are in the stream or not as it comes; the first has all.
+/// Writes a message of a template with a random subset of its fields; the first message has all
+/// fields.
 fn message(choices: &mut Choices, template: usize, is_first: bool, out: &mut Vec<u8>) {
     let fields = FIELDS[template];
     let is_named = is_first || choices.index(4) > 0;
@@ -71,7 +72,8 @@ fn message(choices: &mut Choices, template: usize, is_first: bool, out: &mut Vec
     }
 }
 
-/// Packets of messages, whole, mutated and cut; returns how many messages came out.
+/// Decodes packets of messages: intact, mutated and truncated. Returns the number of decoded
+/// messages.
 fn run(options: DecoderOptions, seed: u64) -> usize {
     let mut choices = Choices::seeded(seed);
     let mut pair = Pair::new("testdata flat flat", template_set(), options);

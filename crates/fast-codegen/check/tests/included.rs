@@ -1,5 +1,5 @@
-//! A generated module in a private module of a program: it compiles without a warning, and what is absent
-//! cannot be read.
+//! A generated module inside a private module of a program compiles without warnings, and absent
+//! values cannot be read.
 #![deny(warnings)]
 
 mod prices {
@@ -37,7 +37,7 @@ fn constants_of_64_bits_compile_and_decode() {
 #[test]
 fn an_absent_member_has_no_value() {
     let mut decoder = Decoder::new(program()).expect("the module's set");
-    // Size 4 is sent, Venue is its default; then Size is NULL.
+    // Size 4 is in the stream and Venue has its default; in the second message Size is NULL.
     let price = decode(&mut decoder, &[0xc2, 0x81, 0x85, 0x80]);
     assert_eq!(price.size(), Some(4));
     assert_eq!(price.venue().map(|venue| price.text(&venue).to_vec()), Some(b"XETRA".to_vec()));

@@ -1,5 +1,5 @@
-//! Entries that generated decoders read at once where the CPU has vectors come out as they do of the
-//! dynamic engine, and leave the same behind.
+//! Generated decoders that read several entries at once (SIMD) decode the same values as the
+//! dynamic engine and leave the same dictionaries.
 
 #[allow(dead_code)]
 #[path = "../../../fast/tests/support/random.rs"]
@@ -27,7 +27,7 @@ fn template_set() -> TemplateSet {
     TemplateSet::parse(&format!("<templates>{body}</templates>")).expect("valid")
 }
 
-/// Fills messages with values that fit a lane, seldom not.
+/// Fills messages with values that fit a SIMD lane, except rarely.
 struct Filler<'c> {
     choices: &'c mut Choices,
     builder: &'c mut MessageBuilder,
@@ -37,7 +37,8 @@ struct Filler<'c> {
 impl Filler<'_> {
     fn record(&mut self, segment: SegmentRef) {
         let program = self.program.clone();
-        // Copied fields that are absent last are not for lanes; others are often absent in all entries.
+        // A copied field that was absent in the last entry excludes SIMD; other fields are often
+        // absent in all entries.
         let absence = self.choices.of(&[2, 9, 9, 9]);
         for (index, field) in program.fields_of(segment).iter().enumerate() {
             if field.optional && self.choices.index(absence) == 0 {
@@ -61,7 +62,7 @@ impl Filler<'_> {
         }
     }
 
-    /// A number of up to so many bits, mostly few.
+    /// Returns a number of at most `bits` bits, mostly small.
     fn number(&mut self, bits: u32) -> u64 {
         let most = if self.choices.index(300) == 0 { bits } else { bits.min(20) };
         let bits = 1 + self.choices.index(most as usize);
@@ -96,7 +97,7 @@ impl Filler<'_> {
     }
 }
 
-/// Messages as an encoder writes them.
+/// Produces messages with an encoder.
 struct Source {
     program: Arc<Program>,
     encoder: Encoder,
@@ -111,7 +112,8 @@ impl Source {
         Self { encoder, builder: MessageBuilder::new(program.clone()), program }
     }
 
-    /// Writes a message of any template; says whether it could be encoded after the one before.
+    /// Writes a message of a random template; returns false if it could not be encoded after the
+    /// previous one.
     fn write(&mut self, choices: &mut Choices, out: &mut Vec<u8>) -> bool {
         let Self { program, encoder, builder } = self;
         let template = choices.index(program.templates().len());
@@ -122,7 +124,8 @@ impl Source {
     }
 }
 
-/// Packets of messages, whole, mutated and cut; returns how many messages came out.
+/// Decodes packets of messages: intact, mutated and truncated. Returns the number of decoded
+/// messages.
 fn run(options: DecoderOptions, seed: u64) -> usize {
     let mut source = Source::new(options.reset);
     let mut choices = Choices::seeded(seed);
@@ -133,7 +136,7 @@ fn run(options: DecoderOptions, seed: u64) -> usize {
         pair.reset();
         let mut packet = Vec::new();
         for _ in 0..8 {
-            // What cannot be encoded after the message before is left out.
+            // A message that cannot be encoded after the previous one is left out.
             source.write(&mut choices, &mut packet);
         }
         if choices.index(3) == 0 {

@@ -1,4 +1,4 @@
-//! The memory of a generated decoder is bounded whatever shapes its messages have.
+//! The memory of a generated decoder is bounded for messages of any shape.
 
 #[allow(dead_code)]
 #[path = "../../../fast/tests/support/random.rs"]
@@ -10,14 +10,14 @@ use tickwire_fast::{Decoder, DecoderOptions, Limits, Program, TemplateSet};
 use tickwire_fast_codegen_check::{engine, record_text};
 use tickwire_testing::Choices;
 
-/// Memory of a message of the dynamic engine, words and strings each.
+/// Limit of a message of the dynamic engine, bytes; it applies to words and to strings.
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
-/// A generated engine of the tests is two decoders, each of which has a dynamic one too: of all of
-/// them a message, and what their vectors reserve beyond it.
+/// A test engine has two generated decoders, each with a dynamic decoder inside. Each holds one
+/// message; dynamic messages have words and strings; vectors reserve up to twice their length.
 const BYTES_MAX: u64 = 2 * (2 + 2 * 2) * MESSAGE_BYTES_MAX as u64;
 
-/// Decodes messages by generated code and by the dynamic engine, which must agree; returns the most
-/// bytes that were held, and how many messages generated code left to the dynamic engine.
+/// Decodes messages with generated code and with the dynamic engine, which must agree. Returns the
+/// largest number of bytes held, and the number of messages left to the dynamic engine.
 fn most_bytes(name: &str, messages: impl Iterator<Item = Vec<u8>>) -> (u64, u64) {
     let (_, xml) = NESTED.iter().find(|(of, _)| *of == name).expect("a set");
     let set = TemplateSet::parse(xml).expect("valid");
@@ -44,13 +44,13 @@ fn most_bytes(name: &str, messages: impl Iterator<Item = Vec<u8>>) -> (u64, u64)
 
 fn push_count(count: usize, message: &mut Vec<u8>) {
     message.extend([(count >> 14) as u8 & 0x7f, (count >> 7) as u8 & 0x7f, count as u8 | 0x80]);
-    // No zeros in front: an integer longer than needed is a finding.
+    // Without leading zeros: an overlong integer is a reportable error.
     let zeros = message.len() - 3;
     let skipped = message[zeros..zeros + 2].iter().take_while(|byte| **byte == 0).count();
     message.drain(zeros..zeros + skipped);
 }
 
-/// A node with references to nodes and leaves, about `budget` of them in all.
+/// Appends a node with references to nodes and leaves, about `budget` of them in total.
 fn push_node(choices: &mut Choices, budget: &mut usize, depth: usize, message: &mut Vec<u8>) {
     message.extend([0xc0, 0x81]);
     let count = match depth {

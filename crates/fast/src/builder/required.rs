@@ -1,11 +1,11 @@
-//! Which fields a message must have.
+//! Mandatory fields, as masks of presence bits.
 
 use crate::program::{FieldLayout, Program, SegmentRef, Storage};
 
-/// The presence bits that the mandatory fields of each segment must have.
+/// For each segment, the presence bits of its mandatory fields.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Required {
-    /// First mask of each segment, and the end of the last.
+    /// First mask of each segment; the last element is the number of masks.
     starts: Vec<usize>,
     masks: Vec<u64>,
 }
@@ -29,13 +29,13 @@ impl Required {
         required
     }
 
-    /// A mask a presence word.
+    /// Returns the masks of a segment, one per presence word.
     pub(super) fn masks(&self, segment: SegmentRef) -> &[u64] {
         &self.masks[self.starts[segment.index()]..self.starts[segment.index() + 1]]
     }
 }
 
-/// Whether a message must have a value for this field.
+/// True if a message must have a value for this field.
 pub(super) fn is_required(field: &FieldLayout) -> bool {
     !field.optional && !matches!(field.storage, Storage::Constant(_) | Storage::Discarded)
 }

@@ -1,10 +1,10 @@
-//! Values of scalar fields on their way into a message.
+//! Conversion of scalar values to the form that messages store.
 
 use crate::error::ErrorKind;
 use crate::message::Store;
 use crate::template::{Decimal, FieldType, Value, Width};
 
-/// A value as it is stored.
+/// A value in the form that messages store.
 #[derive(Clone, Copy)]
 pub(super) enum Scalar<'v> {
     /// Two's complement.
@@ -32,7 +32,7 @@ impl Scalar<'_> {
         Ok(())
     }
 
-    /// A constant can only be set to its own value.
+    /// Checks that a constant is set to its own value.
     pub(super) fn check_constant(&self, constant: &Value) -> Result<(), ErrorKind> {
         let same = match (self, constant) {
             (Self::Integer(value), Value::UInt(constant)) => value == constant,
@@ -45,7 +45,7 @@ impl Scalar<'_> {
     }
 }
 
-/// The word of an integer for a field of this type, if it is in range.
+/// Returns an integer as a word for a field of this type, if it is in range.
 pub(super) fn integer_of(field_type: &FieldType, value: i128) -> Result<u64, ErrorKind> {
     let unsigned = |width: Width| {
         let value = u64::try_from(value).ok()?;

@@ -11,7 +11,7 @@ use crate::template::OperatorKind;
 type MantissaAndExponent = (i64, i32);
 
 impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
-    /// A decimal by its operator and presence.
+    /// Decodes a decimal, by operator and presence.
     ///
     /// Spec: FAST 1.1 §6.3, §10.6.4.
     pub(super) fn scaled(
@@ -101,7 +101,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         Ok(Some((mantissa, exponent)))
     }
 
-    /// A mantissa's delta: as that of an int64, up to 65 bits.
+    /// Reads the delta of a mantissa: like that of an int64, up to 65 bits.
     fn mantissa_delta(&mut self) -> Result<i128, ErrorKind> {
         let start = self.reader.position();
         match self.reader.signed() {
@@ -112,7 +112,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     }
 }
 
-/// A mantissa outside int64 is R1, not D2.
+/// Maps D2 to R1: a mantissa outside int64 is an error of the decimal.
 fn mantissa_range(kind: ErrorKind) -> ErrorKind {
     match kind {
         ErrorKind::IntegerRange => ErrorKind::DecimalRange,

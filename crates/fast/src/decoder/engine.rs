@@ -1,4 +1,5 @@
-//! Runs a compiled program over bytes.
+//! Executes a compiled program over bytes. The reference engine: decodes everything and reports all
+//! errors.
 
 use super::integer::{Integer, Signed, Unsigned};
 use super::sink::{Sink, TraceStep};
@@ -10,13 +11,13 @@ use crate::program::{Code, FieldRef, Initial, Op, Program, Segment};
 use crate::template::{OperatorKind, TemplateId};
 use crate::wire::{PresenceMap, Reader, WORD_BITS, WideMap};
 
-/// Takes presence-map bits in order.
+/// Reads presence-map bits in order.
 pub(super) trait Map: Copy {
     fn take(&mut self) -> bool;
     fn peek(&self) -> bool;
-    /// All bits left, the next at the top, if they are in a word.
+    /// Returns the remaining bits, the next at the top, if they are in one word.
     fn bits(&self) -> Option<u64>;
-    /// Uses up bits that [`bits`](Map::bits) has told.
+    /// Consumes bits that [`bits`](Map::bits) returned.
     fn skip(&mut self, count: u32);
 }
 
@@ -60,39 +61,39 @@ impl Map for WideMap<'_> {
     fn skip(&mut self, _count: u32) {}
 }
 
-/// One run of a program over one message.
+/// Execution of a program over one message.
 pub(crate) struct DecoderEngine<'e, S, const JOURNAL: bool> {
     pub(super) program: &'e Program,
     pub(super) reader: Reader<'e>,
     pub(super) dictionary: &'e mut Dictionary,
     pub(super) sink: S,
     pub(super) limits: &'e Limits,
-    /// The string being put together.
+    /// Buffer to assemble a string.
     pub(super) text: &'e mut Vec<u8>,
     pub(super) obey_reset: bool,
-    /// Runs may be decoded as such.
+    /// True if runs may be decoded as a unit.
     pub(super) runs: bool,
     pub(super) vectors: &'e mut Vectors,
     pub(super) entries_left: u32,
-    /// Bytes of long strings that the message may still have.
+    /// Remaining bytes of long strings that the message may have.
     pub(super) text_left: usize,
-    /// Dynamic references around.
+    /// Number of enclosing dynamic references.
     pub(super) nesting: u32,
-    /// Groups, sequences and dynamic references around.
+    /// Number of enclosing groups, sequences and dynamic references.
     pub(super) depth: u32,
-    /// Least count of bytes of the entries behind the one being decoded, in all sequences around; of streams only.
+    /// Streams only: least number of bytes of the entries that follow, in all enclosing sequences.
     pub(super) owed: usize,
 }
 
-/// Whether a segment's run may be decoded as one.
+/// Whether a segment's run may be decoded as a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Runs {
     Tried,
-    /// It was tried and is left to the operations.
+    /// Tried and failed: left to the operations.
     Refused,
 }
 
-/// What a field's code did with it.
+/// Result of decoding a field.
 type FieldDecoded = Result<(), ErrorKind>;
 
 impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
@@ -101,7 +102,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         &self.program.initials[op.initial as usize]
     }
 
-    /// Tells a step to a sink that wants it; nothing is left of this for one that does not.
+    /// Reports a step to a sink that traces; compiles to nothing for others.
     #[inline(always)]
     fn trace(&mut self, step: TraceStep<'_>) {
         if S::TRACE {
@@ -130,7 +131,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         self.trace(TraceStep::Template { start: id_start, template: index, reset });
         let segment = &program.segments[template.segment.index()];
         let base = self.sink.begin_message(index, segment).map_err(outside)?;
-        // The template id's bit is taken off a map of one word; a wider one counts it itself.
+        // A one-word map drops the template id's bit here; a wider map counts it itself.
         if segment.map_bits < WORD_BITS {
             self.fields(segment, &mut map, base, Runs::Tried)?;
             self.reader.finish_map(&map).map_err(outside)?;
@@ -158,7 +159,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         Ok(index)
     }
 
-    /// A group or sequence entry: its presence map, if it has one, and its fields.
+    /// Decodes a group or sequence entry: its presence map, if it has one, and its fields.
     pub(super) fn segment(
         &mut self,
         segment: &'e Segment,
@@ -172,7 +173,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         Ok(())
     }
 
-    /// Goes one level deeper. A failure ends the message, so nobody counts back after one.
+    /// Enters a nested level. The depth is not restored on errors, because they end the message.
     fn enter(&mut self, field: u32) -> Result<(), Error> {
         if self.depth >= Limits::DEPTH_MAX {
             let position = self.reader.position();
@@ -214,7 +215,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         base: usize,
         runs: Runs,
     ) -> Result<(), Error> {
-        // A copy whose address no call keeps stays in registers.
+        // A local copy whose address is never taken stays in registers.
         let mut bits = *whole_map;
         let map = &mut bits;
         let ops = &self.program.code[segment.ops.start as usize..segment.ops.end as usize];
@@ -450,7 +451,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         Ok(())
     }
 
-    /// Keeps an exponent for the mantissa that follows, or jumps over it.
+    /// Keeps an exponent for the mantissa that follows; skips the mantissa if it is absent.
     #[inline(always)]
     fn exponent(
         &mut self,
@@ -470,7 +471,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         Ok(())
     }
 
-    /// Marks a field absent that did not store anything.
+    /// Marks a field absent if it stored no value.
     #[inline(always)]
     fn stored(
         &mut self,
@@ -502,8 +503,8 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         let here = |kind| Error::at(kind, FieldRef(op.field), start);
         let segment = &self.program.segments[op.aux as usize];
         let too_many = count > self.limits.entries_max || count > self.entries_left;
-        // A count that the bytes cannot hold fails inside some entry, which is the better error;
-        // waiting for more of a stream, or entries of no bytes, must be stopped here.
+        // A count that exceeds the remaining bytes fails inside an entry, which reports a better
+        // error. But waiting for more of a stream, and entries without bytes, must be limited here.
         let room = match segment.entry_bytes_min {
             0 => count,
             _ => count
@@ -528,7 +529,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         Ok(())
     }
 
-    /// An entry of a sequence, `left` before the last.
+    /// Decodes an entry of a sequence; `left` entries follow it.
     pub(super) fn entry(
         &mut self,
         segment: &'e Segment,
@@ -538,7 +539,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         left: u32,
     ) -> Result<(), Error> {
         let owed = if JOURNAL { left as usize * segment.entry_bytes_min as usize } else { 0 };
-        // An error leaves it as it is, for the caller to know what the message lacks.
+        // On errors it stays as it is: the caller learns how many bytes are missing.
         self.owed += owed;
         self.segment(segment, field, base, runs)?;
         self.owed -= owed;
@@ -560,7 +561,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         Ok(())
     }
 
-    /// D4: the entry holds a value of another type than the field that is about to use it.
+    /// Checks the type of the entry's value (D4) for the next field.
     #[cold]
     fn check_entry_type(&mut self, op: &Op, in_stream: bool) -> FieldDecoded {
         let replaces =

@@ -8,15 +8,15 @@ use crate::program::Op;
 use crate::template::{OperatorKind, Width};
 use crate::wire::Reader;
 
-/// How an integer type reads, is checked and counts. Values travel as two's complement in a `u64`.
+/// Reading, range checks and arithmetic of an integer type. Values are two's complement in a `u64`.
 pub(super) trait Integer {
     fn read(reader: &mut Reader<'_>) -> Result<u64, ErrorKind>;
     fn read_nullable(reader: &mut Reader<'_>) -> Result<Option<u64>, ErrorKind>;
     fn fits(value: u64, width: Width) -> bool;
     fn increment(value: u64, width: Width) -> u64;
-    /// The sum if it fits the type.
+    /// Returns the sum if it fits the type.
     fn add(value: u64, delta: i64, width: Width) -> Option<u64>;
-    /// As [`add`](Self::add), for the 65th bit of a delta.
+    /// As [`add`](Self::add), for a delta of up to 65 bits.
     fn add_wide(value: u64, delta: i128, width: Width) -> Option<u64>;
 }
 
@@ -90,7 +90,7 @@ impl Integer for Signed {
     }
 }
 
-/// A delta may be one bit wider than its field; more is D2.
+/// Reads a delta, which may be one bit wider than its field; wider is D2.
 #[inline(always)]
 fn delta_fits(delta: i64, width: Width) -> bool {
     let bits = (width as u32).min(63);
@@ -164,7 +164,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         }
     }
 
-    /// A value in the stream that becomes the previous value.
+    /// Decodes a value in the stream and assigns it to the entry.
     #[inline(always)]
     fn received<T: Integer, const OPTIONAL: bool>(
         &mut self,
@@ -178,7 +178,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         Ok(value)
     }
 
-    /// Copy and increment without a previous value.
+    /// Decodes copy and increment without a previous value.
     #[inline]
     fn not_assigned<const OPTIONAL: bool>(
         &mut self,
@@ -231,7 +231,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         }
     }
 
-    /// A delta that needs the 65th bit: only 64-bit fields may have one.
+    /// Decodes a delta of 65 bits: only 64-bit fields may have one.
     #[cold]
     fn wide_delta<T: Integer>(&mut self, op: &Op, start: usize) -> Result<Option<u64>, ErrorKind> {
         let delta = self.reader.wide_from(start)?;
@@ -245,7 +245,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         Ok(Some(value))
     }
 
-    /// An integer by whatever operator and presence `op` has.
+    /// Decodes an integer with any operator and presence.
     pub(super) fn any<T: Integer>(
         &mut self,
         op: &Op,

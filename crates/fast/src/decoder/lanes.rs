@@ -1,4 +1,4 @@
-//! Decodes runs of plain fields, portably.
+//! Portable decoder of runs (consecutive plain fields).
 
 use super::engine::{DecoderEngine, Map, Runs};
 use super::sink::Sink;
@@ -9,35 +9,35 @@ use crate::limits::Limits;
 use crate::program::{LANES_MAX, LaneCode, Op, Run, Segment};
 
 const STOP: u8 = 0x80;
-/// Bits that a presence map may have here.
+/// Most bytes of a presence map that this module reads.
 const MAP_BYTES_MAX: usize = 9;
 
-/// What a run's records lie in and where the next one is.
+/// Position of a run's records in memory.
 pub(super) struct Place<'s> {
     pub(super) words: &'s mut [Word],
     /// First word of the record.
     pub(super) base: usize,
-    /// From record to record.
+    /// Words from record to record.
     pub(super) step: usize,
-    /// Presence word, from the base.
+    /// Presence word, relative to the base.
     pub(super) presence_at: u32,
 }
 
-/// How far the bytes are decoded, and the lanes after that.
+/// Position after the decoded bytes, and the state of the lanes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress {
     pub(super) position: usize,
     pub(super) state: LaneState,
 }
 
-/// The word of a record with these lanes present; fields behind the run count as present until
-/// they turn out not to be.
+/// Returns the presence word of a record with these lanes. Fields after the run count as present
+/// until they are found absent.
 #[inline(always)]
 pub(super) fn presence_word(run: &Run, present: u32) -> u64 {
     u64::MAX << run.count | u64::from(present)
 }
 
-/// A presence map in its shortest form, its first bit at the top, and where it ends.
+/// Reads a presence map in its shortest form; returns its bits, the first at the top, and its end.
 #[inline(always)]
 pub(super) fn presence_map(bytes: &[u8], start: usize) -> Option<(u64, usize)> {
     let first = *bytes.get(start)?;
@@ -62,14 +62,14 @@ fn long_presence_map(mut bits: u64, bytes: &[u8], start: usize) -> Option<(u64, 
     for (index, &byte) in bytes.get(start..)?.iter().enumerate().take(MAP_BYTES_MAX).skip(3) {
         bits |= u64::from(byte & !STOP) << (57 - 7 * index);
         if byte & STOP != 0 {
-            // Longer than needed is for the operations to judge.
+            // Overlong: only the operations decide whether it is an error.
             return (byte != STOP).then_some((bits, start + index + 1));
         }
     }
     None
 }
 
-/// Decodes entries as long as they are plain and there are some; returns how many.
+/// Decodes entries until all are done or one needs the operations; returns the number decoded.
 pub(super) fn entries(
     run: &Run,
     bytes: &[u8],
@@ -102,7 +102,7 @@ fn entries_of<const N: usize>(
             _ => presence_map(bytes, position),
         };
         let Some((bits, start)) = map else { break };
-        // Bits the run does not use are reported by the operations.
+        // Bits that the run does not use: the operations report them.
         if bits & (u64::MAX >> run.map_bits) != 0 {
             break;
         }
@@ -129,7 +129,7 @@ fn entries_of<const N: usize>(
     done
 }
 
-/// Decodes one record, its presence map given, to the start of `out`.
+/// Decodes one record, given its presence map, to the start of `out`.
 #[inline]
 pub(super) fn single(
     run: &Run,
@@ -162,9 +162,10 @@ fn single_of<const N: usize>(
     Some(())
 }
 
-/// Decodes the fields of a run from `position` on into `out` and returns where they end, or `None`
-/// where the operations have to do it. `bits` are the presence map's, `before` is the record before
-/// and `carried` which of its lanes are present, then which of this one's.
+/// Decodes the fields of a run from `position` on into `out`; returns their end, or `None` if the
+/// operations must decode the record. `bits` are those of the presence map, `before` is the
+/// previous record and `carried` says which of its lanes are present; on return, which of this
+/// record's.
 #[inline(always)]
 fn record<const N: usize>(
     run: &Run,
@@ -219,7 +220,7 @@ fn record<const N: usize>(
             },
             LaneCode::ExponentNullable => match signed(bytes, &mut at, first)? {
                 0 => {
-                    // The mantissa in the next lane stays what it was, if it is a delta.
+                    // The mantissa in the next lane keeps its value if it is a delta.
                     left &= !(2 << lane);
                     present &= !(3 << lane);
                     let mantissa = (lane + 1) % N;
@@ -276,7 +277,7 @@ fn record<const N: usize>(
     Some(at)
 }
 
-/// The lanes of a set, in order.
+/// Returns the lanes of a set, in order.
 #[inline(always)]
 fn lanes_of<const N: usize>(mut set: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
@@ -287,13 +288,13 @@ fn lanes_of<const N: usize>(mut set: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The value of a nullable one that is not NULL.
+/// Converts a nullable number that is not NULL to its value.
 #[inline(always)]
 fn without_null(value: i64) -> i64 {
     value - i64::from(value > 0)
 }
 
-/// An unsigned integer in its shortest form, of two to nine bytes.
+/// Reads an unsigned integer in its shortest form, of two to nine bytes.
 #[inline(always)]
 fn unsigned(bytes: &[u8], at: &mut usize, first: u8) -> Option<u64> {
     let second = *bytes.get(*at)?;
@@ -308,7 +309,7 @@ fn unsigned(bytes: &[u8], at: &mut usize, first: u8) -> Option<u64> {
     rest_of_integer(bytes, at, value)
 }
 
-/// An unsigned integer in its shortest form, of at most nine bytes.
+/// Reads an unsigned integer in its shortest form, of at most nine bytes.
 #[inline(always)]
 pub(super) fn unsigned_at(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let first = *bytes.get(*at)?;
@@ -319,7 +320,7 @@ pub(super) fn unsigned_at(bytes: &[u8], at: &mut usize) -> Option<u64> {
     }
 }
 
-/// A signed integer in its shortest form, of at most 63 bits.
+/// Reads a signed integer in its shortest form, of at most 63 bits.
 #[cfg(machine_code)]
 pub(super) fn signed_at(bytes: &[u8], at: &mut usize) -> Option<i64> {
     let first = *bytes.get(*at)?;
@@ -327,7 +328,7 @@ pub(super) fn signed_at(bytes: &[u8], at: &mut usize) -> Option<i64> {
     signed(bytes, at, first)
 }
 
-/// The same, the first byte taken.
+/// As `signed`, after the first byte was consumed.
 #[inline(always)]
 fn signed(bytes: &[u8], at: &mut usize, first: u8) -> Option<i64> {
     let value = i64::from((first << 1) as i8 >> 1);
@@ -346,7 +347,7 @@ fn signed(bytes: &[u8], at: &mut usize, first: u8) -> Option<i64> {
     rest_of_integer(bytes, at, value as u64).map(|value| value as i64)
 }
 
-/// Third to ninth byte.
+/// Reads the third to ninth byte.
 #[inline(always)]
 fn rest_of_integer(bytes: &[u8], at: &mut usize, mut value: u64) -> Option<u64> {
     for (index, &byte) in bytes.get(*at..)?.iter().enumerate().take(7) {
@@ -359,7 +360,7 @@ fn rest_of_integer(bytes: &[u8], at: &mut usize, mut value: u64) -> Option<u64> 
     None
 }
 
-/// A string that fits a word and does not begin with a zero.
+/// Reads a string that fits a word and does not begin with a zero byte.
 #[inline(always)]
 fn ascii(bytes: &[u8], at: &mut usize, first: u8) -> Option<Word> {
     if first & !STOP == 0 {
@@ -381,7 +382,7 @@ fn ascii(bytes: &[u8], at: &mut usize, first: u8) -> Option<Word> {
     None
 }
 
-/// Puts the lanes of a run that have an entry to where they are kept.
+/// Writes the lanes of a run that have an entry to their home.
 #[inline]
 pub(super) fn keep(run: &Run, home: &mut Lanes, lanes: &[Word]) {
     if run.is_alone && run.is_at_home {
@@ -411,8 +412,8 @@ fn copy<const N: usize>(home: &mut Lanes, lanes: &[Word]) {
 }
 
 impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
-    /// Decodes the run that a segment begins with. Returns the presence word, or `None` if nothing
-    /// has happened and the operations have to do it.
+    /// Decodes the run at the start of a segment. Returns the presence word, or `None` if the
+    /// operations must decode it; nothing has changed then.
     #[inline]
     pub(super) fn leading_run(
         &mut self,
@@ -446,7 +447,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         let mut index = 0;
         while index < count {
             let base = first + index as usize * step;
-            // Vectors are asked once a sequence: what they decline is decoded again.
+            // The SIMD engine is tried once per sequence: entries it rejects are decoded again.
             let may_vectors = index == 0;
             let left = count - index;
             index += self.plain_entries(segment, run, (base, step), left, may_vectors).unwrap_or(0);
@@ -459,7 +460,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         Ok(())
     }
 
-    /// Decodes entries as long as they are plain; returns how many.
+    /// Decodes entries until one needs the operations; returns the number decoded.
     fn plain_entries(
         &mut self,
         segment: &Segment,

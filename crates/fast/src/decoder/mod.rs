@@ -1,8 +1,8 @@
-//! The dynamic decoder: bytes to messages, by a compiled program.
+//! The dynamic decoder: decodes bytes to messages with a compiled program.
 //!
-//! A [`Decoder`] has no clock and no socket. [`Decoder::decode`] takes a datagram's bytes and
-//! treats an early end as an error; [`Decoder::decode_stream`] takes what has arrived so far of a
-//! stream and, if a message is cut, changes nothing and asks for more.
+//! A [`Decoder`] has no clock and no socket. [`Decoder::decode`] takes the bytes of a datagram; a
+//! truncated message is an error. [`Decoder::decode_stream`] takes the bytes of a stream received
+//! so far; if a message is incomplete, it changes nothing and asks for more.
 
 #[cfg_attr(not(machine_code), path = "no_code.rs")]
 mod compiled;
@@ -44,16 +44,16 @@ pub use stream::MissingBytes;
 use vectors::Vectors;
 use visitor::Visiting;
 
-/// What code of a template is to keep to.
+/// Restrictions on compiled code for this message.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(not(machine_code), allow(dead_code, reason = "only code reads it"))]
 struct Terms {
     entries_max: u32,
-    /// Whether it may use vectors.
+    /// Whether the code may use the SIMD engine.
     vectors: bool,
 }
 
-/// A decoder for one stream of messages: it keeps that stream's dictionaries.
+/// A decoder for one stream of messages. It keeps the stream's dictionaries.
 #[derive(Clone, Debug)]
 pub struct Decoder {
     program: Arc<Program>,
@@ -65,47 +65,48 @@ pub struct Decoder {
     pub(crate) failed: bool,
     vectors: Vectors,
     tail: Tail,
-    /// Entries that the only sequence of a message may have.
+    /// Most entries that the sequence of a plain message may have.
     entries_most: u32,
     /// Index of [`DecoderOptions::implied_template`].
     implied: Option<u32>,
 }
 
-/// A message and how many bytes it took.
+/// A decoded message and its length.
 #[derive(Clone, Copy, Debug)]
 pub struct Decoded<'d> {
-    /// The message, good until the decoder's next call.
+    /// The message, valid until the decoder's next call.
     pub message: &'d Message,
-    /// Bytes it took from the front of the input.
+    /// Bytes of the message, at the front of the input.
     pub len: usize,
 }
 
-/// Where a message ends early.
+/// Where a message is truncated.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cut {
-    /// End of the field that is cut, if its length is known.
+    /// End of the truncated field, if its length is known.
     field_end: Option<usize>,
-    /// Least count of bytes behind that field.
+    /// Least number of bytes after that field.
     owed: usize,
 }
 
-/// What a stream held.
+/// Result of decoding from a stream.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub enum Step<'d> {
     /// A whole message.
     Message(Decoded<'d>),
-    /// The input ends inside a message. Nothing has changed: call again with the same bytes and more.
+    /// The input ends inside a message. Nothing has changed: call again with the same bytes and
+    /// more.
     NeedMore(MissingBytes),
 }
 
 impl Decoder {
-    /// A decoder with default options.
+    /// Creates a decoder with default options.
     pub fn new(program: Arc<Program>) -> Self {
         Self::with_options(program, DecoderOptions::default())
     }
 
-    /// A decoder with these options.
+    /// Creates a decoder with these options.
     pub fn with_options(program: Arc<Program>, options: DecoderOptions) -> Self {
         let vectors = Vectors::new(options, &program);
         let implied = options.implied_template.and_then(|id| program.template_index(id));
@@ -126,23 +127,24 @@ impl Decoder {
         decoder
     }
 
-    /// The program this decoder runs.
+    /// Returns the program of this decoder.
     pub fn program(&self) -> &Arc<Program> {
         &self.program
     }
 
-    /// Returns the best engine that this decoder has: vectors, else machine code, else portable. For tests and benchmarks.
+    /// Returns the best engine of this decoder: SIMD, else machine code, else portable. For tests
+    /// and benchmarks.
     #[doc(hidden)]
     pub fn engine_under_test(&self) -> EngineUnderTest {
         self.vectors.engine()
     }
 
-    /// Reportable errors let pass so far.
+    /// Returns the reportable errors tolerated so far.
     pub fn findings(&self) -> &Findings {
         &self.findings
     }
 
-    /// Empties every dictionary and forgets the template id: as after a lost packet.
+    /// Resets every dictionary and the template id, as after a lost packet.
     #[inline]
     pub fn reset(&mut self) {
         self.dictionary.reset();
@@ -152,7 +154,7 @@ impl Decoder {
         self.failed = false;
     }
 
-    /// Says that a packet begins; resets under [`ResetPolicy::Packet`].
+    /// Begins a packet; resets under [`ResetPolicy::Packet`].
     #[inline]
     pub fn begin_packet(&mut self) {
         if self.options.reset == ResetPolicy::Packet {
@@ -160,7 +162,7 @@ impl Decoder {
         }
     }
 
-    /// Whether a message failed and the dictionaries are not to be trusted until a reset.
+    /// True if a message failed: the dictionaries are invalid until a reset.
     pub fn needs_reset(&self) -> bool {
         self.failed && self.options.reset != ResetPolicy::Message
     }
@@ -168,16 +170,16 @@ impl Decoder {
     /// Decodes the message at the start of `input`.
     ///
     /// # Errors
-    /// Any [`Error`]; its offset counts from the start of `input`. The dictionaries are then not to
-    /// be trusted: every further call is [`ErrorKind::NeedsReset`] until a reset, by call, by
-    /// policy, or by a message whose template resets.
+    /// Any [`Error`]; its offset counts from the start of `input`. The dictionaries are invalid
+    /// then: every further call returns [`ErrorKind::NeedsReset`] until a reset by call, by policy,
+    /// or by a message whose template resets.
     #[inline]
     pub fn decode(&mut self, input: &[u8]) -> Result<Decoded<'_>, Error> {
         self.decode_packet(Packet::from(input))
     }
 
-    /// As [`decode`](Self::decode), where the bytes behind the packet may be looked at: machine code
-    /// need not copy the packet's end then.
+    /// As [`decode`](Self::decode), if bytes after the packet are readable: machine code then need
+    /// not copy the packet's end.
     ///
     /// # Errors
     /// Those of [`decode`](Self::decode).
@@ -193,9 +195,9 @@ impl Decoder {
         }
     }
 
-    /// Decodes a message that is plain throughout, by the code of its template if it has some. What
-    /// comes and goes is in registers: callers that copied a result of several words from memory at
-    /// once would wait for the words to be written.
+    /// Decodes a plain message with its template's code, if compiled. Arguments and results are
+    /// passed in registers: a caller that loads a multi-word result with one wide load would stall
+    /// on store forwarding.
     #[inline(never)]
     fn plain_by_code(&mut self, buffer: &[u8], len: usize) -> Option<usize> {
         let input = buffer.get(..len)?;
@@ -206,14 +208,14 @@ impl Decoder {
         }
     }
 
-    /// Decodes a message that is plain throughout.
+    /// Decodes a plain message.
     #[inline(never)]
     fn plain(&mut self, input: &[u8]) -> Option<usize> {
         self.begin_plain()?;
         self.decode_quickly(input)
     }
 
-    /// Resets where the policy says so; `None` if nothing can be decoded until a reset.
+    /// Resets if the policy says so; `None` if a reset is needed first.
     #[inline(always)]
     fn begin_plain(&mut self) -> Option<()> {
         self.dictionary.return_home();
@@ -233,11 +235,12 @@ impl Decoder {
         }
     }
 
-    /// Decodes the message at the start of what has arrived of a stream.
+    /// Decodes the message at the start of the bytes received from a stream.
     ///
     /// # Errors
-    /// As [`decode`](Self::decode), but an early end is [`Step::NeedMore`]; [`ErrorKind::MessageTooLarge`] if the message
-    /// is longer than [`Limits::stream_bytes_max`](crate::Limits::stream_bytes_max), which is known once a length or a count says so.
+    /// As [`decode`](Self::decode), but an incomplete message is [`Step::NeedMore`];
+    /// [`ErrorKind::MessageTooLarge`] as soon as a length or count shows that the message exceeds
+    /// [`Limits::stream_bytes_max`](crate::Limits::stream_bytes_max).
     pub fn decode_stream(&mut self, input: &[u8]) -> Result<Step<'_>, Error> {
         if input.is_empty() {
             return Ok(Step::NeedMore(MissingBytes::default()));
@@ -265,18 +268,21 @@ impl Decoder {
         Ok(Step::NeedMore(missing))
     }
 
-    /// Decodes the message at the start of `input` to a visitor and returns its length in bytes.
+    /// Decodes the message at the start of `input`, passes its fields to a visitor, and returns its
+    /// length in bytes.
     ///
-    /// The visitor sees each field as it is decoded; those that a projection wants of a template that
-    /// is nothing but plain fields and a sequence of them, once the message is decoded. Compile the program with
-    /// [`CompileOptions::constants`](crate::CompileOptions) for it to see mandatory constants too.
+    /// The visitor sees each field as it is decoded. Exception: for a projection of a template of
+    /// plain fields with at most one sequence of plain fields, it sees the fields after the message
+    /// is decoded. To include mandatory constants, compile the program with
+    /// [`CompileOptions::constants`](crate::CompileOptions).
     ///
     /// # Errors
     /// As [`decode`](Self::decode); the visitor has then seen the fields before the failure.
     pub fn visit(&mut self, input: &[u8], visitor: &mut impl Visitor) -> Result<usize, Error> {
         self.dictionary.return_home();
         self.prepare(input)?;
-        // All fields are handed out faster one by one, few of them from the message.
+        // Visiting all fields is faster while decoding, visiting few is faster from the decoded
+        // message.
         if !self.program.complete
             && let Some(len) = self.decode_quickly(input)
         {
@@ -309,13 +315,13 @@ impl Decoder {
         }
     }
 
-    /// Whether runs may be decoded as a whole: their strings are read without a look at the limit.
+    /// True if runs may be decoded as a unit: their strings are read without checking the limit.
     fn may_run(&self) -> bool {
         self.options.limits.take_short_strings()
     }
 
-    /// Decodes a message by the code of its template; as for [`decode_quickly`](Self::decode_quickly)
-    /// where there is none, or it declines.
+    /// Decodes a message with its template's code; without code, or if it bails out, as
+    /// [`decode_quickly`](Self::decode_quickly).
     #[inline(always)]
     fn decode_by_code(&mut self, buffer: &[u8], bytes: &[u8]) -> Option<usize> {
         if !self.may_run() {
@@ -351,7 +357,7 @@ impl Decoder {
         let message = code.message(window, bytes.len(), start, dictionary, words, terms);
         let leaves_lanes = code.leaves_lanes;
         if vectors {
-            // Where the code declines as well, what vectors did was of no use.
+            // If the code bailed out as well, the SIMD engine's work was wasted.
             self.vectors.served(index, message.as_ref().is_none_or(|message| message.is_declined));
         }
         let Some(message) = message else {
@@ -370,8 +376,8 @@ impl Decoder {
         Some(message.end)
     }
 
-    /// Decodes a message that is plain throughout to the decoder's message; for every other, nothing
-    /// is lost that decoding it again would not bring back.
+    /// Decodes a plain message to the decoder's message. For other messages it changes nothing that
+    /// decoding again does not restore.
     #[inline(always)]
     fn decode_quickly(&mut self, input: &[u8]) -> Option<usize> {
         self.message.store.clear();
@@ -391,7 +397,7 @@ impl Decoder {
         Some(len)
     }
 
-    /// Decodes a message by the operations. If it ends early, `cut` says where.
+    /// Decodes a message with the operations. If it is truncated, `cut` says where.
     fn run<const JOURNAL: bool>(&mut self, input: &[u8], cut: &mut Cut) -> Result<usize, Error> {
         self.message.store.clear();
         let runs = self.may_run();
@@ -424,20 +430,20 @@ impl Decoder {
         Ok(len)
     }
 
-    /// Makes the dictionary's entries hold every previous value, for others to read and write them
+    /// Writes every previous value to its dictionary entry, so that others can read and write them
     /// before the next message.
     pub(crate) fn settle_entries(&mut self) {
         self.settle();
         self.dictionary.leave_homes(&self.program);
     }
 
-    /// Lets the dictionary take back what the last message has of it, before that is overwritten.
+    /// Lets the dictionary fetch its lanes from the last message before that is overwritten.
     fn settle(&mut self) {
         self.dictionary.settle(&self.program, self.vectors.wide, &self.message.store.words);
     }
 
-    /// Resets before a message where the policy says so, and refuses to go on after a failure
-    /// unless the message itself resets.
+    /// Resets before a message if the policy says so. After a failed message, returns an error
+    /// unless the next one resets.
     #[inline]
     fn prepare(&mut self, input: &[u8]) -> Result<(), Error> {
         if self.options.reset == ResetPolicy::Message {

@@ -1,4 +1,4 @@
-//! Stands for the engine of machine code where it is not built.
+//! Replaces the JIT engine where it is not built.
 #![cfg_attr(
     not(vectors),
     allow(dead_code, reason = "only the choice between vectors and code calls it")
@@ -10,11 +10,11 @@ use crate::dictionary::{Dictionary, Lanes, Word};
 use crate::program::{Program, Run};
 use std::convert::Infallible;
 
-/// The code of a program: there is none.
+/// Compiled code of a program: never exists.
 #[derive(Clone, Debug)]
 pub(crate) enum Compiled {}
 
-/// The code of a template: none either.
+/// Compiled code of a template: never exists.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MessageFunction {
     pub(super) bytes_max: usize,
@@ -23,7 +23,7 @@ pub(super) struct MessageFunction {
     none: Infallible,
 }
 
-/// A message as it was decoded: never.
+/// A message decoded by compiled code: never exists.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CompiledMessage {
     pub end: usize,
@@ -109,7 +109,7 @@ impl MessageFunction {
 }
 
 impl Decoder {
-    /// Decodes a message by the code of a tree: there is none.
+    /// Decodes a message with tree code: never does.
     pub(super) fn decode_tree(
         &mut self,
         _buffer: &[u8],

@@ -1,4 +1,4 @@
-//! Stands for the vector engine where it is not built.
+//! Replaces the SIMD engine where it is not built.
 
 pub(super) use super::compiled::Compiled;
 use super::lanes::{self, Place, Progress};
@@ -6,7 +6,7 @@ use super::{DecoderOptions, EngineUnderTest};
 use crate::dictionary::{Lanes, Word};
 use crate::program::{Program, Run};
 
-/// The vector engine: never there.
+/// The SIMD engine: never exists.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wide {}
 
@@ -26,36 +26,36 @@ impl Vectors {
         Self { wide: None }
     }
 
-    /// Returns the best engine there is.
+    /// Returns the best available engine.
     pub(super) fn engine(&self) -> EngineUnderTest {
         EngineUnderTest::Portable
     }
 
-    /// The machine code: there is none.
+    /// Returns the compiled code: there is none.
     pub(super) fn compiled(&self) -> Option<&Compiled> {
         None
     }
 
-    /// Whether there is something that decodes messages of some templates as a whole: no.
+    /// True if some templates' messages may be decoded as a whole: never.
     pub(super) fn take_whole_messages(&self) -> bool {
         false
     }
 
-    /// Whether code is to use vectors: there are none.
+    /// True if compiled code may use SIMD: never.
     pub(super) fn may_serve(&self, _template: u32) -> bool {
         false
     }
 
-    /// Learns how vectors did: of no use.
+    /// Records the SIMD engine's success: no effect.
     pub(super) fn served(&self, _template: u32, _is_declined: bool) {}
 
-    /// Most bytes that a record is read ahead.
+    /// Returns the most bytes that a record is read ahead.
     pub(super) fn reach(&self) -> usize {
         0
     }
 }
 
-/// Learns that a message of a template was decoded: of no use.
+/// Counts a decoded message of a template: no effect.
 #[inline(always)]
 pub(super) fn decoded(_vectors: &mut Vectors, _program: &Program, _template: u32) {}
 

@@ -5,14 +5,15 @@ use crate::options::setters;
 use crate::template::TemplateId;
 use crate::wire::Conformance;
 
-/// When dictionaries are emptied.
+/// When dictionaries are reset.
 ///
-/// Feeds differ and their template files do not say; the presets of `tickwire-feed` do.
+/// Feeds differ, and their template files do not say which policy they use; the presets of
+/// `tickwire-feed` do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ResetPolicy {
     /// Never, whatever the templates say.
     Never,
-    /// Before the fields of a template that has the reset attribute.
+    /// Before the fields of a template with the reset attribute.
     #[default]
     Template,
     /// Before every message, and as [`Template`](Self::Template).
@@ -21,34 +22,38 @@ pub enum ResetPolicy {
     Packet,
 }
 
-/// The engine of a decoder. Both give the same values and the same errors.
+/// The engine of a decoder. Both return the same values and the same errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// The fastest engine for each template: AVX-512 where the CPU has VBMI2 and GFNI, machine code when
-    /// [`TierUp`] says (feature `jit`, x86-64), portable code for the rest and for whatever those decline.
+    /// The fastest engine for each template: AVX-512 if the CPU has VBMI2 and GFNI, machine code as
+    /// [`TierUp`] says (feature `jit`, x86-64), portable code for everything else.
     #[default]
     Automatic,
-    /// Portable code alone. [Generated decoders](crate::generated::Decoder) run as on any CPU, without vectors and BMI2.
+    /// Portable code only. [Generated decoders](crate::generated::Decoder) run without SIMD and
+    /// BMI2.
     Portable,
 }
 
-/// When [`Engine::Automatic`] compiles a template to machine code, which takes some milliseconds a template. Decoders of
-/// a program share the code. Has no effect without the feature `jit` or on another CPU than x86-64.
+/// When [`Engine::Automatic`] compiles a template to machine code, which takes some milliseconds
+/// per template. Decoders of a program share the code. No effect without the feature `jit`, or on a
+/// CPU other than x86-64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TierUp {
     /// All templates when the decoder is made: 20 to 50 ms for a small set, about a second for the largest.
     Eager,
-    /// In the call that decodes the template's message of this number; that call waits for the compiler.
+    /// In the call that decodes the template's n-th message; that call waits for the compiler.
     After(u32),
-    /// After [`TierUp::MESSAGES`] messages of the template, on a thread of its own, so that no call waits. Messages are
-    /// decoded without machine code until it is there; for ever if the system refuses the thread.
+    /// After [`TierUp::MESSAGES`] messages of the template, on a separate thread, so that no call
+    /// waits. Until the code is ready, and forever if the thread cannot be created, messages are
+    /// decoded without it.
     OnThread,
     /// Never.
     Off,
 }
 
 impl TierUp {
-    /// Messages of a template by which machine code would have saved about what compiling takes.
+    /// Messages of a template after which machine code has saved about as much time as compiling
+    /// takes.
     pub const MESSAGES: u32 = 1 << 16;
 }
 
@@ -66,10 +71,11 @@ pub enum EngineUnderTest {
     Automatic,
     /// As [`Engine::Portable`].
     Portable,
-    /// As [`Engine::Automatic`], but generated decoders read all entries by vectors that follow a reset. Portable where
-    /// the CPU lacks the vectors.
+    /// As [`Engine::Automatic`], but generated decoders use SIMD for all entries after a reset.
+    /// Portable if the CPU lacks the instructions.
     Vectors,
-    /// Machine code of all templates, compiled with the decoder, and no vectors. Portable where there is no machine code.
+    /// Machine code for all templates, compiled when the decoder is created, without SIMD. Portable
+    /// without the JIT.
     MachineCode,
 }
 
@@ -78,26 +84,27 @@ impl EngineUnderTest {
     pub const ALL: [Self; 4] = [Self::Portable, Self::Vectors, Self::MachineCode, Self::Automatic];
 }
 
-/// How a decoder judges and what it accepts.
+/// Options of a decoder: error handling, resets, limits and engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecoderOptions {
-    /// What happens to reportable errors. Default strict.
+    /// How reportable errors are handled. Default strict.
     pub conformance: Conformance,
-    /// When dictionaries are emptied. Default by template.
+    /// When dictionaries are reset. Default by template.
     pub reset: ResetPolicy,
-    /// Bounds on what bytes can choose.
+    /// Bounds on sizes that the input chooses.
     pub limits: Limits,
-    /// What decodes. Default automatic.
+    /// The engine. Default automatic.
     pub engine: Engine,
     /// Overrides `engine`, for tests and benchmarks.
     #[doc(hidden)]
     pub engine_under_test: Option<EngineUnderTest>,
-    /// The template of messages that name none and have none before to take it from: for feeds that never
-    /// send an id. Default none, which is D5; so is an id that is not in the set. Generated decoders know none.
+    /// Template of messages that have no template id before any id was sent: for feeds that never
+    /// send one. Default none: such a message is D5, and so is one whose implied id is not in the
+    /// set. Generated decoders do not support it.
     pub implied_template: Option<TemplateId>,
-    /// When templates are compiled to machine code. Default after 65,536 messages of a template, in the call that
-    /// decodes the last of them.
+    /// When templates are compiled to machine code. Default: after 65,536 messages of a template,
+    /// in the call that decodes the last of them.
     pub tier_up: TierUp,
 }
 

@@ -5,8 +5,8 @@ use crate::error::Error;
 use crate::message::Message;
 
 impl Decoder {
-    /// Begins a packet whose bytes are messages back to back, and returns what decodes them one by one. Where
-    /// a packet has a preamble or headers, its framing splits it.
+    /// Begins a packet of back-to-back messages, and returns a decoder of these messages. Packets
+    /// with a preamble or message headers must be split by their framing first.
     ///
     /// # Examples
     /// ```
@@ -26,8 +26,8 @@ impl Decoder {
     }
 }
 
-/// Decodes the messages of a packet. [`next_message`](Self::next_message) lends each until the next; as an
-/// iterator it hands out copies.
+/// Decodes the messages of a packet. [`next_message`](Self::next_message) lends each until the next
+/// call; the iterator returns copies.
 #[derive(Debug)]
 pub struct PacketMessages<'d, 'p> {
     decoder: &'d mut Decoder,
@@ -37,8 +37,8 @@ pub struct PacketMessages<'d, 'p> {
 }
 
 impl PacketMessages<'_, '_> {
-    /// Decodes the next message; `None` at the end of the packet and after an error, whose offset is in the
-    /// packet.
+    /// Decodes the next message; `None` at the end of the packet and after an error. The error's
+    /// offset counts from the start of the packet.
     pub fn next_message(&mut self) -> Option<Result<Decoded<'_>, Error>> {
         let rest = self.packet.get(self.offset..).filter(|rest| !rest.is_empty())?;
         if self.is_over {
@@ -47,7 +47,7 @@ impl PacketMessages<'_, '_> {
         match self.decoder.decode(rest) {
             Ok(decoded) => {
                 self.offset += decoded.len;
-                // A message of no bytes would never end the packet.
+                // A message without bytes would never end the packet.
                 self.is_over = decoded.len == 0;
                 Some(Ok(decoded))
             }
@@ -58,7 +58,7 @@ impl PacketMessages<'_, '_> {
         }
     }
 
-    /// Where the next message begins.
+    /// Returns the offset of the next message.
     #[must_use]
     pub fn offset(&self) -> usize {
         self.offset

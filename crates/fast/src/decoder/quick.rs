@@ -1,7 +1,7 @@
-//! Decodes messages of templates that are nothing but runs, from the presence map to the end.
+//! Decodes messages of templates that consist of runs, from the presence map to the end.
 //!
-//! Nothing is kept of a message that is not plain throughout: dictionaries are told of its lanes
-//! after the last byte, and the engine decodes the message again from its first.
+//! If any part of a message is not plain, nothing is kept: dictionaries are updated only after the
+//! last byte, and the engine decodes the message again from its start.
 
 use super::lanes::{self, Place, Progress};
 use super::vectors::{self, Vectors};
@@ -11,7 +11,7 @@ use crate::message::{Store, pair_word};
 use crate::program::{Program, Quick, QuickSequence};
 use crate::template::TemplateId;
 
-/// One run over one message.
+/// Decoding of one plain message.
 pub(super) struct PlainMessage<'q> {
     pub(super) program: &'q Program,
     pub(super) dictionary: &'q mut Dictionary,
@@ -23,7 +23,7 @@ pub(super) struct PlainMessage<'q> {
 
 impl<'q> PlainMessage<'q> {
     /// Decodes the message at the start of `input`; returns its template's index and its length, or
-    /// `None` if the engine has to do it.
+    /// `None` if the engine must decode it.
     #[inline(always)]
     pub(super) fn decode(&mut self, input: &[u8], tail: &mut Tail) -> Option<(u32, usize)> {
         let (bits, mut at) = lanes::presence_map(input, 0)?;
@@ -39,7 +39,7 @@ impl<'q> PlainMessage<'q> {
         if bits & (u64::MAX >> quick.map_bits) != 0 {
             return None;
         }
-        // Doing these again changes nothing.
+        // Repeating these has no further effect.
         self.dictionary.set_last_template(index);
         if quick.reset && self.obey_reset {
             self.dictionary.reset_values();
@@ -90,7 +90,7 @@ impl<'q> PlainMessage<'q> {
         base: usize,
     ) -> Option<()> {
         let count = lanes::unsigned_at(bytes, at)?;
-        // An entry has a byte at least.
+        // An entry has at least one byte.
         let most = self.limits.entries_max.min(self.limits.entries_total_max);
         if count > u64::from(most) || count > (bytes.len() - *at) as u64 {
             return None;
@@ -121,19 +121,19 @@ impl<'q> PlainMessage<'q> {
     }
 }
 
-/// Room for input that is shorter than what compiled code reads ahead.
+/// Buffer for input that is shorter than compiled code reads ahead.
 #[derive(Clone, Debug)]
 pub(super) struct Tail {
     bytes: Vec<u8>,
 }
 
 impl Tail {
-    /// For code that reads so far ahead at most.
+    /// Creates a buffer for code that reads at most `reach` bytes ahead.
     pub(super) fn new(reach: usize) -> Self {
         Self { bytes: vec![0; 2 * reach] }
     }
 
-    /// The same bytes with `reach` readable ones behind them, of whatever value.
+    /// Returns a copy of the bytes, followed by `reach` readable bytes of any value.
     #[cfg(machine_code)]
     pub(super) fn padded(&mut self, input: &[u8], reach: usize) -> &[u8] {
         let end = input.len() + reach;
@@ -145,7 +145,8 @@ impl Tail {
         bytes
     }
 
-    /// The same bytes with `reach` readable ones behind them, or `input` if it is as long as that.
+    /// Returns the bytes followed by `reach` readable bytes; returns `input` itself if it is at
+    /// least that long.
     #[inline(always)]
     pub(super) fn lengthened<'t>(&'t mut self, input: &'t [u8], reach: usize) -> &'t [u8] {
         if input.len() >= reach {
@@ -177,7 +178,7 @@ fn copy_short(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// Copies the first and the last `LEN` bytes, which are all.
+/// Copies the first and the last `LEN` bytes, which may overlap.
 #[inline(always)]
 fn copy_ends<const LEN: usize>(to: &mut [u8], from: &[u8]) {
     let behind = from.len().saturating_sub(LEN);

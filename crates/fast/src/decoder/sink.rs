@@ -1,4 +1,4 @@
-//! Where decoded values go: the seam between running a program and storing what it yields.
+//! Destination of decoded values: separates program execution from storage.
 
 use crate::dictionary::{Dictionary, INLINE_MAX, Word};
 use crate::error::ErrorKind;
@@ -7,20 +7,22 @@ use crate::program::{Op, Segment};
 
 /// A step of the engine, for sinks that [trace](Sink::TRACE).
 pub(crate) enum TraceStep<'o> {
-    /// A presence map was read from `start` on, of this group or sequence or of a message.
+    /// A presence map was read from `start` on; `field` is its group or sequence, `None` for a
+    /// message.
     Map { start: usize, field: Option<u32> },
-    /// The template is known; its id was read from `start` on, if it was in the stream.
+    /// The template is known. Its id was read from `start` on, if it was in the stream.
     Template { start: usize, template: u32, reset: bool },
-    /// An operation is about to run.
+    /// An operation is about to execute.
     Before(&'o Op),
-    /// It has run; `exponent` and `count` are what exponents and lengths hand on.
+    /// The operation has executed; `exponent` and `count` are the results of exponents and lengths
+    /// for the operations after them.
     After { op: &'o Op, exponent: i32, count: Option<u64> },
 }
 
-/// Receives values in wire order. `base` is the record the engine is filling, as
-/// [`begin_message`](Sink::begin_message) and [`begin_sequence`](Sink::begin_sequence) placed it.
+/// Receives values in wire order. `base` is the record being filled, as returned by
+/// [`begin_message`](Sink::begin_message) and [`begin_sequence`](Sink::begin_sequence).
 pub(crate) trait Sink {
-    /// Whether the engine tells each step; where it does not, the compiler leaves no trace of it.
+    /// Whether the engine reports each step; if false, the code is compiled without reports.
     const TRACE: bool = false;
     /// Whether runs may be decoded straight into [`words`](Sink::words).
     const RUNS: bool = false;
@@ -28,7 +30,7 @@ pub(crate) trait Sink {
     fn words(&mut self) -> &mut [Word] {
         &mut []
     }
-    /// A step of the engine; `position` is where it stands now.
+    /// A step of the engine; `position` is its current position.
     fn trace(&mut self, _step: TraceStep<'_>, _position: usize, _dictionary: &Dictionary) {}
     /// A message or dynamic reference of this segment begins; returns the base of its record.
     fn begin_message(&mut self, template: u32, segment: &Segment) -> Result<usize, ErrorKind>;
@@ -40,7 +42,7 @@ pub(crate) trait Sink {
     fn text(&mut self, base: usize, op: &Op, bytes: &[u8]) -> Result<(), ErrorKind>;
     fn constant(&mut self, _base: usize, _op: &Op) {}
     fn absent(&mut self, _op: &Op) {}
-    /// All fields of a presence word are done.
+    /// All fields of a presence word are decoded.
     fn presence(&mut self, at: usize, word: u64);
     fn begin_group(&mut self, _op: &Op) {}
     fn end_group(&mut self, _op: &Op) {}
@@ -55,9 +57,9 @@ pub(crate) trait Sink {
     fn begin_entry(&mut self, _op: &Op, _index: u32) {}
     fn end_entry(&mut self, _op: &Op) {}
     fn end_sequence(&mut self, _op: &Op) {}
-    /// What a dynamic reference holds begins; [`dynamic`](Sink::dynamic) ends it.
+    /// The content of a dynamic reference begins; [`dynamic`](Sink::dynamic) ends it.
     fn begin_dynamic(&mut self, _op: &Op) {}
-    /// A dynamic reference of `base`'s record was decoded to the record at `place`.
+    /// A dynamic reference of the record at `base` was decoded to the record at `place`.
     fn dynamic(&mut self, base: usize, op: &Op, template: u32, place: usize);
 }
 
@@ -119,7 +121,7 @@ impl Sink for FlatSink<'_> {
     ) -> Result<(usize, usize), ErrorKind> {
         let words = entry.record_words as usize;
         if op.discard {
-            // Every entry is decoded over the one before, past the end of what is kept.
+            // Unwanted entries are decoded over each other, after the words that are kept.
             let first = self.store.reserve(words, self.bytes_max)?;
             self.store.used = first;
             return Ok((first, 0));

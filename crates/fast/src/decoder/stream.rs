@@ -1,18 +1,18 @@
-//! What a stream still lacks of a message that is cut.
+//! Missing bytes of an incomplete message in a stream.
 
 use crate::limits::Limits;
 
-/// Every field ends with a byte that has this bit, or with bytes that a length before it counts.
+/// Every field ends with a byte that has this bit, or its length is given before it.
 const STOP: u8 = 0x80;
-/// Bytes of the longest integer: one that goes on behind them is looked at again, as it may be out of range.
+/// Bytes of the longest integer. A longer one is decoded again, because it may be out of range.
 const INTEGER_BYTES_MAX: usize = 10;
 
-/// What is missing of a message that a stream has only the beginning of: how many bytes at least, and whether what arrives
-/// can make a difference.
+/// The missing part of an incomplete message: how many bytes at least, and whether the bytes that
+/// arrive can complete a field.
 ///
-/// Decoding begins again at the message's first byte, so a caller that tries after every byte does work that grows with the
-/// square of the message's length. One that asks [`may_go_on`](Self::may_go_on) first tries at most once a field, and for a
-/// sequence of many entries far less often.
+/// Decoding restarts at the message's first byte, so trying after every byte takes time quadratic
+/// in the message's length. Callers that ask [`may_go_on`](Self::may_go_on) first try at most once
+/// per field, and far less often for a sequence of many entries.
 ///
 /// # Examples
 ///
@@ -41,44 +41,46 @@ const INTEGER_BYTES_MAX: usize = 10;
 #[must_use]
 pub struct MissingBytes {
     bytes_min: usize,
-    /// Bytes before this are known to hold no stop bit that the message waits for.
+    /// Bytes before this offset have been searched for the stop bit that the message waits for.
     searched: usize,
-    /// From here on decoding is tried whether there is a stop bit or not.
+    /// From this length on, decoding is tried with or without a stop bit.
     tried_at: usize,
 }
 
 impl Default for MissingBytes {
-    /// Nothing has arrived: a message has at least a byte.
+    /// No bytes yet: a message has at least one.
     fn default() -> Self {
         Self { bytes_min: 1, searched: 0, tried_at: 1 }
     }
 }
 
 impl MissingBytes {
-    /// What `input` lacks. A field whose length is known ends at `field_end`; `owed` is the least count of bytes
-    /// behind the field that is cut.
+    /// Returns the missing part of `input`. A field of known length ends at `field_end`; `owed` is
+    /// the least number of bytes after the truncated field.
     pub(super) fn of(input: &[u8], field_end: Option<usize>, owed: usize, limits: &Limits) -> Self {
         let len = input.len();
         let bytes_min = field_end.unwrap_or(0).max(len + 1).saturating_add(owed);
         let tried_at = match field_end {
             Some(_) => bytes_min,
             None => {
-                // A field without end is tried whenever it has doubled, so that one that is too long is found.
+                // A field without a stop bit is tried whenever its length has doubled, to detect
+                // fields that are too long.
                 let open = input.iter().rev().take_while(|&&byte| byte & STOP == 0).count();
                 len + open.max(INTEGER_BYTES_MAX)
             }
         };
-        // Whatever is longer than the limit is not waited for.
+        // Messages longer than the limit are not waited for.
         let tried_at = tried_at.min(limits.stream_bytes_max.saturating_add(1)).max(bytes_min);
         Self { bytes_min, searched: len, tried_at }
     }
 
-    /// The least count of bytes that the message has, those that are there included.
+    /// Returns the least length of the message in bytes, including the received ones.
     pub fn bytes_min(&self) -> usize {
         self.bytes_min
     }
 
-    /// Whether decoding `input` can come further than it did: `input` is what was decoded and all that has arrived behind it.
+    /// True if decoding `input` may get further than before. `input` is the previous input,
+    /// followed by all bytes received since.
     pub fn may_go_on(&mut self, input: &[u8]) -> bool {
         if input.len() < self.bytes_min {
             return false;

@@ -7,7 +7,7 @@ use crate::error::ErrorKind;
 use crate::program::{Op, WireType};
 use crate::template::OperatorKind;
 
-/// Packs a short ascii string as it stands on the wire, stop bit taken off.
+/// Packs a short ascii string from the wire into a word, without its stop bit.
 #[inline]
 fn ascii_word(wire: &[u8]) -> Word {
     let mut word = 0u64;
@@ -17,7 +17,7 @@ fn ascii_word(wire: &[u8]) -> Word {
     (word | (wire.len() as u64) << 56).to_le_bytes()
 }
 
-/// Appends an ascii string as it stands on the wire, stop bit taken off.
+/// Appends an ascii string from the wire, without its stop bit.
 fn push_ascii(text: &mut Vec<u8>, wire: &[u8]) {
     text.extend_from_slice(wire);
     if let (Some(last), false) = (text.last_mut(), wire.is_empty()) {
@@ -26,7 +26,7 @@ fn push_ascii(text: &mut Vec<u8>, wire: &[u8]) {
 }
 
 impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
-    /// A string of the stream: to the sink and, with `STORE`, to the dictionary.
+    /// Passes a string of the stream to the sink and, with `STORE`, to the dictionary.
     #[inline(always)]
     fn received_ascii<const STORE: bool>(
         &mut self,
@@ -68,7 +68,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         self.sink.text(base, op, self.text)
     }
 
-    /// Counts a string that does not fit a word against what the message may have.
+    /// Counts a string that does not fit a word against the message's limit.
     #[inline]
     fn charge(&mut self, len: usize) -> Result<(), ErrorKind> {
         if len > INLINE_MAX {
@@ -145,7 +145,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         Ok(initial.given)
     }
 
-    /// Copy and tail with nothing in the stream.
+    /// Decodes copy and tail without a value in the stream.
     #[inline(always)]
     fn previous_text(&mut self, op: &Op, base: usize) -> Result<bool, ErrorKind> {
         let state = self.dictionary.state(op.entry);
@@ -186,8 +186,8 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         })
     }
 
-    /// Unicode and byte vectors of every operator, and ascii delta and tail. Returns whether the
-    /// field is present.
+    /// Decodes unicode strings and byte vectors with any operator, and ascii delta and tail.
+    /// Returns whether the field is present.
     pub(super) fn any_text(
         &mut self,
         op: &Op,
@@ -217,7 +217,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         Ok(true)
     }
 
-    /// Reads a string of `op`'s type into `self.text`; false is NULL.
+    /// Reads a string of `op`'s type into `self.text`; false for NULL.
     fn read_text(&mut self, op: &Op, nullable: bool) -> Result<bool, ErrorKind> {
         let max = self.limits.string_max;
         let value = match (op.wire, nullable) {
@@ -235,7 +235,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         Ok(true)
     }
 
-    /// Checks the value in `self.text` and hands it on.
+    /// Checks the value in `self.text`; passes it to the sink and, with `store`, to the dictionary.
     fn keep_text(&mut self, op: &Op, base: usize, store: bool) -> Result<(), ErrorKind> {
         if self.text.len() > self.limits.string_max as usize {
             return Err(ErrorKind::StringTooLong);
@@ -266,7 +266,8 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
             EntryState::Undefined => &self.program.initials[op.initial as usize].bytes,
             EntryState::Empty => return Err(ErrorKind::EmptyPreviousValue),
         };
-        // A negative length counts from -1 for nothing cut, so that "cut 0 in front" can be said.
+        // Negative lengths cut in front: -1 cuts nothing, -2 one byte. So "cut 0 in front" can be
+        // encoded.
         let cut = if subtraction < 0 { !subtraction } else { subtraction } as usize;
         let kept = previous.len().checked_sub(cut).ok_or(ErrorKind::SubtractionLength)?;
         match subtraction < 0 {

@@ -1,4 +1,4 @@
-//! Every step of a decoding, told as it happens: for people who look at bytes.
+//! Reports every step of a decoding as it happens, for people who inspect bytes.
 
 use super::Decoder;
 use super::engine::DecoderEngine;
@@ -28,31 +28,31 @@ pub enum TraceEvent {
         bytes: Range<usize>,
         /// Index of the template.
         template: usize,
-        /// Whether dictionaries were emptied because the template says so.
+        /// Whether the template's reset attribute reset the dictionaries.
         reset: bool,
     },
     /// A field, or a part of one, was decoded.
     Field(TracedField),
     /// A group begins.
     BeginGroup(FieldRef),
-    /// It ends.
+    /// The group ends.
     EndGroup(FieldRef),
     /// A sequence with this many entries begins.
     BeginSequence(FieldRef, u32),
     /// The entry with this index begins.
     BeginEntry(FieldRef, u32),
-    /// It ends.
+    /// The entry ends.
     EndEntry(FieldRef),
     /// The sequence ends.
     EndSequence(FieldRef),
-    /// The message, or what a dynamic reference refers to, ends.
+    /// The message, or the message of a dynamic reference, ends.
     EndMessage,
 }
 
-/// What of a field was decoded.
+/// The decoded part of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TracedPart {
-    /// The field.
+    /// The whole field.
     Whole,
     /// The exponent of a decimal.
     Exponent,
@@ -69,9 +69,9 @@ pub enum TracedPart {
 pub struct TracedField {
     /// The field.
     pub field: FieldRef,
-    /// What of it.
+    /// Which part of it.
     pub part: TracedPart,
-    /// Its bytes; empty if nothing of it is in the stream.
+    /// Its bytes; empty if it is not in the stream.
     pub bytes: Range<usize>,
     /// Its operator.
     pub operator: OperatorKind,
@@ -97,7 +97,7 @@ pub struct MapBit {
 pub enum PreviousValue {
     /// Never written since the last reset.
     Undefined,
-    /// Written with no value.
+    /// Written without a value.
     Empty,
     /// Has a value.
     Assigned(Value),
@@ -122,14 +122,15 @@ impl PreviousValue {
 }
 
 impl Decoder {
-    /// Decodes the message at the start of `input`, tells every step, and returns its length in
+    /// Decodes the message at the start of `input`, reports every step, and returns its length in
     /// bytes.
     ///
-    /// Compile the program with [`CompileOptions::constants`](crate::CompileOptions) for mandatory
-    /// constants to be told too. This is for looking at messages: it allocates at each step.
+    /// To include mandatory constants, compile the program with
+    /// [`CompileOptions::constants`](crate::CompileOptions). For diagnosis, not for speed: it
+    /// allocates at each step.
     ///
     /// # Errors
-    /// As [`decode`](Self::decode); the steps before the failure have then been told.
+    /// As [`decode`](Self::decode); the steps before the failure have been reported.
     pub fn trace(
         &mut self,
         input: &[u8],
@@ -171,29 +172,29 @@ impl Decoder {
     }
 }
 
-/// A presence map being used up.
+/// A presence map being read.
 #[derive(Default)]
 struct MapState {
     bytes: Range<usize>,
     next: u32,
 }
 
-/// Turns the engine's calls into events. Stores nothing.
+/// Turns the engine's steps into trace events. Stores nothing.
 struct Tracing<'t> {
     program: &'t Program,
     input: &'t [u8],
     tell: &'t mut dyn FnMut(TraceEvent),
-    /// Of the message, and of the groups and entries inside it.
+    /// Maps of the message, and of its open groups and entries.
     maps: Vec<MapState>,
     value: Option<Value>,
     absent: bool,
-    /// Where the current step began.
+    /// Offset at which the current step began.
     start: usize,
     before: Option<PreviousValue>,
 }
 
 impl Tracing<'_> {
-    /// Uses up the next bit of the innermost map.
+    /// Consumes the next bit of the innermost map.
     fn take_bit(&mut self) -> Option<MapBit> {
         let map = self.maps.last_mut()?;
         let index = map.next;
@@ -274,7 +275,7 @@ impl Tracing<'_> {
     }
 }
 
-/// Operations that are no field, or whose inside is told instead.
+/// True for operations that are not fields, or whose parts are reported instead.
 fn is_silent(op: &Op) -> bool {
     matches!(
         op.code,
@@ -286,7 +287,7 @@ fn is_silent(op: &Op) -> bool {
     )
 }
 
-/// Whether an operation takes a bit of the presence map.
+/// True if an operation uses a bit of the presence map.
 ///
 /// Spec: FAST 1.1 §10.5.1.
 fn uses_bit(op: &Op) -> bool {

@@ -1,5 +1,5 @@
-//! Which engine decodes a run: machine code where there is some, vectors where they can, the portable
-//! engine where these decline.
+//! Selects the engine for each run: machine code if compiled, SIMD where possible, portable code
+//! for what these reject.
 
 pub(super) use super::compiled::Compiled;
 use super::lanes::{self, Place, Progress};
@@ -9,37 +9,39 @@ use crate::dictionary::{Lanes, Word};
 use crate::program::{Program, Quick, Run};
 use std::sync::Arc;
 
-/// The engines there are, and how they do with each run.
+/// The available engines, and their success with each run.
 #[derive(Clone, Debug)]
 pub(super) struct Vectors {
     pub(super) wide: Option<Wide>,
     compiled: Option<Compiled>,
-    /// Messages that were not decoded by machine code, by template.
+    /// Messages decoded without machine code, by template.
     heat: Vec<u32>,
     due: Due,
     habits: Vec<Habit>,
-    /// Of the sequences that the code of templates hands over, by template.
+    /// SIMD success for sequences of compiled templates, by template.
     habits_of_templates: Vec<Option<Habit>>,
-    /// Of the code of trees, by template.
+    /// Success of tree code, by template.
     #[cfg(machine_code)]
     habits_of_trees: Vec<Habit>,
 }
 
-/// When code is made, and of what.
+/// When templates are compiled, and in which form.
 #[derive(Clone, Debug)]
 struct Due {
-    /// Messages after which a template is compiled.
+    /// Message count at which a template is compiled.
     message: u32,
-    /// And those after which its runs are, because there is no code for the whole or it declines most.
+    /// Message count at which its runs are compiled, because the template has no code or its code
+    /// mostly bails out.
     runs: u32,
-    /// And those after which it is compiled as a tree, because the code of a plain template declines most.
+    /// Message count at which it is compiled as a tree, because its plain code mostly bails out.
     trees: u32,
-    /// What a thread compiles; `None` compiles in the call.
+    /// Program to compile on a separate thread; `None` compiles in the call.
     on_thread: Option<Arc<Program>>,
 }
 
 impl Due {
-    /// Messages after which a template is compiled as a tree, if all else was compiled when the decoder was made.
+    /// Message count at which a template is compiled as a tree, if all else was compiled when the
+    /// decoder was created.
     const DECLINED: u32 = 1 << 12;
 
     fn of(options: DecoderOptions, program: &Arc<Program>) -> Self {
@@ -56,18 +58,18 @@ impl Due {
     }
 }
 
-/// How often vectors decline a run's records.
+/// Back-off for an engine that often rejects a run's records.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Habit {
     strikes: u8,
-    /// Calls to leave to others.
+    /// Calls to skip before the next attempt.
     skip: u8,
 }
 
 const STRIKES_MAX: u8 = 7;
 
 impl Habit {
-    /// Whether vectors are to be asked now.
+    /// True if the engine should be tried now.
     #[inline(always)]
     pub(crate) fn is_good(&mut self) -> bool {
         let is_good = self.skip == 0;
@@ -75,7 +77,7 @@ impl Habit {
         is_good
     }
 
-    /// Learns how they did.
+    /// Records whether the engine succeeded.
     #[inline(always)]
     pub(crate) fn learn(&mut self, is_declined: bool) {
         match is_declined {
@@ -84,7 +86,7 @@ impl Habit {
         }
     }
 
-    /// Each time more is skipped, unless about every other call was not declined.
+    /// Doubles the back-off, unless about half of the calls succeed.
     #[cold]
     fn declined(&mut self) {
         self.strikes = (self.strikes + 1).min(STRIKES_MAX);
@@ -114,7 +116,7 @@ impl Vectors {
         }
     }
 
-    /// Returns the best engine there is.
+    /// Returns the best available engine.
     pub(super) fn engine(&self) -> EngineUnderTest {
         if self.wide.is_some() {
             return EngineUnderTest::Vectors;
@@ -125,24 +127,24 @@ impl Vectors {
         }
     }
 
-    /// The machine code, if there is any.
+    /// Returns the compiled code, if there is any.
     #[inline(always)]
     pub(super) fn compiled(&self) -> Option<&Compiled> {
         self.compiled.as_ref()
     }
 
-    /// Whether there may be something that decodes messages of some templates as a whole.
+    /// True if some templates' messages may be decoded as a whole.
     #[inline(always)]
     pub(super) fn take_whole_messages(&self) -> bool {
         self.wide.is_some() || self.compiled().is_some()
     }
 
-    /// Most bytes that a record is read ahead.
+    /// Returns the most bytes that a record is read ahead.
     pub(super) fn reach(&self) -> usize {
         self.compiled.as_ref().map_or(0, Compiled::bytes_max)
     }
 
-    /// What it takes to decode entries of this run by vectors now.
+    /// Returns the SIMD engine and the plan for the entries of this run, if it should be tried now.
     #[inline]
     fn of(&mut self, run: &Run, count: u32) -> Option<(Wide, &mut Habit)> {
         let wide = self.wide.filter(|_| run.plan.is_some() && count > 0)?;
@@ -150,27 +152,27 @@ impl Vectors {
         habit.is_good().then_some((wide, habit))
     }
 
-    /// Whether the code of a template is to use vectors now.
+    /// True if compiled code of this template should use SIMD now.
     #[inline(always)]
     pub(super) fn may_serve(&mut self, template: u32) -> bool {
         let habit = self.habits_of_templates.get_mut(template as usize);
         habit.and_then(Option::as_mut).is_some_and(Habit::is_good)
     }
 
-    /// Messages of a template that were not decoded by machine code.
+    /// Returns the number of messages of a template that were decoded without machine code.
     #[cfg(all(test, machine_code))]
     pub(super) fn heat_of(&self, template: usize) -> u32 {
         self.heat[template]
     }
 
-    /// Whether the code of a tree is to be used now.
+    /// True if tree code of this template should be tried now.
     #[cfg(machine_code)]
     #[inline(always)]
     pub(super) fn may_use_tree(&mut self, template: u32) -> bool {
         self.habits_of_trees.get_mut(template as usize).is_some_and(Habit::is_good)
     }
 
-    /// Learns how it did.
+    /// Records the success of tree code.
     #[cfg(machine_code)]
     #[inline(always)]
     pub(super) fn tree_did(&mut self, template: u32, is_declined: bool) {
@@ -179,7 +181,7 @@ impl Vectors {
         }
     }
 
-    /// Learns how vectors did that served the code of a template.
+    /// Records the success of SIMD for compiled code of a template.
     #[inline(always)]
     pub(super) fn served(&mut self, template: u32, is_declined: bool) {
         if let Some(Some(habit)) = self.habits_of_templates.get_mut(template as usize) {
@@ -188,14 +190,14 @@ impl Vectors {
     }
 }
 
-/// The code of a program for an engine that uses some: all of it, or what is there and what turns out
-/// to pay.
+/// Returns the compiled code of a program, if the engine uses it: everything compiled now, or
+/// templates as they become hot.
 fn compiled(options: DecoderOptions, program: &Program) -> Option<Compiled> {
     let engine = options.wanted_engine();
     match (engine, options.tier_up) {
         (EngineUnderTest::MachineCode, _) => {}
         (EngineUnderTest::Portable, _) | (_, TierUp::Off) => return None,
-        // Elsewhere it is the portable engine.
+        // Without SIMD, this option selects the portable engine.
         (EngineUnderTest::Vectors, _) => _ = Wide::detect()?,
         (EngineUnderTest::Automatic, _) => {}
     }
@@ -206,8 +208,8 @@ fn compiled(options: DecoderOptions, program: &Program) -> Option<Compiled> {
     Some(compiled)
 }
 
-/// Learns that a message of a template was decoded otherwise than by its code, and has it compiled
-/// when that happened often.
+/// Counts a message that was decoded without machine code, and compiles the template when it is
+/// hot.
 #[inline(always)]
 pub(super) fn decoded(vectors: &mut Vectors, program: &Program, template: u32) {
     if let Some(compiled) = &vectors.compiled
@@ -221,14 +223,14 @@ pub(super) fn decoded(vectors: &mut Vectors, program: &Program, template: u32) {
     }
 }
 
-/// Compiles what is due after so many messages of a template: here, or on a thread of its own.
+/// Compiles whatever is due at this message count of a template: here, or on a separate thread.
 #[cold]
 #[cfg_attr(
     not(machine_code),
     allow(unreachable_code, unused_variables, reason = "there is no code to share")
 )]
 fn compile(due: &Due, compiled: &Compiled, program: &Program, (template, heat): (u32, u32)) {
-    // At the end of counting nothing is due: that is "never".
+    // A saturated counter means "never".
     let is_message = heat == due.message && heat != u32::MAX;
     let is_run = heat == due.runs && heat != u32::MAX;
     let is_tree = heat == due.trees && heat != u32::MAX;
@@ -248,14 +250,14 @@ fn compile(due: &Due, compiled: &Compiled, program: &Program, (template, heat): 
         Some(program) => {
             let (compiled, program) = (compiled.clone(), program.clone());
             let thread = std::thread::Builder::new().name("tickwire-compile".to_owned());
-            // Without a thread there is no code for this template, as is documented.
+            // If the thread cannot be created, the template stays without code, as documented.
             let _ = thread.spawn(move || make(&compiled, &program));
         }
     }
 }
 
-/// Decodes entries as long as they are plain; returns how many. Vectors, which decode all or none, are
-/// asked if `may_vectors`.
+/// Decodes entries until one needs another engine; returns the number decoded. SIMD, which decodes
+/// all entries or none, is tried if `may_vectors`.
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "as those of the engines, and which of them")]
 pub(super) fn entries(
@@ -281,7 +283,7 @@ pub(super) fn entries(
     others(vectors, run, bytes, place, lanes, progress, count)
 }
 
-/// Decodes entries without vectors as long as they are plain.
+/// Decodes entries without SIMD until one needs another engine.
 #[inline(always)]
 fn others(
     vectors: &Vectors,
@@ -298,7 +300,7 @@ fn others(
     lanes::entries(run, bytes, place, lanes, progress, count)
 }
 
-/// Puts the lanes of a run that have an entry to where they are kept.
+/// Writes the lanes of a run that have an entry to their home.
 #[inline]
 pub(crate) fn keep(wide: Option<Wide>, run: &Run, home: &mut Lanes, lanes: &[Word]) {
     match (wide, &run.plan) {
@@ -307,7 +309,7 @@ pub(crate) fn keep(wide: Option<Wide>, run: &Run, home: &mut Lanes, lanes: &[Wor
     }
 }
 
-/// Decodes one record, its presence map given, to the start of `out`.
+/// Decodes one record, given its presence map, to the start of `out`.
 #[inline(always)]
 pub(super) fn single(
     vectors: &Vectors,
@@ -326,7 +328,7 @@ pub(super) fn single(
     lanes::single(run, bytes, bits, lanes, out, progress)
 }
 
-/// Entries by compiled code as long as it takes them, then by the portable engine.
+/// Decodes entries with compiled code until it bails out, then with the portable engine.
 #[inline(always)]
 fn by_code(
     compiled: &Compiled,
@@ -380,7 +382,7 @@ mod tests {
         let is_compiled = |decoder: &Decoder, id| {
             decoder.vectors.compiled().expect("an engine").of_template(template(id)).is_some()
         };
-        // Now and then the other one, and a value that is not that of the message before.
+        // Sometimes the other template, and a value that differs from the previous message.
         for count in 0..TierUp::MESSAGES + 1000 {
             let message: &[u8] = match count {
                 0 => &[0xf8, 0x81, 0x85, 0x81, 0x82, 0x83, 0x84],
@@ -415,7 +417,7 @@ mod tests {
         let program = Program::compile(TemplateSet::parse(&xml).expect("valid")).expect("compiles");
         let options = DecoderOptions::default().engine_under_test(EngineUnderTest::Vectors);
         let mut decoder = Decoder::with_options(Arc::new(program), options);
-        // Each second entry has an integer longer than needed.
+        // Every second entry has an overlong integer.
         let mut message = vec![0xc0, 0x81, 0x07, 0xe8];
         for _ in 0..500 {
             message.extend([0x80, 0xc0, 0x00, 0x81]);

@@ -1,4 +1,4 @@
-//! Fields handed out one by one while a message is decoded.
+//! Fields passed to a visitor while a message is decoded.
 
 use super::sink::Sink;
 use crate::dictionary::Word;
@@ -11,21 +11,21 @@ use crate::template::Decimal;
 /// the rest of the message is read. Every method does nothing by default.
 #[allow(unused_variables)]
 pub trait Visitor {
-    /// A message, or what a dynamic template reference holds, begins.
+    /// A message, or the content of a dynamic template reference, begins.
     fn begin_message(&mut self, template: &TemplateLayout) {}
-    /// It ends.
+    /// The message ends.
     fn end_message(&mut self) {}
     /// A scalar field has this value, or is [`FieldValue::Absent`].
     fn field(&mut self, field: &FieldLayout, value: FieldValue<'_>) {}
     /// A group that is present begins.
     fn begin_group(&mut self, field: &FieldLayout) {}
-    /// It ends.
+    /// The group ends.
     fn end_group(&mut self, field: &FieldLayout) {}
     /// A sequence with this many entries begins.
     fn begin_sequence(&mut self, field: &FieldLayout, count: usize) {}
     /// An entry begins.
     fn begin_entry(&mut self, field: &FieldLayout, index: usize) {}
-    /// It ends.
+    /// The entry ends.
     fn end_entry(&mut self, field: &FieldLayout) {}
     /// The sequence ends.
     fn end_sequence(&mut self, field: &FieldLayout) {}
@@ -35,7 +35,7 @@ pub trait Visitor {
 pub(super) struct Visiting<'v, V> {
     pub(super) program: &'v Program,
     pub(super) visitor: &'v mut V,
-    /// Dynamic references around that the projection leaves out, and those inside them.
+    /// Number of enclosing dynamic references, from the outermost that the projection leaves out.
     pub(super) hidden: u32,
 }
 
@@ -44,7 +44,7 @@ impl<'v, V: Visitor> Visiting<'v, V> {
         &self.program.fields[op.field as usize]
     }
 
-    /// Whether the projection wants what an operation yields.
+    /// True if the projection wants an operation's field.
     fn shows(&self, op: &Op) -> bool {
         self.hidden == 0 && !op.discard
     }

@@ -1,4 +1,4 @@
-//! A generated and a dynamic engine side by side.
+//! Compares a generated engine with the dynamic one.
 #![allow(unused_imports, reason = "each test file uses a part")]
 
 use crate::random;
@@ -12,7 +12,7 @@ use tickwire_testing::Choices;
 use tickwire_testing::{Need, skip};
 pub use tickwire_testing::{hex, packets, shared};
 
-/// Captures beside the project: when dictionaries are emptied, and bytes before the message.
+/// Recorded captures: folder, reset policy, and bytes before each message.
 pub const CORPORA: [(&str, ResetPolicy, usize); 10] = [
     ("oci_complex/oci_complex30000", ResetPolicy::Template, 0),
     ("simple/simple30000", ResetPolicy::Packet, 0),
@@ -26,7 +26,7 @@ pub const CORPORA: [(&str, ResetPolicy, usize); 10] = [
     ("cqg_2024/cqg_2024_fastlib", ResetPolicy::Never, 0),
 ];
 
-/// Whether the build script has generated a module; says so if not.
+/// True if the build script generated this module; prints a note otherwise.
 pub fn is_generated(name: &str) -> bool {
     let is_generated = engine(name).is_some();
     if !is_generated {
@@ -36,7 +36,7 @@ pub fn is_generated(name: &str) -> bool {
     is_generated
 }
 
-/// Changes bytes here and there.
+/// Changes random bytes.
 pub fn mutate(choices: &mut Choices, bytes: &mut Vec<u8>) {
     for _ in 0..choices.index(4) {
         let at = choices.index(bytes.len() + 1);
@@ -53,15 +53,15 @@ pub fn mutate(choices: &mut Choices, bytes: &mut Vec<u8>) {
 pub struct Pair {
     name: String,
     program: Arc<Program>,
-    /// The portable engine, which shares no vectors with generated code,
+    /// The portable engine: shares no SIMD code with generated decoders.
     dynamic: Decoder,
-    /// and the fastest one.
+    /// The default engine, which picks the fastest code.
     automatic: Decoder,
     stream: Decoder,
     encoder: Encoder,
     builder: MessageBuilder,
     generated: Box<dyn Engine>,
-    /// Reads all that it can by vectors, whatever it is like.
+    /// Generated decoder that uses SIMD wherever it can.
     generated_wide: Box<dyn Engine>,
     generated_stream: Box<dyn Engine>,
     last: Option<Message>,
@@ -73,7 +73,7 @@ impl Pair {
         Self::of(name, make, set, options)
     }
 
-    /// The engines of a module.
+    /// Creates the engines of a module.
     pub fn of(name: &str, make: Make, set: TemplateSet, options: DecoderOptions) -> Self {
         let program = Arc::new(Program::compile(set).expect("compiles"));
         let encoding = EncoderOptions::default().reset(options.reset).limits(options.limits);
@@ -94,7 +94,7 @@ impl Pair {
         }
     }
 
-    /// A generated projection beside a dynamic one.
+    /// Creates a generated projection and a dynamic one.
     pub fn projected(name: &str, set: TemplateSet, program: Program) -> Self {
         let options = DecoderOptions::default();
         let program = Arc::new(program);
@@ -132,7 +132,7 @@ impl Pair {
         self.generated.encoded_left_over()
     }
 
-    /// Decodes with both and compares; returns the length if there was a message.
+    /// Decodes with all engines and compares; returns the message's length, if there is one.
     pub fn decode(&mut self, bytes: &[u8]) -> Option<usize> {
         let text = |message: &Message| {
             format!("{} {}", message.template_name(), record_text(message.root()))
@@ -154,7 +154,7 @@ impl Pair {
         expected.ok().map(|(_, len)| len)
     }
 
-    /// Decodes messages of a packet until one fails; returns how many came out.
+    /// Decodes the messages of a packet until one fails; returns their number.
     pub fn decode_packet(&mut self, packet: &[u8]) -> usize {
         let (mut rest, mut decoded) = (packet, 0);
         while !rest.is_empty() {
@@ -165,7 +165,7 @@ impl Pair {
         decoded
     }
 
-    /// Gives a message to both as a stream, all of its beginnings first.
+    /// Decodes a message as a stream with all engines, after each of its prefixes.
     pub fn stream_cut(&mut self, bytes: &[u8]) {
         for end in 1..=bytes.len() {
             let piece = &bytes[..end];
@@ -188,8 +188,8 @@ impl Pair {
         }
     }
 
-    /// Encodes a random message with both, compares the bytes and returns them; none if the message
-    /// cannot be encoded.
+    /// Encodes a random message with both engines, compares and returns the bytes; empty if the
+    /// message cannot be encoded.
     pub fn encode_random(&mut self, choices: &mut Choices) -> Vec<u8> {
         let template = loop {
             let template = choices.index(self.program.templates().len());
@@ -201,7 +201,7 @@ impl Pair {
         self.encode(&message)
     }
 
-    /// Encodes a random message with the dynamic engine; nothing if it cannot be encoded.
+    /// Encodes a random message with the dynamic engine; empty if it cannot be encoded.
     pub fn encode_random_dynamic(&mut self, choices: &mut Choices) -> Vec<u8> {
         let template = choices.index(self.program.templates().len());
         let mut out = Vec::new();
@@ -212,7 +212,7 @@ impl Pair {
         out
     }
 
-    /// Encodes the message decoded last with both, and compares the bytes.
+    /// Encodes the last decoded message with both engines and compares the bytes.
     pub fn encode_last(&mut self) {
         if let Some(message) = self.last.take() {
             self.encode(&message);

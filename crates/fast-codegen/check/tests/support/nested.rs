@@ -1,4 +1,4 @@
-/// Template sets whose messages nest as their sender likes, by name.
+/// Template sets whose messages nest as deep as the sender chooses, by name.
 const NESTED: [(&str, &str); 2] = [
     (
         "nested references",

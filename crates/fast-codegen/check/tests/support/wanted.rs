@@ -1,4 +1,4 @@
-/// Every third named field of a set, wherever it stands.
+/// Returns every third named field of a set, at any level.
 fn wanted_fields(seed: u64, set: &TemplateSet) -> Vec<String> {
     fn names(instructions: &[Instruction], to: &mut Vec<String>) {
         for instruction in instructions {
@@ -15,7 +15,7 @@ fn wanted_fields(seed: u64, set: &TemplateSet) -> Vec<String> {
     all.into_iter().skip(seed as usize % 3).step_by(3).collect()
 }
 
-/// Whether there is a dynamic reference, which generated code stores in any case.
+/// True if there is a dynamic reference, which generated code always stores.
 fn has_reference(instructions: &[Instruction]) -> bool {
     instructions.iter().any(|instruction| match instruction {
         Instruction::DynamicRef(_) => true,

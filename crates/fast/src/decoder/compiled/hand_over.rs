@@ -1,4 +1,4 @@
-//! Entries of a message that are handed to vectors.
+//! Calls from machine code to the SIMD engine for the entries of a sequence.
 
 use super::super::wide::{WideCall, WideKernel};
 use super::message::MessageCall;
@@ -10,18 +10,18 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilder;
 use std::mem::offset_of;
 
-/// What decodes entries by vectors.
+/// Plan with which the SIMD engine decodes the entries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Vectors {
     pub kernel: WideKernel,
-    /// Lives as long as the code.
+    /// Valid as long as the code.
     pub plan: *const Plan,
-    /// Whether the plan has the lanes of undefined entries.
+    /// True if the plan has the lanes of undefined entries.
     pub has_fresh: bool,
 }
 
-/// Emits the call of vectors, if these are wanted, and goes on in `done` if they decode the entries.
-/// `start` is as [`Frame::repeated`](super::record::Frame::repeated) has it.
+/// Emits the call of the SIMD engine, if enabled for this message; jumps to `done` if it decoded
+/// the entries. `start` is as in [`Frame::repeated`](super::record::Frame::repeated).
 pub(super) fn by_vectors(
     b: &mut FunctionBuilder<'_>,
     vectors: &Vectors,

@@ -1,14 +1,15 @@
-//! The code of integers in the stream: a branch on each length, then a few words at once.
+//! Code for integers in the stream: one branch per length for short integers, then all bytes of a
+//! word at once.
 
 use super::lane::{Body, HEAD};
 use super::numbers::{self, STOP};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
 
-/// Bytes that are told apart by branches; longer integers are read as a word.
+/// Lengths up to this many bytes are distinguished by branches; longer integers are read as a word.
 const BRANCHES: u32 = 4;
 
-/// How an integer is read.
+/// Type properties that select how an integer is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kind {
     pub signed: bool,
@@ -16,7 +17,7 @@ pub(super) struct Kind {
     pub delta: bool,
 }
 
-/// Bytes of a field.
+/// Length of a field, bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Length {
     Known(i64),
@@ -24,8 +25,8 @@ pub(super) enum Length {
 }
 
 impl Body<'_, '_> {
-    /// An integer in its shortest form, of at most nine bytes. NULL goes to `absent`, before its byte
-    /// is taken. One byte falls through, more are out of the way.
+    /// Emits an integer in its shortest form, of at most nine bytes. NULL goes to `absent` before
+    /// its byte is consumed. The one-byte case falls through; longer ones are in cold blocks.
     pub(super) fn integer(&mut self, lane: usize, kind: Kind, after: Block, absent: Block) {
         let position = self.b.use_var(self.position);
         let first = self.byte(position, 0);
@@ -46,7 +47,7 @@ impl Body<'_, '_> {
 
         self.set_aside(true);
         self.b.switch_to_block(more);
-        // A byte that is not the last has no stop bit to take away.
+        // Only the last byte has a stop bit to remove.
         let mut so_far = match kind.signed {
             true => numbers::groups(self.b, None, first, true),
             false => first,
@@ -58,7 +59,7 @@ impl Body<'_, '_> {
         for len in 2..=BRANCHES {
             let byte = self.byte(position, len as i32 - 1);
             if len == 2 && kind.signed {
-                // Two bytes for what fits one.
+                // Bails out if two bytes encode a value that fits one.
                 let both = numbers::groups(self.b, Some(so_far), byte, true);
                 let biased = self.b.ins().iadd_imm(both, 64);
                 let is_overlong = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, biased, 128);
@@ -87,7 +88,7 @@ impl Body<'_, '_> {
         (last, more)
     }
 
-    /// Five to nine bytes.
+    /// Emits integers of five to nine bytes.
     fn long(&mut self, lane: usize, kind: Kind, position: Value, after: Block) {
         let bytes = self.b.ins().load(types::I64, HEAD, position, 0);
         let stops = numbers::stops(self.b, bytes);
@@ -117,7 +118,8 @@ impl Body<'_, '_> {
         self.value(lane, kind, value, 9, Length::Counted(len), after);
     }
 
-    /// Eight bytes, as most times have: where the next field begins does not wait for them.
+    /// Emits integers of eight bytes, the usual length of times. The constant length makes the next
+    /// field's position available at once.
     fn eight(&mut self, lane: usize, kind: Kind, (bytes, stops): (Value, Value), after: Block) {
         let (eight, other) = (self.create_block(), self.create_block());
         let is_last_only = self.b.ins().icmp_imm(IntCC::Equal, stops, i64::MIN);
@@ -128,7 +130,7 @@ impl Body<'_, '_> {
         self.b.switch_to_block(other);
     }
 
-    /// Makes a lane's value of what was read, of at most `len_max` bytes.
+    /// Converts the number that was read, of at most `len_max` bytes, to the lane's value.
     fn value(
         &mut self,
         lane: usize,
@@ -151,7 +153,7 @@ impl Body<'_, '_> {
         self.received(lane, value, len, after);
     }
 
-    /// Whether every integer of this length is in the lane's range.
+    /// True if every integer of this length is in the lane's range.
     fn always_fits(&self, lane: usize, kind: Kind, len_max: u32) -> bool {
         let (bias, limit) = (self.run.bias[lane], self.run.limit[lane]);
         let magnitude = 1u64 << (7 * len_max - u32::from(kind.signed));
@@ -161,11 +163,11 @@ impl Body<'_, '_> {
         }
     }
 
-    /// The value before plus a delta of at most 63 bits.
+    /// Adds a delta of at most 63 bits to the previous value.
     fn sum(&mut self, lane: usize, delta: Value) -> Value {
         let before = self.load_before(lane);
         let sum = self.b.ins().iadd(before, delta);
-        // Narrower lanes have no sum that goes round.
+        // Sums of narrower lanes cannot overflow 64 bits.
         if self.run.limit[lane] != u64::MAX {
             return sum;
         }

@@ -1,4 +1,4 @@
-//! The code of a record: lane after lane, in wire order.
+//! Code of a record: one lane after the other, in wire order.
 
 use super::integer::{Kind, Length};
 use super::message::Slots;
@@ -10,22 +10,22 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlags, Value, types};
 use cranelift_frontend::{FunctionBuilder, Variable};
 
-/// Loads and stores of bytes and words that are known to be there.
+/// Flags for loads and stores of memory that is known to be accessible.
 pub(super) const HEAD: MemFlags = MemFlags::new().with_notrap();
 
-/// Where the value of a lane comes from.
+/// Source of a lane's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     Stream,
-    /// From the stream if this presence-map bit is set.
+    /// The stream, if this presence-map bit is set.
     Bit(u32),
-    /// Present if this presence-map bit is set.
+    /// No value in the stream; present if this presence-map bit is set.
     Given(u32),
-    /// Never from the stream.
+    /// Not in the stream.
     Silent,
 }
 
-/// The record before, or what stands for it: where its words are, and which of them a lane has.
+/// The previous record, or its substitute: where its words are, and which slot each lane has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Before {
     pub lanes: Value,
@@ -33,27 +33,27 @@ pub(super) struct Before {
 }
 
 impl Before {
-    /// A record, with the lanes in order.
+    /// Returns the source for a record whose lanes are in order.
     pub(super) fn record(lanes: Value) -> Self {
         Self { lanes, slots: Slots::in_order() }
     }
 }
 
-/// The code of one record.
+/// Emitter of one record.
 pub(super) struct Body<'a, 'f> {
     pub(super) b: &'a mut FunctionBuilder<'f>,
     pub(super) run: &'a Run,
-    /// The presence map, its first bit the highest of [`map_width`] bits.
+    /// The presence map; its first bit is the highest of [`map_width`] bits.
     pub(super) bits: Value,
     before: Before,
     /// First lane of this record.
     out: Value,
     pub(super) bail: Block,
     pub(super) position: Variable,
-    /// The presence word so far.
+    /// The presence word under construction.
     pub(super) present: Variable,
     sources: Vec<Source>,
-    /// Whether what is emitted now lies behind all else, out of the way of what falls through.
+    /// True while emitting cold blocks, which are placed after all others.
     is_aside: bool,
 }
 
@@ -72,11 +72,11 @@ impl<'a, 'f> Body<'a, 'f> {
         Self { b, run, bits, before, out, bail, position, present, sources, is_aside: false }
     }
 
-    /// Emits the record that begins at `position`, behind its presence map.
+    /// Emits the record that begins at `position`, after its presence map.
     pub(super) fn record(&mut self, position: Value, carried: Value) {
         self.b.def_var(self.position, position);
         let known = self.b.ins().band_imm(carried, i64::from(self.run.carried));
-        // All that may turn out absent begins as present, and fields behind the run too.
+        // Lanes that may be absent start as present, and so do fields after the run.
         let others = !u64::from(self.run.carried);
         let present = self.b.ins().bor_imm(known, others as i64);
         self.b.def_var(self.present, present);
@@ -93,7 +93,7 @@ impl<'a, 'f> Body<'a, 'f> {
         }
     }
 
-    /// From now on emits blocks aside, or not; returns what was done before.
+    /// Switches emission of cold blocks on or off; returns the previous setting.
     pub(super) fn set_aside(&mut self, is_aside: bool) -> bool {
         std::mem::replace(&mut self.is_aside, is_aside)
     }
@@ -106,14 +106,14 @@ impl<'a, 'f> Body<'a, 'f> {
         block
     }
 
-    /// Where the record ends, and its presence word.
+    /// Returns the end of the record and its presence word.
     pub(super) fn done(self) -> (Value, Value) {
         let end = self.b.use_var(self.position);
         let present = self.b.use_var(self.present);
         (end, present)
     }
 
-    /// Emits a lane, or an exponent and its mantissa; returns how many lanes that are.
+    /// Emits a lane, or the two lanes of a decimal; returns the number of lanes.
     fn lane(&mut self, lane: usize) -> usize {
         if self.run.codes[lane] == LaneCode::ExponentNullable {
             self.optional_decimal(lane);
@@ -152,7 +152,7 @@ impl<'a, 'f> Body<'a, 'f> {
         1
     }
 
-    /// An exponent that may be NULL and the mantissa that is then not there.
+    /// Emits an exponent that may be NULL, and its mantissa, which is absent if the exponent is.
     fn optional_decimal(&mut self, lane: usize) {
         let (both, mantissa) = (3 << lane, lane + 1);
         let after = self.b.create_block();
@@ -184,7 +184,8 @@ impl<'a, 'f> Body<'a, 'f> {
         self.b.switch_to_block(after);
     }
 
-    /// Goes on in a block for a lane whose bit is set; returns the block for one whose is not.
+    /// Branches on a presence-map bit: continues in a block for the set bit, returns the block for
+    /// the clear bit.
     fn branch_if_in_stream(&mut self, bit: u32) -> Block {
         let mask = 1i64 << (map_width(self.run) - 1 - bit);
         let is_set = self.b.ins().band_imm(self.bits, mask);
@@ -194,7 +195,7 @@ impl<'a, 'f> Body<'a, 'f> {
         silent
     }
 
-    /// A lane that is not in the stream.
+    /// Emits a lane that is not in the stream.
     fn silent(&mut self, lane: usize) {
         let mask = 1u32 << lane;
         let run = self.run;
@@ -217,8 +218,8 @@ impl<'a, 'f> Body<'a, 'f> {
         self.store(lane, value);
     }
 
-    /// Reads a lane from the stream and goes on in `after`, or in `null` if it is NULL: by default
-    /// the lane is then absent.
+    /// Reads a lane from the stream and continues in `after`, or in `null` if it is NULL (default:
+    /// marks the lane absent).
     fn read(&mut self, lane: usize, after: Block, null: Option<Block>) {
         use LaneCode as C;
         let absent = self.b.create_block();
@@ -251,7 +252,7 @@ impl<'a, 'f> Body<'a, 'f> {
         }
     }
 
-    /// The block of a NULL of one byte.
+    /// Emits the block for a one-byte NULL.
     fn absent(&mut self, lane: usize, absent: Block, after: Block, null: Option<Block>) {
         self.b.switch_to_block(absent);
         self.advance(1);
@@ -267,7 +268,7 @@ impl<'a, 'f> Body<'a, 'f> {
         self.b.ins().jump(after, &[]);
     }
 
-    /// A value of the stream, `len` bytes long, goes to its lane.
+    /// Stores a value read from the stream, `len` bytes long, to its lane.
     pub(super) fn received(&mut self, lane: usize, value: Value, len: Length, after: Block) {
         self.store(lane, value);
         if self.run.carried >> lane & 1 != 0 {
@@ -317,7 +318,7 @@ impl<'a, 'f> Body<'a, 'f> {
         self.b.switch_to_block(plain);
     }
 
-    /// Goes on only with a value in the lane's range.
+    /// Bails out unless the value is in the lane's range.
     pub(super) fn check_range(&mut self, lane: usize, value: Value) {
         let (bias, limit) = (self.run.bias[lane], self.run.limit[lane]);
         if let Some(is_beyond) = numbers::is_beyond(self.b, value, bias, limit) {
@@ -325,7 +326,8 @@ impl<'a, 'f> Body<'a, 'f> {
         }
     }
 
-    /// A string of at most seven bytes that does not begin with a zero; one byte of zero is NULL.
+    /// Emits a string of at most seven bytes that does not begin with a zero byte; a single zero
+    /// byte is NULL.
     fn text(&mut self, lane: usize, after: Block, null: Option<Block>) {
         const STOPS: i64 = 0x80_8080_8080_8080;
         const GROUPS: i64 = 0x7f7f_7f7f_7f7f_7f7f;
@@ -364,7 +366,7 @@ impl<'a, 'f> Body<'a, 'f> {
     }
 }
 
-/// The sources of all lanes, as the tables of the run have them.
+/// Returns the sources of all lanes from the run's tables.
 fn sources(run: &Run) -> Vec<Source> {
     let source = |lane: u32| {
         if run.always >> lane & 1 != 0 {

@@ -1,4 +1,4 @@
-//! Functions of whole templates: their fields, and perhaps a sequence at the end.
+//! Functions for whole templates: the fields, and an optional sequence at the end.
 
 use super::super::wide::WideCall;
 use super::hand_over::{Vectors, by_vectors};
@@ -16,31 +16,31 @@ use std::mem::offset_of;
 use std::sync::Arc;
 
 const STOP: i64 = 0x80;
-/// Bytes of a count of entries.
+/// Most bytes of a sequence length.
 const COUNT_BYTES_MAX: usize = 2;
 
-/// What the code of a message is given besides what is in registers.
+/// Arguments of compiled code that are passed in memory.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct MessageCall {
     pub wide: WideCall,
-    /// An entry may begin here at most.
+    /// Last position at which an entry may begin.
     pub last: *const u8,
-    /// Whether vectors are to decode entries.
+    /// Nonzero if the SIMD engine should decode entries.
     pub vectors: u64,
-    /// A message may end here at most.
+    /// Last position at which a message may end.
     pub end: *const u8,
-    /// Words that there are from the start of the record on.
+    /// Words available from the start of the record.
     pub words: u64,
-    /// The most entries there may be.
+    /// Limit of the number of entries.
     pub entries_max: u64,
 }
 
-/// What it gives back.
+/// Result of compiled code.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct MessageEnd {
-    /// Behind the last byte; null if the message was declined.
+    /// Position after the last byte; null if the code bailed out.
     pub end: *const u8,
     /// Words in use.
     pub used: u64,
@@ -57,12 +57,12 @@ struct Given {
     dictionary: Value,
 }
 
-/// What previous values stand in, as the code has it: the slot of each lane.
+/// Locations of previous values: the slot of each lane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slots([u8; LANES_MAX]);
 
 impl Slots {
-    /// Each lane's own place.
+    /// Returns the mapping in which every lane has its own slot.
     pub(super) fn in_order() -> Self {
         Self(std::array::from_fn(|lane| lane as u8))
     }
@@ -79,14 +79,14 @@ impl Slots {
         usize::from(self.0[lane])
     }
 
-    /// The slots of a set of lanes.
+    /// Returns the slots of a set of lanes.
     fn of_lanes(&self, lanes: u32) -> u32 {
         (0..LANES_MAX)
             .filter(|lane| lanes >> lane & 1 != 0)
             .fold(0, |set, lane| set | 1 << self.0[lane])
     }
 
-    /// Sets of lanes, and by how much their slots are higher.
+    /// Splits lanes into sets with the same distance from lane to slot.
     fn groups(&self, lanes: u32) -> Vec<(u32, i64)> {
         let mut groups: Vec<(u32, i64)> = Vec::new();
         for lane in (0..LANES_MAX).filter(|lane| lanes >> lane & 1 != 0) {
@@ -100,20 +100,20 @@ impl Slots {
     }
 }
 
-/// A template that is nothing but runs.
+/// A template that consists of runs only.
 pub(super) struct MessageFrame<'p> {
     pub fields: Option<&'p Run>,
     pub quick: &'p Quick,
     pub sequence: Option<(QuickSequence, Frame<'p>)>,
-    /// What the entries are handed to, where the CPU has it.
+    /// SIMD decoder of the entries, if the CPU supports it.
     pub vectors: Option<Vectors>,
 }
 
-/// The lanes of undefined entries, by slot, which the code has the addresses of.
+/// Lanes of undefined entries, by slot; compiled code contains their address.
 pub(super) type Fresh = Box<Lanes>;
 
 impl<'p> MessageFrame<'p> {
-    /// The frame of a quick template.
+    /// Returns the frame of a quick template, if it can be compiled.
     pub(super) fn of(program: &'p Program, quick: &'p Quick) -> Option<Self> {
         let run = |index: u32| program.runs.get(index as usize);
         let fields = match quick.run {
@@ -124,7 +124,7 @@ impl<'p> MessageFrame<'p> {
             Some(sequence) => {
                 let segment = program.segments.get(sequence.segment as usize)?;
                 let run = run(sequence.run).filter(|run| is_taken(run))?;
-                // Entries read the one before, which has lanes in their order.
+                // An entry reads the lanes of the previous entry, which are in lane order.
                 if run.kept != 0 && !run.is_at_home {
                     return None;
                 }
@@ -135,38 +135,38 @@ impl<'p> MessageFrame<'p> {
         Some(Self { fields, quick, sequence, vectors: None })
     }
 
-    /// Most bytes that are read from the first field on, or of an entry.
+    /// Returns the most bytes read from the first field on, or for one entry.
     pub(super) fn bytes_max(&self) -> usize {
         let fields = self.fields.map_or(0, record::bytes_max) + COUNT_BYTES_MAX;
         fields.max(self.sequence.as_ref().map_or(0, |(_, entries)| record::bytes_max(entries.run)))
     }
 
-    /// Number of lanes that are compiled.
+    /// Returns the number of lanes to compile.
     pub(super) fn lanes(&self) -> u32 {
         self.fields.map_or(0, |run| run.count)
             + self.sequence.as_ref().map_or(0, |(_, entries)| entries.run.count)
     }
 
-    /// Whether the code takes the fields' lanes home itself: it does where a sequence cannot decline
-    /// afterwards.
+    /// True if the code itself writes the fields' lanes to their home. It does unless a sequence
+    /// may bail out after the fields.
     pub(super) fn goes_home(&self) -> bool {
         self.sequence.is_none() && self.fields.is_some_and(|run| run.kept != 0)
     }
 
-    /// Whether lanes that go home are left in the message.
+    /// True if the home's lanes stay in the message until they are needed.
     pub(super) fn leaves_lanes(&self) -> bool {
         let entries = self.sequence.as_ref().map(|(_, entries)| entries.run);
         let kept = |run: Option<&Run>| run.is_some_and(|run| run.kept != 0);
         kept(entries) || kept(self.fields) && !self.goes_home()
     }
 
-    /// What vectors make of the entries.
+    /// Returns the SIMD plan of the entries.
     pub(super) fn plan(&self) -> Option<&Arc<Plan>> {
         self.sequence.as_ref().and_then(|(_, entries)| entries.run.plan.as_ref())
     }
 
-    /// Words that there have to be: the last ones are for runs, which are written and read in arrays of
-    /// one length.
+    /// Returns the least number of words that a message needs, including those after it: runs are
+    /// written and read as arrays of fixed length.
     pub(super) fn words_min(&self) -> usize {
         self.quick.record_words as usize + LANES_MAX
     }
@@ -243,7 +243,7 @@ impl<'p> MessageFrame<'p> {
         let needed = b.ins().iadd_imm(of_entries, self.words_min() as i64);
         let there = load(b, call, offset_of!(MessageCall, words));
         bail_if(b, IntCC::UnsignedGreaterThan, needed, there, bail);
-        // Count and place; entries come behind the record.
+        // Number and position of the entries, which follow the record.
         let place = b.ins().bor_imm(count, words << 32);
         b.ins().store(HEAD, place, record, 8 * sequence.slot as i32);
         if self.leaves_lanes() {
@@ -274,25 +274,25 @@ impl<'p> MessageFrame<'p> {
     }
 }
 
-/// Whether the code can have the run's lanes.
+/// True if the run's lanes can be compiled.
 fn is_taken(run: &Run) -> bool {
     run.map_bits <= super::MAP_BITS_MAX && (run.kept == 0 || run.home.is_some())
 }
 
-/// The lanes before a record.
+/// Previous values of a record.
 struct FromHome {
-    /// The home itself,
+    /// Address of the home.
     at: Value,
-    /// and what stands for its words.
+    /// Address of its words, or of their substitute.
     words: Value,
     carried: Value,
     assigned: Value,
-    /// The lanes that the home has a value of; all there are if it is not live.
+    /// Lanes that have a value in the home; all lanes of the home if it is not live.
     there: Value,
 }
 
-/// Emits what [`Dictionary::lanes`](crate::dictionary::Dictionary::lanes) does for the two plain
-/// cases: a live home that knows every lane, and one that was not written since the last reset.
+/// Emits [`Dictionary::lanes`](crate::dictionary::Dictionary::lanes) for its two common cases: a
+/// live home with every lane, and a home not written since the last reset.
 fn from_home(
     b: &mut FunctionBuilder<'_>,
     run: &Run,
@@ -303,7 +303,7 @@ fn from_home(
 ) -> FromHome {
     let zero = b.ins().iconst(types::I64, 0);
     let Some(at) = run.home.filter(|_| run.kept != 0) else {
-        // No lane is read that was not written.
+        // No lane is read before it is written.
         return FromHome { at: zero, words: zero, carried: zero, assigned: zero, there: zero };
     };
     let home = b.ins().iadd_imm(given.homes, (at as usize * size_of::<Home>()) as i64);
@@ -353,8 +353,8 @@ fn from_home(
     FromHome { at: home, words, carried, assigned, there }
 }
 
-/// Emits what [`Dictionary::set_lanes`](crate::dictionary::Dictionary::set_lanes) does with the fields
-/// of a message, which are at `out`.
+/// Emits [`Dictionary::set_lanes`](crate::dictionary::Dictionary::set_lanes) for the fields of a
+/// message, which are at `out`.
 fn go_home(
     b: &mut FunctionBuilder<'_>,
     run: &Run,
@@ -368,13 +368,13 @@ fn go_home(
         let word = load(b, out, 8 * lane);
         store(b, home.at, offset_of!(Home, words) + 8 * slots.at(lane), word);
     }
-    // Copy and increment are empty if they are absent; a delta is what it was.
+    // An absent copy or increment empties its entry; an absent delta keeps it.
     let (kept, deltas) = (i64::from(run.kept), i64::from(run.kept & run.deltas));
     let others = kept & !deltas;
     let carried = b.ins().band_imm(carried, others);
     let assigned = b.ins().band_imm(assigned, deltas);
     let assigned = b.ins().bor(carried, assigned);
-    // Most often all have a value as before, and no state changes.
+    // Common case: all lanes have values, as before, and no state changes.
     let is_as_before = b.ins().icmp(IntCC::Equal, assigned, home.there);
     let (changed, done) = (b.create_block(), b.create_block());
     b.set_cold_block(changed);
@@ -402,7 +402,7 @@ fn go_home(
     b.switch_to_block(done);
 }
 
-/// Bits moved up, or down.
+/// Shifts bits left; right if `up` is negative.
 fn shifted(b: &mut FunctionBuilder<'_>, bits: Value, up: i64) -> Value {
     match up {
         0 => bits,
@@ -411,7 +411,7 @@ fn shifted(b: &mut FunctionBuilder<'_>, bits: Value, up: i64) -> Value {
     }
 }
 
-/// Gives back what is known of lanes that have an entry.
+/// Returns the state of the lanes that have a dictionary entry.
 fn hand_on(
     b: &mut FunctionBuilder<'_>,
     run: &Run,
@@ -428,7 +428,7 @@ fn hand_on(
     store(b, dictionary, at, state);
 }
 
-/// The count of entries, of at most two bytes.
+/// Reads the sequence length, of at most two bytes.
 fn count(b: &mut FunctionBuilder<'_>, position: Value, bail: Block) -> (Value, Value) {
     let done = b.create_block();
     let results = [(); 2].map(|()| b.append_block_param(done, types::I64));
@@ -445,7 +445,7 @@ fn count(b: &mut FunctionBuilder<'_>, position: Value, bail: Block) -> (Value, V
     let high = b.ins().ishl_imm(value, 7);
     let both = b.ins().bor(high, low);
     let end = b.ins().iadd_imm(position, 2);
-    // Neither longer than two bytes nor than needed.
+    // Bails out for more than two bytes and for overlong lengths.
     let is_last = b.ins().icmp_imm(IntCC::UnsignedGreaterThanOrEqual, second, STOP);
     let is_needed = b.ins().icmp_imm(IntCC::NotEqual, value, 0);
     let is_plain = b.ins().band(is_last, is_needed);

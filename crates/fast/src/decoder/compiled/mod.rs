@@ -1,17 +1,16 @@
-//! The engine of machine code: the runs and the plain templates of a program compiled for the CPU at
-//! hand.
+//! JIT engine: compiles the runs and templates of a program to machine code for this CPU.
 //!
-//! Each run becomes straight-line code: a test of a constant presence-map bit a field, a branch on each
-//! length, previous values read from the record before. It has the contract of
-//! [`lanes`](super::lanes): whatever is not plain is declined before anything is kept, and decoded
-//! again by others. The code checks the end of the bytes once a record: it is called only where as
-//! many bytes follow as the longest record it accepts has. A template that is nothing but runs is one
-//! function, from its first field to the end.
+//! Each run becomes straight-line code: per field a test of a constant presence-map bit and
+//! branches on the length; previous values are read from the previous record. The contract is that
+//! of [`lanes`](super::lanes): for anything unusual the code bails out before it changes any state,
+//! and another engine decodes the record again. Bounds are checked once per record: the code runs
+//! only if as many bytes are readable as the longest record it accepts. A template that consists of
+//! runs becomes one function, from the first field to the end.
 //!
-//! Code is made run by run and template by template, when somebody wants it, and shared by all
-//! decoders of the program.
+//! Runs and templates are compiled on demand, one by one; all decoders of the program share the
+//! code.
 //!
-//! This module may use `unsafe`: to call what the compiler made, and to give its memory back.
+//! This module uses `unsafe` to call compiled code and to free its memory.
 #![allow(unsafe_code)]
 
 mod hand_over;
@@ -42,17 +41,17 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tree::TreeFrame;
 pub(super) use tree::TreeFunction;
 
-/// Lanes of all that is compiled; what is beyond is left to other engines.
+/// Most lanes compiled per program; other engines decode the rest.
 const LANES_TOTAL_MAX: u32 = 8192;
-/// Presence-map bits of a run: more are left to others.
+/// Most presence-map bits of a compiled run.
 const MAP_BITS_MAX: u32 = 28;
 
-/// Decodes one record, its presence map given: returns its end, or null.
+/// Decodes one record, given its presence map. Returns its end, or null to bail out.
 type Single = unsafe extern "sysv64" fn(*mut Call, u64) -> *const u8;
-/// Decodes entries as long as they are plain.
+/// Decodes entries until one needs another engine.
 type Entries = unsafe extern "sysv64" fn(*mut Call);
-/// Decodes a message from its first field on: position, presence map, first word of the record,
-/// homes of the program, the dictionary itself.
+/// Decodes a message from its first field on. Arguments: call data, position, presence map, first
+/// word of the record, homes of the program, the dictionary.
 type Whole = unsafe extern "sysv64" fn(
     *mut MessageCall,
     *const u8,
@@ -62,83 +61,83 @@ type Whole = unsafe extern "sysv64" fn(
     *mut Dictionary,
 ) -> MessageEnd;
 
-/// What compiled code is given and gives back.
+/// Arguments and results of compiled code.
 #[derive(Debug)]
 #[repr(C)]
 struct Call {
     /// Next byte.
     position: *const u8,
-    /// A record may begin here at most.
+    /// Last position at which a record may begin.
     last: *const u8,
     /// First lane of the record.
     out: *mut Word,
-    /// First lane of the record before.
+    /// First lane of the previous record.
     before: *const Word,
-    /// Lanes present before, then in the last record.
+    /// Lanes present in the previous record; on return, in the last one.
     carried: u64,
     assigned: u64,
-    /// Entries to decode, then those left.
+    /// Entries to decode; on return, entries left.
     left: u64,
 }
 
-/// A run as code.
+/// Compiled code of a run.
 #[derive(Clone, Copy, Debug)]
 struct Functions {
     single: Single,
     entries: Entries,
     /// Most bytes that a record reads.
     bytes_max: usize,
-    /// Words of an entry, and of the last of them those up to the last word written.
+    /// Words per entry, and words from its start to the last word written.
     step: usize,
     span: usize,
     first_slot: usize,
     presence_at: u32,
 }
 
-/// A plain template as code. It is a part of what owns that code and never leaves it.
+/// Compiled code of a plain template. `Compiled` owns the code; this value never leaves it.
 #[derive(Debug)]
 pub(super) struct MessageFunction {
     function: Whole,
-    /// Most bytes that are read from the first field on, or of an entry.
+    /// Most bytes read from the first field on, or for one entry.
     pub(super) bytes_max: usize,
-    /// Presence-map bits, behind the template id's, that the template does not use.
+    /// Presence-map bits, after the template id's, that the template does not use.
     unused: u64,
     /// The template's own reset attribute.
     pub(super) reset: bool,
-    /// Words that there are at least.
+    /// Least number of words that must be available.
     words_min: usize,
-    /// Homes that a dictionary has at least.
+    /// Least number of homes that a dictionary must have.
     homes: usize,
-    /// Whether lanes that go home are left in the message. The dictionary was told of them.
+    /// True if the home's lanes stay in the message; the dictionary has been told.
     pub(super) leaves_lanes: bool,
 }
 
-/// A message as it was decoded.
+/// A decoded message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CompiledMessage {
     pub end: usize,
     /// Words in use.
     pub used: usize,
-    /// Whether vectors declined entries, which were decoded without them.
+    /// True if the SIMD engine rejected the entries and the code decoded them.
     pub is_declined: bool,
 }
 
-/// The code of a program.
+/// Compiled code of a program.
 #[derive(Clone)]
 pub(crate) struct Compiled(Arc<Code>);
 
 struct Code {
-    /// By run and by template; not set where nobody wanted it yet, `None` where there is no code.
+    /// By run and by template: unset until requested, `None` if it cannot be compiled.
     functions: Vec<OnceLock<Option<Functions>>>,
     messages: Vec<OnceLock<Option<MessageFunction>>>,
-    /// By template, where there is no function of a plain one, or it declines most.
+    /// By template: code for templates that are not plain, or whose plain code mostly bails out.
     trees: Vec<OnceLock<Option<TreeFunction>>>,
     /// Most bytes that a record of any run reads.
     bytes_max: usize,
     compiler: Mutex<Compiler>,
 }
 
-/// What compiles, and owns the code's memory and what the code has addresses of.
+/// The compiler; owns the code's memory and the data that the code points to.
 struct Compiler {
     module: Option<JITModule>,
     context: FunctionBuilderContext,
@@ -151,8 +150,8 @@ struct Compiler {
 impl Drop for Compiler {
     fn drop(&mut self) {
         if let Some(module) = self.module.take() {
-            // SAFETY: the functions are in `Code` beside this, are called only by methods of `Compiled`,
-            // and so never once it is dropped.
+            // SAFETY: the functions are in `Code` beside this and are called only by methods of
+            // `Compiled`, so never after it is dropped.
             unsafe { module.free_memory() };
         }
     }
@@ -169,10 +168,10 @@ impl std::fmt::Debug for Compiled {
 }
 
 impl Compiled {
-    /// Makes ready to compile a program; `None` where the compiler does not know this CPU.
+    /// Creates the compiler for a program; `None` if it does not support this CPU.
     pub(crate) fn of(program: &Program) -> Option<Self> {
         let mut flags = settings::builder();
-        // In debug builds the compiler checks its input: what it is given is made here.
+        // The compiler validates its input in debug builds only: the input is generated here.
         let verifier = if cfg!(debug_assertions) { "true" } else { "false" };
         for (name, value) in
             [("opt_level", "speed"), ("is_pic", "false"), ("enable_verifier", verifier)]
@@ -200,7 +199,7 @@ impl Compiled {
         })))
     }
 
-    /// Compiles all that is not yet. `program` is the one this was made of.
+    /// Compiles everything not yet compiled. `program` must be the one passed to [`of`](Self::of).
     pub(super) fn compile_all(&self, program: &Program) {
         for template in 0..self.0.messages.len() {
             self.compile_message(program, template);
@@ -208,7 +207,8 @@ impl Compiled {
         }
     }
 
-    /// Compiles a template: as a plain one, or else as a tree. `program` is the one this was made of.
+    /// Compiles a template as a plain one, or else as a tree. `program` must be the one passed to
+    /// [`of`](Self::of).
     #[cold]
     pub(super) fn compile_message(&self, program: &Program, template: usize) {
         if let (Some(place), Some(Some(quick))) =
@@ -222,8 +222,8 @@ impl Compiled {
         self.compile_tree(program, template);
     }
 
-    /// Compiles a template as a tree, also one that is plain: the code of plain ones declines long strings.
-    /// `program` is the one this was made of.
+    /// Compiles a template as a tree, even if it is plain: plain code bails out for long strings.
+    /// `program` must be the one passed to [`of`](Self::of).
     #[cold]
     pub(super) fn compile_tree(&self, program: &Program, template: usize) {
         if let Some(place) = self.0.trees.get(template) {
@@ -231,7 +231,7 @@ impl Compiled {
         }
     }
 
-    /// Compiles the runs of a template. `program` is the one this was made of.
+    /// Compiles the runs of a template. `program` must be the one passed to [`of`](Self::of).
     #[cold]
     pub(super) fn compile_runs(&self, program: &Program, template: u32) {
         for segment in program.segments.iter().filter(|segment| segment.template == template) {
@@ -247,24 +247,24 @@ impl Compiled {
         self.0.compiler.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Most bytes that a record of any run reads.
+    /// Returns the most bytes that a record of any run reads.
     pub(super) fn bytes_max(&self) -> usize {
         self.0.bytes_max
     }
 
-    /// Whether a run was compiled.
+    /// True if a run is compiled.
     #[inline(always)]
     pub(super) fn has(&self, run: &Run) -> bool {
         self.of_run(run).is_some()
     }
 
-    /// The code of a template, if it was compiled.
+    /// Returns the code of a template, if it is compiled.
     #[inline(always)]
     pub(super) fn of_template(&self, template: u32) -> Option<&MessageFunction> {
         self.0.messages.get(template as usize)?.get()?.as_ref()
     }
 
-    /// The code of a template that is a tree, if it was compiled.
+    /// Returns the tree code of a template, if it is compiled.
     #[inline(always)]
     pub(super) fn of_tree(&self, template: u32) -> Option<&TreeFunction> {
         self.0.trees.get(template as usize)?.get()?.as_ref()
@@ -275,7 +275,7 @@ impl Compiled {
         self.0.functions.get(run.index as usize)?.get()?.as_ref()
     }
 
-    /// As [`lanes::entries`](super::lanes::entries); none if the run is not compiled.
+    /// As [`lanes::entries`](super::lanes::entries); decodes nothing if the run is not compiled.
     #[inline]
     pub(super) fn entries(
         &self,
@@ -354,14 +354,14 @@ impl Compiled {
 }
 
 impl MessageFunction {
-    /// Whether the template has all these presence-map bits.
+    /// True if the template uses all of these presence-map bits.
     #[inline(always)]
     pub(super) fn takes(&self, bits: u64) -> bool {
         bits & self.unused == 0
     }
 
-    /// Decodes the fields of a template and its sequence, the presence map given, to the start of
-    /// `words`; `None` if nothing of this can be used. The message is in the first `len` bytes.
+    /// Decodes the fields of a template and its sequence, given the presence map, into the front of
+    /// `words`; `None` if the code bailed out. The message is within the first `len` bytes.
     #[inline(always)]
     pub(super) fn message(
         &self,
@@ -476,7 +476,8 @@ fn define(module: &mut JITModule, build: impl FnOnce(&mut Function)) -> Option<F
     build(&mut context.func);
     let id = module.declare_anonymous_function(&context.func.signature).ok()?;
     let defined = module.define_function(id, &mut context);
-    // Invalid code would pass for no code, which is decoded otherwise: tests of machine code could not fail.
+    // Tests of machine code could not fail if invalid code were silently replaced by another
+    // engine.
     debug_assert!(
         !matches!(&defined, Err(ModuleError::Compilation(CodegenError::Verifier(_)))),
         "invalid code was built: {defined:?}"
@@ -492,7 +493,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
-    /// A template whose string keeps it from being flat, and a message of it.
+    /// A template that a string excludes from the flat form, and a message of it.
     const XML: &str = r#"<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1">
         <template name="T" id="1"><uInt32 name="A"><copy/></uInt32><string name="B"><copy/></string></template>
         </templates>"#;

@@ -1,26 +1,27 @@
-//! What the code of runs and the code of trees compute alike: integers and short strings from bytes, ranges, sums.
+//! Code shared by runs and trees: integers and short strings from bytes, range checks, sums.
 //!
-//! The functions emit straight-line instructions at the current place; branches are their callers'.
+//! The functions emit straight-line code at the current position; callers emit the branches.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::FunctionBuilder;
 
-/// The bit that ends a field.
+/// The stop bit.
 pub(super) const STOP: i64 = 0x80;
-/// The high bits of eight bytes.
+/// The stop bits of eight bytes.
 const STOPS: i64 = 0x8080_8080_8080_8080_u64 as i64;
-/// The other bits of eight bytes.
+/// The data bits of eight bytes.
 const GROUPS: i64 = 0x7f7f_7f7f_7f7f_7f7f;
 /// The length of a short string is in the highest byte of its word.
 const LENGTH_SHIFT: i64 = 56;
 
-/// Returns the high bits of the eight bytes of a word.
+/// Returns the stop bits of the eight bytes of a word.
 pub(super) fn stops(b: &mut FunctionBuilder<'_>, bytes: Value) -> Value {
     b.ins().band_imm(bytes, STOPS)
 }
 
-/// Appends the seven bits of a byte; without a number so far returns them alone, with their sign if they have one.
+/// Appends the seven data bits of a byte to a number; without a number, returns the byte's data
+/// bits, sign-extended if signed.
 pub(super) fn groups(
     b: &mut FunctionBuilder<'_>,
     so_far: Option<Value>,
@@ -38,13 +39,14 @@ pub(super) fn groups(
     }
 }
 
-/// Extends the sign of a number that leaves so many bits at the top unused.
+/// Sign-extends a number whose top `unused` bits are not used.
 pub(super) fn extended(b: &mut FunctionBuilder<'_>, number: Value, unused: i64) -> Value {
     let top = b.ins().ishl_imm(number, unused);
     b.ins().sshr_imm(top, unused)
 }
 
-/// Joins eight groups of seven bits, the last lowest: pairs of bytes, then of 16 and of 32 bits.
+/// Joins eight groups of seven bits, the last in the lowest bits: pairs of bytes, then of 16-bit
+/// and 32-bit units.
 fn join_groups(b: &mut FunctionBuilder<'_>, bytes: Value) -> Value {
     let steps =
         [(0x007f_007f_007f_007fu64, 1), (0x0000_3fff_0000_3fff, 2), (0x0000_0000_0fff_ffff, 4)];
@@ -58,7 +60,8 @@ fn join_groups(b: &mut FunctionBuilder<'_>, bytes: Value) -> Value {
     value
 }
 
-/// Returns the integer and its length, of at most eight bytes; `stops` has at least one bit.
+/// Returns the integer at the start of a word, of at most eight bytes, and its length; `stops` has
+/// at least one bit set.
 pub(super) fn within_word(
     b: &mut FunctionBuilder<'_>,
     bytes: Value,
@@ -76,7 +79,7 @@ pub(super) fn within_word(
     if !is_signed {
         return [number, len];
     }
-    // Seven of eight bits are left.
+    // Seven of each eight bits are data.
     let eighth = b.ins().ushr_imm(shift, 3);
     let unused = b.ins().isub(shift, eighth);
     let unused = b.ins().iadd_imm(unused, 8);
@@ -91,7 +94,7 @@ pub(super) fn eight_bytes(b: &mut FunctionBuilder<'_>, bytes: Value, is_signed: 
     if is_signed { extended(b, number, 8) } else { number }
 }
 
-/// Returns the integer of nine bytes, of which `last` is the ninth.
+/// Returns the integer of nine bytes; `last` is the ninth.
 pub(super) fn nine_bytes(
     b: &mut FunctionBuilder<'_>,
     bytes: Value,
@@ -104,7 +107,7 @@ pub(super) fn nine_bytes(
     if is_signed { extended(b, number, 1) } else { number }
 }
 
-/// Returns the value of a nullable integer: NULL is 0, so numbers above it are one more than their value.
+/// Returns the value of a nullable integer: NULL is 0, so non-negative values are encoded plus one.
 pub(super) fn without_null(b: &mut FunctionBuilder<'_>, number: Value, is_signed: bool) -> Value {
     let one = match is_signed {
         false => b.ins().iconst(types::I64, 1),
@@ -116,7 +119,7 @@ pub(super) fn without_null(b: &mut FunctionBuilder<'_>, number: Value, is_signed
     b.ins().isub(number, one)
 }
 
-/// Returns whether `value + bias` is above `limit`, as a value that is 0 or not; `None` if no value is.
+/// Returns a condition that is nonzero if `value + bias` exceeds `limit`; `None` if no value can.
 pub(super) fn is_beyond(
     b: &mut FunctionBuilder<'_>,
     value: Value,
@@ -136,7 +139,7 @@ pub(super) fn is_beyond(
     })
 }
 
-/// Returns whether `sum`, of `base` and a signed delta, overflowed 64 bits.
+/// Returns a condition that is nonzero if `sum`, of `base` and a signed delta, overflowed 64 bits.
 pub(super) fn has_overflowed(
     b: &mut FunctionBuilder<'_>,
     (base, delta, sum): (Value, Value, Value),
@@ -154,9 +157,10 @@ pub(super) fn has_overflowed(
     }
 }
 
-/// Returns the word of a string of at most seven bytes, and its length; `stops` has a bit among the first seven bytes.
+/// Returns the word of a string of at most seven bytes, and its length; `stops` has a bit set among
+/// the first seven bytes.
 pub(super) fn short_text(b: &mut FunctionBuilder<'_>, bytes: Value, stops: Value) -> [Value; 2] {
-    // Bits up to the stop bit, which are eight a byte.
+    // Bits below the stop bit: eight per byte.
     let below = b.ins().iadd_imm(stops, -1);
     let up_to_stop = b.ins().bxor(stops, below);
     let text = b.ins().band(bytes, up_to_stop);

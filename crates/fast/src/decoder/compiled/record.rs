@@ -1,4 +1,4 @@
-//! Functions of a run: one record with its presence map given, and entries of a sequence.
+//! Functions of a run: one record, given its presence map, and the entries of a sequence.
 
 use super::Call;
 use super::lane::{Before, Body, HEAD};
@@ -21,8 +21,8 @@ pub(super) struct Frame<'p> {
     pub segment: &'p Segment,
 }
 
-/// Most bytes that a record of the run reads: its presence map, its fields, and what loads of eight
-/// bytes reach beyond.
+/// Returns the most bytes that a record of the run reads: presence map, fields, and the excess of
+/// eight-byte loads.
 pub(super) fn bytes_max(run: &Run) -> usize {
     let fields = run.codes.iter().take(run.count as usize).map(|code| match code {
         LaneCode::Constant => 0,
@@ -36,12 +36,12 @@ fn map_bytes(run: &Run) -> u32 {
     run.map_bits.div_ceil(MAP_BYTE_BITS)
 }
 
-/// Bits of a full presence map; the first is the highest of them.
+/// Returns the bits of a full presence map; the first bit is the highest of them.
 pub(super) fn map_width(run: &Run) -> u32 {
     map_bytes(run) * MAP_BYTE_BITS
 }
 
-/// Begins `fn(call, bits) -> end or null`.
+/// Begins the function `fn(call, bits) -> end or null`.
 fn with_bits(b: &mut FunctionBuilder<'_>) -> (Value, Value) {
     let mut signature = Signature::new(CallConv::SystemV);
     signature.params.extend([AbiParam::new(types::I64); 2]);
@@ -53,7 +53,7 @@ fn with_bits(b: &mut FunctionBuilder<'_>) -> (Value, Value) {
     (b.block_params(entry)[0], b.block_params(entry)[1])
 }
 
-/// The bits of a map, its first at the top, as the record's code has them.
+/// Moves the bits of a map, first bit at the top, to where the record's code expects them.
 pub(super) fn first_lowered(b: &mut FunctionBuilder<'_>, run: &Run, bits: Value) -> Value {
     match i64::from(map_width(run)) {
         0 => bits,
@@ -61,7 +61,7 @@ pub(super) fn first_lowered(b: &mut FunctionBuilder<'_>, run: &Run, bits: Value)
     }
 }
 
-/// Ends a function that returns null where it declines.
+/// Ends a function that returns null to bail out.
 fn decline(b: &mut FunctionBuilder<'_>, bail: Block) {
     b.switch_to_block(bail);
     let null = b.ins().iconst(types::I64, 0);
@@ -70,7 +70,7 @@ fn decline(b: &mut FunctionBuilder<'_>, bail: Block) {
 }
 
 impl Frame<'_> {
-    /// Builds `fn(call, bits) -> end or null`.
+    /// Builds the function `fn(call, bits) -> end or null`.
     pub(super) fn single(&self, function: &mut Function, context: &mut FunctionBuilderContext) {
         let mut b = FunctionBuilder::new(function, context);
         let (call, bits) = with_bits(&mut b);
@@ -90,7 +90,7 @@ impl Frame<'_> {
         b.finalize();
     }
 
-    /// Builds `fn(call)`.
+    /// Builds the function `fn(call)`.
     pub(super) fn entries(&self, function: &mut Function, context: &mut FunctionBuilderContext) {
         let mut signature = Signature::new(CallConv::SystemV);
         signature.params.push(AbiParam::new(types::I64));
@@ -120,14 +120,15 @@ impl Frame<'_> {
         b.finalize();
     }
 
-    /// Bytes from the first lane of a record to its presence word.
+    /// Returns the distance in bytes from the first lane of a record to its presence word.
     pub(super) fn to_presence(&self) -> i64 {
         8 * (i64::from(self.segment.presence_at) - i64::from(self.run.first_slot))
     }
 
-    /// Emits entries until none is left. `start` is position, lanes carried and assigned, entries
-    /// left, first lane of the record and of the one before. Returns the first four of these before
-    /// an entry that is declined in `bail`, and after the last entry, where it goes on.
+    /// Emits a loop over entries. `start` is: position, lanes carried and assigned, entries left,
+    /// first lane of the record and of the previous one. Returns the first four of these: in `bail`
+    /// as they were before the entry that bailed out, and after the last entry, where code
+    /// continues.
     pub(super) fn repeated(
         &self,
         b: &mut FunctionBuilder<'_>,
@@ -161,7 +162,7 @@ impl Frame<'_> {
         ([position, carried, assigned, left], results)
     }
 
-    /// Takes a presence map of at most as many bytes as the run needs.
+    /// Reads a presence map of at most as many bytes as the run needs.
     fn presence_map(
         &self,
         b: &mut FunctionBuilder<'_>,
@@ -181,7 +182,7 @@ impl Frame<'_> {
         for index in 0..bytes {
             let byte = b.ins().uload8(types::I64, HEAD, position, index as i32);
             if index > 0 {
-                // Longer than needed is for the operations to judge.
+                // Overlong: only the operations decide whether it is an error.
                 let is_overlong = b.ins().icmp_imm(IntCC::Equal, byte, STOP);
                 let plain = b.create_block();
                 b.ins().brif(is_overlong, bail, &[], plain, &[]);
@@ -209,7 +210,7 @@ impl Frame<'_> {
         b.switch_to_block(done);
         let unused = width - self.run.map_bits;
         if unused > 0 {
-            // Bits the run does not use are reported by the operations.
+            // Bits that the run does not use: the operations report them.
             let is_more = b.ins().band_imm(bits, (1 << unused) - 1);
             let plain = b.create_block();
             b.ins().brif(is_more, bail, &[], plain, &[]);

@@ -1,5 +1,5 @@
-//! The code of copied lanes that have one byte in the stream or none: one branch for both, because
-//! which of them it is nobody can predict.
+//! Code for copied lanes that are mostly one byte in the stream or not sent: one branch covers both
+//! cases, because which of them occurs is unpredictable.
 
 use super::lane::{Body, HEAD};
 use super::record::map_width;
@@ -7,12 +7,12 @@ use crate::program::{LaneCode, Run};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, types};
 
-/// Integers of one byte, NULL among them, are below this; a byte's values are at most `BYTE_MAX`.
+/// One-byte integers, NULL included, are below this.
 const ONE_BYTE: u64 = 127;
 const BYTE_MAX: u64 = 255;
 
-/// Whether a lane is copied and, as far as the template tells, most often short where it is sent: its
-/// type has few values, or its initial value is of one byte.
+/// Heuristic: true if a lane is copied and its values are mostly short, because its type has few
+/// values or its initial value has one byte.
 pub(super) fn is_often_short(run: &Run, lane: usize) -> bool {
     let mask = 1u32 << lane;
     if run.carried & mask == 0 || run.increments & mask != 0 {
@@ -23,19 +23,19 @@ pub(super) fn is_often_short(run: &Run, lane: usize) -> bool {
     match run.codes[lane] {
         LaneCode::Unsigned | LaneCode::UnsignedNullable => {
             let (bias, limit) = (run.bias[lane], run.limit[lane]);
-            // What has one byte is in range then.
+            // Every one-byte value is in range.
             let takes_any = bias == 0 && limit >= ONE_BYTE;
             takes_any && (limit <= BYTE_MAX || has_initial && initial < ONE_BYTE)
         }
-        // The last byte of the word of a string is its length.
+        // The last byte of a string's word is its length.
         LaneCode::Ascii | LaneCode::AsciiNullable => has_initial && initial >> 56 == 1,
         _ => false,
     }
 }
 
 impl Body<'_, '_> {
-    /// Takes a copied lane that is not in the stream, or has one byte there and is not NULL, and goes
-    /// on in `after`; any other is still to be read here.
+    /// Handles a copied lane that is not in the stream, or is one byte and not NULL, and continues
+    /// in `after`. Other cases continue here, not yet read.
     pub(super) fn short_or_silent(&mut self, lane: usize, bit: u32, after: Block) {
         let code = self.run.codes[lane];
         let position = self.b.use_var(self.position);
@@ -43,7 +43,7 @@ impl Body<'_, '_> {
         let shift = i64::from(map_width(self.run) - 1 - bit);
         let is_sent = self.b.ins().ushr_imm(self.bits, shift);
         let is_sent = self.b.ins().band_imm(is_sent, 1);
-        // A stop bit, and where it would be NULL or a string of a zero something besides.
+        // A stop bit; if zero data bits mean NULL or a string of a zero byte, another bit as well.
         let least = if code == LaneCode::Unsigned { 0x80 } else { 0x81 };
         let is_less = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, byte, least);
         let is_less = self.b.ins().uextend(types::I64, is_less);

@@ -1,4 +1,4 @@
-//! Entries of generated code: the lanes of each are handed to it in memory.
+//! Entries of generated code: each entry's lanes are passed to it in memory.
 
 use super::Wide;
 use super::kernel::{Last, fresh, records};
@@ -6,19 +6,19 @@ use crate::program::Plan;
 use crate::rt::{LaneSegment, LaneValues};
 use std::arch::x86_64::*;
 
-/// What entries have taken and left.
+/// Result of decoding entries.
 pub(crate) struct Filled {
-    /// Bytes.
+    /// Bytes decoded.
     pub len: usize,
-    /// Lanes present in the last entry, and in any.
+    /// Lanes present in the last entry, and in any entry.
     pub present: u32,
     pub assigned: u32,
 }
 
 impl Wide {
-    /// Decodes as many entries as there are places from the front of `bytes`, after nothing that was
-    /// assigned, and leaves the lanes of the last in `last`; `None` if they are declined. The plan has fresh
-    /// lanes.
+    /// Decodes as many entries as there are places, from the front of `bytes`, with undefined
+    /// previous values; writes the lanes of the last entry to `last`. `None` if they need another
+    /// engine. The plan must have fresh lanes.
     #[inline(always)]
     pub(crate) fn fill<S: LaneSegment>(
         self,
@@ -27,7 +27,7 @@ impl Wide {
         entries: &mut [S::Out],
         last: &mut LaneValues,
     ) -> Option<Filled> {
-        // SAFETY: the features were found.
+        // SAFETY: the CPU features were detected.
         unsafe {
             match S::COUNT {
                 0..=16 => fill::<S, 1>(plan, bytes, entries, last),
@@ -68,7 +68,7 @@ fn fill<S: LaneSegment, const N: usize>(
 fn store<const N: usize>(lanes: &[__m512i; N], to: &mut LaneValues) {
     let (vectors, _) = to.0.as_chunks_mut::<16>();
     for (lanes, to) in lanes.iter().zip(vectors) {
-        // SAFETY: 64 bytes, aligned to 64, as those in front of them are as long.
+        // SAFETY: 64 bytes, aligned to 64: `LaneValues` is, and so is each chunk of 64 bytes.
         unsafe { _mm512_store_si512(to.as_mut_ptr().cast(), *lanes) };
     }
 }

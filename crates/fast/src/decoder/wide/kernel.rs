@@ -1,4 +1,4 @@
-//! The loop over records, with the record before in registers.
+//! SIMD loop over records; the previous record stays in registers.
 
 use super::{WideCall, WideEnd};
 use crate::dictionary::Word;
@@ -6,13 +6,13 @@ use crate::program::{BLOCK, Bytes, LaneBytes, Narrow, Plan, VectorPlan};
 use std::arch::x86_64::*;
 use std::ptr::null;
 
-/// `a ? b : c`, bit by bit.
+/// Ternary-logic code of `a ? b : c`, bitwise.
 const SELECT: i32 = 0xca;
-/// `a | b & c`, bit by bit.
+/// Ternary-logic code of `a | b & c`, bitwise.
 const OR_AND: i32 = 0xf8;
-/// Makes seven bits of bit 6.
+/// GFNI matrix that copies bit 6 to seven bits.
 const BIT_6: i64 = 0x4040_4040_4040_4000;
-/// Bytes of a vector.
+/// Bytes per vector.
 const WINDOW: usize = 64;
 
 static IOTA: Bytes = iota(0);
@@ -28,16 +28,16 @@ const fn iota(first: u8) -> Bytes {
     Bytes(bytes)
 }
 
-/// What is wrong with some record so far, if anything: bits that are set.
+/// Errors accumulated over the records: any set bit means rejection.
 #[derive(Clone, Copy)]
 struct Doubts {
-    /// Lanes and bytes of a window.
+    /// Lane checks and the length of the record.
     scalar: u64,
-    /// What tables said of presence maps: only the last bit counts.
+    /// Results of the map tables; only the last bit counts.
     maps: u64,
-    /// Values out of range, and what narrow lanes cannot hold of those before.
+    /// Values out of range, and previous values that narrow lanes cannot hold.
     range: __m512i,
-    /// Bytes by which fields are too long, by lane.
+    /// Excess length of fields in bytes, by lane.
     length: __m256i,
 }
 
@@ -57,25 +57,27 @@ impl Doubts {
     }
 }
 
-/// Where the fields of a record lie: all that does not take the record before.
+/// Field positions of a record. They depend only on the record's own bytes.
 #[derive(Clone, Copy)]
 struct Fields {
-    /// The record's bytes as groups of 7 bits, the first one of a signed field with its sign.
+    /// The record's bytes as groups of 7 bits; the first group of a signed field is sign-extended.
     groups: __m512i,
-    /// By lane: the last byte of an integer, or the one before text; zero for lanes not in the stream.
+    /// By lane: the last byte of an integer, or the byte before text; zero for lanes not in the
+    /// stream.
     anchors: __m256i,
     lengths: __m256i,
-    /// What the presence map says: lanes in the stream, and above them lanes present otherwise.
+    /// Result of the presence map: lanes in the stream in the low bits, above them the other
+    /// present lanes.
     map: u64,
-    /// First bytes that are not needed.
+    /// Redundant first bytes of integers.
     overlong: u64,
-    /// Bytes of the record; 0 if it does not end in the window.
+    /// Length of the record in bytes; 0 if it does not end in the window.
     len: usize,
 }
 
 /// The last record.
 pub(super) struct Last {
-    /// Behind its last byte.
+    /// Position after its last byte.
     pub position: *const u8,
     /// Lanes present in it, and in any record.
     pub present: u32,
@@ -121,12 +123,12 @@ pub(super) unsafe extern "sysv64" fn entries<const N: usize, const B: usize>(
     }
 }
 
-/// Decodes `left` records and hands the lanes of each to `put`, with those that are present; `None` where
-/// they are declined, after `put` was called or not. `before` are the lanes before, of which `carried` are
-/// present, and what is wrong with them.
+/// Decodes `left` records and passes the lanes of each, and the set of present lanes, to `put`.
+/// `None` if any record needs another engine; `put` may have been called by then. `before` holds
+/// the previous lanes, of which `carried` are present, and their errors.
 ///
 /// # Safety
-/// From the position to the end bytes can be read.
+/// The bytes from the position to the end are readable.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
 #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
@@ -154,8 +156,9 @@ pub(super) unsafe fn records<const N: usize>(
         position = position.wrapping_add(this.len);
         left -= 1;
         if left > 0 {
-            // Before all else of this record, so that nothing waits for the place of the next.
-            // SAFETY: the record is in what can be read.
+            // Locate the next record before the rest of this one is decoded, so that nothing waits
+            // for its position.
+            // SAFETY: the record is within the readable bytes.
             next = unsafe { fields(plan, position, end) };
         }
         let stream = this.map as u32;
@@ -171,7 +174,7 @@ pub(super) unsafe fn records<const N: usize>(
     (!doubts.are_some()).then_some(Last { position, present: carried, assigned })
 }
 
-/// Finds the fields of the record at a position.
+/// Finds the field positions of the record at a position.
 ///
 /// # Safety
 /// From the position to the end bytes can be read.
@@ -184,11 +187,11 @@ unsafe fn fields(plan: &Plan, position: *const u8, end: *const u8) -> Fields {
     let stops = _mm512_movepi8_mask(window);
     let map = presence_map(plan, head);
     let stream = map as u32;
-    // Stop bit 0 is the map's, the next ones are those of the fields.
+    // Stop bit 0 ends the presence map; the next ones end the fields.
     let last = _pdep_u64(1 << stream.count_ones(), stops);
     let len = WINDOW - last.leading_zeros() as usize;
 
-    // Field k lies behind stop bit k and ends with stop bit k + 1.
+    // Field k begins after stop bit k and ends with stop bit k + 1.
     let list = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(stops, load(&IOTA)));
     let shifted = _mm256_permutexvar_epi8(_mm512_castsi512_si256(load(&NEXT)), list);
     let fronts = _mm256_maskz_expand_epi8(stream, list);
@@ -203,14 +206,14 @@ unsafe fn fields(plan: &Plan, position: *const u8, end: *const u8) -> Fields {
     let top = _mm512_set1_epi8(i8::MIN);
     let negative = _mm512_ternarylogic_epi64::<OR_AND>(groups, doubled, top);
     let groups = _mm512_mask_mov_epi8(groups, signed, negative);
-    // A first byte that only repeats the sign of the next.
+    // A first byte that only repeats the sign of the next one.
     let next = _mm512_permutexvar_epi8(load(&NEXT), window);
     let sign = _mm512_maskz_gf2p8affine_epi64_epi8::<0>(signed, next, _mm512_set1_epi64(BIT_6));
     let overlong = _mm512_cmpeq_epi8_mask(window, sign) & starts;
     Fields { groups, anchors, lengths, map, overlong, len }
 }
 
-/// What an entry's presence map says.
+/// Looks up an entry's presence map.
 #[inline]
 fn presence_map(plan: &Plan, head: u32) -> u64 {
     const STOPS: u32 = 0x0080_8080;
@@ -222,7 +225,7 @@ fn presence_map(plan: &Plan, head: u32) -> u64 {
     if stops == 0 { NOT_PLAIN } else { map }
 }
 
-/// Decodes the fields of a record over the one before; returns the lanes whose value has no bit set.
+/// Decodes the fields of a record over the previous one; returns the lanes whose value is zero.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
 fn record<const N: usize>(
@@ -233,7 +236,7 @@ fn record<const N: usize>(
 ) -> u32 {
     let too_long = _mm256_subs_epu8(fields.lengths, load_lanes(&plan.longest));
     doubts.length = _mm256_or_si256(doubts.length, too_long);
-    // What is above the lanes is not looked up.
+    // Indexes above the lanes are not used.
     let anchors = _mm512_castsi256_si512(fields.anchors);
     let lengths = _mm512_castsi256_si512(fields.lengths);
     let mut nulls = 0;
@@ -241,7 +244,7 @@ fn record<const N: usize>(
         let stream = fields.map as u32 >> (16 * vector);
         let silent = _mm512_and_si512(*now, load_narrow(&plan.keep));
         let silent = _mm512_add_epi32(silent, load_narrow(&plan.add));
-        // Fields at the end are often not in the stream, any of them.
+        // Often none of the last fields is in the stream.
         if vector > 0 && stream == 0 {
             *now = silent;
         } else {
@@ -257,7 +260,7 @@ fn record<const N: usize>(
     nulls
 }
 
-/// What is in the stream, by lane, and the lanes where no bit of it is set.
+/// Returns the transmitted values by lane, and the lanes whose value is zero.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
 fn values(
@@ -281,7 +284,7 @@ fn values(
     (_mm512_sub_epi32(value, null), is_null)
 }
 
-/// Spreads lanes to the words of a record.
+/// Expands lanes to the words of a record.
 ///
 /// # Safety
 /// There are `B` blocks of words at `out`.
@@ -303,7 +306,8 @@ unsafe fn store<const N: usize, const B: usize>(plan: &Plan, lanes: &[__m512i; N
     }
 }
 
-/// The lanes before the first record, and bits where these are not narrow or sums might go round.
+/// Returns the lanes before the first record, with errors for values that are not narrow or whose
+/// sums might overflow.
 ///
 /// # Safety
 /// There are `B` blocks of words at `words`, unless it is null and the plan has fresh lanes.
@@ -319,7 +323,7 @@ unsafe fn packed<const N: usize, const B: usize>(
     if words.is_null() {
         return (fresh(plan), zero);
     }
-    // Other lanes hold what is of no meaning.
+    // Other lanes hold undefined data.
     let known = plan.kept & (carried | plan.deltas);
     let mut blocks = [zero; 4];
     for (block, at) in blocks.iter_mut().zip(0..B) {
@@ -345,7 +349,7 @@ unsafe fn packed<const N: usize, const B: usize>(
     (lanes, lost)
 }
 
-/// The lanes where nothing was ever assigned; the plan has them.
+/// Returns the lanes for undefined entries; the plan has them.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn fresh<const N: usize>(plan: &Plan) -> [__m512i; N] {
@@ -356,7 +360,7 @@ pub(super) fn fresh<const N: usize>(plan: &Plan) -> [__m512i; N] {
     lanes
 }
 
-/// Up to 64 bytes from a position on, zeros behind the end, and the first four of them.
+/// Returns up to 64 bytes from a position on, with zeros after the end, and the first four of them.
 ///
 /// # Safety
 /// From the position to the end bytes can be read.
@@ -376,17 +380,17 @@ unsafe fn window(position: *const u8, end: *const u8) -> (__m512i, u32) {
     (window, _mm_cvtsi128_si32(_mm512_castsi512_si128(window)) as u32)
 }
 
-/// The same plan again. The compiler does not see that it is, and takes its constants where they
-/// are; otherwise it would copy them all to the stack in front of the first record.
+/// Returns the same plan, hidden from the optimizer. Otherwise the compiler would copy all its
+/// constants to the stack before the first record.
 #[inline]
-#[allow(clippy::pointers_in_nomem_asm_block)] // The text has no instruction.
+#[allow(clippy::pointers_in_nomem_asm_block)] // The asm block is empty.
 fn in_place(plan: &Plan) -> &Plan {
     let mut plan = std::ptr::from_ref(plan);
-    // SAFETY: no instruction.
+    // SAFETY: the asm block is empty.
     unsafe {
         std::arch::asm!("/* {0} */", inout(reg) plan, options(nomem, nostack, preserves_flags))
     };
-    // SAFETY: it is the pointer that was made of the reference.
+    // SAFETY: the pointer was created from the reference.
     unsafe { &*plan }
 }
 

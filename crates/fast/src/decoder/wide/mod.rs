@@ -1,19 +1,19 @@
-//! The engine of 512-bit vectors: all fields of a record are taken at once.
+//! AVX-512 engine: decodes all fields of a record at once.
 //!
 //! A record's bytes lie in one vector. The mask of its stop bits compresses the byte positions into
 //! a list of field ends; the presence map expands that list so that each lane holds its own end and
-//! length. Byte permutations then gather up to four bytes a lane, two multiply-adds join their groups
-//! of seven bits, and a masked sum puts what was in the stream over the record before, which stays
-//! in registers. Nothing depends on how long a field is or which ones there are. A last permutation
-//! spreads the lanes to the caller's words.
+//! length. Byte permutations then gather up to four bytes per lane, two multiply-adds join their
+//! groups of seven bits, and a masked addition merges the transmitted values into the previous
+//! record, which stays in registers. No branch depends on field lengths or on which fields are
+//! present. A last permutation expands the lanes to the caller's words.
 //!
-//! What does not fit (a field of more than four bytes, text of more than three, more bytes than a
-//! vector has, NULL exponents) and what is not certain to be right (values out of range, encodings longer
-//! than needed, the end of the bytes) is noted on the way, and looked at behind the last entry: then all entries
-//! are left to machine code or the portable engine.
+//! Unsupported records (a field of more than four bytes, text of more than three, more bytes than a
+//! vector, NULL exponents) and suspicious ones (values out of range, overlong encodings, the end of
+//! the bytes) set error bits, which are checked after the last entry. If any is set, machine code
+//! or the portable engine decodes all entries again.
 //!
-//! This module may use `unsafe`: to call functions of a CPU that has been asked for its features, and to
-//! load and store vectors.
+//! This module uses `unsafe` to call functions whose CPU features were detected, and to load and
+//! store vectors.
 #![allow(unsafe_code)]
 
 mod fill;
@@ -30,41 +30,42 @@ use std::arch::x86_64::*;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wide(());
 
-/// Decodes entries, all or none: next byte, first lane of the first record, number of entries and
-/// lanes present before.
+/// Decodes all entries or none. Arguments: call data, next byte, first lane of the first record,
+/// number of entries, and the lanes present before.
 ///
 /// # Safety
-/// The plan is one that [`Wide::kernel`] was asked of. From the next byte to `call.end` bytes can be
-/// read. `call.before` is of [`LANES_MAX`] words, or null for the plan's own fresh lanes. From the first
-/// lane on there are as many records as entries, each with the blocks of words and the presence word that
-/// the plan tells of.
+/// The kernel was returned by [`Wide::kernel`] for this plan. The bytes from the next one to
+/// `call.end` are readable. `call.before` points to [`LANES_MAX`] words, or is null for the plan's
+/// own fresh lanes. From the first lane on there is memory for as many records as entries, each
+/// with the plan's blocks of words and presence word.
 pub(super) type WideKernel =
     unsafe extern "sysv64" fn(&Plan, &mut WideCall, *const u8, *mut Word, u64, u64) -> WideEnd;
 
-/// What a kernel is given besides what is in registers.
+/// Arguments of a kernel that are passed in memory.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct WideCall {
-    /// Behind the last byte that can be read.
+    /// End of the readable bytes.
     pub end: *const u8,
-    /// First lane before.
+    /// First lane of the previous record.
     pub before: *const Word,
-    /// Set where entries are declined.
+    /// Nonzero if the entries were rejected.
     pub is_declined: u64,
 }
 
-/// What it gives back.
+/// Result of a kernel.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct WideEnd {
-    /// Behind the last byte; null if the entries were declined.
+    /// Position after the last byte; null if the entries were rejected.
     pub end: *const u8,
-    /// Lanes present in the last record, and above them those in any.
+    /// Lanes present in the last record in the low half, lanes present in any record in the high
+    /// half.
     pub lanes: u64,
 }
 
 impl Wide {
-    /// Finds out whether this CPU has every instruction the engine uses.
+    /// Detects whether this CPU has every instruction that the engine uses.
     pub(crate) fn detect() -> Option<Self> {
         let is_there = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
@@ -79,7 +80,8 @@ impl Wide {
         is_there.then_some(Self(()))
     }
 
-    /// The code for records of a plan. It may be called: its features were found.
+    /// Returns the kernel for records of a plan. It is safe to call: the CPU features were
+    /// detected.
     pub(super) fn kernel(self, plan: &Plan) -> WideKernel {
         match plan.blocks {
             0 | 1 => kernel::entries::<1, 1>,
@@ -89,7 +91,7 @@ impl Wide {
         }
     }
 
-    /// Decodes entries as [`lanes::entries`](super::lanes::entries) does, all of them or none.
+    /// Decodes entries as [`lanes::entries`](super::lanes::entries) does, but all of them or none.
     #[inline]
     pub(super) fn entries(
         self,
@@ -115,9 +117,9 @@ impl Wide {
         let carried = u64::from(progress.state.carried());
         let before = if is_fresh { std::ptr::null() } else { lanes.as_ptr() };
         let mut call = WideCall { end, before, is_declined: 0 };
-        // SAFETY: the features were found. `rest` reaches from the position to the end. There are
-        // `needed` words: for each of `count` records, `step` words apart, the plan's blocks from the
-        // first slot on and the presence word. `Lanes` has `LANES_MAX` words.
+        // SAFETY: the CPU features were detected. `rest` is readable from the position to its end.
+        // There are `needed` words: for each of `count` records, `step` words apart, the plan's
+        // blocks from the first slot on and the presence word. `Lanes` has `LANES_MAX` words.
         let WideEnd { end, lanes } = unsafe {
             self.kernel(plan)(plan, &mut call, rest.as_ptr(), out, u64::from(count), carried)
         };
@@ -130,11 +132,11 @@ impl Wide {
         Some(())
     }
 
-    /// Puts the lanes of a run that have an entry to where they are kept, in whole vectors: loads of
-    /// vectors wait for narrower stores to the same place.
+    /// Writes the lanes of a run that have an entry to their home, with full-width stores: vector
+    /// loads stall on narrower stores to the same address.
     #[inline]
     pub(crate) fn keep(self, run: &Run, plan: &Plan, home: &mut Lanes, lanes: &[Word]) {
-        // SAFETY: the features were found.
+        // SAFETY: the CPU features were detected.
         unsafe {
             match plan.blocks {
                 1 => keep::<1>(run, plan, home, lanes),
@@ -153,7 +155,7 @@ fn keep<const N: usize>(run: &Run, plan: &Plan, home: &mut Lanes, lanes: &[Word]
     for ((home, lanes), kept) in home.iter_mut().zip(lanes).zip(&plan.kept_words).take(N) {
         let mut merged = load(lanes);
         if !run.is_alone {
-            // `a ? b : c`, bit by bit.
+            // `a ? b : c`, bitwise.
             merged = _mm512_ternarylogic_epi64::<0xca>(
                 load(&kept.0.map(u64::to_le_bytes)),
                 merged,

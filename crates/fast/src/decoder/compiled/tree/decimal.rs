@@ -1,4 +1,4 @@
-//! Decimals: with one operator, and with one each for exponent and mantissa.
+//! Decimals: with one operator, and with separate operators for exponent and mantissa.
 
 use super::emit::Emitter;
 use super::integer::{INTEGER_BYTES, Range};
@@ -8,7 +8,7 @@ use crate::template::{OperatorKind, Width};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
 
-/// Exponents are from -63 to 63.
+/// Bias of exponents, which range from -63 to 63.
 const EXPONENT_BIAS: i64 = 63;
 const EXPONENT_LIMIT: i64 = 126;
 
@@ -29,7 +29,7 @@ impl Emitter<'_, '_> {
                 self.check_entry_type(fields, part);
                 continue;
             }
-            // Mandatory: the block is not reached, and removed.
+            // Mandatory: the block is unreachable, and removed by the compiler.
             let never = self.block_aside();
             let mantissa = self.integer(part, fields, never);
             self.store(fields, part, 0, exponent);
@@ -127,7 +127,7 @@ impl Emitter<'_, '_> {
         [exponent, self.read_integer(true, None, Range::ALL)]
     }
 
-    /// The value before; without one the initial value, or absent.
+    /// Emits the previous value; if there is none, the initial value, or absent.
     fn scaled_previous(&mut self, op: &Op, initial: &Initial, absent: Block, found: Block) {
         let (assigned, other, stamp) = self.branch_if_assigned(op);
         self.b.switch_to_block(other);
@@ -157,7 +157,7 @@ impl Emitter<'_, '_> {
         let base = [self.entry_exponent(op), self.entry_word(op)];
         self.found(known, base);
         self.b.switch_to_block(known);
-        // A delta of 63 bits and an exponent make no sum that goes round.
+        // An exponent plus a delta of 63 bits cannot overflow 64 bits.
         let exponent = self.b.ins().iadd(exponent, exponent_delta);
         self.check_exponent(exponent);
         let mantissa = self.sum(mantissa, mantissa_delta, true, Width::W64);

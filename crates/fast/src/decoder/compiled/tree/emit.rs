@@ -1,4 +1,4 @@
-//! What the code of a tree is emitted with: blocks, checks, the position, entries of the dictionary.
+//! Basic emitters for tree code: blocks, checks, the position, dictionary entries.
 
 use super::TreeCall;
 use super::helper::TextField;
@@ -8,9 +8,9 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlags, Value, types};
 use cranelift_frontend::{FunctionBuilder, Variable};
 
-/// Loads and stores of what is known to be there.
+/// Flags for loads and stores of memory that is known to be accessible.
 pub(super) const HEAD: MemFlags = MemFlags::new().with_notrap();
-/// Bytes that can be read behind a position that was checked.
+/// Bytes that are readable from a checked position on.
 pub(in crate::decoder) const REACH: usize = 256;
 
 /// The arguments of the function, as values.
@@ -21,10 +21,10 @@ pub(super) struct Given {
     pub words: Value,
     /// First entry of the dictionary.
     pub entries: Value,
-    /// 32 bits: the stamp of an assigned entry, and of an empty one.
+    /// Stamps of an assigned and of an empty entry, 32 bits.
     pub assigned: Value,
     pub empty: Value,
-    /// The position may be here at most where it is checked.
+    /// Last position that a check accepts.
     pub last: Value,
 }
 
@@ -33,19 +33,19 @@ pub(super) struct Emitter<'a, 'f> {
     pub b: &'a mut FunctionBuilder<'f>,
     pub program: &'a Program,
     pub given: Given,
-    /// What functions are to know of the strings.
+    /// Fields that are read by helper functions.
     pub texts: &'a [TextField],
     /// The next byte.
     pub position: Variable,
     /// Words of the message in use.
     pub used: Variable,
-    /// Gives the message up.
+    /// Bails out of the message.
     pub bail: Block,
-    /// Gives it up because too few bytes can be read.
+    /// Bails out because too few bytes are readable.
     pub near_end: Block,
-    /// Blocks emitted now lie behind all others.
+    /// True while emitting cold blocks, which are placed after all others.
     pub is_aside: bool,
-    /// Bytes that can be read from the position on without a check.
+    /// Bytes that can be read from the position on without another check.
     pub room: usize,
 }
 
@@ -58,20 +58,20 @@ impl<'f> Emitter<'_, 'f> {
         block
     }
 
-    /// A block that lies behind all others.
+    /// Creates a cold block, placed after all others.
     pub(super) fn block_aside(&mut self) -> Block {
         let block = self.b.create_block();
         self.b.set_cold_block(block);
         block
     }
 
-    /// A block that is given a value.
+    /// Creates a block with one parameter.
     pub(super) fn join(&mut self) -> (Block, Value) {
         let block = self.block();
         (block, self.b.append_block_param(block, types::I64))
     }
 
-    /// From now on emits blocks aside, or not; returns what was done before.
+    /// Switches emission of cold blocks on or off; returns the previous setting.
     pub(super) fn set_aside(&mut self, is_aside: bool) -> bool {
         std::mem::replace(&mut self.is_aside, is_aside)
     }
@@ -84,7 +84,8 @@ impl<'f> Emitter<'_, 'f> {
         self.b.ins().jump(to, &[BlockArg::Value(value)]);
     }
 
-    /// Branches to the first block if the condition is not 0, to the second if it is; goes on in neither.
+    /// Branches to `then` if the condition is not 0, otherwise to `otherwise`; does not continue in
+    /// either.
     pub(super) fn branch(&mut self, condition: Value, then: Block, otherwise: Block) {
         self.b.ins().brif(condition, then, &[], otherwise, &[]);
     }
@@ -100,7 +101,8 @@ impl<'f> Emitter<'_, 'f> {
         self.b.ins().iconst(types::I64, value as i64)
     }
 
-    /// Makes sure that `bytes` can be read from the position on, on whatever path, and counts them as read.
+    /// Ensures that `bytes` can be read from the position on, on every path, and counts them as
+    /// read.
     pub(super) fn ensure(&mut self, bytes: usize) {
         if self.room < bytes {
             self.check_position();
@@ -109,7 +111,7 @@ impl<'f> Emitter<'_, 'f> {
         self.room -= bytes;
     }
 
-    /// Goes on only if [`REACH`] bytes can be read.
+    /// Bails out unless [`REACH`] bytes are readable.
     pub(super) fn check_position(&mut self) {
         let position = self.b.use_var(self.position);
         let is_near = self.b.ins().icmp(IntCC::UnsignedGreaterThan, position, self.given.last);
@@ -152,7 +154,7 @@ impl<'f> Emitter<'_, 'f> {
         self.b.ins().load(types::I32, HEAD, self.given.entries, at)
     }
 
-    /// Makes a word the value of an entry.
+    /// Assigns a word to an entry.
     pub(super) fn assign(&mut self, op: &Op, word: Value) {
         let at = entry_at(op);
         let Given { entries, assigned, .. } = self.given;
@@ -174,8 +176,8 @@ impl<'f> Emitter<'_, 'f> {
         self.b.ins().store(HEAD, empty, entries, at);
     }
 
-    /// Branches by the state of an entry: goes on in the first block returned if it is assigned, in the second if
-    /// not. The value is the stamp.
+    /// Branches on the state of an entry: continues in the first block returned if it is assigned;
+    /// the second is for other states. The value is the stamp.
     pub(super) fn branch_if_assigned(&mut self, op: &Op) -> (Block, Block, Value) {
         let stamp = self.stamp(op);
         let is_assigned = self.b.ins().icmp(IntCC::Equal, stamp, self.given.assigned);
@@ -184,13 +186,13 @@ impl<'f> Emitter<'_, 'f> {
         (assigned, other, stamp)
     }
 
-    /// Whether a stamp is that of an empty entry.
+    /// Tests whether a stamp is that of an empty entry.
     pub(super) fn is_empty(&mut self, stamp: Value) -> Value {
         self.b.ins().icmp(IntCC::Equal, stamp, self.given.empty)
     }
 
-    /// Emits what an operation with a copied value does if there is neither a value in the stream nor a value
-    /// before. `initial` is emitted where the initial value is to be taken, and ends its block itself.
+    /// Emits a copy or tail without a value in the stream and without a previous value. `initial`
+    /// emits the code for the initial value and ends its block.
     pub(super) fn not_assigned(
         &mut self,
         op: &Op,

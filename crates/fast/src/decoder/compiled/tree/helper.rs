@@ -1,7 +1,8 @@
-//! What the code of a tree calls: strings that do not fit a word, byte vectors, deltas and tails of strings.
+//! Functions that tree code calls: for strings that do not fit a word, byte vectors, deltas and
+//! tails of strings.
 //!
-//! The functions have the contract of the code: whatever is rare or an error gives the message up, with what they
-//! changed put back by the caller.
+//! They have the contract of compiled code: on errors and rare cases they bail out of the message,
+//! and the caller restores the dictionary.
 
 use super::TreeCall;
 use crate::decoder::lanes::{signed_at, unsigned_at};
@@ -13,12 +14,12 @@ use std::ptr::null;
 
 const STOP: u8 = 0x80;
 
-/// What a function is to know of a field.
+/// Description of a field for the helper functions.
 #[derive(Debug)]
 pub(super) struct TextField {
     field: u32,
     entry: u32,
-    /// Buffer of the entry.
+    /// Text buffer of the dictionary entry.
     buffer: u32,
     wire: WireType,
     operator: OperatorKind,
@@ -27,32 +28,32 @@ pub(super) struct TextField {
     initial: Box<[u8]>,
 }
 
-/// Where the strings of a message go, and how many there may be.
+/// Buffers for the strings of a message, and their limits.
 #[derive(Debug)]
 pub(super) struct Texts {
-    /// Behind the last byte that can be read.
+    /// End of the readable bytes.
     pub end: *const u8,
     pub entries: *mut [Entry],
     pub buffers: *mut [Vec<u8>],
     /// Stamp of an assigned entry.
     pub epoch: u32,
-    /// Takes what long values of entries were; null if nothing is to be put back.
+    /// Saves overwritten long values of entries; null if nothing is to be restored.
     pub undo: *mut TextUndo,
-    /// Bytes of the message's long strings.
+    /// Long strings of the message.
     pub bytes: *mut Vec<u8>,
-    /// Room for a string that is put together.
+    /// Buffer to assemble a string.
     pub scratch: *mut Vec<u8>,
     pub bytes_max: usize,
     pub string_max: usize,
-    /// Bytes of long strings that the message may still have.
+    /// Remaining bytes of long strings that the message may have.
     pub left: usize,
 }
 
-/// What reading a string gives back.
+/// Result of reading a string.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct TextEnd {
-    /// Behind its last byte; null gives the message up.
+    /// Position after its last byte; null to bail out of the message.
     end: *const u8,
     is_present: u64,
 }
@@ -72,17 +73,18 @@ impl TextField {
         }
     }
 
-    /// Whether this is of the operation's field.
+    /// True if this describes the operation's field.
     pub(super) fn is_of(&self, op: &Op) -> bool {
         self.field == op.field
     }
 }
 
-/// Reads a string of the stream, whatever its operator, to a word of the record.
+/// Reads a string field with any operator to a word of the record.
 ///
 /// # Safety
-/// `call` is that of the code that calls, whose pointers are good and used by nobody else now; `field` is one of its
-/// fields; `start` is before `call.texts.end`, or there, and bytes can be read between; `out` can be written.
+/// `call` is that of the calling code; its pointers are valid and not in use elsewhere. `field` is
+/// one of its fields. `start` is at or before `call.texts.end`, and the bytes between are readable.
+/// `out` is writable.
 pub(super) unsafe extern "sysv64" fn read_text(
     call: *mut TreeCall,
     field: *const TextField,
@@ -108,7 +110,8 @@ pub(super) unsafe extern "sysv64" fn read_text(
     }
 }
 
-/// Copies the value of an entry, which is a long string, to a word of the record; returns 0 to give the message up.
+/// Copies the value of an entry, which is a long string, to a word of the record; returns 0 to bail
+/// out.
 ///
 /// # Safety
 /// As for [`read_text`]; the entry is assigned.
@@ -140,7 +143,8 @@ struct Parts<'t> {
 
 impl<'t> Parts<'t> {
     /// # Safety
-    /// The pointers are good, and nobody else uses what they point to as long as this lives.
+    /// The pointers are valid, and nothing else accesses their targets during the lifetime of the
+    /// result.
     unsafe fn of(texts: &'t mut Texts) -> Self {
         // SAFETY: as promised.
         unsafe {
@@ -158,8 +162,8 @@ impl<'t> Parts<'t> {
         }
     }
 
-    /// Reads the string at the front of `stream`. Returns its length in bytes there and its word, without one if it
-    /// is absent; `None` gives up.
+    /// Reads the string at the front of `stream`. Returns its length on the wire in bytes, and its
+    /// word (`None` if it is absent); `None` to bail out.
     fn read(&mut self, field: &TextField, stream: &[u8]) -> Option<(usize, Option<Word>)> {
         let mut scratch = std::mem::take(self.scratch);
         let read = self.read_with(&mut scratch, field, stream);
@@ -192,13 +196,13 @@ impl<'t> Parts<'t> {
             }
             return Some((at, None));
         };
-        // What the value before gives, in front of what was sent and behind it.
+        // Parts of the previous value before and after the transmitted string.
         let (front, back): (&[u8], &[u8]) = match (field.operator, cut) {
             (K::Tail, _) => {
                 let previous = self.previous(field, true)?;
                 (&previous[..previous.len().saturating_sub(value.len())], &[])
             }
-            // A negative length counts from -1 for nothing cut in front.
+            // Negative lengths cut in front: -1 cuts nothing, -2 one byte.
             (K::Delta, Some(cut @ ..0)) => {
                 (&[], self.previous(field, false)?.get(!cut as usize..)?)
             }
@@ -216,7 +220,7 @@ impl<'t> Parts<'t> {
         Some((at, Some(self.keep(field, scratch)?)))
     }
 
-    /// The value at `at`, an ascii string with the stop bit in its last byte; `None` inside is NULL.
+    /// Reads the value at `at`: an ascii string ends with its stop bit. The inner `None` is NULL.
     fn value<'s>(
         &self,
         field: &TextField,
@@ -257,7 +261,7 @@ impl<'t> Parts<'t> {
         (value.len() <= self.string_max).then_some(Some(value))
     }
 
-    /// The value before, or what stands for it.
+    /// Returns the previous value, or the initial value in its place.
     fn previous<'s>(&'s self, field: &'s TextField, takes_empty: bool) -> Option<&'s [u8]> {
         let entry = self.entries.get(field.entry as usize)?;
         match entry.state(self.epoch) {
@@ -270,7 +274,8 @@ impl<'t> Parts<'t> {
         }
     }
 
-    /// Checks a value, keeps it for the entry if the operator does, and puts it to the message.
+    /// Checks a value, stores it in the dictionary if the operator requires that, and in the
+    /// message.
     fn keep(&mut self, field: &TextField, value: &[u8]) -> Option<Word> {
         if value.len() > self.string_max
             || field.wire == WireType::Unicode && std::str::from_utf8(value).is_err()
@@ -298,7 +303,7 @@ impl<'t> Parts<'t> {
         self.put(field, value)
     }
 
-    /// Puts a long string to the message.
+    /// Stores a long string in the message.
     fn put(&mut self, field: &TextField, value: &[u8]) -> Option<Word> {
         match field.is_discarded {
             true => Some([0; 8]),
@@ -306,7 +311,7 @@ impl<'t> Parts<'t> {
         }
     }
 
-    /// Puts the long value of an entry to the message.
+    /// Copies the long value of an entry to the message.
     fn copied(&mut self, field: &TextField) -> Option<Word> {
         let value = std::mem::take(self.buffers.get_mut(field.buffer as usize)?);
         let word = match self.left.checked_sub(value.len()) {
@@ -321,7 +326,7 @@ impl<'t> Parts<'t> {
     }
 }
 
-/// Takes the stop bit off an ascii string of the stream, which `text` ends with.
+/// Clears the stop bit of an ascii string at the end of `text`.
 fn clear_stop(field: &TextField, value: &[u8], text: &mut [u8]) {
     if field.wire == WireType::Ascii
         && !value.is_empty()

@@ -1,4 +1,4 @@
-//! Integers: how they are read, and their operators.
+//! Integers: reading and operators.
 
 use super::emit::{Emitter, HEAD};
 use super::segment::Fields;
@@ -8,12 +8,12 @@ use crate::template::{OperatorKind, Width};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
 
-/// Bytes that are told apart by branches; longer integers are read as a word.
+/// Lengths up to this many bytes are distinguished by branches; longer integers are read as a word.
 const BRANCHES: u32 = 4;
-/// Most bytes that are read of an integer. Those of ten bytes are given up.
+/// Most bytes of an integer; the code bails out at ten bytes.
 pub(super) const INTEGER_BYTES: usize = 9;
 
-/// Values that an integer may have as it is in the stream: those that are at most `limit` with `bias` added.
+/// Range of an integer as encoded: values are valid if `value + bias` is at most `limit`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Range {
     bias: u64,
@@ -23,7 +23,7 @@ pub(super) struct Range {
 impl Range {
     pub(super) const ALL: Self = Self { bias: 0, limit: u64::MAX };
 
-    /// The range of a type. NULL takes one number more.
+    /// Returns the range of a type. Nullable types have one more value, for NULL.
     fn of(is_signed: bool, width: Width, is_nullable: bool) -> Self {
         let bits = width as u32;
         if bits == u64::BITS {
@@ -33,7 +33,7 @@ impl Range {
         Self { bias: if is_signed { 1 << (bits - 1) } else { 0 }, limit }
     }
 
-    /// Whether every integer of so many bytes is in the range.
+    /// True if every integer of this many bytes is in the range.
     fn has_all(self, is_signed: bool, bytes: u32) -> bool {
         let magnitude = 1u64 << (7 * bytes - u32::from(is_signed));
         match is_signed {
@@ -47,8 +47,8 @@ impl Range {
 }
 
 impl Emitter<'_, '_> {
-    /// Reads an integer in its shortest form, of at most nine bytes. NULL goes to `null`. One byte falls
-    /// through, more are aside.
+    /// Reads an integer in its shortest form, of at most nine bytes. NULL goes to `null`. The
+    /// one-byte case falls through; longer ones are in cold blocks.
     pub(super) fn read_integer(
         &mut self,
         is_signed: bool,
@@ -89,7 +89,7 @@ impl Emitter<'_, '_> {
         numbers::without_null(self.b, value, is_signed)
     }
 
-    /// An integer of more than one byte.
+    /// Emits integers of more than one byte.
     fn longer(
         &mut self,
         position: Value,
@@ -98,7 +98,7 @@ impl Emitter<'_, '_> {
         range: Range,
         done: Block,
     ) {
-        // A byte that is not the last has no stop bit to take away.
+        // Only the last byte has a stop bit to remove.
         let mut so_far = if is_signed { numbers::groups(self.b, None, first, true) } else { first };
         if !is_signed {
             let is_overlong = self.b.ins().icmp_imm(IntCC::Equal, first, 0);
@@ -107,7 +107,7 @@ impl Emitter<'_, '_> {
         for len in 2..=BRANCHES {
             let byte = self.b.ins().uload8(types::I64, HEAD, position, len as i32 - 1);
             if len == 2 && is_signed {
-                // Two bytes for what fits one.
+                // Bails out if two bytes encode a value that fits one.
                 let both = numbers::groups(self.b, Some(so_far), byte, true);
                 let biased = self.b.ins().iadd_imm(both, 64);
                 let is_overlong = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, biased, 128);
@@ -127,7 +127,7 @@ impl Emitter<'_, '_> {
         self.word(position, is_signed, range, done);
     }
 
-    /// Checks the range where not all integers of so many bytes are in it.
+    /// Ends the branch for one length; checks the range if this length can exceed it.
     fn arm(&mut self, number: Value, is_signed: bool, range: Range, bytes: u32) {
         if !range.has_all(is_signed, bytes) {
             self.check_range(number, range);
@@ -139,19 +139,20 @@ impl Emitter<'_, '_> {
         self.b.ins().jump(done, &[number, end].map(BlockArg::Value));
     }
 
-    /// Goes on only with a value in the range.
+    /// Bails out unless the value is in the range.
     fn check_range(&mut self, value: Value, Range { bias, limit }: Range) {
         if let Some(is_beyond) = numbers::is_beyond(self.b, value, bias, limit) {
             self.bail_if(is_beyond);
         }
     }
 
-    /// Five to nine bytes.
+    /// Emits integers of five to nine bytes.
     fn word(&mut self, position: Value, is_signed: bool, range: Range, done: Block) {
         let bytes = self.b.ins().load(types::I64, HEAD, position, 0);
         let stops = numbers::stops(self.b, bytes);
         if range.limit == u64::MAX {
-            // Eight bytes, as most times have: where the next field begins does not wait for them.
+            // Times mostly have eight bytes. The constant length makes the next field's position
+            // available at once.
             let (eight, other) = (self.block(), self.block());
             let is_last_only = self.b.ins().icmp_imm(IntCC::Equal, stops, i64::MIN);
             self.branch(is_last_only, eight, other);
@@ -178,7 +179,8 @@ impl Emitter<'_, '_> {
         self.finish(done, position, number, 9);
     }
 
-    /// Emits an integer with its operator. Goes on with its value; goes to `absent` where it has none.
+    /// Emits an integer with its operator. Continues with its value; goes to `absent` if it has
+    /// none.
     ///
     /// Spec: FAST 1.1 §6.3.
     pub(super) fn integer(&mut self, op: &Op, fields: &mut Fields<'_>, absent: Block) -> Value {
@@ -233,7 +235,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Copy and increment with nothing in the stream: goes to `done` with the value.
+    /// Emits copy and increment without a value in the stream: goes to `done` with the value.
     fn previous(&mut self, op: &Op, absent: Block, done: Block) {
         let initial = &self.program.initials[op.initial as usize];
         let (assigned, other, stamp) = self.branch_if_assigned(op);
@@ -278,8 +280,8 @@ impl Emitter<'_, '_> {
         sum
     }
 
-    /// A value plus a delta of at most 63 bits, if the type can have it. A delta that is out of its own range makes
-    /// a sum that is.
+    /// Emits a value plus a delta of at most 63 bits, and the range check of the sum. A delta
+    /// outside its own range also makes the sum invalid.
     pub(super) fn sum(
         &mut self,
         base: Value,
@@ -289,7 +291,7 @@ impl Emitter<'_, '_> {
     ) -> Value {
         let sum = self.b.ins().iadd(base, delta);
         if width != Width::W64 {
-            // No sum of narrower values goes round.
+            // Sums of narrower values cannot overflow 64 bits.
             self.check_range(sum, Range::of(is_signed, width, false));
             return sum;
         }

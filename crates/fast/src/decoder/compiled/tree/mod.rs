@@ -1,9 +1,10 @@
-//! Functions of templates that are more than runs: with groups, sequences in sequences, long strings, byte vectors,
-//! decimals with an operator, shared entries. Their segments form a tree, and so does their code.
+//! Machine code for general templates: with groups, nested sequences, long strings, byte vectors,
+//! decimals with one operator, shared entries. Their segments form a tree, and so does the code.
 //!
-//! Each operation is emitted as it stands: its value goes to the record and to its entry of the dictionary at once. What
-//! is rare or an error gives the message up as a whole: the entries are put back as they were before it, and
-//! the [engine](crate::decoder::engine) decodes it again. So errors, and what is only reported, are written once.
+//! Each operation writes its value to the record and to its dictionary entry at once. On errors and
+//! rare cases the code bails out of the whole message: the entries are restored, and the
+//! [engine](crate::decoder::engine) decodes the message again. So errors and findings are
+//! implemented once, in that engine.
 
 mod decimal;
 mod emit;
@@ -27,18 +28,19 @@ use segment::{WORDS_BEHIND, is_text, ops_of};
 use std::mem::offset_of;
 use std::ops::Range;
 
-/// Input that is longer is first decoded where it lies, though nothing can be read behind it: most often the
-/// message ends before.
+/// Longer input is first decoded in place, although nothing after it is readable: mostly the
+/// message ends before. Shorter input is copied.
 const COPIED_MAX: usize = 2048;
-/// Entries of a dictionary that the code can address.
+/// Most dictionary entries that the code can address.
 const ENTRIES_MAX: usize = 1 << 24;
-/// Ranges of entries with fewer than so many between them are kept as one.
+/// Ranges of entries with fewer entries between them are saved as one range.
 const GAP_MAX: u32 = 4;
-/// What `used` is in a [`MessageEnd`] if too few bytes could be read.
+/// Value of `used` in a [`MessageEnd`] if too few bytes were readable.
 const NEAR_END: u64 = 1;
 
-/// Decodes a message from its first field on: what it is given, the position, the presence map behind the template id's bit
-/// with its first bit at the top, first word of the message, first entry of the dictionary, epoch.
+/// Decodes a message from its first field on. Arguments: call data, position, presence map (after
+/// the template id's bit, its first bit at the top), first word of the message, first entry of the
+/// dictionary, epoch.
 type DecodeTree = unsafe extern "sysv64" fn(
     *mut TreeCall,
     *const u8,
@@ -48,16 +50,16 @@ type DecodeTree = unsafe extern "sysv64" fn(
     u64,
 ) -> MessageEnd;
 
-/// What the code is given besides what is in registers.
+/// Arguments of compiled code that are passed in memory.
 #[derive(Debug)]
 #[repr(C)]
 struct TreeCall {
-    /// The position may be here at most where it is checked: [`REACH`] bytes follow.
+    /// Last position that a check accepts: [`REACH`] bytes are readable from it.
     last: *const u8,
     /// Words that the message may use.
     words_max: u64,
     entries_max: u64,
-    /// Entries of sequences that the message may still have.
+    /// Remaining sequence entries that the message may have.
     entries_left: u64,
     /// Type tags of entries.
     tags: *mut u8,
@@ -65,52 +67,52 @@ struct TreeCall {
     texts: Texts,
 }
 
-/// A template as code. It is a part of what owns that code and never leaves it.
+/// Compiled code of a template. `Compiled` owns the code; this value never leaves it.
 #[derive(Debug)]
 pub(in crate::decoder) struct TreeFunction {
     function: DecodeTree,
-    /// Presence-map bits, behind the template id's, that the template does not use.
+    /// Presence-map bits, after the template id's, that the template does not use.
     unused: u64,
     /// The template's own reset attribute.
     reset: bool,
     record_words: usize,
-    /// Entries that a dictionary has at least.
+    /// Least number of entries that a dictionary must have.
     entries_min: usize,
-    /// The entries it may change.
+    /// Entries that the code may change.
     entries: Vec<Range<u32>>,
-    /// Homes that have some of them.
+    /// Homes that contain any of these entries.
     homes: Vec<u32>,
     texts: Vec<TextField>,
 }
 
-/// How the code did.
+/// Outcome of a decoding attempt.
 enum Outcome {
     Done(usize),
-    /// Too few bytes could be read.
+    /// Too few bytes were readable.
     NearEnd,
     Declined,
 }
 
-/// What a message is decoded with, apart from the dictionary.
+/// Buffers and limits of a message, without the dictionary.
 struct Room<'d> {
     store: &'d mut Store,
     scratch: &'d mut Vec<u8>,
     limits: &'d crate::limits::Limits,
 }
 
-/// A template that is to become code.
+/// A template to compile.
 pub(super) struct TreeFrame<'p> {
     program: &'p Program,
     segment: &'p Segment,
-    /// Number of its operations.
+    /// Number of its operations, nested segments included.
     pub(super) count: u32,
-    /// All of them that have a dictionary entry.
+    /// Its operations with a dictionary entry.
     keeping: Vec<&'p Op>,
     texts: Vec<TextField>,
 }
 
 impl<'p> TreeFrame<'p> {
-    /// The frame of a template; `None` if code cannot have it.
+    /// Returns the frame of a template; `None` if it cannot be compiled.
     pub(super) fn of(program: &'p Program, template: usize) -> Option<Self> {
         let segment = program.segment(program.templates.get(template)?.segment);
         let count = segment::count(program, segment, 0)?;
@@ -138,7 +140,7 @@ impl<'p> TreeFrame<'p> {
         }
     }
 
-    /// The entries that it may change, and those between them.
+    /// Returns the ranges of entries that the code may change, merged over small gaps.
     fn entries(&self) -> Vec<Range<u32>> {
         let mut entries: Vec<u32> = self.keeping.iter().map(|op| op.entry).collect();
         entries.sort_unstable();
@@ -152,7 +154,7 @@ impl<'p> TreeFrame<'p> {
         ranges
     }
 
-    /// The homes that have entries of these.
+    /// Returns the homes that contain any of these entries.
     fn homes(&self, entries: &[Range<u32>]) -> Vec<u32> {
         let has_some = |slots: &Vec<crate::program::HomeSlot>| {
             slots.iter().any(|slot| entries.iter().any(|range| range.contains(&slot.entry)))
@@ -235,8 +237,8 @@ impl Compiler {
 }
 
 impl TreeFunction {
-    /// Decodes a message, which begins at `position` behind its presence map and template id. If it gives up, entries
-    /// are as the code left them.
+    /// Decodes a message that begins at `position`, after its presence map and template id. If the
+    /// code bails out, the entries are as it left them.
     fn decode(
         &self,
         window: &[u8],
@@ -300,9 +302,9 @@ impl TreeFunction {
 }
 
 impl Decoder {
-    /// Decodes a message by the code of a tree, if its template has some; `None` if nothing of this can be used, with
-    /// the dictionary as it was, or as any further try makes it. `start` is the position behind the presence map and the
-    /// template id, the template, and the map behind the id's bit.
+    /// Decodes a message with tree code, if its template has some. `None` if the code bailed out;
+    /// the dictionary is then restored, up to changes that another attempt repeats. `start` is: the
+    /// position after presence map and template id, the template, and the map after the id's bit.
     #[inline(never)]
     pub(in crate::decoder) fn decode_tree(
         &mut self,
@@ -316,7 +318,7 @@ impl Decoder {
         let compiled = self.vectors.compiled()?;
         let tree = compiled.of_tree(template).filter(|tree| bits & tree.unused == 0)?;
         let dictionary = &mut self.dictionary;
-        // Nothing was assigned since the dictionaries were emptied.
+        // Nothing was assigned since the dictionaries were reset.
         let is_reset = tree.reset && self.options.reset != ResetPolicy::Never;
         let is_fresh = is_reset || dictionary.is_unused();
         dictionary.set_last_template(template);
@@ -347,7 +349,7 @@ impl Decoder {
                 limits: &self.options.limits,
             };
             outcome = tree.decode(window, (position, bits), dictionary, is_fresh, room);
-            // The message may go on into what is behind the packet.
+            // The message may extend into the bytes after the packet.
             if matches!(outcome, Outcome::Done(end) if end > bytes.len()) {
                 outcome = Outcome::Declined;
             }
@@ -385,7 +387,7 @@ mod tests {
         0xf0, 0x81, b'A', b'B', b'C', b'D', b'E', b'F', b'G', b'H', 0xc9, 0x82, 1, 2, 0xff, 0x85,
         0x81, 0xc0, 0x83, 0x82, 0x81, 0x82,
     ];
-    /// The same string, no bytes, no group, no entry.
+    /// The same string, an empty byte vector, no group, no entries.
     const SECOND: &[u8] = &[0x80, 0x80, 0x80];
 
     fn decoder() -> Decoder {
@@ -396,12 +398,13 @@ mod tests {
         Decoder::with_options(Arc::new(program), options)
     }
 
-    /// Messages that the operations decoded.
+    /// Returns the number of messages that the operations decoded.
     fn by_operations(decoder: &Decoder) -> u32 {
         decoder.vectors.heat_of(0)
     }
 
-    /// Strings that are no longer than a word in a plain template are what its code takes; longer ones decline all of it.
+    /// Plain code handles strings up to the size of a word; for longer ones it bails out of the
+    /// whole message.
     #[test]
     fn a_plain_template_becomes_a_tree_when_its_strings_are_long() {
         let xml =
@@ -419,7 +422,8 @@ mod tests {
     #[test]
     fn code_takes_what_is_well_formed_and_gives_up_what_is_not() {
         let mut decoder = decoder();
-        // Words of the message grow when the operations need them, and code is left out once after it gave up.
+        // The message's words grow when the operations need them; compiled code is skipped once
+        // after it bailed out.
         for _ in 0..2 {
             decoder.begin_packet();
             decoder.decode(FIRST).unwrap();
@@ -435,7 +439,7 @@ mod tests {
             }
         }
         assert_eq!(by_operations(&decoder), grown, "code takes all of them");
-        // A string of another value, and then an integer longer than needed.
+        // A string with another value, then an overlong integer.
         let mut overlong = FIRST.to_vec();
         overlong[2] = b'X';
         overlong.splice(18..19, [0x00, 0x83]);

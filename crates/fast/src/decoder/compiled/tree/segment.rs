@@ -1,4 +1,4 @@
-//! Segments: the fields of a template, of a group, of an entry, and what is around them.
+//! Segments: the fields of a template, group or entry, with presence maps and loops.
 
 use super::TreeCall;
 use super::emit::{Emitter, HEAD, REACH};
@@ -14,34 +14,34 @@ use std::mem::offset_of;
 const STOP: i64 = 0x80;
 /// Bits of a presence-map byte.
 const MAP_BYTE_BITS: u32 = 7;
-/// Bits of a presence map that the code can have.
+/// Most bits of a presence map that can be compiled.
 const MAP_BITS_MAX: u32 = 56;
-/// Groups and sequences around a field that the code can have.
+/// Most nested groups and sequences that can be compiled.
 const DEPTH_MAX: u32 = 16;
 
 /// The segment that is being emitted.
 pub(super) struct Fields<'p> {
     segment: &'p Segment,
-    /// First word of the record that it is in.
+    /// First word of its record.
     pub record: Value,
-    /// The presence map: `width` bits, of which the first is the highest.
+    /// The presence map: `width` bits, the first is the highest.
     bits: Variable,
     width: u32,
-    /// The next bit.
+    /// Number of the next bit.
     next_bit: u32,
-    /// The presence word so far, and where it goes.
+    /// The presence word under construction, and its place in the record.
     present: Variable,
     presence_at: u32,
 }
 
 impl Fields<'_> {
-    /// Bits of the presence map that operations so far have taken.
+    /// Returns the number of presence-map bits that operations so far have used.
     pub(super) fn bits_taken(&self) -> u32 {
         self.next_bit
     }
 }
 
-/// Number of operations of a segment and those in it, if code can have all of them.
+/// Returns the number of operations of a segment, nested segments included, if all can be compiled.
 pub(super) fn count(program: &Program, segment: &Segment, depth: u32) -> Option<u32> {
     let ops = ops_of(program, segment);
     if depth > DEPTH_MAX || segment.map_bits + skipping(ops) > MAP_BITS_MAX {
@@ -64,8 +64,8 @@ pub(super) fn ops_of<'p>(program: &'p Program, segment: &Segment) -> &'p [Op] {
     program.code.get(segment.ops.start as usize..segment.ops.end as usize).unwrap_or_default()
 }
 
-/// Decimals whose mantissa has a bit: it is not in the map if the exponent is absent, and all bits behind it
-/// are one place earlier.
+/// Returns the number of decimals whose mantissa has a bit. If the exponent is absent, that bit is
+/// missing, and all later bits move up by one.
 fn skipping(ops: &[Op]) -> u32 {
     let skips = |(index, op): (usize, &Op)| {
         is_exponent(op) && ops.get(index + op.aux as usize).is_some_and(has_bit)
@@ -77,17 +77,18 @@ fn is_exponent(op: &Op) -> bool {
     matches!(op.code, Code::Exponent | Code::ExponentDefault | Code::ExponentDefaultOptional)
 }
 
-/// Whether a mantissa has a presence-map bit.
+/// True if a mantissa has a presence-map bit.
 fn has_bit(mantissa: &Op) -> bool {
     use OperatorKind as K;
     matches!(mantissa.operator, K::Default | K::Copy | K::Increment)
 }
 
 impl Emitter<'_, '_> {
-    /// Emits a template: its presence map is given, the first bit behind the template id's at the top.
+    /// Emits a template. `map` is its presence map; the first bit after the template id's is at the
+    /// top.
     pub(super) fn template(&mut self, segment: &Segment, map: Value) {
         let record = self.given.words;
-        // Other bits were looked at by the caller.
+        // The caller has checked the other bits.
         let width = segment.map_bits + skipping(ops_of(self.program, segment));
         let bits = match width {
             0 => map,
@@ -96,7 +97,7 @@ impl Emitter<'_, '_> {
         self.fields(segment, record, bits, width);
     }
 
-    /// Emits a group or an entry: a presence map, if it has one, and its fields.
+    /// Emits a group or an entry: its presence map, if it has one, and its fields.
     fn segment(&mut self, segment: &Segment, record: Value) {
         if !segment.has_map() {
             let none = self.constant(0);
@@ -106,7 +107,7 @@ impl Emitter<'_, '_> {
         self.fields(segment, record, bits, width);
     }
 
-    /// Takes a presence map of at most as many bytes as the segment needs.
+    /// Reads a presence map of at most as many bytes as the segment needs.
     fn presence_map(&mut self, segment: &Segment) -> (Value, u32) {
         let bytes = segment.map_bits.div_ceil(MAP_BYTE_BITS);
         let width = bytes * MAP_BYTE_BITS;
@@ -118,7 +119,7 @@ impl Emitter<'_, '_> {
         for index in 0..bytes {
             let byte = self.b.ins().uload8(types::I64, HEAD, position, index as i32);
             if index > 0 {
-                // Longer than needed is for the operations to judge.
+                // Overlong: only the operations decide whether it is an error.
                 let is_overlong = self.b.ins().icmp_imm(IntCC::Equal, byte, STOP);
                 self.bail_if(is_overlong);
             }
@@ -165,7 +166,7 @@ impl Emitter<'_, '_> {
         self.check_unused(&fields);
     }
 
-    /// Emits the operation at the front, with those that belong to it; returns how many that are.
+    /// Emits the first operation and those that belong to it; returns their number.
     fn operation(&mut self, fields: &mut Fields<'_>, ops: &[Op]) -> usize {
         let op = &ops[0];
         match op.code {
@@ -173,7 +174,7 @@ impl Emitter<'_, '_> {
             Code::ConstantOptional => {
                 let done = self.block();
                 let (_, silent) = self.branch_on_bit(fields, None);
-                // The block of the bit that is set has nothing else to do.
+                // If the bit is set, nothing remains to be done.
                 self.absent(fields, op, silent, done);
             }
             Code::NextPresenceWord => {
@@ -188,7 +189,7 @@ impl Emitter<'_, '_> {
                 self.decimal_of_parts(fields, &ops[..len]);
                 return len;
             }
-            // Emitted with its exponent.
+            // Emitted together with its exponent.
             Code::Mantissa | Code::MantissaDelta => {}
             Code::Decimal => self.decimal(fields, op),
             Code::Text
@@ -202,7 +203,7 @@ impl Emitter<'_, '_> {
                 self.sequence(fields, op, &ops[1]);
                 return 2;
             }
-            // Emitted with its length.
+            // Emitted together with its length.
             Code::Sequence => {}
             Code::Group => self.group(fields, op),
             Code::GroupOptional => {
@@ -214,7 +215,7 @@ impl Emitter<'_, '_> {
                 self.absent(fields, op, silent, done);
                 self.room = self.room.min(before);
             }
-            // Refused before.
+            // Rejected by `count`.
             Code::DynamicRef => {
                 let bail = self.bail;
                 self.jump(bail);
@@ -232,7 +233,7 @@ impl Emitter<'_, '_> {
         1
     }
 
-    /// Ends the block that goes on, and emits that of an absent field: both go on in `done`.
+    /// Ends the current block and emits the block of an absent field; both continue in `done`.
     pub(super) fn absent(&mut self, fields: &Fields<'_>, op: &Op, absent: Block, done: Block) {
         self.jump(done);
         self.b.switch_to_block(absent);
@@ -253,8 +254,8 @@ impl Emitter<'_, '_> {
         self.b.ins().store(HEAD, present, fields.record, 8 * fields.presence_at as i32);
     }
 
-    /// Branches on the next bit of the presence map. Returns the block where it is set, and goes on there, and that where it
-    /// is not, which is `silent` if that is given.
+    /// Branches on the next bit of the presence map. Returns the block for a set bit, where
+    /// emission continues, and the block for a clear bit, which is `silent` if given.
     pub(super) fn branch_on_bit(
         &mut self,
         fields: &mut Fields<'_>,
@@ -269,21 +270,21 @@ impl Emitter<'_, '_> {
         (stream, silent)
     }
 
-    /// The next bit of the presence map, as a value that is 0 or not.
+    /// Returns the next bit of the presence map as a value that is zero or nonzero.
     fn peek(&mut self, fields: &Fields<'_>) -> Value {
         let bits = self.b.use_var(fields.bits);
         let mask = 1i64 << (fields.width - 1 - fields.next_bit);
         self.b.ins().band_imm(bits, mask)
     }
 
-    /// Counts a bit that is not in the presence map, for those behind it to be where they are expected.
+    /// Accounts for a bit that is missing in the presence map, so that later bits are found.
     pub(super) fn skip_bit(&mut self, fields: &Fields<'_>) {
         let bits = self.b.use_var(fields.bits);
         let bits = self.b.ins().ushr_imm(bits, 1);
         self.b.def_var(fields.bits, bits);
     }
 
-    /// Bits that the segment does not use are reported by the operations.
+    /// Bails out if unused bits are set: the operations report them.
     fn check_unused(&mut self, fields: &Fields<'_>) {
         let unused = fields.width - fields.segment.map_bits;
         if unused > 0 {
@@ -293,12 +294,12 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// D4: the entry may hold a value of another type than the field that is about to use it.
+    /// Checks the type of the entry's value (D4) for the next field.
     pub(super) fn check_entry_type(&mut self, fields: &mut Fields<'_>, op: &Op) {
         let tags = self.load_call(offset_of!(TreeCall, tags));
         let set = self.block();
         if matches!(op.operator, OperatorKind::Copy | OperatorKind::Increment) {
-            // What is in the stream replaces the value before.
+            // A value in the stream replaces the previous value.
             let is_set = self.peek(fields);
             let check = self.block();
             self.branch(is_set, set, check);
@@ -335,7 +336,7 @@ impl Emitter<'_, '_> {
         self.bail_if_above(count, left);
         let left = self.b.ins().isub(left, count);
         self.store_call(offset_of!(TreeCall, entries_left), left);
-        // Entries that are not wanted are decoded one over the other, behind what is kept.
+        // Unwanted entries are decoded over each other, after the words that are kept.
         let first = self.b.use_var(self.used);
         let step = if op.discard { 0 } else { i64::from(segment.record_words) };
         let words = match op.discard {
@@ -378,14 +379,14 @@ impl Emitter<'_, '_> {
     }
 }
 
-/// Words that have to be behind those of a message: runs are written in arrays of one length, over what is
-/// still to come.
+/// Words that must follow those of a message: runs are written as arrays of fixed length, over
+/// words not yet used.
 pub(super) const WORDS_BEHIND: usize = LANES_MAX;
 
-/// Most bytes that an operation reads without a check.
+/// No operation reads more bytes than one check covers.
 const _: () = assert!(2 * INTEGER_BYTES <= REACH && WORD_BYTES <= REACH);
 
-/// Whether an operation is of a string or a byte vector that the code reads by a function.
+/// True if an operation is a string or byte vector that helper functions read.
 pub(super) fn is_text(op: &Op) -> bool {
     matches!(op.wire, WireType::Ascii | WireType::Unicode | WireType::ByteVector)
 }

@@ -1,4 +1,5 @@
-//! Strings and byte vectors. Ascii strings that fit a word are read here, all others by functions.
+//! Strings and byte vectors. Inline code reads ascii strings that fit a word, helper functions the
+//! rest.
 
 use super::TreeCall;
 use super::emit::{Emitter, HEAD};
@@ -13,9 +14,9 @@ use cranelift_codegen::ir::{AbiParam, Block, InstBuilder, Signature, Value, type
 use cranelift_codegen::isa::CallConv;
 use std::mem::offset_of;
 
-/// Bytes that a string in a word is read from.
+/// Bytes loaded to read a string that fits a word.
 pub(super) const WORD_BYTES: usize = 8;
-/// The high bits of seven bytes.
+/// The stop bits of seven bytes.
 const STOPS: i64 = 0x80_8080_8080_8080;
 /// The length of a string is in the highest byte of its word.
 const LENGTH_SHIFT: i64 = 56;
@@ -26,7 +27,7 @@ impl Emitter<'_, '_> {
         use OperatorKind as K;
         self.ensure(WORD_BYTES);
         let (absent, done) = (self.block(), self.block());
-        // Where the record has the string already.
+        // Continues here if the record already has the string.
         let kept = self.block();
         if !matches!(op.operator, K::None | K::Delta) {
             let (stream, silent) = self.branch_on_bit(fields, None);
@@ -77,7 +78,7 @@ impl Emitter<'_, '_> {
         self.b.ins().jump(found, &[of_one.into(), after_one.into()]);
 
         self.b.switch_to_block(more);
-        // Zeros in front are for the operations to judge.
+        // Leading zeros: only the operations decide whether they are an error.
         let is_zero = self.b.ins().icmp_imm(IntCC::Equal, first, 0);
         self.bail_if(is_zero);
         let stops = self.b.ins().band_imm(bytes, STOPS);
@@ -102,7 +103,7 @@ impl Emitter<'_, '_> {
         self.jump(kept);
     }
 
-    /// Default with nothing in the stream; ends the block.
+    /// Emits default without a value in the stream; ends the block.
     fn initial_text(&mut self, fields: &Fields<'_>, op: &Op, absent: Block, kept: Block) {
         let initial = &self.program.initials[op.initial as usize];
         match initial.short {
@@ -119,7 +120,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Copy and tail with nothing in the stream; ends the block.
+    /// Emits copy and tail without a value in the stream; ends the block.
     fn previous_text(&mut self, fields: &Fields<'_>, op: &Op, absent: Block, kept: Block) {
         let initial = &self.program.initials[op.initial as usize];
         let (assigned, other, stamp) = self.branch_if_assigned(op);
@@ -159,7 +160,7 @@ impl Emitter<'_, '_> {
         self.jump(kept);
     }
 
-    /// Reads a string by a function, whatever its operator; ends the block.
+    /// Emits the call that reads a string with any operator; ends the block.
     fn read_by_function(&mut self, fields: &Fields<'_>, op: &Op, absent: Block, kept: Block) {
         let position = self.b.use_var(self.position);
         let out = self.out(fields, op);
@@ -181,7 +182,7 @@ impl Emitter<'_, '_> {
         self.b.ins().iadd_imm(fields.record, 8 * i64::from(op.slot))
     }
 
-    /// The address of what a function is to know of a field.
+    /// Returns the address of a field's description for the helper functions.
     fn text_field(&mut self, op: &Op) -> Value {
         let index = self.texts.iter().position(|field| field.is_of(op)).unwrap_or_default();
         let fields = self.load_call(offset_of!(TreeCall, fields));
