@@ -1,10 +1,11 @@
-//! What a monitor costs the thread that receives:
-//! `cargo run --release -p tickwire-monitor --example cost -- RUNS [MESSAGES_PER_PACKET [SECONDS]]`
+//! Measures what a monitor costs the receiving thread: `cargo run --release -p tickwire-monitor --example cost -- RUNS
+//! [MESSAGES_PER_PACKET [SECONDS]]`
 //!
 //! Lines A and B of a simulated feed, 20,000 packets a second each, go over loopback sockets to the loop and handler of
-//! `tickwire receive`. Without a monitor, with one that one client streams, and with one that fifty clients stream take turns;
-//! of fifty, every fifth opens its stream and reads nothing. Prints the CPU time of the receiving thread for each packet: the
-//! least of the runs, and the ratios. Prints the memory of the process too, after the first quarter of each run and at its end.
+//! `tickwire receive`. The runs alternate between no monitor, a monitor with one streaming client, and a monitor with
+//! fifty. Of the fifty clients, every fifth opens its stream and reads nothing. The example prints the CPU time of the
+//! receiving thread per packet (the least of the runs) and the ratios, and the memory of the process after the first
+//! quarter of each run and at its end.
 
 use std::error::Error;
 use std::io::{Read, Write};
@@ -34,20 +35,20 @@ use tickwire_telemetry::metrics::{Distribution, Metrics};
 
 /// Packets a second, on each line.
 const RATE: u64 = 20_000;
-/// Of several clients every so many reads nothing.
+/// Every so many clients, one reads nothing.
 const SLOW_EVERY: usize = 5;
 /// Instruments of the feed.
 const SECURITIES: u32 = 5_000;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// Nanoseconds that this thread has run on a CPU.
+/// Returns the CPU time of this thread in nanoseconds.
 fn thread_ns() -> Result<u64, Failure> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
     Ok(text.split(' ').next().unwrap_or_default().parse()?)
 }
 
-/// Resident memory of this process, in MiB.
+/// Returns the resident memory of this process in MiB.
 fn resident_mib() -> Result<u64, Failure> {
     let text = std::fs::read_to_string("/proc/self/status")?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -82,7 +83,7 @@ impl Sink<Message> for Tapped {
 
 type Books = Handler<Dynamic, MarketDataAdapter>;
 
-/// Keeps packets for the monitor, as `receive` does.
+/// Keeps copies of packets for the monitor, as `receive` does.
 struct Kept(Books);
 
 impl PacketHandler<Tapped> for Kept {
@@ -114,7 +115,7 @@ struct Feed {
 }
 
 impl Feed {
-    /// A feed of so many seconds.
+    /// Generates a feed that lasts `seconds`.
     fn new(messages_per_packet: usize, seconds: u64) -> Result<Self, Failure> {
         let options = Options {
             messages: RATE * seconds * messages_per_packet as u64,
@@ -137,7 +138,7 @@ fn decoding(framing: Framing) -> DecoderOptions {
     DecoderOptions::default().reset(framing.reset_policy().into())
 }
 
-/// A monitor that so many clients stream.
+/// Starts a monitor whose stream `clients` clients read.
 fn monitor(feed: &Feed, clients: usize) -> Result<(Tap, HttpServer, Monitor), Failure> {
     let framing = Preset::Cme.framing();
     let mut builder = MonitorBuilder::new("cost", "0");
@@ -173,14 +174,14 @@ fn read_stream(address: SocketAddr, of: &str, is_slow: bool) {
         return;
     }
     if is_slow {
-        // Longer than a run, and than streams last.
+        // Longer than a run, and longer than a stream lasts.
         thread::sleep(Duration::from_secs(60));
     }
     let mut buffer = vec![0; 1 << 16];
     while stream.read(&mut buffer).is_ok_and(|len| len > 0) {}
 }
 
-/// Sends the feed on both lines, evenly.
+/// Sends the feed on both lines at an even pace.
 fn send(feed: &Feed, endpoints: [Endpoint; 2]) -> Result<(), Failure> {
     let options = SenderOptions::default();
     let senders = [Sender::open(endpoints[0], options)?, Sender::open(endpoints[1], options)?];
@@ -198,9 +199,9 @@ fn send(feed: &Feed, endpoints: [Endpoint; 2]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One run.
+/// Results of one run.
 struct Spent {
-    /// CPU time of the receiving thread for each packet, in nanoseconds.
+    /// CPU time of the receiving thread per packet, in nanoseconds.
     packet_ns: f64,
     /// Packets received.
     packets: u64,
@@ -212,7 +213,7 @@ struct Spent {
     resident_mib: [u64; 2],
 }
 
-/// Receives the feed with a monitor that so many clients stream, or without one.
+/// Receives the feed: with a monitor that `clients` clients stream, or without a monitor.
 fn run(feed: &Feed, port: u16, clients: Option<usize>) -> Result<Spent, Failure> {
     let endpoints = [
         Endpoint::loopback(Ipv4Addr::new(239, 194, 7, 1), port),
@@ -241,7 +242,7 @@ fn run(feed: &Feed, port: u16, clients: Option<usize>) -> Result<Spent, Failure>
     let mut reception = Reception::new(Wait::Block)?;
     reception.add_channel(Kept(handler), Tapped(tap), inputs)?;
     let stop = Stop::new();
-    // Of both lines together.
+    // A quarter of the packets of both lines together.
     let quarter = feed.packets.len() as u64 / 2;
     let mut resident = [0; 2];
     thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! The page, embedded: its files are served as they are in the tree.
+//! The page: its files are embedded and served exactly as they are in the tree.
 
 use axum::extract::Path;
 use axum::http::{StatusCode, header};
@@ -15,7 +15,7 @@ macro_rules! asset {
     };
 }
 
-/// Name, content type and content.
+/// Name, content type and content of each file.
 pub(crate) const ASSETS: [(&str, &str, &str); 18] = [
     asset!("index.html", HTML),
     asset!("style.css", CSS),

@@ -1,4 +1,4 @@
-//! Books as the API tells them, read from the handler's board without stopping it.
+//! Books in the form of the API, read from the handler's board without stopping the handler.
 
 use serde::Serialize;
 use tickwire_feed::board::Top;
@@ -8,36 +8,36 @@ use tickwire_feed::recovery::StaleReason;
 
 use crate::channel::Channel;
 
-/// Most instruments in one list.
+/// Most instruments in one answer.
 pub const LIST_MAX: usize = 200;
-/// Trades told of one instrument.
+/// Most trades of one instrument in an answer.
 const TRADES_MAX: usize = 20;
 
-/// A price level. Amounts are decimal texts.
+/// A price level. Price and size are decimal numbers as text.
 #[derive(Clone, Debug, Serialize)]
 pub struct LevelState {
     /// Price.
     pub price: String,
     /// Size.
     pub size: String,
-    /// Orders, where the feed counts them.
+    /// Number of orders; `null` if the feed does not send it.
     pub orders: Option<u32>,
 }
 
 /// The best prices of an instrument.
 #[derive(Clone, Debug, Serialize)]
 pub struct BestState {
-    /// Index of the instrument, by which its book is asked for.
+    /// Index of the instrument, which requests for its book use.
     pub instrument: usize,
-    /// Its name.
+    /// Name of the instrument.
     pub name: String,
-    /// `fresh`, or the reason why it is stale in one word.
+    /// `fresh`, or a one-word reason why the book is stale.
     pub status: &'static str,
     /// The best bid.
     pub bid: Option<LevelState>,
     /// The best offer.
     pub offer: Option<LevelState>,
-    /// When the book changed last, in milliseconds since 1970; `null` before that.
+    /// Time of the book's last change, in milliseconds since 1970; `null` before the first one.
     pub changed_ms: Option<u64>,
 }
 
@@ -47,11 +47,11 @@ pub struct BookState {
     /// Name and best prices.
     #[serde(flatten)]
     pub best: BestState,
-    /// Why it is stale, in words.
+    /// Why the book is stale, as a sentence.
     pub stale_text: Option<String>,
     /// `outright` or `implied`.
     pub kind: &'static str,
-    /// Best offer less best bid.
+    /// Best offer minus best bid.
     pub spread: Option<String>,
     /// Bids, best first.
     pub bids: Vec<LevelState>,
@@ -64,9 +64,9 @@ pub struct BookState {
 /// A trade.
 #[derive(Clone, Debug, Serialize)]
 pub struct TradeState {
-    /// Grows from trade to trade of a channel.
+    /// Number of the trade; it rises from trade to trade of a channel.
     pub id: u64,
-    /// In milliseconds since 1970.
+    /// Time of the trade in milliseconds since 1970.
     pub at_ms: u64,
     /// Price.
     pub price: Option<String>,
@@ -81,15 +81,15 @@ pub struct TradeState {
 pub struct BookList {
     /// Name of the channel.
     pub channel: String,
-    /// Instruments known.
+    /// Number of known instruments.
     pub instruments: usize,
-    /// Instruments that match.
+    /// Number of instruments that match the search.
     pub matching: usize,
-    /// Whether books are published already; they are from the first request on.
+    /// True if the handler publishes its books, which it does from the first request on.
     pub is_ready: bool,
-    /// The instruments from `offset` on.
+    /// The matching instruments from `offset` on.
     pub books: Vec<BestState>,
-    /// The books that were asked for.
+    /// The books that the request asked for.
     pub ladders: Vec<BookState>,
 }
 
@@ -98,7 +98,7 @@ fn level(level: &Level) -> LevelState {
     LevelState { price: price.to_string(), size: size.to_string(), orders: *orders }
 }
 
-/// Returns `offer - bid`; nothing if the difference is not an amount.
+/// Returns `offer - bid`; `None` if the difference does not fit an amount.
 fn spread(bid: Amount, offer: Amount) -> Option<Amount> {
     let exponent = bid.exponent.min(offer.exponent);
     let scaled = |amount: Amount| {
@@ -110,7 +110,7 @@ fn spread(bid: Amount, offer: Amount) -> Option<Amount> {
 }
 
 impl Channel {
-    /// The instruments that contain `search`, from `offset` on, and the books of `wanted`.
+    /// Returns the instruments whose names contain `search`, from `offset` on, and the books of `wanted`.
     pub(crate) fn list(
         &self,
         search: &str,
@@ -153,7 +153,7 @@ impl Channel {
     fn best_of(&self, index: usize, top: Option<&Top>) -> Option<BestState> {
         let (_, name) = self.names.get(index)?;
         let status = match (self.book_state(index), top) {
-            // The board may know more than the last publication.
+            // The board may be newer than the counters published last.
             (_, Some(top)) if top.is_fresh() => "fresh",
             (Some(state @ 1..), _) => {
                 StaleReason::LABELS.get(usize::from(state) - 1).copied().unwrap_or("stale")
@@ -174,7 +174,7 @@ impl Channel {
         })
     }
 
-    /// The book of an instrument.
+    /// Returns the book of an instrument.
     pub(crate) fn book(&self, index: usize, kind: BookKind) -> Option<BookState> {
         self.wishes.want_books();
         let top = self.top(index, kind);

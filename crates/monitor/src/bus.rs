@@ -1,4 +1,4 @@
-//! Topics that a process writes to or reads from a bus, as the thread that does so tells of them.
+//! Topics that a process writes or reads, as reported by the thread that does so.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,103 +7,106 @@ use serde::Serialize;
 
 use crate::rates::Rates;
 
-/// Silence of the thread after which it is called stalled, in nanoseconds. A write may wait for a subscriber.
+/// A thread that has not published for this long is shown as stalled, in nanoseconds. A write may wait for a
+/// subscriber.
 const STALLED_NS: u64 = 2_000_000_000;
 
 /// Whether a process writes samples or reads them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BusRole {
-    /// It writes.
+    /// The process writes.
     Publisher,
-    /// It reads.
+    /// The process reads.
     Subscriber,
 }
 
-/// Topics before their first sample.
+/// Describes a set of topics before their first sample.
 #[derive(Clone, Debug)]
 pub struct BusDescription {
-    /// Whether they are written or read.
+    /// Whether the topics are written or read.
     pub role: BusRole,
-    /// What carries samples, such as `dds`.
+    /// The transport of the samples, such as `dds`.
     pub transport: String,
-    /// Their names.
+    /// Names of the topics.
     pub topics: Vec<String>,
 }
 
-/// What is known of a topic at a moment.
+/// Counts of a topic at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TopicFacts {
     /// Samples written or received.
     pub samples: u64,
-    /// Readers that match the writer, or writers that match the reader.
+    /// Number of readers that match the writer, or of writers that match the reader.
     pub matched: u32,
-    /// Whether a reliable reader has not acknowledged all samples yet; `None` where that is unknown, as it is to readers.
+    /// True if a reliable reader has samples still to acknowledge; `None` if unknown, as for a reader's topic.
     pub has_backlog: Option<bool>,
 }
 
-/// What a subscriber knows of a publisher at a moment.
+/// A publisher at one moment, as a subscriber knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PublisherState {
-    /// `present`, `done`, `stopped` or `gone` (it went without a word).
+    /// `present`, `done`, `stopped` or `gone` (it disappeared without announcing its end).
     pub standing: &'static str,
-    /// Samples that came of it.
+    /// Samples received from it.
     pub received_samples: u64,
-    /// Samples that it says it wrote; `null` before it has ended.
+    /// Samples that it reported to have written; `null` before it has ended.
     pub written_samples: Option<u64>,
-    /// Samples that it wrote since the two met and that did not come; `null` while that is unknown.
+    /// Samples that it wrote after the match and that were not received; `null` while that is unknown.
     pub lost_samples: Option<u64>,
-    /// Samples that are missing between those that came.
+    /// Samples missing between received ones.
     pub missing_samples: u64,
-    /// Samples from before the two met: the last values that a late subscriber gets.
+    /// Samples from before the match: the last values that a late subscriber gets.
     pub last_values: u64,
-    /// Samples that came again or out of order.
+    /// Samples received again or out of order.
     pub duplicate_samples: u64,
 }
 
-/// What the thread of a bus counts, at one moment.
+/// Counts of the publishing or subscribing thread at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct BusFacts {
     /// The topics, in the order of their description.
     pub topics: Vec<TopicFacts>,
-    /// Further counts, by the names of the metrics without unit and prefix.
+    /// Further counts, named as the metrics without prefix and unit.
     pub counts: Vec<(&'static str, u64)>,
-    /// The publishers, if this is a subscriber.
+    /// The publishers that a subscriber knows; empty for a publisher.
     pub publishers: Vec<PublisherState>,
 }
 
-/// A topic.
+/// A topic, as the API shows it.
 #[derive(Clone, Debug, Serialize)]
 pub struct TopicState {
-    /// Its name.
+    /// Name of the topic.
     pub name: String,
     /// Samples written or received.
     pub samples: u64,
-    /// Samples a second, of the last second.
+    /// Samples a second, over the last second.
     pub samples_per_second: f64,
-    /// Readers that match the writer, or writers that match the reader.
+    /// Number of readers that match the writer, or of writers that match the reader.
     pub matched: u32,
-    /// Whether a reliable reader has not acknowledged all samples yet; `null` where that is unknown.
+    /// True if a reliable reader has samples still to acknowledge; `null` if unknown.
     pub has_backlog: Option<bool>,
 }
 
-/// Topics that a process writes or reads.
+/// The topics that a process writes or reads, as the API shows them.
 #[derive(Clone, Debug, Serialize)]
 pub struct BusState {
     /// `publisher` or `subscriber`.
     pub role: &'static str,
-    /// What carries samples.
+    /// The transport of the samples.
     pub transport: String,
-    /// `waiting` before the first publication, `live`, or `stalled`: its thread tells nothing, as when a write waits.
+    /// `waiting` before the first publication, `live`, or `stalled`: the thread does not publish, for example because a
+    /// write waits.
     pub status: &'static str,
-    /// Milliseconds since its thread published; `null` before the first time.
+    /// Milliseconds since the thread last published; `null` before the first time.
     pub published_ms: Option<u64>,
     /// The topics.
     pub topics: Vec<TopicState>,
-    /// Readers that matched after samples had been written; of a topic that has the most of them. 0 for subscribers.
+    /// Number of readers that matched after samples had been written, of the topic with the most of them; 0 for a
+    /// subscriber.
     pub late_joiners: u64,
-    /// Further counts, by the names of the metrics without unit and prefix.
+    /// Further counts, named as the metrics without prefix and unit.
     pub counts: BTreeMap<&'static str, u64>,
-    /// The publishers that a subscriber knows of.
+    /// The publishers that a subscriber knows.
     pub publishers: Vec<PublisherState>,
 }
 
@@ -113,7 +116,7 @@ struct LatestBus {
     facts: BusFacts,
     published_ns: Option<u64>,
     rates: Rates,
-    /// By topic.
+    /// Late joiners by topic.
     late: Vec<u64>,
 }
 
@@ -166,7 +169,8 @@ impl LatestBus {
     }
 }
 
-/// The end of the thread that writes or reads. No call blocks: while the monitor reads, a publication is skipped.
+/// Handle with which the thread that writes or reads publishes its counts. No call blocks: while the monitor reads, a
+/// publication is skipped.
 #[derive(Clone, Debug)]
 pub struct BusTap(Arc<Mutex<LatestBus>>);
 
@@ -183,7 +187,7 @@ impl BusTap {
         })))
     }
 
-    /// Publishes what is counted at `now_ns` of the monotonic clock.
+    /// Publishes the counts as of `now_ns` of the monotonic clock.
     pub fn publish(&self, now_ns: u64, facts: BusFacts) {
         if let Ok(mut known) = self.0.try_lock() {
             known.take(now_ns, facts);
@@ -195,7 +199,7 @@ impl BusTap {
     }
 }
 
-/// Why what a bus tells cannot be trusted.
+/// Returns the reasons why the data of a bus cannot be trusted.
 pub(crate) fn not_ready(bus: &BusState) -> Vec<String> {
     let name = bus.role;
     let mut reasons = Vec::new();
@@ -237,7 +241,7 @@ mod tests {
         tap.publish(100_000_000, facts(0, 2));
         tap.publish(200_000_000, facts(10, 2));
         assert_eq!(tap.state(200_000_000).late_joiners, 0);
-        // One leaves, two come.
+        // One reader leaves, two join.
         tap.publish(300_000_000, facts(20, 1));
         tap.publish(400_000_000, facts(30, 3));
         let state = tap.state(500_000_000);

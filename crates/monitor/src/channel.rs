@@ -1,4 +1,4 @@
-//! What the monitor knows of a channel.
+//! The monitor's state of one channel.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -24,59 +24,60 @@ use crate::state::{
 };
 use crate::wishes::Wishes;
 
-/// Handovers taken at once, so that one channel does not keep others waiting.
+/// Most items taken from the queue at once, so that other channels do not have to wait.
 const TAKEN_MAX: usize = 4096;
-/// Events kept.
+/// Number of events kept.
 const EVENTS_MAX: usize = 256;
-/// Trades kept, of all instruments together.
+/// Number of trades kept, of all instruments together.
 const TRADES_MAX: usize = 4096;
-/// Gaps and events in the state.
+/// Most gaps, and most events, in the state of the API.
 const TOLD_MAX: usize = 64;
-/// Handler silence after which a channel is called stalled, in nanoseconds. A handler publishes several times a second.
+/// A handler that has not published for this long makes its channel stalled, in nanoseconds. A handler publishes
+/// several times a second.
 const STALLED_NS: u64 = 2_000_000_000;
-/// Reasons for which a gap keeps books stale.
+/// Reasons for stale books that come from gaps.
 const OF_GAPS: [&str; 3] = ["gap", "rpt_seq_gap", "out_of_sequence"];
 
 /// A line of a channel.
 #[derive(Clone, Debug)]
 pub struct LineDescription {
-    /// Which line.
+    /// Feed and letter of the line.
     pub source: Source,
-    /// Group and port, as people write them.
+    /// Group and port as text.
     pub group: String,
-    /// Times from the kernel's stamp to the handler.
+    /// Times from the kernel's timestamp until the handler has the packet.
     pub delays: Distribution,
 }
 
-/// Times that messages take, each since the start.
+/// Distributions of processing times, each since the start.
 #[derive(Clone, Debug, Default)]
 pub struct MessageTimes {
-    /// To decode a message.
+    /// Time to decode a message.
     pub decode: Distribution,
-    /// To apply a message to the books, if that is measured.
+    /// Time to apply a message to the books, if measured.
     pub books: Option<Distribution>,
-    /// From the first byte of a message until its samples are written, if that is measured.
+    /// Time from the first byte of a message until its samples are written, if measured.
     pub publish: Option<Distribution>,
 }
 
-/// A channel before its first packet.
+/// Describes a channel before its first packet.
 #[derive(Debug)]
 pub struct ChannelDescription {
-    /// Its name.
+    /// Name of the channel.
     pub name: String,
-    /// Added to times of the handler's clock it makes nanoseconds since 1970.
+    /// Offset that converts times of the handler's clock to nanoseconds since 1970.
     pub epoch_ns: u64,
-    /// Silence after which a line is called silent, in nanoseconds.
+    /// A line without packets for this long is silent, in nanoseconds.
     pub silent_after_ns: u64,
     /// The lines.
     pub lines: Vec<LineDescription>,
-    /// Times that messages take.
+    /// Distributions of processing times.
     pub times: MessageTimes,
-    /// How packets are explained.
+    /// How packets are explained; `None` if they cannot be.
     pub explaining: Option<Explaining>,
 }
 
-/// A channel as the monitor sees it.
+/// The state of a channel.
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub(crate) description: ChannelDescription,
@@ -88,11 +89,11 @@ pub(crate) struct Channel {
     second_mark: Option<Mark>,
     pub(crate) names: Vec<(Instrument, Box<str>)>,
     pub(crate) board: Option<BoardReader>,
-    /// The last trades, each with a number that grows.
+    /// The last trades, each with its number.
     pub(crate) trades: VecDeque<(u64, TradeCopy)>,
     pub(crate) packets: Packets,
     gaps: Gaps,
-    /// When the sequence numbers last began anew.
+    /// Time of the last sequence reset.
     reset_ns: Option<u64>,
     events: VecDeque<EventState>,
     delays: Vec<Watched>,
@@ -163,12 +164,12 @@ impl Channel {
         }
     }
 
-    /// Takes what the handler has handed over; returns whether there was anything.
+    /// Takes what the handler has handed over; returns true if there was anything.
     pub(crate) fn take(&mut self) -> bool {
         for taken in 0..TAKEN_MAX {
             match self.receiver.try_recv() {
                 Ok(published) => self.handle(published),
-                // Nothing more for now, or for ever.
+                // The queue is empty, or the handler has ended.
                 Err(_) => return taken > 0,
             }
         }
@@ -239,7 +240,7 @@ impl Channel {
         self.events.push_back(EventState { id, at_ms, kind, text, packet });
     }
 
-    /// The name of an instrument; its index if it has not been told.
+    /// Returns the name of an instrument, or its index if the name is not known yet.
     pub(crate) fn name(&self, index: usize) -> String {
         let known = self.names.get(index);
         known.map_or_else(|| format!("#{index}"), |(_, name)| name.to_string())
@@ -265,7 +266,7 @@ impl Channel {
         self.counts = Some(counts);
     }
 
-    /// Ends a second of the history at `t`, in seconds since 1970.
+    /// Completes the second `t` (seconds since 1970) of the history.
     pub(crate) fn end_second(&mut self, t: u64) {
         self.delays.iter_mut().for_each(Watched::end_second);
         self.decode_times.end_second();
@@ -281,7 +282,7 @@ impl Channel {
         }
         let mut delays = histogram::latency();
         for watched in &self.delays {
-            // All distributions of times have the same bounds.
+            // Cannot fail: all distributions of times have the same bounds.
             let _ = delays.add(watched.second());
         }
         let narrow = |times: &_| buckets(times).into_iter().map(|count| count as u32).collect();
@@ -314,7 +315,7 @@ impl Channel {
         self.history.push(second);
     }
 
-    /// The state at `now_ns` of the handler's clock.
+    /// Returns the state at `now_ns` of the handler's clock.
     pub(crate) fn state(&self, now_ns: u64) -> ChannelState {
         let base = ChannelState {
             name: self.description.name.clone(),
@@ -328,7 +329,7 @@ impl Channel {
         let is_stalled = published_ns > STALLED_NS;
         let lines = self.lines(counts, now_ns, is_stalled);
         let is_waiting = lines.iter().all(|line| line.status == "waiting");
-        // A line that never brought a packet does not make a silent feed live.
+        // A line that has never received a packet does not keep a silent feed live.
         let is_quiet = |line: &LineState| matches!(line.status, "silent" | "waiting");
         let is_silent = !is_waiting && lines.iter().all(is_quiet);
         let status = match () {
@@ -463,12 +464,12 @@ impl Channel {
         delays.chain(times).collect()
     }
 
-    /// State of a book by the index of its instrument: 0 is fresh, else 1 and the index of the reason.
+    /// Returns the state of a book by the index of its instrument: 0 is fresh, otherwise 1 + the index of the reason.
     pub(crate) fn book_state(&self, index: usize) -> Option<u8> {
         self.counts.as_ref()?.states.get(index).copied()
     }
 
-    /// The reason why a book is stale, in words.
+    /// Returns the reason why a book is stale, as a sentence.
     pub(crate) fn stale_text(&self, index: usize) -> Option<String> {
         let counts = self.counts.as_ref()?;
         let (_, reason) = counts.stale.iter().find(|(known, _)| known.index() == index)?;

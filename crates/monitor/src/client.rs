@@ -15,21 +15,21 @@ use tickwire_telemetry::http::Token;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// Longest answer that is read whole.
+/// Longest body that [`MonitorTarget`] reads as a whole.
 const ANSWER_BYTES_MAX: usize = 32 << 20;
-/// Longest time to connect and receive the head of an answer, and again to receive its body.
+/// Time limit for connecting and receiving the head of an answer, and again for its body.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The address of a monitor's API, and the token for it.
 #[derive(Clone, Debug)]
 pub struct MonitorTarget {
-    /// Its address.
+    /// Address of the API.
     pub address: SocketAddr,
     /// The token sent with requests.
     pub token: Option<Token>,
 }
 
-/// Why a monitor did not answer, in words.
+/// Message that says why a monitor did not answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unanswered(String);
 
@@ -45,7 +45,7 @@ impl MonitorTarget {
     /// Returns the JSON of `path`.
     ///
     /// # Errors
-    /// The monitor cannot be reached, refuses, or answers something else than JSON of at most 32 MiB.
+    /// The monitor cannot be reached, refuses the request, or answers anything but JSON of at most 32 MiB.
     pub async fn get(&self, path: &str) -> Result<Value, Unanswered> {
         self.ask(Request::get(path), Body::empty()).await
     }
@@ -53,7 +53,7 @@ impl MonitorTarget {
     /// Sends JSON to `path` and returns the JSON of the answer.
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// Those of [`get`](Self::get).
     pub async fn post(&self, path: &str, body: &Value) -> Result<Value, Unanswered> {
         let request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
         self.ask(request, Body::from(body.to_string())).await
@@ -81,8 +81,8 @@ impl MonitorTarget {
         }
     }
 
-    /// Sends a request as it is, but for `Host` and, unless it shows one, the token. Returns the answer, whose body is read
-    /// as its reader asks for it.
+    /// Sends a request unchanged, except that it sets `Host` and adds the token unless the request has one. Returns the
+    /// answer; its body is read as the caller asks for it.
     ///
     /// # Errors
     /// The monitor cannot be reached, or does not answer in time.
@@ -99,7 +99,7 @@ impl MonitorTarget {
             headers
                 .insert(header::AUTHORIZATION, shown.map_err(|error| failed(error.to_string()))?);
         }
-        // A body is sent at its client's pace; the server that reads it bounds that.
+        // A body arrives at its client's pace; the server that reads it limits its time.
         let is_short = request.method() == Method::GET;
         let answered = async {
             let stream =
@@ -107,7 +107,7 @@ impl MonitorTarget {
             let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
                 .await
                 .map_err(|error: hyper::Error| error.to_string())?;
-            // The connection's task ends with the answer.
+            // The task of the connection ends with the answer.
             tokio::spawn(connection);
             sender.send_request(request).await.map_err(|error| error.to_string())
         };

@@ -1,4 +1,4 @@
-//! Packets explained byte by byte, as JSON.
+//! Explains packets byte by byte, as JSON.
 
 use std::convert::Infallible;
 use std::io::{self, Read};
@@ -12,13 +12,13 @@ use tickwire_fast::{CompileOptions, DecoderOptions, Engine, Program, TemplateSet
 use tickwire_feed::capture::{CaptureOptions, CaptureReader};
 use tickwire_feed::framing::{Framing, ResetPolicy};
 
-/// Most messages of a packet that are explained.
+/// Most explained messages of a packet.
 const MESSAGES_MAX: u64 = 64;
 /// Most parts of an explanation.
 const PARTS_MAX: usize = 256;
-/// Most lines of an explanation.
+/// Most lines of an explanation, over all its parts.
 const LINES_MAX: usize = 5_000;
-/// Bytes of a capture that are read without a look at the clock.
+/// Most bytes of a capture that are read between two checks of the deadline.
 const READ_BYTES_MAX: usize = 64;
 
 /// How packets of a channel are decoded.
@@ -29,64 +29,65 @@ pub struct Explaining {
     framing: Framing,
 }
 
-/// A packet explained.
+/// An explained packet.
 #[derive(Debug, Default, Serialize)]
 pub struct Explanation {
-    /// All of its bytes in hexadecimal.
+    /// All bytes of the packet in hexadecimal.
     pub hex: String,
-    /// Whether all of it was decoded.
+    /// True if the whole packet was decoded.
     pub is_right: bool,
-    /// What should be known before the explanation is read.
+    /// Note to read before the explanation.
     pub remark: Option<String>,
-    /// Its parts, in order.
+    /// The parts of the packet, in order.
     pub parts: Vec<PartState>,
 }
 
-/// A piece of a packet.
+/// A part of a packet.
 #[derive(Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PartState {
-    /// A message, or what of it could be decoded.
+    /// A message, or as much of it as could be decoded.
     Message {
-        /// Where in the packet it begins.
+        /// Offset of the message in the packet.
         offset: usize,
-        /// Its length; `null` if it cannot be decoded.
+        /// Length of the message in bytes; `null` if it cannot be decoded.
         len: Option<usize>,
-        /// The table, a line at a time.
+        /// The lines of the table.
         lines: Vec<LineState>,
-        /// Steps beyond those lines.
+        /// Number of further steps, which have no lines.
         omitted: u64,
-        /// Why it cannot be decoded.
+        /// Why the message cannot be decoded.
         error: Option<String>,
     },
-    /// What is before the FAST bytes.
+    /// The bytes before the FAST message.
     Preamble {
-        /// Its length.
+        /// Length of the preamble in bytes.
         len: usize,
-        /// The sequence number in it.
+        /// The sequence number in the preamble.
         seq_num: Option<String>,
     },
-    /// What is wrong with the packet outside its messages.
+    /// An error of the packet outside its messages.
     Wrong {
-        /// In words.
+        /// The error as a sentence.
         text: String,
     },
 }
 
-/// A line: the texts of offset, bytes, field, type, operator, bit, value and dictionary.
+/// A line of the table: the texts of offset, bytes, field, type, operator, bit, value and dictionary.
 #[derive(Debug, Serialize)]
 pub struct LineState {
-    /// The texts.
+    /// Texts of the cells.
     pub cells: [String; 8],
-    /// How each is shown: `plain`, `heading`, `quiet`, `bytes`, `value`, `changed` or `error`.
+    /// Styles of the cells: `plain`, `heading`, `quiet`, `bytes`, `value`, `changed` or `error`.
     pub styles: [&'static str; 8],
 }
 
 impl Explaining {
-    /// Explains by a template set; compiles it once more, with what explanations need beyond decoding.
+    /// Explains packets with a template set, which is compiled once more with the information that explanations need
+    /// beyond decoding.
     ///
     /// # Errors
-    /// The set cannot be compiled, in words.
+    /// A message that says why the set cannot be compiled.
     pub fn new(
         set: TemplateSet,
         decoding: DecoderOptions,
@@ -95,10 +96,10 @@ impl Explaining {
         Self::compiled(set, decoding, framing, CompileOptions::default())
     }
 
-    /// Explains by a template set as [`new`](Self::new), within limits of its own.
+    /// Like [`new`](Self::new), but within the given limits.
     ///
     /// # Errors
-    /// The set cannot be compiled, in words.
+    /// A message that says why the set cannot be compiled.
     pub(crate) fn compiled(
         set: TemplateSet,
         decoding: DecoderOptions,
@@ -107,7 +108,7 @@ impl Explaining {
     ) -> Result<Self, String> {
         let options = limits.constants(true);
         let program = Program::compile_with(set, &options).map_err(|error| error.to_string())?;
-        // A packet or two are decoded at a time.
+        // Compiling machine code does not pay: only a packet or two are decoded at a time.
         let decoding = decoding.engine(Engine::Portable);
         Ok(Self { program: Arc::new(program), decoding, framing })
     }
@@ -116,15 +117,16 @@ impl Explaining {
         self.framing
     }
 
-    /// Whether each packet begins with empty dictionaries, so that it can be explained alone.
+    /// Returns true if each packet begins with empty dictionaries, so that it can be explained without the packets
+    /// before it.
     fn stands_alone(&self) -> bool {
         matches!(self.framing.reset_policy(), ResetPolicy::Packet | ResetPolicy::Message)
     }
 
-    /// Explains a packet that is received alone.
+    /// Explains a single packet.
     ///
     /// # Errors
-    /// The deadline passes, in words.
+    /// The deadline passed.
     pub(crate) fn packet(&self, bytes: &[u8], deadline: Deadline) -> Result<Explanation, String> {
         let mut channel = Channel::new(self.program.clone(), self.decoding, self.framing);
         let mut explanation = self.explain(&self.explainer(deadline), &mut channel, bytes);
@@ -136,10 +138,10 @@ impl Explaining {
         deadline.check().map(|()| explanation)
     }
 
-    /// Explains packet `index` of a capture, with dictionaries as the packets before it left them.
+    /// Explains packet `index` of a capture, with the dictionaries as the packets before it left them.
     ///
     /// # Errors
-    /// The capture cannot be read or has no such packet, or the deadline passes, in words.
+    /// The capture cannot be read or has no such packet, or the deadline passed.
     pub(crate) fn capture(
         &self,
         capture: &[u8],
@@ -194,7 +196,7 @@ impl Explaining {
     }
 }
 
-/// When work for a client ends, finished or not.
+/// Time at which work for a client ends, finished or not.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline {
     at: Instant,
@@ -206,7 +208,7 @@ impl Deadline {
         Self { at: Instant::now() + after, after }
     }
 
-    /// Returns the error that a client is told once the deadline has passed.
+    /// Returns the client's error message once the deadline has passed.
     pub(crate) fn check(self) -> Result<(), String> {
         if Instant::now() < self.at {
             return Ok(());
@@ -218,7 +220,7 @@ impl Deadline {
     }
 }
 
-/// A capture that cannot be read any more once the deadline has passed.
+/// A capture whose reads fail once the deadline has passed.
 struct BoundedReader<'c> {
     rest: &'c [u8],
     deadline: Deadline,

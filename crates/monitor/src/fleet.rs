@@ -1,4 +1,4 @@
-//! Several processes on one page: their APIs are read and passed on.
+//! Several processes on one page: reads their APIs and forwards requests to them.
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -23,15 +23,15 @@ use crate::client::MonitorTarget;
 use crate::guard::{add_headers, check_site};
 use crate::requests::refused;
 
-/// Most processes of a file.
+/// Most processes in a configuration file.
 const PROCESSES_MAX: usize = 64;
-/// How long what processes said counts as new.
+/// How long a summary of the processes is reused.
 const FRESH: Duration = Duration::from_millis(500);
-/// What is passed on, by the start of the path.
+/// Requests are forwarded if their path begins with one of these.
 const PASSED_ON: [&str; 6] = ["/api/v1/", "/metrics", "/health", "/ready", "/build", "/sessions"];
-/// What is passed on to be administered: the process checks the token of the request itself.
+/// Start of the paths of administration, on which the process checks the token of the request itself.
 const ADMINISTRATION: &str = "/sessions";
-/// Headers that are passed on.
+/// Headers of a request that are forwarded.
 const HEADERS: [HeaderName; 2] = [header::CONTENT_TYPE, header::CONTENT_LENGTH];
 
 #[derive(Debug, Deserialize)]
@@ -48,19 +48,19 @@ struct ConfigProcess {
     token_file: Option<PathBuf>,
 }
 
-/// A process with a monitor of its own.
+/// A process that runs a monitor.
 #[derive(Clone, Debug)]
 pub struct FleetProcess {
-    /// What it is called on the page.
+    /// Name of the process on the page.
     pub name: String,
-    /// Where its monitor serves.
+    /// Address and token of its monitor.
     pub target: MonitorTarget,
 }
 
-/// Reads a configuration, whose token files are relative to `directory`.
+/// Reads a configuration; paths of token files are relative to `directory`.
 ///
 /// # Errors
-/// What is wrong with it, in words, with the line where there is one.
+/// A message that says what is wrong, with the line if known.
 pub fn read_fleet(text: &str, directory: &Path) -> Result<Vec<FleetProcess>, String> {
     let file: ConfigFile = toml::from_str(text).map_err(|error| error.to_string())?;
     if file.process.is_empty() || file.process.len() > PROCESSES_MAX {
@@ -89,7 +89,7 @@ pub fn read_fleet(text: &str, directory: &Path) -> Result<Vec<FleetProcess>, Str
     Ok(processes)
 }
 
-/// What processes said at a moment.
+/// A summary of all processes, and when it was made.
 type FleetSummary = Option<(Instant, Arc<Value>)>;
 
 struct Fleet {
@@ -98,7 +98,8 @@ struct Fleet {
 }
 
 impl Fleet {
-    /// What all processes say, asked for together; kept for a moment, so that many clients ask once.
+    /// Returns the summary of all processes. It asks them all at once and reuses the answer for [`FRESH`], so that many
+    /// clients cause one request.
     async fn summary(&self) -> Arc<Value> {
         let mut known = self.summary.lock().await;
         if let Some((at, summary)) = &*known
@@ -117,7 +118,7 @@ impl Fleet {
     }
 }
 
-/// What a process says, in short.
+/// Returns the summary of one process.
 async fn summary_of(name: &str, target: &MonitorTarget) -> Value {
     let address = target.address.to_string();
     match target.get("/api/v1/state").await {
@@ -181,12 +182,12 @@ async fn ready(State(fleet): FleetContext) -> Response {
     (status, Json(json!({"ready": reasons.is_empty(), "reasons": reasons}))).into_response()
 }
 
-/// `GET /health`: this process runs; of the others `/ready` tells.
+/// `GET /health`: this process runs. `/ready` has the state of the others.
 async fn health() -> Json<Value> {
     Json(json!({"healthy": true, "reasons": []}))
 }
 
-/// Passes a request for a process on to it, and its answer back.
+/// Forwards a request to the process that it names, and the answer to the client.
 async fn pass_on(
     State(fleet): FleetContext,
     PathPiece((name, _)): PathPiece<(String, String)>,
@@ -196,7 +197,7 @@ async fn pass_on(
         return refused(StatusCode::NOT_FOUND, "no such process: see /api/v1/processes");
     };
     let (parts, body) = request.into_parts();
-    // As it was written: what is decoded here may not be what the process decodes.
+    // Use the path as it was sent: decoded here, it might differ from what the process decodes.
     let whole = parts.uri.path_and_query().map_or("", |whole| whole.as_str());
     let rest = whole.strip_prefix("/p/").and_then(|rest| rest.split_once('/'));
     let path = rest.map(|(_, path)| format!("/{path}")).unwrap_or_default();
@@ -231,8 +232,8 @@ async fn pass_on(
     }
 }
 
-/// Returns the page over several processes. With a token, whatever tells something of them asks for it; FIX administration
-/// asks for that of the process.
+/// Returns the routes of the page over several processes. With a token, all routes that reveal anything about the
+/// processes require it; FIX administration requires the token of its process.
 pub fn fleet_routes(processes: Vec<FleetProcess>, token: Option<Token>) -> Router {
     let fleet = Arc::new(Fleet { processes, summary: Mutex::new(None) });
     let told = Router::new()
@@ -244,7 +245,7 @@ pub fn fleet_routes(processes: Vec<FleetProcess>, token: Option<Token>) -> Route
         Some(token) => told.route_layer(from_fn_with_state(token, Token::check)),
         None => told,
     };
-    // The process itself asks for the token.
+    // Without the token of the page: the process itself checks the request's token.
     let administration = Router::new().route("/p/{name}/sessions/{*path}", any(pass_on));
     told.merge(administration)
         .with_state(fleet)

@@ -1,4 +1,4 @@
-//! Gaps and how each was filled.
+//! Gaps, and how each of them was filled.
 
 use std::collections::VecDeque;
 
@@ -6,9 +6,9 @@ use tickwire_feed::arbiter::Gap;
 
 use crate::state::GapState;
 
-/// Gaps kept.
+/// Number of gaps kept.
 const GAPS_MAX: usize = 256;
-/// Packets linked to a gap.
+/// Most packets linked to one gap.
 const PACKETS_MAX: usize = 16;
 
 #[derive(Debug)]
@@ -17,9 +17,9 @@ struct Known {
     at_ns: u64,
     first: u64,
     is_replaying: bool,
-    /// Whether a snapshot has made a book fresh since.
+    /// True if a snapshot has made a book fresh since the gap.
     had_snapshot: bool,
-    /// Whether a replay service has sent what it had.
+    /// True if a replay service has sent all that it had of the gap.
     was_replayed: bool,
 }
 
@@ -79,7 +79,7 @@ impl Gaps {
         }
     }
 
-    /// Ends the replays of all gaps but those that begin at these numbers.
+    /// Ends the replays of all gaps except those that begin at these numbers.
     pub(crate) fn end_replays(&mut self, replaying: &[u64]) {
         let is_over = |known: &&mut Known| known.is_replaying && !replaying.contains(&known.first);
         for known in self.open_ones().filter(is_over) {
@@ -93,7 +93,7 @@ impl Gaps {
         self.open_ones().for_each(|known| known.had_snapshot = true);
     }
 
-    /// A new session: what was lost before is void, and not replayed any more.
+    /// Fills the open gaps by a sequence reset: what was lost before it no longer matters and is not replayed.
     pub(crate) fn reset(&mut self, now_ns: u64) {
         for known in self.open_ones().filter(|known| known.at_ns < now_ns) {
             known.is_replaying = false;
@@ -101,7 +101,7 @@ impl Gaps {
         self.fill(now_ns, |_| "reset");
     }
 
-    /// No book is stale for a gap any more.
+    /// Fills the open gaps: no book is stale because of a gap any more.
     pub(crate) fn books_are_whole(&mut self, now_ns: u64) {
         self.fill(now_ns, |known| match known {
             Known { had_snapshot: true, .. } => "snapshots",
@@ -118,7 +118,7 @@ impl Gaps {
         }
     }
 
-    /// The newest gaps, at most so many.
+    /// Returns the newest `count` gaps, the newest first.
     pub(crate) fn newest(&self, count: usize) -> Vec<GapState> {
         self.known.iter().rev().take(count).map(|known| known.state.clone()).collect()
     }
@@ -151,7 +151,7 @@ mod tests {
         gaps.replay(gap(50), true);
         gaps.end_replays(&[50]);
         assert_eq!(gaps.newest(1)[0].status, "replaying");
-        // The event of the end was dropped.
+        // As if the event that ends the replay had been dropped.
         gaps.end_replays(&[]);
         gaps.books_are_whole(14_000_000);
         gaps.open(gap(60), 15_000_000, 0);

@@ -1,4 +1,4 @@
-//! Whom the API answers: this page and programs, not pages of other sites.
+//! Protects the API from pages of other sites. It answers its own page, and programs.
 
 use axum::Json;
 use axum::extract::Request;
@@ -7,10 +7,10 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-/// Longest body of a request: a capture of 8 MiB in hexadecimal, and templates.
+/// Longest request body in bytes: a capture of 8 MiB in hexadecimal, and templates.
 pub(crate) const BODY_BYTES_MAX: usize = 20 << 20;
 
-/// What browsers are told of every response: nothing of other hosts is loaded, and no other page frames this one.
+/// Headers of every response, for browsers: load nothing from other hosts, and let no other page frame this one.
 const HEADERS: [(HeaderName, &str); 6] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -24,7 +24,7 @@ const HEADERS: [(HeaderName, &str); 6] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
-/// Whether a browser sends a request for a page of another site.
+/// Returns true if a browser sent the request for a page of another site.
 fn is_of_another_site(request: &Request) -> bool {
     let text = |name: HeaderName| request.headers().get(name)?.to_str().ok();
     let site = text(HeaderName::from_static("sec-fetch-site"));
@@ -37,7 +37,7 @@ fn is_of_another_site(request: &Request) -> bool {
     origin.is_none_or(|(_, host)| Some(host) != own)
 }
 
-/// Refuses requests of other sites: a middleware for routes that tell or do something.
+/// Middleware that refuses requests of other sites, for routes that reveal or change something.
 pub(crate) async fn check_site(request: Request, next: Next) -> Response {
     if is_of_another_site(&request) {
         let error = "a page of another site asks; open the monitor's own page";
@@ -46,7 +46,7 @@ pub(crate) async fn check_site(request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// Refuses a request that announces a longer body than is read, before it is waited for: a middleware for routes.
+/// Middleware that refuses a request that announces too long a body, before its body is received.
 pub(crate) async fn check_length(request: Request, next: Next) -> Response {
     let len = request.headers().get(header::CONTENT_LENGTH).and_then(|len| len.to_str().ok());
     if len.and_then(|len| len.parse::<u64>().ok()).is_some_and(|len| len > BODY_BYTES_MAX as u64) {
@@ -56,7 +56,7 @@ pub(crate) async fn check_length(request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// Adds the headers that browsers are told.
+/// Middleware that adds [`HEADERS`] to every response.
 pub(crate) async fn add_headers(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     for (name, value) in HEADERS {

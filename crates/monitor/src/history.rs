@@ -1,4 +1,4 @@
-//! The last hour, a second at a time.
+//! The history: the last hour, second by second.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use crate::state::{Quantiles, Second};
 
-/// Seconds kept.
+/// Number of seconds kept.
 pub const SECONDS_MAX: usize = 3600;
 
-/// A bounded history; the oldest second gives way.
+/// A bounded history; a new second replaces the oldest.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     seconds: VecDeque<Arc<Second>>,
@@ -27,21 +27,21 @@ impl History {
         self.seconds.back().map(|second| &**second)
     }
 
-    /// The last `count` seconds, the oldest first.
+    /// Returns the last `count` seconds, the oldest first.
     pub(crate) fn seconds(&self, count: usize) -> Vec<Arc<Second>> {
         let skipped = self.seconds.len().saturating_sub(count);
         self.seconds.iter().skip(skipped).cloned().collect()
     }
 }
 
-/// Returns seconds as comma-separated values with a line of names; buckets are left out.
+/// Returns the seconds as CSV with a header line, without the buckets.
 pub(crate) fn csv(seconds: &[Arc<Second>]) -> String {
     let mut out = String::from(
         "unix_seconds,packets_a,packets_b,lost_a,lost_b,messages,failed_packets,missing_seq_nums,\
          fresh_books,stale_books",
     );
     for name in ["receive_delay", "decode_time", "book_time", "publish_time"] {
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _ =
             write!(out, ",{name}_count,{name}_p50_ns,{name}_p99_ns,{name}_p999_ns,{name}_max_ns");
     }

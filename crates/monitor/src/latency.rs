@@ -1,4 +1,4 @@
-//! Distributions of times as the API tells them.
+//! Distributions of times in the form of the API.
 
 use hdrhistogram::Histogram;
 use tickwire_host::histogram;
@@ -6,7 +6,7 @@ use tickwire_telemetry::metrics::Distribution;
 
 use crate::state::Quantiles;
 
-/// Upper bounds of the buckets of histograms and heat maps, in nanoseconds; a last bucket holds all above.
+/// Upper bounds of the buckets of histograms and heat maps, in nanoseconds; one more bucket holds all times above.
 pub const BOUNDS_NS: [u64; 22] = [
     100,
     250,
@@ -32,7 +32,7 @@ pub const BOUNDS_NS: [u64; 22] = [
     1_000_000_000,
 ];
 
-/// Quantiles of a distribution; all 0 if it is empty.
+/// Returns the quantiles of a distribution; all 0 if it is empty.
 pub(crate) fn quantiles(times: &Histogram<u64>) -> Quantiles {
     let summary = histogram::Summary::from(times);
     Quantiles {
@@ -44,7 +44,7 @@ pub(crate) fn quantiles(times: &Histogram<u64>) -> Quantiles {
     }
 }
 
-/// Counts between the bounds, and above the last.
+/// Returns the counts of the buckets: one for each bound, and one above the last.
 pub(crate) fn buckets(times: &Histogram<u64>) -> Vec<u64> {
     let mut counts = vec![0; BOUNDS_NS.len() + 1];
     for recorded in times.iter_recorded() {
@@ -57,7 +57,7 @@ pub(crate) fn buckets(times: &Histogram<u64>) -> Vec<u64> {
     counts
 }
 
-/// A distribution, and what of it was there a second ago.
+/// A distribution, and the part of it that the last second added.
 #[derive(Debug)]
 pub(crate) struct Watched {
     distribution: Distribution,
@@ -70,23 +70,23 @@ impl Watched {
         Self { distribution, now: histogram::latency(), second: histogram::latency() }
     }
 
-    /// Reads the distribution again; the times that came since the last call are those of the second.
+    /// Reads the distribution again; the times added since the last call are those of the last second.
     pub(crate) fn end_second(&mut self) {
         let now = self.distribution.copy();
         self.second.clone_from(&now);
         if self.second.subtract(&self.now).is_err() {
-            // Counts never fall; of a distribution that began anew everything is new.
+            // Counts never fall, except that a distribution was reset: then all its times are new.
             self.second.clone_from(&now);
         }
         self.now = now;
     }
 
-    /// All times.
+    /// Returns all times.
     pub(crate) const fn all(&self) -> &Histogram<u64> {
         &self.now
     }
 
-    /// Those of the last second.
+    /// Returns the times of the last second.
     pub(crate) const fn second(&self) -> &Histogram<u64> {
         &self.second
     }

@@ -1,10 +1,11 @@
-//! See feeds and sessions live: what a browser, a terminal or another program is told of a running process.
+//! Shows feeds and sessions of a running process live, to a browser, a terminal or another program.
 //!
-//! A handler's thread owns a [`Tap`] for each channel and publishes its counters ten times a second, with what happened
-//! in between, through a bounded queue that it never waits for. The [`Monitor`] takes them on a thread of its own, keeps an
-//! hour of history and serves JSON, a stream of events and the page that shows them ([`Monitor::routes`]). Books are
-//! read from the handler's [board](tickwire_feed::board) without stopping it, and only once somebody looks. A client that
-//! reads slowly is given the newest state when it is ready for more; nobody waits for it.
+//! The thread of a handler owns a [`Tap`] for each channel. Ten times a second it publishes its counters, and the
+//! events since the last publication, through a bounded queue, and it never waits. The [`Monitor`] reads the queue on a
+//! thread of its own, keeps an hour of history, and serves JSON, a stream of events and the page that shows them
+//! ([`Monitor::routes`]). It reads books from the handler's [board](tickwire_feed::board) without stopping the handler,
+//! and only once a client looks at them. A client that reads slowly gets the newest state when it is ready for more;
+//! nothing waits for it.
 //!
 //! The API is described by `openapi.json` beside this crate's sources, served at `/api/v1/openapi.json`.
 //!
@@ -50,7 +51,7 @@ mod tap;
 mod wishes;
 mod workshop;
 
-/// Routes beside the monitor's own.
+/// Router of the routes that a program adds to the monitor's own.
 pub use axum::Router;
 pub use books::{BestState, BookList, BookState, LevelState, TradeState};
 pub use bus::{
@@ -73,7 +74,7 @@ pub use tap::{PUBLISH_NS, Tap};
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::handler::Source;
 
-/// Feed and letter of a line, as metrics label it.
+/// Returns feed and letter of a line, as the labels of metrics have them.
 pub(crate) const fn line_names(source: Source) -> (&'static str, &'static str) {
     let (feed, line) = match source {
         Source::Definitions(line) => ("definitions", line),

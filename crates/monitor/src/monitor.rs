@@ -1,4 +1,4 @@
-//! The monitor: a thread that takes what handlers publish, and the state that routes read.
+//! The monitor: its thread, which receives what handlers publish, and the state that routes read.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,19 +20,19 @@ use crate::tap::Tap;
 use crate::wishes::Wishes;
 use crate::workshop::Workshop;
 
-/// Handovers of a channel that wait for the monitor.
+/// Most items of a channel that wait in the queue for the monitor.
 const QUEUE_MAX: usize = 4096;
-/// How often the monitor looks for handovers.
+/// Interval at which the monitor reads the queues.
 const LOOK: Duration = Duration::from_millis(20);
-/// The state changes this often even if nothing is published: ages grow.
+/// Interval after which the state counts as changed although nothing was published, because the ages in it grow.
 const AGE: Duration = Duration::from_millis(250);
-/// Packets are wanted for so long after somebody looked at them.
+/// Handlers hand over packets for this long after a client last asked for packets, in nanoseconds.
 const LOOKED_NS: u64 = 2_000_000_000;
 
-/// Tells something that the monitor knows nothing about, such as FIX sessions.
+/// Returns the state of a part that the monitor itself does not know, such as FIX sessions.
 pub type Panel = Box<dyn Fn() -> serde_json::Value + Send + Sync>;
 
-/// A monitor before it runs.
+/// A monitor that was not started yet.
 pub struct MonitorBuilder {
     process: Process,
     channels: Vec<Channel>,
@@ -49,7 +49,7 @@ impl fmt::Debug for MonitorBuilder {
 }
 
 impl MonitorBuilder {
-    /// Begins a monitor of a process that runs this command.
+    /// Creates a monitor for a process that runs this command.
     pub fn new(command: &str, version: &str) -> Self {
         let process = Process {
             command: command.to_owned(),
@@ -68,7 +68,7 @@ impl MonitorBuilder {
         }
     }
 
-    /// Adds a channel and returns what its handler's thread publishes with.
+    /// Adds a channel. Returns the tap with which its handler's thread publishes.
     pub fn add_channel(&mut self, description: ChannelDescription) -> Tap {
         let (sender, receiver) = sync_channel(QUEUE_MAX);
         let wishes = Arc::new(Wishes::default());
@@ -76,23 +76,23 @@ impl MonitorBuilder {
         Tap::new(sender, wishes)
     }
 
-    /// Tells of FIX sessions.
+    /// Adds FIX sessions to the state.
     pub fn set_fix(&mut self, panel: Panel) {
         self.fix = Some(panel);
     }
 
-    /// Serves routes that change something beside the monitor's. They ask for a token of their own; that of the monitor does
-    /// not open them.
+    /// Adds routes that change something. They must check a token of their own; the monitor's token does not open them.
     pub fn set_administration(&mut self, routes: Router) {
         self.administration = routes;
     }
 
-    /// Adds the topics of a bus and returns what their thread publishes with.
+    /// Adds the topics of a bus. Returns the tap with which their thread publishes.
     pub fn set_bus(&mut self, description: BusDescription) -> BusTap {
         self.bus.insert(BusTap::new(description)).clone()
     }
 
-    /// Adds lines that are sent to, by name and group, and how late their packets are. Returns what their thread publishes with.
+    /// Adds lines to which the process sends, each by name and group, and the distribution of their packets' delays.
+    /// Returns the tap with which the sending thread publishes.
     pub fn set_sender(&mut self, lines: Vec<(String, String)>, late: Distribution) -> SenderTap {
         self.sender.insert(SenderTap::new(lines, late)).clone()
     }
@@ -100,7 +100,7 @@ impl MonitorBuilder {
     /// Starts the monitor's thread.
     ///
     /// # Errors
-    /// The system makes no thread.
+    /// The operating system refused to create a thread.
     pub fn start(self) -> std::io::Result<Monitor> {
         let shared = Arc::new(Shared {
             process: self.process,
@@ -122,7 +122,7 @@ impl MonitorBuilder {
     }
 }
 
-/// A running monitor; it ends when this is dropped.
+/// A running monitor; dropping it ends it.
 pub struct Monitor {
     pub(crate) shared: Arc<Shared>,
     pub(crate) administration: Router,
@@ -137,7 +137,7 @@ impl fmt::Debug for Monitor {
 }
 
 impl Monitor {
-    /// The state at this moment.
+    /// Returns the current state.
     pub fn state(&self) -> State {
         self.shared.state()
     }
@@ -147,13 +147,13 @@ impl Drop for Monitor {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It panicked at worst; that was printed.
+            // At worst the thread panicked, which was printed.
             let _ = thread.join();
         }
     }
 }
 
-/// What the monitor's thread and the routes share.
+/// State that the monitor's thread and the routes share.
 pub(crate) struct Shared {
     process: Process,
     begun: Instant,
@@ -162,10 +162,10 @@ pub(crate) struct Shared {
     bus: Option<BusTap>,
     sender: Option<SenderTap>,
     pub(crate) version: watch::Sender<u64>,
-    /// The state of a version as JSON, made once for all who want it.
+    /// The state as JSON and its version; created once per version, for all clients.
     cached: Mutex<(u64, Arc<str>)>,
     pub(crate) workshop: Workshop,
-    /// Until when packets are wanted.
+    /// Time until which handlers hand over packets.
     packets_wanted_ns: AtomicU64,
 }
 
@@ -182,7 +182,8 @@ impl Shared {
         locked(&self.channels)
     }
 
-    /// What `tell` says of the channel of this name; the only one may be asked for without a name.
+    /// Returns the result of `tell` for the channel of this name. If there is only one channel, the name may be
+    /// omitted.
     pub(crate) fn of_channel<T>(
         &self,
         name: Option<&str>,
@@ -196,7 +197,7 @@ impl Shared {
         channel.map(tell)
     }
 
-    /// Somebody looks at packets: handlers hand over the last ones for a while.
+    /// Records that a client looks at packets: handlers hand over the last ones for a while.
     pub(crate) fn want_packets(&self) {
         let until_ns = monotonic_ns().saturating_add(LOOKED_NS);
         self.packets_wanted_ns.store(until_ns, Ordering::Relaxed);
@@ -225,7 +226,7 @@ impl Shared {
         }
     }
 
-    /// The state as JSON; made once a version.
+    /// Returns the state as JSON, which is created once per version.
     pub(crate) fn state_json(&self) -> Arc<str> {
         let mut cached = locked(&self.cached);
         let version = *self.version.borrow();
@@ -236,7 +237,7 @@ impl Shared {
     }
 }
 
-/// Returns JSON of what always has one.
+/// Converts a value to JSON; for types whose conversion cannot fail.
 pub(crate) fn to_json(value: &impl serde::Serialize) -> String {
     match serde_json::to_string(value) {
         Ok(text) => text,
@@ -244,7 +245,7 @@ pub(crate) fn to_json(value: &impl serde::Serialize) -> String {
     }
 }
 
-/// Why a channel is not ready to be trusted.
+/// Returns the reason why a channel is not ready.
 fn not_ready(channel: &ChannelState) -> Option<String> {
     let name = &channel.name;
     let stale: u64 = channel.books.stale.values().sum();
@@ -257,7 +258,7 @@ fn not_ready(channel: &ChannelState) -> Option<String> {
     }
 }
 
-/// Takes what handlers publish until it is told to stop.
+/// Receives what handlers publish until `stop` is set.
 fn collect(shared: &Shared, stop: &AtomicBool) {
     let mut changed = Instant::now();
     let mut second = unix_time().as_secs();

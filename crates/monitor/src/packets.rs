@@ -1,4 +1,4 @@
-//! Packets that can be explained: a bounded number of each kind.
+//! Packets kept for explanation, a bounded number of each kind.
 
 use std::collections::VecDeque;
 
@@ -8,56 +8,56 @@ use tickwire_feed::handler::Source;
 
 use crate::published::{PacketCopy, PacketKey, Why};
 
-/// Packets kept of the last ones.
+/// Number of packets kept as the last ones.
 const RECENT_MAX: usize = 128;
-/// Packets kept of those that failed, and of those around gaps.
+/// Number of packets kept because they failed or are near a failure or a gap.
 const MARKED_MAX: usize = 256;
 
-/// A packet that can be explained.
+/// A kept packet.
 #[derive(Debug)]
 pub(crate) struct Packet {
     pub(crate) id: u64,
     pub(crate) received_ns: u64,
     pub(crate) source: Source,
     pub(crate) bytes: Box<[u8]>,
-    /// Sequence numbers of its first and its last segment; most packets are one.
+    /// Sequence numbers of its first and its last segment. Most packets have one segment.
     pub(crate) seq_nums: Option<(u64, u64)>,
     pub(crate) mark: Mark,
 }
 
-/// Why it is kept.
+/// Why a packet is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// It came before an error, or at the side of a gap.
+    /// It was received near a packet that failed, or just before a gap was declared.
     Around,
     /// It could not be decoded.
     Failed(String),
-    /// One of the last.
+    /// It is among the last packets.
     Recent,
 }
 
 /// A packet in a list.
 #[derive(Clone, Debug, Serialize)]
 pub struct PacketSummary {
-    /// Number of the packet, by which it is asked for.
+    /// Number of the packet, which requests use.
     pub id: u64,
-    /// When it was received, in milliseconds since 1970.
+    /// Receive time in milliseconds since 1970.
     pub at_ms: f64,
     /// `incremental`, `snapshot` or `definitions`.
     pub feed: &'static str,
     /// `a` or `b`.
     pub line: &'static str,
-    /// Its sequence number, if the preamble has one.
+    /// Sequence number in the preamble, if it has one.
     pub seq_num: Option<String>,
-    /// Its length in bytes.
+    /// Length of the packet in bytes.
     pub len: usize,
-    /// `recent`, `around` (a gap or a fault) or `failed`.
+    /// `recent`, `around` (near a gap or a failed packet) or `failed`.
     pub kind: &'static str,
-    /// What is wrong with it.
+    /// Why the packet failed.
     pub error: Option<String>,
 }
 
-/// The packets of a channel.
+/// The kept packets of a channel.
 #[derive(Debug)]
 pub(crate) struct Packets {
     framing: Option<Framing>,
@@ -71,7 +71,7 @@ impl Packets {
         Self { framing, next_id: 1, recent: VecDeque::new(), marked: VecDeque::new() }
     }
 
-    /// Keeps a packet and returns its id: that of an equal one that is kept already, if there is one.
+    /// Keeps a packet and returns its id. If an equal packet is already kept, returns the id of that one.
     pub(crate) fn add(&mut self, copy: PacketCopy) -> u64 {
         let PacketCopy { received_ns, source, bytes, why } = copy;
         let seq_nums = self.seq_nums(&bytes);
@@ -105,7 +105,7 @@ impl Packets {
         id
     }
 
-    /// The packet that failed by this key, if it is kept.
+    /// Returns the id of the failed packet with this key, if it is kept.
     pub(crate) fn failed(&self, key: &PacketKey) -> Option<u64> {
         let is_meant = |packet: &&Packet| {
             packet.source == key.source
@@ -119,13 +119,13 @@ impl Packets {
         self.marked.iter().chain(&self.recent).find(|packet| packet.id == id)
     }
 
-    /// All packets, the newest first; those that are marked come before the others.
+    /// Returns all packets, the newest first; marked packets come before the recent ones.
     pub(crate) fn summaries(&self, epoch_ns: u64) -> Vec<PacketSummary> {
         let packets = self.marked.iter().rev().chain(self.recent.iter().rev());
         packets.map(|packet| packet.summary(epoch_ns)).collect()
     }
 
-    /// The numbers in the preambles.
+    /// Returns the sequence numbers of the first and the last preamble.
     fn seq_nums(&self, bytes: &[u8]) -> Option<(u64, u64)> {
         let mut framer = Framer::new(self.framing?);
         let segments = framer.split(bytes).map_while(Result::ok);
@@ -135,7 +135,7 @@ impl Packets {
     }
 }
 
-/// Whether a packet of these numbers may be that of `wanted`; `None` says nothing.
+/// Returns true if a packet with these sequence numbers may contain `wanted`; true too if either is unknown.
 fn is_within(wanted: Option<u64>, seq_nums: Option<(u64, u64)>) -> bool {
     match (wanted, seq_nums) {
         (Some(wanted), Some((first, last))) => (first..=last).contains(&wanted),

@@ -1,4 +1,5 @@
-//! Packets, captures and templates that a client sends to be explained: bounded in size, memory and time, and not kept.
+//! Explains packets, captures and templates that a client sends. Their size, memory and time are bounded, and nothing
+//! is kept.
 
 use std::sync::Arc;
 
@@ -17,32 +18,33 @@ use crate::monitor::Shared;
 use crate::requests::refused;
 use crate::workshop::BODY_TIMEOUT;
 
-/// Packets of a capture that are read before the one that is explained.
+/// Most packets of a capture that are read before the explained one.
 const CAPTURE_PACKETS_MAX: u64 = 100_000;
-/// Operations of templates after references are expanded: ten times those of the largest set of an exchange that we know.
+/// Most operations of templates, after expanding references: ten times as many as the largest known set of an exchange
+/// has.
 const OPERATIONS_MAX: usize = 1 << 16;
-/// Bytes of the tables of templates.
+/// Most bytes of the tables of templates.
 const TABLE_BYTES_MAX: usize = 16 << 20;
-/// Entries of all sequences of one message. With [`OPERATIONS_MAX`] it bounds the time that one message takes.
+/// Most entries of all sequences of one message. Together with [`OPERATIONS_MAX`] it bounds the time for one message.
 const ENTRIES_MAX: u32 = 2_048;
-/// Bytes of one decoded message.
+/// Most bytes of one decoded message.
 const MESSAGE_BYTES_MAX: usize = 16 << 20;
 
-/// Bytes to explain. Nothing of it is kept.
+/// The body of a request: bytes to explain.
 #[derive(Debug, Deserialize)]
 struct ExplainRequest {
-    /// A template file.
+    /// Text of a template file.
     templates: String,
-    /// What is around messages: a preset or a description, `none` if absent.
+    /// Framing of the messages: a preset or a description; `none` if absent.
     framing: Option<String>,
-    /// When dictionaries are emptied: `packet`, `message`, `template` or `never`; the framing says so if absent.
+    /// When dictionaries are reset: `packet`, `message`, `template` or `never`; as the framing says if absent.
     reset: Option<String>,
-    /// A packet, or a capture file, in hexadecimal; spaces and line ends are passed over.
+    /// A packet or a capture file in hexadecimal; white space is ignored.
     hex: String,
-    /// Whether it is a capture file.
+    /// True if `hex` is a capture file.
     #[serde(default)]
     is_capture: bool,
-    /// Which packet of the capture, from 0.
+    /// Index of the packet in the capture, from 0.
     #[serde(default)]
     packet: u64,
 }
@@ -91,7 +93,7 @@ impl ExplainRequest {
     }
 }
 
-/// The bytes of hexadecimal digits, among which white space is passed over.
+/// Returns the bytes of hexadecimal digits; white space is ignored.
 fn bytes_of(hex: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::with_capacity(hex.len() / 2);
     let mut high = None;
@@ -127,7 +129,7 @@ pub(crate) async fn explain(State(shared): State<Arc<Shared>>, request: Request)
     };
     let explain = move |deadline| {
         let explanation = request.explain(deadline);
-        // What it takes is free again.
+        // The request has been dropped, so its memory is free again.
         drop(memory);
         Ok(json!({"explanation": explanation?}))
     };
@@ -159,7 +161,8 @@ mod tests {
         assert!(bytes_of("c08").is_err() && bytes_of("0xc0").unwrap_err().contains("character 1"));
     }
 
-    /// A sequence of 2,000 entries that have no bytes, and 30 constants each.
+    /// Returns templates and a message that are costly to explain: a sequence of 2,000 entries without bytes and with
+    /// 30 constants each.
     fn costly() -> (String, &'static str) {
         let mut constants = String::new();
         for index in 0..30 {
@@ -175,7 +178,7 @@ mod tests {
     fn an_explanation_ends_at_its_deadline() {
         let (templates, message) = costly();
         let within = Duration::from_millis(200);
-        // A capture of many packets, and one packet of many messages.
+        // A capture with many packets, and one packet with many messages.
         let capture = format!("04000000{message}").repeat(100_000);
         for request in [
             request(&templates, capture, Some(99_999)),

@@ -1,4 +1,4 @@
-//! What a handler's thread hands over to the monitor.
+//! Items that a handler's thread hands over to the monitor.
 
 use tickwire_feed::arbiter::{ArbiterCounters, Gap, LineCounters};
 use tickwire_feed::board::BoardReader;
@@ -7,27 +7,27 @@ use tickwire_feed::handler::{HandlerCounters, HandlerView, InputCounters, Source
 use tickwire_feed::market::Instrument;
 use tickwire_feed::recovery::{RecoveryCounters, StaleReason};
 
-/// One handover. Times are nanoseconds of the handler's clock.
+/// An item of the queue. Times are nanoseconds of the handler's clock.
 #[derive(Debug)]
 pub(crate) enum Published {
-    /// Readers of the books, once somebody wants them.
+    /// Readers of the books; sent once a client wants to see books.
     Board(BoardReader),
     /// All counters at one moment.
     Counts(Box<Counts>),
-    /// Something that happened.
+    /// An event.
     Event { at_ns: u64, event: Event },
-    /// A packet as it was received.
+    /// A packet as it was received, for explanation.
     Packet(Box<PacketCopy>),
     /// A trade.
     Trade(TradeCopy),
 }
 
-/// Something that happened to a feed.
+/// An event of a feed.
 #[derive(Debug)]
 pub(crate) enum Event {
     Fault {
         text: String,
-        /// The packet that it is about, if a line brought it.
+        /// The packet that the fault is about; `None` if no line received it.
         packet: Option<PacketKey>,
     },
     Gap(Gap),
@@ -44,7 +44,7 @@ pub(crate) enum Event {
     SnapshotRecovered(Instrument),
 }
 
-/// Identifies a packet of a channel. The number tells packets apart that the kernel stamped alike.
+/// Identifies a packet of a channel. The sequence number distinguishes packets with equal timestamps of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PacketKey {
     pub(crate) source: Source,
@@ -52,16 +52,16 @@ pub(crate) struct PacketKey {
     pub(crate) seq_num: Option<u64>,
 }
 
-/// Why a packet was kept.
+/// Why a packet is handed over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// The fault is about this packet, if its number is that of the key.
+    /// The fault is about this packet, if the packet contains `seq_num`.
     Failed { text: String, seq_num: Option<u64> },
-    /// It came near one that failed.
+    /// It was received near a packet that failed.
     NearFailed,
-    /// It came just before a gap was declared.
+    /// It was received just before a gap was declared.
     Gap { first: u64 },
-    /// It was among the last when somebody looked.
+    /// It was among the last packets while a client looked at them.
     Recent,
 }
 
@@ -82,51 +82,51 @@ pub(crate) struct TradeCopy {
     pub(crate) aggressor: Option<Side>,
 }
 
-/// What a line's socket counted.
+/// Counts of a line's socket.
 #[derive(Clone, Copy, Debug)]
 pub struct SocketFacts {
-    /// Which line.
+    /// Feed and letter of the line.
     pub source: Source,
     /// Packets received.
     pub packets: u64,
-    /// Their bytes.
+    /// Bytes received.
     pub bytes: u64,
     /// Packets that the kernel dropped because the receive buffer was full.
     pub dropped: u64,
-    /// When the last packet came, or when the socket was opened, in nanoseconds of the handler's clock.
+    /// Time of the last packet, or of opening the socket before the first one, in nanoseconds of the handler's clock.
     pub last_packet_ns: u64,
 }
 
-/// Market events by kind, with the labels that the metrics have.
+/// Numbers of market events by kind, which is the label in the metrics.
 pub type EventCounts = [(&'static str, u64); 5];
 
-/// What a channel counted, at one moment.
+/// Counts of a channel at one moment.
 #[derive(Debug)]
 pub struct Facts<'c> {
-    /// The lines with their sockets.
+    /// Counts of the sockets, one for each line.
     pub sockets: Vec<SocketFacts>,
-    /// Counters, arbiter and books.
+    /// The handler's counters, arbiter and books.
     pub view: HandlerView<'c>,
-    /// Market events.
+    /// Numbers of market events.
     pub events: EventCounts,
 }
 
-/// One line's counters.
+/// Counts of one line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LineCounts {
     pub(crate) socket: SocketFacts,
     pub(crate) input: InputCounters,
-    /// Of lines of the incremental feed, which alone are arbitrated.
+    /// Counts of the arbiter; only for lines of the incremental feed.
     pub(crate) arbitrated: Option<LineCounters>,
     pub(crate) is_put_aside: bool,
 }
 
-/// Most stale books whose reasons are told in words.
+/// Most stale books that are listed with their reasons.
 const DETAILS_MAX: usize = 128;
 /// Most names of instruments handed over at once.
 const NAMES_MAX: usize = 1024;
 
-/// All counters of a channel at one moment.
+/// All counts of a channel at one moment.
 #[derive(Debug)]
 pub(crate) struct Counts {
     pub(crate) now_ns: u64,
@@ -139,19 +139,20 @@ pub(crate) struct Counts {
     pub(crate) updates_held: u64,
     pub(crate) events: EventCounts,
     pub(crate) is_replacement_waiting: bool,
-    /// First numbers of the gaps that are being replayed.
+    /// First sequence numbers of the gaps that are being replayed.
     pub(crate) replaying: Vec<u64>,
-    /// When the sequence numbers last began anew, in nanoseconds of the handler's clock.
+    /// Time of the last sequence reset, in nanoseconds of the handler's clock.
     pub(crate) reset_ns: Option<u64>,
-    /// By index of the instrument: 0 is fresh, else 1 and the index of the reason.
+    /// States of the books by index of the instrument: 0 is fresh, otherwise 1 + the index of the reason.
     pub(crate) states: Vec<u8>,
     pub(crate) stale: Vec<(Instrument, StaleReason)>,
-    /// Instruments that were not handed over before.
+    /// Names of instruments that were not handed over before.
     pub(crate) names: Vec<(Instrument, Box<str>)>,
 }
 
 impl Counts {
-    /// Takes the counters, and the names of instruments from `names_from` on. The tap adds what it knows of gaps.
+    /// Collects the counts, and the names of instruments from index `names_from` on. The tap adds what it knows of
+    /// gaps.
     pub(crate) fn new(now_ns: u64, facts: &Facts<'_>, names_from: usize) -> Self {
         let HandlerView { counters, arbiter, recovery, is_replacement_waiting } = facts.view;
         let line = |socket: &SocketFacts| {

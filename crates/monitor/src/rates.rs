@@ -1,14 +1,14 @@
-//! Rates per second of counts that are sampled a few times per second.
+//! Rates per second, computed from counts that are sampled a few times per second.
 
 use std::collections::VecDeque;
 
 /// Period over which a rate is taken, in nanoseconds.
 const RATE_NS: u64 = 1_000_000_000;
 
-/// The samples of the last second, `C` the counts of one.
+/// The samples of the last second. `C` is the type of the counts in one sample.
 #[derive(Debug, Default)]
 pub struct Rates<C = Vec<u64>> {
-    /// Times in nanoseconds with counts, the newest at the back.
+    /// Times in nanoseconds and counts, the newest sample last.
     samples: VecDeque<(u64, C)>,
 }
 
@@ -44,7 +44,7 @@ impl<C> Rates<C> {
 }
 
 impl Rates {
-    /// Returns the rate per second of the count at `index`; 0 where there is none.
+    /// Returns the rate per second of the count at `index`; 0 if there is no such count.
     pub fn of(&self, index: usize) -> f64 {
         self.per_second(|counts| counts.get(index).copied().unwrap_or(0))
     }
@@ -59,7 +59,7 @@ mod tests {
         let mut rates: Rates = Rates::default();
         assert_eq!(rates.of(0), 0.0);
         for tenth in 0..=50 {
-            // A thousand a second, and from the third second on ten thousand.
+            // 1,000 per second; 10,000 per second from the third second on.
             let count = tenth * 100 + (tenth.max(30) - 30) * 900;
             rates.note(tenth * 100_000_000, vec![7, count]);
         }

@@ -2,12 +2,12 @@
 
 use tickwire_feed::handler::Source;
 
-/// Packets that are kept.
+/// Number of packets kept.
 const PACKETS: usize = 64;
-/// Longest packet that is kept: a jumbo frame.
+/// Length of the longest packet that is kept: a jumbo frame.
 const BYTES_MAX: usize = 9216;
 
-/// A ring of packets. Its buffers are reused, so keeping a packet is one copy.
+/// A ring of packets. Its buffers are reused, so keeping a packet costs one copy.
 #[derive(Debug)]
 pub(crate) struct Recent {
     slots: Vec<Slot>,
@@ -22,7 +22,7 @@ struct Slot {
     bytes: Vec<u8>,
 }
 
-/// A packet of the ring.
+/// A packet in the ring.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kept<'r> {
     pub(crate) received_ns: u64,
@@ -35,7 +35,7 @@ impl Recent {
         Self { slots: (0..PACKETS).map(|_| Slot::default()).collect(), next: 0, kept: 0 }
     }
 
-    /// Keeps a packet in place of the oldest. A packet longer than a jumbo frame is not kept.
+    /// Keeps a packet in place of the oldest one. Ignores a packet longer than a jumbo frame.
     #[inline]
     pub(crate) fn keep(&mut self, received_ns: u64, source: Source, packet: &[u8]) {
         if packet.len() > BYTES_MAX {
@@ -50,17 +50,17 @@ impl Recent {
         self.kept += 1;
     }
 
-    /// Packets kept so far, those that were overwritten included.
+    /// Returns the number of packets kept so far, including overwritten ones.
     pub(crate) const fn count(&self) -> u64 {
         self.kept
     }
 
-    /// Packets that can be had.
+    /// Returns the number of packets in the ring.
     pub(crate) fn len(&self) -> usize {
         self.kept.min(PACKETS as u64) as usize
     }
 
-    /// The last packets, at most so many, the oldest first.
+    /// Returns the last `count` packets, or all if there are fewer, the oldest first.
     pub(crate) fn last(&self, count: usize) -> impl Iterator<Item = Kept<'_>> {
         let count = count.min(PACKETS);
         (0..count).filter_map(move |index| {

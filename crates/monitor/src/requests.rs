@@ -1,4 +1,4 @@
-//! What is asked for, and the answers.
+//! Handlers of the API's requests.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::latency::BOUNDS_NS;
 use crate::monitor::{Shared, to_json};
 use crate::stream::stream;
 
-/// Ladders in one answer.
+/// Most ladders in one answer.
 const LADDERS_MAX: usize = 16;
-/// Instruments in one answer unless another number is asked for.
+/// Number of instruments in an answer if the request has no limit.
 const LIMIT: usize = 60;
 
 type Context = State<Arc<Shared>>;
@@ -39,7 +39,7 @@ pub(crate) async fn state(State(shared): Context) -> Response {
     json_of(shared.state_json().to_string())
 }
 
-/// `GET /api/v1/processes`: those that this monitor reads; it is of one alone.
+/// `GET /api/v1/processes`: the processes that this monitor forwards; none, because it shows only its own.
 pub(crate) async fn processes() -> Response {
     Json(json!({"processes": []})).into_response()
 }
@@ -62,7 +62,7 @@ pub(crate) async fn health(State(shared): Context) -> Response {
     (status, Json(json!({"healthy": reasons.is_empty(), "reasons": reasons}))).into_response()
 }
 
-/// `GET /ready`: whether what is told can be trusted.
+/// `GET /ready`: whether the data can be trusted.
 pub(crate) async fn ready(State(shared): Context) -> Response {
     let reasons = shared.state().process.not_ready;
     let status = if reasons.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
@@ -83,7 +83,7 @@ pub(crate) async fn build(State(shared): Context) -> Response {
     .into_response()
 }
 
-/// Which history.
+/// Query of the history.
 #[derive(Debug, Deserialize)]
 pub(crate) struct HistoryQuery {
     channel: Option<String>,
@@ -109,7 +109,7 @@ pub(crate) async fn history(State(shared): Context, Query(query): Query<HistoryQ
     }
 }
 
-/// Which instruments.
+/// Query of the books, also of a stream.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct BooksQuery {
     channel: Option<String>,
@@ -117,9 +117,9 @@ pub(crate) struct BooksQuery {
     stale: Option<bool>,
     offset: Option<usize>,
     limit: Option<usize>,
-    /// Indexes of instruments whose ladders are wanted, with commas between them.
+    /// Indexes of the instruments whose ladders are requested, separated by commas.
     watch: Option<String>,
-    /// What is streamed: `state`, `books` or `packets`.
+    /// Content of a stream: `state`, `books` or `packets`.
     of: Option<String>,
 }
 
@@ -143,7 +143,7 @@ pub(crate) async fn books(State(shared): Context, Query(query): Query<BooksQuery
     query.tell(&shared).map_or_else(no_channel, json_of)
 }
 
-/// Which book.
+/// Query of one book.
 #[derive(Debug, Deserialize)]
 pub(crate) struct BookQuery {
     channel: Option<String>,
@@ -170,7 +170,7 @@ pub(crate) async fn book(
     }
 }
 
-/// Whose packets.
+/// Query of the packets.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct PacketsQuery {
     channel: Option<String>,
@@ -192,7 +192,7 @@ pub(crate) async fn packets(State(shared): Context, Query(query): Query<PacketsQ
     query.tell(&shared).map_or_else(no_channel, json_of)
 }
 
-/// `GET /api/v1/packets/{id}`: a packet explained.
+/// `GET /api/v1/packets/{id}`: explains a packet.
 pub(crate) async fn packet(
     State(shared): Context,
     Path(id): Path<u64>,
@@ -218,7 +218,7 @@ pub(crate) async fn packet(
     shared.workshop.explain(explain).await
 }
 
-/// `GET /api/v1/stream`: what a GET would answer, again after each change.
+/// `GET /api/v1/stream`: streams the answer of a GET request, again after each change.
 pub(crate) async fn events(State(shared): Context, Query(query): Query<BooksQuery>) -> Response {
     let channel = query.channel.clone();
     if channel.is_some() && shared.of_channel(channel.as_deref(), |_| ()).is_none() {

@@ -1,4 +1,4 @@
-//! The routes, and the API's table of them.
+//! The routes, and the table of the API's routes.
 
 use std::sync::Arc;
 
@@ -39,15 +39,16 @@ fn table() -> Vec<Endpoint> {
     ]
 }
 
-/// Method and path of each route of the API, in order.
+/// Returns method and path of each route of the API, in order.
 pub fn endpoints() -> Vec<(&'static str, &'static str)> {
     table().into_iter().map(|endpoint| (endpoint.method, endpoint.path)).collect()
 }
 
 impl Monitor {
-    /// Returns the page and the API. With a token, whatever tells something of the process asks for it; the files of the page
-    /// are the same everywhere and tell nothing. `others` are routes that are guarded alike, such as those of metrics.
-    /// Routes of [`set_administration`](crate::MonitorBuilder::set_administration) check their own token alone.
+    /// Returns the routes of the page and the API. With a token, every route that reveals anything about the process
+    /// requires it; the page's files are the same everywhere and need none. `others` are further routes to protect in
+    /// the same way, such as those of metrics. Routes of
+    /// [`set_administration`](crate::MonitorBuilder::set_administration) check only their own token.
     pub fn routes(&self, token: Option<Token>, others: Router) -> Router {
         let api = table()
             .into_iter()

@@ -1,4 +1,4 @@
-//! Lines that a process sends packets to, as the thread that does so tells of them.
+//! Lines that a process sends packets to, as reported by the sending thread.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,16 +9,16 @@ use crate::latency::quantiles;
 use crate::rates::Rates;
 use crate::state::Quantiles;
 
-/// What was sent to a line until a moment.
+/// Counts of the packets sent to a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SentFacts {
     /// Packets sent.
     pub packets: u64,
-    /// Their bytes.
+    /// Bytes sent.
     pub bytes: u64,
-    /// Packets that the kernel had no room for.
+    /// Packets that were not sent because the kernel had no room.
     pub no_room: u64,
-    /// Packets lost on purpose.
+    /// Packets dropped on purpose.
     pub lost: u64,
     /// Packets sent twice on purpose.
     pub duplicated: u64,
@@ -26,24 +26,24 @@ pub struct SentFacts {
     pub overtaken: u64,
 }
 
-/// A line that is sent to.
+/// A line that the process sends to, as the API shows it.
 #[derive(Clone, Debug, Serialize)]
 pub struct SentState {
-    /// Its name.
+    /// Name of the line.
     pub line: String,
     /// Group and port.
     pub group: String,
     /// Packets sent.
     pub sent_packets: u64,
-    /// Their bytes.
+    /// Bytes sent.
     pub sent_bytes: u64,
-    /// Packets a second, of the last second.
+    /// Packets a second, over the last second.
     pub packets_per_second: f64,
-    /// Bytes a second, of the last second.
+    /// Bytes a second, over the last second.
     pub bytes_per_second: f64,
-    /// Packets that the kernel had no room for.
+    /// Packets that were not sent because the kernel had no room.
     pub no_room_packets: u64,
-    /// Packets lost on purpose.
+    /// Packets dropped on purpose.
     pub lost_packets: u64,
     /// Packets sent twice on purpose.
     pub duplicated_packets: u64,
@@ -51,14 +51,14 @@ pub struct SentState {
     pub overtaken_packets: u64,
 }
 
-/// What is sent.
+/// The lines that the process sends to, as the API shows them.
 #[derive(Clone, Debug, Serialize)]
 pub struct SenderState {
-    /// Milliseconds since its thread published; `null` before the first time.
+    /// Milliseconds since the sending thread last published; `null` before the first time.
     pub published_ms: Option<u64>,
     /// The lines.
     pub lines: Vec<SentState>,
-    /// How late packets were against their schedule.
+    /// Delays of packets behind their schedule.
     pub late: Quantiles,
 }
 
@@ -71,7 +71,8 @@ struct LatestSent {
     published_ns: Option<u64>,
 }
 
-/// The end of the thread that sends. No call blocks: while the monitor reads, a publication is skipped.
+/// Handle with which the sending thread publishes its counts. No call blocks: while the monitor reads, a publication is
+/// skipped.
 #[derive(Clone, Debug)]
 pub struct SenderTap(Arc<Mutex<LatestSent>>);
 
@@ -81,7 +82,7 @@ impl SenderTap {
         Self(Arc::new(Mutex::new(LatestSent { lines, late, sent, rates, published_ns: None })))
     }
 
-    /// Publishes what was sent to each line until `now_ns` of the monotonic clock.
+    /// Publishes the counts of each line as of `now_ns` of the monotonic clock.
     pub fn publish(&self, now_ns: u64, sent: Vec<SentFacts>) {
         if let Ok(mut known) = self.0.try_lock() {
             let counts = sent.iter().flat_map(|line| [line.packets, line.bytes]).collect();

@@ -1,4 +1,4 @@
-//! Server-Sent Events: the newest state whenever the client is ready for more.
+//! Server-Sent Events: sends the newest state whenever the client is ready for more.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -15,24 +15,24 @@ use crate::monitor::Shared;
 
 /// Least time between two events.
 const SPACING: Duration = Duration::from_millis(80);
-/// How long a stream lasts. The client then asks again, so that the server's bound on connections holds.
+/// Duration of a stream. The client then connects again, so that the server can limit its connections.
 const LASTS: Duration = Duration::from_secs(45);
-/// What a client is to wait before it asks again.
+/// Time that a client must wait before it connects again: 250 ms.
 const RETRY: &str = "retry: 250\n\n";
 
 struct Streaming<F> {
     shared: Arc<Shared>,
     changes: watch::Receiver<u64>,
     tell: F,
-    /// The data of the last event.
+    /// Data of the last event.
     sent: Option<Arc<str>>,
     last: Option<Instant>,
     ends: Instant,
 }
 
-/// Streams what `tell` says, as events named `name`: once at the start, then after each change of the state. The body is
-/// asked for more only when the connection has taken what was there, so that a client that reads slowly misses states and never
-/// gets old ones.
+/// Streams the results of `tell` as events named `name`: one at the start, then one after each change of the state. The
+/// connection asks the body for more only once it has taken the last event. A client that reads slowly therefore misses
+/// states and never gets old ones.
 pub(crate) fn stream<F>(shared: Arc<Shared>, name: &'static str, tell: F) -> Response
 where
     F: Fn(&Shared) -> Option<Arc<str>> + Send + 'static,
@@ -46,13 +46,13 @@ where
             if let Some(last) = streaming.last {
                 sleep_until(last + SPACING).await;
                 let changed = timeout_at(streaming.ends, streaming.changes.changed()).await;
-                // Over time, or the monitor has ended.
+                // The stream has lasted long enough, or the monitor has ended.
                 changed.ok()?.ok()?;
             }
             streaming.changes.borrow_and_update();
             streaming.last = Some(Instant::now());
             let data = (streaming.tell)(&streaming.shared)?;
-            // A change between the two lines above has been told already.
+            // If the state changed between `borrow_and_update` and `tell`, this data was already sent.
             if streaming.sent.as_ref() != Some(&data) {
                 break data;
             }

@@ -1,4 +1,4 @@
-//! The handler's end: what the thread that receives hands over, without waiting for anybody.
+//! The handler's end of the queue: the receiving thread hands items over without waiting.
 
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
@@ -14,19 +14,19 @@ use crate::wishes::Wishes;
 
 /// Least time between two publications, in nanoseconds.
 pub const PUBLISH_NS: u64 = 100_000_000;
-/// Packets handed over around a gap or a fault.
+/// Most packets handed over around a gap or a fault.
 const AROUND: usize = 8;
-/// Gaps and faults between two publications whose packets are handed over.
+/// Most gaps and faults between two publications whose packets are handed over.
 const TOLD_MAX: u32 = 4;
-/// Other events between two publications that are handed over.
+/// Most other events handed over between two publications.
 const EVENTS_MAX: u32 = 64;
-/// Most gaps that are known to be replayed at a time; a replay service is asked for no more.
+/// Most gaps whose replay is tracked at a time; a replay service is asked for no more at once.
 const REPLAYING_MAX: usize = 256;
-/// Packets handed over with a publication while somebody looks at them.
+/// Most packets handed over with a publication while a client looks at packets.
 const LOOKED_AT: u64 = 16;
 
-/// Takes what a channel's handler tells and hands it over to the monitor. No call blocks: what finds the queue
-/// full is dropped and counted.
+/// Receives the events of a channel's handler and hands them over to the monitor. No call blocks: an item that finds
+/// the queue full is dropped and counted.
 #[derive(Debug)]
 pub struct Tap {
     sender: SyncSender<Published>,
@@ -39,8 +39,8 @@ pub struct Tap {
     told: u32,
     events: u32,
     looked_at: u64,
-    /// First numbers of the gaps that are being replayed. Published with the counters: events may be dropped, and the end of a
-    /// replay must not be missed.
+    /// First sequence numbers of the gaps that are being replayed. They are published with the counters because events
+    /// may be dropped, and the end of a replay must not be missed.
     replaying: Vec<u64>,
     reset_ns: Option<u64>,
 }
@@ -71,7 +71,7 @@ impl Tap {
         is_taken
     }
 
-    /// Keeps a copy of a packet before it is handled.
+    /// Keeps a copy of a packet. Call it before the packet is handled.
     #[inline]
     pub fn packet(&mut self, received_ns: u64, source: Source, packet: &[u8]) {
         self.now_ns = received_ns;
@@ -87,19 +87,19 @@ impl Tap {
         self.send(Published::Event { at_ns: self.now_ns, event });
     }
 
-    /// Whether packets may be handed over: not too often between two publications.
+    /// Returns true if packets may be handed over; limits how often that happens between two publications.
     fn may_tell(&mut self) -> bool {
         let may_tell = self.told < TOLD_MAX;
         self.told += u32::from(may_tell);
         may_tell
     }
 
-    /// Hands over the packet that a fault is about, and the last ones.
+    /// Hands over the packet that a fault is about, and the last packets.
     fn around_failed(&self, text: &str, key: &PacketKey) {
         let is_meant =
             |kept: &Kept<'_>| kept.source == key.source && kept.received_ns == key.received_ns;
         let failed = || Why::Failed { text: text.to_owned(), seq_num: key.seq_num };
-        // A packet that waited for others may have come long before.
+        // The packet may have been received long ago and held back until earlier ones arrived.
         let count = self.recent.len();
         for (index, kept) in self.recent.last(count).enumerate() {
             match () {
@@ -116,7 +116,7 @@ impl Tap {
         self.send(Published::Packet(Box::new(copy)));
     }
 
-    /// Numbers are lost on both lines.
+    /// Records a gap: sequence numbers lost on both lines.
     pub fn gap(&mut self, gap: Gap) {
         self.event(Event::Gap(gap));
         if self.may_tell() {
@@ -126,25 +126,25 @@ impl Tap {
         }
     }
 
-    /// The numbering began anew.
+    /// Records a sequence reset.
     pub fn reset(&mut self, seq_num: u64) {
         self.reset_ns = Some(self.now_ns);
-        // Gaps of before are asked for no longer.
+        // Gaps from before the reset are not replayed any more.
         self.replaying.clear();
         self.event(Event::Reset { seq_num });
     }
 
-    /// All lines are silent, or no longer.
+    /// Records that all lines have become silent, or are no longer silent.
     pub fn silence(&mut self, is_silent: bool) {
         self.event(Event::Silence { is_silent });
     }
 
-    /// The arbiter changed its mind about a line.
+    /// Records that the arbiter has changed the state of a line.
     pub fn line(&mut self, event: &LineEvent) {
         self.event(Event::Line(event.to_string()));
     }
 
-    /// A replay service is asked for a gap.
+    /// Records that a replay service is asked for a gap.
     pub fn replay_begun(&mut self, gap: Gap) {
         if self.replaying.len() < REPLAYING_MAX {
             self.replaying.push(gap.first);
@@ -152,20 +152,20 @@ impl Tap {
         self.event(Event::ReplayBegun(gap));
     }
 
-    /// Nothing more is replayed of a gap.
+    /// Records that the replay of a gap has ended.
     pub fn replay_done(&mut self, gap: Gap) {
         self.replaying.retain(|first| *first != gap.first);
         self.event(Event::ReplayDone(gap));
     }
 
-    /// A snapshot came, and this became of it.
+    /// Records the outcome of a snapshot.
     pub fn snapshot(&mut self, instrument: Instrument, outcome: SnapshotOutcome) {
         if outcome == SnapshotOutcome::Recovered {
             self.event(Event::SnapshotRecovered(instrument));
         }
     }
 
-    /// Something was wrong with a packet.
+    /// Records a fault, such as a packet that cannot be decoded.
     pub fn fault(&mut self, fault: &Fault<'_>) {
         if self.events >= EVENTS_MAX {
             self.wishes.count_dropped();
@@ -181,14 +181,14 @@ impl Tap {
         self.event(Event::Fault { text, packet: key });
     }
 
-    /// The packet that a fault is about; `None` if a replay service brought it.
+    /// Returns the key of the packet that a fault is about; `None` if a replay service delivered it.
     fn key_of(&self, fault: &Fault<'_>) -> Option<PacketKey> {
         let (PacketOrigin { source, received_ns }, seq_num) = match *fault {
             Fault::Decode { seq_num, packet, .. }
             | Fault::MarketData { seq_num, packet, .. }
             | Fault::MessageHeader { seq_num, packet, .. } => (packet, seq_num),
             Fault::Misnumbered { seq_num, packet, .. } => (packet, Some(seq_num)),
-            // Found when the packet came.
+            // Framing faults are found as the packet is received, so its time is the current one.
             Fault::Framing { source, .. } | Fault::NoSeqNum { source, .. } => {
                 (PacketOrigin { source: Some(source), received_ns: self.now_ns }, None)
             }
@@ -197,7 +197,7 @@ impl Tap {
         Some(PacketKey { source: source?, received_ns, seq_num })
     }
 
-    /// Hands over trades while somebody looks at books.
+    /// Hands over trades while a client looks at books.
     #[inline]
     pub fn market(&mut self, event: &MarketEvent<'_>) {
         if let MarketEvent::Trade(trade) = event
@@ -214,12 +214,12 @@ impl Tap {
         }
     }
 
-    /// Whether it is time to publish.
+    /// Returns true if it is time to publish.
     pub fn is_due(&self, now_ns: u64) -> bool {
         self.published_ns.is_none_or(|last_ns| now_ns.saturating_sub(last_ns) >= PUBLISH_NS)
     }
 
-    /// Publishes all counters at `now_ns`.
+    /// Publishes all counters as of `now_ns`.
     pub fn publish(&mut self, now_ns: u64, facts: &Facts<'_>) {
         self.published_ns = Some(now_ns);
         self.now_ns = now_ns;
@@ -240,14 +240,14 @@ impl Tap {
         }
     }
 
-    /// Shares the books with the monitor, once somebody wants to see them.
+    /// Shares the books with the monitor, once a client wants to see them.
     pub fn share_books(&mut self, recovery: &mut Recovery) {
         if !self.has_board && self.wishes.wants_books() {
             self.has_board = self.send(Published::Board(recovery.reader()));
         }
     }
 
-    /// Whether [`share_books`](Self::share_books) has something to do.
+    /// Returns true if [`share_books`](Self::share_books) has something to do.
     pub fn wants_books(&self) -> bool {
         !self.has_board && self.wishes.wants_books()
     }

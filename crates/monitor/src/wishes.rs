@@ -1,8 +1,8 @@
-//! What viewers want of a handler's thread beside its counters.
+//! What clients want from a handler's thread in addition to its counters.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Set by the monitor, read by the handler's thread when it publishes.
+/// Flags that the monitor sets and the handler's thread reads when it publishes.
 #[derive(Debug, Default)]
 pub(crate) struct Wishes {
     books: AtomicBool,
@@ -11,7 +11,7 @@ pub(crate) struct Wishes {
 }
 
 impl Wishes {
-    /// Somebody looks at books: they are published from now on.
+    /// Records that a client looks at books, which are published from now on.
     pub(crate) fn want_books(&self) {
         self.books.store(true, Ordering::Relaxed);
     }
@@ -20,7 +20,7 @@ impl Wishes {
         self.books.load(Ordering::Relaxed)
     }
 
-    /// Says whether somebody looks at packets.
+    /// Sets whether a client looks at packets.
     pub(crate) fn want_packets(&self, wants: bool) {
         self.packets.store(wants, Ordering::Relaxed);
     }
@@ -29,7 +29,7 @@ impl Wishes {
         self.packets.load(Ordering::Relaxed)
     }
 
-    /// Counts what the handler's thread could not hand over because the queue was full.
+    /// Counts an item that was dropped because the queue was full.
     pub(crate) fn count_dropped(&self) {
         self.dropped.fetch_add(1, Ordering::Relaxed);
     }

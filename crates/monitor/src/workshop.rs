@@ -1,4 +1,4 @@
-//! Limits of the work that clients ask for outside of the server's thread: its amount at any time, and its duration.
+//! Limits the work that clients cause outside of the server's thread: its amount at any time, and its duration.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,26 +13,26 @@ use crate::explaining::Deadline;
 use crate::guard::BODY_BYTES_MAX;
 use crate::requests::refused;
 
-/// Total size of the request bodies in memory, in KiB: enough for two of the longest and some small ones.
+/// Total size of the request bodies in memory, in KiB: room for two of the longest and some small ones.
 const BODIES_KIB_MAX: usize = 48 << 10;
-/// Longest wait of a request for memory that other bodies hold.
+/// Longest time that a request waits for room while other bodies use it.
 const ADMISSION_TIMEOUT: Duration = Duration::from_secs(2);
-/// Interval between two attempts to get that memory.
+/// Interval between two attempts to get that room.
 const ADMISSION_LOOK: Duration = Duration::from_millis(50);
 /// Longest time for a body to arrive.
 pub(crate) const BODY_TIMEOUT: Duration = Duration::from_secs(10);
-/// Longest wait of an explanation for earlier ones.
+/// Longest time that an explanation waits for earlier ones.
 const TURN_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest time for an explanation.
 const WORK_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time after the deadline for the message in hand; then the client gets an error.
+/// Extra time after the deadline to finish the current message; then the client gets an error.
 const OVERTIME: Duration = Duration::from_secs(1);
 
-/// Bounds the work for all clients together.
+/// Limits the work for all clients together.
 #[derive(Debug)]
 pub(crate) struct Workshop {
     bodies: Arc<Semaphore>,
-    /// One explanation at a time: the threads of handlers have the CPUs.
+    /// One permit, so that only one explanation runs at a time: the CPUs are for the threads of handlers.
     turn: Arc<Semaphore>,
 }
 
@@ -43,17 +43,18 @@ impl Default for Workshop {
 }
 
 impl Workshop {
-    /// Waits until the body of a request with these headers may be read. The permit lasts until the body, and what is made of it, is dropped.
+    /// Waits until the body of a request with these headers may be read. Hold the permit until the body, and everything
+    /// made of it, is dropped.
     pub(crate) async fn admit(
         &self,
         headers: &HeaderMap,
     ) -> Result<OwnedSemaphorePermit, Response> {
         let len = headers.get(header::CONTENT_LENGTH).and_then(|len| len.to_str().ok());
-        // A body without a length may have any size up to the limit.
+        // A body without a stated length may have any size up to the limit.
         let len = len.and_then(|len| len.parse().ok()).unwrap_or(BODY_BYTES_MAX);
         let kib = len.min(BODY_BYTES_MAX).div_ceil(1 << 10).max(1) as u32;
         let end = Instant::now() + ADMISSION_TIMEOUT;
-        // Tried again and again rather than in order: a small body does not wait behind a large one.
+        // Try repeatedly instead of queueing: a small body then does not wait behind a large one.
         while Instant::now() < end {
             if let Ok(permit) = self.bodies.clone().try_acquire_many_owned(kib) {
                 return Ok(permit);
@@ -64,7 +65,7 @@ impl Workshop {
         Err(refused(StatusCode::SERVICE_UNAVAILABLE, text))
     }
 
-    /// Does work on a thread of its own, in its turn, and answers with what comes of it.
+    /// Runs `work` on a thread of its own, one piece of work at a time, and returns its result as a response.
     pub(crate) async fn explain(
         &self,
         work: impl FnOnce(Deadline) -> Result<serde_json::Value, String> + Send + 'static,
@@ -75,7 +76,7 @@ impl Workshop {
         };
         let deadline = Deadline::after(WORK_TIMEOUT);
         let in_turn = move || {
-            // The work goes on when the request is gone, so the turn is the work's.
+            // The work continues if the client disconnects, so the work itself holds the permit.
             let _turn = turn;
             work(deadline)
         };

@@ -1,4 +1,4 @@
-//! What the API tells, and that its description is true.
+//! Answers of the API, and whether they match its description.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ fn document() -> Value {
     serde_json::from_str(include_str!("../../openapi.json")).unwrap()
 }
 
-/// Follows a reference of the document.
+/// Resolves a reference of the document.
 fn resolved<'d>(document: &'d Value, schema: &'d Value) -> &'d Value {
     let all = schema.get("allOf").map_or(schema, |all| &all[0]);
     match all.get("$ref").and_then(Value::as_str) {
@@ -20,7 +20,7 @@ fn resolved<'d>(document: &'d Value, schema: &'d Value) -> &'d Value {
     }
 }
 
-/// Compares a value with its schema: types, and that objects have all members and no other ones.
+/// Compares a value with its schema: types are right, and objects have all their members and no others.
 fn check(document: &Value, schema: &Value, value: &Value, place: &str) {
     let schema = resolved(document, schema);
     if let Some(choices) = schema.get("oneOf").and_then(Value::as_array) {
@@ -47,7 +47,7 @@ fn check(document: &Value, schema: &Value, value: &Value, place: &str) {
     }
     let Some(object) = value.as_object() else { return };
     if schema.get("properties").or(schema.get("additionalProperties")).is_none() {
-        // Any object.
+        // Any object is valid.
         return;
     }
     if let Some(items) = schema.get("additionalProperties") {
@@ -140,13 +140,13 @@ fn counters_are_the_handlers() {
     assert_eq!(lines[1]["received_packets"], 4);
     assert_eq!(lines[0]["arbitration"]["lost_seq_nums"], 1);
     assert_eq!(channel["next_seq_num"], "5");
-    // Nothing comes any more: the lines are silent, and the process says why it is not ready.
+    // No packets arrive any more: the lines become silent, and the process says why it is not ready.
     let is_silent = |state: &Value| state["channels"][0]["status"] == "silent";
     let state = wait_while(address, || feed.publish(), is_silent);
     assert_eq!(state["process"]["not_ready"][0], "futures: all lines are silent");
     assert_eq!(get(address, "/ready").status, 503);
     assert_eq!(get(address, "/health").status, 200);
-    // Nor does its handler publish.
+    // Then its handler stops publishing too.
     wait(address, |state| state["channels"][0]["status"] == "stalled");
     assert_eq!(get(address, "/health").status, 503);
 }
@@ -203,7 +203,7 @@ fn a_packet_that_failed_is_found_by_its_number() {
 fn the_packet_of_a_fault_is_that_of_its_line_and_time() {
     let (mut feed, served) = feed();
     let address = served.server.address();
-    // Line B brings 5 first, which waits for 4; that of line A is a copy and comes later.
+    // Line B delivers 5 first, which is held back until 4 arrives; line A's copy of 5 arrives later.
     feed.receive(Line::B, 5, &[0xC0, 0x8F]);
     feed.receive(Line::A, 5, &[0xC0, 0x8F]);
     feed.receive(Line::A, 4, &message(4));
@@ -235,7 +235,7 @@ fn a_replay_ends_though_its_event_is_dropped() {
     feed.publish();
     let state = wait(address, |state| state["channels"][0]["dropped_events"].as_u64() > Some(100));
     wait(address, |state| state["channels"][0]["gaps"][0]["status"] == "open");
-    // Events that are alike are told apart.
+    // Similar events have different ids.
     let events = state["channels"][0]["events"].as_array().unwrap();
     let ids: std::collections::BTreeSet<u64> =
         events.iter().filter_map(|event| event["id"].as_u64()).collect();
@@ -277,7 +277,7 @@ fn own_packets_and_captures_are_explained_and_faults_of_them_told() {
     let answer = explain(json!({"templates": TEMPLATES, "hex": "C0 81 85"}));
     let parts = &answer.json()["explanation"]["parts"];
     assert_eq!(parts[0]["lines"][2]["cells"][6], "5");
-    // Two packets behind their lengths.
+    // Two packets, each after its length.
     let capture = "03000000c0818503000000c08186";
     let answer =
         explain(json!({"templates": TEMPLATES, "hex": capture, "is_capture": true, "packet": 1}));

@@ -1,4 +1,4 @@
-//! A monitored feed of small messages, and a client of the plainest kind.
+//! A monitored feed of small messages, and a minimal HTTP client.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -24,7 +24,7 @@ use tickwire_telemetry::metrics::{Distribution, Metrics};
 pub const TEMPLATES: &str =
     r#"<templates><template name="T" id="1"><uInt32 name="n"/></template></templates>"#;
 
-/// A sink that tells the monitor.
+/// A sink that passes events to the monitor's tap.
 struct Tapped<'t>(&'t mut Tap);
 
 impl Sink<Message> for Tapped<'_> {
@@ -39,7 +39,7 @@ impl Sink<Message> for Tapped<'_> {
     }
 }
 
-/// A feed with its handler.
+/// A feed and its handler.
 pub struct Feed {
     handler: Handler<Dynamic, NoBooks>,
     pub tap: Tap,
@@ -76,7 +76,7 @@ impl Feed {
         Self { handler, tap, packets: [0; 2], last_ns: [monotonic_ns(); 2], decode_times }
     }
 
-    /// Receives a packet of one message.
+    /// Receives a packet that has one message.
     pub fn receive(&mut self, line: Line, seq_num: u8, message: &[u8]) {
         let now_ns = monotonic_ns();
         let packet = [&[0, 0, 0, seq_num, 0], message].concat();
@@ -87,7 +87,7 @@ impl Feed {
         self.handler.handle_packet(now_ns, source, &packet, &mut Tapped(&mut self.tap));
     }
 
-    /// Waits no longer for packets that are missing.
+    /// Stops waiting for missing packets: declares the gap.
     pub fn give_up(&mut self) {
         std::thread::sleep(Duration::from_millis(20));
         self.handler.handle_timeout(monotonic_ns(), &mut Tapped(&mut self.tap));
@@ -109,13 +109,13 @@ impl Feed {
     }
 }
 
-/// A message of template 1.
+/// Returns a message of template 1.
 pub const fn message(n: u8) -> [u8; 3] {
     [0xC0, 0x81, 0x80 | n]
 }
 
 pub struct Served {
-    // The server first: it asks the monitor.
+    // Dropped first, because it uses the monitor.
     pub server: HttpServer,
     _monitor: Monitor,
 }
@@ -127,7 +127,7 @@ pub fn serve(builder: MonitorBuilder, token: Option<Token>) -> Served {
     Served { server, _monitor: monitor }
 }
 
-/// A feed of which some packets have come, and its monitor.
+/// Returns a feed that has received some packets, and its monitor.
 pub fn feed() -> (Feed, Served) {
     let mut builder = MonitorBuilder::new("test", "0.0.0");
     let mut feed = Feed::new(&mut builder);
@@ -152,11 +152,11 @@ impl Answer {
     }
 }
 
-/// Sends a request as it is and reads the answer to its end.
+/// Sends the bytes of a request and reads the answer to its end.
 pub fn send(address: SocketAddr, request: &[u8]) -> Answer {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    // A server that refuses may close before all is sent.
+    // A server that refuses the request may close the connection before all is sent.
     let _ = stream.write_all(request);
     let mut bytes = Vec::new();
     let _ = stream.read_to_end(&mut bytes);
@@ -199,7 +199,7 @@ pub fn wait(address: SocketAddr, is_met: impl Fn(&Value) -> bool) -> Value {
     wait_while(address, || (), is_met)
 }
 
-/// As [`wait`], and does something before each look.
+/// As [`wait`], and calls `meanwhile` before each check.
 pub fn wait_while(
     address: SocketAddr,
     mut meanwhile: impl FnMut(),

@@ -6,7 +6,7 @@ use crate::common::{Served, get, get_with, serve};
 use tickwire_monitor::{FleetProcess, MonitorBuilder, MonitorTarget, fleet_routes};
 use tickwire_telemetry::http::{HttpServer, Token};
 
-/// A token that no other test has.
+/// Returns a token that no other test uses.
 fn token(name: &str) -> Token {
     let folder = std::env::temp_dir().join(format!("tickwire-fleet-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -19,7 +19,7 @@ fn process(name: &str, address: SocketAddr, token: Option<Token>) -> FleetProces
     FleetProcess { name: name.to_owned(), target: MonitorTarget { address, token } }
 }
 
-/// A page over an open process, one with a token, and one that is gone.
+/// Serves a page over three processes: one open, one with a token, one that does not run.
 fn fleet(own: Option<Token>) -> (HttpServer, [Served; 2]) {
     let guarded = token("guarded");
     let open = serve(MonitorBuilder::new("open", "1"), None);
@@ -46,7 +46,7 @@ fn each_process_is_shown_and_passed_on() {
     assert_eq!(ready.status, 503);
     assert!(ready.body.contains("gone: "), "{}", ready.body);
     assert_eq!(get(address, "/health").status, 200);
-    // The token of a process is added here, and told to nobody.
+    // The page adds the token of a process and never reveals it.
     for name in ["open", "closed"] {
         let state = get(address, &format!("/p/{name}/api/v1/state"));
         assert_eq!((state.status, state.json()["process"]["command"].as_str()), (200, Some(name)));
@@ -92,6 +92,6 @@ fn the_page_over_all_has_a_token_of_its_own() {
         assert_eq!(get_with(address, path, wrong).status, 401, "{path}");
         assert_ne!(get_with(address, path, &right).status, 401, "{path}");
     }
-    // The viewer's token is not that of the process: it is replaced on the way.
+    // The viewer's token is not the token of the process; the page replaces it.
     assert_eq!(get_with(address, "/p/closed/api/v1/state", &right).status, 200);
 }

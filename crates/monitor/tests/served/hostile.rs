@@ -1,4 +1,4 @@
-//! Clients that mean no good, or are only slow.
+//! Clients that are hostile, or only slow.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -39,7 +39,7 @@ fn pages_of_other_sites_are_not_answered() {
     }
     assert_eq!(get_with(address, "/api/v1/state", "Origin: http://localhost\r\n").status, 200);
     assert_eq!(get_with(address, "/api/v1/state", "Sec-Fetch-Site: same-origin\r\n").status, 200);
-    // What a form of another site can send without asking first.
+    // Content types that a form of another site can send without a preflight request.
     for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"] {
         let headers = format!("Content-Type: {kind}\r\n");
         assert_eq!(post(address, "/api/v1/explain", &headers, "{}").status, 415, "{kind}");
@@ -104,7 +104,7 @@ fn a_token_is_not_guessed_or_left_out() {
     assert_eq!(get(address, &format!("/api/v1/state?token={right}")).status, 401);
     let header = format!("Authorization: Bearer {right}\r\n");
     assert_eq!(get_with(address, "/api/v1/state", &header).status, 200);
-    // The files of the page tell nothing, and are how a browser comes to ask for the token.
+    // The page's files reveal nothing, and through them a browser learns to ask for the token.
     assert_eq!(get(address, "/").status, 200);
 }
 
@@ -146,7 +146,7 @@ fn templates_that_would_grow_without_bound_are_refused() {
 fn bodies_of_many_clients_are_bounded_together() {
     let (_feed, served) = feed();
     let address = served.server.address();
-    // Each announces 20 MiB and is slow to send it.
+    // Each client announces 20 MiB and sends it slowly.
     let open = |_| {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -161,12 +161,12 @@ fn bodies_of_many_clients_are_bounded_together() {
     let mut large: Vec<_> = (0..8).map(open).collect();
     let begun = Instant::now();
     std::thread::sleep(Duration::from_millis(200));
-    // A small one is not kept waiting.
+    // A small request does not have to wait.
     let body = json!({"templates": TEMPLATES, "hex": "c08185"}).to_string();
     let answer = post(address, "/api/v1/explain", "Content-Type: application/json\r\n", &body);
     assert_eq!(answer.status, 200, "{}", answer.body);
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
-    // Two are read, and end when they take too long; the others are refused.
+    // Two bodies are read until they take too long; the others are refused.
     let mut statuses: Vec<String> = large
         .iter_mut()
         .map(|stream| {
@@ -180,7 +180,7 @@ fn bodies_of_many_clients_are_bounded_together() {
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
 }
 
-/// Opens a stream and returns what reads it, behind the head.
+/// Opens a stream and returns a reader after the head of the answer.
 fn stream(address: std::net::SocketAddr, of: &str) -> BufReader<TcpStream> {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -194,7 +194,7 @@ fn stream(address: std::net::SocketAddr, of: &str) -> BufReader<TcpStream> {
     reader
 }
 
-/// The data of the next event.
+/// Returns the data of the next event.
 fn next_event(reader: &mut impl BufRead) -> Value {
     let mut line = String::new();
     loop {
@@ -224,9 +224,9 @@ fn a_slow_reader_keeps_nobody_waiting_and_ends_at_the_newest_state() {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    // No publication takes as long as a reader that is waited for would.
+    // If publications waited for the slow reader, one would take longer than this.
     assert!(longest < Duration::from_millis(500), "{longest:?}");
-    // What the kernel had buffered comes first; then the newest state, without those in between.
+    // First come the events that the kernel has buffered, then the newest state without those between.
     let newest = get(address, "/api/v1/state").json()["version"].as_u64().unwrap();
     let end = Instant::now() + Duration::from_secs(10);
     let mut seen = first;

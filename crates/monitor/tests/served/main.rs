@@ -1,4 +1,4 @@
-//! The API over HTTP: what it tells, and that nobody is kept waiting or let in by it.
+//! The API over HTTP: its answers, and that it keeps no handler waiting and refuses clients without a token.
 
 mod api;
 mod common;
