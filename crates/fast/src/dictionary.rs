@@ -1,4 +1,4 @@
-//! Dictionaries: the previous value of every entry, all dictionaries of a template set in one array.
+//! Dictionaries: the previous values of all dictionaries of a template set, in one array.
 
 mod homes;
 #[cfg(machine_code)]
@@ -12,12 +12,13 @@ pub(crate) use homes::{LaneState, Lanes};
 #[cfg(machine_code)]
 pub(crate) use undo::{ENTRY_BYTES, ENTRY_PARTS, TextUndo, long_word};
 
-/// Eight bytes of a record or an entry: an integer, a short string, or a place.
+/// Eight bytes of a record or an entry: an integer, a short string, or a reference to data
+/// elsewhere.
 pub(crate) type Word = [u8; 8];
 
-/// Longest string that lies in a word itself; its length is the last byte.
+/// Longest string stored inside a word; the word's last byte is its length.
 pub(crate) const INLINE_MAX: usize = 7;
-/// Last byte of a word whose string lies in a buffer.
+/// Last byte of a word whose string is in a buffer.
 pub(crate) const OUTSIDE: u8 = 0xff;
 
 /// The word of a short string.
@@ -29,7 +30,8 @@ pub(crate) fn inline_word(bytes: &[u8]) -> Option<Word> {
     Some(word)
 }
 
-/// Epoch at which a journal starts epochs again: far more resets are left than a message can have.
+/// Epoch at which a journal renumbers epochs: the resets left are far more than one message can
+/// have.
 const EPOCH_RENEWED: u32 = u32::MAX / 2;
 
 /// State of an entry.
@@ -39,7 +41,7 @@ const EPOCH_RENEWED: u32 = u32::MAX / 2;
 pub enum EntryState {
     /// Never written since the last reset.
     Undefined,
-    /// Written with no value.
+    /// Written without a value.
     Empty,
     /// Has a value.
     Assigned,
@@ -65,16 +67,16 @@ pub(crate) struct Dictionary {
     tags: Vec<u8>,
     /// Even and above 1; a reset adds 2, so that it costs the same for any number of entries.
     epoch: u32,
-    /// Index of the template last named: the template id is a copy field of the global dictionary.
+    /// Index of the last template: the template id is a copy field of the global dictionary.
     last_template: Option<u32>,
     journal: Option<Journal>,
-    /// Lanes of runs between records; see [`Homes`].
+    /// Lanes of runs between records, see [`Homes`].
     homes: Homes,
-    /// The last message, if homes have not taken its lanes back yet.
+    /// The last message, if its lanes have not been copied to their homes yet.
     waiting: Waiting,
     #[cfg(machine_code)]
     undo: undo::Undo,
-    /// Epoch in which entries were set by others than a message.
+    /// Epoch in which entries were set from outside, not by a message.
     set_in: u32,
 }
 
@@ -85,17 +87,18 @@ pub(crate) struct Mark {
     last_template: Option<u32>,
 }
 
-/// What to put back when a message turns out to be cut short.
+/// State to restore if a message turns out to be truncated.
 #[derive(Clone, Debug, Default)]
 struct Journal {
     entries: Vec<(u32, Entry, u8)>,
-    /// Buffer, and where its old content starts in `bytes`.
+    /// Buffer number, and the start of its old content in `bytes`.
     texts: Vec<(u32, usize)>,
     bytes: Vec<u8>,
     epoch: u32,
     last_template: Option<u32>,
-    /// Number of the message being noted. What it has noted already is marked with it, so that a
-    /// journal never grows beyond the dictionaries, however often a message overwrites an entry.
+    /// Number of the message being journalled. Each entry is journalled once per message and marked
+    /// with its number, so a journal is never larger than the dictionaries, however often a message
+    /// overwrites an entry.
     message: u32,
     entry_marks: Vec<u32>,
     text_marks: Vec<u32>,
@@ -119,14 +122,14 @@ impl Dictionary {
         }
     }
 
-    /// Forgets every previous value and the template id.
+    /// Resets every entry and the template id.
     #[inline]
     pub(crate) fn reset(&mut self) {
         self.reset_values();
         self.last_template = None;
     }
 
-    /// Forgets every previous value but not the template id: a template's own reset attribute.
+    /// Resets every entry but keeps the template id: the effect of a template's reset attribute.
     #[inline]
     pub(crate) fn reset_values(&mut self) {
         match self.epoch.checked_add(4) {
@@ -137,8 +140,8 @@ impl Dictionary {
 
     #[cold]
     fn start_epochs_again(&mut self) {
-        // Old stamps would come true again. What a journal restores is lost, but the message that
-        // got here empties everything again when it is decoded anew.
+        // Old stamps would become valid again. The journal's data is lost, but a message with so
+        // many resets resets again when it is decoded anew.
         self.epoch = 2;
         self.entries.iter_mut().for_each(|entry| entry.stamp = 0);
         self.homes.start_epochs_again();
@@ -155,13 +158,14 @@ impl Dictionary {
         self.last_template = Some(index);
     }
 
-    /// As [`set_last_template`](Self::set_last_template), or forgets it: entries are set next.
+    /// As [`set_last_template`](Self::set_last_template), or clears it: the caller sets entries
+    /// next.
     pub(crate) fn set_last(&mut self, index: Option<u32>) {
         self.last_template = index;
         self.set_in = self.epoch;
     }
 
-    /// Forgets one previous value.
+    /// Makes one entry undefined.
     pub(crate) fn set_undefined(&mut self, entry: u32) {
         self.entries[entry as usize].stamp = 0;
     }
@@ -229,7 +233,7 @@ impl Dictionary {
         self.entries[entry as usize].stamp = self.epoch + 1;
     }
 
-    /// The word of a string: the string itself if it is short.
+    /// Returns the word of a string; a short string is in the word itself.
     #[inline]
     pub(crate) fn word(&self, entry: u32) -> Word {
         self.entries[entry as usize].word
@@ -270,7 +274,7 @@ impl Dictionary {
         self.tags[entry as usize] = tag;
     }
 
-    /// Starts to note what is overwritten.
+    /// Starts a journal of overwritten values.
     pub(crate) fn begin_journal(&mut self, program: &Program) {
         self.leave_homes(program);
         if self.epoch > EPOCH_RENEWED {
@@ -291,8 +295,8 @@ impl Dictionary {
         journal.last_template = last_template;
     }
 
-    /// Where [`return_to`](Self::return_to) leads back, as long as nothing but resets has happened.
-    /// `None` if epochs are to be started again first, by a journal.
+    /// Returns a mark for [`return_to`](Self::return_to), which undoes resets if nothing else
+    /// happened since. `None` if a journal must renumber the epochs first.
     #[inline]
     pub(crate) fn mark(&self) -> Option<Mark> {
         let mark = Mark { epoch: self.epoch, last_template: self.last_template };
@@ -305,8 +309,8 @@ impl Dictionary {
         (self.epoch, self.last_template) = (mark.epoch, mark.last_template);
     }
 
-    /// Starts epochs again and keeps every state, so that they do not run out within a message and
-    /// a journal can always be rolled back.
+    /// Renumbers epochs and keeps every state, so that they do not run out within a message and the
+    /// journal can always be rolled back.
     #[cold]
     fn renew_epoch(&mut self) {
         let epoch = std::mem::replace(&mut self.epoch, 2);
@@ -319,7 +323,7 @@ impl Dictionary {
         }
     }
 
-    /// Puts everything back as it was at [`begin_journal`](Self::begin_journal).
+    /// Restores the state at [`begin_journal`](Self::begin_journal).
     pub(crate) fn roll_back(&mut self) {
         let Some(journal) = &mut self.journal else { return };
         let mut end = journal.bytes.len();
@@ -362,7 +366,7 @@ impl Journal {
     fn next_message(&mut self) {
         self.message = self.message.wrapping_add(1);
         if self.message == 0 {
-            // Marks of four billion messages ago would come true again.
+            // Marks of four billion messages ago would become valid again.
             self.entry_marks.fill(0);
             self.text_marks.fill(0);
             self.message = 1;
@@ -399,7 +403,7 @@ mod tests {
         }
     }
 
-    /// What a previous value of long ago must not become: defined again because its stamp is.
+    /// A very old value must not become defined again when its stamp recurs.
     #[test]
     fn nothing_comes_true_again_when_epochs_start_again() {
         use crate::{Decoder, DecoderOptions, EngineUnderTest, ErrorKind, ResetPolicy};
@@ -410,7 +414,7 @@ mod tests {
             <template name="Other" id="3"><byteVector name="v"><copy/></byteVector></template></templates>"#;
         let program =
             std::sync::Arc::new(Program::compile(TemplateSet::parse(xml).unwrap()).unwrap());
-        // With each field, and without: then there is no previous value.
+        // With each field, and without it: then there is no previous value.
         let messages: [(&[u8], &[u8]); 4] = [
             (&[0xe0, 0x81, 0x85], &[0xc0, 0x81]),
             (&[0xe0, 0x82, 0xc1, 0x81, 0xc0, 0x85], &[0xc0, 0x82, 0x80]),
@@ -419,7 +423,7 @@ mod tests {
         ];
         for engine in EngineUnderTest::ALL {
             for (with, without) in messages {
-                // Nothing is decoded in between, so that stamps stay as they are until their time comes again.
+                // Nothing is decoded in between, so stamps stay until their epoch recurs.
                 for resets in 1..16 {
                     let options = DecoderOptions::default()
                         .engine_under_test(engine)

@@ -1,10 +1,10 @@
-//! Why a message was not decoded or encoded.
+//! Errors of decoding and encoding.
 
 use crate::code::Code;
 use crate::program::{FieldRef, Program};
 use std::fmt;
 
-/// What went wrong, named by what happened. [`ErrorKind::code`] gives the specification's code.
+/// Kind of an error. [`ErrorKind::code`] returns the specification's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
@@ -17,13 +17,14 @@ pub enum ErrorKind {
     DecimalNotEncodable,
     /// D4: the previous value has another type than the field.
     PreviousValueType,
-    /// D5: mandatory, absent, previous value undefined, no initial value.
+    /// D5: a mandatory field is absent, its previous value is undefined, and it has no initial
+    /// value.
     NoInitialValue,
-    /// D6: mandatory, absent, previous value empty.
+    /// D6: a mandatory field is absent and its previous value is empty.
     EmptyPreviousValue,
-    /// D7: subtraction length longer than the base value, or tail on an empty previous value.
+    /// D7: the subtraction length exceeds the base value, or a tail has an empty previous value.
     SubtractionLength,
-    /// D9: the stream names a template that the set does not hold.
+    /// D9: the stream has a template id that is not in the set.
     UnknownTemplate,
     /// D11: a string does not follow the rules of its type (on encoding).
     StringSyntax,
@@ -37,17 +38,17 @@ pub enum ErrorKind {
     NotAscii,
     /// R4: the result of a delta does not fit the integer type.
     IntegerConversion,
-    /// R6: an integer is longer than needed.
+    /// R6: an integer is longer than necessary.
     OverlongInteger,
-    /// R7: a presence map is longer than needed.
+    /// R7: a presence map is longer than necessary.
     OverlongPresenceMap,
     /// R8: presence-map bits are set that the template does not use.
     PresenceMapBits,
-    /// R9: an ascii string has more leading zeros than its value needs.
+    /// R9: an ascii string has more leading zeros than necessary.
     OverlongString,
     /// The message ends before the field does.
     Truncated,
-    /// The application gives no value for a mandatory field.
+    /// The application did not set a mandatory field.
     MissingValue,
     /// More entries than [`Limits::entries_max`](crate::Limits) or `entries_total_max`.
     TooManyEntries,
@@ -61,23 +62,24 @@ pub enum ErrorKind {
     MessageTooLarge,
     /// The encoded message is longer than the packet may be.
     PacketTooSmall,
-    /// A decoder failed before in this packet; it needs a reset.
+    /// An earlier message of this packet failed; the decoder needs a reset.
     NeedsReset,
-    /// The record being built has no such field. Never caused by bytes.
+    /// The record being built has no such field. A misuse of the API; input bytes never cause it.
     UnknownField,
-    /// A builder's calls are out of order: nothing begun, or something not ended. Never caused by
-    /// bytes.
+    /// Builder calls are out of order: nothing was begun, or something was not ended. A misuse of
+    /// the API; input bytes never cause it.
     BuilderOrder,
-    /// The message belongs to another program than the encoder. Never caused by bytes.
+    /// The message belongs to another program than the encoder. A misuse of the API; input bytes
+    /// never cause it.
     ForeignMessage,
-    /// The template has no id, so that no message of it can stand alone.
+    /// The template has no id, so it cannot be used for a message of its own.
     TemplateWithoutId,
-    /// The program was compiled with a projection: fields to build or encode are missing.
+    /// The program was compiled with a projection: it lacks fields that building or encoding needs.
     ProjectedProgram,
 }
 
 impl ErrorKind {
-    /// The code of FAST 1.1 Appendix 4, or `None` for limits and misuse of our own.
+    /// Returns the code of FAST 1.1 Appendix 4, or `None` for limits and misuse of the API.
     pub const fn code(self) -> Option<Code> {
         Some(match self {
             Self::ApplicationType => Code::D1,
@@ -102,7 +104,7 @@ impl ErrorKind {
         })
     }
 
-    /// What happened, in words.
+    /// Returns a description of the error.
     pub const fn text(self) -> &'static str {
         match self {
             Self::ApplicationType => "the value has another type than the field",
@@ -144,7 +146,7 @@ impl ErrorKind {
     }
 }
 
-/// An error with its place: 16 bytes, no strings. [`Error::describe`] adds names.
+/// An error with its position: 16 bytes, without strings. [`Error::describe`] adds names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
@@ -157,13 +159,13 @@ const _: () = assert!(size_of::<Error>() <= 16, "errors travel by value on the h
 
 const NO_FIELD: u32 = u32::MAX;
 
-/// Offsets beyond 4 GiB are told as the last that fits.
+/// Saturates offsets at 4 GiB.
 const fn clamp(offset: usize) -> u32 {
     if offset > u32::MAX as usize { u32::MAX } else { offset as u32 }
 }
 
 impl Error {
-    /// An error at `offset` bytes from the start of the message, outside any field.
+    /// Returns an error at `offset` bytes from the start of the message, outside any field.
     pub const fn new(kind: ErrorKind, offset: usize) -> Self {
         Self { kind, field: NO_FIELD, offset: clamp(offset), detail: 0 }
     }
@@ -176,38 +178,40 @@ impl Error {
         Self { detail, ..self }
     }
 
-    /// The same error, `base` bytes further: from a message's offset to a packet's.
+    /// Returns the error with its offset increased by `base`: from an offset in a message to one in
+    /// a packet.
     pub const fn shifted(self, base: usize) -> Self {
         Self { offset: self.offset.saturating_add(clamp(base)), ..self }
     }
 
-    /// What happened.
+    /// Returns the kind of error.
     pub const fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// The specification's code, if it has one.
+    /// Returns the specification's code, if it has one.
     pub const fn code(&self) -> Option<Code> {
         self.kind.code()
     }
 
-    /// Byte offset of the field in what was given to the decoder.
+    /// Returns the byte offset of the field in the decoder's input.
     pub const fn offset(&self) -> usize {
         self.offset as usize
     }
 
-    /// The field, if the error is in one.
+    /// Returns the field, if the error is in one.
     pub fn field(&self) -> Option<FieldRef> {
         (self.field != NO_FIELD).then_some(FieldRef(self.field))
     }
 
-    /// The number the stream gave: template id, sequence length or string length; the limit on nesting that was
-    /// met; bytes of a message that a stream holds back, 0 where the memory of a message is too much.
+    /// Returns the number that caused the error: template id, sequence length or string length from
+    /// the stream; the nesting limit; the bytes of a message that a stream holds back, or 0 if the
+    /// message's memory exceeds the limit.
     pub const fn detail(&self) -> u32 {
         self.detail
     }
 
-    /// The error with template and field names, for people.
+    /// Returns the error with template and field names, as text.
     pub fn describe<'p>(&self, program: &'p Program) -> Description<'p> {
         Description { error: *self, program }
     }
@@ -230,7 +234,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// An error with names. Made by [`Error::describe`].
+/// An error with names, from [`Error::describe`].
 #[derive(Clone, Copy, Debug)]
 pub struct Description<'p> {
     error: Error,

@@ -1,15 +1,15 @@
 //! FAST 1.1 and 1.2: templates, dynamic decoder and encoder.
 //!
-//! [`template::TemplateSet`] reads and checks a template file; [`Program`] compiles it; [`Decoder`] turns bytes into
-//! [`Message`]s, and [`Encoder`] messages into bytes. A decoder that is warm does not allocate. An [`Error`] has the code of
-//! the specification, the field and the byte.
+//! [`template::TemplateSet`] reads and checks a template file; [`Program`] compiles it; [`Decoder`]
+//! turns bytes into [`Message`]s, and [`Encoder`] messages into bytes. After warm-up a decoder does
+//! not allocate. An [`Error`] has the specification's error code, the field and the byte offset.
 //!
 //! | engine | what it is |
 //! |---|---|
 //! | portable | Rust without `unsafe`; defines the behaviour that the others must match |
 //! | SIMD | AVX-512, for sequences and templates of short fields; chosen at run time |
-//! | machine code | feature `jit`, x86-64: templates that are decoded often are compiled |
-//! | generated | modules that `tickwire-fast-codegen` writes; they run by [`generated::Decoder`] |
+//! | machine code | feature `jit`, x86-64: compiles hot templates |
+//! | generated | modules written by `tickwire-fast-codegen`, run by [`generated::Decoder`] |
 //!
 //! # Examples
 //!
@@ -43,7 +43,7 @@
 //! ```
 #![cfg_attr(not(feature = "native"), forbid(unsafe_code))]
 
-// Test support is written as for a user of the crate.
+// Test support uses the crate's public paths, as a user does.
 #[cfg(test)]
 extern crate self as tickwire_fast;
 
@@ -96,7 +96,7 @@ pub use template::{Decimal, ParseDecimalError, TemplateId, TemplateSet};
 pub use value::ConversionError;
 pub use wire::{Conformance, Findings};
 
-/// The README's example runs as a test.
+/// Runs the README's example as a doc test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

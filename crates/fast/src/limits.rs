@@ -1,9 +1,9 @@
-//! Bounds on everything that input can choose.
+//! Bounds on sizes that the input chooses.
 
 use crate::dictionary::INLINE_MAX;
 use crate::options::setters;
 
-/// What a decoder or encoder accepts at most. Reaching one is an error, never memory.
+/// Limits of a decoder or encoder. Exceeding one is an error; it never allocates more memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -15,10 +15,11 @@ pub struct Limits {
     pub string_max: u32,
     /// Depth of dynamic template references. Default 16.
     pub nesting_max: u32,
-    /// Memory of one decoded message, words and strings each. Default 64 MiB. Strings count whether
-    /// or not they are stored, so that a view, a visitor and a projection fail alike.
+    /// Memory of one decoded message in bytes; applies to words and to strings separately. Default
+    /// 64 MiB. Strings count whether or not they are stored, so that decoding, visiting and
+    /// projections fail alike.
     pub message_bytes_max: usize,
-    /// Bytes of one message that a stream may hold back before it is whole. Default 64 KiB.
+    /// Bytes of an incomplete message that a stream may hold back. Default 64 KiB.
     pub stream_bytes_max: usize,
 }
 
@@ -32,11 +33,11 @@ setters!(Limits {
 });
 
 impl Limits {
-    /// Depth of groups, sequences and dynamic references together. It is what keeps the stack small
-    /// and cannot be raised.
+    /// Depth of groups, sequences and dynamic references together. It bounds the stack and cannot
+    /// be raised.
     pub const DEPTH_MAX: u32 = 64;
 
-    /// Whether strings that fit a word may be read without a look at the limit.
+    /// True if strings that fit a word may be read without checking the limit.
     pub(crate) fn take_short_strings(&self) -> bool {
         self.string_max >= INLINE_MAX as u32
     }

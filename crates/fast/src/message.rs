@@ -1,7 +1,7 @@
-//! Decoded messages: flat, reused, read through borrowed views.
+//! Decoded messages: flat buffers, reused, read through borrowed views.
 //!
-//! A [`Message`] owns one run of words and one run of string bytes; decoding the next message into
-//! it allocates nothing once both are large enough. A [`Record`] is a view of a segment: the
+//! A [`Message`] owns a buffer of words and a buffer of string bytes; decoding the next message
+//! into it does not allocate once both are large enough. A [`Record`] is a view of a segment: the
 //! template's fields, a group, or one entry of a sequence.
 
 use crate::decoder::Visitor;
@@ -14,7 +14,8 @@ use crate::template::{Decimal, FieldType, TemplateId, Value};
 use std::sync::Arc;
 
 /// A message of one template, owned by whoever decodes or builds it. `clone_from` copies into the memory
-/// that a message has.
+/// A message of one template, owned by the decoder or builder. `clone_from` reuses the target's
+/// buffers.
 #[derive(Debug)]
 pub struct Message {
     program: Arc<Program>,
@@ -22,10 +23,10 @@ pub struct Message {
     pub(crate) store: Store,
 }
 
-/// Words and bytes behind a message.
+/// Words and string bytes of a message.
 #[derive(Debug, Default)]
 pub(crate) struct Store {
-    /// Longer than `used` after a larger message: stale words are never reachable.
+    /// May be longer than `used`, after a larger message; the stale words are never reachable.
     pub(crate) words: Vec<Word>,
     pub(crate) used: usize,
     pub(crate) bytes: Vec<u8>,
@@ -48,7 +49,7 @@ impl Clone for Message {
 }
 
 impl Store {
-    /// Copies what can be reached, with the room behind it.
+    /// Copies the reachable words, and the padding after them.
     fn copy_from(&mut self, source: &Self) {
         let end = source.words.len().min(source.used + LANES_MAX);
         self.words.clear();
@@ -63,7 +64,7 @@ impl Store {
         self.bytes.clear();
     }
 
-    /// Makes room for `count` words and returns where they start.
+    /// Reserves `count` words and returns the index of the first.
     #[inline]
     pub(crate) fn reserve(&mut self, count: usize, bytes_max: usize) -> Result<usize, ErrorKind> {
         let start = self.used;
@@ -77,16 +78,16 @@ impl Store {
 
     #[cold]
     fn grow(&mut self, end: usize, bytes_max: usize) -> Result<(), ErrorKind> {
-        // Places in a message are 32 bits wide.
+        // Positions in a message are 32 bits wide.
         if end.saturating_mul(size_of::<Word>()) > bytes_max || u32::try_from(end).is_err() {
             return Err(ErrorKind::MessageTooLarge);
         }
-        // Runs are written in arrays of one length, over what is still to come.
+        // Padding: runs are written as arrays of fixed length, over words not yet used.
         self.words.resize(end + LANES_MAX, [0; 8]);
         Ok(())
     }
 
-    /// Writes a string to a word, its bytes to the arena if they are too long for it.
+    /// Returns the word of a string; appends its bytes to the arena if they do not fit the word.
     #[inline]
     pub(crate) fn set_bytes(
         &mut self,
@@ -105,13 +106,13 @@ impl Store {
         push_bytes(&mut self.bytes, bytes, bytes_max)
     }
 
-    /// The string of a word.
+    /// Returns the string of a word.
     #[inline]
     pub(crate) fn bytes_at(&self, at: usize) -> &[u8] {
         self.bytes_of(&self.words[at])
     }
 
-    /// The string of a word of this message.
+    /// Returns the string of a word of this message.
     #[inline]
     fn bytes_of<'m>(&'m self, word: &'m Word) -> &'m [u8] {
         if word[7] != OUTSIDE {
@@ -123,7 +124,7 @@ impl Store {
     }
 }
 
-/// Puts a string that is too long for a word behind those of a message; returns its word.
+/// Appends a string that is too long for a word to a message's strings; returns its word.
 pub(crate) fn push_bytes(
     store: &mut Vec<u8>,
     bytes: &[u8],
@@ -139,7 +140,8 @@ pub(crate) fn push_bytes(
     Ok([a, b, c, d, e, f, g, OUTSIDE])
 }
 
-/// Two 32-bit numbers in a word: count and place of a sequence, template and place of a reference.
+/// Splits a word into two 32-bit numbers: count and position of a sequence, template and position
+/// of a reference.
 #[inline]
 pub(crate) fn pair_word(low: u32, high: u32) -> Word {
     (u64::from(low) | u64::from(high) << 32).to_le_bytes()
@@ -152,7 +154,7 @@ pub(crate) fn pair_of(word: Word) -> (u32, u32) {
 }
 
 impl Message {
-    /// An empty message for this program, to decode into.
+    /// Creates an empty message for this program, to decode into.
     pub(crate) fn new(program: Arc<Program>) -> Self {
         Self { program, template: 0, store: Store::default() }
     }
@@ -161,32 +163,33 @@ impl Message {
         self.template = index;
     }
 
-    /// The program the message belongs to.
+    /// Returns the program that the message belongs to.
     pub fn program(&self) -> &Arc<Program> {
         &self.program
     }
 
-    /// Index of the message's template in its set.
+    /// Returns the index of the message's template in its set.
     pub fn template_index(&self) -> usize {
         self.template as usize
     }
 
-    /// Template id, if the template has one.
+    /// Returns the template id, if the template has one.
     pub fn template_id(&self) -> Option<TemplateId> {
         self.program.templates()[self.template as usize].id
     }
 
-    /// Template name.
+    /// Returns the template name.
     pub fn template_name(&self) -> &str {
         &self.program.templates()[self.template as usize].name.local
     }
 
-    /// Bytes of all its strings that have more than 7 bytes: none of them is longer than this.
+    /// Returns the total size of all strings of more than 7 bytes; no single string is longer than
+    /// this.
     pub fn long_string_bytes(&self) -> usize {
         self.store.bytes.len()
     }
 
-    /// The fields of the template.
+    /// Returns the fields of the template.
     #[inline]
     pub fn root(&self) -> Record<'_> {
         let segment = self.program.templates()[self.template as usize].segment;
@@ -199,7 +202,7 @@ impl Message {
 pub struct Record<'m> {
     program: &'m Program,
     store: &'m Store,
-    /// From the first word of the record on.
+    /// Words from the start of the record on.
     words: &'m [Word],
     segment: SegmentRef,
 }
@@ -209,7 +212,7 @@ pub struct Record<'m> {
 pub enum FieldValue<'m> {
     /// An optional field without a value.
     Absent,
-    /// The projection left the field out.
+    /// The projection excluded the field.
     Discarded,
     /// Unsigned integer, boolean, enum or set.
     UInt(u64),
@@ -227,38 +230,39 @@ pub enum FieldValue<'m> {
     Group(Record<'m>),
     /// Sequence.
     Sequence(Entries<'m>),
-    /// What a dynamic template reference held: index of the template, and its fields.
+    /// Content of a dynamic template reference: index of the template, and its fields.
     Dynamic(usize, Record<'m>),
 }
 
 impl<'m> Record<'m> {
-    /// The layout of this record's segment.
+    /// Returns the layout of this record's segment.
     pub fn segment(&self) -> SegmentRef {
         self.segment
     }
 
-    /// The program the record belongs to.
+    /// Returns the program that the record belongs to.
     pub fn program(&self) -> &'m Program {
         self.program
     }
 
-    /// Layouts of the fields in template order; their indexes are what [`value`](Self::value) takes.
+    /// Returns the layouts of the fields in template order; their indexes are those of
+    /// [`value`](Self::value).
     #[inline]
     pub fn layouts(&self) -> &'m [FieldLayout] {
         self.program.fields_of(self.segment)
     }
 
-    /// The index of the first field of this name.
+    /// Returns the index of the first field of this name.
     pub fn index_of(&self, name: &str) -> Option<usize> {
         self.layouts().iter().position(|field| &*field.name.local == name)
     }
 
-    /// The value of the field of this name; `None` if the segment has no such field.
+    /// Returns the value of the field of this name; `None` if the segment has no such field.
     pub fn field(&self, name: &str) -> Option<FieldValue<'m>> {
         self.index_of(name).map(|index| self.value(index))
     }
 
-    /// Fields with their values, in template order.
+    /// Returns fields with their values, in template order.
     #[inline]
     pub fn fields(&self) -> impl Iterator<Item = (&'m FieldLayout, FieldValue<'m>)> + use<'m> {
         let record = *self;
@@ -267,7 +271,7 @@ impl<'m> Record<'m> {
         fields.map(move |(field, view)| (field, record.value_by(field, view)))
     }
 
-    /// The value of a field by its index in this segment.
+    /// Returns the value of a field by its index in this segment.
     ///
     /// # Panics
     /// If the segment has no field of that index.
@@ -275,43 +279,43 @@ impl<'m> Record<'m> {
         self.value_by(&self.layouts()[index], &self.program.views_of(self.segment)[index])
     }
 
-    /// The first words of the record, and some behind it where it is shorter; `None` in a message that was
+    /// Returns the first words of the record, padded if it is shorter; `None` in a message that was
     /// never filled.
     #[inline]
     pub(crate) fn first_words(&self) -> Option<&'m [Word; LANES_MAX]> {
         self.words.first_chunk()
     }
 
-    /// The first `count` words of the record.
+    /// Returns the first `count` words of the record.
     #[inline]
     pub(crate) fn words_of(&self, count: usize) -> &'m [Word] {
         &self.words[..count]
     }
 
-    /// Whether any string of its message is too long for its word.
+    /// True if any string of the message is too long for its word.
     #[inline]
     pub(crate) fn has_long_strings(&self) -> bool {
         !self.store.bytes.is_empty()
     }
 
-    /// The string of a word of its message.
+    /// Returns the string of a word of the message.
     pub(crate) fn bytes_of_word(&self, word: Word) -> Vec<u8> {
         self.store.bytes_of(&word).to_vec()
     }
 
-    /// Word `at` of the record.
+    /// Returns word `at` of the record.
     #[inline]
     pub(crate) fn word(&self, at: usize) -> u64 {
         u64::from_le_bytes(self.words[at])
     }
 
-    /// The string of word `at` of the record.
+    /// Returns the string of word `at` of the record.
     #[inline]
     pub(crate) fn bytes(&self, at: usize) -> &'m [u8] {
         self.store.bytes_of(&self.words[at])
     }
 
-    /// The entries, of this segment, of the sequence at word `at` of the record.
+    /// Returns the entries, with this segment, of the sequence at word `at` of the record.
     #[inline]
     pub(crate) fn entries(&self, at: usize, segment: SegmentRef) -> Entries<'m> {
         let (count, first) = pair_of(self.words[at]);
@@ -319,13 +323,13 @@ impl<'m> Record<'m> {
         Entries { first: self.of(segment, first as usize), stride, count: count as usize }
     }
 
-    /// The record of a segment at this word of the message.
+    /// Returns the record of a segment at this word of the message.
     #[inline]
     fn of(&self, segment: SegmentRef, first: usize) -> Record<'m> {
         Record { segment, words: &self.store.words[first..], ..*self }
     }
 
-    /// The value of a field that is read by this view.
+    /// Returns the value of a field, given its view.
     #[inline]
     fn value_by(&self, field: &'m FieldLayout, view: &FieldView) -> FieldValue<'m> {
         match view.kind {
@@ -359,7 +363,7 @@ impl<'m> Record<'m> {
         }
     }
 
-    /// Hands out the fields of the record as a visitor sees them while they are decoded.
+    /// Passes the fields of the record to a visitor, in the order in which they are decoded.
     pub(crate) fn show(&self, visitor: &mut impl Visitor) {
         let shows_constants = self.program.constants;
         let views = self.program.views_of(self.segment);
@@ -392,14 +396,15 @@ impl<'m> Record<'m> {
     }
 }
 
-/// The value of a constant field.
+/// Returns the value of a constant field.
 #[inline(never)]
 fn constant_of(field: &FieldLayout) -> FieldValue<'_> {
     field.constant().unwrap_or(FieldValue::Absent)
 }
 
 impl FieldLayout {
-    /// The value of a constant: of a mandatory one always, of an optional one where it is present.
+    /// Returns a constant's value; for an optional constant, the value it has when present. `None`
+    /// for other fields.
     pub fn constant(&self) -> Option<FieldValue<'_>> {
         match &self.storage {
             Storage::Constant(value) | Storage::OptionalConstant(value) => {
@@ -411,7 +416,7 @@ impl FieldLayout {
 }
 
 impl<'m> FieldValue<'m> {
-    /// The value of a constant field.
+    /// Returns the value of a constant field.
     pub(crate) fn of_constant(field: &FieldLayout, value: &'m Value) -> Self {
         match value {
             Value::UInt(value) => Self::UInt(*value),
@@ -430,46 +435,46 @@ impl<'m> FieldValue<'m> {
 #[derive(Clone, Copy, Debug)]
 pub struct Entries<'m> {
     first: Record<'m>,
-    /// Words of an entry.
+    /// Words per entry.
     stride: usize,
     count: usize,
 }
 
 impl<'m> Entries<'m> {
-    /// Number of entries.
+    /// Returns the number of entries.
     #[inline]
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// The segment that each entry is.
+    /// Returns the segment of the entries.
     pub(crate) fn segment(&self) -> SegmentRef {
         self.first.segment
     }
 
-    /// Whether the sequence is present and empty.
+    /// True if the sequence is present and empty.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The entry at `index`, from 0.
+    /// Returns the entry at `index`, from 0.
     #[inline]
     pub fn entry(&self, index: usize) -> Option<Record<'m>> {
         let words = || &self.first.words[index * self.stride..];
         (index < self.count).then(|| Record { words: words(), ..self.first })
     }
 
-    /// The words of all entries.
+    /// Returns the words of all entries.
     pub(crate) fn words(&self) -> &'m [Word] {
         &self.first.words[..self.count * self.stride]
     }
 
-    /// Whether any string of their message is too long for its word.
+    /// True if any string of the message is too long for its word.
     pub(crate) fn has_long_strings(&self) -> bool {
         !self.first.store.bytes.is_empty()
     }
 
-    /// All entries in order.
+    /// Returns all entries in order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = Record<'m>> + use<'m> {
         let entries = *self;
@@ -477,12 +482,12 @@ impl<'m> Entries<'m> {
     }
 }
 
-/// A field of a program found once, by path, to be read many times without a search.
+/// A field of a program, found once by path and then read without a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldHandle {
     /// The segment the field belongs to.
     pub segment: SegmentRef,
-    /// Index for [`Record::value`] of records of that segment.
+    /// Index for [`Record::value`] in records of that segment.
     pub index: usize,
 }
 
@@ -504,7 +509,7 @@ impl Program {
         }
     }
 
-    /// The reference of a field by its handle, as errors carry it.
+    /// Returns a field's reference, as errors contain it.
     pub fn field_ref(&self, handle: FieldHandle) -> FieldRef {
         FieldRef(self.segment(handle.segment).fields.start + handle.index as u32)
     }

@@ -1,17 +1,18 @@
-//! One interface to decoders of every kind.
+//! One interface to all kinds of decoders.
 
 use crate::decoder::{Decoded, Decoder};
 use crate::error::Error;
 use crate::program::Program;
 use std::sync::Arc;
 
-/// A decoder whose messages are [`Message`](crate::Message)s, whatever decodes them: the dynamic
-/// [`Decoder`], or the [`generated::Decoder`](crate::generated::Decoder) of any generated module. So a program can choose among
-/// several generated sets and templates read at run time.
+/// A decoder that returns [`Message`](crate::Message)s: the dynamic [`Decoder`], or the
+/// [`generated::Decoder`](crate::generated::Decoder) of any generated module. With it an
+/// application can choose at run time between several generated modules and template files.
 ///
-/// A message that generated code decoded is copied into one of the dynamic engine. Code that is to have
-/// the whole speed of generated code is generic over [`generated::Templates`](crate::generated::Templates) in place of this: it takes
-/// the structs of the modules it knows, and shows those of others to an [`generated::Visit`](crate::generated::Visit).
+/// Messages of generated code are copied into a `Message`. Code that needs the full speed of
+/// generated code is generic over [`generated::Templates`](crate::generated::Templates) instead: it
+/// uses the structs of the modules it knows, and reads others with a
+/// [`generated::Visit`](crate::generated::Visit).
 ///
 /// # Examples
 ///
@@ -38,19 +39,20 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait MessageDecoder: Send {
-    /// The program of the template set, which knows the names of templates and fields.
+    /// Returns the program of the template set, which has the names of templates and fields.
     fn program(&self) -> &Arc<Program>;
 
-    /// Empties every dictionary and forgets the template id: as after a lost packet.
+    /// Resets every dictionary and the template id, as after a lost packet.
     fn reset(&mut self);
 
-    /// Says that a packet begins; resets under [`ResetPolicy::Packet`](crate::ResetPolicy).
+    /// Begins a packet; resets under [`ResetPolicy::Packet`](crate::ResetPolicy).
     fn begin_packet(&mut self);
 
     /// Decodes the message at the start of `input`.
     ///
     /// # Errors
-    /// Those of [`Decoder::decode`], and of [`MessageBuilder`](crate::MessageBuilder) for a copy beyond the limits.
+    /// Errors of [`Decoder::decode`], and of [`MessageBuilder`](crate::MessageBuilder) if the copy
+    /// exceeds the limits.
     fn decode_message(&mut self, input: &[u8]) -> Result<Decoded<'_>, Error>;
 }
 

@@ -1,6 +1,7 @@
-//! Setters of option structs, which other crates cannot write as literals: more fields may come.
+//! Setters for option structs. These are non-exhaustive, so other crates cannot write them as
+//! literals.
 
-/// Gives an options struct a method for each field, of the field's name.
+/// Generates a setter per field of an options struct, named like the field.
 macro_rules! setters {
     ($options:ty { $($field:ident: $value:ty),+ $(,)? }) => {
         impl $options {

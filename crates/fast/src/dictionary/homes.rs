@@ -1,10 +1,10 @@
-//! Lanes of runs between records: a second form of some dictionary entries.
+//! Homes cache the previous values of runs as lanes: a second form of some dictionary entries.
 //!
-//! The entries of a run are most often used by nothing else, record after record. Their home keeps
-//! them as lanes, as the next record wants them. A home is *live* when it holds the truth and the
-//! entries are stale, *left* when the entries hold it; if it is neither in this epoch, nothing was
-//! written since the last reset and every entry is undefined. Whoever wants the entries themselves
-//! calls [`Dictionary::leave_home`] first. While a journal is kept, all homes are left.
+//! Mostly only one run uses its entries, record after record. Their home stores them as lanes, in
+//! the form that the next record needs. A home is *live* if its lanes are current and the entries
+//! are stale, *left* if the entries are current. If it is neither in this epoch, nothing was
+//! written since the last reset and every entry is undefined. Code that reads or writes the entries
+//! calls [`Dictionary::leave_home`] first. During a journal, all homes are left.
 
 use super::{Dictionary, Entry, OUTSIDE, Word};
 use crate::decoder::vectors::{self, Wide};
@@ -15,13 +15,13 @@ use std::mem::offset_of;
 /// The previous values of a run as lanes.
 pub(crate) type Lanes = [Word; LANES_MAX];
 
-/// By slot: the words of assigned entries, and the states of all.
+/// Words of assigned entries and states of all entries, by slot.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Home {
-    /// First, so that they are aligned for vectors.
+    /// First field, to be aligned for SIMD.
     pub(crate) words: Lanes,
-    /// `epoch` when live, `epoch + 1` when left.
+    /// `epoch` if live, `epoch + 1` if left.
     pub(crate) stamp: u32,
     pub(crate) assigned: u32,
     pub(crate) empty: u32,
@@ -31,14 +31,14 @@ pub(crate) struct Home {
 #[derive(Clone, Debug)]
 pub(super) struct Homes {
     homes: Vec<Home>,
-    /// Where lanes are put together that no home has side by side.
+    /// Buffer for lanes that are not adjacent in a home.
     lanes: Box<Lanes>,
-    /// All homes are left.
+    /// True if all homes are left.
     are_left: bool,
 }
 
-/// What is known of a run's lanes before a record: two sets in one word, because it travels through
-/// memory and a load waits long for two narrower stores.
+/// State of a run's lanes before a record: two sets in one word, because it passes through memory
+/// and a load that spans two narrower stores stalls.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(transparent)]
 pub(crate) struct LaneState(u64);
@@ -49,47 +49,47 @@ impl LaneState {
         Self(u64::from(carried) | u64::from(assigned) << 32)
     }
 
-    /// Present if they are not in the stream, as far as copy and increment decide it.
+    /// Returns the lanes that are present if they are not in the stream, as far as copy and
+    /// increment determine.
     #[inline(always)]
     pub(crate) fn carried(self) -> u32 {
         self.0 as u32
     }
 
-    /// Assigned, initial values apart.
+    /// Returns the assigned lanes, without initial values.
     #[inline(always)]
     pub(crate) fn assigned(self) -> u32 {
         (self.0 >> 32) as u32
     }
 
-    /// After a record with these lanes present.
+    /// Returns the state after a record with these lanes present.
     #[inline(always)]
     pub(crate) fn after(self, present: u32) -> Self {
         Self::new(present, self.assigned() | present)
     }
 }
 
-/// What is known of a message that was decoded whole: homes take the lanes of its fields and of its
-/// last entry back before the next one, unless that resets. Most feeds do at each.
+/// A message that was decoded as a whole: its last lanes are copied to their homes before the next
+/// message, unless that resets, as in most feeds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Waiting {
-    /// Void in any other epoch.
+    /// Valid only in this epoch.
     epoch: u32,
     /// Index of the template.
     template: u32,
-    /// Entries of its sequence.
+    /// Number of entries of its sequence.
     entries: u32,
     fields: LaneState,
     last_entry: LaneState,
 }
 
-/// Where machine code finds the parts of a [`Dictionary`] that it reads and writes itself, in bytes
-/// from its start.
+/// Offsets in bytes of the parts of a [`Dictionary`] that machine code accesses.
 #[cfg(machine_code)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DictionaryParts {
-    /// The epoch that stamps of homes are of.
+    /// The epoch that the homes' stamps refer to.
     pub(crate) epoch: usize,
-    /// What [`Dictionary::note_fields`] and [`Dictionary::note_entries`] set.
+    /// The data of [`Dictionary::note_fields`] and [`Dictionary::note_entries`].
     pub(crate) fields: usize,
     pub(crate) entries: usize,
     pub(crate) last_entry: usize,
@@ -126,8 +126,8 @@ impl Homes {
 }
 
 impl Dictionary {
-    /// The lanes of a run before its next record, or `None` if some entry is in a state that only
-    /// the run's operations can handle.
+    /// Returns the lanes of a run before its next record, or `None` if an entry is in a state that
+    /// only the run's operations can handle.
     #[inline]
     pub(crate) fn lanes<'d, const JOURNAL: bool>(
         &'d mut self,
@@ -152,7 +152,7 @@ impl Dictionary {
         self.gather_slots(program, run, at)
     }
 
-    /// Takes the lanes of a run back after its last record.
+    /// Stores the lanes of a run after its last record.
     #[inline]
     pub(crate) fn set_lanes(
         &mut self,
@@ -182,37 +182,37 @@ impl Dictionary {
         vectors::keep(wide, run, &mut home.words, lanes);
     }
 
-    /// All homes; machine code reads and writes them as they are.
+    /// Returns all homes; machine code accesses them directly.
     #[cfg(machine_code)]
     #[inline(always)]
     pub(crate) fn homes(&mut self) -> &mut [Home] {
         &mut self.homes.homes
     }
 
-    /// Notes what is known of the fields of a message that is being decoded whole, and that it has no
-    /// entries. Nothing may be waiting. One value after the other: put together first, they would be
-    /// loaded as one, and that waits for the narrower stores.
+    /// Records the state of the fields of a message that is being decoded as a whole, without
+    /// entries so far. No other message may be waiting. The values are written one by one: a
+    /// combined value would be loaded as one word, which stalls on the narrower stores.
     #[inline(always)]
     pub(crate) fn note_fields(&mut self, state: LaneState) {
         self.waiting.fields = state;
         self.waiting.entries = 0;
     }
 
-    /// Notes how many entries it has, and what is known of the last one's lanes.
+    /// Records the number of entries and the state of the last one's lanes.
     #[inline(always)]
     pub(crate) fn note_entries(&mut self, count: u32, last: LaneState) {
         self.waiting.entries = count;
         self.waiting.last_entry = last;
     }
 
-    /// The message is decoded: what was noted is to be taken back when it is wanted.
+    /// Marks the message as decoded: its lanes are copied on demand.
     #[inline(always)]
     pub(crate) fn await_lanes(&mut self, template: u32) {
         self.waiting.template = template;
         self.waiting.epoch = self.epoch;
     }
 
-    /// Takes the lanes of the last message back from its words.
+    /// Copies the lanes of the last message from its words to their homes.
     #[inline]
     pub(crate) fn settle(&mut self, program: &Program, wide: Option<Wide>, words: &[Word]) {
         if self.waiting.epoch == self.epoch {
@@ -239,7 +239,7 @@ impl Dictionary {
         }
     }
 
-    /// Makes the entries of a run hold the truth.
+    /// Writes a run's lanes back to its entries.
     #[inline]
     pub(crate) fn leave_home(&mut self, program: &Program, run: &Run) {
         if let Some(at) = self.homes.index(run) {
@@ -265,7 +265,7 @@ impl Dictionary {
         }
     }
 
-    /// Makes all entries hold the truth, until [`return_home`](Self::return_home).
+    /// Writes all lanes back to the entries, until [`return_home`](Self::return_home).
     pub(crate) fn leave_homes(&mut self, program: &Program) {
         if !self.homes.are_left {
             for (at, slots) in program.homes.iter().enumerate() {
@@ -275,7 +275,7 @@ impl Dictionary {
         }
     }
 
-    /// Lets homes be used again, after what a journal was kept for.
+    /// Enables homes again after a journal.
     #[inline]
     pub(crate) fn return_home(&mut self) {
         if self.homes.are_left {
@@ -290,7 +290,7 @@ impl Dictionary {
         self.homes.homes.iter_mut().for_each(|home| home.stamp = stamp);
     }
 
-    /// Lanes from the slots of a home, which is live then.
+    /// Gathers lanes from the slots of a home, which is live then.
     fn gather_slots(
         &mut self,
         program: &Program,
@@ -341,7 +341,7 @@ impl Dictionary {
         Some(())
     }
 
-    /// Lanes from the entries themselves.
+    /// Gathers lanes from the entries themselves.
     fn gather_entries<const JOURNAL: bool>(&mut self, run: &Run) -> Option<(LaneState, &Lanes)> {
         let (mut carried, mut assigned) = (0, 0);
         for lane in &run.entries {
@@ -388,7 +388,7 @@ impl Dictionary {
 }
 
 impl Home {
-    /// Takes lanes that lie in another order than the slots. A lane of neither set is left alone.
+    /// Stores lanes whose order differs from that of the slots. Lanes in neither set are unchanged.
     fn scatter(&mut self, run: &Run, lanes: &[Word], assigned: u32, empty: u32) {
         for lane in &run.entries {
             let (index, mask) = (usize::from(lane.lane), 1 << lane.slot);

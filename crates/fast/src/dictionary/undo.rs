@@ -1,4 +1,5 @@
-//! Entries kept before a message and put back if it is given up, and what machine code has of a dictionary.
+//! Saving entries before a message and restoring them if compiled code bails out; access of machine
+//! code to a dictionary.
 
 use super::{Dictionary, Entry, EntryState, INLINE_MAX, OUTSIDE, Word};
 use crate::program::Program;
@@ -8,7 +9,7 @@ use std::ops::Range;
 /// Bytes of an [`Entry`].
 pub(crate) const ENTRY_BYTES: usize = size_of::<Entry>();
 
-/// Where machine code finds the parts of an [`Entry`], in bytes from its start.
+/// Offsets in bytes of the parts of an [`Entry`], for machine code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EntryParts {
     pub(crate) word: usize,
@@ -22,7 +23,8 @@ pub(crate) const ENTRY_PARTS: EntryParts = EntryParts {
     stamp: offset_of!(Entry, stamp),
 };
 
-/// What machine code and its functions work on: it lies in a dictionary, which is to be left alone meanwhile.
+/// Pointers into a dictionary for machine code and its helper functions. The dictionary must not be
+/// used otherwise meanwhile.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parts {
     pub(crate) entries: *mut [Entry],
@@ -32,7 +34,7 @@ pub(crate) struct Parts {
     pub(crate) epoch: u32,
 }
 
-/// Entries as they were before a message.
+/// Saved entries.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Undo {
     entries: Vec<Entry>,
@@ -43,13 +45,13 @@ pub(super) struct Undo {
 /// Long values that a message has overwritten, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TextUndo {
-    /// Buffer, and where its old content starts in `bytes`.
+    /// Buffer number, and the start of its old content in `bytes`.
     texts: Vec<(u32, usize)>,
     bytes: Vec<u8>,
 }
 
 impl TextUndo {
-    /// Notes what a buffer holds.
+    /// Saves the content of a buffer.
     pub(crate) fn note(&mut self, buffer: u32, content: &[u8]) {
         self.texts.push((buffer, self.bytes.len()));
         self.bytes.extend_from_slice(content);
@@ -81,7 +83,7 @@ impl Entry {
         }
     }
 
-    /// The string of an assigned entry, if it is in the word.
+    /// Returns the string of an assigned entry, if it is stored in the word.
     pub(crate) fn inline(&self) -> Option<&[u8]> {
         match self.word[7] {
             OUTSIDE => None,
@@ -98,19 +100,19 @@ impl Entry {
     }
 }
 
-/// The word of a string that lies in the entry's buffer.
+/// Returns the word of a string that is stored in the entry's buffer.
 pub(crate) fn long_word() -> Word {
     [0, 0, 0, 0, 0, 0, 0, OUTSIDE]
 }
 
 impl Dictionary {
-    /// Whether nothing was decoded since the last reset: every entry is undefined.
+    /// True if nothing was decoded since the last reset: every entry is undefined.
     #[inline]
     pub(crate) fn is_unused(&self) -> bool {
         self.last_template.is_none() && self.set_in != self.epoch
     }
 
-    /// The parts of the dictionary that machine code works on.
+    /// Returns the parts of the dictionary that machine code accesses.
     #[inline]
     pub(crate) fn parts(&mut self) -> Parts {
         Parts {
@@ -122,7 +124,7 @@ impl Dictionary {
         }
     }
 
-    /// Makes the entries of a home hold the truth.
+    /// Writes the lanes of a home back to its entries.
     #[inline]
     pub(crate) fn leave_home_at(&mut self, program: &Program, home: usize) {
         if let Some(slots) = program.homes.get(home) {
@@ -130,7 +132,7 @@ impl Dictionary {
         }
     }
 
-    /// Keeps these entries for [`put_back`](Self::put_back).
+    /// Saves these entries for [`put_back`](Self::put_back).
     #[inline]
     pub(crate) fn keep(&mut self, ranges: &[Range<u32>]) {
         let Undo { entries, tags, texts } = &mut self.undo;
@@ -144,7 +146,7 @@ impl Dictionary {
         }
     }
 
-    /// Makes these entries what they were when they were kept.
+    /// Restores these entries.
     pub(crate) fn put_back(&mut self, ranges: &[Range<u32>]) {
         let Undo { entries, tags, texts } = &mut self.undo;
         let mut from = 0;

@@ -18,7 +18,7 @@ pub(super) fn check_exponent(exponent: i32) -> Result<(), ErrorKind> {
 }
 
 impl EncoderEngine<'_> {
-    /// A decimal by its operator and presence. Exponent and mantissa are kept as given.
+    /// Encodes a decimal, by operator and presence. Exponent and mantissa are kept as given.
     ///
     /// Spec: FAST 1.1 §6.3, §10.6.4.
     pub(super) fn scaled(
@@ -92,7 +92,7 @@ impl EncoderEngine<'_> {
         Ok(())
     }
 
-    /// Whether a decoder comes to `value` without anything in the stream.
+    /// True if the decoder derives `value` without anything in the stream.
     fn scaled_follows(&self, op: &Op, value: Option<Decimal>) -> bool {
         let state = self.dictionary.state(op.entry);
         if state == EntryState::Assigned {

@@ -1,4 +1,4 @@
-//! Runs a compiled program over a message.
+//! Executes a compiled program over a message.
 
 use super::decimal::check_exponent;
 use super::integer::{EncodedSigned, EncodedUnsigned};
@@ -10,10 +10,10 @@ use crate::message::{Store, pair_of};
 use crate::program::{Code, FieldRef, Initial, Op, Program, Segment};
 use crate::template::{Decimal, OperatorKind};
 
-/// One run of a program over one message.
+/// Execution of a program over one message.
 ///
-/// The values are those of a message of the same program: slots and places are right, and every
-/// presence word is written. Everything the run changes in the dictionaries is journalled.
+/// The message belongs to the same program: slots and positions are valid, and every presence word
+/// is initialized. Every change of the dictionaries is journalled.
 pub(super) struct EncoderEngine<'e> {
     pub(super) program: &'e Program,
     pub(super) store: &'e Store,
@@ -23,17 +23,17 @@ pub(super) struct EncoderEngine<'e> {
     pub(super) obey_reset: bool,
     pub(super) entries_left: u32,
     pub(super) nesting: u32,
-    /// Groups, sequences and dynamic references around.
+    /// Number of enclosing groups, sequences and dynamic references.
     pub(super) depth: u32,
-    /// The next operation, a copy or an increment, has to write its value: its entry holds a value
-    /// of another type.
+    /// The next operation, a copy or increment, must write its value because its entry holds a
+    /// value of another type.
     pub(super) replace: bool,
 }
 
-/// What a field's code did with it.
+/// Result of encoding a field.
 type FieldEncoded = Result<(), ErrorKind>;
 
-/// An error of the message as a whole. Its offset is 0: what failed to be encoded is not there.
+/// Returns an error about the message as a whole. Its offset is 0: there are no bytes of it.
 fn outside(kind: ErrorKind) -> Error {
     Error::new(kind, 0)
 }
@@ -45,7 +45,7 @@ impl<'e> EncoderEngine<'e> {
         &program.initials[op.initial as usize]
     }
 
-    /// Whether the operation must not rely on the previous value; true once after its check.
+    /// True if the operation must not use the previous value; true only once after the type check.
     #[inline(always)]
     pub(super) fn take_replace(&mut self) -> bool {
         std::mem::take(&mut self.replace)
@@ -74,7 +74,7 @@ impl<'e> EncoderEngine<'e> {
         Ok(())
     }
 
-    /// A group or sequence entry: its presence map, if it has one, and its fields.
+    /// Encodes a group or sequence entry: its presence map, if it has one, and its fields.
     fn segment(&mut self, segment: &'e Segment, base: usize) -> Result<(), Error> {
         self.enter()?;
         if segment.has_map() {
@@ -88,7 +88,7 @@ impl<'e> EncoderEngine<'e> {
         Ok(())
     }
 
-    /// Goes one level deeper. A failure ends the message, so nobody counts back after one.
+    /// Enters a nested level. The depth is not restored on errors, because they end the message.
     fn enter(&mut self) -> Result<(), Error> {
         if self.depth >= Limits::DEPTH_MAX {
             return Err(outside(ErrorKind::NestingTooDeep));
@@ -222,7 +222,7 @@ impl<'e> EncoderEngine<'e> {
         Decimal { exponent: self.word(at) as i32, mantissa: self.word(at + 1) as i64 }
     }
 
-    /// The exponent of a decimal with parts; without one the mantissa is not written either.
+    /// Encodes the exponent of a decimal with parts; if it is absent, so is the mantissa.
     #[inline(always)]
     fn exponent(&mut self, op: &Op, map: &mut MapWriter, value: Option<i32>) -> FieldEncoded {
         if let Some(exponent) = value {
@@ -272,8 +272,8 @@ impl<'e> EncoderEngine<'e> {
         outcome.map_err(|error| if error.field().is_none() { here(error.kind()) } else { error })
     }
 
-    /// D4: the entry holds a value of another type than the field that is about to use it. Copy and
-    /// increment get round it by writing their value; delta and tail cannot.
+    /// Checks the type of the entry's value (D4) for the next field. Copy and increment avoid the
+    /// error by writing their value; delta and tail cannot.
     #[cold]
     fn check_entry_type(&mut self, op: &Op) -> FieldEncoded {
         let tag = op.aux as u8;

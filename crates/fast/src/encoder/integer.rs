@@ -7,12 +7,12 @@ use crate::error::ErrorKind;
 use crate::program::Op;
 use crate::template::{OperatorKind, Width};
 
-/// How an integer type is written and counts. Values travel as two's complement in a `u64`.
+/// Writing and arithmetic of an integer type. Values are two's complement in a `u64`.
 pub(super) trait EncodedInteger {
     fn write(out: &mut Vec<u8>, value: u64);
     fn write_nullable(out: &mut Vec<u8>, value: Option<u64>);
     fn increment(value: u64, width: Width) -> u64;
-    /// `value` minus `base`, if that fits.
+    /// Returns `value` minus `base`, if that fits.
     fn difference(value: u64, base: u64) -> Option<i64>;
     fn to_wide(value: u64) -> i128;
 }
@@ -160,7 +160,7 @@ impl EncoderEngine<'_> {
         self.replace::<T>(op, map, value)
     }
 
-    /// Copy and increment with a value in the stream, which becomes the previous value.
+    /// Encodes copy and increment with a value in the stream, and assigns it to the entry.
     #[inline]
     fn replace<T: EncodedInteger>(
         &mut self,
@@ -177,8 +177,8 @@ impl EncoderEngine<'_> {
         Ok(())
     }
 
-    /// Whether a decoder without a previous value comes to `value` by itself; if so, the entry is
-    /// left as the decoder leaves it.
+    /// True if a decoder without a previous value derives `value`; the entry is then set as the
+    /// decoder sets it.
     #[inline]
     fn follows_not_assigned(&mut self, op: &Op, state: EntryState, value: Option<u64>) -> bool {
         let initial = self.initial(op);
@@ -214,7 +214,7 @@ impl EncoderEngine<'_> {
         Ok(())
     }
 
-    /// Writes what has to be added to `base`.
+    /// Writes the difference from `base` to the value.
     #[inline(always)]
     pub(super) fn difference<T: EncodedInteger>(&mut self, nullable: bool, value: u64, base: u64) {
         match T::difference(value, base) {
@@ -227,7 +227,7 @@ impl EncoderEngine<'_> {
         }
     }
 
-    /// A delta of any type without a value: NULL, and the previous value stays.
+    /// Encodes a delta without a value: NULL; the previous value stays.
     #[inline]
     pub(super) fn absent_delta(&mut self, op: &Op) -> Result<(), ErrorKind> {
         if !op.optional {
@@ -237,8 +237,8 @@ impl EncoderEngine<'_> {
         Ok(())
     }
 
-    /// An integer by whatever operator and presence `op` has. `mismatch` is the error for a value
-    /// that is not the constant.
+    /// Encodes an integer with any operator and presence. `mismatch` is the error for a value that
+    /// differs from the constant.
     pub(super) fn any<T: EncodedInteger>(
         &mut self,
         op: &Op,
@@ -261,7 +261,7 @@ impl EncoderEngine<'_> {
         }
     }
 
-    /// A constant needs no more than its presence said.
+    /// Encodes a constant: only its presence is transmitted.
     pub(super) fn constant(
         &mut self,
         op: &Op,

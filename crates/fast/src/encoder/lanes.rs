@@ -1,15 +1,15 @@
-//! Encodes records of runs: what goes into the stream is settled for all lanes at once, so that the
-//! presence map is known before the first field.
+//! Encodes records of runs. It decides for all lanes at once which ones are sent, so the presence
+//! map is known before the first field.
 //!
-//! `None` stands for whatever is not certain to be right this way; the operations then encode the
-//! message again, or know the error.
+//! `None` means that a record is unusual; the operations then encode the message again or report
+//! the error.
 
 use crate::dictionary::{LaneState, Lanes as Words, Word};
 use crate::program::{LANES_MAX, LaneCode, OutgoingRun, Program, Run};
 use crate::rt::{Change, Kernel, Outgoing, Output};
 
-/// The lanes before a record: what a decoder will expect where nothing is in the stream, and the base
-/// of deltas, follows from them.
+/// The lanes of the previous record. They determine the values that a decoder expects if nothing is
+/// sent, and the base of deltas.
 #[derive(Clone, Copy)]
 struct PreviousLanes<'d, const N: usize>(&'d [Word; N]);
 
@@ -20,7 +20,7 @@ impl<const N: usize> PreviousLanes<'_, N> {
         (before & run.keep[lane % N]).wrapping_add(run.add[lane % N])
     }
 
-    /// The lanes that differ from what is expected.
+    /// Returns the lanes that differ from the expected values.
     #[inline(always)]
     fn differing<K: Kernel>(self, run: &Run, words: &[Word; N], kernel: K) -> u32 {
         let (Some(keep), Some(add)) = (run.keep.first_chunk(), run.add.first_chunk()) else {
@@ -30,11 +30,11 @@ impl<const N: usize> PreviousLanes<'_, N> {
     }
 }
 
-/// Where encoding the entries of a sequence leads: the lanes before the next one.
+/// State after some entries of a sequence: the previous values of the next one.
 #[derive(Clone, Debug)]
 pub(super) struct LastLanes {
     state: LaneState,
-    /// They are not just those of the last entry, which lacks some, but these.
+    /// The lanes are merged from several entries, because the last entry lacks some.
     is_merged: bool,
     words: Words,
 }
@@ -46,7 +46,7 @@ impl Default for LastLanes {
 }
 
 impl LastLanes {
-    /// The lanes for the dictionary, after these entries.
+    /// Returns the lanes to store in the dictionary after these entries.
     #[inline(always)]
     pub(super) fn lanes<'m>(
         &'m self,
@@ -61,13 +61,13 @@ impl LastLanes {
         Some((self.state, words))
     }
 
-    /// Goes on with the lanes that are present in an entry; `before` are those before it.
+    /// Merges the lanes that are present in an entry; `before` are the previous lanes.
     fn merge<const N: usize>(&mut self, before: &[Word; N], words: &[Word; N], present: u32) {
         let before = if self.is_merged { None } else { Some(before) };
         self.is_merged = true;
         let Some(merged) = self.words.first_chunk_mut::<N>() else { return };
         for lane in 0..N {
-            // As numbers, so that whole vectors are written: these are read next.
+            // Arithmetic on whole words, to get full-width SIMD stores: the next entry loads them.
             let mask = 0u64.wrapping_sub(u64::from(present >> lane & 1));
             let old = u64::from_le_bytes(before.map_or(merged[lane], |before| before[lane]));
             let new = u64::from_le_bytes(words[lane]);
@@ -76,7 +76,7 @@ impl LastLanes {
     }
 }
 
-/// The lanes of a set, in order.
+/// Returns the lanes of a set, in order.
 #[inline(always)]
 fn lanes_of(mut set: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
@@ -87,7 +87,7 @@ fn lanes_of(mut set: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// A run as encoders see it.
+/// A run with its encoding tables.
 #[derive(Clone, Copy)]
 pub(super) struct OutgoingLanes<'p> {
     pub(super) run: &'p Run,
@@ -97,23 +97,23 @@ pub(super) struct OutgoingLanes<'p> {
 /// The entries of a sequence.
 #[derive(Clone, Copy)]
 pub(super) struct OutgoingEntries<'m> {
-    /// From the first entry on.
+    /// Words from the first entry on.
     pub(super) words: &'m [Word],
-    /// From entry to entry.
+    /// Words from entry to entry.
     pub(super) step: usize,
-    /// Presence word in an entry.
+    /// Index of the presence word in an entry.
     pub(super) presence_at: usize,
     pub(super) count: usize,
 }
 
-/// What a record begins with.
+/// What precedes the fields of a record.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Head {
-    /// An entry has its own bits only.
+    /// An entry: only its own presence bits.
     Entry,
-    /// A message whose template is the one before.
+    /// A message with the same template as the previous one: no id is sent.
     Known,
-    /// A message that names its template.
+    /// A message that sends its template id.
     Named(u32),
 }
 
@@ -130,11 +130,10 @@ pub(super) fn begin<K: Kernel>(head: Head, map: u64, out: &mut Output<'_, K>) ->
     }
 }
 
-/// Bits of a map that is written in one piece.
+/// Most bits of a map that is written with one store.
 const MAP_BITS: u32 = 56;
 
-/// A record that is encoded against what the dictionary has: its lanes, from the first on, and its
-/// presence word.
+/// A record to encode against the dictionary: its lanes, from the first on, and its presence word.
 pub(super) struct OutgoingRecord<'m> {
     pub(super) lanes: OutgoingLanes<'m>,
     pub(super) words: &'m [Word],
@@ -144,7 +143,7 @@ pub(super) struct OutgoingRecord<'m> {
 }
 
 impl<'m> OutgoingRecord<'m> {
-    /// Encodes it. Returns the state of the lanes after it.
+    /// Encodes the record. Returns the state of the lanes after it.
     #[inline(always)]
     pub(super) fn encode<'o, K: Kernel>(
         self,
@@ -186,7 +185,7 @@ impl<const N: usize> Outgoing for SingleOf<'_, N> {
 struct EntriesOf<'m, const N: usize> {
     lanes: OutgoingLanes<'m>,
     entries: &'m OutgoingEntries<'m>,
-    /// The lanes before the first.
+    /// Previous lanes of the first entry.
     first: &'m Words,
 }
 
@@ -233,7 +232,7 @@ impl<'p> OutgoingLanes<'p> {
         Some(Self { run: program.runs.get(index as usize)?, outgoing })
     }
 
-    /// Encodes the entries of a sequence; `before` is what the dictionary has.
+    /// Encodes the entries of a sequence; `before` are the dictionary's lanes.
     #[inline(always)]
     pub(super) fn entries<'o, K: Kernel>(
         self,
@@ -251,11 +250,11 @@ impl<'p> OutgoingLanes<'p> {
         }
     }
 
-    /// The lanes that are present by a presence word, if all are that have to be.
+    /// Returns the lanes that a presence word marks as present, if all mandatory ones are.
     #[inline(always)]
     fn present(self, word: u64) -> Option<u32> {
         let Self { run, outgoing } = self;
-        // The presence bit of a decimal is its exponent's.
+        // A decimal's presence bit is that of its exponent.
         let mantissas = outgoing.exponents << 1;
         let present = word as u32 & outgoing.all & !mantissas;
         let present = present | (present & outgoing.exponents) << 1;
@@ -292,7 +291,7 @@ impl<'p> OutgoingLanes<'p> {
         Some(())
     }
 
-    /// The lanes in the stream.
+    /// Returns the lanes to send.
     #[inline(always)]
     fn stream<const N: usize>(
         self,
@@ -303,7 +302,7 @@ impl<'p> OutgoingLanes<'p> {
         kernel: impl Kernel,
     ) -> Option<u32> {
         let Self { run, outgoing } = self;
-        // Behind the largest value of a type an increment goes on at the smallest.
+        // An increment of a type's largest value wraps to its smallest.
         for lane in lanes_of(run.increments & state.carried()) {
             if !run.takes(lane % N, before.expected(run, lane)) {
                 return None;

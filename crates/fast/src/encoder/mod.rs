@@ -1,9 +1,9 @@
-//! The encoder: messages to bytes in their shortest form, by a compiled program.
+//! The encoder: encodes messages in their shortest form with a compiled program.
 //!
 //! An [`Encoder`] is the inverse of a [`Decoder`](crate::Decoder): after every message its
-//! dictionaries are as those of a decoder that has read it. The encoding is canonical: no integer
-//! or presence map is longer than needed, a template id is left out where it is the one before, and
-//! whatever the decoder comes to by itself is not written.
+//! dictionaries equal those of a decoder that has read it. The encoding is canonical: integers and
+//! presence maps have their shortest form, a template id is omitted if it is that of the previous
+//! message, and values that the decoder derives from its dictionaries are not sent.
 
 mod decimal;
 mod engine;
@@ -33,16 +33,16 @@ use engine::EncoderEngine;
 use lanes::LastLanes;
 use std::sync::Arc;
 
-/// What an encoder does and what it accepts.
+/// Options of an encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EncoderOptions {
-    /// When dictionaries are emptied; the decoder must do the same. Default by template.
+    /// When dictionaries are reset; the decoder must use the same policy. Default by template.
     pub reset: ResetPolicy,
-    /// Bounds on messages: what the decoder's own would refuse is not encoded.
+    /// Bounds on messages: a message that a decoder with these limits would reject is not encoded.
     pub limits: Limits,
-    /// Bytes of a packet of [`PacketEncoder`]. Default 1,472: an Ethernet frame of 1,500 bytes
-    /// without its IPv4 and UDP headers.
+    /// Most bytes of a packet of [`PacketEncoder`]. Default 1,472: an Ethernet frame of 1,500 bytes
+    /// without IPv4 and UDP headers.
     pub packet_bytes_max: usize,
 }
 
@@ -54,26 +54,26 @@ impl Default for EncoderOptions {
     }
 }
 
-/// An encoder for one stream of messages: it keeps that stream's dictionaries.
+/// An encoder for one stream of messages. It keeps the stream's dictionaries.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     program: Arc<Program>,
     options: EncoderOptions,
     pub(crate) dictionary: Dictionary,
-    /// Room for a plain message.
+    /// Output size to reserve for a plain message.
     message_room: Room,
-    /// Room for the lanes after a message's entries.
+    /// Buffer for the lanes after a message's entries.
     last: Box<LastLanes>,
     extracting: Option<Extracting>,
 }
 
 impl Encoder {
-    /// An encoder with default options.
+    /// Creates an encoder with default options.
     pub fn new(program: Arc<Program>) -> Self {
         Self::with_options(program, EncoderOptions::default())
     }
 
-    /// An encoder with these options.
+    /// Creates an encoder with these options.
     pub fn with_options(program: Arc<Program>, options: EncoderOptions) -> Self {
         Self {
             dictionary: Dictionary::new(&program),
@@ -85,37 +85,38 @@ impl Encoder {
         }
     }
 
-    /// The program this encoder runs.
+    /// Returns the program of this encoder.
     pub fn program(&self) -> &Arc<Program> {
         &self.program
     }
 
-    /// The options this encoder was made with.
+    /// Returns the options of this encoder.
     pub fn options(&self) -> &EncoderOptions {
         &self.options
     }
 
-    /// Empties every dictionary and forgets the template id.
+    /// Resets every dictionary and the template id.
     pub fn reset(&mut self) {
         self.dictionary.reset();
     }
 
-    /// Says that a packet begins; resets under [`ResetPolicy::Packet`].
+    /// Begins a packet; resets under [`ResetPolicy::Packet`].
     pub fn begin_packet(&mut self) {
         if self.options.reset == ResetPolicy::Packet {
             self.reset();
         }
     }
 
-    /// Appends the encoded message to `out` and returns its length in bytes. `out` gets room for the longest
-    /// message so far.
+    /// Appends the encoded message to `out` and returns its length in bytes. Reserves room in `out`
+    /// for the longest message so far.
     ///
-    /// The message must be of this encoder's program, the same `Arc`, as a
-    /// [`Decoder`](crate::Decoder) of it decodes or a [`MessageBuilder`](crate::MessageBuilder) of
-    /// it builds; and the program must store all fields.
+    /// The message must be from a [`Decoder`](crate::Decoder) or
+    /// [`MessageBuilder`](crate::MessageBuilder) with this encoder's program (the same `Arc`), and
+    /// the program must store all fields.
     ///
     /// # Errors
-    /// `out` and the dictionaries are then unchanged. The error names the field; its offset is 0.
+    /// On errors `out` and the dictionaries are unchanged. The error names the field; its offset is
+    /// 0.
     ///
     /// - D1 for a sequence whose constant length is another, D3 for a decimal whose constant
     ///   exponent or mantissa is another.
@@ -134,8 +135,8 @@ impl Encoder {
         Ok(len.unwrap_or_default())
     }
 
-    /// As [`encode`](Self::encode), the packet before it begun where `begins_packet`. `None`, and
-    /// nothing has changed, if the message takes more bytes than `room`.
+    /// As [`encode`](Self::encode); begins a packet first if `begins_packet`. Returns `None` and
+    /// changes nothing if the message takes more than `room` bytes.
     fn encode_within(
         &mut self,
         message: &Message,
@@ -160,7 +161,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// Encodes a message that is plain throughout; for every other nothing has changed.
+    /// Encodes a plain message; for other messages changes nothing.
     #[inline]
     fn encode_quickly(
         &mut self,
@@ -169,7 +170,7 @@ impl Encoder {
         room: usize,
         begins_packet: bool,
     ) -> Option<usize> {
-        // The lanes of runs are written without a look at this limit.
+        // Runs are written without checking this limit.
         if self.options.limits.string_max < INLINE_MAX as u32 {
             return None;
         }
@@ -197,7 +198,7 @@ impl Encoder {
         len
     }
 
-    /// Encodes a message field by field, whatever it holds: as a whole or not at all.
+    /// Encodes any message field by field. On errors nothing changes.
     pub(crate) fn encode_by_operations(
         &mut self,
         message: &Message,
@@ -219,7 +220,7 @@ impl Encoder {
         outcome.map(|()| None)
     }
 
-    /// The resets before a message.
+    /// Performs the resets before a message.
     fn begin(&mut self, begins_packet: bool) {
         let reset = match self.options.reset {
             ResetPolicy::Message => true,
@@ -248,7 +249,7 @@ impl Encoder {
     }
 }
 
-/// Encodes a plain message by code compiled for a CPU.
+/// Encodes a plain message with code compiled for this CPU.
 #[inline(always)]
 fn run<'s, K: Kernel>(
     message: &quick::PlainOutgoing<'_>,

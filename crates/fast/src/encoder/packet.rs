@@ -8,52 +8,52 @@ use std::sync::Arc;
 
 /// Encodes messages into packets of at most [`EncoderOptions::packet_bytes_max`] bytes.
 ///
-/// A packet is handed out when the next message does not fit in it any more. Under
-/// [`ResetPolicy::Packet`](crate::ResetPolicy) every packet stands alone: its decoder has to know
-/// nothing of the packets before.
+/// A packet is returned when the next message does not fit. Under
+/// [`ResetPolicy::Packet`](crate::ResetPolicy) every packet can be decoded independently of earlier
+/// packets.
 #[derive(Clone, Debug)]
 pub struct PacketEncoder {
     encoder: Encoder,
     /// The packet being filled.
     packet: Vec<u8>,
-    /// The packet handed out last.
+    /// The packet returned last.
     finished: Vec<u8>,
     messages: usize,
 }
 
 impl PacketEncoder {
-    /// A packet encoder with these options.
+    /// Creates a packet encoder with these options.
     pub fn new(program: Arc<Program>, options: EncoderOptions) -> Self {
         let encoder = Encoder::with_options(program, options);
         Self { encoder, packet: Vec::new(), finished: Vec::new(), messages: 0 }
     }
 
-    /// The program this encoder runs.
+    /// Returns the program of this encoder.
     pub fn program(&self) -> &Arc<Program> {
         self.encoder.program()
     }
 
-    /// Number of messages in the packet being filled.
+    /// Returns the number of messages in the packet being filled.
     pub fn messages(&self) -> usize {
         self.messages
     }
 
-    /// Bytes of the packet being filled.
+    /// Returns the length of the packet being filled, in bytes.
     pub fn len(&self) -> usize {
         self.packet.len()
     }
 
-    /// Whether the packet being filled has no message yet.
+    /// True if the packet being filled has no message yet.
     pub fn is_empty(&self) -> bool {
         self.messages == 0
     }
 
-    /// Adds a message. If it does not fit in the packet being filled, that packet is handed out and
-    /// the message begins the next.
+    /// Adds a message. If it does not fit, returns the packet being filled and starts the next one
+    /// with the message.
     ///
     /// # Errors
-    /// As [`Encoder::encode`], and [`ErrorKind::PacketTooSmall`] for a message that is too long for
-    /// a packet of its own. Nothing has changed then: the packet being filled is still there.
+    /// As [`Encoder::encode`], and [`ErrorKind::PacketTooSmall`] for a message that exceeds a whole
+    /// packet. On errors nothing changes; the packet being filled is kept.
     pub fn push(&mut self, message: &Message) -> Result<Option<&[u8]>, Error> {
         if self.messages > 0 && self.append(message)? {
             return Ok(None);
@@ -66,7 +66,7 @@ impl PacketEncoder {
         Ok(hand_out.then_some(&self.finished[..]))
     }
 
-    /// Hands out the packet being filled, or `None` if it has no message.
+    /// Returns the packet being filled, or `None` if it has no message.
     pub fn finish(&mut self) -> Option<&[u8]> {
         if self.messages == 0 {
             return None;
@@ -77,7 +77,8 @@ impl PacketEncoder {
         Some(&self.finished)
     }
 
-    /// Adds a message to the packet being filled; false, and nothing has changed, if it does not fit.
+    /// Adds a message to the packet being filled; returns false and changes nothing if it does not
+    /// fit.
     fn append(&mut self, message: &Message) -> Result<bool, Error> {
         let room = self.encoder.options.packet_bytes_max.checked_sub(self.packet.len());
         let Some(room) = room else { return Ok(false) };

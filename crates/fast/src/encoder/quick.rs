@@ -1,7 +1,7 @@
-//! Encodes messages of templates that are nothing but runs.
+//! Encodes messages of templates that consist of runs.
 //!
-//! Nothing is kept of a message that is not plain throughout: dictionaries take their lanes back
-//! after the last field, and the operations encode the message from its start.
+//! If any part of a message is not plain, nothing is kept: dictionaries are updated only after the
+//! last field, and the operations encode the message from its start.
 
 use super::lanes::{self, Head, LastLanes, OutgoingEntries, OutgoingLanes, OutgoingRecord};
 use crate::dictionary::{Dictionary, LaneState, Word};
@@ -10,20 +10,20 @@ use crate::message::{Store, pair_of};
 use crate::program::{Program, Run};
 use crate::rt::{Kernel, Outgoing, Output};
 
-/// A message that is to be encoded.
+/// A plain message to encode.
 pub(super) struct PlainOutgoing<'q> {
     pub(super) program: &'q Program,
     pub(super) store: &'q Store,
     pub(super) limits: &'q Limits,
     pub(super) obey_reset: bool,
-    /// Its template.
+    /// Index of its template.
     pub(super) index: u32,
-    /// The most bytes that it may take.
+    /// Most bytes that it may take.
     pub(super) room: usize,
 }
 
-/// The dictionary has seen nothing but resets if this fails. The context is room for the lanes after its
-/// entries.
+/// If this fails, the dictionary has changed only by resets. The context is a buffer for the lanes
+/// after the entries.
 impl Outgoing for PlainOutgoing<'_> {
     type State = Dictionary;
     type Context = LastLanes;
@@ -102,7 +102,7 @@ impl Outgoing for PlainOutgoing<'_> {
 }
 
 impl PlainOutgoing<'_> {
-    /// Gives the dictionary the lanes of the message's own fields.
+    /// Stores the lanes of the message's own fields in the dictionary.
     #[inline(always)]
     fn settle_fields(
         &self,
@@ -117,7 +117,8 @@ impl PlainOutgoing<'_> {
         self.settle_with_absent(dictionary, run, words, state);
     }
 
-    /// As [`settle_fields`](Self::settle_fields); deltas that are absent keep their previous value.
+    /// As [`settle_fields`](Self::settle_fields), for messages with absent deltas, which keep their
+    /// previous value.
     #[inline(never)]
     fn settle_with_absent(
         &self,

@@ -7,10 +7,10 @@ use crate::error::ErrorKind;
 use crate::program::{Op, WireType};
 use crate::template::OperatorKind;
 
-/// How a delta says a value: what it cuts off the base, and what it puts there.
+/// A string as a delta: how many bytes of the base it cuts, and the bytes it adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct TextDelta<'v> {
-    /// Negative for a cut in front, with -1 for nothing cut.
+    /// Number of bytes cut. Negative values cut in front: -1 cuts nothing.
     subtraction: i64,
     added: &'v [u8],
 }
@@ -23,12 +23,13 @@ fn common_suffix(a: &[u8], b: &[u8]) -> usize {
     a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count()
 }
 
-/// Whether the wire type can carry these bytes.
+/// True if the wire type can encode these bytes.
 fn is_expressible(wire: WireType, bytes: &[u8]) -> bool {
     wire != WireType::Ascii || writer::is_ascii_expressible(bytes)
 }
 
-/// The most bytes, at most `kept`, that can stay in front so that the rest of `value` can be written.
+/// Returns how many of the first `kept` bytes may be kept so that the rest of `value` can still be
+/// encoded.
 fn keep_in_front(wire: WireType, value: &[u8], kept: usize) -> Option<usize> {
     (0..=kept).rev().find(|&kept| is_expressible(wire, &value[kept..]))
 }
@@ -45,7 +46,8 @@ impl TextDelta<'_> {
     }
 }
 
-/// The shortest way from `base` to `value`; at equal length the one that cuts at the back.
+/// Returns the shortest delta from `base` to `value`; at equal length the one that cuts at the
+/// back.
 fn difference<'v>(op: &Op, base: &[u8], value: &'v [u8]) -> Option<TextDelta<'v>> {
     let back = keep_in_front(op.wire, value, common_prefix(base, value))
         .map(|kept| TextDelta { subtraction: (base.len() - kept) as i64, added: &value[kept..] });
@@ -63,8 +65,8 @@ fn difference<'v>(op: &Op, base: &[u8], value: &'v [u8]) -> Option<TextDelta<'v>
     }
 }
 
-/// The shortest tail that makes `value` of `base`. A tail never shortens its base, and one longer
-/// than the base replaces all of it.
+/// Returns the shortest tail that turns `base` into `value`. A tail never shortens its base; a tail
+/// longer than the base replaces it.
 fn shortest_tail<'v>(op: &Op, base: &[u8], value: &'v [u8]) -> Option<&'v [u8]> {
     if value.len() < base.len() {
         return None;
@@ -74,7 +76,8 @@ fn shortest_tail<'v>(op: &Op, base: &[u8], value: &'v [u8]) -> Option<&'v [u8]> 
 }
 
 impl<'e> EncoderEngine<'e> {
-    /// A string or byte vector by its operator and presence; `at` is its word in the message.
+    /// Encodes a string or byte vector with any operator and presence; `at` is its word in the
+    /// message.
     pub(super) fn text(
         &mut self,
         op: &Op,
@@ -113,7 +116,7 @@ impl<'e> EncoderEngine<'e> {
         at.map(|at| store.bytes_at(at))
     }
 
-    /// Whether the decoder takes the string.
+    /// Checks that a decoder would accept the string.
     fn check_text(&self, op: &Op, value: &[u8]) -> Result<(), ErrorKind> {
         if value.len() > self.limits.string_max as usize {
             return Err(ErrorKind::StringTooLong);
@@ -163,7 +166,7 @@ impl<'e> EncoderEngine<'e> {
         }
     }
 
-    /// Copy and tail: nothing in the stream where the previous value is the value.
+    /// Encodes copy and tail: nothing is sent if the value equals the previous one.
     ///
     /// Spec: FAST 1.1 §6.3.5, §6.3.8.
     #[inline]
@@ -203,7 +206,7 @@ impl<'e> EncoderEngine<'e> {
         }
     }
 
-    /// Whether a decoder comes to the value without anything in the stream.
+    /// True if the decoder derives the value without anything in the stream.
     #[inline]
     fn text_follows(&self, op: &Op, state: EntryState, at: Option<usize>) -> bool {
         if state == EntryState::Assigned {
@@ -216,7 +219,7 @@ impl<'e> EncoderEngine<'e> {
         op.optional && at.is_none()
     }
 
-    /// Short strings are the same where their words are: unused bytes of a word are zero.
+    /// Unused bytes of a word are zero, so short strings are equal if their words are.
     #[inline]
     fn is_previous_text(&self, op: &Op, at: usize) -> bool {
         let word = self.dictionary.word(op.entry);

@@ -1,5 +1,5 @@
-//! Messages encoded as a whole are those encoded field by field: bytes, errors and what is left in
-//! the dictionaries.
+//! Test: encoding messages as a whole equals encoding them field by field, in bytes, errors and
+//! dictionary contents.
 
 use super::random;
 use super::{Encoder, EncoderOptions};
@@ -12,11 +12,11 @@ use crate::template::TemplateSet;
 use std::sync::Arc;
 use tickwire_testing::Choices;
 
-/// An encoder that is as fast as it can be, and one that runs the operations only.
+/// The default encoder, and one that uses only the operations.
 struct Twins {
     fast: Encoder,
     slow: Encoder,
-    /// Messages that were plain.
+    /// Number of messages that were plain.
     plain: usize,
 }
 
@@ -40,7 +40,7 @@ impl Twins {
     }
 }
 
-/// Random messages of a template set, through both.
+/// Encodes random messages of a template set with both; returns the number of plain messages.
 fn check(program: &Arc<Program>, choices: &mut Choices, messages: usize) -> usize {
     let mut builder = MessageBuilder::new(program.clone());
     let resets =
@@ -50,7 +50,7 @@ fn check(program: &Arc<Program>, choices: &mut Choices, messages: usize) -> usiz
         let template = choices.index(program.templates().len());
         let message = random::message(choices, &mut builder, template);
         let room = choices.of(&[usize::MAX, usize::MAX, usize::MAX, 0, 9]);
-        // What cannot be encoded leaves both as they were.
+        // A message that cannot be encoded changes neither.
         let _ = twins.encode(message, room, choices.once_in(8));
     }
     twins.plain

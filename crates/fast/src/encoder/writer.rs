@@ -1,4 +1,4 @@
-//! The wire types, written in their shortest form to the end of a buffer.
+//! Writes the wire types in their shortest form to the end of a buffer.
 //!
 //! Spec: FAST 1.1 §10.
 
@@ -6,15 +6,15 @@ use crate::dictionary::{INLINE_MAX, Word};
 use crate::error::ErrorKind;
 
 const STOP: u8 = 0x80;
-/// Bits of a byte that carry a value.
+/// Value bits per byte.
 const GROUP_BITS: u32 = 7;
-/// Longest integer: 64 bits signed, up to the 66 bits of a nullable delta of 64 bits.
+/// Longest integer in bytes: a nullable delta of a 64-bit field has up to 66 bits.
 const INTEGER_BYTES_MAX: usize = 10;
 
-/// Number of bytes that `bits` bits take, at least one.
+/// Returns the number of bytes for `bits` bits, at least one.
 #[inline]
 fn groups(bits: u32) -> usize {
-    // As `bits.div_ceil(7).max(1)` up to 70, without a division.
+    // Equals `bits.div_ceil(7).max(1)` for up to 70 bits, without a division.
     (((bits + 6) * 37) >> 8).max(1) as usize
 }
 
@@ -29,10 +29,10 @@ fn signed_groups(value: i64) -> usize {
     groups(u64::BITS + 1 - magnitude.leading_zeros())
 }
 
-/// Writes the low `len` groups of `value`, at most eight, the highest first.
+/// Writes the low `len` groups (of seven bits) of `value`, at most eight, the highest first.
 ///
-/// All groups are spread to bytes at once and all eight bytes written, because lengths of
-/// neighbouring integers are hard to predict.
+/// All eight bytes are computed and written without branches, because the lengths of successive
+/// integers are hard to predict.
 #[inline]
 fn push_groups(out: &mut Vec<u8>, value: u64, len: usize) {
     let halves = value & 0x0fff_ffff | (value & 0x00ff_ffff_f000_0000) << 4;
@@ -68,7 +68,7 @@ pub(super) fn unsigned_nullable(out: &mut Vec<u8>, value: Option<u64>) {
     }
 }
 
-/// Writes NULL, whatever the type.
+/// Writes NULL, which is the same for all types.
 #[inline]
 pub(super) fn null(out: &mut Vec<u8>) {
     out.push(STOP);
@@ -93,7 +93,7 @@ pub(super) fn signed_nullable(out: &mut Vec<u8>, value: Option<i64>) {
     }
 }
 
-/// Writes the difference of two integers of 64 bits that does not fit 64 bits itself.
+/// Writes the difference of two 64-bit integers that itself exceeds 64 bits.
 #[cold]
 pub(super) fn wide_delta(out: &mut Vec<u8>, value: i128, nullable: bool) {
     wide(out, value + i128::from(nullable && value >= 0), INTEGER_BYTES_MAX);
@@ -110,7 +110,8 @@ fn wide(out: &mut Vec<u8>, value: i128, len: usize) {
     }
 }
 
-/// Whether an ascii string can be told from its overlong forms: a leading NUL stands only alone.
+/// True if an ascii string is distinct from an overlong form: a leading NUL must be the only
+/// character.
 #[inline]
 pub(super) fn is_ascii_expressible(value: &[u8]) -> bool {
     !matches!(value, [0, _, ..])
@@ -119,7 +120,7 @@ pub(super) fn is_ascii_expressible(value: &[u8]) -> bool {
 /// Writes an ascii string.
 ///
 /// # Errors
-/// R3 for a byte of 128 or more, D11 for a NUL in front of other characters.
+/// R3 for a byte of 128 or more, D11 for a NUL before other characters.
 #[inline]
 pub(super) fn ascii(out: &mut Vec<u8>, value: &[u8]) -> Result<(), ErrorKind> {
     push_ascii(out, value, &[])
@@ -157,7 +158,7 @@ pub(super) fn ascii_nullable(out: &mut Vec<u8>, value: Option<&[u8]>) -> Result<
     Ok(())
 }
 
-/// `preamble` is what a string that starts with a zero has in front, besides its own.
+/// Writes a string that may start with a zero byte; `preamble` is what such a string has in front.
 #[inline]
 fn push_ascii(out: &mut Vec<u8>, value: &[u8], preamble: &[u8]) -> Result<(), ErrorKind> {
     let Some((last, head)) = value.split_last() else {
@@ -194,22 +195,23 @@ pub(super) fn vector_nullable(out: &mut Vec<u8>, value: Option<&[u8]>) {
     out.extend_from_slice(value.unwrap_or_default());
 }
 
-/// Number of bytes of a signed integer on the wire.
+/// Returns the number of bytes of a signed integer on the wire.
 pub(super) fn signed_len(value: i64) -> usize {
     signed_groups(value)
 }
 
-/// Number of bytes of an unsigned integer on the wire.
+/// Returns the number of bytes of an unsigned integer on the wire.
 pub(super) fn unsigned_len(value: u64) -> usize {
     unsigned_groups(value)
 }
 
-/// A presence map under construction: room for all bits a segment may use, ahead of its fields.
+/// A presence map under construction: it reserves space for all bits a segment may use, before the
+/// segment's fields.
 #[derive(Debug, Default)]
 pub(super) struct MapWriter {
     start: usize,
     end: usize,
-    /// Where the byte goes that the next bit belongs to.
+    /// Index of the byte for the next bit.
     at: usize,
     byte: u8,
     /// The next bit of the byte.
@@ -219,7 +221,7 @@ pub(super) struct MapWriter {
 const FIRST_BIT: u8 = 0x40;
 
 impl MapWriter {
-    /// Makes room for `bits` bits at the end of `out`.
+    /// Reserves space for `bits` bits at the end of `out`.
     #[inline]
     pub(super) fn begin(out: &mut Vec<u8>, bits: u32) -> Self {
         let start = out.len();
@@ -245,7 +247,7 @@ impl MapWriter {
         }
     }
 
-    /// Ends the map: trailing zero bytes go, the fields behind it move up.
+    /// Ends the map: removes trailing zero bytes and moves the fields after it up.
     #[inline]
     pub(super) fn finish(self, out: &mut Vec<u8>) {
         if self.mask != FIRST_BIT {
@@ -292,7 +294,8 @@ mod tests {
         values
     }
 
-    /// Writes and reads back as a canonical decoder would; the whole output must be used up.
+    /// Writes a value and reads it back with a canonical decoder, which must consume the whole
+    /// output.
     fn round<T>(
         write: impl FnOnce(&mut Vec<u8>),
         read: impl FnOnce(&mut Reader<'_>) -> Result<T, ErrorKind>,

@@ -1,4 +1,4 @@
-//! Which code an operation gets.
+//! Selects the code of an operation.
 
 use super::op::{Code, Op, WireType};
 use crate::template::{FieldType, OperatorKind, Width};
@@ -19,7 +19,7 @@ pub(super) fn wire_type(field_type: &FieldType) -> (WireType, Width) {
     }
 }
 
-/// The code of a field with one operator.
+/// Returns the code of a field with one operator.
 pub(super) fn whole_code(op: &Op) -> Code {
     use OperatorKind as K;
     match (op.wire, op.operator, op.optional) {

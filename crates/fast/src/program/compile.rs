@@ -1,4 +1,4 @@
-//! Lowers a template set to a [`Program`].
+//! Compiles a template set to a [`Program`].
 
 use super::Program;
 use super::codes::{whole_code, wire_type};
@@ -15,24 +15,25 @@ use crate::template::{
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-/// Places a presence word holds; its last bit belongs to fields that are not wanted.
+/// Presence bits per presence word; the last bit belongs to unwanted fields.
 const PLACES_PER_WORD: u32 = 63;
 const SCRATCH_BIT: u8 = 63;
 const DEPTH_MAX: u32 = 128;
 
-/// How to compile.
+/// Options of the compiler.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CompileOptions {
-    /// Fields to store, by name, by path (`MDEntries/MDEntryPx`) or by id; `None` stores all. A
-    /// named group or sequence brings everything in it. The rest is decoded, so that dictionaries
-    /// stay right, but cannot be read; sequences without a wanted field are not stored.
+    /// Fields to store, by name, by path (`MDEntries/MDEntryPx`) or by id; `None` stores all.
+    /// Naming a group or sequence includes all its fields. Other fields are decoded to keep the
+    /// dictionaries correct, but cannot be read; sequences without a wanted field are not stored.
     pub fields: Option<Vec<String>>,
-    /// Make mandatory constants operations, as visitors need them. Default false.
+    /// Also report mandatory constants to visitors. Default false.
     pub constants: bool,
-    /// Most operations after references are expanded. Default 4,194,304.
+    /// Most operations after expanding references. Default 4,194,304.
     pub operations_max: usize,
-    /// Most bytes of tables that engines decode by. They grow with the segments of the expanded set. Default 256 MiB.
+    /// Most bytes of the engines' decoding tables, which grow with the segments of the expanded
+    /// set. Default 256 MiB.
     pub table_bytes_max: usize,
 }
 
@@ -49,7 +50,7 @@ impl Default for CompileOptions {
     }
 }
 
-/// Why a template set was not compiled.
+/// Why a template set could not be compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CompileError {
@@ -60,7 +61,7 @@ pub enum CompileError {
     },
     /// The tables would take more bytes than [`CompileOptions::table_bytes_max`].
     TablesTooLarge {
-        /// The template with whose tables they do.
+        /// Template whose tables exceed the limit.
         template: String,
         /// The limit.
         table_bytes_max: usize,
@@ -72,7 +73,7 @@ pub enum CompileError {
     },
     /// The projection names a field that no template has.
     UnknownField {
-        /// The name as given.
+        /// The name as specified.
         field: String,
     },
 }
@@ -145,7 +146,7 @@ pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Prog
     Ok(program)
 }
 
-/// Bytes that the tables of a program may take.
+/// Remaining bytes for the tables of a program.
 pub(super) struct Budget<'s> {
     set: &'s TemplateSet,
     bytes_max: usize,
@@ -153,10 +154,10 @@ pub(super) struct Budget<'s> {
 }
 
 impl Budget<'_> {
-    /// Counts bytes of a segment of this template.
+    /// Counts table bytes of a segment of this template.
     ///
     /// # Errors
-    /// [`CompileError::TablesTooLarge`] if they are too many.
+    /// [`CompileError::TablesTooLarge`] if they exceed the limit.
     pub(super) fn take(&mut self, template: u32, bytes: usize) -> Result<(), CompileError> {
         self.bytes += bytes;
         if self.bytes <= self.bytes_max {
@@ -180,17 +181,17 @@ impl RecordWords {
     }
 }
 
-/// A segment under construction. Fields are numbered from its own first until it is closed.
+/// A segment under construction. Field numbers are relative to its first field until it is closed.
 #[derive(Default)]
 struct SegmentOps {
     ops: Vec<Op>,
     fields: Vec<FieldLayout>,
     children: Vec<(SegmentRef, u32)>,
     map_bits: u32,
-    /// Some field is in the stream whatever the presence map says.
+    /// True if some field is in the stream regardless of the presence map.
     takes_bytes: bool,
-    /// Presence places given away: as many a field as it has slots, so that places and slots of
-    /// neighbours go side by side.
+    /// Presence bits assigned so far: one per slot of a field, so that bits and slots of
+    /// neighbouring fields stay aligned.
     places: u32,
     presence_word: u32,
 }
@@ -207,7 +208,7 @@ struct ProgramCompiler<'s> {
     wanted: Option<HashSet<&'s str>>,
     found: HashSet<&'s str>,
     path: Vec<String>,
-    /// Application type where the compiler stands.
+    /// Application type at the current position.
     around: Option<&'s Name>,
 }
 
@@ -295,7 +296,7 @@ impl<'s> ProgramCompiler<'s> {
         Ok(segment)
     }
 
-    /// Most presence places of a segment, references expanded.
+    /// Returns the most presence bits of a segment, with references expanded.
     fn count(
         &self,
         instructions: &[Instruction],
@@ -359,14 +360,14 @@ impl<'s> ProgramCompiler<'s> {
         Ok(())
     }
 
-    /// Makes `inner` the application type around what follows; returns the one before.
+    /// Sets the application type for the following instructions; returns the previous one.
     fn enter_type(&mut self, inner: Option<&'s Name>) -> Option<&'s Name> {
         let outer = self.around;
         self.around = inner.or(outer);
         outer
     }
 
-    /// Whether the projection wants the field itself (its container may be wanted besides).
+    /// True if the projection wants the field itself; does not consider the containers around it.
     fn wants(&mut self, name: &Name, id: Option<u32>) -> bool {
         let Some(wanted) = &self.wanted else { return true };
         let path = match self.path.is_empty() {
@@ -381,7 +382,7 @@ impl<'s> ProgramCompiler<'s> {
         !hits.is_empty()
     }
 
-    /// Gives a stored field its presence word and bit.
+    /// Assigns presence word and bit to a stored field.
     fn presence(&self, body: &mut SegmentOps, wanted: bool, slots: u32) -> (u32, u8) {
         if !wanted {
             return (0, SCRATCH_BIT);
@@ -428,7 +429,7 @@ impl<'s> ProgramCompiler<'s> {
         };
         let is_stored = constant.is_none() || optional;
         let words = slots(&field.field_type);
-        // Unwanted fields have their place too: a record is decoded as a whole.
+        // Unwanted fields get bits too: a record is decoded as a whole.
         let presence = self.presence(body, is_stored, words);
         let storage = match (&constant, optional) {
             _ if !wanted => Storage::Discarded,
@@ -499,7 +500,7 @@ impl<'s> ProgramCompiler<'s> {
     }
 
     /// Completes `base` with an operator's entry and initial value, counts its presence-map bit,
-    /// and puts a type check before it where its entry is shared between types.
+    /// and inserts a type check before it if fields of several types share its entry.
     fn operator(&mut self, body: &mut SegmentOps, base: Op, operator: &Operator, tag: u8) -> Op {
         let (entry, mixed) = self.entries.entry(operator, self.around);
         let initial = self.initial(operator.initial.as_ref());
@@ -666,7 +667,7 @@ impl<'s> ProgramCompiler<'s> {
     }
 }
 
-/// Slots a scalar field takes.
+/// Returns the number of slots of a scalar field.
 fn slots(field_type: &FieldType) -> u32 {
     if *field_type == FieldType::Decimal { 2 } else { 1 }
 }

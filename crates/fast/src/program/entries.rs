@@ -1,4 +1,4 @@
-//! The dictionary entries of a template set: which operators share one, and of which types.
+//! Dictionary entries of a template set: which operators share one, and with which types.
 
 use crate::template::{
     Dictionary, EntryKey, FieldType, Instruction, Name, Operator, Operators, TemplateSet, Width,
@@ -10,11 +10,12 @@ use std::collections::HashMap;
 #[derive(Default)]
 pub(crate) struct EntryNumbers {
     by_key: HashMap<EntryKey, u32>,
-    /// For each entry the types of the fields that use it.
+    /// For each entry, the types of the fields that use it.
     types: Vec<Vec<u8>>,
 }
 
-/// Types that may not share an entry have different tags. 8, 9 and 10 have a text buffer.
+/// Returns a type's tag. Types with different tags must not share an entry. Tags 8, 9 and 10 have a
+/// text buffer.
 pub(crate) fn type_tag(field_type: &FieldType) -> u8 {
     let width = |width: Width| (width as u8).trailing_zeros() as u8 - 3;
     match field_type {
@@ -87,8 +88,8 @@ impl EntryNumbers {
         }
     }
 
-    /// The entry of an operator, and whether fields of several types use it. `around` is the
-    /// application type where the operator stands once references are expanded.
+    /// Returns the entry of an operator, and whether fields of several types use it. `around` is
+    /// the application type around the operator after references are expanded.
     pub(crate) fn entry(&self, operator: &Operator, around: Option<&Name>) -> (u32, bool) {
         if !operator.kind.uses_dictionary() {
             return (0, false);
@@ -112,8 +113,8 @@ impl EntryNumbers {
     }
 }
 
-/// The key of an operator's entry. A referenced template without a type of its own takes the type
-/// around the reference.
+/// Returns the key of an operator's entry. A referenced template without a type of its own inherits
+/// the type around the reference.
 ///
 /// Spec: FAST 1.1 §6.1.
 fn key<'o>(operator: &'o Operator, around: Option<&Name>) -> Cow<'o, EntryKey> {

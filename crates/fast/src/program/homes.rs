@@ -1,8 +1,8 @@
-//! Where the dictionary keeps the lanes of runs between records.
+//! Assigns homes to runs. A home is where the dictionary caches the lanes of a run between records.
 //!
-//! Runs that share entries share a home. Its slots are lanes of the longest of them and, as far as
-//! their fields go on in the same order, of the others. Runs whose entries other operations use
-//! have no home.
+//! Runs that share entries share a home. Its slots follow the lane order of the longest run, and of
+//! the others as far as their fields have the same order. Runs whose entries are also used by other
+//! operations have no home.
 
 use super::layout::Segment;
 use super::op::Op;
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 /// One entry of a home.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HomeSlot {
-    /// Its place: there may be unused ones between.
+    /// Index of the slot; indexes may have gaps.
     pub at: u8,
     pub entry: u32,
     text: bool,
@@ -24,14 +24,14 @@ pub(crate) struct HomeSlot {
 impl HomeSlot {
     const UNUSED: Self = Self { at: 0, entry: 0, text: false, bias: 0, limit: u64::MAX };
 
-    /// Whether every run that uses the entry can go on from this value.
+    /// True if every run that uses the entry can continue from this value.
     pub(crate) fn takes(&self, word: [u8; 8]) -> bool {
         let is_long = self.text && word[7] == OUTSIDE;
         !is_long && u64::from_le_bytes(word).wrapping_add(self.bias) <= self.limit
     }
 }
 
-/// Gives every run whose entries only runs use its home. Returns the slots of all homes.
+/// Assigns a home to every run whose entries only runs use. Returns the slots of all homes.
 pub(super) fn assign(code: &[Op], segments: &[Segment], runs: &mut [Run]) -> Vec<Vec<HomeSlot>> {
     let mut groups: Vec<usize> = (0..runs.len()).collect();
     let mut run_of_entry: HashMap<u32, usize> = HashMap::new();
@@ -65,7 +65,7 @@ pub(super) fn assign(code: &[Op], segments: &[Segment], runs: &mut [Run]) -> Vec
     homes
 }
 
-/// The slots of runs that share entries, if there are not too many.
+/// Returns the slots of runs that share entries, unless there are too many.
 fn slots_of(runs: &[Run], members: &[usize]) -> Option<Vec<HomeSlot>> {
     let mut slots: Vec<Option<HomeSlot>> = vec![None; LANES_MAX];
     for &index in members {
@@ -90,7 +90,7 @@ fn slots_of(runs: &[Run], members: &[usize]) -> Option<Vec<HomeSlot>> {
     Some(slots.into_iter().enumerate().filter_map(at).collect())
 }
 
-/// Tells runs where in their home they are.
+/// Writes the slots of each run's lanes to the run.
 fn settle(runs: &mut [Run], members: &[usize], slots: &[HomeSlot], home: u32) {
     for &index in members {
         let run = &mut runs[index];
@@ -105,7 +105,7 @@ fn settle(runs: &mut [Run], members: &[usize], slots: &[HomeSlot], home: u32) {
     }
 }
 
-/// The operations that no run stands for.
+/// Returns the operations that are not part of a run.
 fn outside_runs<'p>(
     code: &'p [Op],
     segments: &'p [Segment],

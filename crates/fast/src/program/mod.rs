@@ -1,12 +1,11 @@
-//! A template set compiled for running: a flat array of operations and the layout of records.
+//! A compiled template set: a flat array of operations and the layout of records.
 //!
-//! [`Program::compile`] lowers the checked model once. Decoder and encoder run the same
-//! operations; [`Message`](crate::message::Message) reads the same layouts. Storage is apart from
-//! decoding: an operation names a slot and a presence bit, and what stands behind them is the
-//! business of the sink that the engine is given.
+//! [`Program::compile`] lowers the checked model once. Decoder and encoder run the same operations;
+//! [`Message`](crate::message::Message) reads the same layouts. Decoding is separate from storage:
+//! an operation has a slot and a presence bit, and the engine's sink decides how to store them.
 //!
 //! Invariants: every `entry` is below [`Program::entry_count`], every slot below the record size of
-//! its segment, every jump inside its segment. Segments form a tree, so running ends.
+//! its segment, every jump inside its segment. Segments form a tree, so execution terminates.
 
 mod codes;
 mod compile;
@@ -54,22 +53,22 @@ pub struct Program {
     views: Vec<FieldView>,
     pub(crate) templates: Vec<TemplateLayout>,
     pub(crate) entry_count: u32,
-    /// Number of dictionary entries whose values are strings or byte vectors.
+    /// Number of dictionary entries that hold strings or byte vectors.
     pub(crate) text_count: u32,
-    /// For each dictionary entry the index of its text buffer, or `u32::MAX`.
+    /// For each dictionary entry, the index of its text buffer, or `u32::MAX`.
     pub(crate) text_of_entry: Vec<u32>,
     pub(crate) complete: bool,
-    /// Made by the first decoder that wants it.
+    /// Compiled code, created by the first decoder that wants it.
     #[cfg_attr(not(vectors), allow(dead_code, reason = "no decoder asks for code"))]
     pub(crate) machine_code: OnceLock<Option<Compiled>>,
-    /// Mandatory constants are shown to visitors.
+    /// True if visitors see mandatory constants.
     pub(crate) constants: bool,
     dense_ids: Vec<u32>,
     sparse_ids: HashMap<u32, u32>,
     set: TemplateSet,
 }
 
-/// Ids below this are looked up in an array.
+/// Ids below this limit are looked up in an array.
 const DENSE_IDS: u32 = 4096;
 const NO_TEMPLATE: u32 = u32::MAX;
 
@@ -82,26 +81,26 @@ impl Program {
         Self::compile_with(set, &CompileOptions::default())
     }
 
-    /// Compiles with a projection or with constants as operations.
+    /// Compiles with options: with a projection, or with constants for visitors.
     ///
     /// # Errors
-    /// As [`compile`](Self::compile), and for a projection that names a field no template has.
+    /// As [`compile`](Self::compile), and if the projection names a field that no template has.
     pub fn compile_with(set: TemplateSet, options: &CompileOptions) -> Result<Self, CompileError> {
         compile::compile(set, options)
     }
 
-    /// The template set this was compiled from.
+    /// Returns the template set from which this was compiled.
     pub fn set(&self) -> &TemplateSet {
         &self.set
     }
 
-    /// Layouts of all templates, in the order of the set.
+    /// Returns the layouts of all templates, in the order of the set.
     #[inline]
     pub fn templates(&self) -> &[TemplateLayout] {
         &self.templates
     }
 
-    /// The index of the template with this id.
+    /// Returns the index of the template with this id.
     #[inline]
     pub fn template_index(&self, id: TemplateId) -> Option<usize> {
         let index = if id.0 < DENSE_IDS {
@@ -112,44 +111,44 @@ impl Program {
         (index != NO_TEMPLATE).then_some(index as usize)
     }
 
-    /// As [`template_index`](Self::template_index), for small ids and without a look whether there is a
-    /// template: if not, no index is as large as this.
+    /// As [`template_index`](Self::template_index), for small ids. Returns `u32::MAX` for
+    /// unknown ids; callers bounds-check the result.
     #[inline(always)]
     pub(crate) fn index_of_small(&self, id: u64) -> Option<u32> {
         self.dense_ids.get(usize::try_from(id).ok()?).copied()
     }
 
-    /// Number of dictionary entries a decoder or encoder of this program keeps.
+    /// Returns the number of dictionary entries of a decoder or encoder of this program.
     pub fn entry_count(&self) -> usize {
         self.entry_count as usize
     }
 
-    /// The layout of a field.
+    /// Returns the layout of a field.
     pub fn field(&self, field: FieldRef) -> &FieldLayout {
         &self.fields[field.index()]
     }
 
-    /// The layout of a segment.
+    /// Returns the layout of a segment.
     #[inline]
     pub fn segment(&self, segment: SegmentRef) -> &Segment {
         &self.segments[segment.index()]
     }
 
-    /// The fields of a segment in template order.
+    /// Returns the fields of a segment in template order.
     #[inline]
     pub fn fields_of(&self, segment: SegmentRef) -> &[FieldLayout] {
         let fields = &self.segment(segment).fields;
         &self.fields[fields.start as usize..fields.end as usize]
     }
 
-    /// How the fields of a segment are read, in template order.
+    /// Returns the views of a segment's fields, in template order.
     #[inline]
     pub(crate) fn views_of(&self, segment: SegmentRef) -> &[FieldView] {
         let fields = &self.segment(segment).fields;
         &self.views[fields.start as usize..fields.end as usize]
     }
 
-    /// The path of a field from its template, such as `MDEntries/MDEntryPx`.
+    /// Returns the path of a field from its template, such as `MDEntries/MDEntryPx`.
     pub fn path(&self, field: FieldRef) -> String {
         let mut names = vec![self.field(field).name.local.as_ref()];
         let mut segment = self.field(field).segment;
@@ -161,7 +160,7 @@ impl Program {
         names.join("/")
     }
 
-    /// The index of the template that a field belongs to.
+    /// Returns the index of the template that a field belongs to.
     pub fn template_of(&self, field: FieldRef) -> usize {
         self.segment(self.field(field).segment).template as usize
     }

@@ -14,8 +14,8 @@ pub(crate) enum WireType {
     Decimal,
 }
 
-/// What the engine does. Frequent combinations of type, operator and presence have a code of
-/// their own; the rest are told apart inside the general codes by the operation's other members.
+/// Selects what the engine executes. Frequent combinations of type, operator and presence have
+/// their own code; general codes distinguish the rest by the operation's other fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Code {
@@ -58,15 +58,15 @@ pub(crate) enum Code {
     /// The length of the sequence whose operation follows.
     LengthNone,
     Length,
-    /// `aux` is the segment.
+    /// A sequence; `aux` is its segment.
     Sequence,
-    /// `aux` is the segment.
+    /// A group; `aux` is its segment.
     Group,
     GroupOptional,
     DynamicRef,
-    /// The presence bits of the record go on in the next word.
+    /// Presence bits continue in the record's next presence word.
     NextPresenceWord,
-    /// The entry of the next operation is shared by fields of different types: check (D4).
+    /// Checks the type (D4) of the next operation's entry, which fields of different types share.
     CheckEntryType,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct Op {
     pub wire: WireType,
     pub width: Width,
     pub optional: bool,
-    /// The value is not wanted: it goes to the record's scratch slot.
+    /// The value is unwanted: it goes to the record's scratch slot.
     pub discard: bool,
     /// Presence bit in the current presence word.
     pub bit: u8,
@@ -90,11 +90,11 @@ pub(crate) struct Op {
     pub field: u32,
     /// See [`Code`].
     pub aux: u32,
-    /// Index into [`Program::initials`](super::Program::initials); 0 is "no initial value".
+    /// Index into [`Program::initials`](super::Program::initials); 0 means no initial value.
     pub initial: u32,
 }
 
-/// An initial value in the form its operation wants.
+/// An initial value in the form that its operation needs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Initial {
     /// False only for entry 0: the operation has no initial value.
@@ -105,6 +105,6 @@ pub(crate) struct Initial {
     pub exponent: i32,
     /// String or byte vector.
     pub bytes: Box<[u8]>,
-    /// A string that fits a word, in the form of one.
+    /// The string as a word, if it fits one.
     pub short: Option<[u8; 8]>,
 }

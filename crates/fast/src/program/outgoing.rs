@@ -1,4 +1,4 @@
-//! What encoders need to know of runs besides what decoders do.
+//! Encoder tables of runs, in addition to those that decoders use.
 
 use super::layout::{Segment, TemplateLayout};
 use super::op::{Code, Op, WireType};
@@ -6,12 +6,12 @@ use super::quick::Quick;
 use super::runs::Run;
 use crate::template::OperatorKind;
 
-/// Presence-map bits, the template id's included, that an encoder keeps in one word.
+/// Most presence-map bits, the template id's included, that an encoder keeps in one word.
 const MAP_BITS_MAX: u32 = 56;
-/// Lanes that one table takes.
+/// Lanes per table.
 const TABLE_LANES: usize = 8;
 
-/// The quick templates that are also encoded as a whole; one element for each template.
+/// Quick templates that are also encoded as a whole; one element per template.
 #[derive(Debug)]
 pub(crate) struct OutgoingRuns {
     pub templates: Vec<Option<OutgoingTemplate>>,
@@ -19,32 +19,32 @@ pub(crate) struct OutgoingRuns {
     pub runs: Vec<Option<OutgoingRun>>,
 }
 
-/// What encoding such a template takes besides its [`Quick`].
+/// Encoding data of such a template, in addition to its [`Quick`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OutgoingTemplate {
     pub id: u32,
-    /// Presence bit of the sequence at the end.
+    /// Presence bit of the sequence at the end, in the presence word.
     pub sequence: u64,
 }
 
-/// What encoding a run takes. Lane sets are bit masks.
+/// Encoding data of a run. Lane sets are bit masks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OutgoingRun {
     /// All lanes.
     pub all: u32,
-    /// In the stream whenever their field is: no presence-map bit.
+    /// Lanes without a presence-map bit: sent whenever their field is.
     pub always: u32,
-    /// In the stream if their presence-map bit says so.
+    /// Lanes whose presence-map bit says whether they are sent.
     pub mapped: u32,
     /// Optional constants: their presence-map bit is their presence.
     pub flags: u32,
-    /// Mandatory constants: never in the stream, and nothing else can be said.
+    /// Mandatory constants: never sent; other values cannot be encoded.
     pub fixed: u32,
     /// The exponents of decimals; the next lane is the mantissa.
     pub exponents: u32,
-    /// Lanes that go on from the record before.
+    /// Lanes whose expected value depends on the previous record.
     pub following: u32,
-    /// The presence-map bits of eight lanes each, the map's first bit at the top.
+    /// Presence-map bits of each set of eight lanes; the map's first bit is at the top.
     pub tables: Vec<[u64; 1 << TABLE_LANES]>,
 }
 
@@ -79,7 +79,7 @@ pub(super) fn find(
 }
 
 impl OutgoingRun {
-    /// `None` for a run that only the operations encode.
+    /// Returns the encoding data; `None` for a run that only the operations encode.
     fn of(ops: &[Op], run: &Run) -> Option<Self> {
         if run.map_bits >= MAP_BITS_MAX {
             return None;
@@ -131,7 +131,7 @@ impl OutgoingRun {
         }
     }
 
-    /// The presence map with the bits of these lanes set, its first bit at the top.
+    /// Returns the presence map with the bits of these lanes set, its first bit at the top.
     #[inline(always)]
     pub(crate) fn map(&self, mut lanes: u32) -> u64 {
         let mut map = 0;

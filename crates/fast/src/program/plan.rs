@@ -1,22 +1,22 @@
-//! Runs as constants for engines of 512-bit vectors: sixteen lanes a vector, four bytes each.
+//! Constants of runs for the AVX-512 engine: sixteen lanes of four bytes per vector.
 //!
-//! A narrow lane holds the low half of an integer, or three characters of a string with the length in
-//! the last byte. Whatever needs more is left to other engines.
+//! A narrow lane holds the low 32 bits of an integer, or a string of up to three characters with
+//! its length in the last byte. Other engines decode larger values.
 
 use super::layout::Segment;
 use super::runs::{LANES_MAX, LaneCode, MAP_BYTE_BITS, MAP_BYTES, Run};
 use std::sync::Arc;
 
-/// Lanes of a vector.
+/// Lanes per vector.
 pub(crate) const LANES: usize = 16;
-/// Most vectors of a run.
+/// Most vectors per run.
 pub(crate) const VECTORS_MAX: usize = LANES_MAX / LANES;
-/// Words of a vector: a record is written in blocks of so many.
+/// Words per vector: a record is written in blocks of this size.
 pub(crate) const BLOCK: usize = 8;
-/// Most bytes of an integer and of a string.
+/// Most bytes of an integer or string on the wire.
 const NUMBER_BYTES: u8 = 4;
 const TEXT_BYTES: u8 = 3;
-/// A byte that is in no field, however long.
+/// Greater than any field length: a byte with this value belongs to no field.
 const NEVER: u8 = 0xff;
 
 /// The bytes of a vector.
@@ -42,36 +42,38 @@ pub(crate) struct LaneBytes(pub [u8; LANES_MAX]);
 /// The constants of one vector.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VectorPlan {
-    /// For each byte the lane whose field it is gathered from,
+    /// For each byte: the lane of its field.
     pub spread: Bytes,
-    /// where, from the byte before the field for text, from its last for integers,
+    /// For each byte: its offset, from the byte before the field for text, from the last byte for
+    /// integers.
     pub offset: Bytes,
-    /// and the length that a field has to exceed for the byte to be in it.
+    /// For each byte: it belongs to the field if the field's length exceeds this.
     pub order: Bytes,
-    /// Bytes that take the length of text.
+    /// Bytes that receive the length of text.
     pub length: Bytes,
-    /// Lanes of text, all bits.
+    /// Mask of text lanes (all bits set).
     pub text: Narrow,
-    /// Bits of which one is set in what is not NULL.
+    /// Value bits: any of them is set unless the value is NULL.
     pub value: Narrow,
-    /// 1 where NULL shifts positive values up.
+    /// 1 if the lane is nullable: non-negative values are encoded plus one.
     pub nullable: Narrow,
     pub delta: Narrow,
     pub keep: Narrow,
     pub add: Narrow,
-    /// A value is in range if it has no bit in common with `beyond` after `bias` is added.
+    /// A value is in range if `value + bias` has no bit in common with `beyond`.
     pub bias: Narrow,
     pub beyond: Narrow,
-    /// Lanes whose sign goes on in the high half of the word, all bits.
+    /// Mask of lanes that are sign-extended to the high half of the word.
     pub signed: Narrow,
-    /// The bytes of the record's words, of lanes (below 64) and of their signs: two blocks.
+    /// Byte indexes that build the record's words, from lanes (below 64) and from sign bytes: two
+    /// blocks.
     pub out: [Bytes; 2],
-    /// The bytes of lanes, of two blocks of the record's words.
+    /// Byte indexes that pack two blocks of the record's words into lanes.
     pub pack: Bytes,
 }
 
-/// What a byte of a presence map says: lanes in the stream, and above them lanes present otherwise.
-/// The last bit says that the map is not plain.
+/// Lookup by a presence-map byte: lanes in the stream in the low half, other present lanes in the
+/// high half. The last bit marks an unusual map.
 pub(crate) type MapTable = [u64; 256];
 
 /// The constants of a run.
@@ -81,37 +83,37 @@ pub(crate) struct Plan {
     /// Bytes from record to record, and from a record's first lane to its presence word.
     pub step: usize,
     pub to_presence: isize,
-    /// Blocks of words in use.
+    /// Number of blocks of words in use.
     pub blocks: usize,
-    /// By the bytes of a presence map as they stand; zero for those behind its end.
+    /// One table per byte of the presence map; bytes after its end are looked up as zero.
     pub maps: [MapTable; MAP_BYTES],
-    /// All bits for lanes of text.
+    /// Mask of text lanes.
     pub text: LaneBytes,
-    /// Most bytes that a lane has.
+    /// Most bytes of each lane.
     pub longest: LaneBytes,
-    /// Lane sets: signed in the stream,
+    /// Lane sets: signed on the wire,
     pub signed: u32,
-    /// NULL in the stream if no bit of the value is set,
+    /// NULL if no value bit is set,
     pub nullable: u32,
-    /// and among these not for the vectors.
+    /// and those of them whose NULL is left to other engines.
     pub refused: u32,
     pub given: u32,
     pub carried: u32,
     pub required: u32,
     pub kept: u32,
-    /// Kept whether present or not.
+    /// Lanes with deltas, kept whether present or not.
     pub deltas: u32,
     /// Presence word without the run's lanes.
     pub beyond_run: u64,
-    /// The lanes where no entry was ever written, unless some is not narrow.
+    /// Lane values when all entries are undefined; `None` if a value is not narrow.
     pub fresh: Option<[Narrow; VECTORS_MAX]>,
-    /// Which of them have a value.
+    /// Those of them that have a value.
     pub fresh_carried: u32,
-    /// Lanes with a dictionary entry, by word, all bits; for each block.
+    /// Masks of words whose lane has a dictionary entry, for each block.
     pub kept_words: [Words; LANES_MAX / BLOCK],
 }
 
-/// Makes the plans of all runs, once the layout of records is settled.
+/// Builds the plans of all runs; record layouts must be final.
 pub(super) fn make(runs: &mut [Run], segments: &[Segment]) {
     for segment in segments {
         if let Some(run) = segment.run.and_then(|run| runs.get_mut(run as usize)) {
@@ -121,7 +123,7 @@ pub(super) fn make(runs: &mut [Run], segments: &[Segment]) {
 }
 
 impl Plan {
-    /// The plan of a run; runs of few lanes do not pay.
+    /// Returns the plan of a run; `None` for runs of few lanes, for which SIMD does not pay.
     fn of(run: &Run, segment: &Segment) -> Option<Self> {
         let lanes = run.count as usize;
         let fits = |lane: usize| run.keep[lane] != 0 || narrow(run, lane, run.add[lane]).is_some();
@@ -169,7 +171,7 @@ impl VectorPlan {
         let is = |lane: usize, of: fn(LaneCode) -> bool| {
             first + lane < run.count as usize && of(run.codes[first + lane])
         };
-        // Of lane and byte in it, first those of lanes, then those of words.
+        // Byte vectors from a function of the lane and the byte in it.
         let bytes = |of: &dyn Fn(usize, u8) -> u8| {
             Bytes(std::array::from_fn(|byte| of(byte / 4, byte as u8 % 4)))
         };
@@ -215,7 +217,7 @@ impl VectorPlan {
     }
 }
 
-/// The lanes where no entry was ever written. What they hold has to be in range.
+/// Returns the lane values when all entries are undefined. Their values must be in range.
 fn fresh(run: &Run) -> Option<[Narrow; VECTORS_MAX]> {
     let mut lanes = [Narrow([0; LANES]); VECTORS_MAX];
     for lane in (0..run.count as usize).filter(|lane| run.fresh_carried >> lane & 1 != 0) {
@@ -229,7 +231,7 @@ fn fresh(run: &Run) -> Option<[Narrow; VECTORS_MAX]> {
     Some(lanes)
 }
 
-/// What stands for a word in a narrow lane, if anything does.
+/// Returns a word as a narrow lane, if it fits.
 fn narrow(run: &Run, lane: usize, word: u64) -> Option<u32> {
     let low = word as u32;
     let code = run.codes[lane];
@@ -241,13 +243,13 @@ fn narrow(run: &Run, lane: usize, word: u64) -> Option<u32> {
     (wide == word).then_some(low)
 }
 
-/// The lanes that a byte of a presence map tells of, the `at`-th.
+/// Returns the table for byte number `at` of a presence map.
 fn map_table(run: &Run, at: usize) -> MapTable {
     const NOT_PLAIN: u64 = 1 << 63;
     const STOP: usize = 0x80;
     std::array::from_fn(|byte| {
         let is_last_of_all = at + 1 == MAP_BYTES;
-        // Longer than needed, or than can be looked up.
+        // Overlong, or longer than the tables.
         let is_overlong = at > 0 && byte == STOP;
         let is_too_long = is_last_of_all && (1..STOP).contains(&byte);
         let bits = (byte as u64 & 0x7f) << (57 - MAP_BYTE_BITS * at);
@@ -269,13 +271,13 @@ fn is_delta(code: LaneCode) -> bool {
     matches!(code, UnsignedDelta | UnsignedDeltaNullable | SignedDelta | SignedDeltaNullable)
 }
 
-/// Whether the sign is in the stream.
+/// True if the lane is signed on the wire.
 fn is_signed(code: LaneCode) -> bool {
     use LaneCode::*;
     is_delta(code) || matches!(code, Signed | SignedNullable | ExponentNullable)
 }
 
-/// Whether the value has a sign.
+/// True if the value is signed.
 fn has_sign(run: &Run, lane: usize) -> bool {
     use LaneCode::*;
     match run.codes[lane] {
@@ -297,8 +299,8 @@ fn is_nullable(code: LaneCode) -> bool {
     )
 }
 
-/// What is added to a value, and the bits it then may not have. Narrower than the lane's range
-/// where that has no such form, and for sums that might go round.
+/// Returns the bias, and the bits that a biased value must not have. The range is narrower than the
+/// lane's if that cannot be expressed, or to exclude overflow of sums.
 fn range(run: &Run, lane: usize) -> (u32, u32) {
     if lane >= run.count as usize {
         return (0, 0);

@@ -1,13 +1,14 @@
-//! Templates that are nothing but runs: plain fields, and at the end perhaps a sequence of them.
+//! Quick templates: those that consist of runs, with at most one sequence of plain fields, at the
+//! end.
 
 use super::layout::{Segment, TemplateLayout};
 use super::op::{Code, Op};
 use super::runs::Run;
 
-/// What decoding such a template takes.
+/// Decoding data of a quick template.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quick {
-    /// The run of the template's own fields; none if it begins with the sequence.
+    /// The run of the template's own fields; `None` if it begins with the sequence.
     pub run: Option<u32>,
     /// Presence-map bits, without the template id's.
     pub map_bits: u32,
@@ -21,15 +22,15 @@ pub(crate) struct Quick {
 /// The sequence at the end, its length mandatory and without an operator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QuickSequence {
-    /// Where count and place go.
+    /// Slot of number and position of the entries.
     pub slot: u32,
     pub segment: u32,
     pub run: u32,
-    /// Words of an entry.
+    /// Words per entry.
     pub step: u32,
 }
 
-/// Finds the quick templates; one element for each template.
+/// Finds the quick templates; one element per template.
 pub(super) fn find(
     code: &[Op],
     segments: &[Segment],
@@ -57,7 +58,7 @@ fn quick(
         _ => return None,
     };
     let map_bits = run.map_or(0, |run| run.map_bits);
-    // The template id has one more.
+    // The template id has one more bit.
     if !run.is_none_or(is_settled) || map_bits != segment.map_bits || map_bits > 62 {
         return None;
     }
@@ -90,7 +91,7 @@ fn plain_sequence(
     })
 }
 
-/// Whether the dictionary can give and take the run's lanes at once.
+/// True if the run's lanes need no dictionary entries, or are cached in a home.
 fn is_settled(run: &Run) -> bool {
     run.kept == 0 || run.home.is_some()
 }
