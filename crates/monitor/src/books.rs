@@ -66,7 +66,7 @@ pub struct BookState {
 pub struct TradeState {
     /// Number of the trade; it rises from trade to trade of a channel.
     pub id: u64,
-    /// Time of the trade in milliseconds since 1970.
+    /// Time at which the handler received the trade, in milliseconds since 1970.
     pub at_ms: u64,
     /// Price.
     pub price: Option<String>,

@@ -1,8 +1,8 @@
-//! Metrics as Prometheus text, and administration, over one HTTP server.
+//! Serves metrics as Prometheus text, and administration, with one HTTP server.
 //!
-//! [`metrics::Metrics`] holds counters and histograms. [`http::HttpServer`] serves them, and the
-//! administration routes, on a thread of its own. The feature `feed` adds the counters of feed
-//! handlers and their sockets to `metrics`.
+//! [`metrics::Metrics`] holds counters and histograms. [`http::HttpServer`] serves them, and the routes of
+//! administration, on a thread of its own. The feature `feed` adds the counters of feed handlers and their sockets to
+//! `metrics`.
 //!
 //! # Examples
 //!

@@ -10,21 +10,21 @@ use serde_json::Value;
 use crate::fields::{list, span, text};
 use crate::views;
 
-/// Lines by which a page moves.
+/// Number of lines by which PageUp and PageDown move.
 const PAGE: usize = 10;
 
-/// What is shown.
+/// The view that the screen shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
     /// Channels with their lines, gaps, times and events.
     Feed,
-    /// Instruments with best prices, and the ladder of one.
+    /// Instruments with their best prices, and the ladder of the selected one.
     Books,
-    /// The last packets, and one explained.
+    /// The last packets, or one of them explained.
     Packets,
     /// FIX sessions.
     Fix,
-    /// Topics.
+    /// Topics of DDS or shared memory.
     Topics,
 }
 
@@ -42,12 +42,12 @@ impl View {
     }
 }
 
-/// A key.
+/// A key that the user pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keystroke {
     /// A character.
     Character(char),
-    /// Removes the last character of a search.
+    /// Deletes the last character of the search.
     Backspace,
     /// One line up.
     Up,
@@ -57,26 +57,26 @@ pub enum Keystroke {
     PageUp,
     /// A page down.
     PageDown,
-    /// The next view.
+    /// Shows the next view.
     Next,
-    /// The view before.
+    /// Shows the previous view.
     Previous,
-    /// Opens what is chosen.
+    /// Opens the selected item.
     Enter,
-    /// Closes what is open.
+    /// Closes the open item.
     Escape,
-    /// Leaves.
+    /// Ends the program.
     Quit,
 }
 
-/// What is asked for beside the state.
+/// A request to the API in addition to the state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ApiQuery {
-    /// A path of the API.
+    /// Path of the request; `None` if the view needs only the state.
     pub(crate) detail: Option<String>,
 }
 
-/// What the API said.
+/// An answer of the API.
 #[derive(Debug)]
 pub(crate) enum ApiAnswer {
     State(Result<Value, String>),
@@ -89,23 +89,23 @@ pub struct App {
     address: String,
     pub(crate) view: View,
     pub(crate) state: Value,
-    /// Books, packets or a packet explained, as the view wants.
+    /// Answer to [`App::detail_path`]: books, packets or an explained packet.
     pub(crate) detail: Value,
-    /// Why there is no answer.
+    /// Why the last request for the state failed.
     error: Option<String>,
-    /// The line that is chosen.
+    /// Index of the selected line.
     pub(crate) chosen: usize,
-    /// The channel that books and packets are of.
+    /// Index of the channel whose books and packets are shown.
     pub(crate) channel: usize,
     pub(crate) search: String,
     is_typing: bool,
-    /// The packet that is explained.
+    /// Id of the packet that is explained.
     pub(crate) packet: Option<u64>,
     is_over: bool,
 }
 
 impl App {
-    /// An empty screen of the process at an address.
+    /// Creates an empty screen for the process at an address.
     pub fn new(address: String) -> Self {
         Self {
             address,
@@ -122,22 +122,22 @@ impl App {
         }
     }
 
-    /// Whether the user left.
+    /// Returns true once the user has left.
     pub const fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Shows this state from now on.
+    /// Replaces the state.
     pub fn set_state(&mut self, state: Value) {
         self.take(ApiAnswer::State(Ok(state)));
     }
 
-    /// Shows what the API answered to the path that the view asks for.
+    /// Replaces the answer to [`detail_path`](Self::detail_path).
     pub fn set_detail(&mut self, detail: Value) {
         self.detail = detail;
     }
 
-    /// The path that the view asks for beside the state.
+    /// Returns the path of the API that the view needs in addition to the state.
     pub fn detail_path(&self) -> Option<String> {
         let channel = &list(&self.state["channels"]).get(self.channel)?["name"];
         let channel = encoded(channel.as_str()?);
@@ -168,7 +168,7 @@ impl App {
         match answer {
             ApiAnswer::State(Ok(state)) => (self.state, self.error) = (state, None),
             ApiAnswer::State(Err(error)) => self.error = Some(error),
-            // One of a view that was left is of no use.
+            // Ignore the answer to a request of a view that was left meanwhile.
             ApiAnswer::Detail { path, .. } if Some(&path) != self.detail_path().as_ref() => {}
             ApiAnswer::Detail { answer: Ok(detail), .. } => self.detail = detail,
             ApiAnswer::Detail { answer: Err(error), .. } => {
@@ -178,7 +178,7 @@ impl App {
         self.chosen = self.chosen.min(self.lines().saturating_sub(1));
     }
 
-    /// Lines of the view's list.
+    /// Returns the number of lines in the view's list.
     fn lines(&self) -> usize {
         match self.view {
             View::Feed => list(&self.state["channels"]).len(),
@@ -196,7 +196,7 @@ impl App {
         }
     }
 
-    /// Takes a key.
+    /// Handles a key.
     pub fn press(&mut self, key: Keystroke) {
         if self.is_typing {
             return self.search_by(key);
@@ -326,7 +326,7 @@ impl App {
     }
 }
 
-/// A text as a value of a query.
+/// Encodes text for the query of a URL.
 fn encoded(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {

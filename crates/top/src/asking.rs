@@ -1,4 +1,4 @@
-//! The thread that asks the API, so that a slow answer holds up no key.
+//! The thread that sends requests to the API, so that a slow answer does not delay keys.
 
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -10,7 +10,7 @@ use tickwire_monitor::MonitorTarget;
 
 use crate::app::{ApiAnswer, ApiQuery};
 
-/// How often the API is asked.
+/// Interval between requests.
 const EVERY: Duration = Duration::from_millis(250);
 
 pub(crate) struct Asking {
@@ -24,7 +24,7 @@ impl Asking {
         let wanted = Arc::new(Mutex::new(wanted));
         let (sender, answers) = channel();
         let asked = wanted.clone();
-        // It ends with the process, or when nobody takes its answers.
+        // The thread ends with the process, or when its answers are no longer received.
         thread::Builder::new()
             .name("asking".to_owned())
             .spawn(move || runtime.block_on(ask(&target, &asked, &sender)))?;
@@ -47,7 +47,7 @@ async fn ask(target: &MonitorTarget, wanted: &Mutex<ApiQuery>, sender: &Sender<A
         let ApiQuery { detail } = wanted.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(path) = detail {
             let answer = target.get(&path).await.map_err(|error| error.to_string());
-            // Seen with the next state at the latest.
+            // If this fails, so does sending the next state, which ends the thread.
             let _ = sender.send(ApiAnswer::Detail { path, answer });
         }
         if !is_taken {

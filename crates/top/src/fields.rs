@@ -1,8 +1,8 @@
-//! Members of answers as people read them.
+//! Formats members of the API's answers for display.
 
 use serde_json::Value;
 
-/// A count with separators; a dash where there is none.
+/// Formats a count with separators; `-` if there is none.
 pub(crate) fn count(value: &Value) -> String {
     let Some(number) = value.as_u64() else { return "-".to_owned() };
     let digits = number.to_string();
@@ -16,7 +16,7 @@ pub(crate) fn count(value: &Value) -> String {
     out
 }
 
-/// A rate to one digit below 100, whole from there on.
+/// Formats a rate, with one decimal place below 100 and none from there on.
 pub(crate) fn rate(value: &Value) -> String {
     match value.as_f64() {
         None => "-".to_owned(),
@@ -25,17 +25,17 @@ pub(crate) fn rate(value: &Value) -> String {
     }
 }
 
-/// A text; nothing where there is none.
+/// Returns a text; empty if there is none.
 pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// `no_snapshot` as `no snapshot`.
+/// Replaces underscores by spaces: `no_snapshot` becomes `no snapshot`.
 pub(crate) fn words(value: &Value) -> String {
     text(value).replace('_', " ")
 }
 
-/// A time in nanoseconds with its unit.
+/// Formats a time in nanoseconds with a suitable unit.
 pub(crate) fn ns(value: &Value) -> String {
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
     match value.as_u64() {
@@ -47,7 +47,7 @@ pub(crate) fn ns(value: &Value) -> String {
     }
 }
 
-/// How long something took or is ago, in milliseconds.
+/// Formats a duration in milliseconds with a suitable unit.
 pub(crate) fn span(value: &Value) -> String {
     match value.as_u64() {
         None => "-".to_owned(),
@@ -58,21 +58,21 @@ pub(crate) fn span(value: &Value) -> String {
     }
 }
 
-/// The time of day in UTC of milliseconds since 1970.
+/// Formats milliseconds since 1970 as a time of day in UTC.
 pub(crate) fn clock(value: &Value) -> String {
-    // Packets have fractions of milliseconds.
+    // Times of packets have fractions of milliseconds.
     let ms = value.as_u64().or_else(|| value.as_f64().map(|ms| ms as u64)).unwrap_or(0);
     let seconds = ms / 1_000;
     let (hours, minutes) = (seconds / 3_600 % 24, seconds / 60 % 60);
     format!("{hours:02}:{minutes:02}:{:02}.{:03}", seconds % 60, ms % 1_000)
 }
 
-/// The items of a list; none where there is no list.
+/// Returns the items of a list; empty if the value is no list.
 pub(crate) fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// The sum of the counts of an object.
+/// Returns the sum of the counts in an object.
 pub(crate) fn sum(value: &Value) -> u64 {
     value.as_object().into_iter().flat_map(|of| of.values()).filter_map(Value::as_u64).sum()
 }

@@ -1,8 +1,8 @@
 //! The monitor's views in a terminal.
 //!
-//! [`run`] reads the JSON API of a process that runs with `--monitor` and draws its state until the user leaves. [`App`] is
-//! the state of the screen: it takes answers of the API and keys, returns the path to ask for next, and [draws](App::draw)
-//! itself on any backend of ratatui.
+//! [`run`] reads the JSON API of a process that runs with `--monitor` and shows its state until the user leaves.
+//! [`App`] is the state of the screen: it takes keys and answers of the API, returns the path to request next, and
+//! [draws](App::draw) itself on any backend of ratatui.
 //!
 //! # Examples
 //!
@@ -28,13 +28,13 @@ use std::time::Duration;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use tickwire_monitor::MonitorTarget;
 
-/// How long keys are waited for before answers are looked for.
+/// Longest wait for a key before answers are checked.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Shows the process at `target` on this terminal until the user leaves.
 ///
 /// # Errors
-/// The terminal cannot be used, or the system makes no thread.
+/// The terminal cannot be used, or the operating system refused to create a thread.
 pub fn run(target: MonitorTarget) -> io::Result<()> {
     let mut app = App::new(target.address.to_string());
     let asking = asking::Asking::start(target, app.wanted())?;
@@ -56,7 +56,7 @@ pub fn run(target: MonitorTarget) -> io::Result<()> {
         }
         Ok(())
     })();
-    // The terminal is the user's again whatever happened.
+    // Restore the terminal in any case.
     ratatui::try_restore()?;
     outcome
 }

@@ -1,4 +1,4 @@
-//! The views, each a function of the state.
+//! The views. Each draws the state with a function of its own.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -10,12 +10,12 @@ use serde_json::Value;
 use crate::app::{App, View};
 use crate::fields::{clock, count, list, ns, rate, span, sum, text, words};
 
-/// How what matters less is drawn.
+/// Style of less important text.
 pub(crate) const fn quiet() -> Style {
     Style::new().add_modifier(Modifier::DIM)
 }
 
-/// How a state is drawn. Its word is there too: no state is told by colour alone.
+/// Style of a status. The status is also written as a word, so that nothing is shown by colour alone.
 fn level(state: &str) -> Style {
     match state {
         "alive" | "fresh" | "live" | "logged_on" | "filled" | "present" | "done" | "snapshot" => {
@@ -34,7 +34,7 @@ fn state_cell(value: &Value) -> Cell<'static> {
     Cell::new(words(value)).style(level(&text(value)))
 }
 
-/// A count that is a fault if it is not 0.
+/// Formats a count of errors, in red if it is not 0.
 fn fault(value: &Value) -> Cell<'static> {
     let style = match value.as_u64() {
         Some(1..) => Style::new().fg(Color::Red),
@@ -47,7 +47,7 @@ fn right(value: String) -> Cell<'static> {
     Cell::new(Line::raw(value).right_aligned())
 }
 
-/// A table with a line of names. Names that begin with # are of numbers.
+/// Creates a table with a header. A `#` before a name right-aligns a column of numbers.
 fn table(
     title: &str,
     names: &[&str],
@@ -406,7 +406,7 @@ fn packets(app: &App, frame: &mut Frame<'_>, area: Rect) {
     frame.render_stateful_widget(table("Packets", &names, &widths, rows), area, &mut chosen(app));
 }
 
-/// Lines of an explanation.
+/// Returns the number of lines of an explanation.
 pub(crate) fn explained_lines(detail: &Value) -> usize {
     let parts = list(&detail["explanation"]["parts"]);
     parts.iter().map(|part| 1 + list(&part["lines"]).len()).sum()

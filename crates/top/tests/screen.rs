@@ -1,16 +1,16 @@
-//! The screen, drawn of recorded answers of a process.
+//! Draws screens from recorded answers of a process.
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use serde_json::Value;
 use tickwire_top::{App, Keystroke};
 
-/// What a process said, and what it answered to the paths of views.
+/// Returns the recorded state of a process and its answers to the paths of the views.
 fn recorded() -> Value {
     serde_json::from_str(include_str!("recorded.json")).expect("JSON")
 }
 
-/// The lines of a screen of so many columns.
+/// Returns the lines of a screen with this many columns.
 fn screen(app: &App, columns: u16) -> Vec<String> {
     let mut terminal = Terminal::new(TestBackend::new(columns, 40)).expect("a terminal");
     terminal.draw(|frame| app.draw(frame)).expect("drawn");
@@ -19,7 +19,7 @@ fn screen(app: &App, columns: u16) -> Vec<String> {
     (0..40).map(line).collect()
 }
 
-/// The line that holds a text.
+/// Returns the line that contains a text.
 fn line_with<'s>(screen: &'s [String], text: &str) -> &'s str {
     let found = screen.iter().find(|line| line.contains(text));
     found.unwrap_or_else(|| panic!("no {text} in:\n{}", screen.join("\n")))
@@ -31,7 +31,7 @@ fn app() -> App {
     app
 }
 
-/// A count as the screen has it.
+/// Formats a count as the screen does.
 fn shown(value: &Value) -> String {
     let digits = value.as_u64().expect("a count").to_string();
     let chunks: Vec<&str> = digits
@@ -66,7 +66,7 @@ fn the_feed_has_the_counts_of_the_state() {
     let gap = &channel["gaps"][0];
     let row = line_with(&lines, gap["first"].as_str().expect("a number"));
     assert!(row.contains(gap["status"].as_str().expect("a status")), "{row}");
-    // A narrow terminal shows less and does not fail.
+    // A narrow terminal shows less, without a panic.
     screen(&app, 20);
 }
 

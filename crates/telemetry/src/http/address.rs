@@ -9,7 +9,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpAddress(pub SocketAddr);
 
-/// A text that is neither a port nor an address with a port.
+/// The text is neither a port nor an address with a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownAddress;
 

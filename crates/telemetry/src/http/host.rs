@@ -1,5 +1,5 @@
-//! Host check: protects against DNS rebinding, by which a web page could resolve its own name to
-//! this machine and read the served data.
+//! Check of the header `Host`. Protects against DNS rebinding, with which a web page could resolve its own name to this
+//! machine and read the served data.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-/// True if `Host` names this machine, with or without a port.
+/// Returns true if `Host` names this machine, with or without a port.
 fn is_own(host: &str) -> bool {
     let (name, rest) = match host.strip_prefix('[') {
         Some(rest) => rest.split_once(']').unwrap_or_default(),
@@ -22,7 +22,8 @@ fn is_own(host: &str) -> bool {
     is_whole && (is_loopback || name.eq_ignore_ascii_case("localhost"))
 }
 
-/// Middleware that passes requests whose `Host` names this machine, or that have none.
+/// Middleware for servers on the loopback interface: passes only requests whose `Host` names this machine, and requests
+/// without that header.
 pub(super) async fn check(request: Request, next: Next) -> Response {
     let mut hosts = request.headers().get_all(header::HOST).iter();
     if hosts.all(|host| host.to_str().is_ok_and(is_own)) {

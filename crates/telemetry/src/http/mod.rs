@@ -1,10 +1,10 @@
-//! The one HTTP server of a process: it serves metrics, administration, and everything else that is
-//! viewed from outside.
+//! The HTTP server of a process. There is only one: it serves metrics, administration, and all that can be viewed from
+//! outside.
 //!
-//! [`HttpServer`] runs on its own thread, and no feed or session waits for it. The default
-//! interface is loopback ([`HttpAddress`]); at another one, only requests that name this machine
-//! are answered, so that no web page can send requests under its own name. Routes that change
-//! something require a [`Token`]. A connection serves one request.
+//! [`HttpServer`] runs on its own thread, and no feed or session waits for it. By default it listens on the loopback
+//! interface ([`HttpAddress`]). There it answers only requests whose `Host` names this machine, so that no web page can
+//! send requests under a name of its own. Routes that change something require a [`Token`]. A connection serves one
+//! request.
 
 mod address;
 mod host;
@@ -33,16 +33,16 @@ use tokio::time::timeout;
 
 use tickwire_host::{Action, Error};
 
-/// Most connections at the same time; a further one closes the oldest.
+/// Most connections at the same time; one more closes the oldest.
 const CONNECTIONS_MAX: usize = 64;
-/// Time limit for the head of a request.
+/// Time limit for receiving the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time limit of a connection.
+/// Time limit for a whole connection.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(60);
-/// Wait when the process has no file descriptors left for connections.
+/// Wait before accepting again when the process has no file descriptors left.
 const RETRY: Duration = Duration::from_millis(100);
 
-/// A server on its own thread; dropping it ends the server.
+/// A server on its own thread. Dropping it ends the server.
 pub struct HttpServer {
     address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
@@ -64,10 +64,10 @@ impl HttpServer {
         Self::serve_over(address, routes, None)
     }
 
-    /// As [`serve`](Self::serve), over TLS.
+    /// Like [`serve`](Self::serve), over TLS.
     ///
     /// # Errors
-    /// As those of `serve`.
+    /// Those of [`serve`](Self::serve).
     pub fn serve_tls(address: HttpAddress, routes: Router, tls: HttpTls) -> Result<Self, Error> {
         Self::serve_over(address, routes, Some(tls))
     }
@@ -102,12 +102,12 @@ impl HttpServer {
                                 tracing::error!("HTTP at {address} ends: {error}");
                             }
                         }
-                        // Sent when the server is dropped.
+                        // `stopped` is sent when the server is dropped.
                         _ = stopped => {}
                     }
                 });
-                // Unfinished work of the server, such as an explanation, does not delay the end of
-                // the process.
+                // Do not wait for unfinished work of the server, such as an explanation: it would delay the end of the
+                // process.
                 runtime.shutdown_background();
             })
             .map_err(failed)?;
@@ -120,7 +120,7 @@ impl HttpServer {
     }
 }
 
-/// Accepts connections, a bounded number at a time, each for a bounded time.
+/// Accepts connections. Their number and the time of each are bounded.
 async fn accept(listener: TcpListener, routes: Router, tls: Option<HttpTls>) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let mut open: VecDeque<AbortHandle> = VecDeque::new();
@@ -140,7 +140,7 @@ async fn accept(listener: TcpListener, routes: Router, tls: Option<HttpTls>) -> 
             match tls {
                 None => serve_connection(stream, routes).await,
                 Some(HttpTls(acceptor)) => {
-                    // A client without the right certificate is no error either.
+                    // A client without a valid certificate is not an error.
                     if let Ok(Ok(stream)) = timeout(HEAD_TIMEOUT, acceptor.accept(stream)).await {
                         serve_connection(stream, routes).await;
                     }
@@ -151,7 +151,7 @@ async fn accept(listener: TcpListener, routes: Router, tls: Option<HttpTls>) -> 
     }
 }
 
-/// Serves the one request of a connection.
+/// Serves the single request of a connection.
 async fn serve_connection(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     routes: Router,
@@ -161,18 +161,18 @@ async fn serve_connection(
         .keep_alive(false)
         .header_read_timeout(HEAD_TIMEOUT)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
-    // A client that disconnects or takes too long is no error.
+    // A client that disconnects or takes too long is not an error.
     let _ = timeout(CONNECTION_TIMEOUT, connection).await;
 }
 
 impl Drop for HttpServer {
     fn drop(&mut self) {
         if let Some(stop) = self.stop.take() {
-            // An error means that the thread has already ended, which was logged.
+            // Sending fails only if the thread has already ended, which was logged.
             let _ = stop.send(());
         }
         if let Some(thread) = self.thread.take() {
-            // An error means that the thread panicked, which was printed.
+            // Joining fails only if the thread panicked, which was printed.
             let _ = thread.join();
         }
     }
@@ -221,7 +221,7 @@ mod tests {
         }
         assert!(begun.elapsed() < HEAD_TIMEOUT, "{:?}", begun.elapsed());
         let ended = |stream: &mut TcpStream| {
-            // Closed or reset: the connection has ended either way.
+            // Closed or reset: either way, the connection has ended.
             !matches!(stream.read(&mut [0; 64]), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
         };
         idle.iter().for_each(|stream| stream.set_nonblocking(true).unwrap());
@@ -291,7 +291,7 @@ mod tests {
         };
         assert!(ask(with).ends_with("here"));
         assert_eq!(ask(without), "");
-        // Nor is one that speaks no TLS.
+        // A client that does not speak TLS gets no answer either.
         let mut plain = TcpStream::connect(server.address()).unwrap();
         let _ = write!(plain, "GET / HTTP/1.0\r\n\r\n");
         let mut text = Vec::new();

@@ -1,4 +1,4 @@
-//! TLS of the HTTP server: its certificate, and those that clients must show.
+//! TLS of the HTTP server: its own certificate, and the authorities of client certificates.
 
 use std::fmt;
 use std::path::Path;
@@ -11,7 +11,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::TlsAcceptor;
 
-/// Certificate and key of a server, and who may connect.
+/// Certificate and key of a server, and the clients that may connect.
 #[derive(Clone)]
 pub struct HttpTls(pub(super) TlsAcceptor);
 
@@ -32,10 +32,11 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
 }
 
 impl HttpTls {
-    /// Reads certificate chain and key, in PEM form. With `authorities`, a client must show a certificate of one of them.
+    /// Reads a certificate chain and its key from PEM files. With `authorities`, clients must present a certificate
+    /// that one of them has issued.
     ///
     /// # Errors
-    /// A file cannot be used, in words.
+    /// A message that says which file cannot be used, and why.
     pub fn from_files(
         own: &Path,
         private: &Path,

@@ -1,4 +1,4 @@
-//! The secret that authorises changes.
+//! The token that authorises requests.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -13,14 +13,14 @@ use axum::response::{IntoResponse, Response};
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::json;
 
-/// Bits of a file's mode for its group and for others.
+/// Permission bits of a file for its group and for others.
 const OTHERS: u32 = 0o077;
-/// Random bytes of a new token.
+/// Number of random bytes in a new token.
 const LEN: usize = 24;
-/// Fewest characters of a token from a file.
+/// Minimum length of a token from a file, in characters.
 const CHARS_MIN: usize = 16;
 
-/// Secret of requests: `Authorization: Bearer TOKEN`. Not shown by `Debug`.
+/// A secret that requests must have in the header `Authorization: Bearer TOKEN`. `Debug` does not show it.
 #[derive(Clone)]
 pub struct Token(String);
 
@@ -34,7 +34,7 @@ impl Token {
     /// Creates a random token.
     ///
     /// # Errors
-    /// The operating system provides no random numbers.
+    /// The operating system returns no random numbers.
     pub fn random() -> io::Result<Self> {
         let mut bytes = [0; LEN];
         let failed = |_| io::Error::other("the operating system provides no random numbers");
@@ -46,8 +46,8 @@ impl Token {
     /// random token, readable only by its owner.
     ///
     /// # Errors
-    /// The file cannot be read or written, is accessible to others than its owner, or has fewer
-    /// than 16 characters, or characters that are not printable ASCII.
+    /// The file cannot be read or written, others than its owner can access it, or its token has fewer than 16
+    /// characters or characters other than printable ASCII.
     pub fn of_file(path: &Path) -> io::Result<Self> {
         match std::fs::read_to_string(path) {
             Ok(text) => {
@@ -85,12 +85,12 @@ impl Token {
         Ok(Self(text.to_owned()))
     }
 
-    /// Returns the characters.
+    /// Returns the token's characters.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// True if a request contains the token. The comparison time does not reveal where two tokens differ.
+    /// Returns true if a request has the token. The time of the comparison does not reveal where two tokens differ.
     fn is_shown(&self, headers: &HeaderMap) -> bool {
         let shown = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         // The scheme is case-insensitive (RFC 9110, section 11.1).

@@ -38,7 +38,7 @@ const BOUNDS_NS: [u64; 25] = [
     10_000_000_000,
 ];
 
-/// Labels of exemplars; the buckets have none.
+/// Labels of exemplars; buckets have no exemplars.
 type NoExemplar = [(&'static str, &'static str); 0];
 
 /// A distribution that other threads can read. Clones share the same data.
@@ -58,9 +58,8 @@ impl Distribution {
         self.times.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Replaces the published times by all that a thread has recorded so far, in nanoseconds. Does
-    /// nothing while the distribution is being read, rather than wait; the next call publishes
-    /// then.
+    /// Replaces the published times by all times that a thread has recorded so far, in nanoseconds. If the distribution
+    /// is being read, it does nothing instead of waiting; the next call then publishes.
     pub fn publish(&self, times: &Histogram<u64>) {
         let mut shared = match self.times.try_lock() {
             Ok(shared) => shared,
@@ -68,17 +67,16 @@ impl Distribution {
             Err(TryLockError::WouldBlock) => return,
         };
         shared.reset();
-        // Fails only for histograms with other bounds; this crate uses a single kind.
+        // Fails only for histograms with other bounds, and this crate has only one kind.
         let _ = shared.add(times);
     }
 
-    /// Returns a copy of the times published last. A thread that publishes meanwhile skips this
-    /// publication.
+    /// Returns a copy of the times published last. A thread that publishes at the same moment skips that publication.
     pub fn copy(&self) -> Histogram<u64> {
         self.lock().clone()
     }
 
-    /// Records one time; for threads that may wait for a lock.
+    /// Records one time in nanoseconds. Only for threads that may wait for a lock.
     pub fn record(&self, time_ns: u64) {
         histogram::record(&mut self.lock(), time_ns);
     }

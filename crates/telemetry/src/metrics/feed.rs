@@ -14,13 +14,13 @@ use tickwire_net::multicast::{Receiver, ReceiverCounters};
 use tickwire_net::reception::Reception;
 use tickwire_net::record::RecordCounters;
 
-/// Least time between two publications, in nanoseconds.
+/// Minimum time between two publications, in nanoseconds.
 const PUBLISH_NS: u64 = 250_000_000;
-/// Least time between two publications of distributions, in nanoseconds: each copies about 200 KiB,
+/// Minimum time between two publications of distributions, in nanoseconds. A distribution is a copy of about 200 KiB,
 /// whereas counters are a few words.
 const TIMES_NS: u64 = 1_000_000_000;
 
-/// A counter, and the function that reads its count.
+/// A counter, and the function that reads its value from the counters of a feed.
 struct Counted<C> {
     counter: Counter,
     count: fn(&C) -> u64,
@@ -57,11 +57,11 @@ struct LineMetrics {
     delay: Distribution,
 }
 
-/// Arbiter counters of a line.
+/// Metrics of the arbiter for one line.
 struct ArbitratedMetrics {
     counters: Group<LineCounters>,
     lost: Gauge,
-    /// Largest distance, in sequence numbers, of a packet that arrived after a higher one.
+    /// Largest distance in sequence numbers by which a packet arrived behind a higher one.
     out_of_order_max: Gauge,
     /// 1 while the line is put aside.
     put_aside: Gauge,
@@ -97,7 +97,7 @@ pub struct FeedMetrics {
 pub struct ReplayMetrics(Group<ReplayCounters>);
 
 impl ReplayMetrics {
-    /// Registers the counters. With several channels in a process, `channel` becomes a label.
+    /// Registers the counters. If the process has several channels, `channel` becomes a label.
     pub fn new(metrics: &Metrics, channel: Option<&str>) -> Self {
         let labels: Vec<(&str, &str)> = channel.map(|name| ("channel", name)).into_iter().collect();
         Self(Group::new(metrics, &REPLAY, &labels))
@@ -111,24 +111,24 @@ impl ReplayMetrics {
 
 /// Counters of a channel.
 pub struct FeedCounts<'c> {
-    /// The lines with their sockets.
+    /// The sockets, each with its line.
     pub inputs: Vec<(Source, &'c Receiver)>,
-    /// The handler.
+    /// The counters of the feed handler.
     pub handler: HandlerView<'c>,
-    /// Market events, by kind.
+    /// Numbers of market events by kind.
     pub events: EventCounters,
 }
 
 impl FeedMetrics {
-    /// Returns the delays of a line's packets, from the kernel's time stamp to the read; `None` if
-    /// the line has no socket.
+    /// Returns the delays of a line's packets, from the kernel's timestamp until the packet is read; `None` if the line
+    /// has no socket.
     pub fn delays(&self, source: Source) -> Option<Distribution> {
         let line = self.arbitration.lines.iter().find(|line| line.source == source)?;
         Some(line.delay.clone())
     }
 
-    /// Registers all counters, for the lines that have a socket. With several channels in a
-    /// process, `channel` becomes a label.
+    /// Registers all counters of the lines that have a socket. If the process has several channels, `channel` becomes a
+    /// label.
     pub fn new(
         metrics: &Metrics,
         channel: Option<&str>,
@@ -178,8 +178,7 @@ impl FeedMetrics {
         self.arbitration.times_are_due(now_ns)
     }
 
-    /// Publishes the counters at `now_ns`, the time on the monotonic clock, and distributions once
-    /// per second.
+    /// Publishes the counters as of `now_ns` on the monotonic clock; once per second, publishes the distributions too.
     pub fn publish(&mut self, now_ns: u64, counts: &FeedCounts<'_>) {
         let FeedCounts { inputs, handler, events } = counts;
         self.arbitration.publish(now_ns, inputs, handler.arbiter);
@@ -202,8 +201,8 @@ impl FeedMetrics {
 }
 
 impl ArbitrationMetrics {
-    /// Registers all counters, for the lines that have a socket. With several channels in a
-    /// process, `channel` becomes a label.
+    /// Registers all counters of the lines that have a socket. If the process has several channels, `channel` becomes a
+    /// label.
     pub fn new(
         metrics: &Metrics,
         channel: Option<&str>,
@@ -229,13 +228,12 @@ impl ArbitrationMetrics {
         now_ns.saturating_sub(self.published_ns) >= PUBLISH_NS
     }
 
-    /// Returns true if a second has passed since distributions were published.
+    /// Returns true if a second has passed since the distributions were last published.
     const fn times_are_due(&self, now_ns: u64) -> bool {
         now_ns.saturating_sub(self.times_published_ns) >= TIMES_NS
     }
 
-    /// Publishes the counters at `now_ns`, the time on the monotonic clock, and distributions once
-    /// per second.
+    /// Publishes the counters as of `now_ns` on the monotonic clock; once per second, publishes the distributions too.
     pub fn publish(&mut self, now_ns: u64, inputs: &[(Source, &Receiver)], arbiter: &Arbiter) {
         self.published_ns = now_ns;
         let times_are_due = self.times_are_due(now_ns);
@@ -257,7 +255,7 @@ impl ArbitrationMetrics {
     }
 }
 
-/// Returns the labels of a line: its channel, if that has a name, its feed and its letter.
+/// Returns the labels of a line: its channel if that has a name, its feed and its letter.
 fn labels_of<'c>(channel: &[(&'c str, &'c str)], source: Source) -> Vec<(&'c str, &'c str)> {
     let (feed, line) = match source {
         Source::Definitions(line) => ("definitions", line),
@@ -311,7 +309,7 @@ impl LineMetrics {
     }
 }
 
-/// Publishes the counters of a loop: those of its clock and its recorder.
+/// Publishes the counters of a receive loop: those of its clock and its recorder.
 pub struct LoopMetrics {
     clock_steps: Counter,
     recording: Group<RecordCounters>,
@@ -319,7 +317,7 @@ pub struct LoopMetrics {
 }
 
 impl LoopMetrics {
-    /// Registers the counters. With several loops in a process, `thread` becomes a label.
+    /// Registers the counters. If the process has several loops, `thread` becomes a label.
     pub fn new(metrics: &Metrics, thread: Option<&str>) -> Self {
         let labels: Vec<(&str, &str)> = thread.map(|name| ("thread", name)).into_iter().collect();
         let steps = "Detected steps of the system clock";

@@ -1,9 +1,9 @@
 //! Counters and distributions of a running process, in the text format of Prometheus.
 //!
-//! [`Metrics`] holds metrics by name and labels; names are `tickwire_<part>_<what>_<unit>`. Threads
-//! on a hot path count in their own integers and histograms and publish them occasionally: a
-//! [`Counter`] is set, a [`Distribution`] is copied. [`Metrics::serve`] serves the text over HTTP.
-//! With the feature `feed`, `FeedMetrics` publishes the counts of a feed handler and its sockets.
+//! [`Metrics`] holds metrics by name and labels; names have the form `tickwire_<part>_<what>_<unit>`. A thread on a hot
+//! path counts in integers and histograms of its own and publishes them from time to time: it sets a [`Counter`] and
+//! copies to a [`Distribution`]. [`Metrics::serve`] serves the text over HTTP. With the feature `feed`, `FeedMetrics`
+//! publishes the counts of a feed handler and its sockets.
 
 mod distribution;
 mod exporter;
@@ -36,7 +36,7 @@ type Gauges = Family<Labels, gauge::Gauge<i64, AtomicI64>>;
 type Seconds = Family<Labels, gauge::Gauge<f64, AtomicU64>>;
 type Distributions = Family<Labels, Distribution>;
 
-/// A count that only grows.
+/// A count that only rises.
 #[derive(Clone, Debug)]
 pub struct Counter(counter::Counter<u64, AtomicU64>);
 
@@ -46,13 +46,13 @@ impl Counter {
         self.0.inner().store(count, Ordering::Relaxed);
     }
 
-    /// Adds to the count; for threads off the hot path.
+    /// Adds to the count. Only for threads off the hot path.
     pub fn add(&self, more: u64) {
         self.0.inc_by(more);
     }
 }
 
-/// A number that goes up and down.
+/// A number that can rise and fall.
 #[derive(Clone, Debug)]
 pub struct Gauge(gauge::Gauge<i64, AtomicI64>);
 
@@ -63,12 +63,12 @@ impl Gauge {
     }
 }
 
-/// A time that goes up and down.
+/// A time that can rise and fall.
 #[derive(Clone, Debug)]
 pub struct SecondsGauge(gauge::Gauge<f64, AtomicU64>);
 
 impl SecondsGauge {
-    /// Sets the time, in nanoseconds.
+    /// Sets the time in nanoseconds.
     pub fn set_ns(&self, ns: u64) {
         self.0.set(ns as f64 / 1e9);
     }
@@ -113,20 +113,19 @@ impl fmt::Debug for Metrics {
 }
 
 impl Metrics {
-    /// Creates an empty set that has only the memory of the process.
+    /// Creates a set that has only one metric: the memory of the process.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Locks the set. No operation under the lock can fail half-way, so a poisoned lock is still
-    /// consistent.
+    /// Locks the set. No operation fails half-way while it holds the lock, so the set is consistent even if the lock is
+    /// poisoned.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the counter `tickwire_<name>_total` with these labels; the same name and labels give
-    /// the same counter. `name` is part, what and unit, such as `feed_received_packets`. The `help`
-    /// of the first call is used.
+    /// Returns the counter `tickwire_<name>_total` with these labels; the same name and labels return the same counter.
+    /// `name` consists of part, what and unit, such as `feed_received_packets`. The `help` of the first call applies.
     pub fn counter(&self, name: &str, help: &str, labels: &[(&str, &str)]) -> Counter {
         let Inner { registry, counters, .. } = &mut *self.lock();
         let family = counters.entry(name.to_owned()).or_insert_with(|| {

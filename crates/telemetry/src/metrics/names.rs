@@ -9,7 +9,7 @@ use tickwire_net::log::EventCounters;
 use tickwire_net::multicast::ReceiverCounters;
 use tickwire_net::record::RecordCounters;
 
-/// A count with its name and help text, and the function that reads it from the counters.
+/// A count: its name, its help text, and the function that reads it from the counters.
 pub(super) struct Named<C> {
     pub(super) name: &'static str,
     pub(super) help: &'static str,

@@ -1,17 +1,17 @@
-//! Every count of a feed is part of the Prometheus text.
+//! Tests that every count of a feed is published in the Prometheus text.
 
 use super::*;
 use tickwire_feed::handler::MessageCounters;
 
-/// Returns the Prometheus text of a group with these counts.
+/// Publishes a group of counts and returns the Prometheus text.
 fn published<C: 'static>(named: &'static [Named<C>], counts: &C) -> String {
     let metrics = Metrics::new();
     Group::new(&metrics, named, &[]).publish(counts);
     metrics.encode()
 }
 
-/// Asserts that each of these counts is the value of one metric. The structs are written in full
-/// here, so that a new count must be published, or omitted with a reason.
+/// Asserts that each of these counts is the value of one metric. The tests spell out every member of a struct, so that
+/// a new count must be published, or be left out with a reason.
 fn assert_each_published<C: 'static>(named: &'static [Named<C>], counts: &C, expected: &[u64]) {
     let text = published(named, counts);
     let mut values: Vec<u64> = text
@@ -36,7 +36,7 @@ fn messages(first: u64) -> MessageCounters {
 #[test]
 fn every_count_of_a_line_and_of_arbitration_is_published() {
     let socket = ReceiverCounters {
-        // Counts system calls, not packets.
+        // Not published: counts system calls, not packets.
         batches: 0,
         packets: 1,
         bytes: 2,
@@ -51,7 +51,7 @@ fn every_count_of_a_line_and_of_arbitration_is_published() {
     let input = InputCounters { packets: 0, bytes: 0, malformed: 1, no_seq_num: 2, unnumbered: 3 };
     assert_each_published(&INPUT, &input, &[1, 2, 3]);
     let line = LineCounters {
-        // The sum of the others.
+        // Not published: the sum of the other counts.
         received: 0,
         first: 1,
         duplicate: 2,
@@ -69,7 +69,7 @@ fn every_count_of_a_line_and_of_arbitration_is_published() {
         lost: 0,
     };
     assert_each_published(&LINE, &line, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
-    // The last one is published as a gauge.
+    // `held_peak` is published as a gauge.
     let arbiter =
         ArbiterCounters { delivered: 1, gaps: 2, gap_seq_nums: 3, resets: 4, held_peak: 0 };
     assert_each_published(&ARBITER, &arbiter, &[1, 2, 3, 4]);
@@ -83,7 +83,7 @@ fn every_count_of_messages_and_books_is_published() {
         definition_lines: Default::default(),
         snapshot_lines: Default::default(),
         messages: messages(10),
-        // On these feeds, numbers of messages are not compared with those of packets.
+        // On these feeds, sequence numbers of messages are not compared with those of packets.
         definitions: MessageCounters { seq_num_not_trusted: 0, ..messages(20) },
         snapshots: MessageCounters { seq_num_not_trusted: 0, ..messages(30) },
         replays: MessageCounters { seq_num_not_trusted: 0, ..messages(40) },
