@@ -39,7 +39,7 @@ fn add(samples: &mut Samples, text: &str) {
     }
 }
 
-/// Returns everything that processes of this program export.
+/// Returns the names and labels of all metrics that processes of this program export.
 fn exported() -> Samples {
     let metrics = Metrics::new();
     let lines =
@@ -65,12 +65,12 @@ fn exported() -> Samples {
     samples
 }
 
-/// Names in a query.
+/// The names in a query.
 #[derive(Debug, Default)]
 struct Named {
     /// Metrics and the labels that are matched on them.
     metrics: Vec<(String, Vec<String>)>,
-    /// Labels that results are grouped by.
+    /// Labels by which results are grouped.
     groups: Vec<String>,
 }
 
@@ -125,7 +125,7 @@ fn named(query: &str) -> Named {
                     at += 1;
                 }
             }
-            // A function, or an aggregation.
+            // The name of a function or of an aggregation.
             _ if matches!(next, "(" | "by" | "without") => {}
             _ if !is_name(word) || KEYWORDS.contains(&word) => {}
             _ => {
@@ -147,7 +147,7 @@ fn named(query: &str) -> Named {
     named
 }
 
-/// Returns the errors of a query and of the labels that are shown with its results.
+/// Returns the errors of a query, and of the labels that are shown with its results.
 fn faults(samples: &Samples, query: &str, told: &[String]) -> Vec<String> {
     let named = named(query);
     let mut faults = Vec::new();
@@ -175,7 +175,7 @@ fn faults(samples: &Samples, query: &str, told: &[String]) -> Vec<String> {
     faults
 }
 
-/// Returns all texts between `start` and `end`.
+/// Returns all pieces of text between `start` and `end`.
 fn between(text: &str, start: &str, end: &str) -> Vec<String> {
     let pieces = text.split(start).skip(1);
     pieces
@@ -227,7 +227,7 @@ fn dashboards_ask_for_metrics_that_exist() {
                 .trim_end_matches(')')
                 .rsplit_once(", ")
                 .unwrap();
-            // A selector of several names.
+            // The selector matches several names.
             let names = metric.trim_start_matches("{__name__=~\"").trim_end_matches("\"}");
             for name in names.split('|') {
                 wrong.extend(faults(&samples, name, &[label.to_owned()]));

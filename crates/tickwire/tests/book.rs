@@ -2,15 +2,15 @@
 //!
 //! The blocks of a page run in order in the page's own directory.
 //!
-//! | block | what happens |
+//! | block | action |
 //! |---|---|
-//! | any, below a line such as "Save this as `quote.xml`:" | it is written to that file |
-//! | `sh` | runs as one script, which must succeed; its output is not looked at |
-//! | `console` | each command behind `$` runs and must succeed; `console fails`: must fail. Output and errors together are compared with the lines below it: a line `...` stands for any lines, `[..]` for any text within one |
+//! | any, below a line such as "Save this as `quote.xml`:" | written to that file |
+//! | `sh` | run as one script, which must succeed; its output is ignored |
+//! | `console` | each command after `$` is run and must succeed (in `console fails`: must fail). Output and errors together are compared with the lines below the command, in which a line `...` stands for any lines, and `[..]` for any text within a line |
 //! | `rust`, `python` | run by the crate `tickwire-book` and by `.ci/python` |
-//! | `text`, `json` | shown only |
-//! | any, below `<!-- not run: REASON -->` | shown only |
-//! | any, below `<!-- with columns -->` | as above in a program with the feature `columns`, else shown only |
+//! | `text`, `json` | only shown |
+//! | any, below `<!-- not run: REASON -->` | only shown |
+//! | any, below `<!-- with columns -->` | as above in a program with the feature `columns`, otherwise only shown |
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
     blocks
 }
 
-/// The commands of a `console` block, each with its expected output lines.
+/// Returns the commands of a `console` block, each with its expected output lines.
 fn commands(block: &str) -> Vec<(String, Vec<&str>)> {
     let mut commands: Vec<(String, Vec<&str>)> = Vec::new();
     for line in block.lines() {
@@ -68,7 +68,7 @@ fn commands(block: &str) -> Vec<(String, Vec<&str>)> {
     commands
 }
 
-/// True if `line` matches `pattern`, in which `[..]` stands for any text.
+/// Returns true if `line` matches `pattern`, in which `[..]` stands for any text.
 fn line_matches(pattern: &str, line: &str) -> bool {
     let Some((first, rest)) = pattern.split_once("[..]") else { return pattern == line };
     let Some(line) = line.strip_prefix(first) else { return false };
@@ -78,7 +78,7 @@ fn line_matches(pattern: &str, line: &str) -> bool {
         .any(|at| line_matches(rest, &line[at..]))
 }
 
-/// True if the lines match the expected ones, in which `...` stands for any lines.
+/// Returns true if the lines match the expected ones, in which `...` stands for any lines.
 fn matches(expected: &[&str], lines: &[&str]) -> bool {
     match (expected.split_first(), lines.split_first()) {
         (None, _) => lines.is_empty(),
@@ -98,11 +98,11 @@ struct Page {
 }
 
 impl Page {
-    /// Runs a script and returns whether it succeeded, and its complete output.
+    /// Runs a script. Returns whether it succeeded, and all its output.
     fn shell(&self, script: &str) -> (bool, String) {
         let bin = Path::new(env!("CARGO_BIN_EXE_tickwire")).parent().expect("a directory");
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
-        // A file, not a pipe: background processes of a script may keep it open.
+        // The output goes to a file, because background processes of a script may keep a pipe open.
         let output = self.directory.join(".output");
         let file = File::create(&output).expect("a file");
         let status = Command::new("timeout")
@@ -172,8 +172,7 @@ fn pages(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Follows the pages below `docs` whose names `which` accepts, and returns the number of blocks and commands
-/// that were run.
+/// Runs the pages below `docs` whose names `which` accepts. Returns the number of blocks and commands that were run.
 fn follow(which: impl Fn(&str) -> bool) -> usize {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Books and events of real captures on the bus: subscribers receive what `receive --show` prints.
+//! Publishes books and events of real captures: subscribers receive what `receive --show` prints.
 #![cfg(feature = "dds")]
 
 mod support;
@@ -13,10 +13,10 @@ use tickwire_feed::Endian;
 use tickwire_feed::capture::PrefixedWriter;
 use tickwire_testing::{Need, skip};
 
-/// Environment variable that names the Python to run, if it is not the one on the path.
+/// Environment variable with the path of the Python to run instead of the one on the PATH.
 const PYTHON: &str = "TICKWIRE_PYTHON";
 
-/// Captures with their options.
+/// Captures and the options of each.
 const CAPTURES: [(&str, &str); 2] = [
     ("cme_2012/cme_2012_sampleMD.bin", "--framing cme"),
     (
@@ -34,7 +34,7 @@ fn arguments(capture: &Path, options: &str) -> String {
     format!("-t {} {options} --capture-line a={} -q", templates.display(), capture.display())
 }
 
-/// A domain that other tests are unlikely to use at the same time; those of `distribution.rs` are below 165.
+/// Returns a domain that other tests are unlikely to use at the same time. Those of `distribution.rs` are below 165.
 fn domain(test: u32) -> u32 {
     165 + std::process::id().wrapping_mul(11).wrapping_add(test) % 64
 }
@@ -48,7 +48,7 @@ impl Process {
         Self(piped.spawn().expect("it starts"))
     }
 
-    /// Returns its output after it has ended successfully.
+    /// Waits for its successful end and returns its output.
     fn output(mut self) -> String {
         let mut text = String::new();
         let out = self.0.stdout.as_mut().expect("piped");
@@ -69,7 +69,7 @@ fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// Best prices and trades as `receive` shows them, separately.
+/// Returns the best prices and the trades that `receive` shows.
 fn shown(arguments: &str) -> [Vec<Value>; 2] {
     ["bbo", "trades"].map(|what| {
         let run = tickwire(&format!("receive {arguments} --show {what}"));
@@ -77,7 +77,7 @@ fn shown(arguments: &str) -> [Vec<Value>; 2] {
     })
 }
 
-/// A level as `receive` shows it: price, size and orders.
+/// Converts a level to the format of `receive --show`: price, size and orders.
 fn level(sample: &Value, has: &str, of: &str) -> Value {
     if sample[has] != json!(true) {
         return Value::Null;
@@ -123,14 +123,14 @@ fn as_received(sample: &Value) -> Value {
     })
 }
 
-/// Removes null members, which one side may omit.
+/// Removes null members, which one of the sides may omit.
 fn without_nulls(row: &Value) -> Value {
     let members = row.as_object().expect("an object").clone();
     Value::Object(members.into_iter().filter(|(_, value)| !value.is_null()).collect::<Map<_, _>>())
 }
 
 fn assert_same(samples: Vec<Value>, expected: &[Value], what: &str) {
-    // Samples of one key arrive in order; the order between keys is arbitrary.
+    // Samples with the same key arrive in order; the order between keys is arbitrary.
     let sorted = |rows: &[Value]| {
         let mut rows: Vec<Value> = rows.iter().map(without_nulls).collect();
         rows.sort_by_key(|row| row["instrument"].to_string());
@@ -148,7 +148,8 @@ fn split(all: Vec<Value>) -> [Vec<Value>; 2] {
     [tops, trades]
 }
 
-/// What a subscriber over shared memory has of a feed is what `receive` shows; returns how many best prices and trades.
+/// Checks that a subscriber over shared memory gets what `receive` shows of a feed. Returns the numbers of best prices
+/// and trades.
 fn published_over_shared_memory(test: u32, arguments: &str) -> [usize; 2] {
     let domain = domain(test);
     let directory = format!("/dev/shm/tickwire-market-{}-{test}", std::process::id());
@@ -176,7 +177,7 @@ fn subscribers_over_shared_memory_have_them_too() {
     }
 }
 
-/// Feeds of our own in the shape of exchanges of which there is no capture. T7 is Eurex's technology.
+/// Synthetic feeds in the format of exchanges of which there is no capture. T7 is Eurex's technology.
 #[test]
 fn feeds_in_the_shape_of_t7_and_b3_are_published_too() {
     let shapes = [
@@ -228,7 +229,7 @@ fn subscribers_have_the_best_prices_and_trades_that_receive_shows() {
     }
 }
 
-/// A Python that has the package cyclonedds.
+/// Returns a Python that has the package cyclonedds.
 fn python() -> Option<String> {
     let python = std::env::var(PYTHON).unwrap_or_else(|_| "python3".to_owned());
     let mut check = Command::new(&python);
@@ -240,8 +241,7 @@ fn python() -> Option<String> {
     Some(python)
 }
 
-/// A reader without a compiled-in type obtains it from the publisher and receives the values that `decode`
-/// prints.
+/// A reader without a compiled-in type gets the type from the publisher, and receives the values that `decode` prints.
 #[test]
 fn a_generic_reader_has_the_messages_of_any_template() {
     let Some(python) = python() else { return };

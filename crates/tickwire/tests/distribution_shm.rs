@@ -1,4 +1,4 @@
-//! `tickwire publish` and `tickwire subscribe` over shared memory, as processes, some of them killed.
+//! Runs `tickwire publish` and `tickwire subscribe` over shared memory, and kills some of the processes.
 
 #[path = "support/bus.rs"]
 mod bus;
@@ -93,7 +93,7 @@ fn a_transport_that_refuses_a_sample_says_stopped_and_the_other_goes_on() {
     ));
     assert_eq!(run.status, if transports.len() > 1 { 1 } else { 2 }, "{}{}", run.out, run.err);
     assert!(run.err.contains("--shm-sample"), "{}", run.err);
-    // Stopped ends nobody.
+    // A publisher that was stopped ends no subscriber.
     std::thread::sleep(Duration::from_secs(1));
     subscribers[0].0.interrupt();
     for ((subscriber, report), transport) in subscribers.into_iter().zip(transports) {
@@ -105,7 +105,7 @@ fn a_transport_that_refuses_a_sample_says_stopped_and_the_other_goes_on() {
     }
 }
 
-/// A subscriber cannot create writers in another user's directory: it reads without echoes and reports that.
+/// A subscriber cannot create writers in another user's directory. It reads without echoing and reports that.
 #[test]
 fn the_channels_of_another_user_are_subscribed_to_without_echoes() {
     let channels = Channels::new(69);
@@ -184,7 +184,7 @@ fn a_ring_that_does_not_hold_two_samples_is_refused() {
     assert!(run.err.contains("--shm-ring"), "{}", run.err);
 }
 
-/// Without anybody over DDS, a publisher that comes later over shared memory is heard.
+/// A subscriber that has found no publisher over DDS receives from a publisher that arrives later over shared memory.
 #[test]
 #[cfg(feature = "dds")]
 fn a_subscriber_that_waits_in_vain_over_dds_takes_a_publisher_over_shared_memory() {
@@ -226,7 +226,7 @@ fn a_subscriber_says_which_transport_it_takes() {
         place.publish_lines(&templates, &format!("--transport shm --subscribers 0 {at}"));
     says("Subscribed over shared memory in /dev/shm/tickwire-test-");
     publisher.kill();
-    // The files of a killed publisher do not count as a publisher.
+    // The files that a killed publisher left do not count as a publisher.
     if cfg!(feature = "dds") {
         says("Subscribed over DDS (no publisher of these topics");
     }
@@ -300,7 +300,7 @@ fn feeds_in_the_shapes_of_exchanges_are_published_by_template() {
         assert_eq!(run.status, 0, "{shape:?}: {}{}", run.out, run.err);
         assert_eq!(subscriber.finish(), 0, "{shape:?}");
         let (published, received) = (json(&published), json(&received));
-        // Messages without fields have no sample.
+        // Templates without fields have no samples.
         let messages = sum(&published, "published") + sum(&published, "passed_over");
         assert!(messages == sum(&published, "messages") && messages >= 500, "{published:#}");
         assert!(sum(&published, "published") > 400, "{shape:?}: {published:#}");

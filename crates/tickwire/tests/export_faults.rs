@@ -1,6 +1,6 @@
-//! `tickwire export` and `receive --tables`, killed or out of disk space at each stage of their files.
+//! Kills `tickwire export` and `receive --tables`, or fills their disk, at each stage of writing their files.
 //!
-//! A preloaded library counts writes, syncs and renames. At one of them it kills the process, or reports a
+//! A preloaded library counts writes, syncs and renames. At one of these calls it kills the process, or it reports a
 //! full disk from then on.
 #![cfg(target_os = "linux")]
 
@@ -17,17 +17,17 @@ use support::{directory, file, packets_of, tickwire, timed_pcap, u32be};
 const XML: &str = r#"<templates>
 <template name="Tick" id="1"><uInt32 name="Price"/></template>
 <template name="Other" id="2"><uInt32 name="SecurityID" id="48"/></template></templates>"#;
-/// No template has this id: a row of the table of errors.
+/// A message with a template id that does not exist, which gives a row in the table of errors.
 const UNKNOWN: &[u8] = &[0xC0, 0x8F, 0x87];
 
-/// The library, compiled once.
+/// Returns the path of the library, which is compiled once.
 fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/faults.c");
         let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join("faults.so");
         let arguments = ["-shared", "-fPIC", "-O1", "-o"];
-        // The linker that Rust programs use.
+        // Compile with the linker that Rust programs use.
         let compiled = Command::new("cc").args(arguments).arg(&library).arg(source).output();
         let compiled = compiled.expect("cc runs");
         assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
@@ -43,7 +43,7 @@ struct Case {
     command: String,
     /// Name of the output.
     out: &'static str,
-    /// Option that continues an interrupted run; `None` if a run needs an empty output.
+    /// Option that continues an interrupted run; `None` if the command needs an empty output.
     again: Option<&'static str>,
 }
 
@@ -64,7 +64,7 @@ impl Content {
     }
 }
 
-/// Complete files below a path, or the file at the path, without incomplete ones.
+/// Returns the complete files below a path, or the file at the path. Leaves out incomplete ones.
 fn whole(path: &Path) -> BTreeMap<PathBuf, Content> {
     let mut found = BTreeMap::new();
     if path.is_dir() {
@@ -108,7 +108,7 @@ impl Case {
         let _ = fs::remove_file(&out);
     }
 
-    /// Interrupts the command at every stage of its files.
+    /// Interrupts the command at every stage of writing its files.
     fn check(&self) {
         let log = self.directory.join("calls.log");
         let reference = self.run("", &[("FAULT_LOG", log.to_str().expect("UTF-8"))]);
@@ -117,7 +117,7 @@ impl Case {
         let expected = whole(&self.out());
         assert!(!expected.is_empty(), "{}", self.command);
         for (call, count) in counts(&log) {
-            // If there are many writes or files, only some of the stages.
+            // If there are many calls, interrupt only at some of them.
             let stages = BTreeSet::from([1, 2, count / 2, count]);
             for at in stages.range(1..=count) {
                 for fault in ["kill", "full"] {
@@ -135,7 +135,7 @@ impl Case {
         }
     }
 
-    /// Interrupts the command at one stage: every file with its final name must be complete.
+    /// Interrupts the command at one stage and checks that every file with its final name is complete.
     fn end_at(
         &self,
         call: &str,
@@ -170,7 +170,7 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// True if an incomplete file is left; for a single output it is in the same directory.
+/// Returns true if an incomplete file is left, which for a single output is in the same directory.
 fn has_unfinished(out: &Path) -> bool {
     let partial = PathBuf::from(format!("{}.partial", out.display()));
     let below = |directory: &Path| {
@@ -180,7 +180,7 @@ fn has_unfinished(out: &Path) -> bool {
     partial.exists() || out.is_dir() && below(out)
 }
 
-/// Number of calls of each kind.
+/// Returns the number of calls of each kind.
 fn counts(log: &Path) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for line in fs::read_to_string(log).expect("calls").lines() {

@@ -6,14 +6,14 @@ use std::fs;
 use std::path::Path;
 use support::{directory, tickwire};
 
-/// The text of each `<text>` element, except for the command line at the top.
+/// Returns the text of each `<text>` element, except for the command line at the top.
 fn rows(svg: &str) -> Vec<String> {
     let lines =
         svg.lines().filter(|line| line.starts_with("<text") && line.contains("class=\"row"));
     lines.map(text).collect()
 }
 
-/// A line of SVG without tags and entities.
+/// Returns a line of SVG without tags and entities.
 fn text(line: &str) -> String {
     let outside = line.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text);
     let text: String = outside.collect();

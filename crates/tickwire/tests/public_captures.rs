@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use support::tickwire;
 use tickwire_testing::capture;
 
-/// A capture: its names in `captures` and beside the project.
+/// A capture, with its names in `captures` and beside the project.
 struct Capture {
     folder: &'static str,
     public: &'static str,

@@ -12,13 +12,13 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Packets of the feed: one minute. Then the feed restarts with the same sequence numbers.
+/// Number of packets in the feed: one minute. Then the feed restarts with the same sequence numbers.
 const PACKETS: u32 = 60_000;
 /// Packets a second.
 const RATE: u32 = 1_000;
 /// Percent of packets that lines A and B lose.
 const LOSS: &str = "3,2";
-/// Interval at which the sender process is checked.
+/// Interval at which the sending process is checked.
 const TICK: Duration = Duration::from_millis(100);
 
 /// The command line of `receive`, which the demo fills in.
@@ -46,7 +46,7 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // A directory that cannot be removed is a few megabytes among the temporary files.
+        // If the directory cannot be removed, it leaves only a few megabytes among the temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -104,8 +104,8 @@ pub fn words(line: &str) -> Vec<String> {
     line.split(' ').map(str::to_owned).collect()
 }
 
-/// Generates a feed, sends it on loopback and receives it with a monitor at `port`, beside a FIX
-/// session, until the user stops it.
+/// Generates a feed, sends it on loopback and receives it with a monitor at `port`. Runs a FIX session too. Ends when
+/// the user stops it.
 pub fn run(port: u16, seed: u64) -> Result<Outcome, Failure> {
     let failed = |error: std::io::Error| Failure::Usage(format!("demo: {error}"));
     let program = std::env::current_exe().map_err(failed)?;
@@ -145,6 +145,6 @@ pub fn run(port: u16, seed: u64) -> Result<Outcome, Failure> {
     tell!(
         "A feed of {RATE} packets/s on lines A and B, of which {LOSS} percent are lost. Ctrl-C ends it."
     );
-    // The losses are intended, so they are no errors of this command.
+    // The losses are intended, so they do not count as errors of this command.
     receive::run(&receive.args).map(|_| Outcome::Clean)
 }

@@ -1,5 +1,4 @@
-//! The FIX session of the monitored demo: orders and reports, and at intervals messages that are lost and
-//! resent.
+//! The FIX session of the monitored demo: orders and reports. At intervals, messages are lost and resent.
 
 use super::monitored::{RestartedProcess, words};
 use crate::console::tell;
@@ -29,7 +28,7 @@ pub struct DemoSessions {
     _processes: [RestartedProcess; 2],
 }
 
-/// Returns an address of the loopback interface that is free now.
+/// Returns a free address of the loopback interface.
 fn free() -> Result<SocketAddr, Failure> {
     let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|bound| bound.local_addr());
     bound.map_err(|error| Failure::Usage(format!("demo: no port is free: {error}")))
@@ -78,8 +77,7 @@ impl Drop for DemoSessions {
     }
 }
 
-/// Makes the server expect messages that it already had, as if they had been lost, so that it requests a
-/// resend.
+/// Simulates lost messages: makes the server expect messages that it already has, so that it requests a resend.
 fn lose(monitor: SocketAddr, token: &Path) -> Result<(), String> {
     let token = Token::of_file(token).map_err(|error| error.to_string())?;
     let target = MonitorTarget { address: monitor, token: Some(token) };
@@ -99,7 +97,7 @@ fn lose(monitor: SocketAddr, token: &Path) -> Result<(), String> {
         let next = all["sessions"][0]["next_target"].as_u64().unwrap_or(1);
         let numbers = json!({"next_target": next.saturating_sub(LOST).max(1)});
         let is_set = act("numbers", numbers).await;
-        // The session continues whatever the result.
+        // Enable the session again whatever the result.
         act("enable", json!({})).await?;
         is_set.map(|_| ())
     })

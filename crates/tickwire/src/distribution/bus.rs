@@ -1,4 +1,4 @@
-//! Publishing beside receiving: one publisher that all channels or lines share.
+//! Publishes what a command receives. All channels or lines share one publisher.
 
 use super::{DeliveryArgs, OutletError, Outlets, Places, PublishTransport};
 use crate::console::tell;
@@ -44,7 +44,7 @@ impl BusArgs {
     }
 }
 
-/// Options of delivery, which are for `--publish` alone.
+/// Options of delivery, each of which requires `--publish`.
 #[derive(Clone, Debug)]
 struct PublishedDelivery(DeliveryArgs);
 
@@ -77,7 +77,7 @@ pub struct Bus {
 }
 
 impl Bus {
-    /// Joins and waits for subscribers, if anything is to be published.
+    /// Joins the transports and waits for subscribers; `None` without `--publish`.
     pub fn join(
         args: &BusArgs,
         sets: &[TopicSet],
@@ -98,7 +98,7 @@ impl Bus {
         Ok(Some(Self { outlets: Arc::new(Mutex::new(outlets)), args: args.clone() }))
     }
 
-    /// Publishes by `publish`, one channel at a time.
+    /// Calls `publish` with the publisher, which is locked meanwhile: one channel publishes at a time.
     pub fn with(
         &self,
         publish: impl FnOnce(&mut Outlets) -> Result<(), OutletError>,
@@ -106,8 +106,8 @@ impl Bus {
         publish(&mut self.outlets.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Tells the subscribers that the feed is complete, or was stopped early. Returns whether samples did not
-    /// reach a subscriber.
+    /// Tells the subscribers that the feed is complete or was stopped early. Returns true if samples did not reach a
+    /// subscriber.
     pub fn finish(&self, is_whole: bool) -> Result<bool, Failure> {
         let mut outlets = self.outlets.lock().unwrap_or_else(PoisonError::into_inner);
         let is_acknowledged = outlets.finish(is_whole, self.args.patience.duration())?;

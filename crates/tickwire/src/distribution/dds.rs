@@ -1,4 +1,4 @@
-//! DDS as a transport. `no_dds.rs` has the same names for programs that are built without it.
+//! DDS as a transport. `no_dds.rs` has the same names for builds without DDS.
 
 use super::refused;
 use crate::failure::Failure;
@@ -9,13 +9,13 @@ use std::time::Duration;
 use tickwire_dds::{Domain, DomainConfig, Network};
 use tickwire_distribution::{Delivery, Held};
 
-/// Whether this program has DDS.
+/// True if this build has DDS.
 pub const HAS_DDS: bool = true;
 
-/// A place in a domain.
+/// A participant in a domain.
 pub type DdsParticipant = tickwire_dds::CycloneParticipant;
 
-/// Lease unless another is named.
+/// Default of `--lease`.
 const LEASE: Duration = Duration::from_secs(10);
 
 /// Options of DDS only.
@@ -43,7 +43,7 @@ pub struct DdsArgs {
     lease: Option<Span>,
 }
 
-/// Samples held for a slow subscriber.
+/// How many samples are held for a slow subscriber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum History {
     All,
@@ -81,7 +81,7 @@ impl FromStr for NetworkArg {
 }
 
 impl DdsArgs {
-    /// The first of these options that is set.
+    /// Returns the name of the first of these options that is set.
     pub fn first_set(&self) -> Option<&'static str> {
         let Self { best_effort, history, network, peer, lease } = self;
         let all = [
@@ -108,7 +108,8 @@ impl DdsArgs {
         domain.join().map_err(|error| refused(&error))
     }
 
-    /// Adds the options of DDS to the delivery. `all`: without `--history`, keep all samples for a slow subscriber.
+    /// Adds the DDS options to `any`. With `all`, the default of `--history` is to keep all samples for a slow
+    /// subscriber.
     pub fn delivery(&self, any: Delivery, all: bool) -> Delivery {
         let held = self.history.map(|history| match history {
             History::All => Held::All,

@@ -1,4 +1,4 @@
-//! Topics in the monitor.
+//! Publishes the topics of a bus to the monitor.
 
 use tickwire_distribution::TopicSet;
 use tickwire_host::clock::monotonic_ns;
@@ -7,7 +7,7 @@ use tickwire_monitor::{BusDescription, BusFacts, BusRole, BusTap, MonitorBuilder
 /// Interval at which the middleware is queried for matched peers, in nanoseconds.
 const LOOK_NS: u64 = 1_000_000_000;
 
-/// The connection to the monitor, and the middleware's last answer.
+/// The connection to the monitor, and the last answer of the middleware.
 pub struct BusMonitor {
     tap: BusTap,
     looked_ns: Option<u64>,
@@ -41,17 +41,17 @@ impl BusMonitor {
         }
     }
 
-    /// Number of matched peers of a topic set.
+    /// Returns the number of matched peers of a topic set.
     pub fn matched(&self, set: usize) -> u32 {
         self.matched.get(set).copied().unwrap_or(0)
     }
 
-    /// True if samples of a topic set are not acknowledged; `None` if unknown.
+    /// Returns true if samples of a topic set are not acknowledged yet; `None` if unknown.
     pub fn has_backlog(&self, set: usize) -> Option<bool> {
         self.backlogs.get(set).copied()
     }
 
-    /// Publishes to the monitor.
+    /// Publishes the counts to the monitor.
     pub fn publish(&self, facts: BusFacts) {
         self.tap.publish(monotonic_ns(), facts);
     }

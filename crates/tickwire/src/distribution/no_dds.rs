@@ -1,4 +1,4 @@
-//! Stands for DDS where it is not built.
+//! Replacement for `dds.rs` in builds without DDS.
 
 use crate::failure::Failure;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use tickwire_distribution::{
 };
 use tickwire_shm_transport::Error;
 
-/// Whether this program has DDS.
+/// True if this build has DDS.
 pub const HAS_DDS: bool = false;
 
-/// A place in a domain, its writers and its readers: there are none.
+/// Stands for a participant, its writers and its readers. It has no values, because none of these exist.
 #[derive(Clone, Debug)]
 pub enum DdsParticipant {}
 
-/// Options of DDS alone: none either.
+/// The options of DDS: there are none.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DdsArgs {}
 

@@ -12,7 +12,7 @@ use tickwire_distribution::{
 use tickwire_net::Stop;
 use tickwire_shm_transport::ShmParticipant;
 
-/// Longest sleep of a loop that waits for subscribers.
+/// Longest single sleep while waiting for subscribers.
 const TICK: Duration = Duration::from_millis(20);
 
 /// The values of `--transport` for publishing.
@@ -67,14 +67,14 @@ pub struct ShmPlace {
     pub owner: u32,
 }
 
-/// The participants of a publisher, by transport.
+/// The participants of a publisher, one for each transport.
 pub struct Places {
     pub dds: Option<DdsParticipant>,
     pub shm: Option<ShmParticipant>,
 }
 
 impl Places {
-    /// Joins the transports that `transport` names. Options of other transports are errors.
+    /// Joins the transports that `transport` selects. Options of a transport that is not selected are errors.
     pub fn join(args: &DeliveryArgs, transport: PublishTransport) -> Result<Self, Failure> {
         let (over_dds, over_shm) = (transport.is_over_dds(), transport.is_over_shm());
         args.check(over_dds, over_shm)?;
@@ -84,13 +84,13 @@ impl Places {
         })
     }
 
-    /// True if there is more than one transport.
+    /// Returns true if there is more than one transport.
     pub fn are_several(&self) -> bool {
         self.dds.is_some() && self.shm.is_some()
     }
 }
 
-/// The error of a transport that rejected a sample.
+/// Message of a transport that rejected a sample.
 #[derive(Clone, Debug)]
 pub struct OutletError(String);
 
@@ -109,10 +109,10 @@ impl fmt::Display for OutletError {
 
 impl std::error::Error for OutletError {}
 
-/// Publishers of the same samples, by transport. Shared memory comes first, because it never waits.
+/// Publishers of the same samples, one for each transport. Shared memory comes first, because it never waits.
 ///
-/// If a transport rejects a sample, only that transport ends: its subscribers are told that it was stopped,
-/// and the other transport continues.
+/// A transport that rejects a sample ends: its subscribers are told that publishing was stopped, and the other
+/// transport continues.
 pub struct Outlets {
     shm: Option<Side<ShmParticipant>>,
     dds: Option<Side<DdsParticipant>>,
@@ -135,8 +135,8 @@ impl<P: Participant> Side<P> {
         side.is_some_and(|side| !side.has_failed)
     }
 
-    /// Writes with `write`. If the transport rejects the sample, this side ends; it is an error only if there
-    /// is no other side (`has_other`).
+    /// Calls `write`. If the transport rejects the sample, this side ends. That is an error only if there is no other
+    /// side (`has_other`).
     #[inline]
     fn write(
         side: &mut Option<Self>,
@@ -200,8 +200,8 @@ impl Outlet for Outlets {
 }
 
 impl Outlets {
-    /// Creates writers for the topics of `sets`. Over DDS a write to a full buffer waits at most `patience`;
-    /// `all`: without `--history`, keep all samples for a slow subscriber.
+    /// Creates writers for the topics of `sets`. Over DDS, a write to a full buffer waits at most `patience`; with
+    /// `all`, the default of `--history` is to keep all samples for a slow subscriber.
     pub fn new(
         places: &Places,
         args: &DeliveryArgs,
@@ -228,7 +228,7 @@ impl Outlets {
         })
     }
 
-    /// Transports that rejected a sample while the other one continued.
+    /// Returns the transports that rejected a sample and ended while the other one continued.
     pub fn failed(&self) -> Vec<&'static str> {
         let mut all = Vec::new();
         all.extend(self.shm.as_ref().filter(|side| side.has_failed).map(|side| side.name));
@@ -236,8 +236,8 @@ impl Outlets {
         all
     }
 
-    /// Waits until `count` subscribers of all transports together match: for every topic if `every_topic`,
-    /// else for any. Returns false if `patience` passed or `stop` was set first.
+    /// Waits until `count` subscribers match, over all transports together: for every topic if `every_topic`, otherwise
+    /// for any topic. Returns false if `patience` passed or `stop` was set first.
     pub fn wait(
         &self,
         count: u32,
@@ -268,12 +268,12 @@ impl Outlets {
         Ok(false)
     }
 
-    /// Whether there are subscribers over shared memory, and over DDS.
+    /// Returns whether there are subscribers over shared memory, and whether there are over DDS.
     pub fn are_read(&self) -> Result<[bool; 2], Failure> {
         Ok([has(self.shm.as_ref(), 1, false)?, has(self.dds.as_ref(), 1, false)?])
     }
 
-    /// Name of the transports in the monitor.
+    /// Returns the name of the transports in the monitor.
     pub fn name(&self) -> &'static str {
         match (&self.shm, &self.dds) {
             (Some(_), Some(_)) => "DDS and shared memory",
@@ -282,7 +282,7 @@ impl Outlets {
         }
     }
 
-    /// Number of matched readers by topic set, over all transports together.
+    /// Returns the number of matched readers by topic set, over all transports together.
     pub fn matched(&self) -> Result<Vec<u32>, Failure> {
         let of_shm = self.shm.as_ref().map(|side| side.publisher.matched());
         let all = of_shm.transpose().map_err(|error| refused(&error))?.unwrap_or_default();
@@ -297,23 +297,23 @@ impl Outlets {
         Ok(all)
     }
 
-    /// Whether a reader has not acknowledged all samples, by topic set. Empty without DDS, because shared
+    /// Returns for each topic set whether a reader has samples still to acknowledge. Empty without DDS, because shared
     /// memory has no acknowledgements.
     pub fn backlogs(&self) -> Result<Vec<bool>, Failure> {
         let of_dds = self.dds.as_ref().map(|side| side.publisher.backlogs());
         Ok(of_dds.transpose().map_err(|error| refused(&error))?.unwrap_or_default())
     }
 
-    /// Tells the subscribers that the samples are complete, or that publishing was stopped early. Returns
-    /// whether all subscribers acknowledged everything within `patience`; over shared memory none
-    /// acknowledges. Both transports are ended even if one fails.
+    /// Tells the subscribers that the samples are complete or that publishing was stopped early. Returns true if all
+    /// subscribers acknowledged everything within `patience`; over shared memory there are no acknowledgements. Ends
+    /// both transports even if one fails.
     pub fn finish(&mut self, is_whole: bool, patience: Duration) -> Result<bool, Failure> {
         let over_shm = Side::finish(&mut self.shm, is_whole, patience);
         let over_dds = Side::finish(&mut self.dds, is_whole, patience);
         Ok(over_shm? & over_dds?)
     }
 
-    /// The counters of the samples, by transport.
+    /// Returns the counters of the samples, by transport.
     pub fn by_transport(&self) -> Vec<(&'static str, &PublisherCounters)> {
         let mut all = Vec::new();
         all.extend(self.shm.as_ref().map(|side| (side.name, side.publisher.counters())));
@@ -321,8 +321,8 @@ impl Outlets {
         all
     }
 
-    /// The counters of all transports together. `written` and `unlisted` are maxima over the transports,
-    /// because both carry the same samples; the others are sums.
+    /// Returns the counters of all transports together. `written` and `unlisted` are maxima, because both transports
+    /// carry the same samples; the others are sums.
     pub fn counters(&self) -> PublisherCounters {
         let mut sum = PublisherCounters::default();
         for (_, counters) in self.by_transport() {
@@ -338,7 +338,7 @@ impl Outlets {
     }
 }
 
-/// True if a publisher has this many subscribers; a missing publisher has none.
+/// Returns true if a publisher has this many subscribers; a missing publisher has none.
 fn has<P: Participant>(
     side: Option<&Side<P>>,
     count: u32,

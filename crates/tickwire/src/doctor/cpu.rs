@@ -54,7 +54,7 @@ fn idle(machine: &Machine) -> Finding {
     }
 }
 
-/// The longest wake-up latency of the enabled states, and the name of that state.
+/// Returns wake-up latency (us) and name of a sleep state; `None` if it is disabled or not readable.
 fn sleep_state(machine: &Machine, state: &str) -> Option<(u64, String)> {
     let of = |file: &str| format!("{CPU}/cpu0/cpuidle/{state}/{file}");
     if machine.number(&of("disable")) == Some(1) {

@@ -1,20 +1,20 @@
-//! Finding about one setting.
+//! A finding about one setting.
 
 use serde_json::{Value, json};
 
 /// Effect of a setting on latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It costs nothing.
+    /// The setting costs no latency.
     Good,
-    /// It costs latency that a change of the setting would save.
+    /// The setting costs latency that a change would save.
     Costs,
     /// This machine does not report the setting.
     Unknown,
 }
 
 impl Verdict {
-    /// Name in tables and JSON.
+    /// Returns the name for tables and JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Good => "good",
@@ -24,7 +24,7 @@ impl Verdict {
     }
 }
 
-/// One setting: its name, its state, its cost and how to change it.
+/// A setting: its value, its cost, and how to change it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The setting.
@@ -33,20 +33,20 @@ pub struct Finding {
     pub found: String,
     /// Effect on latency.
     pub verdict: Verdict,
-    /// The cost, or the reason why there is none.
+    /// The cost, or why there is none.
     pub cost: String,
     /// How to change the setting; empty if no change is needed.
     pub change: String,
 }
 
 impl Finding {
-    /// A setting that needs no change.
+    /// Creates the finding of a setting that needs no change.
     pub fn good(name: impl Into<String>, found: impl Into<String>, reason: &str) -> Self {
         let (name, found) = (name.into(), found.into());
         Self { name, found, verdict: Verdict::Good, cost: reason.to_owned(), change: String::new() }
     }
 
-    /// A setting that costs latency.
+    /// Creates the finding of a setting that costs latency.
     pub fn costs(
         name: impl Into<String>,
         found: impl Into<String>,
@@ -57,7 +57,7 @@ impl Finding {
         Self { name, found, verdict: Verdict::Costs, cost: cost.into(), change: change.into() }
     }
 
-    /// A setting that this machine does not report.
+    /// Creates the finding of a setting that this machine does not report.
     pub fn unknown(name: impl Into<String>, reason: &str, change: impl Into<String>) -> Self {
         let (name, found) = (name.into(), "not readable".to_owned());
         let cost = reason.to_owned();

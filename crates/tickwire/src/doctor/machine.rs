@@ -10,23 +10,23 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The machine whose `proc` and `sys` are in this directory.
+    /// Creates a machine whose `proc` and `sys` are in this directory.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
-    /// The text of a file, such as `proc/cmdline`, without surrounding white space; `None` if it cannot be
+    /// Returns the text of a file, such as `proc/cmdline`, without surrounding white space; `None` if it cannot be
     /// read.
     pub fn text(&self, path: &str) -> Option<String> {
         Some(fs::read_to_string(self.root.join(path)).ok()?.trim().to_owned())
     }
 
-    /// The number in a file.
+    /// Returns the number in a file.
     pub fn number(&self, path: &str) -> Option<u64> {
         self.text(path)?.parse().ok()
     }
 
-    /// The names in a directory that begin with `prefix`, sorted; numbers are sorted by value.
+    /// Returns the names in a directory that begin with `prefix`, sorted; numbers are sorted by value.
     pub fn names(&self, directory: &str, prefix: &str) -> Vec<String> {
         let entries = fs::read_dir(self.root.join(directory)).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -36,7 +36,7 @@ impl Machine {
         names
     }
 
-    /// True if a file or directory exists.
+    /// Returns true if a file or directory exists.
     pub fn has(&self, path: &str) -> bool {
         self.root.join(path).exists()
     }

@@ -65,7 +65,7 @@ fn examine(machine: &Machine) -> Vec<Finding> {
     findings
 }
 
-/// A table of all findings, then the settings that cost latency and how to change them.
+/// Formats a table of all findings, then the settings that cost latency and how to change them.
 fn text(findings: &[Finding]) -> String {
     let columns = [("setting", Align::Left), ("found", Align::Left), ("latency", Align::Left)];
     let mut table = Table::new(&columns);

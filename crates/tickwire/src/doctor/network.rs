@@ -24,7 +24,7 @@ pub fn examine(machine: &Machine) -> Vec<Finding> {
     found
 }
 
-/// Examines how long a burst the receive buffer holds while no thread reads.
+/// Examines how long a burst the receive buffer can hold while no thread reads.
 fn receive_buffer_max(machine: &Machine) -> Finding {
     let name = "receive buffer, most";
     let Some(bytes) = machine.number(&format!("{CORE}/rmem_max")) else {
@@ -98,7 +98,7 @@ fn interrupts(machine: &Machine, card: &str) -> Finding {
     )
 }
 
-/// Interrupts whose line in `/proc/interrupts` names the card.
+/// Returns the interrupts whose line in `/proc/interrupts` names the card.
 fn named(machine: &Machine, card: &str) -> Vec<String> {
     let text = machine.text("proc/interrupts").unwrap_or_default();
     let is_named = |line: &&str| line.split([' ', ',', '-']).any(|word| word == card);

@@ -1,4 +1,4 @@
-//! Tests with machines made of files.
+//! Tests with directories of files that stand for machines.
 
 use super::*;
 use std::fs;

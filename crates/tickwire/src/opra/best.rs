@@ -1,4 +1,4 @@
-//! The best prices of the series of an OPRA line, and why they are stale.
+//! Tracks the best prices of the series on an OPRA line, and why they are stale.
 
 use tickwire_feed::arbiter::Gap;
 use tickwire_feed::book::{BookUpdate, Level, LevelAction, Side};
@@ -8,33 +8,33 @@ use tickwire_feed::market::{
 use tickwire_feed::opra::{Event, OpraAdapter};
 use tickwire_opra::Message;
 
-/// Most series of a line.
+/// Maximum number of series per line.
 const SERIES_MAX: usize = 1 << 20;
 
-/// Takes what the messages of a line say of the market.
+/// Receives the market events of a line.
 pub trait LineNews {
-    /// The best prices of a series changed, or became stale.
+    /// Called when the best prices of a series have changed or become stale.
     fn best_changed(&mut self, instrument: Instrument, name: &str, series: &Series);
 
-    /// The best prices of a series became fresh or stale.
+    /// Called when the best prices of a series have become fresh or stale.
     fn freshness_changed(&mut self, _name: &str, _series: &Series) {}
 
-    /// A trade, a status, a statistic.
+    /// Called for a trade, a status or a statistic.
     fn told(&mut self, event: &MarketEvent<'_>, instruments: &Instruments);
 
-    /// Messages were lost.
+    /// Called when messages were lost.
     fn gap(&mut self, _gap: Gap) {}
 
-    /// The numbers restart.
+    /// Called when the sequence numbers restart.
     fn reset(&mut self, _seq_num: u64) {}
 }
 
 /// Why best prices are stale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stale {
-    /// The line has not sent both of them yet.
+    /// The line has not sent both sides yet.
     NotTold,
-    /// The line has lost messages since then.
+    /// The line has lost messages since the prices were sent.
     Gap,
     /// The sequence numbers or the day were reset.
     Reset,
@@ -55,14 +55,14 @@ impl Stale {
 pub struct Series {
     /// Best bid and best offer.
     pub best: [Option<Level>; 2],
-    /// Why they are stale until both sides are told.
+    /// Why they are stale; `None` once the line has sent both sides.
     pub stale: Option<Stale>,
-    /// Sides told since they were lost last.
+    /// Sides (bid, offer) that the line has sent since the last gap or reset.
     told: [bool; 2],
     is_changed: bool,
 }
 
-/// Follows the best prices of a line.
+/// Tracks the best prices of a line.
 pub struct BestPrices<N> {
     adapter: OpraAdapter,
     taking: Taking<N>,
@@ -76,33 +76,33 @@ struct Taking<N> {
 }
 
 impl<N: LineNews> BestPrices<N> {
-    /// A line before its first message.
+    /// Creates the state of a line before its first message.
     pub fn new(news: N) -> Self {
         let instruments = Instruments::new(SERIES_MAX);
         let taking = Taking { news, instruments, series: Vec::new(), changed: Vec::new() };
         Self { adapter: OpraAdapter::new(), taking }
     }
 
-    /// What takes the news.
+    /// Returns the receiver of the events.
     pub fn news(&mut self) -> &mut N {
         &mut self.taking.news
     }
 
-    /// What takes the news, with the instruments that these name.
+    /// Returns the receiver of the events, and the instruments that the events refer to.
     pub fn news_and_instruments(&mut self) -> (&mut N, &Instruments) {
         (&mut self.taking.news, &self.taking.instruments)
     }
 
-    /// Takes a message.
+    /// Handles a message.
     pub fn message(&mut self, message: &Message<'_>) {
         let seq_num = message.seq_num().unwrap_or_default();
         let Self { adapter, taking } = self;
-        // All that OPRA messages say is understood; what they do not say is no error.
+        // The OPRA adapter never fails.
         let _ = adapter.adapt(message, seq_num, taking);
         taking.tell_changes();
     }
 
-    /// Takes a gap or a reset: best prices are stale until both are told again.
+    /// Handles a gap or a reset: best prices are stale until the line has sent both sides again.
     pub fn event(&mut self, event: &Event) {
         match event {
             Event::Gap(gap) => {
@@ -119,7 +119,7 @@ impl<N: LineNews> BestPrices<N> {
 }
 
 impl<N: LineNews> Taking<N> {
-    /// All best prices are obsolete.
+    /// Marks all best prices as stale.
     fn lose(&mut self, reason: Stale) {
         let Self { news, instruments, series, .. } = self;
         for (instrument, series) in instruments.iter().zip(series) {

@@ -1,4 +1,4 @@
-//! Publishing of OPRA lines: best prices, trades and status of each series.
+//! Publishes OPRA lines: best prices, trades and status of each series.
 
 use super::best::{BestPrices, LineNews, Series, Stale};
 use crate::distribution::{Bus, OutletError, Outlets};
@@ -10,32 +10,32 @@ use tickwire_feed::market::{
 use tickwire_feed::opra::Event;
 use tickwire_opra::Message;
 
-/// Publishes the messages of one line.
+/// Publishes the market events of one line.
 pub struct LineBus {
     bus: Bus,
     prices: BestPrices<PacketNews>,
     samples: MarketSamples,
-    /// Offset from times of the handler to nanoseconds since 1970.
+    /// Offset that converts times of the handler to nanoseconds since 1970.
     epoch_ns: u64,
     failure: Option<OutletError>,
 }
 
-/// Changes from the packet in hand, kept until its time of reception is known.
+/// Events of the current packet, kept until its receive time is known.
 #[derive(Default)]
 struct PacketNews {
-    /// Number of the message in hand.
+    /// Sequence number of the current message.
     seq_num: Option<u64>,
     news: Vec<(Option<u64>, News)>,
 }
 
-/// What is published.
+/// An event to publish.
 enum News {
     Best { instrument: Instrument, best: [Option<Level>; 2], stale: Option<Stale> },
     Trade(Sale),
     Status(Status),
 }
 
-/// A last sale, with the one condition that OPRA has.
+/// A last sale. OPRA has one condition per trade.
 struct Sale {
     instrument: Instrument,
     action: TradeAction,
@@ -46,7 +46,7 @@ struct Sale {
 }
 
 impl LineBus {
-    /// Publishes line `line`, counted from 1, as channel of this number.
+    /// Creates the publisher of a line; its number, from 1, becomes the name of the channel.
     pub fn new(bus: Bus, source_name: &str, line: u16, epoch_ns: u64) -> Self {
         Self {
             bus,
@@ -57,13 +57,14 @@ impl LineBus {
         }
     }
 
-    /// Takes a message.
+    /// Handles a message.
     pub fn message(&mut self, message: &Message<'_>) {
         self.prices.news().seq_num = message.seq_num();
         self.prices.message(message);
     }
 
-    /// Takes an event and publishes the pending changes. `now_ns` is the time of gaps and resets, which have no packet.
+    /// Handles an event of the reception and publishes the pending market events. `now_ns` is the time of gaps and
+    /// resets, which have no packet.
     pub fn event(&mut self, event: &Event, now_ns: u64) {
         let handler_ns = match event {
             Event::Packet { received_ns, .. } => *received_ns,
@@ -78,7 +79,7 @@ impl LineBus {
         }
     }
 
-    /// Why the transport refused a sample, after which the reception is to end.
+    /// Returns the error with which the transport rejected a sample; reception should then end.
     pub fn failure(&self) -> Option<&OutletError> {
         self.failure.as_ref()
     }

@@ -30,25 +30,25 @@ pub struct MonitorArgs {
     monitor_tls_clients: Option<PathBuf>,
 }
 
-/// A served monitor; dropping this value ends it.
+/// A monitor and its server. Dropping this value ends both.
 pub struct ServedMonitor {
-    // Dropped first, because the server queries the monitor.
+    // Dropped first, because the server reads from the monitor.
     _server: HttpServer,
     _monitor: Monitor,
 }
 
 impl MonitorArgs {
-    /// Creates the builder of a command's monitor, if requested.
+    /// Returns the builder of a command's monitor; `None` if no monitor is requested.
     pub fn builder(&self, command: &str) -> Option<MonitorBuilder> {
         self.monitor.map(|_| MonitorBuilder::new(command, env!("CARGO_PKG_VERSION")))
     }
 
-    /// True if a monitor is requested.
+    /// Returns true if a monitor is requested.
     pub const fn is_wanted(&self) -> bool {
         self.monitor.is_some()
     }
 
-    /// Reads the token of the file, if one is named.
+    /// Reads the token from the file, if a file is named.
     fn token(&self) -> Result<Option<Token>, Failure> {
         let of_file = |path: &PathBuf| {
             Token::of_file(path)
@@ -57,7 +57,7 @@ impl MonitorArgs {
         self.monitor_token.as_ref().map(of_file).transpose()
     }
 
-    /// Adds routes that make changes and require `token`, which must differ from the token of viewers.
+    /// Adds routes that make changes. They require `token`, which must differ from the token of viewers.
     pub fn administer(
         &self,
         builder: &mut MonitorBuilder,
@@ -87,7 +87,7 @@ impl MonitorArgs {
         Ok(Some(ServedMonitor { _server: server, _monitor: monitor }))
     }
 
-    /// Serves the page for several processes, at `default` if no address is named.
+    /// Serves the page over several processes; at `default` if no address is named.
     pub fn serve_fleet(
         &self,
         default: HttpAddress,
@@ -98,7 +98,7 @@ impl MonitorArgs {
         self.serve_at(address, token.is_some(), fleet_routes(processes, token))
     }
 
-    /// The token of viewers. An address that other machines can reach needs one, or client certificates.
+    /// Returns the token of viewers. An address that other machines can reach requires a token or client certificates.
     fn token_for(&self, address: HttpAddress) -> Result<Option<Token>, Failure> {
         let token = self.token()?;
         let is_open = token.is_none() && self.monitor_tls_clients.is_none();

@@ -1,4 +1,4 @@
-//! Option for the time at which templates are compiled to machine code.
+//! Option that selects when templates are compiled to machine code.
 
 use std::str::FromStr;
 use tickwire_fast::TierUp;

@@ -3,7 +3,8 @@
 use crate::units::Span;
 use tickwire_net::Wait;
 
-/// Returns the way to wait: absent blocks, `--spin` spins, `--spin TIME` spins for this time and then blocks.
+/// Returns how to wait: block without the option, spin with `--spin`, and with `--spin TIME` spin for this time and
+/// then block.
 pub fn wait(spin: Option<Option<Span>>) -> Wait {
     match spin {
         None => Wait::Block,

@@ -1,4 +1,4 @@
-//! Conversion of messages to samples: those of the IDL files, selected by template name, or those generated
+//! Converts messages to samples: to those of the IDL files, selected by the name of the template, or to those generated
 //! from the templates.
 
 use super::args::PublishArgs;
@@ -16,7 +16,7 @@ const DONE: &str = "Done";
 pub enum Samples {
     /// Samples of the IDL files.
     Filled(Filler, FilledTopics),
-    /// Samples of types made from the templates; `done` is the index of the template that ends the feed.
+    /// Samples of types generated from the templates.
     Templates {
         /// Converter of messages to samples.
         samples: TemplateSamples,
@@ -27,21 +27,21 @@ pub enum Samples {
     },
 }
 
-/// Result of converting a message.
+/// Result of the conversion of a message.
 pub enum Became {
-    /// The feed ends here.
+    /// The feed ends with this message.
     Done,
-    /// No sample.
+    /// The message has no sample.
     Nothing,
-    /// Samples, which have been written.
+    /// The message has become samples.
     Samples,
 }
 
-/// Reason why the samples of a message were not written.
+/// Reason why a message was not published.
 pub enum Refused {
     /// The message has a value that no sample can hold.
     Message(WhyRefused),
-    /// Errors of the transport.
+    /// The transport failed.
     Write(OutletError),
 }
 
@@ -70,7 +70,7 @@ impl From<OutletError> for Refused {
 }
 
 impl Samples {
-    /// Binds templates to samples.
+    /// Pairs the templates with samples.
     pub fn bind(args: &PublishArgs, program: &Program) -> Result<Self, Failure> {
         let name = args.templates.names();
         if args.of_templates() {
@@ -89,7 +89,7 @@ impl Samples {
         Ok(Self::Filled(filler, topics))
     }
 
-    /// The topics to write.
+    /// Returns the topics to write.
     pub fn sets(&self) -> &[TopicSet] {
         match self {
             Self::Filled(_, topics) => topics.sets(),

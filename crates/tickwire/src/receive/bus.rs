@@ -1,4 +1,4 @@
-//! Publishing of `receive --publish`: the books and events of all channels.
+//! Implements `receive --publish`: publishes the books and events of all channels.
 
 use super::show::ShownKinds;
 use crate::distribution::{Bus, BusArgs, OutletError, Outlets, refused};
@@ -26,7 +26,7 @@ pub struct MarketBus {
 }
 
 impl MarketBus {
-    /// Joins and waits for subscribers, if anything is to be published.
+    /// Joins the transports and waits for subscribers; `None` without `--publish`.
     pub fn join(
         args: &MarketBusArgs,
         is_captured: bool,
@@ -36,7 +36,8 @@ impl MarketBus {
         Ok(bus.map(|bus| Self { bus, args: args.clone() }))
     }
 
-    /// Returns the publisher of one channel. `epoch_ns` is added to the times of its handler.
+    /// Returns the publisher of one channel. `epoch_ns` is the offset that converts its handler's times to nanoseconds
+    /// since 1970.
     pub fn channel(&self, name: Option<&str>, epoch_ns: u64, kinds: ShownKinds) -> BusChannel {
         let MarketBusArgs { publishing, publish_depth } = &self.args;
         let samples =
@@ -81,7 +82,7 @@ impl BusChannel {
         });
     }
 
-    /// Publishes an event that was received at `handler_ns`.
+    /// Publishes an event received at `handler_ns` of the handler's clock.
     pub fn event(&mut self, handler_ns: u64, event: &MarketEvent<'_>, recovery: &Recovery) {
         self.origin.received_ns = handler_ns.saturating_add(self.epoch_ns);
         self.with(|samples, outlets, origin| {
@@ -99,12 +100,12 @@ impl BusChannel {
         }
     }
 
-    /// True if the transport rejected a sample, after which reception must end.
+    /// Returns true if the transport rejected a sample; reception must then end.
     pub fn has_failed(&self) -> bool {
         self.failure.is_some()
     }
 
-    /// The error of the transport, if it rejected a sample.
+    /// Returns the error of the transport, if it rejected a sample.
     pub fn take_failure(&mut self) -> Option<Failure> {
         self.failure.take().map(|error| refused(&error))
     }

@@ -1,4 +1,4 @@
-//! The view of a channel for the monitor.
+//! Publishes a channel to the monitor.
 
 use super::described::Described;
 use super::handler::{ChannelHandler, FeedSink};
@@ -14,7 +14,7 @@ use tickwire_telemetry::metrics::FeedMetrics;
 
 type FeedChannel = Channel<Box<dyn ChannelHandler>, FeedSink>;
 
-/// Adds a channel to the monitor. Times of its handler plus `epoch_ns` are nanoseconds since 1970.
+/// Adds a channel to the monitor. `epoch_ns` is the offset that converts its handler's times to nanoseconds since 1970.
 pub fn add_channel(
     monitor: &mut MonitorBuilder,
     described: &Described,
@@ -35,7 +35,7 @@ pub fn add_channel(
     }))
 }
 
-/// A line as the monitor is told of it.
+/// Describes a line for the monitor.
 pub fn line((source, receiver): &(Source, Receiver), metrics: &FeedMetrics) -> LineDescription {
     LineDescription {
         source: *source,
@@ -44,7 +44,7 @@ pub fn line((source, receiver): &(Source, Receiver), metrics: &FeedMetrics) -> L
     }
 }
 
-/// What a socket has counted.
+/// Returns the counts of a socket.
 pub fn socket_facts((source, receiver): (Source, &Receiver)) -> SocketFacts {
     let counters = receiver.counters();
     SocketFacts {

@@ -1,4 +1,4 @@
-//! Measurement of the times to decode messages and to apply them to books.
+//! Measures the time to decode a message, and the time to apply it to books.
 
 use hdrhistogram::Histogram;
 use tickwire_feed::handler::{Decoded, Engine, Packet};
@@ -23,7 +23,7 @@ impl<E> Timed<E> {
         Self { inner, every, left: u32::from(every > 0), times: histogram::latency() }
     }
 
-    /// The measured decoding times in nanoseconds.
+    /// Returns the measured decoding times in nanoseconds.
     pub const fn times(&self) -> &Histogram<u64> {
         &self.times
     }
@@ -58,8 +58,8 @@ impl<E: Engine> Engine for Timed<E> {
     }
 }
 
-/// An adapter that measures how long one message in N takes to apply to the books, outputs of its events included. A
-/// measurement reads the clock twice, which takes about 50 ns and is included in the result.
+/// An adapter that measures how long it takes to apply one message in N to the books, including the output of its
+/// events. A measurement reads the clock twice, which takes about 50 ns and is included in the result.
 #[derive(Debug)]
 pub struct TimedBooks<A> {
     inner: A,
@@ -75,7 +75,7 @@ impl<A> TimedBooks<A> {
         Self { inner, every, left: u32::from(every > 0), times: histogram::latency() }
     }
 
-    /// The measured times in nanoseconds.
+    /// Returns the measured times in nanoseconds.
     pub const fn times(&self) -> &Histogram<u64> {
         &self.times
     }

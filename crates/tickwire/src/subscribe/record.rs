@@ -1,4 +1,4 @@
-//! Samples as Parquet files, in one directory per topic set.
+//! Records samples as Parquet files, in one directory per topic set.
 //!
 //! A file gets its final name when it is complete, and a new one begins after a fixed number of rows. A
 //! recorder that is killed leaves complete files and loses only the rows of the last one.
@@ -27,7 +27,7 @@ mod with_columns {
     /// Bytes of a file that are buffered in memory before they become a row group.
     const WAITING_BYTES: usize = 32 << 20;
 
-    /// First columns of all tables: number of the sample in this recording, times, writer.
+    /// First columns of all tables: number of the sample in this recording, its times and its writer.
     const HEAD: [(&str, RowType); 4] = [
         ("sample", RowType::Number),
         ("taken", RowType::Time),
@@ -51,7 +51,7 @@ mod with_columns {
         file: Option<OpenFile>,
         /// Number of the next file.
         next: u32,
-        /// Number of rows left out because a column cannot hold a value, and the error of the first one.
+        /// Number of rows left out because a column cannot hold a value, and the error of the first of them.
         left_out: Option<(u64, RowMisfit)>,
     }
 
@@ -146,7 +146,7 @@ mod with_columns {
                     )))
                 })
             });
-            // Completes all files, even after an error.
+            // Complete all files, even after an error.
             ended.collect::<Vec<_>>().into_iter().collect()
         }
     }
@@ -159,7 +159,7 @@ mod with_columns {
         }
     }
 
-    /// The open file, created with an unused number if necessary.
+    /// Returns the open file. If there is none, creates one with an unused number.
     fn opened<'f>(
         file: &'f mut Option<OpenFile>,
         next: &mut u32,
@@ -191,7 +191,7 @@ mod with_columns {
         }
     }
 
-    /// Columns of a type. Members of structures and sequences are named by their path, joined by underscores.
+    /// Returns the columns of a type. A member of a structure or sequence is named by its path, joined by underscores.
     fn columns(of: &StructType) -> Vec<(String, RowType)> {
         let mut columns: Vec<(String, RowType)> =
             HEAD.into_iter().map(|(name, of)| (name.to_owned(), of)).collect();
@@ -213,7 +213,7 @@ mod with_columns {
                     push_columns(&format!("{name}_"), of, depth, columns);
                     continue;
                 }
-                // Sequences inside sequences are text.
+                // A sequence inside a sequence becomes text.
                 MemberType::Sequence(element) if depth == 0 => {
                     columns.push((format!("{name}_index"), RowType::Number));
                     match &**element {
@@ -244,7 +244,7 @@ mod with_columns {
         }
     }
 
-    /// The rows of one sample: the values outside its sequences, and one row for each of their elements.
+    /// The rows of one sample: the values outside of its sequences, and one row for each of their elements.
     #[derive(Default)]
     struct Rows {
         top: HashMap<String, String>,
@@ -261,7 +261,7 @@ mod with_columns {
                         let mut row = HashMap::new();
                         row.insert(format!("{path}_index"), index.to_string());
                         flatten(path, element, &mut |path, value| {
-                            // A sequence inside a sequence is text.
+                            // A sequence inside a sequence becomes text.
                             row.insert(path.to_owned(), text(value));
                         });
                         rows.elements.push(row);
@@ -310,7 +310,7 @@ mod with_columns {
     }
 }
 
-/// Replacement in a program that was built without columns.
+/// Replacement in builds without columns.
 #[cfg(not(feature = "columns"))]
 mod without_columns {
     use crate::failure::Failure;
@@ -323,7 +323,7 @@ mod without_columns {
     pub struct Recorder(Infallible);
 
     impl Recorder {
-        /// Reports how to get a program with columns.
+        /// Returns an error that says how to get a program with columns.
         pub fn new(_: &Path, _: Option<u64>, _: &[TopicSet]) -> Result<Self, Failure> {
             Err(Failure::Usage(
                 "--record: this program was built without columns: build it with cargo build --release \

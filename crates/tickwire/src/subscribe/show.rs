@@ -1,4 +1,4 @@
-//! Samples as lines of JSON, as `receive --show` shows messages.
+//! Prints samples as lines of JSON, in the format of `receive --show`.
 
 use std::io::{self, Write};
 use tickwire_distribution::types::{Scalar, StructType, Visitor};
@@ -9,7 +9,7 @@ use tickwire_text::json::{push_hex, push_integer, push_string, push_unsigned};
 /// Bytes buffered before they are written.
 const GATHERED_BYTES: usize = 32 << 10;
 
-/// Range of exponents of FAST decimals; a publisher could send others.
+/// Range of the exponents of FAST decimals; a publisher may send others.
 const EXPONENT_MIN: i32 = -63;
 const EXPONENT_MAX: i32 = 63;
 
@@ -61,7 +61,7 @@ fn push_members(out: &mut Vec<u8>, arrival: &Arrival<'_>, is_first: bool) -> io:
     arrival.of.walk(&mut arrival.raw.decoder(), &mut members).map_err(io::Error::other)
 }
 
-/// Appends members as JSON. A decimal is a string of digits, so that it stays exact.
+/// Appends members as JSON. A decimal becomes a string of digits, so that it stays exact.
 struct JsonMembers<'o> {
     out: &'o mut Vec<u8>,
     is_first: bool,
@@ -70,7 +70,7 @@ struct JsonMembers<'o> {
 }
 
 impl<'o> JsonMembers<'o> {
-    /// Appends members, after others unless `is_first` is set.
+    /// Creates the visitor. It writes a comma before the first member unless `is_first` is set.
     fn new(out: &'o mut Vec<u8>, is_first: bool) -> Self {
         Self { out, is_first, decimal: None }
     }
@@ -86,7 +86,7 @@ impl<'o> JsonMembers<'o> {
     }
 }
 
-/// True if a structure is an exact number.
+/// Returns true if a structure is a decimal.
 pub fn is_decimal(of: &StructType) -> bool {
     of.name == Decimal::struct_type().name
 }
@@ -102,7 +102,7 @@ fn note_part(decimal: &mut Amount, name: &str, value: Scalar<'_>) {
     }
 }
 
-/// The digits of a decimal, or mantissa and exponent if there would be too many digits for a price.
+/// Returns the digits of a decimal; mantissa and exponent if it has more digits than a price can have.
 fn digits(decimal: Amount) -> String {
     match decimal.exponent {
         EXPONENT_MIN..=EXPONENT_MAX => decimal.to_string(),

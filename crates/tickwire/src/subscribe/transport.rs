@@ -1,4 +1,4 @@
-//! Selection of a subscriber's transport.
+//! Selects a subscriber's transport.
 
 use crate::distribution::{DeliveryArgs, HAS_DDS, ShmPlace};
 use crate::failure::Failure;
@@ -7,10 +7,10 @@ use std::fmt;
 use std::time::{Duration, Instant};
 use tickwire_distribution::TopicSet;
 
-/// Time between two searches for publishers in shared memory, while none has arrived over DDS.
+/// Time between two searches for publishers in shared memory while none has been found over DDS.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// The values of `--transport` for subscribing.
+/// The values of `--transport` for subscribers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubscribeTransport {
     /// Shared memory if a publisher of one of the topics is there, otherwise DDS.
@@ -38,13 +38,13 @@ impl clap::ValueEnum for SubscribeTransport {
 
 /// The selected transport.
 pub enum Chosen {
-    /// DDS; with `auto`, also the search for publishers in shared memory.
+    /// DDS. With `auto`, also searches for publishers in shared memory.
     Dds(Option<Box<Elsewhere>>),
     /// Shared memory.
     Shm(ShmPlace),
 }
 
-/// Search for publishers in shared memory, of which there were none at the start.
+/// Searches for publishers in shared memory if there were none at the start.
 pub struct Elsewhere {
     place: ShmPlace,
     why: String,
@@ -54,12 +54,12 @@ pub struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// True if it is time to search again.
+    /// Returns true if it is time to search again.
     pub fn is_due(&self) -> bool {
         self.looked.elapsed() >= LOOK_EVERY
     }
 
-    /// Searches for a publisher of one of the topics.
+    /// Returns true if one of the topics has a publisher.
     pub fn has_publisher(&mut self) -> bool {
         self.looked = Instant::now();
         // Channels that cannot be read were reported at the start.
@@ -68,7 +68,7 @@ impl Elsewhere {
 }
 
 impl Chosen {
-    /// What the monitor calls it.
+    /// Returns the name of the transport in the monitor.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Dds(None) => "DDS",
@@ -77,7 +77,7 @@ impl Chosen {
         }
     }
 
-    /// True if the channels belong to another user, in whose directory this process cannot write.
+    /// Returns true if the channels belong to another user; this process cannot write in that user's directory.
     pub fn is_of_another_user(&self) -> bool {
         match self {
             Self::Dds(_) => false,
@@ -106,7 +106,7 @@ impl fmt::Display for Chosen {
     }
 }
 
-/// Selects the transport by the publishers that exist now. Options of a transport that is excluded are errors.
+/// Selects the transport by the publishers that exist now. Options of a transport that is not selected are errors.
 pub fn choose(
     transport: SubscribeTransport,
     args: &DeliveryArgs,
@@ -141,7 +141,7 @@ pub fn choose(
     Ok(Chosen::Dds(Some(Box::new(elsewhere))))
 }
 
-/// Whether somebody publishes one of the topics in shared memory, and why channels of them cannot be read.
+/// Returns whether one of the topics has a publisher in shared memory, and why channels of them cannot be read.
 fn has_writer(
     place: &ShmPlace,
     args: &DeliveryArgs,

@@ -32,7 +32,7 @@ impl Place {
         let line = |port| Endpoint::loopback(Ipv4Addr::new(239, 253, high, low), port);
         Self {
             directory,
-            // Below those of `distribution_market.rs`.
+            // Below the domains of `distribution_market.rs`.
             domain: 101 + process.wrapping_mul(13).wrapping_add(test) % 64,
             a: line(port),
             b: line(port + 1),
@@ -43,7 +43,7 @@ impl Place {
         self.directory.join(name)
     }
 
-    /// The feed as a file, and its templates.
+    /// Writes a feed and its templates to files and returns their paths.
     pub fn feed(&self, feed: &str, options: &str) -> (PathBuf, PathBuf) {
         let (packets, templates) = (self.file("feed.bin"), self.file("feed.xml"));
         let run = tickwire(&format!(
@@ -62,7 +62,7 @@ impl Place {
         process
     }
 
-    /// Starts a subscriber with its log in a file.
+    /// Starts a subscriber whose log goes to a file.
     pub fn subscribe_logging(&self, log: &Path, options: &str) -> Process {
         let log = std::fs::File::create(log).expect("a file");
         let command = format!("subscribe --domain {} {options}", self.domain);
@@ -143,14 +143,14 @@ impl Process {
         self.child.wait().expect("gone");
     }
 
-    /// Interrupts it as Ctrl-C does.
+    /// Interrupts the process as Ctrl-C does.
     pub fn interrupt(&self) {
         let id = self.child.id().to_string();
         let status = Command::new("kill").args(["-INT", &id]).status().expect("kill runs");
         assert!(status.success());
     }
 
-    /// Waits for its end and returns its exit status.
+    /// Waits for the end of the process and returns its exit status.
     pub fn finish(mut self) -> i32 {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -175,8 +175,8 @@ pub fn json(path: &Path) -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// Sums a counter of a publisher's or subscriber's report, which exists only after a stop. Tests that need a
-/// count earlier use the other side's output.
+/// Returns a counter of the report of a publisher or subscriber, which exists only after it was stopped. A test that
+/// needs a count earlier uses the output of the other side.
 pub fn sum(report: &Value, name: &str) -> u64 {
     report[name].as_u64().unwrap_or_else(|| panic!("{name} in {report:#}"))
 }

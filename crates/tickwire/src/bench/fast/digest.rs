@@ -1,4 +1,4 @@
-//! A digest of all values of a corpus. The drivers of other decoders compute it too (`peers/README.md`).
+//! A digest of all values of a corpus. The benchmark's drivers for other decoders compute it too (`peers/README.md`).
 
 use super::corpus::Corpus;
 use tickwire_fast::{EngineUnderTest, Entries, FieldValue, Message, Record};
@@ -7,7 +7,7 @@ use tickwire_fast::{EngineUnderTest, Entries, FieldValue, Message, Record};
 pub struct Digest(u64);
 
 impl Digest {
-    /// The digest of all messages of `corpus`.
+    /// Returns the digest of all messages of `corpus`.
     ///
     /// # Errors
     /// The first message that does not decode.

@@ -1,11 +1,12 @@
-//! The picture of times to decode: Tickwire beside the best peers.
+//! The chart of decoding times: Tickwire beside the best peers.
 
 use super::super::plot::{BarSeries, Bars, Family, SHADES};
 use super::engine::Engine;
 use super::{Row, peers};
 use std::cmp::Reverse;
 
-/// Bars of the times of one thread: generated code, the dynamic engine as it is chosen by default, and the fastest peers.
+/// Returns the bars for one thread: generated code, the dynamic engine with its default settings, and the fastest
+/// peers.
 pub(super) fn of(rows: &[Row<'_>]) -> Bars {
     let mut series = vec![
         BarSeries { name: "Tickwire, generated code".to_owned(), family: Family::Tickwire },
@@ -42,7 +43,7 @@ pub(super) fn of(rows: &[Row<'_>]) -> Bars {
     }
 }
 
-/// The peers that decode most corpora, the fastest first; as many as can be told apart.
+/// Returns the peers that decode the most corpora, the fastest first; as many as the chart can distinguish.
 fn fastest_peers(rows: &[Row<'_>]) -> Vec<&'static str> {
     let mut found: Vec<(Reverse<usize>, f64, &'static str)> = Vec::new();
     for peer in peers::ALL {

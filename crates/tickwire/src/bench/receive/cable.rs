@@ -7,9 +7,9 @@ use std::fs::File;
 use std::net::Ipv4Addr;
 use std::process::{self, Command};
 
-/// Name of a sending end, followed by the number of its cable.
+/// Prefix of the names of the sending ends; the number of the cable follows.
 const NEAR: &str = "near";
-/// Name of a receiving end.
+/// Prefix of the names of the receiving ends.
 const FAR: &str = "far";
 
 /// The namespaces. Dropping this value removes them and everything in them.
@@ -63,12 +63,12 @@ impl Cables {
     }
 }
 
-/// The address of the receiving end of a line.
+/// Returns the address of the receiving end of a line.
 pub fn address(line: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 77, line as u8, 1)
 }
 
-/// The name of the sending end of a line.
+/// Returns the name of the sending end of a line.
 pub fn near(line: usize) -> String {
     format!("{NEAR}{line}")
 }
@@ -76,7 +76,7 @@ pub fn near(line: usize) -> String {
 impl Drop for Cables {
     fn drop(&mut self) {
         for namespace in [&self.sending, &self.receiving] {
-            // Fails for a namespace that was not created.
+            // Fails if the namespace was not created.
             let _ = Command::new("ip").args(["netns", "del", namespace]).output();
         }
     }

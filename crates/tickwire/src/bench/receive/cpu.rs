@@ -31,7 +31,7 @@ impl CpuTimes {
         Self { busy: [0, 1, 2, 5, 6, 7].map(at).iter().sum(), softirq: at(6) }
     }
 
-    /// Busy time and the part of it in software interrupts, since `earlier`.
+    /// Returns the busy time since `earlier`, and the part of it in software interrupts.
     pub fn since(self, earlier: Self) -> (Duration, Duration) {
         let of = |now: u64, then: u64| {
             TICK * u32::try_from(now.saturating_sub(then)).unwrap_or(u32::MAX)

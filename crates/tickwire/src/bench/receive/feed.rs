@@ -15,7 +15,7 @@ use tickwire_net::packets::frames::multicast_frame;
 
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 77, 0, 1);
 const PORT: u16 = 13014;
-/// Longest wait for the other line, in nanoseconds.
+/// Longest time that a packet is held back for the other line, in nanoseconds.
 const HOLD_NS: u64 = 10_000_000;
 
 /// A feed whose packets all have the same number of messages.
@@ -56,27 +56,27 @@ impl Feed {
         Ok(Self { program: generator.program().clone(), framing, frames, payload_bytes })
     }
 
-    /// Packets of each line.
+    /// Returns the number of packets of each line.
     pub fn packets(&self) -> usize {
         self.frames.first().map_or(0, Vec::len)
     }
 
-    /// Mean bytes of a datagram.
+    /// Returns the mean payload of a datagram in bytes.
     pub fn mean_bytes(&self) -> usize {
         self.payload_bytes / self.packets().max(1)
     }
 
-    /// The frames of a line.
+    /// Returns the frames of a line.
     pub fn frames(&self, line: usize) -> &[Vec<u8>] {
         self.frames.get(line).map_or(&[], Vec::as_slice)
     }
 
-    /// Address at which a line is received.
+    /// Returns the address at which a line is received.
     pub fn endpoint(line: usize) -> Endpoint {
         Endpoint { group: GROUP, port: PORT, interface: cable::address(line), source: None }
     }
 
-    /// A handler that arbitrates and decodes, without books.
+    /// Creates a handler that arbitrates and decodes, without books.
     pub fn handler(&self) -> Result<Handler<Dynamic, NoBooks>, Failure> {
         let engine = || {
             let reset = self.framing.reset_policy().into();

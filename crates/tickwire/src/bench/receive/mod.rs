@@ -27,10 +27,10 @@ use trial::{Case, RECEIVING_CPU, Sending};
 const RATES: [f64; 2] = [50_000.0, 2_000_000.0];
 /// Steps of the binary search for the highest rate.
 const STEPS: u32 = 7;
-/// Trials per rate. One without loss is enough: other load on the CPU can lose packets that the receiver
-/// would take.
+/// Trials per rate. It is enough that one of them loses nothing, because other load on the CPU can lose packets that
+/// the receiver could have taken.
 const TRIALS: u32 = 2;
-/// Packets of a drain: fewer than the default receive buffer can hold.
+/// Packets in a drain: fewer than the default receive buffer holds.
 const DRAINED: usize = 2_000;
 
 /// Measure the loss-free packet rate and the CPU time per packet of each receive method
@@ -60,7 +60,7 @@ pub struct ReceiveArgs {
     json: Option<std::path::PathBuf>,
 }
 
-/// The figures of one receiver.
+/// Results of one receiver.
 struct Row {
     kind: ReceiverKind,
     application: Application,
@@ -69,7 +69,7 @@ struct Row {
     mean_bytes: usize,
     /// The highest rate without loss, and the trial at that rate; `None` if the lowest rate lost packets.
     highest: Option<trial::Outcome>,
-    /// Packets that waited in the receiver's queue and are taken at once.
+    /// Result for packets that wait in the receiver's queue and are then taken at once.
     drain: trial::Outcome,
 }
 
@@ -205,7 +205,7 @@ impl Row {
     }
 }
 
-/// CPU time of the whole machine per packet, and its part in software interrupts, in nanoseconds.
+/// Returns the CPU time of the whole machine per packet, and the part of it in software interrupts, in nanoseconds.
 fn machine_ns(trial: &trial::Outcome) -> (String, String) {
     let a_packet = |time: std::time::Duration| {
         format!("{:.0}", time.as_nanos() as f64 / trial.received.max(1) as f64)

@@ -1,4 +1,4 @@
-//! The receivers under comparison, and the two applications behind them.
+//! The receivers that are compared, and the two applications that use them.
 
 use super::feed::Feed;
 use crate::failure::Failure;
@@ -21,9 +21,9 @@ use tickwire_net::packets::socket::SocketPackets;
 use tickwire_net::packets::xdp::{XdpOptions, XdpPackets};
 use tickwire_net::reception::Reception;
 
-/// Longest sleep, so that the request to stop is noticed.
+/// Longest single wait; the thread checks after each one whether it must stop.
 const WAIT_MAX: Duration = Duration::from_millis(10);
-/// Frames of AF_XDP per queue, 128 MiB: room for the bursts that arrive while the reader is descheduled.
+/// AF_XDP frames per queue, 128 MiB: room for the bursts that arrive while the reader is descheduled.
 #[cfg(feature = "xdp")]
 const FRAMES: u32 = 1 << 16;
 
@@ -64,13 +64,14 @@ impl ReceiverKind {
         }
     }
 
-    /// True if the receiver can feed a handler. One packet per call and late blocks are only for comparison.
+    /// Returns true if the receiver can feed a handler. Those with one packet per call or with late blocks serve for
+    /// comparison only.
     pub const fn has_handler(self) -> bool {
         !matches!(self, Self::Recvmsg | Self::Ring)
     }
 }
 
-/// Processing of the received packets.
+/// What is done with the received packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Application {
     /// Packets are counted and their first bytes read.
@@ -136,7 +137,7 @@ impl Receiving {
         }
     }
 
-    /// Receives until `expected` packets have arrived or `stop` is set, counting in `received`.
+    /// Receives until `expected` packets have arrived or `stop` is set; counts the packets in `received`.
     pub fn run(&mut self, stop: &Stop, expected: u64, received: &AtomicU64) -> Result<(), Failure> {
         match self {
             Self::Bare { kind, lines } => {
@@ -159,7 +160,7 @@ impl Receiving {
         }
     }
 
-    /// Number of decoded messages; `None` if the application does not decode.
+    /// Returns the number of decoded messages; `None` if the application does not decode.
     pub fn messages(&self) -> Option<u64> {
         match self {
             Self::Bare { .. } => None,
@@ -195,7 +196,7 @@ fn run_bare(
             let descriptors = lines.iter().map(|packets| packets.descriptor());
             let mut descriptors: Vec<_> =
                 descriptors.map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN)).collect();
-            // A signal ends the wait early; the lines are examined either way.
+            // A signal ends the wait early. The lines are checked either way.
             let _ = ppoll(&mut descriptors, Some(WAIT_MAX.into()), None);
         }
     }
@@ -214,7 +215,7 @@ fn options(kind: ReceiverKind) -> ReceiverOptions {
     ReceiverOptions { back_end, ..ReceiverOptions::default() }
 }
 
-/// Opens the back end of a line.
+/// Opens the receiver of a line.
 fn packets(kind: ReceiverKind, line: usize) -> Result<Box<dyn Packets>, Failure> {
     let endpoint = Feed::endpoint(line);
     let failed = |error: &dyn fmt::Display| Failure::Usage(format!("{kind}: {error}"));

@@ -14,13 +14,13 @@ use tickwire_host::process::thread_cpu_ns;
 use tickwire_host::{Stop, affinity};
 use tickwire_net::packets::frames::{FRAMES_MAX, FrameSender};
 
-/// The sender's CPU, and that of the network stack and the receiver.
+/// CPU of the sender, then the CPU that network stack and receiver share.
 const SENDING_CPU: usize = 0;
 pub const RECEIVING_CPU: usize = 1;
 /// Time without a packet after which the missing ones count as lost.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// Case to measure.
+/// What is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'m> {
     pub cables: &'m Cables,
@@ -30,12 +30,12 @@ pub struct Case<'m> {
     pub application: Application,
 }
 
-/// When packets are sent.
+/// When the packets are sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sending {
     /// This many packets per second over all lines together, while the receiver runs.
     Paced(f64),
-    /// All packets, before the receiver begins.
+    /// All packets are sent before the receiver starts.
     Before,
 }
 
@@ -45,13 +45,13 @@ pub struct Outcome {
     /// Packets sent on all lines.
     pub sent: u64,
     pub received: u64,
-    /// From the first packet sent to the last.
+    /// Time from the first sent packet to the last.
     pub sending: Duration,
     /// CPU time of the receiver's thread.
     pub application: Duration,
     /// CPU time of the whole machine, and of its software interrupts.
     pub machine: (Duration, Duration),
-    /// Messages that were decoded.
+    /// Number of decoded messages.
     pub messages: Option<u64>,
 }
 
@@ -60,12 +60,12 @@ impl Outcome {
         self.sent.saturating_sub(self.received)
     }
 
-    /// CPU time of the receiver's thread per packet, in nanoseconds.
+    /// Returns the CPU time of the receiver's thread per packet, in nanoseconds.
     pub fn application_ns(&self) -> f64 {
         self.application.as_nanos() as f64 / self.received.max(1) as f64
     }
 
-    /// Packets sent per second.
+    /// Returns the number of packets sent per second.
     pub fn rate(&self) -> f64 {
         self.sent as f64 / self.sending.as_secs_f64().max(1e-9)
     }
@@ -78,7 +78,8 @@ pub fn run(case: &Case<'_>, packets: usize, sending: Sending) -> Result<Outcome,
     let expected = (packets * lines) as u64;
     let received = AtomicU64::new(0);
     let stop = Stop::new();
-    // Both threads meet when the receivers are open and, with `Before`, again when the packets are queued.
+    // Both threads wait for each other when the receivers are open and, with `Before`, again when the packets are
+    // queued.
     let (open, queued) = (Barrier::new(2), Barrier::new(2));
     let before = CpuTimes::read();
     thread::scope(|scope| {
@@ -159,7 +160,7 @@ fn send(
         Sending::Paced(rate) => rate / senders.len() as f64,
         Sending::Before => f64::INFINITY,
     };
-    // Bursts of at most 20 us and at most the frames of one call.
+    // A burst lasts at most 20 us and has at most the frames of one call.
     let burst = ((rate * 20e-6) as usize).clamp(1, FRAMES_MAX);
     let frames: Vec<Vec<&[u8]>> = (0..senders.len())
         .map(|line| feed.frames(line).iter().take(packets).map(Vec::as_slice).collect())

@@ -1,8 +1,8 @@
-//! Latency of plain UDP on this host: the lower bound of every reported latency.
+//! Measures the latency of plain UDP on this host: the lower bound of every reported latency.
 //!
-//! [`plain_udp`] sends small packets over the loopback interface to a thread that returns each, one
-//! at a time, and measures by the clock that both share. Report it beside other latencies of the
-//! same run, because it varies with the machine.
+//! [`plain_udp`] sends small packets, one at a time, over the loopback interface to a thread that returns each of them.
+//! It measures with the clock that both threads share. Report the result beside other latencies of the same run,
+//! because it varies with the machine.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -17,7 +17,7 @@ use tickwire_net::{Action, Error, Stop, affinity, histogram};
 /// Parameters of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlainUdp {
-    /// Packets sent and sent back. Default 10,000.
+    /// Number of packets that are sent and returned. Default 10,000.
     pub packets: u32,
     /// Bytes per packet, at least 16. Default 32, the size of a Quote sample.
     pub packet_bytes: usize,
@@ -44,7 +44,7 @@ impl Default for PlainUdp {
 /// Measured times, in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct UdpLatency {
-    /// From before the send call at one end to after the receive call at the other.
+    /// Time from before the send call at one end until after the receive call at the other.
     pub one_way: Histogram<u64>,
     /// Half of the round trip.
     pub round_trip_halved: Histogram<u64>,
@@ -76,7 +76,7 @@ pub fn plain_udp(options: PlainUdp, stop: &Stop) -> Result<UdpLatency, Error> {
         let pinged = pin(options.cpus.map(|[cpu, _]| cpu))
             .and_then(|()| ping(&near, far_address, options, stop, &mut latency));
         over.set();
-        // Wakes the other end if it blocks in a receive call.
+        // An empty packet wakes the other end if it blocks in a receive call.
         let _ = near.send_to(&[], far_address);
         let echoed = echo.join();
         pinged?;

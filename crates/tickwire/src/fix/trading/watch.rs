@@ -1,5 +1,4 @@
-//! Monitoring of FIX sessions: rates, events on a time line, and the last messages with the names of their
-//! fields.
+//! Monitors FIX sessions: rates, events on a time line, and the last messages with the names of their fields.
 
 use serde_json::{Value, json};
 use std::collections::{HashMap, VecDeque};
@@ -21,13 +20,13 @@ pub const MESSAGES_MAX: usize = 16;
 const SHOWN_MAX: usize = 16;
 /// The field delimiter.
 const SOH: u8 = 1;
-/// Time and direction at the start of a line of the message log.
+/// Position of the direction in a line of the message log, after the time.
 const DIRECTION_AT: usize = 28;
 
 /// The last lines of the message logs, by session name.
 type LogTails = HashMap<String, Vec<Box<[u8]>>>;
 
-/// Data that the engine's thread passes on.
+/// Data that the engine's thread hands over to the monitor.
 #[derive(Default)]
 struct PanelFacts {
     sessions: Value,
@@ -40,7 +39,7 @@ struct SessionActivity {
     events: VecDeque<Value>,
 }
 
-/// Watches the sessions of an engine, on the engine's thread.
+/// Watches the sessions of an engine; used by the engine's thread.
 #[derive(Default)]
 pub struct SessionMonitor {
     shown: Arc<Mutex<PanelFacts>>,
@@ -54,7 +53,7 @@ fn unix_ms() -> u64 {
 }
 
 impl SessionMonitor {
-    /// The connection to the monitor.
+    /// Returns the panel that the monitor calls.
     pub fn panel(&self) -> Panel {
         let shown = self.shown.clone();
         let decoder = Mutex::new(TailDecoder::default());
@@ -80,8 +79,8 @@ impl SessionMonitor {
             .push_back(json!({"id": self.events, "at_ms": unix_ms(), "kind": kind, "text": text}));
     }
 
-    /// Passes on the state of the sessions at `now_ns` of the monotonic clock. While the monitor reads, its
-    /// state is not updated.
+    /// Hands over the state of the sessions as of `now_ns` of the monotonic clock. While the monitor reads, it skips
+    /// this.
     pub fn publish(&mut self, sessions: &Sessions, now_ns: u64) {
         let Ok(mut shown) = self.shown.try_lock() else { return };
         let mut value = sessions.to_json();
@@ -105,7 +104,7 @@ impl SessionMonitor {
     }
 }
 
-/// Decodes messages with the names of their fields, each only once.
+/// Decodes messages with the names of their fields. Decodes each message only once.
 #[derive(Default)]
 struct TailDecoder {
     versions: Versions,
@@ -134,7 +133,7 @@ impl TailDecoder {
     }
 }
 
-/// A line of the message log with the names of its fields.
+/// Decodes a line of the message log with the names of the fields.
 fn decode_line(versions: &Versions, line: &[u8]) -> Value {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let time = text(line.get(..DIRECTION_AT - 1).unwrap_or_default());
@@ -188,7 +187,7 @@ mod tests {
         );
         assert_eq!(decoded["is_resent"], true);
         assert_eq!(decoded["fields"][5], json!([7, "BeginSeqNo", "3"]));
-        // A truncated or invalid message is shown as far as it can be read.
+        // A truncated or invalid message shows the fields that can be read.
         assert_eq!(decode_line(&Versions::default(), b"")["fields"], json!([]));
     }
 }
