@@ -21,7 +21,7 @@ const ROWS_MAX: usize = 1 << 17;
 /// State of a publisher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Standing {
-    /// It was discovered, or its lease has not expired.
+    /// It was discovered, or its lease has not expired yet.
     #[default]
     Present,
     /// It announced that its feed is done, after writing this many samples.
@@ -87,7 +87,7 @@ struct WriterRow {
     history_end: u64,
     /// Highest sequence number received.
     last: u64,
-    /// Number of received samples, and of ended instances, that it wrote after this subscriber matched.
+    /// Number of samples received, and of instances ended, that it wrote after this subscriber matched.
     live: u64,
     /// Number of samples received without a sequence number.
     unnumbered: u64,

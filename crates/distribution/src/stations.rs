@@ -165,7 +165,7 @@ fn unix_ns() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What the readers read: samples or echoes.
+/// What to read: samples or echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The echoes of the samples that this process publishes.

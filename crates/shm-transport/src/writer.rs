@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_ring_has_no_more_bytes_than_its_room() {
-        // Header of the slot 24 bytes, header of the sample 16, sample 176: 256 bytes a slot, rounded up.
+        // A slot has a header of 24 bytes, the sample's header of 16 and a sample of 176, rounded up to 256 bytes.
         let of = |ring_bytes| slots(Room { ring_bytes, sample_bytes: 176 });
         assert_eq!([16 << 20, (16 << 20) + 256, 1023, 100].map(of), [1 << 16, 1 << 16, 2, 0]);
     }

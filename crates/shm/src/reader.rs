@@ -129,8 +129,9 @@ impl Reader {
     /// Opens a channel.
     ///
     /// # Errors
-    /// [`Error::Directory`] where others than the writer's user may have made the file. [`Error::NoChannel`] before its writer has made it and after it was ended, [`Error::Schema`] where the writer's
-    /// samples are of another type, [`Error::Version`], [`Error::Damaged`], and what the operating system refuses.
+    /// [`Error::Directory`] if someone other than the writer's user may have created the file, [`Error::NoChannel`] if
+    /// no writer has created the channel yet or it was ended, [`Error::Schema`] if the writer's samples have another
+    /// type, [`Error::Version`], [`Error::Damaged`], and errors of the operating system.
     pub fn open(
         channel: &Channel,
         schema: &Schema,

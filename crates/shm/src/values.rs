@@ -6,10 +6,10 @@
 //!
 //! The writer writes sample n into the ring, then into its key's entry, and then advances the head to n + 1. A reader
 //! that joins loads the head, S, and then walks the entries:
-//! - An entry whose lock is of a sample below S is that key's last value at S: all samples below S are in their
+//! - An entry whose lock is that of a sample below S has that key's last value at S: all samples below S are in their
 //!   entries.
-//! - An entry whose lock is of a later sample is left out, because the reader gets that sample from the ring, from S
-//!   on.
+//! - An entry whose lock is that of a later sample is left out, because the reader gets that sample from the ring, from
+//!   S on.
 //!
 //! The walk never waits: if an entry is being written, its sample is already in the ring.
 
